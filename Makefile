@@ -1,0 +1,33 @@
+# Geodec. The only file that includes others. `make help` lists the targets.
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+.PHONY: all
+all: build
+
+include mk/config-default.mk
+include mk/layers.mk
+include mk/rules.mk
+include mk/test.mk
+-include mk/lint.mk
+-include mk/install.mk
+-include pipelines/pipelines.mk
+
+.PHONY: help clean distclean
+help:
+	@echo "make [build]        library and tools into $(B)/"
+	@echo "make check          set-up if needed, then unit, command-line, bad-input and pipeline tests"
+	@echo "make check-all      check, plus the sanitizer builds"
+	@echo "make lint           layers, symbols, headers, format, shell"
+	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
+	@echo "make figures report figures and the report page"
+	@echo "make model          train the embedded default model again"
+	@echo "make install        PREFIX= DESTDIR="
+	@echo "PROFILE=release|debug|asan|tsan  CC=gcc|clang  V=1"
+clean:
+	rm -rf build
+distclean: clean
+	rm -rf results mk/config.mk

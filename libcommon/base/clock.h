@@ -1,0 +1,10 @@
+/* Monotonic time, for speed reports only: no result ever depends on it. */
+#ifndef GEODEC_BASE_CLOCK_H
+#define GEODEC_BASE_CLOCK_H
+
+#include "base/status.h"
+
+/* Seconds since an arbitrary start. */
+GEODEC_API double geodec_clock_seconds(void);
+
+#endif

@@ -1,0 +1,77 @@
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void put_frame(geodec_err *err, const char *func, int line, const char *fmt, va_list ap)
+{
+    if (err->depth >= GEODEC_ERR_FRAMES) return;
+    int i = err->depth++;
+    err->frame[i].func = func;
+    err->frame[i].line = line;
+    (void)vsnprintf(err->frame[i].text, sizeof err->frame[i].text, fmt, ap);
+}
+
+void geodec_err_clear(geodec_err *err)
+{
+    if (!err) return;
+    err->status = GEODEC_OK;
+    err->depth = 0;
+}
+
+geodec_status geodec_err_set(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
+{
+    if (!err) return s;
+    geodec_err_clear(err);
+    err->status = s;
+    va_list ap;
+    va_start(ap, fmt);
+    put_frame(err, func, line, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+geodec_status geodec_err_add(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
+{
+    if (!err) return s;
+    if (err->status == GEODEC_OK) err->status = s;
+    va_list ap;
+    va_start(ap, fmt);
+    put_frame(err, func, line, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+static size_t append(char *buf, size_t n, size_t at, const char *text)
+{
+    for (; *text && at + 1 < n; text++) {
+        unsigned char c = (unsigned char)*text;
+        buf[at++] = (c < 0x20 || c == 0x7f) ? '?' : (char)c;
+    }
+    return at;
+}
+
+const char *geodec_err_line(const geodec_err *err, char *buf, size_t n)
+{
+    size_t at = 0;
+    for (int i = err->depth - 1; i >= 0; i--) {
+        if (!err->frame[i].text[0]) continue;
+        if (at) at = append(buf, n, at, ": ");
+        at = append(buf, n, at, err->frame[i].text);
+    }
+    if (!at) at = append(buf, n, at, geodec_status_text(err->status));
+    buf[at] = '\0';
+    return buf;
+}
+
+const char *geodec_err_trace(const geodec_err *err, char *buf, size_t n)
+{
+    size_t at = 0;
+    buf[0] = '\0';
+    for (int i = 0; i < err->depth && at + 1 < n; i++) {
+        int w = snprintf(buf + at, n - at, "  %s:%d %s\n", err->frame[i].func, err->frame[i].line, err->frame[i].text);
+        if (w < 0) break;
+        at += (size_t)w < n - at ? (size_t)w : n - at - 1;
+    }
+    return buf;
+}

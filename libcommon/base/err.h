@@ -1,0 +1,78 @@
+/* Error values: a caller-owned, fixed-size chain of context, from the failure outwards. No heap, no globals.
+ *
+ * Pattern of every fallible function:
+ *
+ *     geodec_status geodec_thing_compute(..., geodec_err *err)   // err may be NULL
+ *     {
+ *         geodec_status st = GEODEC_OK;
+ *         double *tmp = NULL;
+ *         GEODEC_NEW(tmp, n);                                    // from mem.h
+ *         if (n < 1) GEODEC_THROW(GEODEC_INVAL, "n = %lld is below 1", (long long)n);
+ *         GEODEC_TRY(geodec_other(..., err));
+ *         GEODEC_TRY_MSG(geodec_third(..., err), "reading layer %d", layer);
+ *     done:
+ *         geodec_mem_free(tmp);
+ *         return st;
+ *     }
+ *
+ * Out-parameters are written only on success. */
+#ifndef GEODEC_BASE_ERR_H
+#define GEODEC_BASE_ERR_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+enum { GEODEC_ERR_FRAMES = 8, GEODEC_ERR_TEXT = 240 };
+
+typedef struct geodec_err {
+    geodec_status status; /* first (innermost) status; GEODEC_OK while nothing failed */
+    int depth;            /* frames in use; frame[0] is the innermost */
+    struct {
+        const char *func; /* static string */
+        int line;
+        char text[GEODEC_ERR_TEXT]; /* "" for a frame that only marks the way */
+    } frame[GEODEC_ERR_FRAMES];
+} geodec_err;
+
+GEODEC_API void geodec_err_clear(geodec_err *err);
+
+/* Starts a new chain with status s and a formatted message; returns s. err may be NULL. */
+GEODEC_API geodec_status geodec_err_set(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt,
+                                        ...) GEODEC_PRINTF(5, 6);
+/* Adds a frame of context to an existing chain (dropped silently when the chain is full); returns s. */
+GEODEC_API geodec_status geodec_err_add(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt,
+                                        ...) GEODEC_PRINTF(5, 6);
+
+/* Writes the messages outermost first, joined by ": ", on one line without a final newline; control characters
+ * become '?'. Always terminates buf (n >= 1). Returns buf. */
+GEODEC_API const char *geodec_err_line(const geodec_err *err, char *buf, size_t n);
+/* The whole chain with functions and lines, one frame a line: for -vv. */
+GEODEC_API const char *geodec_err_trace(const geodec_err *err, char *buf, size_t n);
+
+/* The four macros below need `geodec_status st`, `geodec_err *err` and a label `done` in scope. */
+#define GEODEC_THROW(status_, ...)                                              \
+    do {                                                                        \
+        st = geodec_err_set(err, (status_), __func__, __LINE__, __VA_ARGS__);   \
+        goto done;                                                              \
+    } while (0)
+
+#define GEODEC_TRY(call)                                                        \
+    do {                                                                        \
+        st = (call);                                                            \
+        if (st != GEODEC_OK) {                                                  \
+            (void)geodec_err_add(err, st, __func__, __LINE__, "%s", "");        \
+            goto done;                                                          \
+        }                                                                       \
+    } while (0)
+
+#define GEODEC_TRY_MSG(call, ...)                                               \
+    do {                                                                        \
+        st = (call);                                                            \
+        if (st != GEODEC_OK) {                                                  \
+            (void)geodec_err_add(err, st, __func__, __LINE__, __VA_ARGS__);     \
+            goto done;                                                          \
+        }                                                                       \
+    } while (0)
+
+#endif

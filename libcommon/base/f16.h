@@ -1,0 +1,14 @@
+/* IEEE 754 binary16 and bfloat16, exact reference conversions (round to nearest even; NaN stays NaN). */
+#ifndef GEODEC_BASE_F16_H
+#define GEODEC_BASE_F16_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+GEODEC_API float geodec_f16_to_f32(uint16_t h);
+GEODEC_API uint16_t geodec_f32_to_f16(float f);
+GEODEC_API float geodec_bf16_to_f32(uint16_t b);
+GEODEC_API uint16_t geodec_f32_to_bf16(float f);
+
+#endif

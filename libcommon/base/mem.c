@@ -1,0 +1,47 @@
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t fail_countdown; /* 0 = off; tests only */
+
+void geodec_mem_fail_after(int64_t k) { fail_countdown = k; }
+
+int geodec_mem_mul(int64_t a, int64_t b, int64_t *product)
+{
+    if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, product)) return -1;
+    return 0;
+}
+
+void *geodec_mem_new(int64_t n, size_t size)
+{
+    if (fail_countdown > 0 && --fail_countdown == 0) return NULL;
+    size_t bytes;
+    if (n < 0 || __builtin_mul_overflow((uint64_t)n, (uint64_t)size, &bytes)) return NULL;
+    if (bytes > (size_t)PTRDIFF_MAX - 64) return NULL;
+    size_t rounded = (bytes + 63) & ~(size_t)63;
+    if (!rounded) rounded = 64;
+    void *p = aligned_alloc(64, rounded);
+    if (p) memset(p, 0, rounded);
+    return p;
+}
+
+void *geodec_mem_grow(void *p, int64_t n_old, int64_t n_new, size_t size)
+{
+    void *q = geodec_mem_new(n_new, size);
+    if (!q) return NULL;
+    int64_t keep = n_old < n_new ? n_old : n_new;
+    if (p && keep > 0) memcpy(q, p, (size_t)keep * size);
+    geodec_mem_free(p);
+    return q;
+}
+
+void geodec_mem_free(void *p) { free(p); }
+
+char *geodec_mem_strdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *p = geodec_mem_new((int64_t)n, 1);
+    if (p) memcpy(p, s, n);
+    return p;
+}

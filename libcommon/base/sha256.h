@@ -1,0 +1,23 @@
+/* SHA-256 (FIPS 180-4), streaming; nettle does the work. */
+#ifndef GEODEC_BASE_SHA256_H
+#define GEODEC_BASE_SHA256_H
+
+#include "base/err.h"
+
+#include <nettle/sha2.h>
+#include <stddef.h>
+
+enum { GEODEC_SHA256_HEX = 65 }; /* 64 hex digits and a zero */
+
+typedef struct geodec_sha256 {
+    struct sha256_ctx ctx;
+} geodec_sha256;
+
+GEODEC_API void geodec_sha256_init(geodec_sha256 *h);
+GEODEC_API void geodec_sha256_update(geodec_sha256 *h, const void *data, size_t n);
+/* Lower-case hex digest; h must be initialised again before more use. */
+GEODEC_API void geodec_sha256_hex(geodec_sha256 *h, char hex[GEODEC_SHA256_HEX]);
+/* Digest of one buffer. */
+GEODEC_API void geodec_sha256_of(const void *data, size_t n, char hex[GEODEC_SHA256_HEX]);
+
+#endif

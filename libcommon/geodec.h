@@ -1,0 +1,16 @@
+/* All public headers of libgeodec. */
+#ifndef GEODEC_H
+#define GEODEC_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/f16.h"
+#include "base/hooks.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "base/sha256.h"
+#include "base/status.h"
+#include "base/version.h"
+
+#endif

@@ -1,0 +1,1 @@
+gguf_SRCS :=

@@ -1,0 +1,51 @@
+# Toolchain and profiles. PROFILE = release | debug | asan | tsan; each has its own tree build/<profile>/.
+-include mk/config.mk
+
+PROFILE ?= release
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+AR ?= ar
+prefix ?= /usr/local
+PREFIX ?= $(prefix)
+bindir ?= $(PREFIX)/bin
+libdir ?= $(PREFIX)/lib
+includedir ?= $(PREFIX)/include
+mandir ?= $(PREFIX)/share/man
+datadir ?= $(PREFIX)/share/geodec
+libexecdir ?= $(PREFIX)/libexec/geodec
+
+VERSION := $(file <VERSION)
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+B := build/$(PROFILE)
+
+WARN := -Wall -Wextra -Werror -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Wcast-qual \
+        -Wwrite-strings -Wundef -Wformat=2
+OPT_release := -O2 -g
+OPT_debug   := -O0 -g -DGEODEC_DEBUG
+OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined -DGEODEC_DEBUG
+OPT_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer -DGEODEC_DEBUG
+LD_asan     := -fsanitize=address,undefined
+LD_tsan     := -fsanitize=thread
+
+PKGS := hdf5-serial openblas gsl jansson nettle
+PKG_CFLAGS := $(shell pkg-config --cflags hdf5-serial openblas jansson nettle 2>/dev/null | sed 's/-I/-isystem /g')
+# OpenBLAS is built without LAPACKE here, and stands in for gslcblas.
+PKG_LIBS := $(shell pkg-config --libs hdf5-serial jansson nettle 2>/dev/null) -llapacke $(shell pkg-config --libs openblas 2>/dev/null) -lgsl -lpthread -lm
+
+CPPFLAGS += -Ilibcommon -D_GNU_SOURCE $(PKG_CFLAGS)
+CFLAGS_ALL = -std=c11 $(WARN) $(OPT_$(PROFILE)) -ffp-contract=off -fno-math-errno -fvisibility=hidden -fPIC -pthread $(CFLAGS)
+LDFLAGS_ALL = $(LD_$(PROFILE)) -pthread $(LDFLAGS)
+
+# Vector variants live in files named *_avx2.c and *_avx512.c; the dispatcher calls them only where the CPU has them.
+SIMD_avx2   := -mavx2 -mfma -mf16c
+SIMD_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c
+simd_flags = $(if $(filter %_avx512.c,$1),$(SIMD_avx512),$(if $(filter %_avx2.c,$1),$(SIMD_avx2)))
+
+ifeq ($(V),1)
+Q :=
+say :=
+else
+Q := @
+say = @echo "  $1" $2
+endif

@@ -1,0 +1,60 @@
+# Compile and link: one archive per folder (unit tests link only what their layer may use), one library of them all.
+include $(foreach f,$(FOLDERS),libcommon/$f/sources.mk)
+include tools/tools.mk
+
+objs_of = $(patsubst %.c,$(B)/obj/libcommon/$1/%.o,$($1_SRCS))
+ALL_OBJS := $(foreach f,$(FOLDERS),$(call objs_of,$f))
+
+$(B)/obj/%.o: %.c | build/.packages-build
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_EXTRA) $(CFLAGS_ALL) $(call simd_flags,$<) -MMD -MP -c -o $@ $<
+
+$(B)/obj/libcommon/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
+$(B)/obj/libcommon/base/version.o: VERSION
+
+define folder_archive
+$(B)/lib/layer-$1.a: $(call objs_of,$1)
+	@mkdir -p $$(@D)
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@ && $(AR) rcsD $$@ $$^
+endef
+$(foreach f,$(FOLDERS),$(eval $(call folder_archive,$f)))
+
+LIB_A := $(B)/lib/libgeodec.a
+LIB_SO := $(B)/lib/libgeodec.so.$(SOVERSION)
+$(LIB_A): $(ALL_OBJS)
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+$(LIB_SO): $(ALL_OBJS) mk/geodec.map
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libgeodec.so.$(SOVERSION) -Wl,--version-script=mk/geodec.map $(LDFLAGS_ALL) -o $@ $(ALL_OBJS) $(PKG_LIBS)
+
+SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/tools/support/%.o,$(SUPPORT_SRCS))
+$(SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itools
+SUPPORT_A := $(B)/lib/libgeodeccli.a
+$(SUPPORT_A): $(SUPPORT_OBJS)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+
+TOOL_BINS := $(TOOLS:%=$(B)/bin/geodec-%)
+$(TOOLS:%=$(B)/obj/tools/geodec-%.o): CPPFLAGS_EXTRA := -Itools
+$(TOOL_BINS): $(B)/bin/geodec-%: $(B)/obj/tools/geodec-%.o $(SUPPORT_A) $(LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
+$(B)/bin/geodec: tools/geodec.sh
+	@mkdir -p $(@D)
+	$(Q)sed 's/@VERSION@/$(VERSION)/' $< > $@.tmp && chmod 755 $@.tmp && mv $@.tmp $@
+
+.PHONY: build lib tools
+build: lib tools
+lib: $(LIB_A) $(LIB_SO)
+tools: $(TOOL_BINS) $(B)/bin/geodec
+# Packages first, in one clear message, not as a compiler error.
+build/.packages-build: packages.txt
+	@sh scripts/packages check build
+
+-include $(ALL_OBJS:.o=.d) $(SUPPORT_OBJS:.o=.d) $(TOOLS:%=$(B)/obj/tools/geodec-%.d)

@@ -1,0 +1,1 @@
+base_TESTS := test_base.c

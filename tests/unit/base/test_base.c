@@ -1,0 +1,111 @@
+#include "base/f16.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "base/sha256.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+Test(base, philox_known_answers)
+{
+    /* Random123 kat_vectors, philox4x32-10: all-zero counter and key. */
+    cr_assert_eq(geodec_rng_at(0, 0, 0), 0xe169c58d6627e8d5u, "%llx", (unsigned long long)geodec_rng_at(0, 0, 0));
+    cr_assert_eq(geodec_rng_at(0, 0, 1), 0x9b00dbd8bc57ac4cu, "%llx", (unsigned long long)geodec_rng_at(0, 0, 1));
+}
+
+Test(base, rng_moments)
+{
+    geodec_rng r = geodec_rng_stream(7, geodec_rng_id("moments", 0));
+    double m = 0, v = 0;
+    const int n = 200000;
+    for (int i = 0; i < n; i++) {
+        double x = geodec_rng_normal(&r);
+        m += x;
+        v += x * x;
+    }
+    cr_assert_lt(fabs(m / n), 0.01);
+    cr_assert_lt(fabs(v / n - 1), 0.02);
+}
+
+Test(base, sha256_known_answer)
+{
+    char hex[GEODEC_SHA256_HEX];
+    geodec_sha256_of("abc", 3, hex);
+    cr_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+Test(base, f16_every_value_round_trips)
+{
+    for (unsigned h = 0; h < 0x10000u; h++) {
+        float f = geodec_f16_to_f32((uint16_t)h);
+        if (isnan(f)) continue;
+        cr_assert_eq(geodec_f32_to_f16(f), h, "%04x -> %g", h, (double)f);
+        /* halfway to the next value rounds to even */
+        if ((h & 0x7fffu) < 0x7bffu) {
+            float next = geodec_f16_to_f32((uint16_t)(h + 1)), mid = f + (next - f) * 0.5f;
+            cr_assert_eq(geodec_f32_to_f16(mid), (h & 1u) ? h + 1 : h, "%04x", h);
+        }
+    }
+    cr_assert_eq(geodec_f32_to_f16(1e6f), 0x7c00);
+    cr_assert_eq(geodec_f32_to_bf16(1.0f), 0x3f80);
+    cr_assert_eq(geodec_bf16_to_f32(0xc000), -2.0f);
+}
+
+static void count_task(void *ctx, int64_t task, int worker)
+{
+    (void)worker;
+    ((int *)ctx)[task]++;
+}
+
+Test(base, pool_runs_each_task_once)
+{
+    geodec_err err = {0};
+    geodec_pool *pool = NULL;
+    test_ok(geodec_pool_create(4, &pool, &err), &err);
+    for (int round = 0; round < 200; round++) {
+        int seen[37] = {0};
+        (round & 1 ? geodec_pool_run_dynamic : geodec_pool_run)(pool, 37, count_task, seen);
+        for (int i = 0; i < 37; i++) cr_assert_eq(seen[i], 1);
+    }
+    geodec_pool_destroy(pool);
+    cr_assert_eq(geodec_pool_create(-1, &pool, &err), GEODEC_RANGE);
+}
+
+Test(base, memory_refuses_overflow_and_fails_on_demand)
+{
+    cr_assert_null(geodec_mem_new(-1, 8));
+    cr_assert_null(geodec_mem_new(INT64_MAX, 16));
+    geodec_mem_fail_after(2);
+    void *a = geodec_mem_new(1, 1), *b = geodec_mem_new(1, 1), *c = geodec_mem_new(1, 1);
+    cr_assert(a && !b && c);
+    geodec_mem_free(a);
+    geodec_mem_free(c);
+}
+
+static geodec_status inner(geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_THROW(GEODEC_FORMAT, "byte %d is bad\n", 7);
+done:
+    return st;
+}
+
+static geodec_status outer(geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY_MSG(inner(err), "file %s", "x.h5");
+done:
+    return st;
+}
+
+Test(base, error_chain_reads_outside_in_on_one_line)
+{
+    geodec_err err = {0};
+    char line[200];
+    cr_assert_eq(outer(&err), GEODEC_FORMAT);
+    cr_assert_str_eq(geodec_err_line(&err, line, sizeof line), "file x.h5: byte 7 is bad?");
+    cr_assert_eq(outer(NULL), GEODEC_FORMAT);
+}

@@ -1,0 +1,1 @@
+TEST_SUPPORT_SRCS := support.c

@@ -1,0 +1,147 @@
+#include "support/support.h"
+
+#include "base/mem.h"
+
+#include <criterion/criterion.h>
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *join(const char *a, const char *b)
+{
+    size_t n = strlen(a) + strlen(b) + 2;
+    char *p = malloc(n);
+    if (!p) abort();
+    (void)snprintf(p, n, "%s/%s", a, b);
+    return p;
+}
+
+const char *test_shared(const char *relative)
+{
+    const char *root = getenv("GEODEC_SHARED");
+    char *path = join(root ? root : "../shared", relative);
+    if (access(path, R_OK) == 0) return path;
+    (void)fprintf(stderr, "SKIP: %s is not there (set GEODEC_SHARED)\n", path);
+    free(path);
+    return NULL;
+}
+
+static char tmpdir[4096];
+static pid_t tmpdir_owner;
+
+static int remove_one(const char *path, const struct stat *sb, int type, struct FTW *ftw)
+{
+    (void)sb;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static void remove_tmpdir(void)
+{
+    if (tmpdir[0] && getpid() == tmpdir_owner) (void)nftw(tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *test_tmpdir(void)
+{
+    if (!tmpdir[0] || tmpdir_owner != getpid()) {
+        const char *base = getenv("TMPDIR");
+        (void)snprintf(tmpdir, sizeof tmpdir, "%s/geodec-test-XXXXXX", base ? base : "/tmp");
+        if (!mkdtemp(tmpdir)) abort();
+        tmpdir_owner = getpid();
+        (void)atexit(remove_tmpdir);
+    }
+    return tmpdir;
+}
+
+const char *test_tmp(const char *name) { return join(test_tmpdir(), name); }
+
+double test_max_abs_diff(const double *a, const double *b, int64_t n)
+{
+    double m = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double d = fabs(a[i] - b[i]);
+        if (!(d <= m)) m = isnan(d) ? INFINITY : d;
+    }
+    return m;
+}
+
+double test_max_abs(const double *a, int64_t n)
+{
+    double m = 0;
+    for (int64_t i = 0; i < n; i++) m = fabs(a[i]) > m ? fabs(a[i]) : m;
+    return m;
+}
+
+float test_max_abs_diff_f32(const float *a, const float *b, int64_t n)
+{
+    float m = 0;
+    for (int64_t i = 0; i < n; i++) {
+        float d = fabsf(a[i] - b[i]);
+        if (!(d <= m)) m = isnan(d) ? INFINITY : d;
+    }
+    return m;
+}
+
+void test_ok_at(geodec_status st, const geodec_err *err, const char *file, int line)
+{
+    char text[1024] = "";
+    if (st != GEODEC_OK && err) (void)geodec_err_line(err, text, sizeof text);
+    cr_assert(st == GEODEC_OK, "%s:%d: status %s: %s", file, line, geodec_status_name(st), text);
+}
+
+double *test_npy(const char *path, int64_t shape[8], int *ndim)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    unsigned char head[10];
+    char *text = NULL;
+    double *out = NULL;
+    if (fread(head, 1, 10, f) != 10 || memcmp(head, "\x93NUMPY\x01", 7) != 0) goto done;
+    const size_t n = (size_t)head[8] | (size_t)head[9] << 8;
+    text = calloc(n + 1, 1);
+    if (!text || fread(text, 1, n, f) != n) goto done;
+    const char *descr = strstr(text, "'descr': '"), *dims = strstr(text, "'shape': (");
+    if (!descr || !dims || strstr(text, "'fortran_order': True")) goto done;
+    const char kind = descr[11], width = descr[12];
+    int64_t total = 1;
+    *ndim = 0;
+    for (char *p = strchr(text, '(') + 1; *p && *p != ')' && *ndim < 8;) {
+        shape[*ndim] = strtoll(p, &p, 10);
+        total *= shape[(*ndim)++];
+        while (*p == ',' || *p == ' ') p++;
+    }
+    (void)dims;
+    out = geodec_mem_new(total, sizeof *out);
+    for (int64_t i = 0; out && i < total; i++) {
+        unsigned char raw[8] = {0};
+        if (fread(raw, 1, (size_t)(width - '0'), f) != (size_t)(width - '0')) {
+            geodec_mem_free(out);
+            out = NULL;
+            break;
+        }
+        if (kind == 'f' && width == '4') {
+            float v;
+            memcpy(&v, raw, 4);
+            out[i] = (double)v;
+        } else if (kind == 'f') {
+            memcpy(&out[i], raw, 8);
+        } else if (width == '4') {
+            int32_t v;
+            memcpy(&v, raw, 4);
+            out[i] = v;
+        } else {
+            int64_t v;
+            memcpy(&v, raw, 8);
+            out[i] = (double)v;
+        }
+    }
+done:
+    free(text);
+    (void)fclose(f);
+    return out;
+}

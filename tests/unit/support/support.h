@@ -1,0 +1,32 @@
+/* Shared help for unit tests: paths, skipping aloud, numeric comparison, temporary folders, .npy reading. */
+#ifndef GEODEC_TESTS_SUPPORT_H
+#define GEODEC_TESTS_SUPPORT_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Path of `relative` below the shared folder (GEODEC_SHARED, default ../shared from the repository root), or NULL after
+ * printing "SKIP ..." on stderr when it is not there. The text lives until the process ends. Usage:
+ *     const char *path = test_shared("golden/ott/magnus.h5"); if (!path) return; */
+const char *test_shared(const char *relative);
+
+/* A fresh folder for this test process, removed at exit. */
+const char *test_tmpdir(void);
+/* tmpdir/name; the text lives until the process ends. */
+const char *test_tmp(const char *name);
+
+/* Largest |a-b| over n values; NaN anywhere gives infinity. */
+double test_max_abs_diff(const double *a, const double *b, int64_t n);
+double test_max_abs(const double *a, int64_t n);
+float test_max_abs_diff_f32(const float *a, const float *b, int64_t n);
+
+/* Asserts st == GEODEC_OK, printing the error chain when not. */
+void test_ok_at(geodec_status st, const geodec_err *err, const char *file, int line);
+#define test_ok(call, errp) test_ok_at((call), (errp), __FILE__, __LINE__)
+
+/* Reads a little-endian C-order .npy of dtype <f4, <f8, <i4 or <i8 as doubles; *ndim <= 8. Caller frees. NULL = failed. */
+double *test_npy(const char *path, int64_t shape[8], int *ndim);
+
+#endif

@@ -1,0 +1,95 @@
+/* What every tool's main shares: one option table drives parsing, --help, the canonical command line and completion.
+ *
+ *     static const char *output; static int64_t k = 16;
+ *     static const cli_option options[] = {
+ *         CLI_OUTPUT_OPTION(output, "metric.h5"),
+ *         {.name = "k", .letter = 'k', .type = CLI_I64, .target = &k, .min = 1, .max = 4096, .metavar = "N",
+ *          .help = "neighbours of each point"},
+ *     };
+ *     static const cli_tool tool = {.name = "geodec-metric", .purpose = "...", .usage = "[OPTIONS] CLOUD.h5", ...};
+ *     static geodec_status run(const cli *c, geodec_err *err) { ... }
+ *     int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+ *
+ * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 130 interrupt.
+ * Options common to all tools: --threads, --seed, --force, --quiet, --verbose, --help, --version. */
+#ifndef GEODEC_TOOLS_SUPPORT_CLI_H
+#define GEODEC_TOOLS_SUPPORT_CLI_H
+
+#include "base/err.h"
+#include "base/hooks.h"
+#include "base/pool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum cli_type {
+    CLI_FLAG,   /* bool *target; no argument */
+    CLI_I64,    /* int64_t *, min..max checked */
+    CLI_U64,    /* uint64_t *, any value */
+    CLI_F64,    /* double *, finite, min..max checked */
+    CLI_STR,    /* const char ** */
+    CLI_CHOICE, /* const char **, one of `choices` separated by '|' */
+} cli_type;
+
+enum {
+    CLI_VOLATILE = 1, /* does not change results: left out of the canonical command line (paths of outputs, reports) */
+    CLI_PATH = 2,     /* a file: only its last component enters the canonical command line */
+    CLI_REQUIRED = 4, /* must be given */
+};
+
+typedef struct cli_option {
+    const char *name; /* long name without dashes */
+    char letter;      /* 0 = none */
+    cli_type type;
+    unsigned flags;
+    void *target; /* holds the default before parsing */
+    double min, max; /* I64, F64; both 0 = no limits */
+    const char *choices;
+    const char *metavar;
+    const char *help; /* one sentence without final stop; the default is added by the help printer */
+} cli_option;
+
+typedef struct cli_tool {
+    const char *name;        /* geodec-metric */
+    const char *purpose;     /* one line */
+    const char *usage;       /* after the tool's name */
+    const char *description; /* paragraphs, or NULL */
+    const char *examples;    /* lines, or NULL */
+    const cli_option *options;
+    int n_options;
+    int min_args, max_args; /* positional arguments; max_args < 0 = any */
+    bool args_are_text;     /* positional arguments are not paths */
+} cli_tool;
+
+/* The state handed to run(): read-only there. */
+typedef struct cli {
+    const cli_tool *tool;
+    int n_args;
+    char **args;       /* positional arguments */
+    int64_t threads;   /* --threads, default: GEODEC_THREADS, else OMP_NUM_THREADS, else all processors */
+    uint64_t seed;     /* --seed, default 1 */
+    bool force, quiet; /* --force: outputs may be replaced */
+    int64_t verbose;
+    geodec_pool *pool;         /* `threads` workers */
+    geodec_hooks hooks;        /* stderr log; progress on a terminal; stops on SIGINT/SIGTERM */
+    const char *command_line;  /* canonical: every result-changing option with its value, last path components only */
+} cli;
+
+typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
+
+#define CLI_OUTPUT_OPTION(var, default_name)                                                                        \
+    {                                                                                                               \
+        .name = "output", .letter = 'o', .type = CLI_STR, .flags = CLI_VOLATILE | CLI_PATH, .target = &(var),       \
+        .metavar = "FILE", .help = "write to FILE (default " default_name ")"                                       \
+    }
+#define CLI_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* Parses, runs, reports, closes stdout; returns the exit code. */
+int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
+
+/* In run(): one summary line on stderr unless --quiet. */
+void cli_say(const cli *c, const char *fmt, ...) GEODEC_PRINTF(2, 3);
+/* Refuses to replace an existing file unless --force (GEODEC_EXISTS). */
+geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,10 @@
+# One tool a line: geodec-<name>, source tools/geodec-<name>.c
+TOOLS_PLANNED := \
+  info check diff table \
+  tokenize \
+  corpus vocab train \
+  generate \
+  export cloud metric christoffel geodesic riemann propagate records coverage validity \
+  bake decode bench-decode
+TOOLS := $(foreach t,$(TOOLS_PLANNED),$(if $(wildcard tools/geodec-$t.c),$t))
+SUPPORT_SRCS := cli.c report.c
