@@ -1,0 +1,91 @@
+/* GGUF v2/v3, little-endian: bounded reader over a read-only map, and a writer.
+ *
+ * Everything in a file is hostile until checked: every count, length and offset is bounded before use. Errors name the
+ * file and the key or tensor. */
+#ifndef GEODEC_GGUF_GGUF_H
+#define GEODEC_GGUF_GGUF_H
+
+#include "base/err.h"
+#include "base/sha256.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ggml type numbers as in the file. */
+typedef enum geodec_ggml_type {
+    GEODEC_GGML_F32 = 0,
+    GEODEC_GGML_F16 = 1,
+    GEODEC_GGML_Q8_0 = 8,
+    GEODEC_GGML_BF16 = 30,
+} geodec_ggml_type;
+
+/* One row of the type table; adding a type is one row. */
+typedef struct geodec_ggml_traits {
+    int type; /* geodec_ggml_type */
+    const char *name;
+    int block;       /* elements a block */
+    int block_bytes; /* bytes a block */
+    /* n elements, n a multiple of block. Reference conversions; encode NULL when there is no encoder. */
+    void (*decode)(const void *src, float *dst, int64_t n);
+    void (*encode)(const float *src, void *dst, int64_t n);
+} geodec_ggml_traits;
+/* NULL for a type that is not supported. */
+GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_of(int type);
+/* Bytes of n elements; n must be a multiple of the block. */
+GEODEC_API size_t geodec_ggml_bytes(const geodec_ggml_traits *t, int64_t n);
+
+typedef struct geodec_gguf_tensor {
+    const char *name;
+    int n_dims;
+    int64_t dim[4]; /* fastest first, 1 beyond n_dims */
+    int type;
+    const void *data; /* inside the map */
+    size_t bytes;
+} geodec_gguf_tensor;
+
+typedef struct geodec_gguf geodec_gguf;
+
+GEODEC_API geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
+GEODEC_API const char *geodec_gguf_path(const geodec_gguf *g);
+
+GEODEC_API int64_t geodec_gguf_n_tensors(const geodec_gguf *g);
+GEODEC_API const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i);
+/* NULL when absent. */
+GEODEC_API const geodec_gguf_tensor *geodec_gguf_find(const geodec_gguf *g, const char *name);
+
+GEODEC_API bool geodec_gguf_has(const geodec_gguf *g, const char *key);
+/* Any integer type that fits; GEODEC_NOTFOUND, GEODEC_FORMAT (another type). */
+GEODEC_API geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v, geodec_err *err) GEODEC_MUST_USE;
+/* Not zero-terminated in the file: a terminated copy owned by g. */
+GEODEC_API geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v, geodec_err *err) GEODEC_MUST_USE;
+/* Arrays: length, then elements. String elements point into the map with their length. */
+GEODEC_API geodec_status geodec_gguf_array_length(const geodec_gguf *g, const char *key, int64_t *n, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s, size_t *n,
+                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n, geodec_err *err) GEODEC_MUST_USE;
+/* SHA-256 over name, type, dims and bytes of every tensor in name order: the model fingerprint. */
+GEODEC_API void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
+
+/* ---- writer: keys in the order put, then tensors; committed atomically ------------------------------------------ */
+typedef struct geodec_gguf_writer geodec_gguf_writer;
+GEODEC_API geodec_status geodec_gguf_writer_create(const char *path, geodec_gguf_writer **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_u32(geodec_gguf_writer *w, const char *key, uint32_t v, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_f32(geodec_gguf_writer *w, const char *key, float v, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_bool(geodec_gguf_writer *w, const char *key, bool v, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_str(geodec_gguf_writer *w, const char *key, const char *v, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_str_array(geodec_gguf_writer *w, const char *key, const char *const *s,
+                                                   const size_t *len, int64_t n, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n, geodec_err *err) GEODEC_MUST_USE;
+/* Encodes float32 data [dims, fastest first] to `type` (copied now). Rows that are no multiple of the block are refused. */
+GEODEC_API geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
+                                                const float *data, geodec_err *err) GEODEC_MUST_USE;
+/* Frees w in every case. */
+GEODEC_API geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_gguf_writer_abandon(geodec_gguf_writer *w);
+
+#endif
