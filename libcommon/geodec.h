@@ -12,5 +12,7 @@
 #include "base/sha256.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "decode/draft.h"
+#include "decode/guard.h"
 
 #endif

@@ -1,1 +1,3 @@
-decode_SRCS :=
+decode_SRCS := \
+  draft.c \
+  guard.c

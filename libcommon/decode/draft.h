@@ -1,0 +1,83 @@
+/* A drafter proposes the next tokens; the target checks them (decode/loop.h). The output never depends on a drafter: a
+ * bad one costs time, not correctness, so a drafter may be wrong, random or out of vocabulary without harm.
+ *
+ * Life of a drafter during one request, with committed text x_0 .. x_n (prompt and output):
+ *     begin                     the text is empty
+ *     observe(rows 0 .. m-1)    rows of the prompt that the target has forwarded
+ *     propose                   context x_0 .. x_n; every row before the newest token x_n has been observed, x_n itself
+ * has not been forwarded: its hidden state does not exist yet observe(rows ..)          after the round: rows of x_n
+ * and of the accepted drafts, in text order propose ... So when propose runs, the state last observed is that of the
+ * row BEFORE the newest token: (that state, newest token) is the key of the flow map. Rows of rejected drafts are never
+ * shown.
+ *
+ * Implementing one: embed geodec_drafter as the first member, point `ops` at a constant table, and give a constructor
+ *     geodec_status geodec_<name>_drafter_create(..., geodec_drafter **out, geodec_err *err);
+ * Drafters are deterministic functions of what they were shown since `begin` (no clock, no own random numbers); tables
+ * that are shared between requests are immutable. One thread at a time. */
+#ifndef GEODEC_DECODE_DRAFT_H
+#define GEODEC_DECODE_DRAFT_H
+
+#include "base/err.h"
+#include "decode/guard.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GEODEC_DRAFT_MAX = 64, GEODEC_DRAFT_SOURCES_MAX = 16 };
+
+/* One proposed token. */
+typedef struct geodec_draft {
+    int32_t token;
+    int32_t source;    /* which part of the drafter proposed it: index into ops->source_name */
+    double confidence; /* calibrated P(accepted | the drafts before it were accepted), in [0,1] */
+} geodec_draft;
+
+/* Forwarded and committed rows, in text order, directly after those observed before. */
+typedef struct geodec_draft_rows {
+    int64_t n;
+    const int32_t *token; /* [n] */
+    const int32_t
+        *argmax;        /* [n] most probable next token after each row, guard applied; -1 = not known (prompt rows) */
+    const float *state; /* [n][d_model] residual stream after all blocks (layer n_layer, input of the final norm);
+                           NULL unless ops->wants_state */
+} geodec_draft_rows;
+
+typedef struct geodec_draft_request {
+    const int32_t *context; /* [n_context] committed text, newest token last; n_context >= 1 */
+    int64_t n_context;
+    int32_t gamma;             /* drafts wanted, 1 .. GEODEC_DRAFT_MAX */
+    int64_t index;             /* output index of the first draft (0 = first token after the prompt) */
+    const geodec_guard *guard; /* may be NULL. A draft it forbids at index + i is cut off by the loop together with what
+                                  follows; a drafter may ask geodec_guard_forbids and propose its next best instead */
+} geodec_draft_request;
+
+typedef struct geodec_drafter geodec_drafter;
+typedef struct geodec_drafter_ops {
+    const char *name; /* "ngram" */
+    bool wants_state;
+    int32_t n_sources; /* 1 .. GEODEC_DRAFT_SOURCES_MAX */
+    const char *const *source_name;
+    geodec_status (*begin)(geodec_drafter *d, geodec_err *err);
+    geodec_status (*observe)(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err);
+    /* Writes up to gamma drafts to out and their number (0 = nothing to say) to *n. */
+    geodec_status (*propose)(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
+                             geodec_err *err);
+    void (*destroy)(geodec_drafter *d);
+} geodec_drafter_ops;
+struct geodec_drafter {
+    const geodec_drafter_ops *ops;
+};
+
+/* The same calls through the table. All accept d == NULL, the drafter that never proposes. propose checks the count,
+ * the sources and the confidences (GEODEC_INTERNAL); token ids are left to the loop, which treats an impossible one as
+ * wrong. */
+GEODEC_API geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows,
+                                                geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_request *request,
+                                                geodec_draft *out, int32_t *n, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_drafter_destroy(geodec_drafter *d);
+/* "none" for NULL. */
+GEODEC_API const char *geodec_drafter_name(const geodec_drafter *d);
+
+#endif

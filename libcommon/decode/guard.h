@@ -1,0 +1,26 @@
+/* Minimum-length guard: a mask on each logit row by its absolute output index. The row that decides output token g gets
+ * its stop ids set to -inf iff g < min_tokens. Because the mask belongs to the row and not to a place in the loop,
+ * plain and speculative decoding see the same masked model, so their outputs stay equal and the KV cache never
+ * disagrees with the text. */
+#ifndef GEODEC_DECODE_GUARD_H
+#define GEODEC_DECODE_GUARD_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct geodec_guard {
+    int64_t min_tokens;  /* output tokens before a stop id is allowed; <= 0 switches the guard off */
+    const int32_t *stop; /* [n_stop] ids that end the output, borrowed */
+    int32_t n_stop;
+} geodec_guard;
+
+/* True for an id that ends the output. guard NULL: false. */
+GEODEC_API bool geodec_guard_is_stop(const geodec_guard *guard, int32_t id);
+/* True when `id` may not be output token `index` (0 = the first after the prompt). guard NULL: false. */
+GEODEC_API bool geodec_guard_forbids(const geodec_guard *guard, int64_t index, int32_t id);
+/* Masks row [n_vocab], the logits that decide output token `index`, in place. */
+GEODEC_API void geodec_guard_mask(const geodec_guard *guard, int64_t index, float *row, int32_t n_vocab);
+
+#endif
