@@ -14,5 +14,10 @@
 #include "base/version.h"
 #include "decode/draft.h"
 #include "decode/guard.h"
+#include "io/artifact.h"
+#include "io/atomic.h"
+#include "io/file.h"
+#include "io/h5.h"
+#include "linalg/lapack.h"
 
 #endif

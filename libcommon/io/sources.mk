@@ -1,1 +1,4 @@
-io_SRCS :=
+io_SRCS := \
+  h5.c \
+  atomic.c \
+  file.c

@@ -1,1 +1,2 @@
-linalg_SRCS :=
+linalg_SRCS := \
+  lapack.c

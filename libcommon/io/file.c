@@ -1,0 +1,159 @@
+#include "io/file.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_BLOCK = 1 << 16 };
+
+/* extra: O_NONBLOCK where only a regular file will do, so that a named pipe without a writer is refused and not waited
+ * for. */
+static geodec_status open_for_read(const char *path, int extra, int *out, struct stat *sb, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | extra);
+    if (fd < 0) GEODEC_THROW(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", path, strerror(errno));
+    if (fstat(fd, sb) != 0) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
+    if (S_ISDIR(sb->st_mode)) GEODEC_THROW(GEODEC_IO, "%s: is a folder, not a file", path);
+    *out = fd;
+    fd = -1;
+done:
+    if (fd >= 0) (void)close(fd);
+    return st;
+}
+
+geodec_status geodec_map_open(const char *path, geodec_map *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int fd = -1;
+    struct stat sb;
+    GEODEC_TRY(open_for_read(path, O_NONBLOCK, &fd, &sb, err));
+    if (!S_ISREG(sb.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
+    geodec_map map = {NULL, (size_t)sb.st_size};
+    if (map.size) {
+        void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED) GEODEC_THROW(GEODEC_IO, "%s: cannot map: %s", path, strerror(errno));
+        map.data = p;
+    }
+    *out = map;
+done:
+    if (fd >= 0) (void)close(fd);
+    return st;
+}
+
+void geodec_map_close(geodec_map *m)
+{
+    if (!m || !m->data) return;
+    (void)munmap((void *)(uintptr_t)m->data, m->size);
+    m->data = NULL;
+    m->size = 0;
+}
+
+geodec_status geodec_file_read(const char *path, size_t limit, char **text, size_t *n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int is_stdin = strcmp(path, "-") == 0;
+    const char *const shown = is_stdin ? "standard input" : path;
+    int fd = -1;
+    char *buf = NULL;
+    int64_t room = READ_BLOCK, used = 0;
+    struct stat sb;
+    if (!is_stdin) {
+        GEODEC_TRY(open_for_read(path, 0, &fd, &sb, err));
+        if (S_ISREG(sb.st_mode)) {
+            if ((uint64_t)sb.st_size > limit)
+                GEODEC_THROW(GEODEC_LIMIT, "%s: %lld bytes are above the limit of %zu", path, (long long)sb.st_size,
+                             limit);
+            room = (int64_t)sb.st_size + 2; /* one byte to see the end, one for the terminating zero */
+        }
+    }
+    GEODEC_NEW(buf, room);
+    for (;;) {
+        const ssize_t got = read(is_stdin ? STDIN_FILENO : fd, buf + used, (size_t)(room - used - 1));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) GEODEC_THROW(GEODEC_IO, "%s: %s", shown, strerror(errno));
+        if (got == 0) break;
+        used += got;
+        if ((uint64_t)used > limit) GEODEC_THROW(GEODEC_LIMIT, "%s: above the limit of %zu bytes", shown, limit);
+        if (used == room - 1) {
+            char *more = geodec_mem_grow(buf, used, 2 * room, 1);
+            if (!more) GEODEC_THROW(GEODEC_NOMEM, "%s: no memory for %lld bytes", shown, (long long)(2 * room));
+            buf = more;
+            room *= 2;
+        }
+    }
+    buf[used] = '\0';
+    *text = buf;
+    *n = (size_t)used;
+    buf = NULL;
+done:
+    geodec_mem_free(buf);
+    if (fd >= 0) (void)close(fd);
+    return st;
+}
+
+geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX], geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int fd = -1;
+    uint8_t *buf = NULL;
+    struct stat sb;
+    geodec_sha256 h;
+    GEODEC_TRY(open_for_read(path, O_NONBLOCK, &fd, &sb, err));
+    if (!S_ISREG(sb.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
+    GEODEC_NEW(buf, READ_BLOCK);
+    geodec_sha256_init(&h);
+    for (;;) {
+        const ssize_t got = read(fd, buf, READ_BLOCK);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
+        if (got == 0) break;
+        geodec_sha256_update(&h, buf, (size_t)got);
+    }
+    geodec_sha256_hex(&h, hex);
+done:
+    geodec_mem_free(buf);
+    if (fd >= 0) (void)close(fd);
+    return st;
+}
+
+/* Length of the valid sequence at s (n bytes left), or 0. Table 3-7 of the Unicode standard. */
+static size_t utf8_sequence(const unsigned char *s, size_t n)
+{
+    const unsigned char c = s[0];
+    if (c < 0x80) return 1;
+    size_t length;
+    unsigned char low = 0x80, high = 0xbf; /* bounds of the second byte */
+    if (c >= 0xc2 && c <= 0xdf) {
+        length = 2;
+    } else if (c >= 0xe0 && c <= 0xef) {
+        length = 3;
+        if (c == 0xe0) low = 0xa0;  /* overlong */
+        if (c == 0xed) high = 0x9f; /* surrogates */
+    } else if (c >= 0xf0 && c <= 0xf4) {
+        length = 4;
+        if (c == 0xf0) low = 0x90;
+        if (c == 0xf4) high = 0x8f; /* above U+10FFFF */
+    } else {
+        return 0;
+    }
+    if (n < length || s[1] < low || s[1] > high) return 0;
+    for (size_t i = 2; i < length; i++)
+        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
+    return length;
+}
+
+int64_t geodec_utf8_check(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        const size_t length = utf8_sequence((const unsigned char *)text + i, n - i);
+        if (!length) return (int64_t)i;
+        i += length;
+    }
+    return -1;
+}
