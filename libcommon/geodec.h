@@ -14,10 +14,13 @@
 #include "base/version.h"
 #include "decode/draft.h"
 #include "decode/guard.h"
+#include "geometry/space.h"
 #include "io/artifact.h"
 #include "io/atomic.h"
 #include "io/file.h"
 #include "io/h5.h"
+#include "linalg/blas.h"
+#include "linalg/chol.h"
 #include "linalg/lapack.h"
 
 #endif

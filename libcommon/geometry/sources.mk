@@ -1,1 +1,3 @@
-geometry_SRCS :=
+geometry_SRCS := \
+  space.c \
+

@@ -1,2 +1,5 @@
 linalg_SRCS := \
-  lapack.c
+  blas.c \
+  chol.c \
+  lapack.c \
+

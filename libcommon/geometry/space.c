@@ -1,0 +1,78 @@
+#include "geometry/space.h"
+
+#include "base/mem.h"
+#include "linalg/chol.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SPACE_MAX_N = 64 };
+
+geodec_status geodec_space_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *out = NULL, *y = NULL, *minus = NULL;
+    if (s->dgamma) return s->dgamma(s, x, dgamma, err);
+
+    const int64_t n = s->n, n3 = n * n * n;
+    const double h = s->fd_step;
+    if (!(h > 0))
+        GEODEC_THROW(GEODEC_INVAL, "space %s has no derivative of gamma and no step for differences", s->name);
+    GEODEC_NEW(out, n * n3);
+    GEODEC_NEW(minus, n3);
+    GEODEC_NEW(y, n);
+    memcpy(y, x, (size_t)n * sizeof *y);
+    for (int64_t c = 0; c < n; c++) {
+        /* the step that was really taken, after rounding x + h */
+        const double up = x[c] + h, down = x[c] - h;
+        double *plus = out + c * n3;
+        y[c] = up;
+        GEODEC_TRY(s->at(s, y, NULL, NULL, plus, err));
+        y[c] = down;
+        GEODEC_TRY(s->at(s, y, NULL, NULL, minus, err));
+        y[c] = x[c];
+        const double scale = 1 / (up - down);
+        for (int64_t i = 0; i < n3; i++) plus[i] = (plus[i] - minus[i]) * scale;
+    }
+    memcpy(dgamma, out, (size_t)(n * n3) * sizeof *dgamma);
+done:
+    geodec_mem_free(out);
+    geodec_mem_free(y);
+    geodec_mem_free(minus);
+    return st;
+}
+
+geodec_status geodec_space_christoffel(int32_t n32, const double *g, const double *dg, double *gamma, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double l[SPACE_MAX_N * SPACE_MAX_N];
+    const int64_t n = n32;
+    if (n < 1 || n > SPACE_MAX_N)
+        GEODEC_THROW(GEODEC_RANGE, "dimension %lld is outside 1..%d", (long long)n, SPACE_MAX_N);
+    memcpy(l, g, (size_t)(n * n) * sizeof *l);
+    if (geodec_chol_factor(n, l, NULL) != GEODEC_OK) {
+        GEODEC_THROW(GEODEC_NUMERIC, "the metric is not positive definite or not finite");
+    }
+    /* Lowered symbols of the pairs i <= j, packed at the front of gamma, raised there, then spread out from the back:
+     * the packed place of a pair is never behind its final one. */
+    double *row = gamma;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i; j < n; j++, row += n) {
+            const double *di = dg + (i * n + j) * n; /* d_i g_jl */
+            const double *dj = dg + (j * n + i) * n; /* d_j g_il */
+            for (int64_t k = 0; k < n; k++) row[k] = 0.5 * (di[k] + dj[k] - dg[(k * n + i) * n + j]);
+        }
+    }
+    geodec_chol_solve(n, l, n * (n + 1) / 2, gamma);
+    const size_t bytes = (size_t)n * sizeof *gamma;
+    for (int64_t i = n - 1; i >= 0; i--) {
+        for (int64_t j = n - 1; j >= i; j--) {
+            row -= n;
+            double *ij = gamma + (i * n + j) * n, *ji = gamma + (j * n + i) * n;
+            if (ji != row) memcpy(ji, row, bytes);
+            if (ij != row && ij != ji) memcpy(ij, row, bytes);
+        }
+    }
+done:
+    return st;
+}

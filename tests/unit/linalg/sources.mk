@@ -1,0 +1,3 @@
+linalg_TESTS := \
+  test_chol.c \
+
