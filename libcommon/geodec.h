@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "decode/draft.h"
 #include "decode/guard.h"
+#include "geometry/activations.h"
 #include "geometry/space.h"
 #include "io/artifact.h"
 #include "io/atomic.h"
@@ -21,6 +22,9 @@
 #include "io/h5.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
+#include "linalg/eig.h"
+#include "linalg/expm.h"
 #include "linalg/lapack.h"
+#include "linalg/svd.h"
 
 #endif

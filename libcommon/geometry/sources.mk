@@ -1,3 +1,4 @@
 geometry_SRCS := \
+  activations.c \
   space.c \
 

@@ -1,3 +1,4 @@
 linalg_TESTS := \
   test_chol.c \
+  test_eig.c \
 

@@ -29,4 +29,10 @@ void test_ok_at(geodec_status st, const geodec_err *err, const char *file, int l
 /* Reads a little-endian C-order .npy of dtype <f4, <f8, <i4 or <i8 as doubles; *ndim <= 8. Caller frees. NULL = failed. */
 double *test_npy(const char *path, int64_t shape[8], int *ndim);
 
+/* Reads a numeric dataset of an HDF5 file (a golden one, not an artifact) as doubles; *ndim <= 8, shape and ndim may be
+ * NULL. Fails the running test when it is not there. Caller frees with geodec_mem_free. */
+double *test_h5(const char *path, const char *dataset, int64_t shape[8], int *ndim);
+/* A scalar numeric attribute of a group or dataset ("/" for the root). */
+double test_h5_attr(const char *path, const char *object, const char *attr);
+
 #endif

@@ -1,0 +1,62 @@
+#include "linalg/eig.h"
+
+#include "base/mem.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+enum { EIG_MAX_N = 20000 };
+
+/* dsyevd's documented needs with vectors: 1 + 6 n + 2 n^2 doubles and 3 + 5 n integers. */
+static int64_t work_doubles(int64_t n) { return 1 + 6 * n + 2 * n * n; }
+static int64_t work_ints(int64_t n) { return 3 + 5 * n; }
+
+int64_t geodec_eig_sym_scratch(int64_t n)
+{
+    if (n < 1 || n > EIG_MAX_N) return 0;
+    return work_doubles(n) + (work_ints(n) * (int64_t)sizeof(lapack_int) + 7) / 8;
+}
+
+geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w, double *v, double *scratch, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (n < 1 || n > EIG_MAX_N) GEODEC_THROW(GEODEC_RANGE, "eigenproblem of dimension %lld", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++)
+            if (!isfinite(a[i * n + j])) GEODEC_THROW(GEODEC_NUMERIC, "eigenproblem with a value that is not finite");
+    if (v != a) memcpy(v, a, (size_t)(n * n) * sizeof *v);
+    /* row-major lower = column-major upper, and column k of a column-major result is row k of ours */
+    const lapack_int info = LAPACKE_dsyevd_work(
+        LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, v, (lapack_int)n, w, scratch, (lapack_int)work_doubles(n),
+        (lapack_int *)(void *)(scratch + work_doubles(n)), (lapack_int)work_ints(n));
+    if (info < 0) GEODEC_THROW(GEODEC_INTERNAL, "dsyevd refused argument %d", (int)-info);
+    if (info > 0) GEODEC_THROW(GEODEC_NOCONV, "dsyevd did not converge at dimension %lld", (long long)n);
+done:
+    return st;
+}
+
+geodec_status geodec_eig_sym(int64_t n, const double *a, double *w, double *v, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *scratch = NULL;
+    GEODEC_NEW(scratch, geodec_eig_sym_scratch(n));
+    GEODEC_TRY(geodec_eig_sym_ws(n, a, w, v, scratch, err));
+done:
+    geodec_mem_free(scratch);
+    return st;
+}
+
+void geodec_eig_compose(int64_t n, const double *fw, const double *v, double *out)
+{
+    memset(out, 0, (size_t)(n * n) * sizeof *out);
+    for (int64_t k = 0; k < n; k++) {
+        const double *vk = v + k * n;
+        for (int64_t i = 0; i < n; i++) {
+            const double c = fw[k] * vk[i];
+            for (int64_t j = 0; j <= i; j++) out[i * n + j] += c * vk[j];
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i + 1; j < n; j++) out[i * n + j] = out[j * n + i];
+}

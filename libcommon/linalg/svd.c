@@ -1,0 +1,53 @@
+#include "linalg/svd.h"
+
+#include "base/mem.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+enum { SVD_MAX = 100000 };
+
+static geodec_status decompose(char job, int64_t m, int64_t n, const double *a, double *u, double *s, double *vt,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *copy = NULL, *work = NULL;
+    lapack_int *iwork = NULL;
+    if (m < 1 || n < 1 || m > SVD_MAX || n > SVD_MAX || m * n > INT32_MAX) {
+        GEODEC_THROW(GEODEC_RANGE, "singular values of a matrix of %lld x %lld", (long long)m, (long long)n);
+    }
+    const int64_t r = m < n ? m : n;
+    for (int64_t i = 0; i < m * n; i++)
+        if (!isfinite(a[i])) GEODEC_THROW(GEODEC_NUMERIC, "singular values of a matrix that is not finite");
+    GEODEC_NEW(copy, m * n);
+    GEODEC_NEW(iwork, 8 * r);
+    memcpy(copy, a, (size_t)(m * n) * sizeof *copy);
+    /* Row-major A is column-major A^T = V diag(s) U^T, so LAPACK's left vectors are our vt and its right ones our u. */
+    double best = 0;
+    lapack_int info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, (lapack_int)n, (lapack_int)m, copy, (lapack_int)n, s,
+                                          vt, (lapack_int)n, u, (lapack_int)r, &best, -1, iwork);
+    if (info != 0) GEODEC_THROW(GEODEC_INTERNAL, "dgesdd refused its work query: %d", (int)info);
+    const int64_t n_work = (int64_t)best;
+    GEODEC_NEW(work, n_work);
+    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, (lapack_int)n, (lapack_int)m, copy, (lapack_int)n, s, vt,
+                               (lapack_int)n, u, (lapack_int)r, work, (lapack_int)n_work, iwork);
+    if (info < 0) GEODEC_THROW(GEODEC_INTERNAL, "dgesdd refused argument %d", (int)-info);
+    if (info > 0) GEODEC_THROW(GEODEC_NOCONV, "dgesdd did not converge on %lld x %lld", (long long)m, (long long)n);
+done:
+    geodec_mem_free(copy);
+    geodec_mem_free(work);
+    geodec_mem_free(iwork);
+    return st;
+}
+
+geodec_status geodec_svd_thin(int64_t m, int64_t n, const double *a, double *u, double *s, double *vt, geodec_err *err)
+{
+    return decompose('S', m, n, a, u, s, vt, err);
+}
+
+geodec_status geodec_svd_values(int64_t m, int64_t n, const double *a, double *s, geodec_err *err)
+{
+    double none[1]; /* not referenced with job 'N' */
+    return decompose('N', m, n, a, none, s, none, err);
+}
