@@ -1,0 +1,12 @@
+# Rules a machine can check.
+.PHONY: lint check-layers check-symbols check-headers check-style
+lint: check-layers check-symbols check-headers check-style
+check-layers:
+	@sh scripts/check-layers && echo "layers: ok"
+check-symbols: $(LIB_A) $(LIB_SO)
+	@sh scripts/check-symbols $(LIB_A) $(LIB_SO) && echo "symbols: ok"
+check-headers:
+	@sh scripts/check-headers $(CC) $(CPPFLAGS) -std=c11 $(WARN) && echo "headers: ok"
+check-style:
+	@sh scripts/packages check lint
+	@sh scripts/check-style && echo "style: ok"
