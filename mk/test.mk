@@ -25,3 +25,29 @@ UNIT_TESTS := $(TEST_FOLDERS:%=$(B)/tests/test-%)
 .PHONY: check check-unit check-all check-asan check-tsan
 check-unit: $(UNIT_TESTS)
 	@for t in $(UNIT_TESTS); do echo "== $$t"; $$t || exit 1; done
+
+# Everything else is bats: command lines, damaged files, the tiny pipeline.
+BATS_TESTS := $(sort $(wildcard tests/cli/*.bats tests/bad/*.bats tests/pipeline/*.bats))
+BAD_TOOLS := $(patsubst tests/bad/%.c,$(B)/tests/bad/%,$(wildcard tests/bad/*.c))
+$(BAD_TOOLS:$(B)/tests/bad/%=$(B)/obj/tests/bad/%.o): CPPFLAGS_EXTRA := -Itests/unit
+$(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
+
+# `make check` sets the machine up first; pkg-config is asked again in the second make.
+.PHONY: check-run
+check:
+	@sh scripts/packages install build
+	+@$(MAKE) --no-print-directory check-run
+check-run: build $(UNIT_TESTS) $(BAD_TOOLS)
+	@B=$(B) sh scripts/run-tests $(B) $(UNIT_TESTS) $(BATS_TESTS)
+check-asan check-tsan: check-%:
+	+@$(MAKE) --no-print-directory PROFILE=$* check-unit-run
+check-unit-run: $(UNIT_TESTS)
+	@sh scripts/run-tests $(B) $(UNIT_TESTS)
+check-all: check
+	@sh scripts/packages install build lint
+	+@$(MAKE) --no-print-directory check-asan
+	+@$(MAKE) --no-print-directory check-tsan
+	+@$(MAKE) --no-print-directory lint
