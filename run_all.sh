@@ -33,7 +33,7 @@ for word in "$@"; do
 done
 
 started=$(date +%s)
-sh scripts/packages install build
+bash scripts/packages install build
 # Two calls: what pkg-config says is read when make starts, so packages come first, and the tools before the pipeline.
 make -j"$jobs" build
 # shellcheck disable=SC2086 # $quick is one word or nothing

@@ -8,5 +8,5 @@ check-symbols: $(LIB_A) $(LIB_SO)
 check-headers:
 	@sh scripts/check-headers $(CC) $(CPPFLAGS) -std=c11 $(WARN) && echo "headers: ok"
 check-style:
-	@sh scripts/packages check lint
+	@bash scripts/packages check lint
 	@sh scripts/check-style && echo "style: ok"

@@ -55,6 +55,6 @@ lib: $(LIB_A) $(LIB_SO)
 tools: $(TOOL_BINS) $(B)/bin/geodec
 # Packages first, in one clear message, not as a compiler error.
 build/.packages-build: packages.txt
-	@sh scripts/packages check build
+	@bash scripts/packages check build
 
 -include $(ALL_OBJS:.o=.d) $(SUPPORT_OBJS:.o=.d) $(TOOLS:%=$(B)/obj/tools/geodec-%.d)

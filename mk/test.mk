@@ -38,7 +38,7 @@ $(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LIB_A)
 # `make check` sets the machine up first; pkg-config is asked again in the second make.
 .PHONY: check-run
 check:
-	@sh scripts/packages install build
+	@bash scripts/packages install build
 	+@$(MAKE) --no-print-directory check-run
 check-run: build $(UNIT_TESTS) $(BAD_TOOLS)
 	@B=$(B) sh scripts/run-tests $(B) $(UNIT_TESTS) $(BATS_TESTS)
@@ -47,7 +47,7 @@ check-asan check-tsan: check-%:
 check-unit-run: $(UNIT_TESTS)
 	@sh scripts/run-tests $(B) $(UNIT_TESTS)
 check-all: check
-	@sh scripts/packages install build lint
+	@bash scripts/packages install build lint
 	+@$(MAKE) --no-print-directory check-asan
 	+@$(MAKE) --no-print-directory check-tsan
 	+@$(MAKE) --no-print-directory lint

@@ -1,0 +1,29 @@
+# Sizes of the main job: variables only. QUICK=1 is the small version of run_all.sh --quick.
+# Every variable can be given on the command line: make results MODEL=my.gguf TEXT=my.txt TOKENS=50000
+
+MODEL ?= data/model/geodec-stories-f16.gguf
+TEXT ?=
+SEED ?= 1
+
+ifeq ($(QUICK),1)
+CORPUS_STORIES ?= 120
+TOKENS ?= 4000
+POINTS ?= 400
+STORE_TEXTS ?= 64
+STORE_LENGTH ?= 192
+PROMPTS ?= 10
+NEW_TOKENS ?= 48
+GAMMAS ?= 1,4
+SEEDS ?= 1
+else
+CORPUS_STORIES ?= 600
+TOKENS ?= 30000
+POINTS ?= 2000
+STORE_TEXTS ?= 768
+STORE_LENGTH ?= 256
+PROMPTS ?= 100
+NEW_TOKENS ?= 128
+GAMMAS ?= 1,2,4,8
+SEEDS ?= 3
+endif
+LAYERS ?= last

@@ -1,0 +1,76 @@
+# The main job as rules: one stage, one artifact, one file in results/<model>/. Made again only when an input changed.
+include pipelines/config.mk
+
+NAME := $(basename $(notdir $(MODEL)))$(if $(filter 1,$(QUICK)),-quick)
+R := results/$(NAME)
+BIN := $(B)/bin
+run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
+tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
+
+# What was asked for, as a file: another text or another size remakes what depends on it.
+SETTINGS := MODEL=$(MODEL) TEXT=$(TEXT) SEED=$(SEED) CORPUS_STORIES=$(CORPUS_STORIES) TOKENS=$(TOKENS) POINTS=$(POINTS) \
+  STORE_TEXTS=$(STORE_TEXTS) STORE_LENGTH=$(STORE_LENGTH) PROMPTS=$(PROMPTS) NEW_TOKENS=$(NEW_TOKENS) GAMMAS=$(GAMMAS) \
+  SEEDS=$(SEEDS) LAYERS=$(LAYERS)
+.PHONY: settings-check
+$(R)/settings.txt: settings-check
+	@mkdir -p $(@D); echo "$(SETTINGS)" | tr ' ' '\n' > $@.new; \
+	if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
+
+ifeq ($(TEXT),)
+# Text of the model's own corpus, from a seed the model was not trained on.
+TEXT_FILE := $(R)/text.txt
+$(R)/text.txt: $(BIN)/geodec-corpus $(R)/settings.txt
+	$(run) $(call tool,corpus) --seed 20260002 --stories $(CORPUS_STORIES) -o $@ --report $(R)/text.json
+else
+TEXT_FILE := $(TEXT)
+endif
+
+# ---- geometry ------------------------------------------------------------------------------------------------------
+$(R)/activations.h5: $(BIN)/geodec-export $(MODEL) $(TEXT_FILE) $(R)/settings.txt
+	$(run) $(call tool,export) --model $(MODEL) --text $(TEXT_FILE) --layers $(LAYERS) --max-tokens $(TOKENS) -o $@
+$(R)/cloud.h5: $(BIN)/geodec-cloud $(R)/activations.h5
+	$(run) $(call tool,cloud) --seed $(SEED) --max-points $(POINTS) -o $@ $(R)/activations.h5
+$(R)/metric.h5: $(BIN)/geodec-metric $(R)/cloud.h5
+	$(run) $(call tool,metric) -o $@ $(R)/cloud.h5
+$(R)/christoffel.h5: $(BIN)/geodec-christoffel $(R)/metric.h5
+	$(run) $(call tool,christoffel) -o $@ $(R)/metric.h5
+$(R)/geodesics.h5: $(BIN)/geodec-geodesic $(R)/metric.h5
+	$(run) $(call tool,geodesic) --seed $(SEED) -o $@ $(R)/metric.h5
+$(R)/riemann.h5: $(BIN)/geodec-riemann $(R)/metric.h5
+	$(run) $(call tool,riemann) --seed $(SEED) -o $@ $(R)/metric.h5
+$(R)/propagators.h5: $(BIN)/geodec-propagate $(R)/metric.h5 $(R)/geodesics.h5
+	$(run) $(call tool,propagate) -o $@ $(R)/metric.h5 $(R)/geodesics.h5
+$(R)/validity.h5: $(BIN)/geodec-validity $(R)/metric.h5
+	$(run) $(call tool,validity) --seed $(SEED) -o $@ $(R)/metric.h5
+$(R)/records.h5: $(BIN)/geodec-records $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
+	$(run) $(call tool,records) -o $@ $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
+$(R)/coverage.h5: $(BIN)/geodec-coverage $(R)/cloud.h5
+	$(run) $(call tool,coverage) --seed $(SEED) -o $@ $(R)/cloud.h5
+
+# ---- flow map and decoder ------------------------------------------------------------------------------------------
+$(R)/store.tokens: $(BIN)/geodec-sample $(MODEL) $(R)/settings.txt
+	$(run) $(call tool,sample) --model $(MODEL) --seed $(SEED) --texts $(STORE_TEXTS) --length $(STORE_LENGTH) -o $@
+$(R)/store.h5: $(BIN)/geodec-export $(R)/store.tokens
+	$(run) $(call tool,export) --model $(MODEL) --tokens $(R)/store.tokens --layers last -o $@
+$(R)/flowmap.h5: $(BIN)/geodec-bake $(R)/store.h5
+	$(run) $(call tool,bake) -o $@ $(R)/store.h5
+$(R)/benchdecode.h5: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE)
+	$(run) $(call tool,bench-decode) --model $(MODEL) --artifacts $(R) --prompts $(TEXT_FILE) --n-prompts $(PROMPTS) \
+	  --max-tokens $(NEW_TOKENS) --gammas $(GAMMAS) --seeds $(SEEDS) -o $@ > $(R)/benchdecode.tsv.tmp && mv $(R)/benchdecode.tsv.tmp $(R)/benchdecode.tsv
+$(R)/sample.txt: $(BIN)/geodec-decode $(R)/flowmap.h5
+	$(run) $(call tool,decode) --model $(MODEL) --artifacts $(R) --draft flowmap --prompt "" --max-tokens 160 \
+	  --temperature 0.8 --seed $(SEED) > $@.tmp && mv $@.tmp $@
+
+GEOMETRY := $(addprefix $(R)/,activations.h5 cloud.h5 metric.h5 christoffel.h5 geodesics.h5 riemann.h5 propagators.h5 \
+  validity.h5 records.h5 coverage.h5)
+DECODING := $(addprefix $(R)/,flowmap.h5 benchdecode.h5)
+
+.PHONY: results geometry decoding print-report
+geometry: $(GEOMETRY)
+decoding: $(DECODING)
+results: report
+print-report:
+	@echo $(R)/report/index.html
+
+include pipelines/figures.mk
+include pipelines/model.mk
