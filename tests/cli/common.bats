@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# What every tool promises: help, version, usage errors, exit codes, full disk, broken pipe, locale.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    bin=${B:-build/release}/bin
+}
+
+@test "--help goes to stdout with status 0 and names usage, options and exit codes" {
+    for t in "$bin"/geodec-*; do
+        run --separate-stderr "$t" --help
+        [ "$status" -eq 0 ] || { echo "$t: $status"; false; }
+        [ -z "$stderr" ]
+        [[ "$output" == "Usage: $(basename "$t")"* ]] || { echo "$t"; false; }
+        [[ "$output" == *"Exit status"* && "$output" == *"--threads"* ]]
+    done
+}
+
+@test "--version prints tool, package and version" {
+    for t in "$bin"/geodec-*; do
+        run "$t" --version
+        [ "$status" -eq 0 ]
+        [ "$output" = "$(basename "$t") (geodec) $(cat VERSION)" ]
+    done
+}
+
+@test "an unknown option is a usage error: status 2, two short lines on stderr, nothing on stdout" {
+    for t in "$bin"/geodec-*; do
+        run --separate-stderr "$t" --no-such-option
+        [ "$status" -eq 2 ] || { echo "$t: $status"; false; }
+        [ -z "$output" ]
+        [[ "$stderr" == "$(basename "$t"): unknown option '--no-such-option'"* ]]
+        [ "${#stderr_lines[@]}" -eq 2 ]
+    done
+}
+
+@test "numbers are parsed whole and within limits" {
+    for bad in 0 -1 1.5 2x '' 99999; do
+        run "$bin/geodec-cloud" --threads "$bad" x.h5
+        [ "$status" -eq 2 ]
+    done
+}
+
+@test "a full disk behind stdout is an error" {
+    for t in "$bin"/geodec-*; do
+        run bash -c "'$t' --help > /dev/full"
+        [ "$status" -eq 1 ] || { echo "$t: $status"; false; }
+    done
+}
+
+@test "a closed pipe ends a tool quietly" {
+    run bash -c "set -o pipefail; '$bin/geodec-cloud' --help | head -n 1"
+    [[ "$output" == "Usage: geodec-cloud"* ]]
+    [[ "$output" != *rror* ]]
+}
+
+@test "a comma locale changes no number" {
+    LC_ALL=de_DE.UTF-8 run "$bin/geodec-cloud" --variance 0.5 --no-such-option
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"--no-such-option"* ]]
+}
+
+@test "a missing input is status 1 and names the file" {
+    for stage in cloud metric christoffel geodesic riemann validity coverage; do
+        run --separate-stderr "$bin/geodec-$stage" -o "$BATS_TEST_TMPDIR/x.h5" "$BATS_TEST_TMPDIR/absent.h5"
+        [ "$status" -eq 1 ] || { echo "$stage: $status $stderr"; false; }
+        [[ "$stderr" == "geodec-$stage: "*"absent.h5"* ]]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        [ -z "$(ls -A "$BATS_TEST_TMPDIR")" ]
+    done
+}
+
+@test "the front end runs stages, lists them and refuses others" {
+    run "$bin/geodec" cloud --version
+    [ "$status" -eq 0 ]
+    [ "$output" = "geodec-cloud (geodec) $(cat VERSION)" ]
+    run "$bin/geodec" --help
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"  metric"* ]]
+    run "$bin/geodec" nonsense
+    [ "$status" -eq 2 ]
+    run "$bin/geodec"
+    [ "$status" -eq 2 ]
+}

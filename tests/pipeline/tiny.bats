@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# The whole chain on the embedded model, small: same bytes with 1 and 2 threads, a second make does nothing, and a run
+# killed with SIGKILL and started again ends in the same bytes.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    export MODEL=data/model/geodec-stories-f16.gguf
+    export TINY="MODEL=$MODEL QUICK=1 CORPUS_STORIES=30 TOKENS=1200 POINTS=250 STORE_TEXTS=12 STORE_LENGTH=96 PROMPTS=4 NEW_TOKENS=24 GAMMAS=4 SEEDS=1"
+    export OUT="$BATS_FILE_TMPDIR"
+    # shellcheck disable=SC2086
+    GEODEC_THREADS=1 make -s $TINY R="$OUT/one" geometry decoding
+}
+
+sums() { # digests of every artifact in folder $1, timings apart
+    (cd "$1" && find . -name '*.h5' ! -name 'speed*' ! -name '.*' | sort | xargs sha256sum)
+}
+
+@test "every stage of the chain makes a valid artifact" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    run "${B:-build/release}/bin/geodec-check" "$OUT"/one/*.h5
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [ "$(find "$OUT/one" -maxdepth 1 -name '*.h5' | wc -l)" -ge 12 ]
+}
+
+@test "two threads give the same bytes as one" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    # shellcheck disable=SC2086
+    GEODEC_THREADS=2 make -s $TINY R="$OUT/two" geometry decoding
+    diff <(sums "$OUT/one") <(sums "$OUT/two")
+}
+
+@test "a second make does nothing" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    # shellcheck disable=SC2086
+    run make -s $TINY R="$OUT/one" geometry decoding
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "killed at any moment and run again, the results are the same bytes" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    for delay in 0.3 0.9 1.7 3 5; do
+        # shellcheck disable=SC2086
+        setsid make -s $TINY R="$OUT/killed" geometry decoding >/dev/null 2>&1 &
+        pid=$!
+        sleep "$delay"
+        kill -9 -- "-$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    done
+    # shellcheck disable=SC2086
+    make -s $TINY R="$OUT/killed" geometry decoding
+    diff <(sums "$OUT/one") <(sums "$OUT/killed")
+    [ -z "$(find "$OUT/killed" -name '.*.tmp')" ]
+}
