@@ -32,6 +32,8 @@ typedef struct geodec_ggml_traits {
 } geodec_ggml_traits;
 /* NULL for a type that is not supported. */
 GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_of(int type);
+/* ggml's name of a type number, supported or not, for messages; "unknown" outside its list. */
+GEODEC_API const char *geodec_ggml_type_name(int type);
 /* Bytes of n elements; n must be a multiple of the block. */
 GEODEC_API size_t geodec_ggml_bytes(const geodec_ggml_traits *t, int64_t n);
 
@@ -59,6 +61,7 @@ GEODEC_API bool geodec_gguf_has(const geodec_gguf *g, const char *key);
 /* Any integer type that fits; GEODEC_NOTFOUND, GEODEC_FORMAT (another type). */
 GEODEC_API geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v, geodec_err *err) GEODEC_MUST_USE;
 /* Not zero-terminated in the file: a terminated copy owned by g. */
 GEODEC_API geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v, geodec_err *err) GEODEC_MUST_USE;
 /* Arrays: length, then elements. String elements point into the map with their length. */

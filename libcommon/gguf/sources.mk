@@ -1,1 +1,1 @@
-gguf_SRCS :=
+gguf_SRCS := types.c reader.c access.c writer.c

@@ -1,0 +1,243 @@
+#include "base/mem.h"
+#include "gguf/internal.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t width;
+} kinds[GGUF_KINDS] = {
+    [GGUF_U8] = {"uint8", 1},   [GGUF_I8] = {"int8", 1},       [GGUF_U16] = {"uint16", 2}, [GGUF_I16] = {"int16", 2},
+    [GGUF_U32] = {"uint32", 4}, [GGUF_I32] = {"int32", 4},     [GGUF_F32] = {"float32", 4}, [GGUF_BOOL] = {"bool", 1},
+    [GGUF_STRING] = {"string", 0}, [GGUF_ARRAY] = {"array", 0}, [GGUF_U64] = {"uint64", 8}, [GGUF_I64] = {"int64", 8},
+    [GGUF_F64] = {"float64", 8},
+};
+
+size_t geodec__gguf_width(uint32_t kind) { return kind < GGUF_KINDS ? kinds[kind].width : 0; }
+const char *geodec__gguf_kind_name(uint32_t kind) { return kind < GGUF_KINDS ? kinds[kind].name : "unknown"; }
+
+const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *name)
+{
+    int64_t lo = 0, hi = g->n_keys;
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        const int c = strcmp(g->key_order[mid]->name, name);
+        if (c == 0) return g->key_order[mid];
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
+}
+
+const char *geodec_gguf_path(const geodec_gguf *g) { return g->path; }
+int64_t geodec_gguf_n_tensors(const geodec_gguf *g) { return g->n_tensors; }
+const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i)
+{
+    return i < 0 || i >= g->n_tensors ? NULL : &g->tensor[i];
+}
+
+const geodec_gguf_tensor *geodec_gguf_find(const geodec_gguf *g, const char *name)
+{
+    int64_t lo = 0, hi = g->n_tensors;
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        const int c = strcmp(g->tensor_order[mid]->name, name);
+        if (c == 0) return g->tensor_order[mid];
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
+}
+
+bool geodec_gguf_has(const geodec_gguf *g, const char *key) { return geodec__gguf_lookup(g, key) != NULL; }
+
+/* ---- scalars ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status find_key(const geodec_gguf *g, const char *name, const geodec__gguf_key **k, geodec_err *err)
+{
+    *k = geodec__gguf_lookup(g, name);
+    if (*k) return GEODEC_OK;
+    return geodec_err_set(err, GEODEC_NOTFOUND, __func__, __LINE__, "key '%.100s' is missing", name);
+}
+
+static geodec_status wrong_kind(const geodec__gguf_key *k, const char *wanted, geodec_err *err)
+{
+    const bool array = k->kind == GGUF_ARRAY;
+    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "key '%.100s' is %s%s, not %s", k->name,
+                          array ? "an array of " : "", geodec__gguf_kind_name(array ? k->element : k->kind), wanted);
+}
+
+/* Any integer at p; false when it does not fit in int64 or is no integer. */
+static bool integer_at(uint32_t kind, const uint8_t *p, int64_t *v)
+{
+#define CASE(KIND, ctype)              \
+    case KIND: {                       \
+        ctype x;                       \
+        memcpy(&x, p, sizeof x);       \
+        *v = (int64_t)x;               \
+        return true;                   \
+    }
+    switch (kind) {
+        CASE(GGUF_U8, uint8_t)
+        CASE(GGUF_I8, int8_t)
+        CASE(GGUF_U16, uint16_t)
+        CASE(GGUF_I16, int16_t)
+        CASE(GGUF_U32, uint32_t)
+        CASE(GGUF_I32, int32_t)
+        CASE(GGUF_I64, int64_t)
+    case GGUF_U64: {
+        uint64_t x;
+        memcpy(&x, p, sizeof x);
+        if (x > INT64_MAX) return false;
+        *v = (int64_t)x;
+        return true;
+    }
+    default:
+        return false;
+    }
+#undef CASE
+}
+
+geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__gguf_key *k;
+    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
+    if (!integer_at(k->kind, k->value, v)) GEODEC_TRY_MSG(wrong_kind(k, "an integer of 64 bits with sign", err), "%s", g->path);
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__gguf_key *k;
+    float f;
+    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
+    switch (k->kind) {
+    case GGUF_F32:
+        memcpy(&f, k->value, sizeof f);
+        *v = (double)f;
+        break;
+    case GGUF_F64:
+        memcpy(v, k->value, sizeof *v);
+        break;
+    default:
+        GEODEC_TRY_MSG(wrong_kind(k, "a float", err), "%s", g->path);
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__gguf_key *k;
+    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
+    if (k->kind != GGUF_BOOL) GEODEC_TRY_MSG(wrong_kind(k, "bool", err), "%s", g->path);
+    *v = *k->value != 0;
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__gguf_key *k;
+    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
+    if (k->kind != GGUF_STRING) GEODEC_TRY_MSG(wrong_kind(k, "a string", err), "%s", g->path);
+    *v = k->text;
+done:
+    return st;
+}
+
+/* ---- arrays ----------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec_gguf_array_length(const geodec_gguf *g, const char *key, int64_t *n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__gguf_key *k;
+    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
+    if (k->kind != GGUF_ARRAY) GEODEC_TRY_MSG(wrong_kind(k, "an array", err), "%s", g->path);
+    *n = k->count;
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s, size_t *n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__gguf_key *k;
+    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
+    if (k->kind != GGUF_ARRAY || k->element != GGUF_STRING)
+        GEODEC_TRY_MSG(wrong_kind(k, "an array of strings", err), "%s", g->path);
+    if (i < 0 || i >= k->count)
+        GEODEC_THROW(GEODEC_RANGE, "%s: key '%.100s' has %lld strings; %lld asked for", g->path, key, (long long)k->count,
+                     (long long)i);
+    uint64_t length;
+    memcpy(&length, g->map.data + k->at[i], sizeof length);
+    *s = (const char *)(g->map.data + k->at[i] + sizeof length);
+    *n = (size_t)length;
+done:
+    return st;
+}
+
+static geodec_status right_length(const geodec_gguf *g, const geodec__gguf_key *k, int64_t n, geodec_err *err)
+{
+    if (k->count == n) return GEODEC_OK;
+    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%.100s' has %lld values, not %lld", g->path, k->name,
+                          (long long)k->count, (long long)n);
+}
+
+geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__gguf_key *k;
+    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
+    if (k->kind != GGUF_ARRAY || k->element != GGUF_F32)
+        GEODEC_TRY_MSG(wrong_kind(k, "an array of float32", err), "%s", g->path);
+    GEODEC_TRY(right_length(g, k, n, err));
+    memcpy(out, k->value, (size_t)n * sizeof *out);
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__gguf_key *k;
+    GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
+    if (k->kind != GGUF_ARRAY || (k->element != GGUF_I32 && k->element != GGUF_U32))
+        GEODEC_TRY_MSG(wrong_kind(k, "an array of int32", err), "%s", g->path);
+    GEODEC_TRY(right_length(g, k, n, err));
+    if (k->element == GGUF_U32)
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t v;
+            memcpy(&v, k->value + 4 * i, sizeof v);
+            if (v > INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: key '%.100s': %u does not fit in int32", g->path, k->name, v);
+        }
+    memcpy(out, k->value, (size_t)n * sizeof *out);
+done:
+    return st;
+}
+
+/* ---- fingerprint ------------------------------------------------------------------------------------------------ */
+
+void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX])
+{
+    geodec_sha256 h;
+    geodec_sha256_init(&h);
+    for (int64_t i = 0; i < g->n_tensors; i++) {
+        const geodec_gguf_tensor *t = g->tensor_order[i];
+        const uint32_t head[2] = {(uint32_t)t->type, (uint32_t)t->n_dims};
+        geodec_sha256_update(&h, t->name, strlen(t->name) + 1);
+        geodec_sha256_update(&h, head, sizeof head);
+        geodec_sha256_update(&h, t->dim, sizeof t->dim);
+        geodec_sha256_update(&h, t->data, t->bytes);
+    }
+    geodec_sha256_hex(&h, hex);
+}

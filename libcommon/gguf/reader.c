@@ -1,0 +1,316 @@
+#include "base/mem.h"
+#include "gguf/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a bounded cursor ------------------------------------------------------------------------------------------- */
+
+typedef struct cursor {
+    const uint8_t *data;
+    size_t size, at;
+} cursor;
+
+static bool take(cursor *c, void *out, size_t n)
+{
+    if (c->size - c->at < n) return false;
+    memcpy(out, c->data + c->at, n);
+    c->at += n;
+    return true;
+}
+
+static bool skip(cursor *c, uint64_t n)
+{
+    if (c->size - c->at < n) return false;
+    c->at += (size_t)n;
+    return true;
+}
+
+/* A length-prefixed string; *text points into the map. */
+static bool take_string(cursor *c, const uint8_t **text, uint64_t *n)
+{
+    if (!take(c, n, sizeof *n)) return false;
+    *text = c->data + c->at;
+    return skip(c, *n);
+}
+
+static char *copy_text(const uint8_t *text, size_t n)
+{
+    char *p = geodec_mem_new((int64_t)n + 1, 1);
+    if (p) memcpy(p, text, n);
+    return p;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------------- */
+
+static geodec_status read_array(cursor *c, geodec__gguf_key *k, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint64_t n;
+    if (!take(c, &k->element, sizeof k->element) || !take(c, &n, sizeof n))
+        GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends inside its array header", k->name);
+    if (k->element == GGUF_ARRAY) GEODEC_THROW(GEODEC_UNSUPPORTED, "key '%.100s': nested arrays are not supported", k->name);
+    if (k->element >= GGUF_KINDS)
+        GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': array of unknown value type %u", k->name, k->element);
+    /* Every element takes at least this many bytes, so the file's size bounds the count and every allocation from it. */
+    const size_t width = k->element == GGUF_STRING ? sizeof(uint64_t) : geodec__gguf_width(k->element);
+    if (n > (c->size - c->at) / width)
+        GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': array of %llu values does not fit in the file", k->name, (unsigned long long)n);
+    k->count = (int64_t)n;
+    k->value = c->data + c->at;
+    if (k->element != GGUF_STRING) {
+        if (k->element == GGUF_BOOL)
+            for (uint64_t i = 0; i < n; i++)
+                if (k->value[i] > 1) GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': value %u is no boolean", k->name, k->value[i]);
+        (void)skip(c, n * width);
+        goto done;
+    }
+    GEODEC_NEW(k->at, n);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint8_t *text;
+        uint64_t length;
+        k->at[i] = c->at;
+        if (!take_string(c, &text, &length))
+            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': string %llu runs past the end of the file", k->name, (unsigned long long)i);
+    }
+done:
+    return st;
+}
+
+static geodec_status read_key(cursor *c, geodec__gguf_key *k, int64_t index, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const uint8_t *text;
+    uint64_t n;
+    if (!take_string(c, &text, &n))
+        GEODEC_THROW(GEODEC_FORMAT, "the name of key %lld runs past the end of the file", (long long)index);
+    if (n == 0 || n > GGUF_MAX_KEY || memchr(text, 0, (size_t)n))
+        GEODEC_THROW(GEODEC_FORMAT, "key %lld has an empty, overlong or broken name", (long long)index);
+    k->name = copy_text(text, (size_t)n);
+    if (!k->name) GEODEC_THROW(GEODEC_NOMEM, "no memory for key %lld", (long long)index);
+    if (!take(c, &k->kind, sizeof k->kind)) GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends before its value", k->name);
+    if (k->kind >= GGUF_KINDS) GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': unknown value type %u", k->name, k->kind);
+    if (k->kind == GGUF_ARRAY) {
+        GEODEC_TRY(read_array(c, k, err));
+    } else if (k->kind == GGUF_STRING) {
+        if (!take_string(c, &k->value, &n))
+            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': its string runs past the end of the file", k->name);
+        k->count = (int64_t)n;
+        k->text = copy_text(k->value, (size_t)n);
+        if (!k->text) GEODEC_THROW(GEODEC_NOMEM, "no memory for key '%.100s'", k->name);
+    } else {
+        k->value = c->data + c->at;
+        if (!skip(c, geodec__gguf_width(k->kind)))
+            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends inside its value", k->name);
+        if (k->kind == GGUF_BOOL && *k->value > 1)
+            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': value %u is no boolean", k->name, *k->value);
+    }
+done:
+    return st;
+}
+
+static int by_key_name(const void *a, const void *b)
+{
+    return strcmp((*(geodec__gguf_key *const *)a)->name, (*(geodec__gguf_key *const *)b)->name);
+}
+
+static geodec_status read_keys(geodec_gguf *g, cursor *c, uint64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    /* name length, one character, type, one byte of value */
+    if (n > GGUF_MAX_KEYS || n > (c->size - c->at) / 14)
+        GEODEC_THROW(GEODEC_FORMAT, "%llu keys cannot be in this file", (unsigned long long)n);
+    GEODEC_NEW(g->key, n);
+    GEODEC_NEW(g->key_order, n);
+    for (uint64_t i = 0; i < n; i++) {
+        g->n_keys = (int64_t)i + 1; /* so that a half-read key is freed */
+        GEODEC_TRY(read_key(c, &g->key[i], (int64_t)i, err));
+        g->key_order[i] = &g->key[i];
+    }
+    qsort(g->key_order, (size_t)n, sizeof *g->key_order, by_key_name);
+    for (uint64_t i = 1; i < n; i++)
+        if (by_key_name(&g->key_order[i - 1], &g->key_order[i]) == 0)
+            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s' occurs twice", g->key_order[i]->name);
+done:
+    return st;
+}
+
+/* ---- tensors ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_tensor *t, uint64_t *offset, int64_t index,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const uint8_t *text;
+    uint64_t n;
+    uint32_t n_dims, type;
+    char *name = NULL;
+    if (!take_string(c, &text, &n))
+        GEODEC_THROW(GEODEC_FORMAT, "the name of tensor %lld runs past the end of the file", (long long)index);
+    if (n == 0 || n > GGUF_MAX_NAME || memchr(text, 0, (size_t)n))
+        GEODEC_THROW(GEODEC_FORMAT, "tensor %lld has an empty, overlong or broken name", (long long)index);
+    name = copy_text(text, (size_t)n);
+    if (!name) GEODEC_THROW(GEODEC_NOMEM, "no memory for tensor %lld", (long long)index);
+    t->name = name;
+    if (!take(c, &n_dims, sizeof n_dims)) GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
+    if (n_dims < 1 || n_dims > 4) GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' has %u dimensions; 1 to 4 are allowed", name, n_dims);
+    t->n_dims = (int)n_dims;
+    int64_t elements = 1;
+    for (int i = 0; i < 4; i++) {
+        uint64_t d = 1;
+        if (i < t->n_dims && !take(c, &d, sizeof d))
+            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
+        if (d == 0 || d > INT64_MAX || geodec_mem_mul(elements, (int64_t)d, &elements) != 0)
+            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': dimension %d is zero or the product overflows", name, i);
+        t->dim[i] = (int64_t)d;
+    }
+    if (!take(c, &type, sizeof type) || !take(c, offset, sizeof *offset))
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
+    t->type = type > INT32_MAX ? -1 : (int)type;
+    const geodec_ggml_traits *traits = geodec_ggml_traits_of(t->type);
+    if (!traits)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' has type %s (%u), which is not supported", name,
+                     geodec_ggml_type_name(t->type), type);
+    if (t->dim[0] % traits->block)
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': rows of %lld are no multiple of the %s block of %d", name, (long long)t->dim[0],
+                     traits->name, traits->block);
+    int64_t bytes;
+    if (geodec_mem_mul(elements / traits->block, traits->block_bytes, &bytes) != 0)
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': its size overflows", name);
+    t->bytes = (size_t)bytes;
+    if (*offset % (uint64_t)g->alignment)
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': offset %llu is no multiple of the alignment %lld", name,
+                     (unsigned long long)*offset, (long long)g->alignment);
+done:
+    return st;
+}
+
+static int by_tensor_name(const void *a, const void *b)
+{
+    return strcmp((*(geodec_gguf_tensor *const *)a)->name, (*(geodec_gguf_tensor *const *)b)->name);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const uint8_t *x = (*(geodec_gguf_tensor *const *)a)->data, *y = (*(geodec_gguf_tensor *const *)b)->data;
+    return (x > y) - (x < y);
+}
+
+static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint64_t *offset = NULL;
+    /* name length, one character, number of dimensions, one dimension, type, offset */
+    if (n > GGUF_MAX_TENSORS || n > (c->size - c->at) / 33)
+        GEODEC_THROW(GEODEC_FORMAT, "%llu tensors cannot be in this file", (unsigned long long)n);
+    GEODEC_NEW(g->tensor, n);
+    GEODEC_NEW(g->tensor_order, n);
+    GEODEC_NEW(offset, n);
+    for (uint64_t i = 0; i < n; i++) {
+        g->n_tensors = (int64_t)i + 1;
+        GEODEC_TRY(read_tensor(g, c, &g->tensor[i], &offset[i], (int64_t)i, err));
+        g->tensor_order[i] = &g->tensor[i];
+    }
+    const size_t alignment = (size_t)g->alignment, begin = (c->at + alignment - 1) / alignment * alignment;
+    const size_t room = begin < c->size ? c->size - begin : 0;
+    for (uint64_t i = 0; i < n; i++) {
+        geodec_gguf_tensor *t = &g->tensor[i];
+        if (offset[i] > room || t->bytes > room - (size_t)offset[i])
+            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' (%zu bytes at offset %llu) lies outside the file", t->name, t->bytes,
+                         (unsigned long long)offset[i]);
+        t->data = c->data + begin + offset[i];
+    }
+    qsort(g->tensor_order, (size_t)n, sizeof *g->tensor_order, by_address);
+    for (uint64_t i = 1; i < n; i++) {
+        const geodec_gguf_tensor *a = g->tensor_order[i - 1], *b = g->tensor_order[i];
+        if ((size_t)((const uint8_t *)b->data - (const uint8_t *)a->data) < a->bytes)
+            GEODEC_THROW(GEODEC_FORMAT, "tensors '%s' and '%s' overlap", a->name, b->name);
+    }
+    qsort(g->tensor_order, (size_t)n, sizeof *g->tensor_order, by_tensor_name);
+    for (uint64_t i = 1; i < n; i++)
+        if (by_tensor_name(&g->tensor_order[i - 1], &g->tensor_order[i]) == 0)
+            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' occurs twice", g->tensor_order[i]->name);
+done:
+    geodec_mem_free(offset);
+    return st;
+}
+
+/* ---- the file --------------------------------------------------------------------------------------------------- */
+
+static geodec_status read_alignment(geodec_gguf *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    g->alignment = GGUF_DEFAULT_ALIGNMENT;
+    const geodec__gguf_key *k = geodec__gguf_lookup(g, "general.alignment");
+    if (!k) goto done;
+    uint32_t v;
+    if (k->kind != GGUF_U32)
+        GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment' is %s, not uint32", geodec__gguf_kind_name(k->kind));
+    memcpy(&v, k->value, sizeof v);
+    if (v < 8 || v > GGUF_MAX_ALIGNMENT || (v & (v - 1)))
+        GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment': %u is no power of two from 8 to %d", v, GGUF_MAX_ALIGNMENT);
+    g->alignment = v;
+done:
+    return st;
+}
+
+static geodec_status read_file(geodec_gguf *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    cursor c = {g->map.data, g->map.size, 0};
+    char magic[4];
+    uint64_t n_tensors, n_keys;
+    if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0) GEODEC_THROW(GEODEC_FORMAT, "this is no GGUF file");
+    if (!take(&c, &g->version, sizeof g->version)) GEODEC_THROW(GEODEC_FORMAT, "the file ends inside its header");
+    if (g->version != 0 && (g->version & 0xffffu) == 0)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "big-endian GGUF files are not supported");
+    if (g->version < 2 || g->version > 3)
+        GEODEC_THROW(GEODEC_VERSION, "GGUF version %u is not supported (2 and 3 are)", g->version);
+    if (!take(&c, &n_tensors, sizeof n_tensors) || !take(&c, &n_keys, sizeof n_keys))
+        GEODEC_THROW(GEODEC_FORMAT, "the file ends inside its header");
+    GEODEC_TRY(read_keys(g, &c, n_keys, err));
+    GEODEC_TRY(read_alignment(g, err));
+    GEODEC_TRY(read_tensors(g, &c, n_tensors, err));
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_gguf *g = NULL;
+    GEODEC_NEW(g, 1);
+    g->path = geodec_mem_strdup(path);
+    if (!g->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for the path of '%s'", path);
+    GEODEC_TRY(geodec_map_open(path, &g->map, err));
+    GEODEC_TRY_MSG(read_file(g, err), "%s", path);
+    *out = g;
+    g = NULL;
+done:
+    geodec_gguf_close(g);
+    return st;
+}
+
+void geodec_gguf_close(geodec_gguf *g)
+{
+    if (!g) return;
+    for (int64_t i = 0; i < g->n_keys; i++) {
+        geodec_mem_free(g->key[i].name);
+        geodec_mem_free(g->key[i].text);
+        geodec_mem_free(g->key[i].at);
+    }
+    for (int64_t i = 0; i < g->n_tensors; i++) {
+        union { /* names are allocated here and const to everybody else */
+            const char *name;
+            char *owned;
+        } u = {.name = g->tensor[i].name};
+        geodec_mem_free(u.owned);
+    }
+    geodec_mem_free(g->key);
+    geodec_mem_free(g->key_order);
+    geodec_mem_free(g->tensor);
+    geodec_mem_free(g->tensor_order);
+    geodec_mem_free(g->path);
+    geodec_map_close(&g->map);
+    geodec_mem_free(g);
+}

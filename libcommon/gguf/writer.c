@@ -1,0 +1,284 @@
+#include "base/mem.h"
+#include "gguf/internal.h"
+#include "io/atomic.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A growing byte buffer. */
+typedef struct bytes {
+    uint8_t *data;
+    int64_t n, room;
+} bytes;
+
+typedef struct name_list {
+    char **name;
+    int64_t n, room;
+} name_list;
+
+struct geodec_gguf_writer {
+    geodec_atomic *file;
+    char *path;
+    bytes keys, entries, data;
+    name_list key_names, tensor_names;
+};
+
+static geodec_status put(bytes *b, const void *p, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t need;
+    if (__builtin_add_overflow(b->n, n, &need) || need > INT64_MAX / 2) GEODEC_THROW(GEODEC_NOMEM, "a GGUF section is too large");
+    if (need > b->room) {
+        const int64_t room = need > 2 * b->room ? need + 256 : 2 * b->room;
+        uint8_t *q = geodec_mem_grow(b->data, b->n, room, 1);
+        if (!q) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of a GGUF file", (long long)room);
+        b->data = q;
+        b->room = room;
+    }
+    if (n) memcpy(b->data + b->n, p, n);
+    b->n = need;
+done:
+    return st;
+}
+
+static geodec_status put_text(bytes *b, const char *s, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const uint64_t length = n;
+    GEODEC_TRY(put(b, &length, sizeof length, err));
+    GEODEC_TRY(put(b, s, n, err));
+done:
+    return st;
+}
+
+static geodec_status pad(bytes *b, geodec_err *err)
+{
+    static const uint8_t zeros[GGUF_DEFAULT_ALIGNMENT];
+    return put(b, zeros, (size_t)(-b->n & (GGUF_DEFAULT_ALIGNMENT - 1)), err);
+}
+
+/* Remembers a name; refuses one that is there already. */
+static geodec_status add_name(name_list *l, const char *what, const char *name, size_t limit, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *copy = NULL;
+    const size_t n = strlen(name);
+    if (n == 0 || n > limit) GEODEC_THROW(GEODEC_INVAL, "%s '%.100s': a name has 1 to %zu bytes", what, name, limit);
+    for (int64_t i = 0; i < l->n; i++)
+        if (strcmp(l->name[i], name) == 0) GEODEC_THROW(GEODEC_EXISTS, "%s '%.100s' was put twice", what, name);
+    if (l->n == l->room) {
+        const int64_t room = 2 * l->room + 64;
+        char **grown = geodec_mem_grow(l->name, l->n, room, sizeof *grown);
+        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld names", (long long)room);
+        l->name = grown;
+        l->room = room;
+    }
+    copy = geodec_mem_strdup(name);
+    if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for the name '%.100s'", name);
+    l->name[l->n++] = copy;
+done:
+    return st;
+}
+
+static void free_names(name_list *l)
+{
+    for (int64_t i = 0; i < l->n; i++) geodec_mem_free(l->name[i]);
+    geodec_mem_free(l->name);
+}
+
+geodec_status geodec_gguf_writer_create(const char *path, geodec_gguf_writer **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_gguf_writer *w = NULL;
+    GEODEC_NEW(w, 1);
+    w->path = geodec_mem_strdup(path);
+    if (!w->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for the path of '%s'", path);
+    GEODEC_TRY(geodec_atomic_open(path, &w->file, err));
+    *out = w;
+    w = NULL;
+done:
+    geodec_gguf_writer_abandon(w);
+    return st;
+}
+
+void geodec_gguf_writer_abandon(geodec_gguf_writer *w)
+{
+    if (!w) return;
+    geodec_atomic_abandon(w->file);
+    geodec_mem_free(w->keys.data);
+    geodec_mem_free(w->entries.data);
+    geodec_mem_free(w->data.data);
+    free_names(&w->key_names);
+    free_names(&w->tensor_names);
+    geodec_mem_free(w->path);
+    geodec_mem_free(w);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------------- */
+
+static geodec_status put_head(geodec_gguf_writer *w, const char *key, geodec__gguf_kind kind, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const uint32_t type = (uint32_t)kind;
+    GEODEC_TRY_MSG(add_name(&w->key_names, "key", key, GGUF_MAX_KEY, err), "%s", w->path);
+    GEODEC_TRY(put_text(&w->keys, key, strlen(key), err));
+    GEODEC_TRY(put(&w->keys, &type, sizeof type, err));
+done:
+    return st;
+}
+
+static geodec_status put_scalar(geodec_gguf_writer *w, const char *key, geodec__gguf_kind kind, const void *v, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(put_head(w, key, kind, err));
+    GEODEC_TRY(put(&w->keys, v, geodec__gguf_width((uint32_t)kind), err));
+done:
+    return st;
+}
+
+static geodec_status put_array_head(geodec_gguf_writer *w, const char *key, geodec__gguf_kind element, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const uint32_t type = (uint32_t)element;
+    if (n < 0) GEODEC_THROW(GEODEC_INVAL, "%s: key '%.100s': %lld values", w->path, key, (long long)n);
+    GEODEC_TRY(put_head(w, key, GGUF_ARRAY, err));
+    GEODEC_TRY(put(&w->keys, &type, sizeof type, err));
+    GEODEC_TRY(put(&w->keys, &n, sizeof n, err));
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_put_u32(geodec_gguf_writer *w, const char *key, uint32_t v, geodec_err *err)
+{
+    return put_scalar(w, key, GGUF_U32, &v, err);
+}
+
+geodec_status geodec_gguf_put_f32(geodec_gguf_writer *w, const char *key, float v, geodec_err *err)
+{
+    return put_scalar(w, key, GGUF_F32, &v, err);
+}
+
+geodec_status geodec_gguf_put_bool(geodec_gguf_writer *w, const char *key, bool v, geodec_err *err)
+{
+    const uint8_t byte = v ? 1 : 0;
+    return put_scalar(w, key, GGUF_BOOL, &byte, err);
+}
+
+geodec_status geodec_gguf_put_str(geodec_gguf_writer *w, const char *key, const char *v, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(put_head(w, key, GGUF_STRING, err));
+    GEODEC_TRY(put_text(&w->keys, v, strlen(v), err));
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_put_str_array(geodec_gguf_writer *w, const char *key, const char *const *s, const size_t *len, int64_t n,
+                                        geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(put_array_head(w, key, GGUF_STRING, n, err));
+    for (int64_t i = 0; i < n; i++) GEODEC_TRY(put_text(&w->keys, s[i], len[i], err));
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(put_array_head(w, key, GGUF_F32, n, err));
+    GEODEC_TRY(put(&w->keys, v, (size_t)n * sizeof *v, err));
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(put_array_head(w, key, GGUF_I32, n, err));
+    GEODEC_TRY(put(&w->keys, v, (size_t)n * sizeof *v, err));
+done:
+    return st;
+}
+
+/* ---- tensors ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status check_values(const char *name, int type, const float *x, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    /* 65520 is the first value that rounds to infinity in binary16; a Q8_0 scale (largest / 127) is binary16 too. */
+    const float limit = type == GEODEC_GGML_F16 ? 65520.0f : type == GEODEC_GGML_Q8_0 ? 127.0f * 65504.0f : INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i]) || fabsf(x[i]) >= limit)
+            GEODEC_THROW(GEODEC_NUMERIC, "tensor '%.64s': value %g at %lld cannot be stored as %s", name, (double)x[i], (long long)i,
+                         geodec_ggml_type_name(type));
+done:
+    return st;
+}
+
+static geodec_status put_entry(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const uint32_t n = (uint32_t)n_dims, kind = (uint32_t)type;
+    const uint64_t offset = (uint64_t)w->data.n;
+    GEODEC_TRY(put_text(&w->entries, name, strlen(name), err));
+    GEODEC_TRY(put(&w->entries, &n, sizeof n, err));
+    GEODEC_TRY(put(&w->entries, dim, (size_t)n_dims * sizeof *dim, err));
+    GEODEC_TRY(put(&w->entries, &kind, sizeof kind, err));
+    GEODEC_TRY(put(&w->entries, &offset, sizeof offset, err));
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
+                                     const float *data, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint8_t *encoded = NULL;
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
+    int64_t n = 1, size;
+    if (!t || !t->encode)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%.64s': no encoder for type %s", name, geodec_ggml_type_name(type));
+    if (n_dims < 1 || n_dims > 4) GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions; 1 to 4 are allowed", name, n_dims);
+    for (int i = 0; i < n_dims; i++)
+        if (dim[i] < 1 || geodec_mem_mul(n, dim[i], &n) != 0)
+            GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': dimension %d is below 1 or the product overflows", name, i);
+    if (dim[0] % t->block)
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': rows of %lld are no multiple of the %s block of %d", name, (long long)dim[0],
+                     t->name, t->block);
+    if (geodec_mem_mul(n / t->block, t->block_bytes, &size) != 0)
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': its size overflows", name);
+    GEODEC_TRY(check_values(name, type, data, n, err));
+    GEODEC_NEW(encoded, size);
+    t->encode(data, encoded, n);
+    GEODEC_TRY_MSG(add_name(&w->tensor_names, "tensor", name, GGUF_MAX_NAME, err), "%s", w->path);
+    GEODEC_TRY(put_entry(w, name, type, n_dims, dim, err));
+    GEODEC_TRY(put(&w->data, encoded, (size_t)size, err));
+    GEODEC_TRY(pad(&w->data, err));
+done:
+    geodec_mem_free(encoded);
+    return st;
+}
+
+geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    bytes head = {0};
+    const uint32_t version = 3;
+    GEODEC_TRY(put(&head, "GGUF", 4, err));
+    GEODEC_TRY(put(&head, &version, sizeof version, err));
+    GEODEC_TRY(put(&head, &w->tensor_names.n, sizeof w->tensor_names.n, err));
+    GEODEC_TRY(put(&head, &w->key_names.n, sizeof w->key_names.n, err));
+    GEODEC_TRY(put(&head, w->keys.data, (size_t)w->keys.n, err));
+    GEODEC_TRY(put(&head, w->entries.data, (size_t)w->entries.n, err));
+    GEODEC_TRY(pad(&head, err));
+    GEODEC_TRY(geodec_atomic_write(w->file, head.data, (size_t)head.n, err));
+    GEODEC_TRY(geodec_atomic_write(w->file, w->data.data, (size_t)w->data.n, err));
+    geodec_atomic *file = w->file;
+    w->file = NULL;
+    GEODEC_TRY(geodec_atomic_commit(file, err));
+done:
+    geodec_mem_free(head.data);
+    geodec_gguf_writer_abandon(w);
+    return st;
+}
