@@ -16,6 +16,7 @@
 #include "decode/guard.h"
 #include "geometry/activations.h"
 #include "geometry/space.h"
+#include "gguf/gguf.h"
 #include "io/artifact.h"
 #include "io/atomic.h"
 #include "io/file.h"

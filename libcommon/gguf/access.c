@@ -7,9 +7,9 @@ static const struct {
     const char *name;
     size_t width;
 } kinds[GGUF_KINDS] = {
-    [GGUF_U8] = {"uint8", 1},   [GGUF_I8] = {"int8", 1},       [GGUF_U16] = {"uint16", 2}, [GGUF_I16] = {"int16", 2},
-    [GGUF_U32] = {"uint32", 4}, [GGUF_I32] = {"int32", 4},     [GGUF_F32] = {"float32", 4}, [GGUF_BOOL] = {"bool", 1},
-    [GGUF_STRING] = {"string", 0}, [GGUF_ARRAY] = {"array", 0}, [GGUF_U64] = {"uint64", 8}, [GGUF_I64] = {"int64", 8},
+    [GGUF_U8] = {"uint8", 1},      [GGUF_I8] = {"int8", 1},     [GGUF_U16] = {"uint16", 2},  [GGUF_I16] = {"int16", 2},
+    [GGUF_U32] = {"uint32", 4},    [GGUF_I32] = {"int32", 4},   [GGUF_F32] = {"float32", 4}, [GGUF_BOOL] = {"bool", 1},
+    [GGUF_STRING] = {"string", 0}, [GGUF_ARRAY] = {"array", 0}, [GGUF_U64] = {"uint64", 8},  [GGUF_I64] = {"int64", 8},
     [GGUF_F64] = {"float64", 8},
 };
 
@@ -74,12 +74,12 @@ static geodec_status wrong_kind(const geodec__gguf_key *k, const char *wanted, g
 /* Any integer at p; false when it does not fit in int64 or is no integer. */
 static bool integer_at(uint32_t kind, const uint8_t *p, int64_t *v)
 {
-#define CASE(KIND, ctype)              \
-    case KIND: {                       \
-        ctype x;                       \
-        memcpy(&x, p, sizeof x);       \
-        *v = (int64_t)x;               \
-        return true;                   \
+#define CASE(KIND, ctype)                                                                                              \
+    case KIND: {                                                                                                       \
+        ctype x;                                                                                                       \
+        memcpy(&x, p, sizeof x);                                                                                       \
+        *v = (int64_t)x;                                                                                               \
+        return true;                                                                                                   \
     }
     switch (kind) {
         CASE(GGUF_U8, uint8_t)
@@ -107,7 +107,8 @@ geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t
     geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
     GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
-    if (!integer_at(k->kind, k->value, v)) GEODEC_TRY_MSG(wrong_kind(k, "an integer of 64 bits with sign", err), "%s", g->path);
+    if (!integer_at(k->kind, k->value, v))
+        GEODEC_TRY_MSG(wrong_kind(k, "an integer of 64 bits with sign", err), "%s", g->path);
 done:
     return st;
 }
@@ -168,7 +169,8 @@ done:
     return st;
 }
 
-geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s, size_t *n, geodec_err *err)
+geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s, size_t *n,
+                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
@@ -176,8 +178,8 @@ geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64
     if (k->kind != GGUF_ARRAY || k->element != GGUF_STRING)
         GEODEC_TRY_MSG(wrong_kind(k, "an array of strings", err), "%s", g->path);
     if (i < 0 || i >= k->count)
-        GEODEC_THROW(GEODEC_RANGE, "%s: key '%.100s' has %lld strings; %lld asked for", g->path, key, (long long)k->count,
-                     (long long)i);
+        GEODEC_THROW(GEODEC_RANGE, "%s: key '%.100s' has %lld strings; %lld asked for", g->path, key,
+                     (long long)k->count, (long long)i);
     uint64_t length;
     memcpy(&length, g->map.data + k->at[i], sizeof length);
     *s = (const char *)(g->map.data + k->at[i] + sizeof length);
@@ -189,8 +191,8 @@ done:
 static geodec_status right_length(const geodec_gguf *g, const geodec__gguf_key *k, int64_t n, geodec_err *err)
 {
     if (k->count == n) return GEODEC_OK;
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%.100s' has %lld values, not %lld", g->path, k->name,
-                          (long long)k->count, (long long)n);
+    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%.100s' has %lld values, not %lld", g->path,
+                          k->name, (long long)k->count, (long long)n);
 }
 
 geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n, geodec_err *err)
@@ -218,7 +220,8 @@ geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32
         for (int64_t i = 0; i < n; i++) {
             uint32_t v;
             memcpy(&v, k->value + 4 * i, sizeof v);
-            if (v > INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: key '%.100s': %u does not fit in int32", g->path, k->name, v);
+            if (v > INT32_MAX)
+                GEODEC_THROW(GEODEC_FORMAT, "%s: key '%.100s': %u does not fit in int32", g->path, k->name, v);
         }
     memcpy(out, k->value, (size_t)n * sizeof *out);
 done:

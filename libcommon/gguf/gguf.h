@@ -59,34 +59,49 @@ GEODEC_API const geodec_gguf_tensor *geodec_gguf_find(const geodec_gguf *g, cons
 
 GEODEC_API bool geodec_gguf_has(const geodec_gguf *g, const char *key);
 /* Any integer type that fits; GEODEC_NOTFOUND, GEODEC_FORMAT (another type). */
-GEODEC_API geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *key, double *v,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v,
+                                              geodec_err *err) GEODEC_MUST_USE;
 /* Not zero-terminated in the file: a terminated copy owned by g. */
-GEODEC_API geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v,
+                                             geodec_err *err) GEODEC_MUST_USE;
 /* Arrays: length, then elements. String elements point into the map with their length. */
-GEODEC_API geodec_status geodec_gguf_array_length(const geodec_gguf *g, const char *key, int64_t *n, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s, size_t *n,
+GEODEC_API geodec_status geodec_gguf_array_length(const geodec_gguf *g, const char *key, int64_t *n,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64_t i, const char **s,
+                                               size_t *n, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n,
                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char *key, float *out, int64_t n, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n,
+                                               geodec_err *err) GEODEC_MUST_USE;
 /* SHA-256 over name, type, dims and bytes of every tensor in name order: the model fingerprint. */
 GEODEC_API void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
 
 /* ---- writer: keys in the order put, then tensors; committed atomically ------------------------------------------ */
 typedef struct geodec_gguf_writer geodec_gguf_writer;
-GEODEC_API geodec_status geodec_gguf_writer_create(const char *path, geodec_gguf_writer **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_u32(geodec_gguf_writer *w, const char *key, uint32_t v, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_f32(geodec_gguf_writer *w, const char *key, float v, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_bool(geodec_gguf_writer *w, const char *key, bool v, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_str(geodec_gguf_writer *w, const char *key, const char *v, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_writer_create(const char *path, geodec_gguf_writer **out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_u32(geodec_gguf_writer *w, const char *key, uint32_t v,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_f32(geodec_gguf_writer *w, const char *key, float v,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_bool(geodec_gguf_writer *w, const char *key, bool v,
+                                              geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_str(geodec_gguf_writer *w, const char *key, const char *v,
+                                             geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_put_str_array(geodec_gguf_writer *w, const char *key, const char *const *s,
                                                    const size_t *len, int64_t n, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n, geodec_err *err) GEODEC_MUST_USE;
-/* Encodes float32 data [dims, fastest first] to `type` (copied now). Rows that are no multiple of the block are refused. */
-GEODEC_API geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
-                                                const float *data, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+/* Encodes float32 data [dims, fastest first] to `type` (copied now). Rows that are no multiple of the block are
+ * refused. */
+GEODEC_API geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims,
+                                                const int64_t *dim, const float *data, geodec_err *err) GEODEC_MUST_USE;
 /* Frees w in every case. */
 GEODEC_API geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_gguf_writer_abandon(geodec_gguf_writer *w);

@@ -49,19 +49,23 @@ static geodec_status read_array(cursor *c, geodec__gguf_key *k, geodec_err *err)
     uint64_t n;
     if (!take(c, &k->element, sizeof k->element) || !take(c, &n, sizeof n))
         GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends inside its array header", k->name);
-    if (k->element == GGUF_ARRAY) GEODEC_THROW(GEODEC_UNSUPPORTED, "key '%.100s': nested arrays are not supported", k->name);
+    if (k->element == GGUF_ARRAY)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "key '%.100s': nested arrays are not supported", k->name);
     if (k->element >= GGUF_KINDS)
         GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': array of unknown value type %u", k->name, k->element);
-    /* Every element takes at least this many bytes, so the file's size bounds the count and every allocation from it. */
+    /* Every element takes at least this many bytes, so the file's size bounds the count and every allocation from it.
+     */
     const size_t width = k->element == GGUF_STRING ? sizeof(uint64_t) : geodec__gguf_width(k->element);
     if (n > (c->size - c->at) / width)
-        GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': array of %llu values does not fit in the file", k->name, (unsigned long long)n);
+        GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': array of %llu values does not fit in the file", k->name,
+                     (unsigned long long)n);
     k->count = (int64_t)n;
     k->value = c->data + c->at;
     if (k->element != GGUF_STRING) {
         if (k->element == GGUF_BOOL)
             for (uint64_t i = 0; i < n; i++)
-                if (k->value[i] > 1) GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': value %u is no boolean", k->name, k->value[i]);
+                if (k->value[i] > 1)
+                    GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': value %u is no boolean", k->name, k->value[i]);
         (void)skip(c, n * width);
         goto done;
     }
@@ -71,7 +75,8 @@ static geodec_status read_array(cursor *c, geodec__gguf_key *k, geodec_err *err)
         uint64_t length;
         k->at[i] = c->at;
         if (!take_string(c, &text, &length))
-            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': string %llu runs past the end of the file", k->name, (unsigned long long)i);
+            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': string %llu runs past the end of the file", k->name,
+                         (unsigned long long)i);
     }
 done:
     return st;
@@ -88,7 +93,8 @@ static geodec_status read_key(cursor *c, geodec__gguf_key *k, int64_t index, geo
         GEODEC_THROW(GEODEC_FORMAT, "key %lld has an empty, overlong or broken name", (long long)index);
     k->name = copy_text(text, (size_t)n);
     if (!k->name) GEODEC_THROW(GEODEC_NOMEM, "no memory for key %lld", (long long)index);
-    if (!take(c, &k->kind, sizeof k->kind)) GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends before its value", k->name);
+    if (!take(c, &k->kind, sizeof k->kind))
+        GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends before its value", k->name);
     if (k->kind >= GGUF_KINDS) GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': unknown value type %u", k->name, k->kind);
     if (k->kind == GGUF_ARRAY) {
         GEODEC_TRY(read_array(c, k, err));
@@ -137,8 +143,8 @@ done:
 
 /* ---- tensors ---------------------------------------------------------------------------------------------------- */
 
-static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_tensor *t, uint64_t *offset, int64_t index,
-                                 geodec_err *err)
+static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_tensor *t, uint64_t *offset,
+                                 int64_t index, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const uint8_t *text;
@@ -152,8 +158,10 @@ static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_te
     name = copy_text(text, (size_t)n);
     if (!name) GEODEC_THROW(GEODEC_NOMEM, "no memory for tensor %lld", (long long)index);
     t->name = name;
-    if (!take(c, &n_dims, sizeof n_dims)) GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
-    if (n_dims < 1 || n_dims > 4) GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' has %u dimensions; 1 to 4 are allowed", name, n_dims);
+    if (!take(c, &n_dims, sizeof n_dims))
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
+    if (n_dims < 1 || n_dims > 4)
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' has %u dimensions; 1 to 4 are allowed", name, n_dims);
     t->n_dims = (int)n_dims;
     int64_t elements = 1;
     for (int i = 0; i < 4; i++) {
@@ -172,8 +180,8 @@ static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_te
         GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' has type %s (%u), which is not supported", name,
                      geodec_ggml_type_name(t->type), type);
     if (t->dim[0] % traits->block)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': rows of %lld are no multiple of the %s block of %d", name, (long long)t->dim[0],
-                     traits->name, traits->block);
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': rows of %lld are no multiple of the %s block of %d", name,
+                     (long long)t->dim[0], traits->name, traits->block);
     int64_t bytes;
     if (geodec_mem_mul(elements / traits->block, traits->block_bytes, &bytes) != 0)
         GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': its size overflows", name);
@@ -216,8 +224,8 @@ static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_
     for (uint64_t i = 0; i < n; i++) {
         geodec_gguf_tensor *t = &g->tensor[i];
         if (offset[i] > room || t->bytes > room - (size_t)offset[i])
-            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' (%zu bytes at offset %llu) lies outside the file", t->name, t->bytes,
-                         (unsigned long long)offset[i]);
+            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' (%zu bytes at offset %llu) lies outside the file", t->name,
+                         t->bytes, (unsigned long long)offset[i]);
         t->data = c->data + begin + offset[i];
     }
     qsort(g->tensor_order, (size_t)n, sizeof *g->tensor_order, by_address);
@@ -248,7 +256,8 @@ static geodec_status read_alignment(geodec_gguf *g, geodec_err *err)
         GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment' is %s, not uint32", geodec__gguf_kind_name(k->kind));
     memcpy(&v, k->value, sizeof v);
     if (v < 8 || v > GGUF_MAX_ALIGNMENT || (v & (v - 1)))
-        GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment': %u is no power of two from 8 to %d", v, GGUF_MAX_ALIGNMENT);
+        GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment': %u is no power of two from 8 to %d", v,
+                     GGUF_MAX_ALIGNMENT);
     g->alignment = v;
 done:
     return st;
@@ -260,7 +269,8 @@ static geodec_status read_file(geodec_gguf *g, geodec_err *err)
     cursor c = {g->map.data, g->map.size, 0};
     char magic[4];
     uint64_t n_tensors, n_keys;
-    if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0) GEODEC_THROW(GEODEC_FORMAT, "this is no GGUF file");
+    if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0)
+        GEODEC_THROW(GEODEC_FORMAT, "this is no GGUF file");
     if (!take(&c, &g->version, sizeof g->version)) GEODEC_THROW(GEODEC_FORMAT, "the file ends inside its header");
     if (g->version != 0 && (g->version & 0xffffu) == 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "big-endian GGUF files are not supported");

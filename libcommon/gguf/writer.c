@@ -27,7 +27,8 @@ static geodec_status put(bytes *b, const void *p, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t need;
-    if (__builtin_add_overflow(b->n, n, &need) || need > INT64_MAX / 2) GEODEC_THROW(GEODEC_NOMEM, "a GGUF section is too large");
+    if (__builtin_add_overflow(b->n, n, &need) || need > INT64_MAX / 2)
+        GEODEC_THROW(GEODEC_NOMEM, "a GGUF section is too large");
     if (need > b->room) {
         const int64_t room = need > 2 * b->room ? need + 256 : 2 * b->room;
         uint8_t *q = geodec_mem_grow(b->data, b->n, room, 1);
@@ -127,7 +128,8 @@ done:
     return st;
 }
 
-static geodec_status put_scalar(geodec_gguf_writer *w, const char *key, geodec__gguf_kind kind, const void *v, geodec_err *err)
+static geodec_status put_scalar(geodec_gguf_writer *w, const char *key, geodec__gguf_kind kind, const void *v,
+                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(put_head(w, key, kind, err));
@@ -136,7 +138,8 @@ done:
     return st;
 }
 
-static geodec_status put_array_head(geodec_gguf_writer *w, const char *key, geodec__gguf_kind element, int64_t n, geodec_err *err)
+static geodec_status put_array_head(geodec_gguf_writer *w, const char *key, geodec__gguf_kind element, int64_t n,
+                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const uint32_t type = (uint32_t)element;
@@ -173,8 +176,8 @@ done:
     return st;
 }
 
-geodec_status geodec_gguf_put_str_array(geodec_gguf_writer *w, const char *key, const char *const *s, const size_t *len, int64_t n,
-                                        geodec_err *err)
+geodec_status geodec_gguf_put_str_array(geodec_gguf_writer *w, const char *key, const char *const *s, const size_t *len,
+                                        int64_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(put_array_head(w, key, GGUF_STRING, n, err));
@@ -183,7 +186,8 @@ done:
     return st;
 }
 
-geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n, geodec_err *err)
+geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const char *key, const float *v, int64_t n,
+                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(put_array_head(w, key, GGUF_F32, n, err));
@@ -192,7 +196,8 @@ done:
     return st;
 }
 
-geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n, geodec_err *err)
+geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n,
+                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(put_array_head(w, key, GGUF_I32, n, err));
@@ -210,13 +215,14 @@ static geodec_status check_values(const char *name, int type, const float *x, in
     const float limit = type == GEODEC_GGML_F16 ? 65520.0f : type == GEODEC_GGML_Q8_0 ? 127.0f * 65504.0f : INFINITY;
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(x[i]) || fabsf(x[i]) >= limit)
-            GEODEC_THROW(GEODEC_NUMERIC, "tensor '%.64s': value %g at %lld cannot be stored as %s", name, (double)x[i], (long long)i,
-                         geodec_ggml_type_name(type));
+            GEODEC_THROW(GEODEC_NUMERIC, "tensor '%.64s': value %g at %lld cannot be stored as %s", name, (double)x[i],
+                         (long long)i, geodec_ggml_type_name(type));
 done:
     return st;
 }
 
-static geodec_status put_entry(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim, geodec_err *err)
+static geodec_status put_entry(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
+                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const uint32_t n = (uint32_t)n_dims, kind = (uint32_t)type;
@@ -239,13 +245,14 @@ geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, in
     int64_t n = 1, size;
     if (!t || !t->encode)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%.64s': no encoder for type %s", name, geodec_ggml_type_name(type));
-    if (n_dims < 1 || n_dims > 4) GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions; 1 to 4 are allowed", name, n_dims);
+    if (n_dims < 1 || n_dims > 4)
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions; 1 to 4 are allowed", name, n_dims);
     for (int i = 0; i < n_dims; i++)
         if (dim[i] < 1 || geodec_mem_mul(n, dim[i], &n) != 0)
             GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': dimension %d is below 1 or the product overflows", name, i);
     if (dim[0] % t->block)
-        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': rows of %lld are no multiple of the %s block of %d", name, (long long)dim[0],
-                     t->name, t->block);
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': rows of %lld are no multiple of the %s block of %d", name,
+                     (long long)dim[0], t->name, t->block);
     if (geodec_mem_mul(n / t->block, t->block_bytes, &size) != 0)
         GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': its size overflows", name);
     GEODEC_TRY(check_values(name, type, data, n, err));

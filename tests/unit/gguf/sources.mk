@@ -1,0 +1,1 @@
+gguf_TESTS := test_gguf.c
