@@ -15,6 +15,7 @@
 #include "decode/draft.h"
 #include "decode/guard.h"
 #include "geometry/activations.h"
+#include "geometry/rbf.h"
 #include "geometry/space.h"
 #include "gguf/gguf.h"
 #include "io/artifact.h"

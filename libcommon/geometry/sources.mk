@@ -1,4 +1,6 @@
 geometry_SRCS := \
   activations.c \
+  expdiff.c \
+  rbf.c \
   space.c \
 

@@ -1,5 +1,5 @@
-/* A Riemannian space in one chart: what geodesics, curvature and propagators need to know about a metric, whatever its kind
- * (log-Euclidean RBF field, sphere, hyperbolic space, any user field).
+/* A Riemannian space in one chart: what geodesics, curvature and propagators need to know about a metric, whatever its
+ * kind (log-Euclidean RBF field, sphere, hyperbolic space, any user field).
  *
  * Conventions of the whole project (row-major float64):
  *   g[i][j]            metric
@@ -18,18 +18,21 @@ typedef struct geodec_space geodec_space;
 struct geodec_space {
     int32_t n;        /* dimension */
     const char *name; /* for messages */
-    /* All thread-safe for concurrent calls on one space; x [n]. GEODEC_NUMERIC outside the chart or on a metric that is not
-     * positive definite. Any output pointer may be NULL = not wanted.
-     * at: g [n][n], dg [n][n][n] (dg[a][i][j] = d_a g_ij), gamma [n][n][n]. */
+    /* All thread-safe for concurrent calls on one space; x [n]. GEODEC_NUMERIC outside the chart or on a metric that is
+     * not positive definite. Any output pointer may be NULL = not wanted. at: g [n][n], dg [n][n][n] (dg[a][i][j] = d_a
+     * g_ij), gamma [n][n][n]. */
     geodec_status (*at)(const geodec_space *s, const double *x, double *g, double *dg, double *gamma, geodec_err *err);
-    /* dgamma [n][n][n][n]; NULL member = central differences of `at` with step fd_step (geodec_space_dgamma does it). */
+    /* dgamma [n][n][n][n]; NULL member = central differences of `at` with step fd_step (geodec_space_dgamma does it).
+     */
     geodec_status (*dgamma)(const geodec_space *s, const double *x, double *dgamma, geodec_err *err);
     double fd_step; /* natural length of the chart times 1e-3 */
 };
 
 /* dgamma by the space's own method or by central differences of the analytic gamma. */
-GEODEC_API geodec_status geodec_space_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_space_dgamma(const geodec_space *s, const double *x, double *dgamma,
+                                             geodec_err *err) GEODEC_MUST_USE;
 /* gamma from g and dg by Cholesky: Gamma^k_ij = 1/2 g^kl (d_i g_jl + d_j g_il - d_l g_ij). work: none; n <= 64. */
-GEODEC_API geodec_status geodec_space_christoffel(int32_t n, const double *g, const double *dg, double *gamma, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_space_christoffel(int32_t n, const double *g, const double *dg, double *gamma,
+                                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,0 +1,455 @@
+#include "geometry/rbf.h"
+
+#include "base/mem.h"
+#include "geometry/rbf_internal.h"
+#include "linalg/blas.h"
+#include "linalg/eig.h"
+#include "linalg/expm.h"
+
+#include <math.h>
+#include <string.h>
+
+/* CHUNK sites are multiplied at once. Below the largest exponent minus CUTOFF a site is left out. */
+enum { CHUNK = 256, CUTOFF = 50 };
+
+/* ---- L(x) and its derivatives ---------------------------------------------------------------------------------- */
+
+int64_t geodec__rbf_log_rows(const geodec_rbf *f, int order)
+{
+    return 1 + (order >= RBF_FIRST ? f->n : 0) + (order >= RBF_SECOND ? f->packed : 0);
+}
+
+int64_t geodec__rbf_log_scratch(const geodec_rbf *f, int order)
+{
+    return f->n_sites + f->n + f->packed + geodec__rbf_log_rows(f, order) * CHUNK;
+}
+
+/* Squared distances to all sites [n_sites]; returns the least, *where its index (the first of equals). */
+static double distances(const geodec_rbf *f, const double *x, double *d2, int64_t *where)
+{
+    memset(d2, 0, (size_t)f->n_sites * sizeof *d2);
+    for (int64_t a = 0; a < f->n; a++) {
+        const double *s = f->site_t + a * f->n_sites, xa = x[a];
+        for (int64_t p = 0; p < f->n_sites; p++) {
+            const double d = s[p] - xa;
+            d2[p] += d * d;
+        }
+    }
+    int64_t best = 0;
+    for (int64_t p = 1; p < f->n_sites; p++)
+        if (d2[p] < d2[best]) best = p;
+    *where = best;
+    return d2[best];
+}
+
+/* Normalised weights [n_sites], zero where left out. */
+static geodec_status weights(const geodec_rbf *f, const double *x, double *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t nearest;
+    for (int64_t a = 0; a < f->n; a++)
+        if (!isfinite(x[a])) GEODEC_THROW(GEODEC_NUMERIC, "coordinate %lld of the point is not finite", (long long)a);
+    const double least = distances(f, x, w, &nearest), scale = 0.5 / (f->sigma * f->sigma);
+    if (!isfinite(least)) GEODEC_THROW(GEODEC_NUMERIC, "the point is too far from every site");
+    double sum = 0;
+    for (int64_t p = 0; p < f->n_sites; p++) {
+        const double e = (w[p] - least) * scale;
+        w[p] = e <= CUTOFF ? exp(-e) : 0; /* an overflowed distance also ends here */
+        sum += w[p];
+    }
+    const double inverse = 1 / sum;
+    for (int64_t p = 0; p < f->n_sites; p++) w[p] *= inverse;
+done:
+    return st;
+}
+
+static void moments(const geodec_rbf *f, const double *w, int order, double *mean, double *cov_packed)
+{
+    for (int64_t a = 0; a < f->n; a++) mean[a] = geodec_blas_dot(f->n_sites, w, f->site_t + a * f->n_sites);
+    if (order < RBF_SECOND) return;
+    memset(cov_packed, 0, (size_t)f->packed * sizeof *cov_packed);
+    for (int64_t p = 0; p < f->n_sites; p++) {
+        if (w[p] == 0) continue;
+        double *c = cov_packed;
+        const double *s = f->site + p * f->n;
+        for (int64_t a = 0; a < f->n; a++) {
+            const double wa = w[p] * (s[a] - mean[a]);
+            for (int64_t b = a; b < f->n; b++) *c++ += wa * (s[b] - mean[b]);
+        }
+    }
+}
+
+/* Rows of weights for L, d_a L, d_a d_b L at sites p0 .. p0+m-1: out [rows][CHUNK]. */
+static void weight_rows(const geodec_rbf *f, const double *w, const double *mean, const double *cov, int order,
+                        int64_t p0, int64_t m, double *out)
+{
+    const double s2 = 1 / (f->sigma * f->sigma);
+    memcpy(out, w + p0, (size_t)m * sizeof *out);
+    if (order < RBF_FIRST) return;
+    double *row = out + CHUNK;
+    for (int64_t a = 0; a < f->n; a++, row += CHUNK) {
+        const double *s = f->site_t + a * f->n_sites + p0;
+        for (int64_t p = 0; p < m; p++) row[p] = w[p0 + p] * (s[p] - mean[a]) * s2;
+    }
+    if (order < RBF_SECOND) return;
+    for (int64_t a = 0; a < f->n; a++) {
+        const double *first = out + (1 + a) * CHUNK;
+        for (int64_t b = a; b < f->n; b++, row += CHUNK) {
+            const double *s = f->site_t + b * f->n_sites + p0, c = *cov++ * s2 * s2;
+            for (int64_t p = 0; p < m; p++) row[p] = first[p] * (s[p] - mean[b]) * s2 - w[p0 + p] * c;
+        }
+    }
+}
+
+geodec_status geodec__rbf_log(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
+                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t rows = geodec__rbf_log_rows(f, order);
+    double *w = scratch, *mean = w + f->n_sites, *cov = mean + f->n, *block = cov + f->packed;
+    GEODEC_TRY(weights(f, x, w, err));
+    if (order >= RBF_FIRST) moments(f, w, order, mean, cov);
+    memset(log, 0, (size_t)(rows * f->packed) * sizeof *log);
+    for (int64_t p0 = 0; p0 < f->n_sites; p0 += CHUNK) {
+        const int64_t m = f->n_sites - p0 < CHUNK ? f->n_sites - p0 : CHUNK;
+        int64_t live = 0;
+        while (live < m && w[p0 + live] == 0) live++;
+        if (live == m) continue;
+        weight_rows(f, w, mean, cov, order, p0, m, block);
+        geodec_blas_gemm(false, false, rows, f->packed, m, 1, block, CHUNK, f->log_g + p0 * f->packed, f->packed, 1,
+                         log, f->packed);
+    }
+done:
+    return st;
+}
+
+/* ---- the space ------------------------------------------------------------------------------------------------- */
+
+/* Where the parts of one point's scratch memory lie. */
+typedef struct parts {
+    double *all, *log, *l, *v, *eig, *exp1, *exp2, *log_scratch, *g, *dg, *dl_eig, *d2g;
+} parts;
+
+static geodec_status parts_create(const geodec_rbf *f, int order, parts *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = f->n, nn = n * n, second = order >= RBF_SECOND;
+    const int64_t size[] = {geodec__rbf_log_rows(f, order) * f->packed,
+                            n,
+                            nn,
+                            geodec_eig_sym_scratch(n),
+                            geodec__expdiff_scratch(n),
+                            second ? geodec__expdiff_second_scratch(n) : 0,
+                            geodec__rbf_log_scratch(f, order),
+                            nn,
+                            n * nn,
+                            second ? n * nn : 0,
+                            second ? f->packed * nn : 0};
+    int64_t total = 0;
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) total += size[i];
+    GEODEC_NEW(out->all, total);
+    double **part[] = {&out->log,         &out->l, &out->v,  &out->eig,    &out->exp1, &out->exp2,
+                       &out->log_scratch, &out->g, &out->dg, &out->dl_eig, &out->d2g};
+    double *p = out->all;
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+        *part[i] = p;
+        p += size[i];
+    }
+done:
+    return st;
+}
+
+/* Eigenvalues l and eigenvectors v of L(x), and g = exp(L). */
+static geodec_status exponential(const geodec_rbf *f, const double *x, int order, const parts *s, double *g,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = f->n;
+    double e[GEODEC_RBF_MAX_N];
+    GEODEC_TRY(geodec__rbf_log(f, x, order, s->log, s->log_scratch, err));
+    geodec_sym_unpack(n, s->log, s->v);
+    GEODEC_TRY(geodec_eig_sym_ws(n, s->v, s->l, s->v, s->eig, err));
+    for (int64_t i = 0; i < n; i++) {
+        e[i] = exp(s->l[i]);
+        if (!(e[i] > 0) || !isfinite(e[i]))
+            GEODEC_THROW(GEODEC_NUMERIC, "the metric has the eigenvalue exp(%g)", s->l[i]);
+    }
+    geodec_eig_compose(n, e, s->v, g);
+done:
+    return st;
+}
+
+static geodec_status rbf_at(const geodec_space *space, const double *x, double *g, double *dg, double *gamma,
+                            geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
+    const int64_t nn = f->n * f->n;
+    const int order = dg || gamma ? RBF_FIRST : RBF_VALUE;
+    parts s = {0};
+    GEODEC_TRY(parts_create(f, order, &s, err));
+    GEODEC_TRY(exponential(f, x, order, &s, s.g, err));
+    if (order >= RBF_FIRST) {
+        geodec__expdiff_first(f->n, s.l, s.v, f->n, s.log + f->packed, NULL, s.dg, s.exp1);
+        if (gamma) GEODEC_TRY(geodec_space_christoffel((int32_t)f->n, s.g, s.dg, gamma, err));
+    }
+    if (g) memcpy(g, s.g, (size_t)nn * sizeof *g);
+    if (dg) memcpy(dg, s.dg, (size_t)(nn * f->n) * sizeof *dg);
+done:
+    geodec_mem_free(s.all);
+    return st;
+}
+
+/* d_c Gamma^k_ij = g^kl ( d_c c_ijl - d_c g_lm Gamma^m_ij ), c_ijl = (d_i g_jl + d_j g_il - d_l g_ij) / 2. */
+static geodec_status rbf_dgamma(const geodec_space *space, const double *x, double *dgamma, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
+    parts s = {0};
+    double *gamma = NULL, *inverse = NULL;
+    const int64_t n = f->n, nn = n * n;
+    int64_t pair[GEODEC_RBF_MAX_N][GEODEC_RBF_MAX_N]; /* place of (a,b) in d2g */
+    GEODEC_TRY(parts_create(f, RBF_SECOND, &s, err));
+    GEODEC_NEW(gamma, n * nn);
+    GEODEC_NEW(inverse, nn);
+    GEODEC_TRY(exponential(f, x, RBF_SECOND, &s, s.g, err));
+    geodec__expdiff_first(n, s.l, s.v, n, s.log + f->packed, s.dl_eig, s.dg, s.exp1);
+    geodec__expdiff_second(n, s.l, s.v, s.dl_eig, s.log + (1 + n) * f->packed, s.d2g, s.exp2);
+    GEODEC_TRY(geodec_space_christoffel((int32_t)n, s.g, s.dg, gamma, err));
+    /* g^-1 from the eigenvalues at hand */
+    for (int64_t i = 0; i < n; i++) s.l[i] = exp(-s.l[i]);
+    geodec_eig_compose(n, s.l, s.v, inverse);
+    for (int64_t a = 0, at = 0; a < n; a++)
+        for (int64_t b = a; b < n; b++) pair[a][b] = pair[b][a] = at++;
+    double *rhs = s.exp2; /* [n][n][n] fits: no longer in use */
+    for (int64_t c = 0; c < n; c++) {
+        const double *dgc = s.dg + c * nn;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++)
+                for (int64_t k = 0; k < n; k++) {
+                    const double *ci = s.d2g + pair[c][i] * nn, *cj = s.d2g + pair[c][j] * nn,
+                                 *ck = s.d2g + pair[c][k] * nn;
+                    rhs[(i * n + j) * n + k] = 0.5 * (ci[j * n + k] + cj[i * n + k] - ck[i * n + j]);
+                }
+        geodec_blas_gemm(false, false, nn, n, n, -1, gamma, n, dgc, n, 1, rhs, n);
+        double *out = dgamma + c * n * nn;
+        geodec_blas_gemm(false, false, nn, n, n, 1, rhs, n, inverse, n, 0, out, n);
+        for (int64_t i = 0; i < n; i++) /* exactly symmetric in (i,j) */
+            for (int64_t j = 0; j < i; j++)
+                memcpy(out + (i * n + j) * n, out + (j * n + i) * n, (size_t)n * sizeof *out);
+    }
+done:
+    geodec_mem_free(s.all);
+    geodec_mem_free(gamma);
+    geodec_mem_free(inverse);
+    return st;
+}
+
+/* ---- life, access ---------------------------------------------------------------------------------------------- */
+
+geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites, const double *log_g, double sigma,
+                                geodec_rbf **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_rbf *f = NULL;
+    if (n < 1 || n > GEODEC_RBF_MAX_N) {
+        GEODEC_THROW(GEODEC_RANGE, "metric field of dimension %lld (limits: 1..%d)", (long long)n, GEODEC_RBF_MAX_N);
+    }
+    if (n_sites < 1 || n_sites > INT32_MAX / 4)
+        GEODEC_THROW(GEODEC_RANGE, "metric field with %lld sites", (long long)n_sites);
+    if (!(sigma > 0) || !isfinite(sigma)) GEODEC_THROW(GEODEC_RANGE, "metric field with sigma %g", sigma);
+    const int64_t packed = geodec_sym_packed(n);
+    for (int64_t i = 0; i < n_sites * n; i++)
+        if (!isfinite(sites[i])) GEODEC_THROW(GEODEC_NUMERIC, "site %lld is not finite", (long long)(i / n));
+    for (int64_t i = 0; i < n_sites * packed; i++)
+        if (!isfinite(log_g[i]))
+            GEODEC_THROW(GEODEC_NUMERIC, "metric of site %lld is not finite", (long long)(i / packed));
+    GEODEC_NEW(f, 1);
+    f->n_sites = n_sites;
+    f->n = n;
+    f->packed = packed;
+    f->sigma = sigma;
+    GEODEC_NEW(f->site, n_sites * n);
+    GEODEC_NEW(f->site_t, n_sites * n);
+    GEODEC_NEW(f->log_g, n_sites * packed);
+    memcpy(f->site, sites, (size_t)(n_sites * n) * sizeof *sites);
+    memcpy(f->log_g, log_g, (size_t)(n_sites * packed) * sizeof *log_g);
+    for (int64_t p = 0; p < n_sites; p++)
+        for (int64_t a = 0; a < n; a++) f->site_t[a * n_sites + p] = sites[p * n + a];
+    f->space = (geodec_space){
+        .n = (int32_t)n, .name = "log-Euclidean field", .at = rbf_at, .dgamma = rbf_dgamma, .fd_step = 1e-3 * sigma};
+    *out = f;
+    f = NULL;
+done:
+    geodec_rbf_destroy(f);
+    return st;
+}
+
+void geodec_rbf_destroy(geodec_rbf *f)
+{
+    if (!f) return;
+    geodec_mem_free(f->site);
+    geodec_mem_free(f->site_t);
+    geodec_mem_free(f->log_g);
+    geodec_mem_free(f);
+}
+
+int64_t geodec_rbf_sites(const geodec_rbf *f) { return f->n_sites; }
+int64_t geodec_rbf_dim(const geodec_rbf *f) { return f->n; }
+double geodec_rbf_sigma(const geodec_rbf *f) { return f->sigma; }
+const double *geodec_rbf_site(const geodec_rbf *f, int64_t p) { return f->site + p * f->n; }
+const geodec_space *geodec_rbf_space(const geodec_rbf *f) { return &f->space; }
+
+/* ---- many points ----------------------------------------------------------------------------------------------- */
+
+typedef struct eval_job {
+    const geodec_rbf *f;
+    int64_t first; /* point of task 0 */
+    const double *x;
+    double *g, *dg, *gamma;
+    uint8_t *failed; /* [count] */
+} eval_job;
+
+static geodec_status eval_one(const eval_job *j, int64_t i, geodec_err *err)
+{
+    const int64_t n = j->f->n, nn = n * n;
+    return rbf_at(&j->f->space, j->x + i * n, j->g ? j->g + i * nn : NULL, j->dg ? j->dg + i * nn * n : NULL,
+                  j->gamma ? j->gamma + i * nn * n : NULL, err);
+}
+
+static void eval_task(void *ctx, int64_t task, int worker)
+{
+    const eval_job *j = ctx;
+    (void)worker;
+    j->failed[j->first + task] = eval_one(j, j->first + task, NULL) != GEODEC_OK;
+}
+
+geodec_status geodec_rbf_eval(const geodec_rbf *f, int64_t count, const double *x, double *g, double *dg, double *gamma,
+                              geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
+{
+    enum { PIECE = 256 }; /* points between two looks at the progress hook */
+    geodec_status st = GEODEC_OK;
+    eval_job j = {.f = f, .x = x, .g = g, .dg = dg, .gamma = gamma};
+    GEODEC_NEW(j.failed, count);
+    for (j.first = 0; j.first < count; j.first += PIECE) {
+        GEODEC_TRY(geodec_hooks_progress(hooks, "metric field", j.first, count, err));
+        geodec_pool_run_dynamic(pool, count - j.first < PIECE ? count - j.first : PIECE, eval_task, &j);
+    }
+    for (int64_t i = 0; i < count; i++)
+        if (j.failed[i]) GEODEC_TRY_MSG(eval_one(&j, i, err), "point %lld", (long long)i); /* again, for its message */
+done:
+    geodec_mem_free(j.failed);
+    return st;
+}
+
+geodec_status geodec_rbf_christoffel_fd(const geodec_rbf *f, const double *x, double h, double *gamma, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *g = NULL, *dg = NULL, *minus = NULL;
+    double y[GEODEC_RBF_MAX_N];
+    const int64_t n = f->n, nn = n * n;
+    if (!(h > 0)) GEODEC_THROW(GEODEC_RANGE, "differences with step %g", h);
+    GEODEC_NEW(g, nn);
+    GEODEC_NEW(dg, n * nn);
+    GEODEC_NEW(minus, nn);
+    memcpy(y, x, (size_t)n * sizeof *y);
+    for (int64_t a = 0; a < n; a++) {
+        const double up = x[a] + h, down = x[a] - h;
+        double *d = dg + a * nn;
+        y[a] = up;
+        GEODEC_TRY(rbf_at(&f->space, y, d, NULL, NULL, err));
+        y[a] = down;
+        GEODEC_TRY(rbf_at(&f->space, y, minus, NULL, NULL, err));
+        y[a] = x[a];
+        for (int64_t i = 0; i < nn; i++) d[i] = (d[i] - minus[i]) / (up - down);
+    }
+    GEODEC_TRY(rbf_at(&f->space, x, g, NULL, NULL, err));
+    GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
+done:
+    geodec_mem_free(g);
+    geodec_mem_free(dg);
+    geodec_mem_free(minus);
+    return st;
+}
+
+geodec_status geodec_rbf_locate(const geodec_rbf *f, const double *x, double *nearest_d2, int64_t *nearest,
+                                double *effective_sites, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *w = NULL;
+    int64_t where;
+    GEODEC_NEW(w, f->n_sites);
+    const double d2 = distances(f, x, w, &where);
+    GEODEC_TRY(weights(f, x, w, err));
+    double entropy = 0;
+    for (int64_t p = 0; p < f->n_sites; p++)
+        if (w[p] > 0) entropy -= w[p] * log(w[p]);
+    if (nearest_d2) *nearest_d2 = d2;
+    if (nearest) *nearest = where;
+    if (effective_sites) *effective_sites = exp(entropy);
+done:
+    geodec_mem_free(w);
+    return st;
+}
+
+geodec_status geodec_rbf_reference(const geodec_rbf *f, const double *x, double *g, double *dg, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = f->n, nn = n * n;
+    double *w = NULL, *mean = NULL, *log_at = NULL, *l = NULL, *v = NULL, *full = NULL, *out = NULL;
+    GEODEC_NEW(w, f->n_sites);
+    GEODEC_NEW(mean, n);
+    GEODEC_NEW(log_at, (n + 1) * f->packed);
+    GEODEC_NEW(l, n);
+    GEODEC_NEW(v, nn);
+    GEODEC_NEW(full, nn);
+    GEODEC_NEW(out, (n + 1) * nn);
+    double largest = -INFINITY, sum = 0;
+    for (int64_t p = 0; p < f->n_sites; p++) {
+        double d2 = 0;
+        for (int64_t a = 0; a < n; a++) d2 += (x[a] - f->site[p * n + a]) * (x[a] - f->site[p * n + a]);
+        w[p] = -d2 / (2 * f->sigma * f->sigma);
+        largest = fmax(largest, w[p]);
+    }
+    for (int64_t p = 0; p < f->n_sites; p++) sum += w[p] = exp(w[p] - largest);
+    for (int64_t p = 0; p < f->n_sites; p++) w[p] /= sum;
+    for (int64_t p = 0; p < f->n_sites; p++)
+        for (int64_t a = 0; a < n; a++) mean[a] += w[p] * f->site[p * n + a];
+    for (int64_t p = 0; p < f->n_sites; p++)
+        for (int64_t i = 0; i < f->packed; i++) {
+            const double q = f->log_g[p * f->packed + i];
+            log_at[i] += w[p] * q;
+            for (int64_t a = 0; a < n; a++)
+                log_at[(a + 1) * f->packed + i] += w[p] * (f->site[p * n + a] - mean[a]) / (f->sigma * f->sigma) * q;
+        }
+    geodec_sym_unpack(n, log_at, full);
+    GEODEC_TRY(geodec_eig_sym(n, full, l, v, err));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t k = 0; k < n; k++) out[i * n + j] += v[k * n + i] * exp(l[k]) * v[k * n + j];
+    for (int64_t a = 0; a < n; a++) { /* d_a g = sum_kq v_k (v_k . dL v_q) exp[l_k,l_q] v_q^T */
+        geodec_sym_unpack(n, log_at + (a + 1) * f->packed, full);
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t q = 0; q < n; q++) {
+                double inner = 0;
+                for (int64_t i = 0; i < n; i++)
+                    for (int64_t j = 0; j < n; j++) inner += v[k * n + i] * full[i * n + j] * v[q * n + j];
+                const double d = l[k] - l[q];
+                inner *= fabs(d) < 1e-6 ? exp(0.5 * (l[k] + l[q])) : exp(l[q]) * expm1(d) / d;
+                for (int64_t i = 0; i < n; i++)
+                    for (int64_t j = 0; j < n; j++)
+                        out[((a + 1) * n + i) * n + j] += v[k * n + i] * inner * v[q * n + j];
+            }
+    }
+    if (g) memcpy(g, out, (size_t)nn * sizeof *g);
+    if (dg) memcpy(dg, out + nn, (size_t)(nn * n) * sizeof *dg);
+done:
+    geodec_mem_free(w);
+    geodec_mem_free(mean);
+    geodec_mem_free(log_at);
+    geodec_mem_free(l);
+    geodec_mem_free(v);
+    geodec_mem_free(full);
+    geodec_mem_free(out);
+    return st;
+}

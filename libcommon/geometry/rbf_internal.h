@@ -1,0 +1,40 @@
+/* Shared by the files of the radial basis field. */
+#ifndef GEODEC_GEOMETRY_RBF_INTERNAL_H
+#define GEODEC_GEOMETRY_RBF_INTERNAL_H
+
+#include "geometry/rbf.h"
+
+struct geodec_rbf {
+    geodec_space space; /* first: the space is the field */
+    int64_t n_sites, n, packed;
+    double sigma;
+    double *site;   /* [n_sites][n] */
+    double *site_t; /* [n][n_sites], for distances along consecutive memory */
+    double *log_g;  /* [n_sites][packed] */
+};
+
+/* Order of the derivatives of L that geodec__rbf_log gives. */
+enum { RBF_VALUE = 0, RBF_FIRST = 1, RBF_SECOND = 2 };
+
+/* Rows of log: L; then d_a L, a = 0..n-1; then d_a d_b L, a <= b in packed order: each [packed]. */
+int64_t geodec__rbf_log_rows(const geodec_rbf *f, int order);
+int64_t geodec__rbf_log_scratch(const geodec_rbf *f, int order); /* doubles */
+geodec_status geodec__rbf_log(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
+                              geodec_err *err);
+
+/* exp(L) and its derivatives. All matrices [n][n] full and symmetric; rows of v are eigenvectors, l eigenvalues. */
+int64_t geodec__expdiff_scratch(int64_t n); /* doubles */
+/* dg [n_dir][n][n] = first Frechet derivatives along dl [n_dir][n][n], given as packed rows [n_dir][packed]. When
+ * dl_eig is not NULL the directions in the eigenbasis [n_dir][n][n] are left there. */
+void geodec__expdiff_first(int64_t n, const double *l, const double *v, int64_t n_dir, const double *dl_packed,
+                           double *dl_eig, double *dg, double *scratch);
+/* d2g [n(n+1)/2][n][n], pairs a <= b packed: along directions a and b (in the eigenbasis, from the first call) plus the
+ * second derivatives d2l_packed [n(n+1)/2][packed]. work: scratch + n^3 doubles for the second divided differences. */
+int64_t geodec__expdiff_second_scratch(int64_t n);
+void geodec__expdiff_second(int64_t n, const double *l, const double *v, const double *dl_eig, const double *d2l_packed,
+                            double *d2g, double *scratch);
+/* Divided differences of exp: exp[x,y] and exp[x,y,z], accurate to a few ulp for any spacing. */
+double geodec__exp_dd2(double x, double y);
+double geodec__exp_dd3(double x, double y, double z);
+
+#endif

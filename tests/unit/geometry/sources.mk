@@ -1,0 +1,3 @@
+geometry_TESTS := \
+  test_rbf.c \
+
