@@ -1,1 +1,13 @@
-train_SRCS :=
+train_SRCS := \
+  layout.c \
+  ops.c \
+  ops_f32.c \
+  ops_f32_avx2.c \
+  ops_f32_avx512.c \
+  ops_f64.c \
+  net_f32.c \
+  net_f64.c
+# The elementwise loops are written for the vectoriser; these flags change speed, never values.
+ifeq ($(PROFILE),release)
+$(B)/obj/libcommon/train/ops_%.o: CFLAGS += -O3
+endif
