@@ -15,11 +15,16 @@ static geodec_status check(const geodec_model_config *c, geodec_err *err)
         const char *name;
         int64_t value, min, max;
     } dims[] = {
-        {"layers", c->n_layer, 1, MAX_LAYERS},   {"d_model", c->d_model, 1, MAX_DIM},
-        {"heads", c->n_head, 1, 1 << 14},        {"KV heads", c->n_kv_head, 1, 1 << 14},
-        {"head_dim", c->head_dim, 2, 1 << 14},   {"rope_dim", c->rope_dim, 0, c->head_dim},
-        {"d_ff", c->d_ff, 1, MAX_DIM},           {"vocabulary", c->n_vocab, 2, MAX_DIM},
-        {"context", c->n_ctx, 1, MAX_DIM},       {"experts", c->n_expert, 0, 1 << 12},
+        {"layers", c->n_layer, 1, MAX_LAYERS},
+        {"d_model", c->d_model, 1, MAX_DIM},
+        {"heads", c->n_head, 1, 1 << 14},
+        {"KV heads", c->n_kv_head, 1, 1 << 14},
+        {"head_dim", c->head_dim, 2, 1 << 14},
+        {"rope_dim", c->rope_dim, 0, c->head_dim},
+        {"d_ff", c->d_ff, 1, MAX_DIM},
+        {"vocabulary", c->n_vocab, 2, MAX_DIM},
+        {"context", c->n_ctx, 1, MAX_DIM},
+        {"experts", c->n_expert, 0, 1 << 12},
         {"experts used", c->n_expert_used, c->n_expert ? 1 : 0, c->n_expert},
     };
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++)
@@ -103,8 +108,7 @@ geodec_status geodec_layout_create(const geodec_model_config *c, geodec_layout *
     l->token_embd = add(&b, GEODEC_PARAM_EMBED, c->d_model, c->n_vocab, 0, "token_embd.weight");
     for (int i = 0; i < c->n_layer; i++) lay_layer(&b, i);
     l->output_norm = add(&b, GEODEC_PARAM_NORM, c->d_model, 0, 0, "output_norm.weight");
-    l->output =
-        c->tied ? l->token_embd : add(&b, GEODEC_PARAM_EMBED, c->d_model, c->n_vocab, 0, "output.weight");
+    l->output = c->tied ? l->token_embd : add(&b, GEODEC_PARAM_EMBED, c->d_model, c->n_vocab, 0, "output.weight");
     if (b.overflow) GEODEC_THROW(GEODEC_LIMIT, "a model of this shape has more than 2^31 parameters");
     *out = l;
     l = NULL;

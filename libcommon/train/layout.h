@@ -1,5 +1,6 @@
-/* The parameters of a llama-family transformer as one flat vector with named views, in the order and with the names of a
- * GGUF file. q, k, v of a layer are neighbours, and so are gate and up of a dense layer: each group is one matrix product. */
+/* The parameters of a llama-family transformer as one flat vector with named views, in the order and with the names of
+ * a GGUF file. q, k, v of a layer are neighbours, and so are gate and up of a dense layer: each group is one matrix
+ * product. */
 #ifndef GEODEC_TRAIN_LAYOUT_H
 #define GEODEC_TRAIN_LAYOUT_H
 
@@ -45,9 +46,10 @@ typedef struct geodec_layout {
     int64_t token_embd, output_norm, output; /* output == token_embd when tied */
 } geodec_layout;
 
-/* Checks the configuration (every dimension in its range, heads divisible by KV heads, even rope_dim <= head_dim, at most
- * 2^31 parameters) and lays out the vector. GEODEC_INVAL, GEODEC_RANGE, GEODEC_LIMIT. */
-GEODEC_API geodec_status geodec_layout_create(const geodec_model_config *c, geodec_layout **out, geodec_err *err) GEODEC_MUST_USE;
+/* Checks the configuration (every dimension in its range, heads divisible by KV heads, even rope_dim <= head_dim, at
+ * most 2^31 parameters) and lays out the vector. GEODEC_INVAL, GEODEC_RANGE, GEODEC_LIMIT. */
+GEODEC_API geodec_status geodec_layout_create(const geodec_model_config *c, geodec_layout **out,
+                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_layout_destroy(geodec_layout *l); /* NULL ok */
 
 #endif

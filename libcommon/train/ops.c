@@ -14,7 +14,8 @@ static int has_avx512(void)
 const geodec_ops_f32 *geodec__ops_f32(geodec_isa isa)
 {
 #if defined(__x86_64__)
-    if (isa == GEODEC_ISA_AUTO) isa = has_avx512() ? GEODEC_ISA_AVX512 : has_avx2() ? GEODEC_ISA_AVX2 : GEODEC_ISA_SCALAR;
+    if (isa == GEODEC_ISA_AUTO)
+        isa = has_avx512() ? GEODEC_ISA_AVX512 : has_avx2() ? GEODEC_ISA_AVX2 : GEODEC_ISA_SCALAR;
     if (isa == GEODEC_ISA_AVX512) return has_avx512() ? &geodec__ops_f32_avx512 : NULL;
     if (isa == GEODEC_ISA_AVX2) return has_avx2() ? &geodec__ops_f32_avx2 : NULL;
 #else

@@ -1,0 +1,3 @@
+train_TESTS := \
+  test_net.c \
+  test_ops.c
