@@ -9,13 +9,14 @@
 
 typedef struct geodec_atomic geodec_atomic;
 
-/* Opens `.name.tmp` beside path (replaced if a killed run left one; refused with GEODEC_EXISTS while another process writes
- * it). */
+/* Opens `.name.tmp` beside path (replaced if a killed run left one; refused with GEODEC_EXISTS while another process
+ * writes it). */
 GEODEC_API geodec_status geodec_atomic_open(const char *path, geodec_atomic **out, geodec_err *err) GEODEC_MUST_USE;
 /* The temporary file's name (for libraries that open by name) and its buffered stream. */
 GEODEC_API const char *geodec_atomic_tmp(const geodec_atomic *f);
 GEODEC_API FILE *geodec_atomic_stream(geodec_atomic *f);
-GEODEC_API geodec_status geodec_atomic_write(geodec_atomic *f, const void *data, size_t n, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_atomic_write(geodec_atomic *f, const void *data, size_t n,
+                                             geodec_err *err) GEODEC_MUST_USE;
 /* Flush, fsync, rename, fsync the folder. Frees f in every case. */
 GEODEC_API geodec_status geodec_atomic_commit(geodec_atomic *f, geodec_err *err) GEODEC_MUST_USE;
 /* Removes the temporary file. NULL ok. */

@@ -17,8 +17,10 @@ typedef struct geodec_map {
 GEODEC_API geodec_status geodec_map_open(const char *path, geodec_map *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_map_close(geodec_map *m);
 /* A whole text file, zero-terminated, at most limit bytes (GEODEC_LIMIT). "-" reads standard input. Caller frees. */
-GEODEC_API geodec_status geodec_file_read(const char *path, size_t limit, char **text, size_t *n, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX], geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_file_read(const char *path, size_t limit, char **text, size_t *n,
+                                          geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX],
+                                            geodec_err *err) GEODEC_MUST_USE;
 /* Offset of the first byte that is not valid UTF-8 (overlong and surrogate forms count), or -1. */
 GEODEC_API int64_t geodec_utf8_check(const char *text, size_t n);
 

@@ -1,0 +1,3 @@
+io_TESTS := \
+  sample.c \
+  test_artifact.c
