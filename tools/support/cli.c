@@ -309,6 +309,12 @@ void cli_say(const cli *c, const char *fmt, ...)
     fprintf(stderr, "\n");
 }
 
+geodec_provenance cli_provenance(const cli *c)
+{
+    return (geodec_provenance){
+        .tool = c->tool->name, .command_line = c->command_line, .seed = c->seed, .blas_core = geodec_linalg_core()};
+}
+
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/hooks.h"
 #include "base/pool.h"
+#include "io/artifact.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,6 +90,8 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
 
 /* In run(): one summary line on stderr unless --quiet. */
 void cli_say(const cli *c, const char *fmt, ...) GEODEC_PRINTF(2, 3);
+/* Provenance of this run without inputs and fingerprints: tool, canonical command line, seed, BLAS kernels. */
+geodec_provenance cli_provenance(const cli *c);
 /* Refuses to replace an existing file unless --force (GEODEC_EXISTS). */
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
