@@ -28,5 +28,6 @@
 #include "linalg/expm.h"
 #include "linalg/lapack.h"
 #include "linalg/svd.h"
+#include "tokenizer/tokenizer.h"
 
 #endif

@@ -1,1 +1,1 @@
-tokenizer_SRCS :=
+tokenizer_SRCS := vocabulary.c encode.c decode.c gguf_keys.c

@@ -1,8 +1,8 @@
 /* SentencePiece-style BPE by score with byte fallback (tokenizer.ggml.model = "llama").
  *
- * Encoding: a word-boundary mark (U+2581) is prepended to non-empty text when add_space_prefix holds, spaces become marks,
- * the text is cut into UTF-8 characters, and the adjacent pair whose concatenation is a token of the highest score is
- * merged, leftmost first on ties, until none is left; what is no token becomes byte tokens <0xXX>. */
+ * Encoding: a word-boundary mark (U+2581) is prepended to non-empty text when add_space_prefix holds, spaces become
+ * marks, the text is cut into UTF-8 characters, and the adjacent pair whose concatenation is a token of the highest
+ * score is merged, leftmost first on ties, until none is left; what is no token becomes byte tokens <0xXX>. */
 #ifndef GEODEC_TOKENIZER_TOKENIZER_H
 #define GEODEC_TOKENIZER_TOKENIZER_H
 
@@ -15,25 +15,27 @@
 #include <stdint.h>
 
 typedef enum geodec_token_type { /* as in tokenizer.ggml.token_type */
-    GEODEC_TOKEN_NORMAL = 1,
-    GEODEC_TOKEN_UNKNOWN = 2,
-    GEODEC_TOKEN_CONTROL = 3,
-    GEODEC_TOKEN_USER = 4,
-    GEODEC_TOKEN_UNUSED = 5,
-    GEODEC_TOKEN_BYTE = 6,
+                                 GEODEC_TOKEN_NORMAL = 1,
+                                 GEODEC_TOKEN_UNKNOWN = 2,
+                                 GEODEC_TOKEN_CONTROL = 3,
+                                 GEODEC_TOKEN_USER = 4,
+                                 GEODEC_TOKEN_UNUSED = 5,
+                                 GEODEC_TOKEN_BYTE = 6,
 } geodec_token_type;
 
 typedef struct geodec_tokenizer geodec_tokenizer;
 
-GEODEC_API geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer **out,
+                                                    geodec_err *err) GEODEC_MUST_USE;
 /* From arrays (copied): piece i is text[i] of len[i] bytes. bos/eos/unk = -1 for none. */
-GEODEC_API geodec_status geodec_tokenizer_create(int32_t n, const char *const *text, const size_t *len, const float *score,
-                                                 const int32_t *type, int32_t bos, int32_t eos, int32_t unk,
-                                                 geodec_tokenizer **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_tokenizer_create(int32_t n, const char *const *text, const size_t *len,
+                                                 const float *score, const int32_t *type, int32_t bos, int32_t eos,
+                                                 int32_t unk, geodec_tokenizer **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_tokenizer_destroy(geodec_tokenizer *t);
 
 /* Puts every tokenizer.* key into a GGUF being written. */
-GEODEC_API geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer *w, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer *w,
+                                              geodec_err *err) GEODEC_MUST_USE;
 /* SHA-256 over types, scores, pieces and special ids: the tokenizer fingerprint. */
 GEODEC_API const char *geodec_tokenizer_fingerprint(const geodec_tokenizer *t);
 
@@ -48,7 +50,8 @@ GEODEC_API bool geodec_tokenizer_is_control(const geodec_tokenizer *t, int32_t i
  * UTF-8 goes through byte tokens). O(n log n). */
 GEODEC_API geodec_status geodec_tokenizer_encode(const geodec_tokenizer *t, const char *text, size_t n, bool add_bos,
                                                  int32_t *ids, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
-/* Whole sequence to text (control tokens give nothing; the leading space of the first word is dropped). Caller frees. */
+/* Whole sequence to text (control tokens give nothing; the leading space of the first word is dropped). Caller frees.
+ */
 GEODEC_API geodec_status geodec_tokenizer_decode(const geodec_tokenizer *t, const int32_t *ids, int64_t n, char **text,
                                                  size_t *length, geodec_err *err) GEODEC_MUST_USE;
 

@@ -1,0 +1,1 @@
+tokenizer_TESTS := test_tokenizer.c
