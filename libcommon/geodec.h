@@ -26,7 +26,9 @@
 #include "linalg/chol.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
+#include "linalg/knn.h"
 #include "linalg/lapack.h"
+#include "linalg/stats.h"
 #include "linalg/svd.h"
 #include "tokenizer/tokenizer.h"
 

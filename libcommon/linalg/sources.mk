@@ -3,6 +3,8 @@ linalg_SRCS := \
   chol.c \
   eig.c \
   expm.c \
+  knn.c \
   lapack.c \
+  stats.c \
   svd.c \
 

@@ -1,4 +1,6 @@
 linalg_TESTS := \
   test_chol.c \
   test_eig.c \
+  test_knn.c \
+  test_stats.c \
 

@@ -1,0 +1,142 @@
+#include "linalg/stats.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/blas.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *pa, const void *pb)
+{
+    const double a = *(const double *)pa, b = *(const double *)pb;
+    if (isnan(a) || isnan(b)) return (isnan(a) ? 1 : 0) - (isnan(b) ? 1 : 0);
+    return (a > b) - (a < b);
+}
+
+void geodec_stats_sort(int64_t n, double *x) { qsort(x, (size_t)n, sizeof *x, compare); }
+
+double geodec_stats_percentile(int64_t n, const double *sorted, double p)
+{
+    const double at = p * (double)(n - 1);
+    int64_t i = (int64_t)floor(at);
+    if (i < 0) i = 0;
+    if (i >= n - 1) return sorted[n - 1];
+    return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
+}
+
+double geodec_stats_mean(int64_t n, const double *x)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += x[i];
+    return n > 0 ? s / (double)n : NAN;
+}
+
+double geodec_stats_variance(int64_t n, const double *x)
+{
+    const double m = geodec_stats_mean(n, x);
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += (x[i] - m) * (x[i] - m);
+    return n > 1 ? s / (double)(n - 1) : NAN;
+}
+
+geodec_status geodec_stats_median(int64_t n, const double *x, double *median, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *copy = NULL;
+    if (n < 1) GEODEC_THROW(GEODEC_RANGE, "median of nothing");
+    GEODEC_NEW(copy, n);
+    memcpy(copy, x, (size_t)n * sizeof *copy);
+    geodec_stats_sort(n, copy);
+    *median = geodec_stats_percentile(n, copy, 0.5);
+done:
+    geodec_mem_free(copy);
+    return st;
+}
+
+static geodec_status fit(int64_t n, const double *x, const double *y, const double *weight, int origin,
+                         geodec_stats_line *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double sw = 0, mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0, rss = 0, x2 = 0;
+    int64_t used = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double w = weight ? weight[i] : 1;
+        if (!(w >= 0)) GEODEC_THROW(GEODEC_RANGE, "line fit with the weight %g", w);
+        if (w == 0) continue;
+        if (!isfinite(x[i]) || !isfinite(y[i]) || !isfinite(w))
+            GEODEC_THROW(GEODEC_NUMERIC, "line fit to a point that is not finite");
+        used++;
+        sw += w;
+        mx += w * x[i];
+        my += w * y[i];
+    }
+    if (used < (origin ? 1 : 2)) GEODEC_THROW(GEODEC_RANGE, "line fit to %lld points", (long long)used);
+    mx = origin ? 0 : mx / sw;
+    my = origin ? 0 : my / sw;
+    for (int64_t i = 0; i < n; i++) {
+        const double w = weight ? weight[i] : 1;
+        if (w == 0) continue;
+        sxx += w * (x[i] - mx) * (x[i] - mx);
+        sxy += w * (x[i] - mx) * (y[i] - my);
+        syy += w * (y[i] - my) * (y[i] - my);
+        x2 += w * x[i] * x[i];
+    }
+    if (!(sxx > 0)) GEODEC_THROW(GEODEC_SINGULAR, "line fit where all abscissas are equal");
+    const double slope = sxy / sxx, intercept = my - slope * mx;
+    for (int64_t i = 0; i < n; i++) {
+        const double r = y[i] - intercept - slope * x[i];
+        const double w = weight ? weight[i] : 1;
+        if (w > 0) rss += w * r * r;
+    }
+    const int64_t freedom = used - (origin ? 1 : 2);
+    const double s2 = freedom > 0 ? rss / (double)freedom : NAN;
+    *out = (geodec_stats_line){.slope = slope,
+                               .intercept = origin ? 0 : intercept,
+                               .slope_se = sqrt(s2 / sxx),
+                               .intercept_se = origin ? 0 : sqrt(s2 * x2 / (sw * sxx)),
+                               .r2 = syy > 0 ? 1 - rss / syy : NAN,
+                               .n = used};
+done:
+    return st;
+}
+
+geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y, const double *weight,
+                                    geodec_stats_line *out, geodec_err *err)
+{
+    return fit(n, x, y, weight, 0, out, err);
+}
+
+geodec_status geodec_stats_fit_origin(int64_t n, const double *x, const double *y, const double *weight,
+                                      geodec_stats_line *out, geodec_err *err)
+{
+    return fit(n, x, y, weight, 1, out, err);
+}
+
+double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x, double *scratch)
+{
+    double *s = scratch;
+    const double dm = (double)m, dn = (double)n;
+    geodec_blas_syrk(m, n, 1 / dm, x, n, 0, s, n);
+    double trace = 0, s2 = 0;
+    for (int64_t i = 0; i < n; i++) trace += s[i * n + i];
+    for (int64_t i = 0; i < n * n; i++) s2 += s[i] * s[i];
+    /* d2 = |S - mu I|^2, b2 = sum_k |x_k x_k^T - S|^2 / m^2 = (sum_k |x_k|^4 / m - |S|^2) / m */
+    const double mu = trace / dn, d2 = s2 - dn * mu * mu;
+    double fourth = 0;
+    for (int64_t k = 0; k < m; k++) {
+        const double q = geodec_blas_dot(n, x + k * n, x + k * n);
+        fourth += q * q;
+    }
+    const double b2 = (fourth / dm - s2) / dm;
+    if (!(d2 > 0) || b2 >= d2) return 1;
+    return b2 > 0 ? b2 / d2 : 0;
+}
+
+void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, int64_t n, int64_t *index)
+{
+    /* every replicate has a stream of its own, so replicates can be made in any order */
+    geodec_rng r = geodec_rng_stream(seed, stream + replicate * 0x9e3779b97f4a7c15u);
+    for (int64_t i = 0; i < n; i++) index[i] = (int64_t)geodec_rng_below(&r, (uint64_t)n);
+}

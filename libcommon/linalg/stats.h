@@ -1,0 +1,45 @@
+/* Small statistics: moments, percentiles, line fits, covariance shrinkage, bootstrap draws. float64; sums in index
+ * order unless stated, so the same input gives the same bytes. */
+#ifndef GEODEC_LINALG_STATS_H
+#define GEODEC_LINALG_STATS_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+/* Sorts rising, in place; NaN goes to the end. */
+GEODEC_API void geodec_stats_sort(int64_t n, double *x);
+/* Percentile p in 0..1 of sorted x [n], n >= 1, by linear interpolation between order statistics (Hyndman and Fan's
+ * type 7: position p (n-1)). */
+GEODEC_API double geodec_stats_percentile(int64_t n, const double *sorted, double p);
+/* NaN for n = 0. */
+GEODEC_API double geodec_stats_mean(int64_t n, const double *x);
+/* Unbiased (divisor n-1), two passes; NaN for n < 2. */
+GEODEC_API double geodec_stats_variance(int64_t n, const double *x);
+/* Median without changing x. */
+GEODEC_API geodec_status geodec_stats_median(int64_t n, const double *x, double *median,
+                                             geodec_err *err) GEODEC_MUST_USE;
+
+typedef struct geodec_stats_line {
+    double slope, intercept;
+    double slope_se, intercept_se; /* standard errors from the scatter about the line; NaN with too few points */
+    double r2;                     /* share of the (weighted) variance of y explained; NaN when y is constant */
+    int64_t n;
+} geodec_stats_line;
+/* Weighted least squares y = intercept + slope x; weight NULL = all one. GEODEC_RANGE with fewer than 2 points of
+ * positive weight or a negative weight, GEODEC_SINGULAR when all x are equal, GEODEC_NUMERIC when not finite. */
+GEODEC_API geodec_status geodec_stats_fit_line(int64_t n, const double *x, const double *y, const double *weight,
+                                               geodec_stats_line *out, geodec_err *err) GEODEC_MUST_USE;
+/* The same through the origin (intercept 0; r2 against sum w y^2). */
+GEODEC_API geodec_status geodec_stats_fit_origin(int64_t n, const double *x, const double *y, const double *weight,
+                                                 geodec_stats_line *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* Ledoit-Wolf shrinkage intensity a in 0..1 for m samples x [m][n] whose centre is already taken out (Ledoit and Wolf,
+ * J. Multivariate Anal. 88 (2004) 365, with S = x^T x / m): the best mix (1-a) S + a tr(S)/n I. 1 when S is a multiple
+ * of I. scratch [n*n]. */
+GEODEC_API double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x, double *scratch);
+
+/* Bootstrap: n indices in 0..n-1 drawn with replacement; replicate r of stream `stream` (base/rng.h: geodec_rng_id). */
+GEODEC_API void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, int64_t n, int64_t *index);
+
+#endif
