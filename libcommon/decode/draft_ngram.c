@@ -1,0 +1,177 @@
+#include "decode/draft_ngram.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+static const double SMOOTH = 1.0;
+
+struct geodec_ngram {
+    geodec_ngram_table *table;
+    int64_t positions;
+    double agreement[GEODEC_NGRAM_ORDER + 1];
+};
+
+geodec_status geodec_ngram_create(const int32_t *token, const int32_t *sequence, const int32_t *argmax, int64_t n,
+                                  int32_t order, geodec_ngram **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_ngram *g = NULL;
+    int64_t start = 0;
+    if (n < 0) GEODEC_THROW(GEODEC_INVAL, "a store of %lld positions", (long long)n);
+    GEODEC_NEW(g, 1);
+    GEODEC_TRY(geodec_ngram_table_create(order, &g->table, err));
+    for (int64_t i = 0; i < n; i++) {
+        if (i > 0 && sequence[i] != sequence[i - 1]) start = i;
+        int32_t next = argmax ? argmax[i] : -1;
+        if (next < 0 && i + 1 < n && sequence[i + 1] == sequence[i]) next = token[i + 1];
+        if (next < 0) continue;
+        GEODEC_TRY(geodec_ngram_table_add(g->table, token + start, i + 1 - start, next, err));
+        g->positions++;
+    }
+    for (int32_t m = 1; m <= GEODEC_NGRAM_ORDER; m++)
+        g->agreement[m] = m <= order ? geodec_ngram_agreement(g->table, m) : 0.5;
+    *out = g;
+    g = NULL;
+done:
+    geodec_ngram_destroy(g);
+    return st;
+}
+
+void geodec_ngram_destroy(geodec_ngram *store)
+{
+    if (!store) return;
+    geodec_ngram_table_destroy(store->table);
+    geodec_mem_free(store);
+}
+
+int64_t geodec_ngram_positions(const geodec_ngram *store) { return store->positions; }
+
+typedef struct ngram_drafter {
+    geodec_drafter base;
+    const geodec_ngram *store;
+    int32_t order;
+    geodec_ngram_table *local; /* of the text */
+    int32_t *text;             /* [n] observed */
+    int64_t n, room;
+    bool pending; /* what follows the last observed token is not yet counted */
+} ngram_drafter;
+
+static geodec_status ngram_begin(geodec_drafter *base, geodec_err *err)
+{
+    (void)err;
+    ngram_drafter *d = (ngram_drafter *)base;
+    geodec_ngram_table_clear(d->local);
+    d->n = 0;
+    d->pending = false;
+    return GEODEC_OK;
+}
+
+static geodec_status ngram_observe(geodec_drafter *base, const geodec_draft_rows *rows, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    ngram_drafter *d = (ngram_drafter *)base;
+    if (d->n + rows->n > d->room) {
+        const int64_t room = 2 * d->room + rows->n;
+        int32_t *text = geodec_mem_grow(d->text, d->room, room, sizeof *text);
+        if (!text) GEODEC_THROW(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
+        d->text = text;
+        d->room = room;
+    }
+    for (int64_t i = 0; i < rows->n; i++) {
+        if (d->pending) GEODEC_TRY(geodec_ngram_table_add(d->local, d->text, d->n, rows->token[i], err));
+        d->text[d->n++] = rows->token[i];
+        d->pending = rows->argmax[i] < 0;
+        if (!d->pending) GEODEC_TRY(geodec_ngram_table_add(d->local, d->text, d->n, rows->argmax[i], err));
+    }
+done:
+    return st;
+}
+
+/* Most frequent continuation over store and text together. */
+static bool best_at(const ngram_drafter *d, int32_t m, uint64_t hash, geodec_draft *out)
+{
+    const geodec_ngram_hit none = {.top = -1, .first = -1};
+    const geodec_ngram_hit s = d->store ? geodec_ngram_find(d->store->table, hash) : none;
+    const geodec_ngram_hit t = geodec_ngram_find(d->local, hash);
+    const int64_t total = s.total + t.total;
+    if (total == 0) return false;
+    /* Of the tokens the text has not seen here the store's top is the best; those it has seen are few: look at each. */
+    int64_t best = s.top_count;
+    int32_t token = s.top;
+    for (int64_t at = t.first; at >= 0;) {
+        int32_t id;
+        int64_t c;
+        at = geodec_ngram_next(d->local, at, &id, &c);
+        if (s.total > 0) c += geodec_ngram_count(d->store->table, &s, id);
+        if (c > best || (c == best && id < token)) {
+            best = c;
+            token = id;
+        }
+    }
+    const double prior = d->store ? d->store->agreement[m] : 0.5;
+    out->token = token;
+    out->source = s.total > 0 ? m - 1 : GEODEC_NGRAM_ORDER + m - 1;
+    out->confidence = ((double)best + SMOOTH * prior) / ((double)total + SMOOTH);
+    return true;
+}
+
+static geodec_status ngram_propose(geodec_drafter *base, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                   geodec_err *err)
+{
+    (void)err;
+    const ngram_drafter *d = (const ngram_drafter *)base;
+    /* A sliding window: the tail of the context, then the drafts. */
+    int32_t window[GEODEC_NGRAM_ORDER + GEODEC_DRAFT_MAX];
+    int64_t length = q->n_context < d->order ? q->n_context : d->order;
+    memcpy(window, q->context + q->n_context - length, (size_t)length * sizeof *window);
+    int32_t k = 0;
+    for (; k < q->gamma; k++) {
+        uint64_t hash[GEODEC_NGRAM_ORDER + 1];
+        bool found = false;
+        for (int32_t m = geodec_ngram_hashes(window, length, d->order, hash); m >= 1 && !found; m--)
+            found = best_at(d, m, hash[m], &out[k]);
+        if (!found) break;
+        window[length++] = out[k].token;
+    }
+    *n = k;
+    return GEODEC_OK;
+}
+
+static void ngram_destroy(geodec_drafter *base)
+{
+    ngram_drafter *d = (ngram_drafter *)base;
+    geodec_ngram_table_destroy(d->local);
+    geodec_mem_free(d->text);
+    geodec_mem_free(d);
+}
+
+geodec_status geodec_ngram_drafter_create(const geodec_ngram *store, int32_t order, geodec_drafter **out,
+                                          geodec_err *err)
+{
+    static const char *const sources[] = {"store-1", "store-2", "store-3", "store-4", "store-5", "store-6",
+                                          "store-7", "store-8", "text-1",  "text-2",  "text-3",  "text-4",
+                                          "text-5",  "text-6",  "text-7",  "text-8"};
+    static const geodec_drafter_ops ops = {.name = "ngram",
+                                           .wants_state = false,
+                                           .n_sources = 2 * GEODEC_NGRAM_ORDER,
+                                           .source_name = sources,
+                                           .begin = ngram_begin,
+                                           .observe = ngram_observe,
+                                           .propose = ngram_propose,
+                                           .destroy = ngram_destroy};
+    geodec_status st = GEODEC_OK;
+    ngram_drafter *d = NULL;
+    GEODEC_NEW(d, 1);
+    d->base.ops = &ops;
+    d->store = store;
+    d->order = order;
+    d->room = 256;
+    GEODEC_TRY(geodec_ngram_table_create(order, &d->local, err));
+    GEODEC_NEW(d->text, d->room);
+    *out = &d->base;
+    d = NULL;
+done:
+    if (d) ngram_destroy(&d->base);
+    return st;
+}

@@ -1,0 +1,34 @@
+/* The n-gram drafter, the control of the flow map: longest match of the context in a store of model text and in the
+ * growing prompt and output, most frequent continuation, lowest id on ties. A continuation is what the model itself
+ * would say next (the argmax after that position) where it is known, otherwise the text's own next token.
+ *
+ * Confidence of a continuation seen c times in n at order m: (c + S a_m) / (n + S), a_m = share of agreeing pairs of
+ * occurrences at order m in the store, S = 1: the store's own agreement stands in where the counts are small. */
+#ifndef GEODEC_DECODE_DRAFT_NGRAM_H
+#define GEODEC_DECODE_DRAFT_NGRAM_H
+
+#include "base/err.h"
+#include "decode/draft.h"
+#include "decode/ngram.h"
+
+#include <stdint.h>
+
+/* Immutable after creation; may be shared between drafters. */
+typedef struct geodec_ngram geodec_ngram;
+
+/* Position i of the store: token[i], its sequence (positions of a sequence are consecutive and in text order; a change
+ * of value starts a new text), and argmax[i] = the model's most probable token after it (negative = unknown: the next
+ * token of the sequence stands in, if there is one). n >= 0. Nothing is kept of the arrays. order: longest context. */
+GEODEC_API geodec_status geodec_ngram_create(const int32_t *token, const int32_t *sequence, const int32_t *argmax,
+                                             int64_t n, int32_t order, geodec_ngram **out,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_ngram_destroy(geodec_ngram *store);
+/* Continuations stored at all orders. */
+GEODEC_API int64_t geodec_ngram_positions(const geodec_ngram *store);
+
+/* store may be NULL: prompt lookup alone. It is borrowed. Sources: order m in the store: m-1; where the store has no
+ * match and the text itself has: GEODEC_NGRAM_ORDER + m-1. */
+GEODEC_API geodec_status geodec_ngram_drafter_create(const geodec_ngram *store, int32_t order, geodec_drafter **out,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+
+#endif

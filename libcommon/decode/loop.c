@@ -1,0 +1,326 @@
+#include "decode/loop.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "decode/verify.h"
+
+#include <string.h>
+
+geodec_decode_options geodec_decode_options_default(void)
+{
+    return (geodec_decode_options){
+        .sampling = geodec_sampling_default(), .max_tokens = 128, .gamma = 4, .cost = geodec_cost_linear(0.3)};
+}
+
+void geodec_decoded_free(geodec_decoded *d)
+{
+    if (!d) return;
+    geodec_mem_free(d->token);
+    *d = (geodec_decoded){.stop = -1};
+}
+
+/* What one request carries. */
+typedef struct request {
+    const geodec_target *target;
+    geodec_drafter *drafter;
+    const geodec_decode_options *opt;
+    geodec_guard guard;
+    geodec_sampler *sampler;
+    geodec_gamma gamma;
+    bool wants_state;
+    int32_t *text; /* [n_text] prompt and output; room for `limit` */
+    int64_t n_text, n_prompt, limit;
+    float *logits;   /* [max rows][n_vocab] */
+    float *state;    /* [max rows][d_state], NULL unless wanted */
+    int32_t *argmax; /* [max rows] */
+    int32_t rows;    /* widest pass of a round */
+    int64_t asked;   /* drafts asked for so far */
+    double start;    /* clock at the end of the prompt */
+    geodec_decode_counters count;
+} request;
+
+static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_t n, const geodec_drafter *drafter,
+                           const geodec_decode_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (n < 1) GEODEC_THROW(GEODEC_INVAL, "an empty prompt: a model starts from at least one token");
+    if (n > t->n_ctx) GEODEC_THROW(GEODEC_LIMIT, "the prompt has %lld tokens, the context %d", (long long)n, t->n_ctx);
+    for (int64_t i = 0; i < n; i++)
+        if (prompt[i] < 0 || prompt[i] >= t->n_vocab)
+            GEODEC_THROW(GEODEC_RANGE, "prompt token %lld is %d, the vocabulary has %d", (long long)i, prompt[i],
+                         t->n_vocab);
+    if (o->max_tokens < 0) GEODEC_THROW(GEODEC_INVAL, "max-tokens %lld is negative", (long long)o->max_tokens);
+    if (o->gamma < 0 || o->gamma > GEODEC_DRAFT_MAX)
+        GEODEC_THROW(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
+    if (t->max_batch < 1) GEODEC_THROW(GEODEC_INVAL, "a target that takes %d rows a pass", t->max_batch);
+    if (drafter && drafter->ops->wants_state && t->d_state < 1)
+        GEODEC_THROW(GEODEC_INVAL, "drafter %s needs hidden states, the target has none to give", drafter->ops->name);
+done:
+    return st;
+}
+
+static geodec_status set_up(request *r, const int32_t *prompt, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_target *t = r->target;
+    r->guard = (geodec_guard){r->opt->min_tokens, r->opt->stop, r->opt->n_stop};
+    r->wants_state = r->drafter && r->drafter->ops->wants_state;
+    const int32_t gamma = r->drafter ? r->opt->gamma : 0;
+    r->rows = gamma + 1 < t->max_batch ? gamma + 1 : t->max_batch;
+    /* Every output token but the last needs a cache row, so a request cannot outgrow the context by more than one. */
+    const int64_t room = (int64_t)t->n_ctx + 1 - n;
+    r->limit = n + (r->opt->max_tokens < room ? r->opt->max_tokens : room);
+    GEODEC_NEW(r->text, r->limit);
+    memcpy(r->text, prompt, (size_t)n * sizeof *prompt);
+    r->n_text = r->n_prompt = n;
+    GEODEC_NEW(r->logits, (int64_t)r->rows * t->n_vocab);
+    GEODEC_NEW(r->argmax, t->max_batch);
+    if (r->wants_state) GEODEC_NEW(r->state, (int64_t)t->max_batch * t->d_state);
+    GEODEC_TRY(geodec_sampler_create(&r->opt->sampling, t->n_vocab, &r->sampler, err));
+    if (r->opt->adaptive) geodec_gamma_init(&r->gamma, gamma > 0 ? gamma : 1, &r->opt->cost);
+done:
+    return st;
+}
+
+static geodec_status observe(request *r, const int32_t *token, int64_t n, geodec_err *err)
+{
+    const geodec_draft_rows rows = {.n = n, .token = token, .argmax = r->argmax, .state = r->state};
+    return geodec_drafter_observe(r->drafter, &rows, err);
+}
+
+/* All of the prompt but its last token, which the first round forwards. */
+static geodec_status prefill(request *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_target *t = r->target;
+    const geodec_counters start = t->counters(t->self);
+    const double clock = geodec_clock_seconds();
+    t->truncate(t->self, 0);
+    GEODEC_TRY(geodec_drafter_begin(r->drafter, err));
+    for (int32_t i = 0; i < t->max_batch; i++) r->argmax[i] = -1;
+    const int64_t n = r->n_prompt - 1;
+    for (int64_t at = 0; at < n; at += t->max_batch) {
+        const int32_t chunk = (int32_t)(n - at < t->max_batch ? n - at : t->max_batch);
+        GEODEC_TRY(geodec_hooks_progress(r->opt->hooks, "prompt", at, n, err));
+        GEODEC_TRY_MSG(t->forward(t->self, r->text + at, chunk, NULL, r->state, err), "prompt");
+        GEODEC_TRY(observe(r, r->text + at, chunk, err));
+    }
+    const geodec_counters end = t->counters(t->self);
+    r->count.prompt_passes = end.passes - start.passes;
+    r->count.prompt_rows = end.rows - start.rows;
+    r->count.prompt_seconds = geodec_clock_seconds() - clock;
+done:
+    return st;
+}
+
+/* Asks the drafter; *n_proposed drafts, of which the first *n_sent are worth and able to go into the pass. */
+static geodec_status draft(request *r, geodec_draft *out, int32_t *n_proposed, int32_t *n_sent, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_target *t = r->target;
+    int32_t proposed = 0, sent = 0;
+    /* A round emits one token more than it accepts: the last of the allowance needs no draft. */
+    int64_t room = r->rows - 1, left = r->limit - r->n_text - 1;
+    const int64_t cache = (int64_t)t->n_ctx - r->n_text;
+    if (left < room) room = left;
+    if (cache < room) room = cache;
+    int32_t gamma = (int32_t)(room > 0 ? room : 0);
+    if (r->drafter && gamma > 0) {
+        if (r->opt->adaptive) gamma = geodec_gamma_ask(&r->gamma, gamma);
+        const double clock = geodec_clock_seconds();
+        const geodec_draft_request q = {.context = r->text,
+                                        .n_context = r->n_text,
+                                        .gamma = gamma,
+                                        .index = r->n_text - r->n_prompt,
+                                        .guard = &r->guard};
+        GEODEC_TRY(geodec_drafter_propose(r->drafter, &q, out, &proposed, err));
+        r->asked += gamma;
+        r->count.draft_seconds += geodec_clock_seconds() - clock;
+        sent = proposed;
+        if (gamma > 0 && r->opt->adaptive) proposed = sent = geodec_gamma_send(&r->gamma, out, proposed);
+        for (int32_t i = 0; i < sent; i++)
+            if (out[i].confidence < r->opt->gate) proposed = sent = i;
+        /* Ids that cannot be output end the chain; they stay proposed, and wrong. */
+        for (int32_t i = 0; i < sent; i++)
+            if (out[i].token < 0 || out[i].token >= t->n_vocab ||
+                geodec_guard_forbids(&r->guard, q.index + i, out[i].token))
+                sent = i;
+    }
+    *n_proposed = proposed;
+    *n_sent = sent;
+done:
+    return st;
+}
+
+static void tally(request *r, const geodec_draft *d, int32_t position, bool reached, bool accepted)
+{
+    geodec_tally *const t[] = {&r->count.total, &r->count.position[position], &r->count.source[d->source]};
+    for (int i = 0; i < 3; i++) {
+        t[i]->proposed++;
+        t[i]->reached += reached;
+        t[i]->accepted += reached && accepted;
+        t[i]->rejected += reached && !accepted;
+    }
+    if (reached && r->opt->adaptive) geodec_gamma_learn(&r->gamma, d, accepted);
+}
+
+/* What a draft and the work around a round really cost, for the next choice of length. */
+static void learn_cost(request *r)
+{
+    const double unit = r->opt->cost.seconds;
+    if (!r->opt->adaptive || unit <= 0) return;
+    const geodec_decode_counters *c = &r->count;
+    const double other = geodec_clock_seconds() - r->start - c->draft_seconds - c->verify_seconds;
+    if (r->asked > 0) r->gamma.cost.c = c->draft_seconds / (double)r->asked / unit;
+    r->gamma.cost.o = other / (double)c->rounds / unit;
+}
+
+/* Emits token by token, left to right; *kept tokens went out before the output ended. */
+static bool emit(request *r, const int32_t *token, int32_t n, int32_t *kept)
+{
+    bool go_on = true;
+    int32_t k = 0;
+    while (k < n && go_on) {
+        r->text[r->n_text++] = token[k];
+        r->count.emitted++;
+        if (r->opt->emit && r->opt->emit(r->opt->ctx, token[k]) != 0) go_on = false;
+        k++;
+    }
+    *kept = k;
+    return go_on;
+}
+
+static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_target *t = r->target;
+    geodec_draft drafts[GEODEC_DRAFT_MAX];
+    int32_t row[GEODEC_DRAFT_MAX + 1], proposed = 0, sent = 0, kept = 0;
+    geodec_verdict v;
+    const int32_t base = t->length(t->self);
+    const int64_t before = r->count.decided;
+    if (base != r->n_text - 1)
+        GEODEC_THROW(GEODEC_INTERNAL, "the cache holds %d rows for a text of %lld tokens", base, (long long)r->n_text);
+
+    GEODEC_TRY(draft(r, drafts, &proposed, &sent, err));
+    row[0] = r->text[r->n_text - 1];
+    for (int32_t i = 0; i < sent; i++) row[i + 1] = drafts[i].token;
+
+    const double clock = geodec_clock_seconds();
+    GEODEC_TRY(t->forward(t->self, row, sent + 1, r->logits, r->state, err));
+    r->count.verify_seconds += geodec_clock_seconds() - clock;
+    GEODEC_TRY(geodec_verify_chain(r->sampler, &r->guard, r->n_text - r->n_prompt, r->logits, t->n_vocab, row + 1, sent,
+                                   r->argmax, &v, err));
+
+    /* The tokens of this round: the drafts that were drawn, then the last draw unless it is the end. */
+    int32_t token[GEODEC_DRAFT_MAX + 1];
+    memcpy(token, row + 1, (size_t)(v.draws - 1) * sizeof *token);
+    token[v.draws - 1] = v.next;
+    const bool more = emit(r, token, v.draws - v.stopped, &kept);
+    r->count.decided += kept + (v.stopped && more);
+    r->count.rounds++;
+    r->count.length[sent]++;
+    const int32_t examined = more ? v.draws : kept;
+    for (int32_t i = 0; i < proposed; i++) tally(r, &drafts[i], i, i < examined, i < v.accepted);
+    if (r->opt->round_end) r->opt->round_end(r->opt->ctx);
+
+    if (r->count.decided == before) GEODEC_THROW(GEODEC_INTERNAL, "a round made no progress");
+    if (!more) {
+        out->end = GEODEC_END_CALLER;
+        *go_on = false;
+    } else if (v.stopped) {
+        out->end = GEODEC_END_STOP;
+        out->stop = v.next;
+        *go_on = false;
+    }
+    /* Rows of the newest token before the round and of what was emitted, except the token that has no row yet. */
+    const int32_t committed = v.stopped && more ? kept + 1 : kept;
+    t->truncate(t->self, base + committed);
+    GEODEC_TRY(observe(r, row, committed, err));
+    learn_cost(r);
+done:
+    return st;
+}
+
+geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, int64_t n, geodec_drafter *drafter,
+                            const geodec_decode_options *options, geodec_decoded *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    request r = {.target = target, .drafter = drafter, .opt = options};
+    geodec_decoded result = {.end = GEODEC_END_LENGTH, .stop = -1};
+    const double clock = geodec_clock_seconds();
+    GEODEC_TRY(check(target, prompt, n, drafter, options, err));
+    GEODEC_TRY(set_up(&r, prompt, n, err));
+    GEODEC_TRY(prefill(&r, err));
+
+    const geodec_counters start = target->counters(target->self);
+    bool go_on = true;
+    r.start = geodec_clock_seconds();
+    while (go_on && r.count.emitted < options->max_tokens) {
+        if (r.n_text > target->n_ctx) {
+            result.end = GEODEC_END_CONTEXT;
+            break;
+        }
+        GEODEC_TRY(geodec_hooks_progress(options->hooks, "decode", r.count.emitted, options->max_tokens, err));
+        GEODEC_TRY(round_once(&r, &go_on, &result, err));
+    }
+    const geodec_counters end = target->counters(target->self);
+    r.count.target_passes = end.passes - start.passes;
+    r.count.target_rows = end.rows - start.rows;
+    r.count.total_seconds = geodec_clock_seconds() - clock;
+    result.counters = r.count;
+    result.n = r.n_text - n;
+    GEODEC_NEW(result.token, result.n);
+    memcpy(result.token, r.text + n, (size_t)result.n * sizeof *result.token);
+    *out = result;
+done:
+    geodec_sampler_destroy(r.sampler);
+    geodec_mem_free(r.text);
+    geodec_mem_free(r.logits);
+    geodec_mem_free(r.state);
+    geodec_mem_free(r.argmax);
+    return st;
+}
+
+geodec_status geodec_cost_measure(const geodec_target *target, int32_t rows, int32_t repeats, geodec_cost *out,
+                                  geodec_err *err)
+{
+    static const int32_t widths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 24, 33, 48, 65};
+    enum { WIDTHS = sizeof widths / sizeof widths[0] };
+    geodec_status st = GEODEC_OK;
+    double seconds[WIDTHS] = {0};
+    int32_t *token = NULL;
+    float *logits = NULL;
+    int32_t top = rows < target->max_batch ? rows : target->max_batch;
+    if (top > target->n_ctx) top = target->n_ctx;
+    if (top > GEODEC_COST_ROWS) top = GEODEC_COST_ROWS;
+    if (top < 1) GEODEC_THROW(GEODEC_INVAL, "a pass of %d rows cannot be timed", top);
+    GEODEC_NEW(token, top);
+    GEODEC_NEW(logits, (int64_t)top * target->n_vocab);
+    for (int32_t i = 0; i < top; i++) token[i] = i % target->n_vocab;
+    /* One round more than asked for: the first warms caches and is not counted. */
+    for (int32_t k = 0; k <= repeats; k++)
+        for (int w = 0; w < WIDTHS; w++) {
+            const int32_t b = widths[w] < top ? widths[w] : top;
+            target->truncate(target->self, 0);
+            const double clock = geodec_clock_seconds();
+            GEODEC_TRY(target->forward(target->self, token, b, logits, NULL, err));
+            const double t = geodec_clock_seconds() - clock;
+            if (k == 1 || (k > 1 && t < seconds[w])) seconds[w] = t;
+            if (b == top) break;
+        }
+    geodec_cost cost = {.n = top, .seconds = seconds[0]};
+    const double unit = seconds[0] > 0 ? seconds[0] : 1e-9;
+    cost.v[1] = 1;
+    for (int w = 1; w < WIDTHS && widths[w - 1] < top; w++) {
+        const int32_t a = widths[w - 1], b = widths[w] < top ? widths[w] : top;
+        for (int32_t i = a + 1; i <= b; i++)
+            cost.v[i] = (seconds[w - 1] + (seconds[w] - seconds[w - 1]) * (i - a) / (b - a)) / unit;
+    }
+    target->truncate(target->self, 0);
+    *out = cost;
+done:
+    geodec_mem_free(token);
+    geodec_mem_free(logits);
+    return st;
+}

@@ -1,0 +1,101 @@
+/* Exact speculative decoding. A round forwards the newest token and the drafts in one pass, walks the rows
+ * (decode/verify.h), emits the accepted drafts and one token more, and cuts the cache back to the committed text. For
+ * every drafter, draft length and sampling option the output equals that of plain decoding (drafter NULL), token for
+ * token.
+ *
+ * Invariant between rounds: the cache holds a row for every token of the text but the newest. Plain decoding is a round
+ * without drafts, so its passes equal the tokens it decides. */
+#ifndef GEODEC_DECODE_LOOP_H
+#define GEODEC_DECODE_LOOP_H
+
+#include "base/err.h"
+#include "base/hooks.h"
+#include "decode/draft.h"
+#include "decode/gamma.h"
+#include "decode/sampler.h"
+#include "decode/target.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum geodec_end {
+    GEODEC_END_LENGTH,  /* max_tokens reached */
+    GEODEC_END_STOP,    /* a stop token was decided; it is not part of the output */
+    GEODEC_END_CONTEXT, /* no cache row is left for the newest token */
+    GEODEC_END_CALLER,  /* emit asked to stop; the token it was shown is part of the output */
+} geodec_end;
+GEODEC_API const char *geodec_end_name(geodec_end e); /* "length", ... */
+
+typedef struct geodec_decode_options {
+    geodec_sampling sampling;
+    int64_t max_tokens;  /* >= 0 */
+    int64_t min_tokens;  /* guard: no stop token before this many */
+    const int32_t *stop; /* [n_stop], borrowed */
+    int32_t n_stop;
+    int32_t gamma;    /* drafts a round, 0 .. GEODEC_DRAFT_MAX; the upper limit when adaptive */
+    bool adaptive;    /* choose the length by geodec_gamma from `cost` */
+    geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure */
+    double gate;      /* drafts of a lower confidence end the draft; 0 = off */
+    /* Shown every output token in order; non-zero = stop after it. NULL = none. */
+    int (*emit)(void *ctx, int32_t token);
+    /* After the tokens of a round, for flushing. NULL = none. */
+    void (*round_end)(void *ctx);
+    void *ctx;
+    const geodec_hooks *hooks;
+} geodec_decode_options;
+
+/* Greedy, 128 tokens, no stop token, gamma 4, not adaptive. */
+GEODEC_API geodec_decode_options geodec_decode_options_default(void);
+
+/* Fate of drafts. proposed >= reached = accepted + rejected; a draft is reached when all before it were accepted and
+ * the output had not ended. A draft equal to the stop token that ends the output counts as accepted; nothing after it
+ * is reached. */
+typedef struct geodec_tally {
+    int64_t proposed, reached, accepted, rejected;
+} geodec_tally;
+
+typedef struct geodec_decode_counters {
+    int64_t emitted; /* output tokens */
+    int64_t decided; /* emitted, plus one when a stop token was decided */
+    int64_t rounds;
+    int64_t target_passes, target_rows; /* counted by the target, without the prompt */
+    int64_t prompt_passes, prompt_rows;
+    int64_t length[GEODEC_DRAFT_MAX + 1]; /* rounds that sent this many drafts */
+    geodec_tally total;
+    geodec_tally position[GEODEC_DRAFT_MAX];
+    geodec_tally source[GEODEC_DRAFT_SOURCES_MAX];
+    double prompt_seconds, draft_seconds, verify_seconds, total_seconds; /* verify: inside the target's passes */
+} geodec_decode_counters;
+
+/* sum += c. */
+GEODEC_API void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode_counters *c);
+/* decided / target_passes: 1 for plain decoding; 0 when there was no pass. */
+GEODEC_API double geodec_tokens_per_pass(const geodec_decode_counters *c);
+/* Mean number of accepted drafts of a round. */
+GEODEC_API double geodec_mean_accepted(const geodec_decode_counters *c);
+/* accepted / reached, 0 when nothing was reached. */
+GEODEC_API double geodec_tally_acceptance(const geodec_tally *t);
+
+typedef struct geodec_decoded {
+    int32_t *token; /* [n], owned: geodec_decoded_free */
+    int64_t n;
+    geodec_end end;
+    int32_t stop; /* the stop token of GEODEC_END_STOP, else -1 */
+    geodec_decode_counters counters;
+} geodec_decoded;
+GEODEC_API void geodec_decoded_free(geodec_decoded *d);
+
+/* Empties the target's cache, prefills prompt[0..n-1), decodes. n >= 1 (a model starts from at least one token: give
+ * BOS for an empty text). On return the cache holds rows of the text (prompt and output), all but perhaps the newest.
+ * GEODEC_LIMIT: prompt longer than the cache; GEODEC_RANGE: a prompt id out of the vocabulary; GEODEC_INVAL: options;
+ * GEODEC_INTERRUPTED; GEODEC_INTERNAL: a round that made no progress. */
+GEODEC_API geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, int64_t n,
+                                       geodec_drafter *drafter, const geodec_decode_options *options,
+                                       geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* Times passes of 1 .. rows tokens on an empty cache (minimum of `repeats`, in turn) and empties it again; wide passes
+ * are timed at a few widths and interpolated. */
+GEODEC_API geodec_status geodec_cost_measure(const geodec_target *target, int32_t rows, int32_t repeats,
+                                             geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,39 @@
+/* Closed forms of speculative decoding (Leviathan et al. 2023, with the cost of a wide pass kept):
+ *
+ *     E(alpha, gamma) = (1 - alpha^(gamma+1)) / (1 - alpha)         tokens a pass, constant acceptance alpha
+ *     E(beta)         = 1 + sum_i prod_{j<=i} beta_j                 beta_j = P(draft j accepted | those before it
+ * were) speed-up        = E (1 + o_plain) / (gamma c + v(gamma+1) + o)
+ *
+ * v(b) = T(b)/T(1): a pass over b rows; c: drafter time per draft; o: everything else of a round (sampling,
+ * bookkeeping); o_plain: the same of a round of plain decoding; all in units of T(1), the one-row pass. The textbook
+ * form has v = 1 and c alone; on a CPU v is far from 1. */
+#ifndef GEODEC_DECODE_PREDICT_H
+#define GEODEC_DECODE_PREDICT_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+enum { GEODEC_COST_ROWS = 65 };
+
+typedef struct geodec_cost {
+    int32_t n;                      /* v[1 .. n] are set, 1 <= n <= GEODEC_COST_ROWS */
+    double v[GEODEC_COST_ROWS + 1]; /* v[0] unused, v[1] = 1 */
+    double c;
+    double o, o_plain;
+    double seconds; /* T(1); 0 = not known */
+} geodec_cost;
+
+/* v(b) = 1 + slope (b - 1), c = o = 0: a stand-in where nothing was measured. */
+GEODEC_API geodec_cost geodec_cost_linear(double slope);
+/* v at b rows; linear beyond n. */
+GEODEC_API double geodec_cost_pass(const geodec_cost *cost, int32_t b);
+
+/* alpha in [0,1], gamma >= 0; gamma + 1 at alpha = 1. */
+GEODEC_API double geodec_predict_tokens(double alpha, int32_t gamma);
+/* beta [gamma]. */
+GEODEC_API double geodec_predict_tokens_by_position(const double *beta, int32_t gamma);
+/* Of rounds that give `tokens` tokens each from gamma drafts. */
+GEODEC_API double geodec_predict_speedup(const geodec_cost *cost, double tokens, int32_t gamma);
+
+#endif

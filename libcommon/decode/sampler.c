@@ -1,0 +1,196 @@
+#include "decode/sampler.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/model.h"
+
+#include <math.h>
+
+typedef struct candidate {
+    float logit;
+    int32_t id;
+} candidate;
+
+struct geodec_sampler {
+    geodec_sampling opt;
+    int32_t n_vocab;
+    uint64_t stream;
+    candidate *heap; /* [n_vocab] */
+    candidate *kept; /* [n_vocab] candidates in order */
+    double *mass;    /* [n_vocab] unnormalised, of kept */
+};
+
+geodec_sampling geodec_sampling_default(void)
+{
+    return (geodec_sampling){.temperature = 0, .top_k = 0, .top_p = 1, .seed = 1};
+}
+
+geodec_status geodec_sampler_create(const geodec_sampling *options, int32_t n_vocab, geodec_sampler **out,
+                                    geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_sampler *s = NULL;
+    if (n_vocab < 1) GEODEC_THROW(GEODEC_INVAL, "vocabulary of %d tokens", n_vocab);
+    if (!(options->temperature >= 0 && isfinite(options->temperature)))
+        GEODEC_THROW(GEODEC_INVAL, "temperature %g is negative or not finite", options->temperature);
+    if (options->top_k < 0) GEODEC_THROW(GEODEC_INVAL, "top-k %d is negative", options->top_k);
+    if (!(options->top_p > 0 && options->top_p <= 1))
+        GEODEC_THROW(GEODEC_INVAL, "top-p %g is outside (0,1]", options->top_p);
+    GEODEC_NEW(s, 1);
+    s->opt = *options;
+    s->n_vocab = n_vocab;
+    s->stream = geodec_rng_id("sample-token", 0);
+    if (options->temperature > 0) {
+        GEODEC_NEW(s->heap, n_vocab);
+        GEODEC_NEW(s->kept, n_vocab);
+        GEODEC_NEW(s->mass, n_vocab);
+    }
+    *out = s;
+    s = NULL;
+done:
+    geodec_sampler_destroy(s);
+    return st;
+}
+
+void geodec_sampler_destroy(geodec_sampler *s)
+{
+    if (!s) return;
+    geodec_mem_free(s->heap);
+    geodec_mem_free(s->kept);
+    geodec_mem_free(s->mass);
+    geodec_mem_free(s);
+}
+
+const geodec_sampling *geodec_sampler_options(const geodec_sampler *s) { return &s->opt; }
+
+double geodec_sampling_uniform(uint64_t seed, int64_t index)
+{
+    return geodec_rng_uniform_at(seed, geodec_rng_id("sample-token", 0), (uint64_t)index);
+}
+
+static bool before(candidate a, candidate b)
+{
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id); /* exact tie: the order must be total */
+}
+
+static void sift(candidate *h, int64_t n, int64_t i)
+{
+    candidate x = h[i];
+    for (int64_t c; (c = 2 * i + 1) < n; i = c) {
+        if (c + 1 < n && before(h[c + 1], h[c])) c++;
+        if (!before(h[c], x)) break;
+        h[i] = h[c];
+    }
+    h[i] = x;
+}
+
+static candidate pop(candidate *h, int64_t *n)
+{
+    candidate top = h[0];
+    h[0] = h[--*n];
+    sift(h, *n, 0);
+    return top;
+}
+
+/* Fills the heap with the possible tokens; *count of them. A heap and not a sort: a draw looks at few candidates. */
+static geodec_status load(geodec_sampler *s, const float *row, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t n = 0;
+    for (int32_t i = 0; i < s->n_vocab; i++) {
+        if (isnan(row[i]) || row[i] == INFINITY) GEODEC_THROW(GEODEC_NUMERIC, "the logit of token %d is not finite", i);
+        if (row[i] != -INFINITY) s->heap[n++] = (candidate){row[i], i};
+    }
+    if (n == 0) GEODEC_THROW(GEODEC_NUMERIC, "no token is left to choose: every logit is masked");
+    for (int64_t i = n / 2 - 1; i >= 0; i--) sift(s->heap, n, i);
+    *count = n;
+done:
+    return st;
+}
+
+/* Moves the next candidate in order from the heap to kept; false when there is none. */
+static bool extend(geodec_sampler *s, int64_t *heap, int64_t *kept, float top)
+{
+    if (*heap == 0) return false;
+    candidate c = pop(s->heap, heap);
+    s->kept[*kept] = c;
+    s->mass[*kept] = exp(((double)c.logit - (double)top) / s->opt.temperature);
+    ++*kept;
+    return true;
+}
+
+/* Orders as few candidates as the options need. On return kept[0..*n) are ordered, the heap holds those that may
+ * follow, and *total is the mass that a uniform of 1 stands for. */
+static void prepare(geodec_sampler *s, const float *row, int64_t *heap, int64_t *n, double *total, float *top)
+{
+    *n = 0;
+    *total = 0;
+    *top = s->heap[0].logit;
+    if (s->opt.top_k > 0 && s->opt.top_k < *heap) {
+        while (*n < s->opt.top_k && extend(s, heap, n, *top)) *total += s->mass[*n - 1];
+        *heap = 0; /* the rest is out */
+    } else {
+        for (int32_t i = 0; i < s->n_vocab; i++) /* in id order: does not depend on how far the ordering gets */
+            if (row[i] != -INFINITY) *total += exp(((double)row[i] - (double)*top) / s->opt.temperature);
+    }
+    if (s->opt.top_p < 1) {
+        const double wanted = s->opt.top_p * *total;
+        double sum = 0;
+        int64_t k = 0;
+        while (sum < wanted && (k < *n || extend(s, heap, n, *top))) sum += s->mass[k++];
+        *n = k;
+        *total = sum;
+        *heap = 0;
+    }
+}
+
+geodec_status geodec_sampler_draw(geodec_sampler *s, int64_t index, const float *row, int32_t *id, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t heap = 0, n = 0;
+    double total = 0, sum = 0;
+    float top = 0;
+    if (s->opt.temperature <= 0) {
+        int32_t best = geodec_argmax(row, s->n_vocab);
+        if (!isfinite(row[best]))
+            GEODEC_THROW(GEODEC_NUMERIC, "no token is left to choose: the largest logit is %g", (double)row[best]);
+        *id = best;
+        goto done;
+    }
+    GEODEC_TRY(load(s, row, &heap, err));
+    prepare(s, row, &heap, &n, &total, &top);
+    const double mark = geodec_rng_uniform_at(s->opt.seed, s->stream, (uint64_t)index) * total;
+    int64_t last = 0; /* of positive mass: where rounding may leave a mark that nothing exceeds */
+    for (int64_t i = 0;; i++) {
+        if (i == n && !extend(s, &heap, &n, top)) break;
+        if (s->mass[i] > 0) last = i;
+        sum += s->mass[i];
+        if (sum > mark) break;
+        if (s->mass[i] <= 0) break; /* all that follow are zero as well */
+    }
+    *id = s->kept[last].id;
+done:
+    return st;
+}
+
+geodec_status geodec_sampler_distribution(geodec_sampler *s, const float *row, double *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t heap = 0, n = 0;
+    double total = 0;
+    float top = 0;
+    if (s->opt.temperature <= 0) {
+        int32_t best = 0;
+        GEODEC_TRY(geodec_sampler_draw(s, 0, row, &best, err));
+        for (int32_t i = 0; i < s->n_vocab; i++) p[i] = i == best;
+        goto done;
+    }
+    GEODEC_TRY(load(s, row, &heap, err));
+    prepare(s, row, &heap, &n, &total, &top);
+    while (extend(s, &heap, &n, top)) {
+    }
+    for (int32_t i = 0; i < s->n_vocab; i++) p[i] = 0;
+    for (int64_t i = 0; i < n; i++) p[s->kept[i].id] = s->mass[i] / total;
+done:
+    return st;
+}

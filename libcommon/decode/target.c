@@ -1,0 +1,31 @@
+#include "decode/target.h"
+
+static geodec_status session_forward(void *self, const int32_t *token, int32_t n, float *logits, float *state,
+                                     geodec_err *err)
+{
+    geodec_session *s = self;
+    const int32_t last = geodec_model_configuration(geodec_session_model(s))->n_layer;
+    const geodec_batch batch = {.n = n, .token = token};
+    const geodec_capture capture = {.n_layers = 1, .layer = &last, .state = state};
+    return geodec_forward(s, &batch, logits, state ? &capture : NULL, err);
+}
+
+static int32_t session_length(const void *self) { return geodec_session_length(self); }
+
+static void session_truncate(void *self, int32_t length) { geodec_session_truncate(self, length); }
+
+static geodec_counters session_counters(const void *self) { return geodec_session_counters(self); }
+
+geodec_target geodec_target_session(geodec_session *s, int32_t max_batch)
+{
+    const geodec_model_config *c = geodec_model_configuration(geodec_session_model(s));
+    return (geodec_target){.self = s,
+                           .n_vocab = c->n_vocab,
+                           .d_state = c->d_model,
+                           .n_ctx = geodec_session_n_ctx(s),
+                           .max_batch = max_batch,
+                           .forward = session_forward,
+                           .length = session_length,
+                           .truncate = session_truncate,
+                           .counters = session_counters};
+}

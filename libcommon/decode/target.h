@@ -1,0 +1,29 @@
+/* The model that decides, as the decoding loop sees it: a chain of rows in, logits (and hidden states) out, a cache
+ * that can be cut back. A geodec_session is one; tests use toys. */
+#ifndef GEODEC_DECODE_TARGET_H
+#define GEODEC_DECODE_TARGET_H
+
+#include "base/err.h"
+#include "model/model.h"
+
+#include <stdint.h>
+
+typedef struct geodec_target {
+    void *self;
+    int32_t n_vocab;
+    int32_t d_state;   /* floats of a hidden state; 0 = none to give */
+    int32_t n_ctx;     /* cache rows */
+    int32_t max_batch; /* rows of one pass */
+    /* Appends rows for token[0..n) to the cache. logits [n][n_vocab] or NULL; state [n][d_state] (residual stream after
+     * all blocks) or NULL. A row's values depend on the tokens up to it alone, bit for bit, however the rows are cut
+     * into passes. On error the cache is unchanged. */
+    geodec_status (*forward)(void *self, const int32_t *token, int32_t n, float *logits, float *state, geodec_err *err);
+    int32_t (*length)(const void *self);
+    void (*truncate)(void *self, int32_t length);
+    geodec_counters (*counters)(const void *self); /* counted where the passes happen */
+} geodec_target;
+
+/* s is borrowed. */
+GEODEC_API geodec_target geodec_target_session(geodec_session *s, int32_t max_batch);
+
+#endif

@@ -1,0 +1,338 @@
+#include "base/rng.h"
+#include "support/support.h"
+#include "toy.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+/* Runs one request and holds it against plain decoding written out; returns the counters. */
+static geodec_decode_counters run_case(toy_kind kind, uint64_t seed, int32_t n_ctx, const int32_t *prompt, int64_t n,
+                                       const geodec_decode_options *o, int hostile_index, const char *what)
+{
+    static int32_t plain[4096];
+    toy t, reference;
+    hostile h;
+    geodec_err err = {0};
+    geodec_end end;
+    geodec_decoded got;
+    toy_target(&reference, kind, seed, n_ctx);
+    const geodec_target target = toy_target(&t, kind, seed, n_ctx);
+    const int64_t want = toy_plain(&reference, prompt, n, o, plain, &end);
+    geodec_drafter *d = hostile_index < 0 ? NULL
+                                          : hostile_make(&h, (hostile_kind)hostile_index, &reference, seed, plain, want,
+                                                         n, end == GEODEC_END_STOP ? o->stop[0] : -1);
+    test_ok(geodec_decode(&target, prompt, n, d, o, &got, &err), &err);
+    cr_assert_eq(got.n, want, "%s: %lld tokens, plain %lld", what, (long long)got.n, (long long)want);
+    for (int64_t i = 0; i < want; i++) cr_assert_eq(got.token[i], plain[i], "%s: token %lld", what, (long long)i);
+    cr_assert_eq(got.end, end, "%s: end %s", what, geodec_end_name(got.end));
+    const geodec_decode_counters c = got.counters;
+    cr_assert_eq(c.emitted, want);
+    cr_assert_eq(c.decided, want + (end == GEODEC_END_STOP));
+    cr_assert_eq(c.rounds, c.target_passes, "passes are counted by the target");
+    cr_assert_eq(c.decided,
+                 c.rounds + c.total.accepted -
+                     (end == GEODEC_END_STOP && got.counters.decided == c.total.accepted + c.rounds - 1),
+                 "%s: decided %lld rounds %lld accepted %lld", what, (long long)c.decided, (long long)c.rounds,
+                 (long long)c.total.accepted);
+    cr_assert_eq(c.total.reached, c.total.accepted + c.total.rejected);
+    cr_assert_geq(c.total.proposed, c.total.reached);
+    cr_assert_leq(c.total.rejected, c.rounds);
+    int64_t proposed = 0, by_source = 0;
+    for (int i = 0; i < GEODEC_DRAFT_MAX; i++) {
+        proposed += c.position[i].proposed;
+        if (i > 0) cr_assert_leq(c.position[i].reached, c.position[i - 1].accepted);
+    }
+    for (int i = 0; i < GEODEC_DRAFT_SOURCES_MAX; i++) by_source += c.source[i].proposed;
+    cr_assert_eq(proposed, c.total.proposed);
+    cr_assert_eq(by_source, c.total.proposed);
+    /* The cache holds rows of the text, all but perhaps the newest token's. */
+    cr_assert(t.length == n + want - 1 || t.length == n + want, "%s: %d rows for %lld tokens", what, t.length,
+              (long long)(n + want));
+    for (int32_t i = 0; i < t.length; i++) cr_assert_eq(t.token[i], i < n ? prompt[i] : plain[i - n]);
+    geodec_decoded_free(&got);
+    return c;
+}
+
+static void random_prompt(uint64_t seed, int32_t *prompt, int64_t n)
+{
+    geodec_rng r = geodec_rng_stream(seed, 77);
+    for (int64_t i = 0; i < n; i++) prompt[i] = (int32_t)geodec_rng_below(&r, TOY_VOCAB);
+}
+
+/* Every hostile drafter, draft lengths 1..16, greedy and three seeds, two kinds of target. */
+Test(decode, output_equals_plain_for_every_drafter)
+{
+    for (int kind = TOY_HISTORY; kind <= TOY_MARKOV; kind++)
+        for (int hostile = -1; hostile < HOSTILE_KINDS; hostile++)
+            for (int32_t gamma = 1; gamma <= 16; gamma++)
+                for (uint64_t mode = 0; mode < 4; mode++) {
+                    int32_t prompt[5], stop[] = {0};
+                    char what[96];
+                    geodec_decode_options o = geodec_decode_options_default();
+                    o.gamma = gamma;
+                    o.max_tokens = 60;
+                    o.stop = stop;
+                    o.n_stop = gamma % 2; /* with and without stop tokens */
+                    if (mode > 0) o.sampling = (geodec_sampling){0.9, mode == 2 ? 10 : 0, mode == 3 ? 0.9 : 1, mode};
+                    random_prompt(mode, prompt, 5);
+                    snprintf(what, sizeof what, "kind %d drafter %d gamma %d mode %d", kind, hostile, gamma, (int)mode);
+                    run_case((toy_kind)kind, 40 + mode, 200, prompt, 5, &o, hostile, what);
+                }
+}
+
+Test(decode, oracle_replay_reaches_gamma_plus_one_and_wrong_drafts_reach_one)
+{
+    for (int32_t gamma = 1; gamma <= 16; gamma++)
+        for (uint64_t mode = 0; mode < 2; mode++) {
+            int32_t prompt[3];
+            geodec_decode_options o = geodec_decode_options_default();
+            o.gamma = gamma;
+            o.max_tokens = 6 * (gamma + 1);
+            o.sampling.temperature = mode ? 1.1 : 0;
+            random_prompt(9, prompt, 3);
+            geodec_decode_counters c = run_case(TOY_HISTORY, 3, 300, prompt, 3, &o, HOSTILE_ORACLE, "oracle");
+            cr_assert_eq(c.target_passes, 6);
+            cr_assert_float_eq(geodec_tokens_per_pass(&c), gamma + 1, 1e-15);
+            cr_assert_eq(c.total.accepted, 6 * gamma);
+            cr_assert_eq(c.length[gamma], 6);
+            c = run_case(TOY_HISTORY, 3, 300, prompt, 3, &o, HOSTILE_WRONG, "wrong");
+            cr_assert_eq(c.target_passes, o.max_tokens);
+            cr_assert_eq(c.total.accepted, 0);
+            cr_assert_eq(c.position[0].rejected, c.total.rejected);
+            c = run_case(TOY_HISTORY, 3, 300, prompt, 3, &o, -1, "plain");
+            cr_assert_float_eq(geodec_tokens_per_pass(&c), 1, 0);
+            c = run_case(TOY_HISTORY, 3, 300, prompt, 3, &o, HOSTILE_RANDOM, "random");
+            cr_assert_lt(geodec_tokens_per_pass(&c), 1.5);
+        }
+}
+
+Test(decode, adaptive_length_and_gate_leave_the_output_alone)
+{
+    for (int hostile = 0; hostile < HOSTILE_KINDS; hostile++)
+        for (uint64_t mode = 0; mode < 3; mode++) {
+            int32_t prompt[4], stop[] = {0};
+            geodec_decode_options o = geodec_decode_options_default();
+            o.adaptive = true;
+            o.gamma = 8;
+            o.max_tokens = 120;
+            o.min_tokens = 110;
+            o.stop = stop;
+            o.n_stop = 1;
+            o.gate = mode == 2 ? 0.3 : 0;
+            o.sampling.temperature = mode ? 0.8 : 0;
+            random_prompt(mode, prompt, 4);
+            const geodec_decode_counters c = run_case(TOY_HISTORY, 5, 300, prompt, 4, &o, hostile, "adaptive");
+            if (hostile == HOSTILE_WRONG) { /* gives up, but keeps asking now and then */
+                cr_assert_gt(c.length[0], c.rounds / 2);
+                cr_assert_lt(c.length[0], c.rounds);
+            }
+        }
+}
+
+Test(decode, context_full_ends_the_output)
+{
+    for (int32_t n_ctx = 5; n_ctx < 30; n_ctx++)
+        for (int hostile = -1; hostile < HOSTILE_KINDS; hostile++) {
+            int32_t prompt[5];
+            geodec_decode_options o = geodec_decode_options_default();
+            o.gamma = 7;
+            o.max_tokens = 100;
+            random_prompt(1, prompt, 5);
+            /* Each output token but the last needs a row. */
+            const geodec_decode_counters c = run_case(TOY_HISTORY, 5, n_ctx, prompt, 5, &o, hostile, "full context");
+            cr_assert_eq(c.emitted, n_ctx - 5 + 1);
+        }
+}
+
+Test(decode, prompts_and_options_out_of_range)
+{
+    toy t;
+    geodec_err err = {0};
+    geodec_decoded out = {.n = -7};
+    const geodec_target target = toy_target(&t, TOY_HISTORY, 1, 8);
+    int32_t prompt[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    geodec_decode_options o = geodec_decode_options_default();
+    cr_assert_eq(geodec_decode(&target, prompt, 0, NULL, &o, &out, &err), GEODEC_INVAL);
+    cr_assert_eq(geodec_decode(&target, prompt, 9, NULL, &o, &out, &err), GEODEC_LIMIT);
+    prompt[1] = TOY_VOCAB;
+    cr_assert_eq(geodec_decode(&target, prompt, 3, NULL, &o, &out, &err), GEODEC_RANGE);
+    prompt[1] = -1;
+    cr_assert_eq(geodec_decode(&target, prompt, 3, NULL, &o, &out, &err), GEODEC_RANGE);
+    prompt[1] = 2;
+    o.gamma = GEODEC_DRAFT_MAX + 1;
+    cr_assert_eq(geodec_decode(&target, prompt, 3, NULL, &o, &out, &err), GEODEC_INVAL);
+    o.gamma = 2;
+    o.max_tokens = -1;
+    cr_assert_eq(geodec_decode(&target, prompt, 3, NULL, &o, &out, &err), GEODEC_INVAL);
+    o.sampling.top_p = 0;
+    o.max_tokens = 1;
+    cr_assert_eq(geodec_decode(&target, prompt, 3, NULL, &o, &out, &err), GEODEC_INVAL);
+    cr_assert_eq(out.n, -7, "outputs are written on success only");
+    o = geodec_decode_options_default();
+    o.max_tokens = 0;
+    test_ok(geodec_decode(&target, prompt, 3, NULL, &o, &out, &err), &err);
+    cr_assert(out.n == 0 && out.end == GEODEC_END_LENGTH && out.counters.target_passes == 0);
+    geodec_decoded_free(&out);
+}
+
+/* Section 3 of the specification: the guard as a row mask. */
+Test(guard, always_stop_model_gives_exactly_min_tokens)
+{
+    int32_t prompt[3], stop[] = {0};
+    random_prompt(2, prompt, 3);
+    for (int64_t min = 0; min <= 12; min++)
+        for (int32_t gamma = 0; gamma <= 8; gamma++)
+            for (int hostile = 0; hostile < HOSTILE_KINDS; hostile++) {
+                geodec_decode_options o = geodec_decode_options_default();
+                o.gamma = gamma;
+                o.max_tokens = 40;
+                o.min_tokens = min; /* 0: guard off, empty output */
+                o.stop = stop;
+                o.n_stop = 1;
+                const geodec_decode_counters c = run_case(TOY_STOP, 6, 100, prompt, 3, &o, hostile, "always stop");
+                cr_assert_eq(c.emitted, min);
+            }
+}
+
+/* A stop token inside an accepted run, at every offset around min_tokens. */
+Test(guard, stop_inside_an_accepted_run)
+{
+    int found = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        static int32_t plain[4096];
+        int32_t prompt[3];
+        toy t;
+        geodec_end end;
+        geodec_decode_options o = geodec_decode_options_default();
+        toy_target(&t, TOY_HISTORY, seed, 100);
+        random_prompt(seed, prompt, 3);
+        o.max_tokens = 30;
+        toy_plain(&t, prompt, 3, &o, plain, &end);
+        const int32_t stop[] = {plain[7]}; /* first stop possible at index 7 or before */
+        o.stop = stop;
+        o.n_stop = 1;
+        for (int64_t min = 6; min <= 8; min++) /* the stop at min+1, min, min-1 */
+            for (int32_t gamma = 1; gamma <= 10; gamma++) {
+                o.min_tokens = min;
+                o.gamma = gamma;
+                const geodec_decode_counters c =
+                    run_case(TOY_HISTORY, seed, 100, prompt, 3, &o, HOSTILE_ORACLE, "stop in run");
+                if (min == 7) cr_assert_eq(c.emitted, 7);
+                found += c.total.accepted > c.emitted - c.rounds; /* the stop itself was an accepted draft */
+            }
+    }
+    cr_assert_gt(found, 100);
+}
+
+static int stop_after(void *ctx, int32_t token)
+{
+    (void)token;
+    return --*(int *)ctx == 0;
+}
+
+Test(decode, caller_may_stop_inside_a_run)
+{
+    for (int after = 1; after <= 9; after++) {
+        static int32_t plain[4096];
+        toy t, reference;
+        hostile h;
+        geodec_end end;
+        geodec_err err = {0};
+        geodec_decoded got;
+        int32_t prompt[3];
+        int left = after;
+        geodec_decode_options o = geodec_decode_options_default();
+        random_prompt(4, prompt, 3);
+        toy_target(&reference, TOY_HISTORY, 4, 100);
+        const geodec_target target = toy_target(&t, TOY_HISTORY, 4, 100);
+        o.max_tokens = 20;
+        o.gamma = 5;
+        const int64_t n = toy_plain(&reference, prompt, 3, &o, plain, &end);
+        o.emit = stop_after;
+        o.ctx = &left;
+        test_ok(geodec_decode(&target, prompt, 3, hostile_make(&h, HOSTILE_ORACLE, &reference, 1, plain, n, 3, -1), &o,
+                              &got, &err),
+                &err);
+        cr_assert_eq(got.n, after);
+        cr_assert_eq(got.end, GEODEC_END_CALLER);
+        cr_assert_eq(got.counters.decided, after);
+        cr_assert_eq(memcmp(got.token, plain, (size_t)after * sizeof *plain), 0);
+        cr_assert_eq(t.length, 3 + after - 1);
+        cr_assert_leq(got.counters.total.accepted, after, "accepted tokens are counted up to the stop");
+        geodec_decoded_free(&got);
+    }
+}
+
+static int interrupt(void *ctx, const char *what, int64_t done, int64_t total)
+{
+    (void)ctx;
+    (void)what;
+    (void)total;
+    return done > 5;
+}
+
+Test(decode, can_be_interrupted)
+{
+    toy t;
+    geodec_err err = {0};
+    geodec_decoded got = {.n = -1};
+    const int32_t prompt[] = {1, 2};
+    const geodec_target target = toy_target(&t, TOY_HISTORY, 4, 100);
+    const geodec_hooks hooks = {.progress = interrupt};
+    geodec_decode_options o = geodec_decode_options_default();
+    o.hooks = &hooks;
+    cr_assert_eq(geodec_decode(&target, prompt, 2, NULL, &o, &got, &err), GEODEC_INTERRUPTED);
+    cr_assert_eq(got.n, -1);
+}
+
+/* A drafter that breaks the interface is an error, not a wrong output. */
+static geodec_status too_many(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                              geodec_err *err)
+{
+    (void)d;
+    (void)out;
+    (void)err;
+    *n = q->gamma + 1;
+    return GEODEC_OK;
+}
+static geodec_status nan_confidence(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                    geodec_err *err)
+{
+    (void)d;
+    (void)q;
+    (void)err;
+    out[0] = (geodec_draft){.confidence = 0.0 / (double)(q->gamma - q->gamma)};
+    *n = 1;
+    return GEODEC_OK;
+}
+static geodec_status nothing(geodec_drafter *d, geodec_err *err)
+{
+    (void)d;
+    (void)err;
+    return GEODEC_OK;
+}
+static geodec_status no_rows(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    (void)d;
+    (void)err;
+    cr_assert_null(rows->state);
+    return GEODEC_OK;
+}
+static void forget(geodec_drafter *d) { (void)d; }
+
+Test(decode, broken_drafters_are_errors)
+{
+    static const char *const source[] = {"only"};
+    const geodec_drafter_ops ops[] = {{"many", false, 1, source, nothing, no_rows, too_many, forget},
+                                      {"nan", false, 1, source, nothing, no_rows, nan_confidence, forget}};
+    for (int i = 0; i < 2; i++) {
+        toy t;
+        geodec_err err = {0};
+        geodec_decoded got;
+        geodec_drafter d = {&ops[i]};
+        const int32_t prompt[] = {1, 2};
+        const geodec_target target = toy_target(&t, TOY_HISTORY, 4, 100);
+        const geodec_decode_options o = geodec_decode_options_default();
+        cr_assert_eq(geodec_decode(&target, prompt, 2, &d, &o, &got, &err), GEODEC_INTERNAL);
+    }
+}

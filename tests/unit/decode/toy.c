@@ -1,0 +1,192 @@
+#include "toy.h"
+
+#include "base/rng.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+static uint64_t history_hash(const toy *t, const int32_t *history, int64_t n)
+{
+    uint64_t h = t->seed;
+    int64_t from = t->kind == TOY_MARKOV && n > 2 ? n - 2 : 0;
+    for (int64_t i = from; i < n; i++) h = geodec_rng_at(h, 17, (uint64_t)history[i]);
+    return h;
+}
+
+void toy_logits(const toy *t, const int32_t *history, int64_t n, float *row)
+{
+    geodec_rng r = geodec_rng_stream(history_hash(t, history, n), 3);
+    /* Coarse values: ties are frequent, so the tie rule is tested too. */
+    for (int32_t i = 0; i < TOY_VOCAB; i++) row[i] = (float)geodec_rng_below(&r, 12) * 0.5f;
+    if (t->kind == TOY_STOP) row[0] = 9;
+}
+
+void toy_state(const toy *t, const int32_t *history, int64_t n, float *state)
+{
+    geodec_rng r = geodec_rng_stream(history_hash(t, history, n), 4);
+    for (int i = 0; i < TOY_STATE; i++) state[i] = (float)geodec_rng_uniform(&r);
+}
+
+static geodec_status forward(void *self, const int32_t *token, int32_t n, float *logits, float *state, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    toy *t = self;
+    if (n < 1 || n > t->max_batch) GEODEC_THROW(GEODEC_LIMIT, "%d rows", n);
+    if (t->length + n > t->n_ctx) GEODEC_THROW(GEODEC_LIMIT, "context full");
+    for (int32_t i = 0; i < n; i++)
+        if (token[i] < 0 || token[i] >= TOY_VOCAB) GEODEC_THROW(GEODEC_RANGE, "token %d", token[i]);
+    for (int32_t i = 0; i < n; i++) {
+        t->token[t->length++] = token[i];
+        if (logits) toy_logits(t, t->token, t->length, logits + i * TOY_VOCAB);
+        if (state) toy_state(t, t->token, t->length, state + i * TOY_STATE);
+    }
+    t->count.passes++;
+    t->count.rows += n;
+done:
+    return st;
+}
+
+static int32_t length(const void *self) { return ((const toy *)self)->length; }
+static void truncate_to(void *self, int32_t n)
+{
+    toy *t = self;
+    cr_assert(n >= 0 && n <= t->length);
+    t->length = n;
+}
+static geodec_counters counters(const void *self) { return ((const toy *)self)->count; }
+
+geodec_target toy_target(toy *t, toy_kind kind, uint64_t seed, int32_t n_ctx)
+{
+    memset(t, 0, sizeof *t);
+    t->kind = kind;
+    t->seed = seed;
+    t->n_ctx = n_ctx;
+    t->max_batch = 20;
+    return (geodec_target){t, TOY_VOCAB, TOY_STATE, n_ctx, t->max_batch, forward, length, truncate_to, counters};
+}
+
+int64_t toy_plain(const toy *t, const int32_t *prompt, int64_t n, const geodec_decode_options *o, int32_t *out,
+                  geodec_end *end)
+{
+    int32_t text[4096];
+    float row[TOY_VOCAB];
+    geodec_sampler *s = NULL;
+    geodec_err err = {0};
+    memcpy(text, prompt, (size_t)n * sizeof *text);
+    cr_assert_eq(geodec_sampler_create(&o->sampling, TOY_VOCAB, &s, &err), GEODEC_OK);
+    int64_t k = 0;
+    *end = GEODEC_END_LENGTH;
+    while (k < o->max_tokens) {
+        if (n + k > t->n_ctx) {
+            *end = GEODEC_END_CONTEXT;
+            break;
+        }
+        toy_logits(t, text, n + k, row);
+        for (int32_t i = 0; i < o->n_stop; i++)
+            if (k < o->min_tokens) row[o->stop[i]] = -INFINITY;
+        int32_t id;
+        cr_assert_eq(geodec_sampler_draw(s, k, row, &id, &err), GEODEC_OK);
+        bool stop = false;
+        for (int32_t i = 0; i < o->n_stop; i++) stop = stop || id == o->stop[i];
+        if (stop) {
+            *end = GEODEC_END_STOP;
+            break;
+        }
+        text[n + k] = out[k] = id;
+        k++;
+    }
+    geodec_sampler_destroy(s);
+    return k;
+}
+
+static geodec_status hostile_begin(geodec_drafter *base, geodec_err *err)
+{
+    (void)err;
+    hostile *h = (hostile *)base;
+    h->n_seen = 0;
+    h->begun = true;
+    return GEODEC_OK;
+}
+
+static geodec_status hostile_observe(geodec_drafter *base, const geodec_draft_rows *rows, geodec_err *err)
+{
+    (void)err;
+    hostile *h = (hostile *)base;
+    cr_assert(h->begun && rows->n > 0 && rows->state);
+    for (int64_t i = 0; i < rows->n; i++) {
+        float want[TOY_STATE];
+        h->seen[h->n_seen++] = rows->token[i];
+        toy_state(h->toy, h->seen, h->n_seen, want);
+        cr_assert_eq(memcmp(want, rows->state + i * TOY_STATE, sizeof want), 0, "state of row %lld",
+                     (long long)h->n_seen - 1);
+        memcpy(h->last_state, want, sizeof want);
+        cr_assert(rows->argmax[i] >= -1 && rows->argmax[i] < TOY_VOCAB);
+    }
+    return GEODEC_OK;
+}
+
+static int32_t truth(const hostile *h, int64_t index)
+{
+    if (index < h->n_plain) return h->plain[index];
+    return index == h->n_plain && h->stop >= 0 ? h->stop : 0;
+}
+
+static geodec_status hostile_propose(geodec_drafter *base, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                     geodec_err *err)
+{
+    (void)err;
+    hostile *h = (hostile *)base;
+    /* Every row before the newest token has been shown, and nothing else. */
+    cr_assert_eq(h->n_seen, q->n_context - 1);
+    cr_assert_eq(memcmp(h->seen, q->context, (size_t)h->n_seen * sizeof *h->seen), 0);
+    cr_assert_eq(q->index, q->n_context - h->n_prompt);
+    for (int32_t i = 0; i < q->gamma; i++) {
+        const int64_t at = q->index + i;
+        const uint64_t noise = geodec_rng_at(h->seed, 5, (uint64_t)(at * 64 + i));
+        int32_t id = truth(h, at);
+        switch (h->kind) {
+        case HOSTILE_WRONG:
+            id = (id + 1) % TOY_VOCAB;
+            break;
+        case HOSTILE_RANDOM:
+            id = (int32_t)(noise % TOY_VOCAB);
+            break;
+        case HOSTILE_OUTSIDE:
+            id = (int32_t[]){-1, TOY_VOCAB, INT32_MAX, INT32_MIN, id}[noise % 5];
+            break;
+        case HOSTILE_FLAKY:
+            id = at % 3 == 2 ? (id + 5) % TOY_VOCAB : id;
+            break;
+        case HOSTILE_STOP:
+            id = 0;
+            break;
+        case HOSTILE_ORACLE:
+        case HOSTILE_KINDS:
+            break;
+        }
+        out[i] = (geodec_draft){
+            .token = id, .source = (int32_t)(noise >> 8 & 1), .confidence = (double)(noise >> 40) / 0x1p24};
+    }
+    *n = q->gamma;
+    return GEODEC_OK;
+}
+
+static void hostile_destroy(geodec_drafter *base) { (void)base; }
+
+geodec_drafter *hostile_make(hostile *h, hostile_kind kind, const toy *t, uint64_t seed, const int32_t *plain,
+                             int64_t n_plain, int64_t n_prompt, int32_t stop)
+{
+    static const char *const sources[] = {"even", "odd"};
+    static const geodec_drafter_ops ops = {"hostile",       true,           2, sources, hostile_begin, hostile_observe,
+                                           hostile_propose, hostile_destroy};
+    *h = (hostile){.base = {&ops},
+                   .kind = kind,
+                   .seed = seed,
+                   .toy = t,
+                   .plain = plain,
+                   .n_plain = n_plain,
+                   .n_prompt = n_prompt,
+                   .stop = stop};
+    return &h->base;
+}
