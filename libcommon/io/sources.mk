@@ -6,4 +6,8 @@ io_SRCS := \
   artifact_write.c \
   atomic.c \
   file.c \
-  provenance.c
+  format.c \
+  json_read.c \
+  json_write.c \
+  provenance.c \
+  tsv.c

@@ -1,3 +1,5 @@
 io_TESTS := \
   sample.c \
-  test_artifact.c
+  test_artifact.c \
+  test_file.c \
+  test_text.c

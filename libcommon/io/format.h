@@ -1,0 +1,13 @@
+/* Numbers as the shortest text that reads back as the same value. LC_NUMERIC must be "C" (tools set it). */
+#ifndef GEODEC_IO_FORMAT_H
+#define GEODEC_IO_FORMAT_H
+
+#include "base/err.h"
+
+enum { GEODEC_FORMAT_ROOM = 32 };
+
+/* "0.1", "1e-300", "nan", "inf", "-inf". Return buf. */
+GEODEC_API const char *geodec_format_f64(double v, char buf[GEODEC_FORMAT_ROOM]);
+GEODEC_API const char *geodec_format_f32(float v, char buf[GEODEC_FORMAT_ROOM]);
+
+#endif

@@ -1,0 +1,116 @@
+#include "io/json.h"
+
+#include "base/mem.h"
+#include "io/file.h"
+
+#include <jansson.h>
+#include <string.h>
+
+/* Line of the first bracket nested too deeply, or 0. jansson's own limit is a compile-time constant of its package. */
+static int too_deep(const char *text, size_t n)
+{
+    int depth = 0, line = 1;
+    bool quoted = false;
+    for (size_t i = 0; i < n; i++) {
+        const char c = text[i];
+        if (c == '\n') line++;
+        if (quoted) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > GEODEC_JSON_DEPTH_MAX) return line;
+        } else if (c == '}' || c == ']') {
+            depth--;
+        }
+    }
+    return 0;
+}
+
+geodec_status geodec_json_parse(const char *text, size_t n, const char *name, geodec_json **root, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    json_error_t why;
+    const int line = too_deep(text, n);
+    if (line) GEODEC_THROW(GEODEC_LIMIT, "%s:%d: nested more than %d deep", name, line, GEODEC_JSON_DEPTH_MAX);
+    json_t *v = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    if (!v) GEODEC_THROW(GEODEC_FORMAT, "%s:%d: %s", name, why.line, why.text);
+    *root = v;
+done:
+    return st;
+}
+
+geodec_status geodec_json_read(const char *path, size_t limit, geodec_json **root, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    size_t n = 0;
+    GEODEC_TRY(geodec_file_read(path, limit, &text, &n, err));
+    GEODEC_TRY(geodec_json_parse(text, n, path, root, err));
+done:
+    geodec_mem_free(text);
+    return st;
+}
+
+void geodec_json_free(geodec_json *root) { json_decref(root); }
+
+const geodec_json *geodec_json_member(const geodec_json *v, const char *key) { return json_object_get(v, key); }
+int64_t geodec_json_length(const geodec_json *v) { return json_is_array(v) ? (int64_t)json_array_size(v) : -1; }
+
+const geodec_json *geodec_json_at(const geodec_json *v, int64_t i)
+{
+    return i >= 0 && i < geodec_json_length(v) ? json_array_get(v, (size_t)i) : NULL;
+}
+
+static geodec_status pick(const geodec_json *v, const char *key, const geodec_json **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_json *member = key ? geodec_json_member(v, key) : v;
+    if (!member) GEODEC_THROW(GEODEC_NOTFOUND, "'%s' is missing", key ? key : "value");
+    *out = member;
+done:
+    return st;
+}
+
+geodec_status geodec_json_get_i64(const geodec_json *v, const char *key, int64_t *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(pick(v, key, &v, err));
+    if (!json_is_integer(v)) GEODEC_THROW(GEODEC_FORMAT, "'%s' is not a whole number", key ? key : "value");
+    *out = json_integer_value(v);
+done:
+    return st;
+}
+
+geodec_status geodec_json_get_f64(const geodec_json *v, const char *key, double *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(pick(v, key, &v, err));
+    if (!json_is_number(v)) GEODEC_THROW(GEODEC_FORMAT, "'%s' is not a number", key ? key : "value");
+    *out = json_number_value(v);
+done:
+    return st;
+}
+
+geodec_status geodec_json_get_bool(const geodec_json *v, const char *key, bool *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(pick(v, key, &v, err));
+    if (!json_is_boolean(v)) GEODEC_THROW(GEODEC_FORMAT, "'%s' is neither true nor false", key ? key : "value");
+    *out = json_is_true(v);
+done:
+    return st;
+}
+
+geodec_status geodec_json_get_str(const geodec_json *v, const char *key, const char **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(pick(v, key, &v, err));
+    if (!json_is_string(v)) GEODEC_THROW(GEODEC_FORMAT, "'%s' is not text", key ? key : "value");
+    *out = json_string_value(v);
+done:
+    return st;
+}
