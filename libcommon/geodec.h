@@ -23,6 +23,7 @@
 #include "decode/target.h"
 #include "decode/verify.h"
 #include "geometry/activations.h"
+#include "geometry/metric.h"
 #include "geometry/rbf.h"
 #include "geometry/space.h"
 #include "gguf/gguf.h"

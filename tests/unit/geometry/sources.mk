@@ -1,3 +1,4 @@
 geometry_TESTS := \
+  test_metric.c \
   test_rbf.c \
 

@@ -1,0 +1,191 @@
+#include "geometry/metric.h"
+
+#include "base/mem.h"
+#include "linalg/blas.h"
+#include "linalg/eig.h"
+#include "linalg/expm.h"
+#include "linalg/knn.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double eigenvalue_floor = 1e-12; /* of C, in units of tr(C)/n */
+
+geodec_metric_options geodec_metric_defaults(void)
+{
+    return (geodec_metric_options){.centre = GEODEC_CENTRE_MEAN, .shrink = -1, .clip_max = INFINITY, .sigma_nn = 1};
+}
+
+static geodec_status check_options(int64_t points, int64_t n, geodec_metric_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (n < 1 || n > GEODEC_RBF_MAX_N) {
+        GEODEC_THROW(GEODEC_RANGE, "metric of dimension %lld (limits: 1..%d)", (long long)n, GEODEC_RBF_MAX_N);
+    }
+    if (o->k == 0) o->k = 2 * n > 16 ? 2 * n : 16;
+    if (o->k < 2)
+        GEODEC_THROW(GEODEC_RANGE, "a local covariance needs at least 2 neighbours, not %lld", (long long)o->k);
+    if (o->k <= n && !o->force_k) {
+        GEODEC_THROW(GEODEC_RANGE, "k = %lld neighbours cannot span %lld dimensions (force it to see)", (long long)o->k,
+                     (long long)n);
+    }
+    if (points <= o->k) {
+        GEODEC_THROW(GEODEC_RANGE, "%lld points are too few for %lld neighbours", (long long)points, (long long)o->k);
+    }
+    if (!(o->shrink <= 1) || !(o->ridge >= 0) || !(o->ridge_relative >= 0) || !isfinite(o->ridge + o->ridge_relative)) {
+        GEODEC_THROW(GEODEC_RANGE, "shrinkage %g, ridge %g, relative ridge %g", o->shrink, o->ridge, o->ridge_relative);
+    }
+    if (!(o->clip_min >= 0) || !(o->clip_max > 0) || !(o->clip_min <= o->clip_max)) {
+        GEODEC_THROW(GEODEC_RANGE, "eigenvalue limits %g to %g", o->clip_min, o->clip_max);
+    }
+    if (!(o->sigma >= 0) || !isfinite(o->sigma) || !(o->sigma_nn > 0) || !isfinite(o->sigma_nn)) {
+        GEODEC_THROW(GEODEC_RANGE, "sigma %g, multiple %g", o->sigma, o->sigma_nn);
+    }
+done:
+    return st;
+}
+
+typedef struct fit_job {
+    geodec_metric *m;
+    int64_t first; /* point of task 0 */
+    double *scratch;
+    int64_t stride;
+    uint8_t *failed; /* [points] */
+} fit_job;
+
+static int64_t scratch_of(int64_t n, int64_t k) { return k * n + 3 * n * n + 3 * n + geodec_eig_sym_scratch(n); }
+
+/* The metric of one point from its neighbour list. */
+static geodec_status fit_point(const geodec_metric *m, int64_t p, double *scratch, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = m->n, k = m->k;
+    const geodec_metric_options *o = &m->options;
+    double *d = scratch, *c = d + k * n, *v = c + n * n, *log_g = v + n * n, *w = log_g + n * n, *mean = w + n,
+           *eig = mean + 2 * n;
+    const double *x = m->point + p * n;
+    memset(mean, 0, (size_t)n * sizeof *mean);
+    for (int64_t i = 0; i < k; i++) {
+        const double *y = m->point + m->knn_index[p * k + i] * n;
+        for (int64_t a = 0; a < n; a++) mean[a] += d[i * n + a] = y[a] - x[a];
+    }
+    if (o->centre == GEODEC_CENTRE_MEAN) {
+        for (int64_t a = 0; a < n; a++) mean[a] /= (double)k;
+        for (int64_t i = 0; i < k; i++)
+            for (int64_t a = 0; a < n; a++) d[i * n + a] -= mean[a];
+    }
+    const double a = o->shrink < 0 ? geodec_stats_ledoit_wolf(k, n, d, c) : o->shrink;
+    geodec_blas_syrk(k, n, 1 / (double)(k - 1), d, n, 0, c, n);
+    double trace = 0;
+    for (int64_t i = 0; i < n; i++) trace += c[i * n + i];
+    const double mu = trace / (double)n;
+    if (!isfinite(trace))
+        GEODEC_THROW(GEODEC_NUMERIC, "the neighbours of point %lld spread beyond all bounds", (long long)p);
+    for (int64_t i = 0; i < n * n; i++) c[i] *= 1 - a;
+    for (int64_t i = 0; i < n; i++) c[i * n + i] += a * mu + o->ridge + o->ridge_relative * mu;
+    if (!(mu + o->ridge > 0)) {
+        GEODEC_THROW(GEODEC_NUMERIC, "all neighbours of point %lld lie at one place", (long long)p);
+    }
+    GEODEC_TRY(geodec_eig_sym_ws(n, c, w, v, eig, err));
+    int32_t clipped = 0;
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        const double least = eigenvalue_floor * (mu + o->ridge);
+        double g = 1 / (w[i] > least ? w[i] : least);
+        const double inside = g < o->clip_min ? o->clip_min : (g > o->clip_max ? o->clip_max : g);
+        if (!(w[i] > least) || inside != g) clipped++;
+        g = inside;
+        low = fmin(low, g);
+        high = fmax(high, g);
+        w[i] = log(g);
+    }
+    geodec_eig_compose(n, w, v, log_g);
+    geodec_sym_pack(n, log_g, m->log_g + p * geodec_sym_packed(n));
+    m->condition[p] = high / low;
+    m->shrinkage[p] = a;
+    m->clipped[p] = clipped;
+done:
+    return st;
+}
+
+static void fit_task(void *ctx, int64_t task, int worker)
+{
+    const fit_job *j = ctx;
+    const int64_t p = j->first + task;
+    j->failed[p] = fit_point(j->m, p, j->scratch + worker * j->stride, NULL) != GEODEC_OK;
+}
+
+geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, const geodec_metric_options *options,
+                                geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out, geodec_err *err)
+{
+    enum { PIECE = 1024 };
+    geodec_status st = GEODEC_OK;
+    geodec_metric m = {.points = points, .n = n, .options = *options};
+    fit_job j = {.m = &m};
+    double *nearest = NULL;
+    GEODEC_TRY(check_options(points, n, &m.options, err));
+    const int64_t k = m.k = m.options.k;
+    GEODEC_NEW(m.point, points * n);
+    GEODEC_NEW(m.knn_index, points * k);
+    GEODEC_NEW(m.knn_distance, points * k);
+    GEODEC_NEW(m.log_g, points * geodec_sym_packed(n));
+    GEODEC_NEW(m.condition, points);
+    GEODEC_NEW(m.shrinkage, points);
+    GEODEC_NEW(m.clipped, points);
+    GEODEC_NEW(nearest, points);
+    GEODEC_NEW(j.failed, points);
+    j.stride = scratch_of(n, k);
+    GEODEC_NEW(j.scratch, j.stride * geodec_pool_threads(pool));
+    memcpy(m.point, point, (size_t)(points * n) * sizeof *point);
+    GEODEC_TRY(geodec_knn_search(points, n, point, 0, NULL, k, m.knn_index, m.knn_distance, pool, hooks, err));
+    for (int64_t i = 0; i < points * k; i++) m.knn_distance[i] = sqrt(m.knn_distance[i]);
+    for (j.first = 0; j.first < points; j.first += PIECE) {
+        GEODEC_TRY(geodec_hooks_progress(hooks, "local metrics", j.first, points, err));
+        geodec_pool_run(pool, points - j.first < PIECE ? points - j.first : PIECE, fit_task, &j);
+    }
+    for (int64_t p = 0; p < points; p++)
+        if (j.failed[p]) GEODEC_TRY(fit_point(&m, p, j.scratch, err)); /* again, for its message */
+    for (int64_t p = 0; p < points; p++) nearest[p] = m.knn_distance[p * k];
+    GEODEC_TRY(geodec_stats_median(points, nearest, &m.median_nn, err));
+    m.sigma = m.options.sigma > 0 ? m.options.sigma : m.options.sigma_nn * m.median_nn;
+    if (!(m.sigma > 0)) GEODEC_THROW(GEODEC_NUMERIC, "half the points have a twin at the same place: give sigma");
+    *out = m;
+    memset(&m, 0, sizeof m);
+done:
+    geodec_metric_clear(&m);
+    geodec_mem_free(nearest);
+    geodec_mem_free(j.failed);
+    geodec_mem_free(j.scratch);
+    return st;
+}
+
+void geodec_metric_clear(geodec_metric *m)
+{
+    geodec_mem_free(m->point);
+    geodec_mem_free(m->knn_index);
+    geodec_mem_free(m->knn_distance);
+    geodec_mem_free(m->log_g);
+    geodec_mem_free(m->condition);
+    geodec_mem_free(m->shrinkage);
+    geodec_mem_free(m->clipped);
+    memset(m, 0, sizeof *m);
+}
+
+geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *l = NULL;
+    if (p < 0 || p >= m->points) GEODEC_THROW(GEODEC_RANGE, "point %lld of %lld", (long long)p, (long long)m->points);
+    GEODEC_NEW(l, m->n * m->n);
+    geodec_sym_unpack(m->n, m->log_g + p * geodec_sym_packed(m->n), l);
+    GEODEC_TRY(geodec_expm_sym(m->n, l, g, err));
+done:
+    geodec_mem_free(l);
+    return st;
+}
+
+geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err)
+{
+    return geodec_rbf_create(m->points, m->n, m->point, m->log_g, m->sigma, out, err);
+}

@@ -1,0 +1,141 @@
+/* The metric artifact. */
+#include "base/mem.h"
+#include "geometry/metric.h"
+#include "linalg/expm.h"
+
+#include <math.h>
+#include <string.h>
+
+static const geodec_field fields[] = {
+    {"/points", GEODEC_F64, "N,n", 0, "activation", "first n principal coordinates of the points", 0},
+    {"/cloud_row", GEODEC_I32, "N", 0, "1", "row of the cloud each point is", 0},
+    {"/activation_row", GEODEC_I32, "N", 0, "1", "row of the activations each point is", 0},
+    {"/basis", GEODEC_F64, "n,d", 0, "1", "principal directions the coordinates belong to, orthonormal rows", 0},
+    {"/mean", GEODEC_F64, "d", 0, "activation", "mean state: coordinates of x are basis (x - mean)", 0},
+    {"/knn_index", GEODEC_I32, "N,k", 0, "1", "k nearest points, nearest first, ties by index", 0},
+    {"/knn_distance", GEODEC_F64, "N,k", 0, "activation", "their Euclidean distances", 0},
+    {"/log_g", GEODEC_F64, "N,P", 0, "1",
+     "log of the local metric (inverse covariance of the neighbours), rows of the upper triangle, P = n (n+1) / 2", 0},
+    {"/condition", GEODEC_F64, "N", 0, "1", "condition number of the local metric", 0},
+    {"/shrinkage", GEODEC_F64, "N", 0, "1", "weight of the multiple of the identity (Ledoit and Wolf 2004)", 0},
+    {"/clipped", GEODEC_I32, "N", 0, "1", "eigenvalues clipped or lifted to the floor", 0},
+};
+
+static const geodec_attr attrs[] = {
+    {"layer", GEODEC_ATTR_I64, 0, "layer of the model the states are from"},
+    {"sigma", GEODEC_ATTR_F64, 0, "width of the log-Euclidean radial basis field, unit of the points"},
+    {"sigma_nn", GEODEC_ATTR_F64, 0, "sigma in median distances to the nearest neighbour"},
+    {"median_nn_distance", GEODEC_ATTR_F64, 0, "median distance to the nearest neighbour"},
+    {"centre", GEODEC_ATTR_STR, 0, "origin of the local scatter: mean (of the neighbours) or point"},
+    {"shrink", GEODEC_ATTR_F64, 0, "shrinkage asked for; negative = Ledoit-Wolf"},
+    {"ridge", GEODEC_ATTR_F64, 0, "added to the diagonal of the covariance"},
+    {"ridge_relative", GEODEC_ATTR_F64, 0, "the same as a multiple of its mean eigenvalue"},
+    {"clip_min", GEODEC_ATTR_F64, 0, "lower limit of eigenvalues of g"},
+    {"clip_max", GEODEC_ATTR_F64, 0, "upper limit of eigenvalues of g, 0 = none"},
+    {"n_clipped", GEODEC_ATTR_I64, 0, "eigenvalues clipped or lifted in all"},
+};
+
+const geodec_kind geodec_kind_metric = {
+    .name = "metric",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-metric",
+    .purpose = "local Mahalanobis metrics and the width of the smooth field through them",
+    .fields = fields,
+    .n_fields = (int)(sizeof fields / sizeof *fields),
+    .attrs = attrs,
+    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+};
+
+geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source, geodec_artifact *a,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_metric_options *o = &m->options;
+    int64_t clipped = 0;
+    for (int64_t p = 0; p < m->points; p++) clipped += m->clipped[p];
+    GEODEC_TRY(geodec_artifact_set_dim(a, "N", m->points, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "n", m->n, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "k", m->k, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "P", geodec_sym_packed(m->n), err));
+    GEODEC_TRY(geodec_artifact_write(a, "/points", m->point, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/cloud_row", source->cloud_row, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/activation_row", source->activation_row, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "d", source->d, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/basis", source->basis, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/mean", source->mean, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "layer", source->layer, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/knn_index", m->knn_index, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/knn_distance", m->knn_distance, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/log_g", m->log_g, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/condition", m->condition, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/shrinkage", m->shrinkage, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/clipped", m->clipped, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "sigma", m->sigma, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "sigma_nn", m->sigma / m->median_nn, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "median_nn_distance", m->median_nn, err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "centre", o->centre == GEODEC_CENTRE_POINT ? "point" : "mean", err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "shrink", o->shrink, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "ridge", o->ridge, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "ridge_relative", o->ridge_relative, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "clip_min", o->clip_min, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "clip_max", isfinite(o->clip_max) ? o->clip_max : 0, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_clipped", clipped, err));
+done:
+    return st;
+}
+
+geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric m = {.options = geodec_metric_defaults()};
+    int64_t packed;
+    const char *path = geodec_artifact_path(a);
+    GEODEC_TRY(geodec_artifact_dim(a, "N", &m.points, err));
+    GEODEC_TRY(geodec_artifact_dim(a, "n", &m.n, err));
+    GEODEC_TRY(geodec_artifact_dim(a, "k", &m.k, err));
+    GEODEC_TRY(geodec_artifact_dim(a, "P", &packed, err));
+    if (m.points < 1 || m.n < 1 || m.n > GEODEC_RBF_MAX_N || packed != geodec_sym_packed(m.n) || m.k < 1) {
+        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (N %lld, n %lld, P %lld, k %lld)", path,
+                     (long long)m.points, (long long)m.n, (long long)packed, (long long)m.k);
+    }
+    GEODEC_TRY(geodec_artifact_read(a, "/points", &m.point, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/knn_index", &m.knn_index, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/knn_distance", &m.knn_distance, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/log_g", &m.log_g, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/condition", &m.condition, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/shrinkage", &m.shrinkage, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/clipped", &m.clipped, err));
+    GEODEC_TRY(geodec_artifact_get_f64(a, "sigma", &m.sigma, err));
+    GEODEC_TRY(geodec_artifact_get_f64(a, "median_nn_distance", &m.median_nn, err));
+    for (int64_t i = 0; i < m.points * m.k; i++)
+        if (m.knn_index[i] < 0 || m.knn_index[i] >= m.points) {
+            GEODEC_THROW(GEODEC_FORMAT, "%s: /knn_index holds %d with %lld points", path, (int)m.knn_index[i],
+                         (long long)m.points);
+        }
+    m.options.k = m.k;
+    m.options.sigma = m.sigma;
+    *out = m;
+    memset(&m, 0, sizeof m);
+done:
+    geodec_metric_clear(&m);
+    return st;
+}
+
+geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geodec_artifact **file, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    geodec_metric m = {0};
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, path, &a, err));
+    GEODEC_TRY(geodec_metric_read(a, &m, err));
+    GEODEC_TRY_MSG(geodec_metric_field(&m, field, err), "%s", path);
+    if (file) {
+        *file = a;
+        a = NULL;
+    }
+done:
+    geodec_metric_clear(&m);
+    geodec_artifact_close(a);
+    return st;
+}

@@ -1,0 +1,194 @@
+/* Local metrics: golden parity, the definition written out, refusals, the artifact, determinism. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/metric.h"
+#include "io/h5.h"
+#include "linalg/chol.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+static double *cloud(int64_t count, int64_t n, uint64_t seed)
+{
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("cloud", 0));
+    double *x = geodec_mem_new(count * n, 8);
+    for (int64_t i = 0; i < count * n; i++) x[i] = (i % n ? 1 : 10) * geodec_rng_normal(&r);
+    return x;
+}
+
+static void golden(const char *relative)
+{
+    const char *path = test_shared(relative);
+    if (!path) return;
+    int64_t shape[8], m, n, k;
+    double *x = test_h5(path, "cloud/points", shape, NULL), *want = test_h5(path, "metric/g_raw", NULL, NULL);
+    m = shape[0];
+    n = shape[1];
+    double *knn = test_h5(path, "metric/knn_index", shape, NULL),
+           *smooth = test_h5(path, "metric/g_smooth_own", NULL, NULL);
+    k = shape[1];
+    geodec_metric_options o = geodec_metric_defaults();
+    o.k = k;
+    o.force_k = true;
+    o.centre = GEODEC_CENTRE_POINT;
+    o.shrink = 0;
+    o.ridge = test_h5_attr(path, "/", "ridge");
+    o.clip_min = 1e-3;
+    o.clip_max = 1e3;
+    o.sigma = test_h5_attr(path, "/", "sigma");
+    geodec_metric f;
+    geodec_err err = {0};
+    test_ok(geodec_metric_fit(m, n, x, &o, NULL, NULL, &f, &err), &err);
+    double *g = geodec_mem_new(m * n * n, 8);
+    for (int64_t p = 0; p < m; p++) test_ok(geodec_metric_at_point(&f, p, g + p * n * n, &err), &err);
+    for (int64_t i = 0; i < m * k; i++) cr_assert_eq(f.knn_index[i], (int32_t)knn[i]);
+    cr_assert_lt(test_max_abs_diff(g, want, m * n * n), 1e-9 * test_max_abs(want, m * n * n));
+
+    geodec_rbf *field = NULL;
+    test_ok(geodec_metric_field(&f, &field, &err), &err);
+    test_ok(geodec_rbf_eval(field, m, x, g, NULL, NULL, NULL, NULL, &err), &err);
+    cr_assert_lt(test_max_abs_diff(g, smooth, m * n * n), 1e-9 * test_max_abs(smooth, m * n * n));
+    geodec_rbf_destroy(field);
+    geodec_metric_clear(&f);
+
+    o.force_k = false; /* 8 neighbours in 8 dimensions */
+    if (k <= n) cr_assert_eq(geodec_metric_fit(m, n, x, &o, NULL, NULL, &f, NULL), GEODEC_RANGE);
+    geodec_mem_free(x);
+    geodec_mem_free(want);
+    geodec_mem_free(knn);
+    geodec_mem_free(smooth);
+    geodec_mem_free(g);
+}
+
+Test(geometry, golden_metric_smollm2) { golden("golden/ott/smollm2-135m_n8.h5"); }
+Test(geometry, golden_metric_phi) { golden("golden/ott/phi-3.5-mini_n8.h5"); }
+Test(geometry, golden_metric_smollm2_n6) { golden("golden/ott/smollm2-135m_n6.h5"); }
+Test(geometry, golden_metric_phi_n6) { golden("golden/ott/phi-3.5-mini_n6.h5"); }
+
+/* Default options: neighbours' mean, Ledoit-Wolf from the stored intensity, inverse by Cholesky. */
+Test(geometry, local_metric_is_the_inverse_shrunk_covariance)
+{
+    enum { M = 300, N = 5 };
+    double *x = cloud(M, N, 1);
+    const geodec_metric_options o = geodec_metric_defaults();
+    geodec_metric m;
+    test_ok(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), NULL);
+    cr_assert_eq(m.k, 16);
+    int between = 0;
+    for (int p = 0; p < M; p += 37) {
+        double mean[N] = {0}, c[N * N] = {0}, g[N * N], trace = 0;
+        for (int i = 0; i < 16; i++)
+            for (int a = 0; a < N; a++) mean[a] += x[m.knn_index[p * 16 + i] * N + a] / 16;
+        for (int i = 0; i < 16; i++)
+            for (int a = 0; a < N; a++)
+                for (int b = 0; b < N; b++)
+                    c[a * N + b] += (x[m.knn_index[p * 16 + i] * N + a] - mean[a]) *
+                                    (x[m.knn_index[p * 16 + i] * N + b] - mean[b]) / 15;
+        for (int a = 0; a < N; a++) trace += c[a * N + a];
+        const double s = m.shrinkage[p];
+        cr_assert(s >= 0 && s <= 1);
+        between += s > 0 && s < 1;
+        for (int a = 0; a < N; a++)
+            for (int b = 0; b < N; b++) c[a * N + b] = (1 - s) * c[a * N + b] + (a == b ? s * trace / N : 0);
+        test_ok(geodec_chol_factor(N, c, NULL), NULL);
+        double inverse[N * N];
+        geodec_chol_inverse(N, c, inverse);
+        test_ok(geodec_metric_at_point(&m, p, g, NULL), NULL);
+        cr_assert_lt(test_max_abs_diff(g, inverse, N * N), 1e-12 * test_max_abs(inverse, N * N));
+        cr_assert(m.condition[p] >= 1 && m.clipped[p] == 0);
+    }
+    cr_assert_gt(between, 3);
+    geodec_metric_clear(&m);
+    geodec_mem_free(x);
+}
+
+Test(geometry, metric_options_are_checked)
+{
+    enum { M = 40, N = 3 };
+    double *x = cloud(M, N, 2);
+    geodec_metric m;
+    geodec_metric_options o = geodec_metric_defaults();
+    o.k = 40;
+    cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), GEODEC_RANGE);
+    o.k = 3;
+    cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), GEODEC_RANGE);
+    o = geodec_metric_defaults();
+    o.shrink = 1.5;
+    cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), GEODEC_RANGE);
+    o = geodec_metric_defaults();
+    o.clip_min = 5;
+    o.clip_max = 2;
+    cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), GEODEC_RANGE);
+    o.clip_min = 0.9; /* clipping is counted, and a full clip makes the metric a multiple of I */
+    o.clip_max = 0.9;
+    test_ok(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), NULL);
+    double g[N * N];
+    test_ok(geodec_metric_at_point(&m, 7, g, NULL), NULL);
+    cr_assert(m.clipped[7] == N && fabs(g[0] - 0.9) < 1e-15 && fabs(g[1]) < 1e-15);
+    geodec_metric_clear(&m);
+    o = geodec_metric_defaults();
+    o.sigma_nn = 2.5;
+    test_ok(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), NULL);
+    cr_assert_eq(m.sigma, 2.5 * m.median_nn);
+    geodec_metric_clear(&m);
+    for (int i = 0; i < 20 * N; i++) x[i] = 1; /* twenty points at one place */
+    geodec_err err = {0};
+    char line[300];
+    cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, &err), GEODEC_NUMERIC);
+    cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), "point 0"), "%s", line);
+    x[5] = INFINITY;
+    cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), GEODEC_NUMERIC);
+    geodec_mem_free(x);
+}
+
+Test(geometry, metric_is_the_same_with_three_threads_and_survives_the_file)
+{
+    enum { M = 500, N = 4, D = 9 };
+    geodec_io_init();
+    double *x = cloud(M, N, 3), basis[N * D], mean[D];
+    for (int i = 0; i < N * D; i++) basis[i] = sin(i);
+    for (int i = 0; i < D; i++) mean[i] = cos(i);
+    int32_t *row = geodec_mem_new(M, sizeof *row);
+    for (int i = 0; i < M; i++) row[i] = 3 * i;
+    geodec_pool *pool = NULL;
+    geodec_metric a, b, c;
+    geodec_err err = {0};
+    const geodec_metric_options o = geodec_metric_defaults();
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    test_ok(geodec_metric_fit(M, N, x, &o, NULL, NULL, &a, &err), &err);
+    test_ok(geodec_metric_fit(M, N, x, &o, pool, NULL, &b, &err), &err);
+    cr_assert_arr_eq(a.log_g, b.log_g, sizeof(double) * M * N * (N + 1) / 2);
+    cr_assert_arr_eq(a.knn_index, b.knn_index, sizeof(int32_t) * M * 16);
+    cr_assert_eq(a.sigma, b.sigma);
+
+    const char *path = test_tmp("metric.h5");
+    geodec_provenance p = {.tool = "test", .command_line = "test"};
+    geodec_artifact *file = NULL;
+    const geodec_metric_source source = {row, row, D, basis, mean, 2};
+    test_ok(geodec_artifact_create(&geodec_kind_metric, path, &p, &file, &err), &err);
+    test_ok(geodec_metric_write(&a, &source, file, &err), &err);
+    test_ok(geodec_artifact_commit(file, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_kind_metric, path, &file, &err), &err);
+    test_ok(geodec_metric_read(file, &c, &err), &err);
+    cr_assert_arr_eq(a.log_g, c.log_g, sizeof(double) * M * N * (N + 1) / 2);
+    cr_assert(c.points == M && c.n == N && c.k == 16 && c.sigma == a.sigma && c.median_nn == a.median_nn);
+    geodec_artifact_close(file);
+
+    geodec_rbf *f = NULL, *f2 = NULL;
+    double g[N * N], g2[N * N];
+    test_ok(geodec_metric_open_field(path, &f, NULL, &err), &err);
+    test_ok(geodec_metric_field(&a, &f2, &err), &err);
+    test_ok(geodec_rbf_eval(f, 1, x, g, NULL, NULL, NULL, NULL, &err), &err);
+    test_ok(geodec_rbf_eval(f2, 1, x, g2, NULL, NULL, NULL, NULL, &err), &err);
+    cr_assert_arr_eq(g, g2, sizeof g);
+    geodec_rbf_destroy(f);
+    geodec_rbf_destroy(f2);
+    geodec_metric_clear(&a);
+    geodec_metric_clear(&b);
+    geodec_metric_clear(&c);
+    geodec_pool_destroy(pool);
+    geodec_mem_free(x);
+    geodec_mem_free(row);
+}
