@@ -1,0 +1,221 @@
+#include "geometry/magnus.h"
+
+#include "base/mem.h"
+#include "geometry/vec.h"
+#include "linalg/blas.h"
+#include "linalg/expm.h"
+
+#include <string.h>
+
+/* sqrt(3)/6, sqrt(15)/10, sqrt(15)/3 */
+static const double GAUSS2 = 0.28867513459481288225, GAUSS3 = 0.38729833462074168852, SLOPE = 1.2909944487358056284;
+
+static const struct {
+    const char *name;
+    int order, nodes;
+} table[GEODEC_MAGNUS_SCHEMES] = {
+    [GEODEC_MAGNUS_TAYLOR3] = {"taylor3", 2, 2}, [GEODEC_MAGNUS_MIDPOINT] = {"midpoint", 2, 1},
+    [GEODEC_MAGNUS_MAGNUS3] = {"magnus3", 4, 3}, [GEODEC_MAGNUS_MAGNUS4] = {"magnus4", 4, 2},
+    [GEODEC_MAGNUS_CF4] = {"cf4", 4, 2},         [GEODEC_MAGNUS_MAGNUS6] = {"magnus6", 6, 3},
+};
+
+const char *geodec_magnus_name(geodec_magnus_scheme s)
+{
+    return (unsigned)s < GEODEC_MAGNUS_SCHEMES ? table[s].name : "?";
+}
+
+geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int i = 0; i < GEODEC_MAGNUS_SCHEMES; i++) {
+        if (strcmp(name, table[i].name) == 0) {
+            *scheme = (geodec_magnus_scheme)i;
+            goto done;
+        }
+    }
+    GEODEC_THROW(GEODEC_NOTFOUND, "no scheme is called '%s'", name);
+done:
+    return st;
+}
+
+int geodec_magnus_order(geodec_magnus_scheme s) { return table[s].order; }
+
+int geodec_magnus_nodes(geodec_magnus_scheme s, double c[GEODEC_MAGNUS_NODES_MAX])
+{
+    switch (s) {
+    case GEODEC_MAGNUS_TAYLOR3:
+        c[0] = 0, c[1] = 1;
+        break;
+    case GEODEC_MAGNUS_MIDPOINT:
+        c[0] = 0.5;
+        break;
+    case GEODEC_MAGNUS_MAGNUS4:
+    case GEODEC_MAGNUS_CF4:
+        c[0] = 0.5 - GAUSS2, c[1] = 0.5 + GAUSS2;
+        break;
+    default:
+        c[0] = 0.5 - GAUSS3, c[1] = 0.5, c[2] = 0.5 + GAUSS3;
+        break;
+    }
+    return table[s].nodes;
+}
+
+/* ---- one step --------------------------------------------------------------------------------------------------- */
+
+enum { MATRICES = 9 };
+
+int64_t geodec_magnus_scratch(int64_t m) { return MATRICES * m * m + geodec_expm_scratch(m); }
+
+static void product(int64_t m, const double *a, const double *b, double *c)
+{
+    if (m <= 24)
+        geodec_blas_mul_small(m, a, b, c);
+    else
+        geodec_blas_gemm(false, false, m, m, m, 1, a, m, b, m, 0, c, m);
+}
+
+/* c = [a, b]; tmp [m][m]; c must not be a or b. */
+static void commutator(int64_t m, const double *a, const double *b, double *c, double *tmp)
+{
+    product(m, a, b, c);
+    product(m, b, a, tmp);
+    for (int64_t i = 0; i < m * m; i++) c[i] -= tmp[i];
+}
+
+static void add(int64_t mm, double scale, const double *a, double *sum)
+{
+    for (int64_t i = 0; i < mm; i++) sum[i] += scale * a[i];
+}
+
+/* I + x + x^2/2 + x^3/6, by Horner. */
+static void taylor3(int64_t m, const double *x, double *e, double *tmp)
+{
+    const int64_t mm = m * m;
+    for (int64_t i = 0; i < mm; i++) e[i] = x[i] / 3;
+    for (int64_t i = 0; i < m; i++) e[i * m + i] += 1;
+    product(m, x, e, tmp);
+    for (int64_t i = 0; i < mm; i++) e[i] = tmp[i] / 2;
+    for (int64_t i = 0; i < m; i++) e[i * m + i] += 1;
+    product(m, x, e, tmp);
+    memcpy(e, tmp, (size_t)mm * sizeof *e);
+    for (int64_t i = 0; i < m; i++) e[i * m + i] += 1;
+}
+
+static void interpolant(int64_t mm, const double *a, double h, double *a1, double *a2, double *a3)
+{
+    const double *n1 = a, *n2 = a + mm, *n3 = a + 2 * mm;
+    for (int64_t i = 0; i < mm; i++) {
+        a1[i] = h * n2[i];
+        a2[i] = SLOPE * h * (n3[i] - n1[i]);
+        a3[i] = 10.0 / 3.0 * h * (n3[i] - 2 * n2[i] + n1[i]);
+    }
+}
+
+/* Omega_1 + Omega_2 + Omega_3 of the quadratic interpolant; w holds 9 matrices, the last two are free for commutators. */
+static void omega_magnus3(int64_t m, const double *a, double h, double *omega, double *w)
+{
+    const int64_t mm = m * m;
+    double *a1 = w, *a2 = w + mm, *a3 = w + 2 * mm, *c12 = w + 3 * mm, *c13 = w + 4 * mm, *c23 = w + 5 * mm,
+           *c = w + 6 * mm, *tmp = w + 7 * mm;
+    interpolant(mm, a, h, a1, a2, a3);
+    commutator(m, a1, a2, c12, tmp);
+    commutator(m, a1, a3, c13, tmp);
+    commutator(m, a2, a3, c23, tmp);
+    for (int64_t i = 0; i < mm; i++) omega[i] = a1[i] + a3[i] / 12 - c12[i] / 12 + c23[i] / 240;
+    commutator(m, a1, c13, c, tmp);
+    add(mm, 1.0 / 360, c, omega);
+    commutator(m, a2, c12, c, tmp);
+    add(mm, -1.0 / 240, c, omega);
+    commutator(m, a2, c23, c, tmp);
+    add(mm, 1.0 / 6720, c, omega);
+    commutator(m, a3, c13, c, tmp);
+    add(mm, 1.0 / 6048, c, omega);
+}
+
+/* BCOR eq. 251: C1 = [a1,a2], C2 = -1/60 [a1, 2 a3 + C1],
+ * Omega = a1 + a3/12 + 1/240 [-20 a1 - a3 + C1, a2 + C2]. */
+static void omega_magnus6(int64_t m, const double *a, double h, double *omega, double *w)
+{
+    const int64_t mm = m * m;
+    double *a1 = w, *a2 = w + mm, *a3 = w + 2 * mm, *c1 = w + 3 * mm, *c2 = w + 4 * mm, *c = w + 5 * mm,
+           *left = w + 6 * mm, *tmp = w + 7 * mm;
+    interpolant(mm, a, h, a1, a2, a3);
+    commutator(m, a1, a2, c1, tmp);
+    for (int64_t i = 0; i < mm; i++) left[i] = 2 * a3[i] + c1[i];
+    commutator(m, a1, left, c2, tmp);
+    for (int64_t i = 0; i < mm; i++) {
+        left[i] = -20 * a1[i] - a3[i] + c1[i];
+        c2[i] = a2[i] - c2[i] / 60;
+    }
+    commutator(m, left, c2, c, tmp);
+    for (int64_t i = 0; i < mm; i++) omega[i] = a1[i] + a3[i] / 12 + c[i] / 240;
+}
+
+geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const double *a, double h, double *e,
+                                 double *scratch, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t mm = m * m;
+    double *omega = scratch + 8 * mm, *w = scratch, *more = scratch + MATRICES * mm;
+    const double *a1 = a, *a2 = a + mm;
+    switch (scheme) {
+    case GEODEC_MAGNUS_TAYLOR3:
+        for (int64_t i = 0; i < mm; i++) omega[i] = h / 2 * (a1[i] + a2[i]);
+        if (!geodec__finite(mm, omega)) GEODEC_THROW(GEODEC_NUMERIC, "the generator is not finite");
+        taylor3(m, omega, e, w);
+        goto done;
+    case GEODEC_MAGNUS_MIDPOINT:
+        for (int64_t i = 0; i < mm; i++) omega[i] = h * a1[i];
+        break;
+    case GEODEC_MAGNUS_MAGNUS4:
+        commutator(m, a1, a2, w, w + mm);
+        for (int64_t i = 0; i < mm; i++) omega[i] = h / 2 * (a1[i] + a2[i]) - GAUSS2 / 2 * h * h * w[i];
+        break;
+    case GEODEC_MAGNUS_CF4:
+        for (int64_t i = 0; i < mm; i++) omega[i] = h * ((0.25 + GAUSS2) * a1[i] + (0.25 - GAUSS2) * a2[i]);
+        GEODEC_TRY(geodec_expm(m, omega, w, more, err));
+        for (int64_t i = 0; i < mm; i++) omega[i] = h * ((0.25 - GAUSS2) * a1[i] + (0.25 + GAUSS2) * a2[i]);
+        GEODEC_TRY(geodec_expm(m, omega, w + mm, more, err));
+        product(m, w + mm, w, e);
+        goto done;
+    case GEODEC_MAGNUS_MAGNUS3:
+        omega_magnus3(m, a, h, omega, w);
+        break;
+    case GEODEC_MAGNUS_MAGNUS6:
+        omega_magnus6(m, a, h, omega, w);
+        break;
+    case GEODEC_MAGNUS_SCHEMES:
+        GEODEC_THROW(GEODEC_INVAL, "not a scheme");
+    }
+    GEODEC_TRY(geodec_expm(m, omega, e, more, err));
+done:
+    return st;
+}
+
+geodec_status geodec_magnus_propagate(geodec_magnus_scheme scheme, int64_t m, geodec_magnus_fn fn, void *ctx, double t0,
+                                      double t1, int64_t steps, int every, double *y, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *block = NULL, c[GEODEC_MAGNUS_NODES_MAX];
+    const int64_t mm = m * m;
+    if ((unsigned)scheme >= GEODEC_MAGNUS_SCHEMES) GEODEC_THROW(GEODEC_INVAL, "not a scheme");
+    if (m < 1 || steps < 1) GEODEC_THROW(GEODEC_RANGE, "size %lld or %lld steps", (long long)m, (long long)steps);
+    const int nodes = geodec_magnus_nodes(scheme, c);
+    const double h = (t1 - t0) / (double)steps;
+    GEODEC_NEW(block, (GEODEC_MAGNUS_NODES_MAX + 3) * mm + geodec_magnus_scratch(m));
+    double *a = block, *e = a + GEODEC_MAGNUS_NODES_MAX * mm, *now = e + mm, *next = now + mm, *scratch = next + mm;
+    for (int64_t i = 0; i < m; i++) now[i * m + i] = 1;
+    for (int64_t k = 0; k < steps; k++) {
+        for (int i = 0; i < nodes; i++) GEODEC_TRY(fn(ctx, t0 + ((double)k + c[i]) * h, a + i * mm, err));
+        GEODEC_TRY_MSG(geodec_magnus_step(scheme, m, a, h, e, scratch, err), "step %lld", (long long)k);
+        product(m, e, now, next);
+        double *swap = now;
+        now = next;
+        next = swap;
+        if (every) memcpy(y + k * mm, now, (size_t)mm * sizeof *y);
+    }
+    if (!every) memcpy(y, now, (size_t)mm * sizeof *y);
+done:
+    geodec_mem_free(block);
+    return st;
+}
