@@ -13,10 +13,14 @@ enum { STEPS_MAX = 1 << 20 };
 const char *geodec_path_status_text(geodec_path_status s)
 {
     switch (s) {
-    case GEODEC_PATH_OK: return "ok";
-    case GEODEC_PATH_NONFINITE: return "non-finite";
-    case GEODEC_PATH_DRIFT: return "speed drift";
-    case GEODEC_PATH_LEFT_HULL: return "left hull";
+    case GEODEC_PATH_OK:
+        return "ok";
+    case GEODEC_PATH_NONFINITE:
+        return "non-finite";
+    case GEODEC_PATH_DRIFT:
+        return "speed drift";
+    case GEODEC_PATH_LEFT_HULL:
+        return "left hull";
     }
     return "?";
 }
@@ -103,7 +107,7 @@ static bool rk4_step(const geodec_space *s, double h, const double *x, const dou
 /* ---- a path ----------------------------------------------------------------------------------------------------- */
 
 typedef struct monitor {
-    double first;  /* g(v0, v0) */
+    double first; /* g(v0, v0) */
     double drift;
     bool outside;
 } monitor;
@@ -146,8 +150,8 @@ done:
 }
 
 geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_options *o, const double *x0,
-                                   const double *v0, double *xs, double *vs, double *speed2,
-                                   geodec_path_report *report, geodec_err *err)
+                                   const double *v0, double *xs, double *vs, double *speed2, geodec_path_report *report,
+                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *block = NULL;
@@ -161,7 +165,8 @@ geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_
     w.k1 = w.y + n, w.k2 = w.k1 + n, w.k3 = w.k2 + n, w.k4 = w.k3 + n;
     w.u2 = w.k4 + n, w.u3 = w.u2 + n, w.u4 = w.u3 + n;
 
-    if (!geodec__finite(n, x0) || !geodec__finite(n, v0)) GEODEC_THROW(GEODEC_NUMERIC, "the start of the path is not finite");
+    if (!geodec__finite(n, x0) || !geodec__finite(n, v0))
+        GEODEC_THROW(GEODEC_NUMERIC, "the start of the path is not finite");
     GEODEC_TRY_MSG(s->at(s, x0, w.g, NULL, NULL, err), "at the start of the path");
     m.first = geodec__norm2(n, w.g, v0);
     memmove(xs, x0, row);
@@ -223,14 +228,13 @@ static geodec_status batch_task(void *ctx, int64_t p, geodec_err *err)
 {
     batch *b = ctx;
     const int64_t n = b->s->n, nodes = b->o->steps + 1;
-    return geodec_geodesic_path(b->s, b->o, b->x0 + p * n, b->v0 + p * n, b->xs + p * nodes * n,
-                                b->vs + p * nodes * n, b->speed2 ? b->speed2 + p * nodes : NULL, &b->report[p], err);
+    return geodec_geodesic_path(b->s, b->o, b->x0 + p * n, b->v0 + p * n, b->xs + p * nodes * n, b->vs + p * nodes * n,
+                                b->speed2 ? b->speed2 + p * nodes : NULL, &b->report[p], err);
 }
 
 geodec_status geodec_geodesic_batch(const geodec_space *s, const geodec_geodesic_options *o, geodec_pool *pool,
                                     const geodec_hooks *hooks, int64_t n_paths, const double *x0, const double *v0,
-                                    double *xs, double *vs, double *speed2, geodec_path_report *report,
-                                    geodec_err *err)
+                                    double *xs, double *vs, double *speed2, geodec_path_report *report, geodec_err *err)
 {
     batch b = {s, o, x0, v0, xs, vs, speed2, report};
     return geodec__tasks_run(pool, hooks, "geodesics", n_paths, batch_task, &b, err);

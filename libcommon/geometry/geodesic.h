@@ -1,8 +1,8 @@
 /* Geodesics of a space: x''^k = -Gamma^k_ij(x) x'^i x'^j from given start points and coordinate velocities
  * (do Carmo 1992, ch. 3, eq. 1).
  *
- * A path never ends in a bare NaN: its report says how far it is good and why it stopped, and nodes after that repeat the
- * last good one. */
+ * A path never ends in a bare NaN: its report says how far it is good and why it stopped, and nodes after that repeat
+ * the last good one. */
 #ifndef GEODEC_GEOMETRY_GEODESIC_H
 #define GEODEC_GEOMETRY_GEODESIC_H
 
@@ -34,8 +34,8 @@ typedef struct geodec_geodesic_options {
     int64_t steps; /* T >= 1 */
     double dl;     /* > 0: parameter length of a step; arc length for unit speed */
     geodec_geodesic_method method;
-    double rtol;      /* adaptive: local error relative to the path's length */
-    double drift_max; /* > 0 */
+    double rtol;             /* adaptive: local error relative to the path's length */
+    double drift_max;        /* > 0 */
     geodec_inside_fn inside; /* NULL = no hull */
     const void *inside_ctx;
 } geodec_geodesic_options;
@@ -45,8 +45,8 @@ GEODEC_API geodec_geodesic_options geodec_geodesic_defaults(void);
 
 typedef struct geodec_path_report {
     geodec_path_status status;
-    int64_t good;  /* nodes 0..good are valid; = T unless NONFINITE */
-    double drift;  /* max over the valid nodes of |g(v,v) / g(v0,v0) - 1| */
+    int64_t good; /* nodes 0..good are valid; = T unless NONFINITE */
+    double drift; /* max over the valid nodes of |g(v,v) / g(v0,v0) - 1| */
 } geodec_path_report;
 
 /* Scales v [n] at x [n] to g(v,v) = 1. GEODEC_NUMERIC when g(v,v) is not positive and finite. */

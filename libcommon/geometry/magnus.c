@@ -111,7 +111,8 @@ static void interpolant(int64_t mm, const double *a, double h, double *a1, doubl
     }
 }
 
-/* Omega_1 + Omega_2 + Omega_3 of the quadratic interpolant; w holds 9 matrices, the last two are free for commutators. */
+/* Omega_1 + Omega_2 + Omega_3 of the quadratic interpolant; w holds 9 matrices, the last two are free for commutators.
+ */
 static void omega_magnus3(int64_t m, const double *a, double h, double *omega, double *w)
 {
     const int64_t mm = m * m;
@@ -193,7 +194,7 @@ done:
 }
 
 geodec_status geodec_magnus_propagate(geodec_magnus_scheme scheme, int64_t m, geodec_magnus_fn fn, void *ctx, double t0,
-                                      double t1, int64_t steps, int every, double *y, geodec_err *err)
+                                      double t1, int64_t steps, bool every, double *y, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *block = NULL, c[GEODEC_MAGNUS_NODES_MAX];

@@ -15,7 +15,8 @@
 static void assemble(int64_t n, const double *gamma, const double *dgamma, double *quad, double *riem)
 {
     const int64_t n2 = n * n, n3 = n2 * n;
-    /* quad[b][d][c][a] = Gamma^e_bd Gamma^a_ec: with the upper index last, gamma is both factors as it lies in memory. */
+    /* quad[b][d][c][a] = Gamma^e_bd Gamma^a_ec: with the upper index last, gamma is both factors as it lies in memory.
+     */
     geodec_blas_gemm(false, false, n2, n2, n, 1, gamma, n, gamma, n2, 0, quad, n2);
     for (int64_t a = 0; a < n; a++) {
         for (int64_t b = 0; b < n; b++) {
@@ -49,8 +50,8 @@ done:
 }
 
 /* R^a_bcd in the frame E = L^-T (columns g-orthonormal, g = L L^T): riem[a][b][c][d] becomes R(e_a, e_b, e_c, e_d); the
- * frame is orthonormal, so all indices count as lowered. Each product contracts the last index and brings it to the front.
- * lower_inverse_t [n][n] = (L^-1)^T; tmp [n][n][n][n]. */
+ * frame is orthonormal, so all indices count as lowered. Each product contracts the last index and brings it to the
+ * front. lower_inverse_t [n][n] = (L^-1)^T; tmp [n][n][n][n]. */
 static void to_frame(int64_t n, const double *l, const double *lower_inverse_t, double *riem, double *tmp)
 {
     const int64_t n3 = n * n * n;
@@ -64,7 +65,7 @@ static void invariants(int64_t n, const double *f, bool flat, geodec_riemann_inv
 {
     const int64_t n2 = n * n, n3 = n2 * n;
     double top = 0, sum2 = 0, scalar = 0, first = 0, exchange = 0, bianchi = 0, kmax = -INFINITY, kmin = INFINITY;
-#define R(a, b, c, d) f[(a) * n3 + (b) * n2 + (c) * n + (d)]
+#define R(a, b, c, d) f[(a)*n3 + (b)*n2 + (c)*n + (d)]
     for (int64_t i = 0; i < n3 * n; i++) {
         sum2 += f[i] * f[i];
         top = fmax(top, fabs(f[i]));

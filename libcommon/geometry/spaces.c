@@ -23,7 +23,8 @@ static geodec_status conformal_factor(const geodec_space_conformal *c, const dou
 {
     geodec_status st = GEODEC_OK;
     const double value = 1 + c->curvature * geodec__dot(c->base.n, x, x);
-    if (!(value > 0) || !isfinite(value)) GEODEC_THROW(GEODEC_NUMERIC, "%s: the point is outside the chart", c->base.name);
+    if (!(value > 0) || !isfinite(value))
+        GEODEC_THROW(GEODEC_NUMERIC, "%s: the point is outside the chart", c->base.name);
     *d = value;
 done:
     return st;
@@ -98,7 +99,9 @@ geodec_status geodec_space_conformal_init(geodec_space_conformal *s, int32_t n, 
     if (!isfinite(curvature)) GEODEC_THROW(GEODEC_RANGE, "curvature is not finite");
     *s = (geodec_space_conformal){
         .base = {.n = n,
-                 .name = curvature > 0 ? "sphere" : curvature < 0 ? "hyperbolic space" : "Euclidean space",
+                 .name = curvature > 0   ? "sphere"
+                         : curvature < 0 ? "hyperbolic space"
+                                         : "Euclidean space",
                  .at = conformal_at,
                  .dgamma = conformal_dgamma,
                  .fd_step = curvature == 0 ? 1e-3 : 1e-3 / sqrt(fabs(curvature))},
@@ -122,7 +125,7 @@ geodec_status geodec_space_conformal_geodesic(const geodec_space_conformal *s, c
     geodec_status st = GEODEC_OK;
     const int64_t n = s->base.n;
     const double k = s->curvature, speed = sqrt(geodec__dot(n, v0, v0)), root = sqrt(fabs(k));
-    double d, y[GEODEC_SPACE_DIM_MAX], out[GEODEC_SPACE_DIM_MAX];
+    double d, y[GEODEC_SPACE_DIM_MAX] = {0}, out[GEODEC_SPACE_DIM_MAX] = {0};
     GEODEC_TRY(conformal_factor(s, x0, &d, err));
     const double half = speed * t / d; /* lambda |v| t / 2, lambda = 2 / d */
     const double reach = k > 0 ? tan(root * half) / root : k < 0 ? tanh(root * half) / root : half;
@@ -142,7 +145,7 @@ double geodec_space_conformal_distance(const geodec_space_conformal *s, const do
 {
     const int64_t n = s->base.n;
     const double k = s->curvature, root = sqrt(fabs(k));
-    double minus[GEODEC_SPACE_DIM_MAX], m[GEODEC_SPACE_DIM_MAX];
+    double minus[GEODEC_SPACE_DIM_MAX] = {0}, m[GEODEC_SPACE_DIM_MAX] = {0};
     for (int64_t i = 0; i < n; i++) minus[i] = -x[i];
     moebius_add(n, k, minus, y, m);
     const double r = sqrt(geodec__dot(n, m, m));
@@ -169,7 +172,7 @@ static geodec_status polar_at(const geodec_space *s, const double *x, double *g,
     }
     if (gamma) {
         zero(gamma, 8);
-        gamma[6] = -r;             /* Gamma^r_theta,theta */
+        gamma[6] = -r;               /* Gamma^r_theta,theta */
         gamma[3] = gamma[5] = 1 / r; /* Gamma^theta_r,theta */
     }
 done:
@@ -197,12 +200,13 @@ static geodec_status torus_at(const geodec_space *s, const double *x, double *g,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const geodec_space_torus *torus = (const geodec_space_torus *)s;
     const int64_t n = s->n;
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "%s: the point is not finite", s->name);
     if (g) {
         zero(g, n * n);
-        for (int64_t i = 0; i < n; i++) g[i * n + i] = 1;
+        for (int64_t i = 0; i < n; i++) g[i * n + i] = torus->length[i] * torus->length[i];
     }
     if (dg) zero(dg, n * n * n);
     if (gamma) zero(gamma, n * n * n);
@@ -218,11 +222,16 @@ static geodec_status torus_dgamma(const geodec_space *s, const double *x, double
     return GEODEC_OK;
 }
 
-geodec_status geodec_space_torus_init(geodec_space *s, int32_t n, geodec_err *err)
+geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(dimension_ok(n, err));
-    *s = (geodec_space){.n = n, .name = "flat torus", .at = torus_at, .dgamma = torus_dgamma, .fd_step = 1e-3};
+    for (int32_t i = 0; i < n; i++)
+        if (!(length[i] > 0) || !isfinite(length[i]))
+            GEODEC_THROW(GEODEC_RANGE, "side length %g is not positive and finite", length[i]);
+    *s = (geodec_space_torus){
+        .base = {.n = n, .name = "flat torus", .at = torus_at, .dgamma = torus_dgamma, .fd_step = 1e-3}};
+    memcpy(s->length, length, (size_t)n * sizeof *length);
 done:
     return st;
 }

@@ -9,8 +9,8 @@
 
 enum { GEODEC_SPACE_DIM_MAX = 64 }; /* largest dimension any part of the geometry chain accepts */
 
-/* Constant curvature K in the conformal (stereographic) chart g = (2 / (1 + K |x|^2))^2 I: the sphere for K > 0, Euclidean
- * space (scaled by 2) for K = 0, the Poincare ball |x| < 1/sqrt(-K) for K < 0. */
+/* Constant curvature K in the conformal (stereographic) chart g = (2 / (1 + K |x|^2))^2 I: the sphere for K > 0,
+ * Euclidean space (scaled by 2) for K = 0, the Poincare ball |x| < 1/sqrt(-K) for K < 0. */
 typedef struct geodec_space_conformal {
     geodec_space base;
     double curvature;
@@ -31,8 +31,14 @@ GEODEC_API double geodec_space_conformal_distance(const geodec_space_conformal *
 /* The plane in polar coordinates (r, theta), r > 0: g = diag(1, r^2); flat, with non-zero Gamma. */
 GEODEC_API void geodec_space_polar_init(geodec_space *s);
 
-/* Flat torus (R/Z)^n in its natural chart: g = I, Gamma = 0. GEODEC_RANGE for n outside 1..GEODEC_SPACE_DIM_MAX. */
-GEODEC_API geodec_status geodec_space_torus_init(geodec_space *s, int32_t n, geodec_err *err) GEODEC_MUST_USE;
+/* Flat torus with side lengths L_i in the chart x_i in R/Z: g = diag(L_i^2), Gamma = 0. */
+typedef struct geodec_space_torus {
+    geodec_space base;
+    double length[GEODEC_SPACE_DIM_MAX];
+} geodec_space_torus;
+/* length [n] positive and finite, n in 1..GEODEC_SPACE_DIM_MAX; GEODEC_RANGE otherwise. */
+GEODEC_API geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length,
+                                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* Normal distributions (mu, sigma), sigma > 0, with the Fisher information g = diag(1, 2) / sigma^2: curvature -1/2. */
 GEODEC_API void geodec_space_fisher_init(geodec_space *s);

@@ -11,7 +11,8 @@
 typedef geodec_status (*geodec__task_fn)(void *ctx, int64_t task, geodec_err *err);
 
 /* Runs tasks 0..n-1, handed out one by one; a task's result may depend on its number only. Progress is reported between
- * rounds of tasks. When tasks fail, the error of the lowest-numbered one is returned, whatever the number of threads. */
+ * rounds of tasks. When tasks fail, the error of the lowest-numbered one is returned, whatever the number of threads.
+ */
 GEODEC_API geodec_status geodec__tasks_run(geodec_pool *pool, const geodec_hooks *hooks, const char *what, int64_t n,
                                            geodec__task_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;
 

@@ -1,4 +1,10 @@
 geometry_TESTS := \
+  analytic.c \
+  bumps.c \
+  test_geodesic.c \
+  test_magnus.c \
   test_metric.c \
   test_rbf.c \
+  test_riemann.c \
+  test_spaces.c \
 

@@ -1,0 +1,288 @@
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/analytic.h"
+#include "geometry/magnus.h"
+#include "linalg/blas.h"
+#include "linalg/expm.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A(t) = [[0, I], [-(K0 + K1 sin t + K2 cos 2t), -(G0 + G1 sin 3t)]] of golden/ott/magnus.h5. */
+typedef struct problem {
+    int64_t n;
+    double *k0, *k1, *k2, *g0, *g1, *exact;
+} problem;
+
+static geodec_status generator(void *ctx, double t, double *a, geodec_err *err)
+{
+    (void)err;
+    const problem *p = ctx;
+    const int64_t n = p->n, m = 2 * n;
+    memset(a, 0, (size_t)(m * m) * sizeof *a);
+    for (int64_t i = 0; i < n; i++) {
+        a[i * m + n + i] = 1;
+        for (int64_t j = 0; j < n; j++) {
+            const int64_t at = i * n + j;
+            a[(n + i) * m + j] = -(p->k0[at] + p->k1[at] * sin(t) + p->k2[at] * cos(2 * t));
+            a[(n + i) * m + n + j] = -(p->g0[at] + p->g1[at] * sin(3 * t));
+        }
+    }
+    return GEODEC_OK;
+}
+
+static const char *const groups[] = {"random_n4_jacobi", "random_n4_variational", "random_n8_jacobi",
+                                     "random_n8_variational"};
+
+static problem load(const char *file, const char *group)
+{
+    return (problem){.n = group[8] - '0',
+                     .k0 = analytic_read(file, group, "K0", NULL),
+                     .k1 = analytic_read(file, group, "K1", NULL),
+                     .k2 = analytic_read(file, group, "K2", NULL),
+                     .g0 = analytic_read(file, group, "G0", NULL),
+                     .g1 = analytic_read(file, group, "G1", NULL),
+                     .exact = analytic_read(file, group, "exact_T", NULL)};
+}
+
+static void release(problem *p)
+{
+    geodec_mem_free(p->k0);
+    geodec_mem_free(p->k1);
+    geodec_mem_free(p->k2);
+    geodec_mem_free(p->g0);
+    geodec_mem_free(p->g1);
+    geodec_mem_free(p->exact);
+}
+
+static double frobenius_error(const double *a, const double *b, int64_t n)
+{
+    double e = 0, s = 0;
+    for (int64_t i = 0; i < n; i++) {
+        e += (a[i] - b[i]) * (a[i] - b[i]);
+        s += b[i] * b[i];
+    }
+    return sqrt(e / s);
+}
+
+/* One stored scheme: result at 16 steps to 1e-11, errors at 8..128 steps, and the order by step halving. */
+static void check_scheme(const char *file, const char *group, problem *p, geodec_magnus_scheme scheme, const char *name)
+{
+    const int64_t m = 2 * p->n;
+    double y[256], previous = 0;
+    geodec_err err = {0};
+    char dataset[64];
+    (void)snprintf(dataset, sizeof dataset, "%s_N16", name);
+    double *want = analytic_read(file, group, dataset, NULL);
+    (void)snprintf(dataset, sizeof dataset, "error_%s", name);
+    double *errors = analytic_read(file, group, dataset, NULL);
+    test_ok(geodec_magnus_propagate(scheme, m, generator, p, 0, 1.6, 16, false, y, &err), &err);
+    cr_assert_lt(test_max_abs_diff(y, want, m * m), 1e-11 * fmax(1, test_max_abs(want, m * m)), "%s %s", group, name);
+    for (int k = 0; k < 5; k++) {
+        test_ok(geodec_magnus_propagate(scheme, m, generator, p, 0, 1.6, 8 << k, false, y, &err), &err);
+        const double e = frobenius_error(y, p->exact, m * m), order = log2(previous / e);
+        /* the stored solution itself is good to about 2e-13 */
+        cr_assert_float_eq(e, errors[k], 1e-3 * errors[k] + 1e-12, "%s %s %d steps: %g, stored %g", group, name, 8 << k,
+                           e, errors[k]);
+        if (k > 1 && e > 1e-11)
+            cr_assert(fabs(order - geodec_magnus_order(scheme)) < 0.15, "%s %s: order %g", group, name, order);
+        previous = e;
+    }
+    geodec_mem_free(want);
+    geodec_mem_free(errors);
+}
+
+Test(magnus, golden_schemes)
+{
+    const char *file = test_shared("golden/ott/magnus.h5");
+    if (!file) return;
+    for (int g = 0; g < 4; g++) {
+        problem p = load(file, groups[g]);
+        check_scheme(file, groups[g], &p, GEODEC_MAGNUS_TAYLOR3, "taylor3_avg_endpoints");
+        check_scheme(file, groups[g], &p, GEODEC_MAGNUS_MIDPOINT, "exp_midpoint");
+        check_scheme(file, groups[g], &p, GEODEC_MAGNUS_MAGNUS4, "magnus4");
+        check_scheme(file, groups[g], &p, GEODEC_MAGNUS_CF4, "cf4");
+        check_scheme(file, groups[g], &p, GEODEC_MAGNUS_MAGNUS6, "magnus6");
+        release(&p);
+    }
+}
+
+/* Magnus-3 (three terms of the series) has order 4 and a smaller error than Magnus-4 (two terms). */
+Test(magnus, three_terms_have_order_four)
+{
+    const char *file = test_shared("golden/ott/magnus.h5");
+    if (!file) return;
+    for (int g = 0; g < 4; g++) {
+        problem p = load(file, groups[g]);
+        const int64_t m = 2 * p.n;
+        double y[256], e[3];
+        geodec_err err = {0};
+        for (int k = 0; k < 3; k++) {
+            test_ok(geodec_magnus_propagate(GEODEC_MAGNUS_MAGNUS3, m, generator, &p, 0, 1.6, 16 << k, false, y, &err),
+                    &err);
+            e[k] = frobenius_error(y, p.exact, m * m);
+        }
+        test_ok(geodec_magnus_propagate(GEODEC_MAGNUS_MAGNUS4, m, generator, &p, 0, 1.6, 16, false, y, &err), &err);
+        const double e4 = frobenius_error(y, p.exact, m * m);
+        (void)fprintf(stderr, "%s: 3 terms at 16, 32, 64 steps %.2e %.2e %.2e (order %.2f); 2 terms at 16 %.2e\n",
+                      groups[g], e[0], e[1], e[2], log2(e[1] / e[2]), e4);
+        cr_assert(fabs(log2(e[1] / e[2]) - 4) < 0.15, "%s: %g %g %g", groups[g], e[0], e[1], e[2]);
+        cr_assert_lt(e[0], e4);
+        release(&p);
+    }
+}
+
+/* ---- Omega of Magnus-3 against the defining integrals ----------------------------------------------------------- */
+
+enum { M = 4, MM = M * M };
+
+/* A(t) = P0 + P1 t + P2 t^2. */
+static void quadratic(double poly[3][MM], double t, double *a)
+{
+    for (int i = 0; i < MM; i++) a[i] = poly[0][i] + t * (poly[1][i] + t * poly[2][i]);
+}
+
+static void bracket(const double *a, const double *b, double *c)
+{
+    double t[MM];
+    geodec_blas_mul_small(M, a, b, c);
+    geodec_blas_mul_small(M, b, a, t);
+    for (int i = 0; i < MM; i++) c[i] -= t[i];
+}
+
+/* Omega_1 + Omega_2 + Omega_3 by nested 5-point Gauss quadrature, exact for a quadratic A. */
+static void omega_by_quadrature(double poly[3][MM], double h, double *omega)
+{
+    static const double node[5] = {-0.90617984593866399280, -0.53846931010568309104, 0, 0.53846931010568309104,
+                                   0.90617984593866399280};
+    static const double weight[5] = {0.23692688505618908751, 0.47862867049936646804, 0.56888888888888888889,
+                                     0.47862867049936646804, 0.23692688505618908751};
+    double a1[MM], a2[MM], a3[MM], c[MM], d[MM], e[MM];
+    memset(omega, 0, MM * sizeof *omega);
+    for (int i = 0; i < 5; i++) {
+        const double t1 = h / 2 * (1 + node[i]), w1 = h / 2 * weight[i];
+        quadratic(poly, t1, a1);
+        for (int x = 0; x < MM; x++) omega[x] += w1 * a1[x];
+        for (int j = 0; j < 5; j++) {
+            const double t2 = t1 / 2 * (1 + node[j]), w2 = t1 / 2 * weight[j];
+            quadratic(poly, t2, a2);
+            bracket(a1, a2, c);
+            for (int x = 0; x < MM; x++) omega[x] += 0.5 * w1 * w2 * c[x];
+            for (int k = 0; k < 5; k++) {
+                const double t3 = t2 / 2 * (1 + node[k]), w3 = t2 / 2 * weight[k];
+                quadratic(poly, t3, a3);
+                bracket(a2, a3, c);
+                bracket(a1, c, d);
+                bracket(a2, a1, c);
+                bracket(a3, c, e);
+                for (int x = 0; x < MM; x++) omega[x] += w1 * w2 * w3 / 6 * (d[x] + e[x]);
+            }
+        }
+    }
+}
+
+Test(magnus, three_terms_equal_the_integrals_for_a_quadratic_generator)
+{
+    geodec_rng r = geodec_rng_stream(5, geodec_rng_id("magnus", 0));
+    double poly[3][MM], omega[MM], want[MM], got[MM], a[3 * MM], c[3];
+    const double h = 0.9;
+    geodec_err err = {0};
+    for (int q = 0; q < 3; q++)
+        for (int i = 0; i < MM; i++) poly[q][i] = geodec_rng_normal(&r);
+    omega_by_quadrature(poly, h, omega);
+    test_ok(geodec_expm(M, omega, want, NULL, &err), &err);
+    const int nodes = geodec_magnus_nodes(GEODEC_MAGNUS_MAGNUS3, c);
+    cr_assert_eq(nodes, 3);
+    for (int k = 0; k < nodes; k++) quadratic(poly, c[k] * h, a + k * MM);
+    double *scratch = geodec_mem_new(geodec_magnus_scratch(M), sizeof *scratch);
+    test_ok(geodec_magnus_step(GEODEC_MAGNUS_MAGNUS3, M, a, h, got, scratch, &err), &err);
+    geodec_mem_free(scratch);
+    cr_assert_lt(test_max_abs_diff(got, want, MM), 1e-13 * fmax(1, test_max_abs(want, MM)));
+}
+
+static geodec_status constant(void *ctx, double t, double *a, geodec_err *err)
+{
+    (void)t;
+    (void)err;
+    memcpy(a, ctx, MM * sizeof *a);
+    return GEODEC_OK;
+}
+
+Test(magnus, zero_generator_gives_the_identity_and_a_constant_one_its_exponential)
+{
+    geodec_rng r = geodec_rng_stream(6, geodec_rng_id("magnus", 1));
+    double zero[MM] = {0}, a[MM], y[8 * MM], want[MM], b[MM];
+    for (int i = 0; i < MM; i++) a[i] = geodec_rng_normal(&r);
+    for (int s = 0; s < GEODEC_MAGNUS_SCHEMES; s++) {
+        const geodec_magnus_scheme scheme = (geodec_magnus_scheme)s;
+        geodec_err err = {0};
+        test_ok(geodec_magnus_propagate(scheme, M, constant, zero, 0, 2, 8, true, y, &err), &err);
+        for (int i = 0; i < 8 * MM; i++) cr_assert_eq(y[i], i % MM % (M + 1) == 0 ? 1 : 0);
+        if (scheme == GEODEC_MAGNUS_TAYLOR3) continue;
+        test_ok(geodec_magnus_propagate(scheme, M, constant, a, 0, 0.8, 8, true, y, &err), &err);
+        for (int k = 0; k < 8; k++) {
+            for (int i = 0; i < MM; i++) b[i] = a[i] * 0.1 * (k + 1);
+            test_ok(geodec_expm(M, b, want, NULL, &err), &err);
+            cr_assert_lt(test_max_abs_diff(y + k * MM, want, MM), 1e-13 * test_max_abs(want, MM), "scheme %d", s);
+        }
+    }
+}
+
+/* By elimination with row pivoting; a is used up. */
+static double determinant(int64_t m, double *a)
+{
+    double det = 1;
+    for (int64_t k = 0; k < m; k++) {
+        int64_t best = k;
+        for (int64_t i = k; i < m; i++)
+            if (fabs(a[i * m + k]) > fabs(a[best * m + k])) best = i;
+        for (int64_t j = 0; best != k && j < m; j++) {
+            const double t = a[k * m + j];
+            a[k * m + j] = a[best * m + j];
+            a[best * m + j] = t;
+        }
+        det *= (best != k ? -1 : 1) * a[k * m + k];
+        for (int64_t i = k + 1; i < m; i++) {
+            const double f = a[i * m + k] / a[k * m + k];
+            for (int64_t j = k; j < m; j++) a[i * m + j] -= f * a[k * m + j];
+        }
+    }
+    return det;
+}
+
+/* The propagator of a trace-free generator keeps volume for every exponential scheme; the cubic cut does not. */
+Test(magnus, exponential_schemes_are_unimodular)
+{
+    const char *file = test_shared("golden/ott/magnus.h5");
+    if (!file) return;
+    problem p = load(file, groups[0]);
+    memset(p.g0, 0, 16 * sizeof *p.g0);
+    memset(p.g1, 0, 16 * sizeof *p.g1);
+    for (int s = 0; s < GEODEC_MAGNUS_SCHEMES; s++) {
+        double y[64];
+        geodec_err err = {0};
+        test_ok(geodec_magnus_propagate((geodec_magnus_scheme)s, 8, generator, &p, 0, 1.6, 4, false, y, &err), &err);
+        const double defect = fabs(determinant(8, y) - 1);
+        if (s == GEODEC_MAGNUS_TAYLOR3)
+            cr_assert_gt(defect, 1e-4, "%g", defect);
+        else
+            cr_assert_lt(defect, 1e-12, "%s: %g", geodec_magnus_name((geodec_magnus_scheme)s), defect);
+    }
+    release(&p);
+}
+
+Test(magnus, names_and_refusals)
+{
+    geodec_magnus_scheme back;
+    double bad[MM] = {NAN}, y[MM];
+    for (int s = 0; s < GEODEC_MAGNUS_SCHEMES; s++) {
+        const geodec_magnus_scheme scheme = (geodec_magnus_scheme)s;
+        cr_assert_eq(geodec_magnus_find(geodec_magnus_name(scheme), &back, NULL), GEODEC_OK);
+        cr_assert_eq((int)back, s);
+        cr_assert_eq(geodec_magnus_propagate(scheme, M, constant, bad, 0, 1, 2, false, y, NULL), GEODEC_NUMERIC);
+    }
+    cr_assert_eq(geodec_magnus_find("magnus5", &back, NULL), GEODEC_NOTFOUND);
+}
