@@ -1,0 +1,86 @@
+#include "corpus/corpus.h"
+
+#include "base/mem.h"
+#include "corpus/gen.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static void set_up(geodec__gen *g, char *text)
+{
+    memset(g, 0, sizeof *g);
+    g->text = text;
+    g->capital = true;
+}
+
+static geodec_status tell(uint64_t seed, uint64_t index, char *text, size_t *n, double *bits, geodec_err *err)
+{
+    geodec__gen g;
+    set_up(&g, text);
+    g.rng = geodec_rng_stream(seed, geodec_rng_id("story", index));
+    geodec__story(&g);
+    if (g.overflow) return geodec_err_set(err, GEODEC_INTERNAL, __func__, __LINE__, "story %llu is too long", (unsigned long long)index);
+    text[g.n] = 0;
+    *n = g.n;
+    *bits = g.bits;
+    return GEODEC_OK;
+}
+
+geodec_status geodec_corpus_story(uint64_t seed, uint64_t index, char **text, size_t *n, double *bits, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *buffer = NULL;
+    GEODEC_NEW(buffer, GEODEC__STORY_MAX);
+    GEODEC_TRY(tell(seed, index, buffer, n, bits, err));
+    *text = buffer;
+    buffer = NULL;
+done:
+    geodec_mem_free(buffer);
+    return st;
+}
+
+geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *count, double *bits, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *buffer = NULL;
+    int *script = NULL, *made = NULL, *alternatives = NULL, n_script = 0;
+    int64_t found = 0;
+    double p = 0;
+    GEODEC_NEW(buffer, GEODEC__STORY_MAX);
+    GEODEC_NEW(script, GEODEC__CHOICES_MAX);
+    GEODEC_NEW(made, GEODEC__CHOICES_MAX);
+    GEODEC_NEW(alternatives, GEODEC__CHOICES_MAX);
+    for (;;) {
+        geodec__gen g;
+        set_up(&g, buffer);
+        g.scripted = true;
+        g.script = script;
+        g.n_script = n_script;
+        g.choice = made;
+        g.alternatives = alternatives;
+        g.target = text;
+        g.n_target = n;
+        geodec__story(&g);
+        if (g.overflow) GEODEC_THROW(GEODEC_INTERNAL, "a derivation is too long");
+        if (!g.dead && g.n == n) {
+            found++;
+            p += exp2(-g.bits);
+        }
+        /* next in depth-first order: the deepest choice made that has an alternative left */
+        int d = g.n_choices - 1;
+        while (d >= 0 && made[d] + 1 >= alternatives[d]) d--;
+        if (d < 0) break;
+        memcpy(script, made, sizeof(int) * (size_t)(d + 1));
+        script[d]++;
+        n_script = d + 1;
+    }
+    *count = found;
+    *bits = found ? -log2(p) : 0;
+done:
+    geodec_mem_free(buffer);
+    geodec_mem_free(script);
+    geodec_mem_free(made);
+    geodec_mem_free(alternatives);
+    return st;
+}
