@@ -12,6 +12,8 @@
 #include "base/sha256.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "corpus/control.h"
+#include "corpus/corpus.h"
 #include "decode/draft.h"
 #include "decode/draft_ngram.h"
 #include "decode/gamma.h"

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "corpus/gen.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +19,9 @@ static geodec_status tell(uint64_t seed, uint64_t index, char *text, size_t *n, 
     set_up(&g, text);
     g.rng = geodec_rng_stream(seed, geodec_rng_id("story", index));
     geodec__story(&g);
-    if (g.overflow) return geodec_err_set(err, GEODEC_INTERNAL, __func__, __LINE__, "story %llu is too long", (unsigned long long)index);
+    if (g.overflow)
+        return geodec_err_set(err, GEODEC_INTERNAL, __func__, __LINE__, "story %llu is too long",
+                              (unsigned long long)index);
     text[g.n] = 0;
     *n = g.n;
     *bits = g.bits;

@@ -1,14 +1,15 @@
-/* The corpus: small stories told from a world with state (who is there, who has what, where things lie, how many are left,
- * who knows what), with the exact entropy of the text.
+/* The corpus: small stories told from a world with state (who is there, who has what, where things lie, how many are
+ * left, who knows what), with the exact entropy of the text.
  *
- * Every random choice has a known probability and is printed where it is made, so that a text belongs to one sequence of
- * choices and -log2 P(text) is the sum of -log2 p over them (geodec_corpus_derivations proves it for a given text). The mean over
- * stories of these bits, divided by the mean length, is the entropy of the source per byte: no model can have a lower
- * expected loss, the end of the story included.
+ * Every random choice has a known probability and is printed where it is made, so that a text belongs to one sequence
+ * of choices and -log2 P(text) is the sum of -log2 p over them (geodec_corpus_derivations proves it for a given text).
+ * The mean over stories of these bits, divided by the mean length, is the entropy of the source per byte: no model can
+ * have a lower expected loss, the end of the story included.
  *
- * File convention: stories are UTF-8 (ASCII in fact), without leading or trailing white space, paragraphs on lines of their
- * own, and separated by GEODEC_STORY_SEPARATOR: a line "<|endoftext|>" between empty lines. A trainer splits there and
- * encodes each story as BOS + story + EOS; the separator itself is not text and is not counted in bytes or bits. */
+ * File convention: stories are UTF-8 (ASCII in fact), without leading or trailing white space, paragraphs on lines of
+ * their own, and separated by GEODEC_STORY_SEPARATOR: a line "<|endoftext|>" between empty lines. A trainer splits
+ * there and encodes each story as BOS + story + EOS; the separator itself is not text and is not counted in bytes or
+ * bits. */
 #ifndef GEODEC_CORPUS_CORPUS_H
 #define GEODEC_CORPUS_CORPUS_H
 
@@ -23,14 +24,14 @@
 #define GEODEC_STORY_END "<|endoftext|>"
 #define GEODEC_STORY_SEPARATOR "\n\n" GEODEC_STORY_END "\n\n"
 
-/* Story `index` of the stream `seed`: a pure function of both, so any range can be made by any thread. *text: zero-terminated,
- * n bytes, caller frees with geodec_mem_free. *bits: -log2 of the probability of this text. */
+/* Story `index` of the stream `seed`: a pure function of both, so any range can be made by any thread. *text:
+ * zero-terminated, n bytes, caller frees with geodec_mem_free. *bits: -log2 of the probability of this text. */
 GEODEC_API geodec_status geodec_corpus_story(uint64_t seed, uint64_t index, char **text, size_t *n, double *bits,
                                              geodec_err *err) GEODEC_MUST_USE;
 
 /* All sequences of choices that give exactly this text (depth-first search through the generator): their number and
- * -log2 of their summed probability. 1 for every story of the corpus is what makes `bits` exact. count 0: not a text of the
- * generator, *bits = 0. Some 10 ms a story. */
+ * -log2 of their summed probability. 1 for every story of the corpus is what makes `bits` exact. count 0: not a text of
+ * the generator, *bits = 0. Some 10 ms a story. */
 GEODEC_API geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *count, double *bits,
                                                    geodec_err *err) GEODEC_MUST_USE;
 
@@ -43,10 +44,11 @@ typedef struct geodec_corpus_stats {
     double bytes_mean, bytes_sd; /* length of a story */
 } geodec_corpus_stats;
 
-/* Writes stories first .. first+n_stories-1 (n_bytes 0), or as many as first reach n_bytes bytes of story text (n_stories 0), to
- * `out` with separators between them. Bounded memory; the bytes do not depend on the number of threads. out may be NULL. */
-GEODEC_API geodec_status geodec_corpus_write(uint64_t seed, uint64_t first, int64_t n_stories, int64_t n_bytes, FILE *out,
-                                             geodec_pool *pool, const geodec_hooks *hooks, geodec_corpus_stats *stats,
-                                             geodec_err *err) GEODEC_MUST_USE;
+/* Writes stories first .. first+n_stories-1 (n_bytes 0), or as many as first reach n_bytes bytes of story text
+ * (n_stories 0), to `out` with separators between them. Bounded memory; the bytes do not depend on the number of
+ * threads. out may be NULL. */
+GEODEC_API geodec_status geodec_corpus_write(uint64_t seed, uint64_t first, int64_t n_stories, int64_t n_bytes,
+                                             FILE *out, geodec_pool *pool, const geodec_hooks *hooks,
+                                             geodec_corpus_stats *stats, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,8 +1,9 @@
-/* Inside of the story generator: one primitive, geodec__choose, adds -log2 p of every random choice to the story's bits; the
- * template interpreter, the vocabulary and the plots are built on it.
+/* Inside of the story generator: one primitive, geodec__choose, adds -log2 p of every random choice to the story's
+ * bits; the template interpreter, the vocabulary and the plots are built on it.
  *
  * Template language (geodec__emit):
- *   [x|y|z]        one alternative, weight (i+1)^-0.35 for the i-th (earlier ones are more frequent); nests; may be empty;
+ *   [x|y|z]        one alternative, weight (i+1)^-0.35 for the i-th (earlier ones are more frequent); nests; may be
+ * empty;
  *                  "[=x|y]" makes all weights equal
  *   {@name}        a macro of geodec__macro
  *   {a}            "a" or "an" by the next word
@@ -31,13 +32,13 @@
 enum { GEODEC__ALTS_MAX = 64, GEODEC__CHOICES_MAX = 4096, GEODEC__STORY_MAX = 1 << 15 };
 
 enum { /* categories of things */
-    T_TOY = 1,
-    T_FOOD = 2, /* counted pieces */
-    T_WEAR = 4,
-    T_TOOL = 8,
-    T_NATURE = 16,
-    T_PAPER = 32,
-    T_ANY = 63,
+       T_TOY = 1,
+       T_FOOD = 2, /* counted pieces */
+       T_WEAR = 4,
+       T_TOOL = 8,
+       T_NATURE = 16,
+       T_PAPER = 32,
+       T_ANY = 63,
 };
 enum { P_OUT = 1, P_IN = 2, P_PLAY = 4, P_WILD = 8, P_TRADE = 16, P_ANY = 31 };
 
@@ -62,7 +63,18 @@ typedef struct geodec__macro_entry {
     const char *name, *body;
 } geodec__macro_entry;
 
-enum { N_GIRLS = 18, N_BOYS = 18, N_KIN = 6, N_ADULTS = 7, N_PETS = 14, N_SPECIES = 12, N_WILD = 14, N_NOUNS = 78, N_ADJ = 36, N_PLACES = 22 };
+enum {
+    N_GIRLS = 18,
+    N_BOYS = 18,
+    N_KIN = 6,
+    N_ADULTS = 7,
+    N_PETS = 14,
+    N_SPECIES = 12,
+    N_WILD = 14,
+    N_NOUNS = 78,
+    N_ADJ = 36,
+    N_PLACES = 22
+};
 extern const geodec__name geodec__girls[N_GIRLS], geodec__boys[N_BOYS], geodec__kin[N_KIN], geodec__adults[N_ADULTS],
     geodec__pets[N_PETS];
 extern const char *const geodec__species[N_SPECIES], *const geodec__wild[N_WILD];
@@ -93,8 +105,8 @@ typedef struct geodec__gen {
     bool scripted;
     int n_script;
     const int *script;
-    /* in an enumeration only choices number free_from .. free_to-1 are free (at most alts_max alternatives each); the others
-     * are drawn from rng and count as certain; free_to = 0: all are free */
+    /* in an enumeration only choices number free_from .. free_to-1 are free (at most alts_max alternatives each); the
+     * others are drawn from rng and count as certain; free_to = 0: all are free */
     int free_from, free_to, alts_max;
     int drawn; /* choices so far, certain ones included */
     /* record of the free choices made */
@@ -117,15 +129,16 @@ typedef struct geodec__gen {
     const char *spot[26];
     int number[26];
     geodec__word word[26];
-    char speaker;             /* whom H stands for in the tags of a speech */
-    bool night;               /* the story ends in the night */
-    unsigned mentioned;       /* persons named in this sentence, by bit */
+    char speaker;              /* whom H stands for in the tags of a speech */
+    bool night;                /* the story ends in the night */
+    unsigned mentioned;        /* persons named in this sentence, by bit */
     char salient_m, salient_f; /* last named person of each gender in this paragraph: what a pronoun means */
     const void *used[64];      /* names and nouns already in the story */
     int n_used;
 } geodec__gen;
 
-/* Index of an alternative drawn with probability weight[i] / sum. weights >= 0, at least one > 0; n <= GEODEC__ALTS_MAX. */
+/* Index of an alternative drawn with probability weight[i] / sum. weights >= 0, at least one > 0; n <=
+ * GEODEC__ALTS_MAX. */
 int geodec__choose(geodec__gen *g, int n, const double *weight);
 /* Alternative 0..n-1 with the falling weights of the template language. */
 int geodec__pick(geodec__gen *g, int n);

@@ -3,22 +3,26 @@
 #include <string.h>
 
 const geodec__name geodec__girls[N_GIRLS] = {
-    {"Lily", 'f'}, {"Mia", 'f'},  {"Anna", 'f'}, {"Lucy", 'f'}, {"Emma", 'f'}, {"Zoe", 'f'},   {"Sara", 'f'}, {"Ella", 'f'}, {"Nina", 'f'},
-    {"Ruby", 'f'}, {"Kate", 'f'}, {"Molly", 'f'}, {"Grace", 'f'}, {"Ivy", 'f'}, {"Rosa", 'f'}, {"Jane", 'f'}, {"Tess", 'f'}, {"Daisy", 'f'}};
-const geodec__name geodec__boys[N_BOYS] = {
-    {"Tom", 'm'},  {"Ben", 'm'},   {"Max", 'm'},  {"Sam", 'm'},  {"Leo", 'm'}, {"Jack", 'm'}, {"Tim", 'm'},  {"Finn", 'm'}, {"Noah", 'm'},
-    {"Oscar", 'm'}, {"Hugo", 'm'}, {"Adam", 'm'}, {"Paul", 'm'}, {"Eli", 'm'}, {"Theo", 'm'}, {"Luke", 'm'}, {"Dan", 'm'},  {"Milo", 'm'}};
+    {"Lily", 'f'},  {"Mia", 'f'},  {"Anna", 'f'}, {"Lucy", 'f'}, {"Emma", 'f'}, {"Zoe", 'f'},
+    {"Sara", 'f'},  {"Ella", 'f'}, {"Nina", 'f'}, {"Ruby", 'f'}, {"Kate", 'f'}, {"Molly", 'f'},
+    {"Grace", 'f'}, {"Ivy", 'f'},  {"Rosa", 'f'}, {"Jane", 'f'}, {"Tess", 'f'}, {"Daisy", 'f'}};
+const geodec__name geodec__boys[N_BOYS] = {{"Tom", 'm'},  {"Ben", 'm'},  {"Max", 'm'},  {"Sam", 'm'},  {"Leo", 'm'},
+                                           {"Jack", 'm'}, {"Tim", 'm'},  {"Finn", 'm'}, {"Noah", 'm'}, {"Oscar", 'm'},
+                                           {"Hugo", 'm'}, {"Adam", 'm'}, {"Paul", 'm'}, {"Eli", 'm'},  {"Theo", 'm'},
+                                           {"Luke", 'm'}, {"Dan", 'm'},  {"Milo", 'm'}};
 const geodec__name geodec__kin[N_KIN] = {{"Mom", 'f'},     {"Dad", 'm'},      {"Grandma", 'f'},
                                          {"Grandpa", 'm'}, {"Aunt May", 'f'}, {"Uncle Bob", 'm'}};
-const geodec__name geodec__adults[N_ADULTS] = {{"the old woman", 'f'}, {"the farmer", 'm'},   {"the baker", 'm'}, {"the teacher", 'f'},
-                                               {"the old man", 'm'},   {"the gardener", 'f'}, {"the fisherman", 'm'}};
-const geodec__name geodec__pets[N_PETS] = {{"Rex", 'm'},   {"Spot", 'm'},   {"Coco", 'f'},   {"Pip", 'm'},    {"Fluffy", 'f'},
-                                           {"Bruno", 'm'}, {"Snowy", 'f'},  {"Pepper", 'f'}, {"Toffee", 'f'}, {"Goldie", 'f'},
-                                           {"Shadow", 'm'}, {"Buster", 'm'}, {"Mimi", 'f'},  {"Biscuit", 'm'}};
-const char *const geodec__species[N_SPECIES] = {"dog",   "cat",  "puppy", "kitten", "rabbit", "duck",
+const geodec__name geodec__adults[N_ADULTS] = {{"the old woman", 'f'}, {"the farmer", 'm'},  {"the baker", 'm'},
+                                               {"the teacher", 'f'},   {"the old man", 'm'}, {"the gardener", 'f'},
+                                               {"the fisherman", 'm'}};
+const geodec__name geodec__pets[N_PETS] = {{"Rex", 'm'},    {"Spot", 'm'},   {"Coco", 'f'},   {"Pip", 'm'},
+                                           {"Fluffy", 'f'}, {"Bruno", 'm'},  {"Snowy", 'f'},  {"Pepper", 'f'},
+                                           {"Toffee", 'f'}, {"Goldie", 'f'}, {"Shadow", 'm'}, {"Buster", 'm'},
+                                           {"Mimi", 'f'},   {"Biscuit", 'm'}};
+const char *const geodec__species[N_SPECIES] = {"dog",  "cat",  "puppy",   "kitten", "rabbit", "duck",
                                                 "pony", "goat", "hamster", "parrot", "turtle", "hen"};
-const char *const geodec__wild[N_WILD] = {"bird",     "squirrel", "frog",  "fox", "mouse", "hedgehog", "butterfly",
-                                          "owl", "deer",     "beetle", "lizard", "crow", "snail", "bee"};
+const char *const geodec__wild[N_WILD] = {"bird", "squirrel", "frog",   "fox",    "mouse", "hedgehog", "butterfly",
+                                          "owl",  "deer",     "beetle", "lizard", "crow",  "snail",    "bee"};
 
 const geodec__noun geodec__nouns[N_NOUNS] = {
     {"ball", "balls", T_TOY},
@@ -142,41 +146,113 @@ const geodec__adjective geodec__adjectives[N_ADJ] = {
 };
 
 const geodec__place_name geodec__places[N_PLACES] = {
-    {"in", "park", P_OUT | P_PLAY, {"under the bench", "behind the big tree", "next to the pond", "near the swings", "in the tall grass"}},
-    {"in", "garden", P_OUT | P_PLAY, {"under the apple tree", "behind the shed", "among the roses", "beside the gate", "next to the well"}},
-    {"in", "kitchen", P_IN, {"under the table", "on the top shelf", "behind the stove", "in the cupboard", "next to the sink"}},
-    {"in", "forest", P_OUT | P_WILD, {"under an oak tree", "inside a hollow log", "behind a bush", "beside the stream", "among the ferns"}},
-    {"at", "beach", P_OUT | P_PLAY, {"in the wet sand", "behind a rock", "near the water", "under the pier", "beside a pool"}},
+    {"in",
+     "park",
+     P_OUT | P_PLAY,
+     {"under the bench", "behind the big tree", "next to the pond", "near the swings", "in the tall grass"}},
+    {"in",
+     "garden",
+     P_OUT | P_PLAY,
+     {"under the apple tree", "behind the shed", "among the roses", "beside the gate", "next to the well"}},
+    {"in",
+     "kitchen",
+     P_IN,
+     {"under the table", "on the top shelf", "behind the stove", "in the cupboard", "next to the sink"}},
+    {"in",
+     "forest",
+     P_OUT | P_WILD,
+     {"under an oak tree", "inside a hollow log", "behind a bush", "beside the stream", "among the ferns"}},
+    {"at",
+     "beach",
+     P_OUT | P_PLAY,
+     {"in the wet sand", "behind a rock", "near the water", "under the pier", "beside a pool"}},
     {"in", "barn", P_IN, {"under the hay", "behind the cart", "on a beam", "next to the door", "in the feed box"}},
-    {"on", "farm", P_OUT, {"behind the hen house", "by the fence", "under the tractor", "next to the haystack", "near the pig pen"}},
-    {"at", "market", P_OUT | P_TRADE, {"under a cart", "beside the fish stand", "behind a barrel", "near the fountain", "next to the steps"}},
-    {"at", "lake", P_OUT | P_WILD, {"among the reeds", "under the little bridge", "beside an old boat", "near the shore", "on a flat rock"}},
-    {"in", "bedroom", P_IN, {"under the bed", "behind the curtain", "in the toy chest", "on the window sill", "in the closet"}},
-    {"on", "hill", P_OUT | P_WILD, {"behind the windmill", "under a pine tree", "among the daisies", "beside the path", "next to a big stone"}},
-    {"in", "meadow", P_OUT | P_WILD, {"among the clover", "by the stone wall", "under a thorn bush", "beside the ditch", "near the beehives"}},
-    {"at", "playground", P_OUT | P_PLAY, {"under the slide", "in the sandbox", "behind the seesaw", "near the climbing frame", "beside the fence"}},
-    {"in", "attic", P_IN, {"behind a trunk", "under a dusty sheet", "in an old drawer", "beside the chimney", "near the small window"}},
-    {"in", "yard", P_OUT | P_PLAY, {"behind the woodpile", "under the porch", "near the mailbox", "beside the dog house", "next to the bikes"}},
-    {"by", "river", P_OUT | P_WILD, {"under a willow", "behind the mill", "among the pebbles", "on the bank", "near the bridge"}},
-    {"in", "library", P_IN, {"behind a shelf", "under a desk", "between two books", "on a soft chair", "near the globe"}},
-    {"at", "school", P_IN | P_PLAY, {"under a chair", "behind the piano", "beside the blackboard", "in the coat room", "near the stairs"}},
-    {"in", "shop", P_IN | P_TRADE, {"under the counter", "behind the door", "on a high shelf", "beside the scales", "in a big crate"}},
-    {"in", "living room", P_IN, {"under the sofa", "behind the armchair", "on the bookcase", "beside the fireplace", "under the rug"}},
-    {"in", "village", P_OUT | P_TRADE, {"behind the church", "beside the old well", "under the arch", "near the bakery", "by the town clock"}},
-    {"in", "orchard", P_OUT | P_WILD, {"under a pear tree", "behind the ladder", "among the fallen leaves", "by the hedge", "next to a full cart"}},
+    {"on",
+     "farm",
+     P_OUT,
+     {"behind the hen house", "by the fence", "under the tractor", "next to the haystack", "near the pig pen"}},
+    {"at",
+     "market",
+     P_OUT | P_TRADE,
+     {"under a cart", "beside the fish stand", "behind a barrel", "near the fountain", "next to the steps"}},
+    {"at",
+     "lake",
+     P_OUT | P_WILD,
+     {"among the reeds", "under the little bridge", "beside an old boat", "near the shore", "on a flat rock"}},
+    {"in",
+     "bedroom",
+     P_IN,
+     {"under the bed", "behind the curtain", "in the toy chest", "on the window sill", "in the closet"}},
+    {"on",
+     "hill",
+     P_OUT | P_WILD,
+     {"behind the windmill", "under a pine tree", "among the daisies", "beside the path", "next to a big stone"}},
+    {"in",
+     "meadow",
+     P_OUT | P_WILD,
+     {"among the clover", "by the stone wall", "under a thorn bush", "beside the ditch", "near the beehives"}},
+    {"at",
+     "playground",
+     P_OUT | P_PLAY,
+     {"under the slide", "in the sandbox", "behind the seesaw", "near the climbing frame", "beside the fence"}},
+    {"in",
+     "attic",
+     P_IN,
+     {"behind a trunk", "under a dusty sheet", "in an old drawer", "beside the chimney", "near the small window"}},
+    {"in",
+     "yard",
+     P_OUT | P_PLAY,
+     {"behind the woodpile", "under the porch", "near the mailbox", "beside the dog house", "next to the bikes"}},
+    {"by",
+     "river",
+     P_OUT | P_WILD,
+     {"under a willow", "behind the mill", "among the pebbles", "on the bank", "near the bridge"}},
+    {"in",
+     "library",
+     P_IN,
+     {"behind a shelf", "under a desk", "between two books", "on a soft chair", "near the globe"}},
+    {"at",
+     "school",
+     P_IN | P_PLAY,
+     {"under a chair", "behind the piano", "beside the blackboard", "in the coat room", "near the stairs"}},
+    {"in",
+     "shop",
+     P_IN | P_TRADE,
+     {"under the counter", "behind the door", "on a high shelf", "beside the scales", "in a big crate"}},
+    {"in",
+     "living room",
+     P_IN,
+     {"under the sofa", "behind the armchair", "on the bookcase", "beside the fireplace", "under the rug"}},
+    {"in",
+     "village",
+     P_OUT | P_TRADE,
+     {"behind the church", "beside the old well", "under the arch", "near the bakery", "by the town clock"}},
+    {"in",
+     "orchard",
+     P_OUT | P_WILD,
+     {"under a pear tree", "behind the ladder", "among the fallen leaves", "by the hedge", "next to a full cart"}},
 };
 
 static const geodec__macro_entry macros[] = {
     {"kid", "[little|small|young|kind|clever|cheerful|shy|brave|curious|funny|quiet|lively|gentle|busy|happy]"},
-    {"happy", "[happy|glad|very happy|proud|full of joy|pleased|cheerful|so happy|delighted|as happy as {a} {@animal} in [spring|summer|the sun]]"},
-    {"sad", "[sad|very sad|upset|close to tears|unhappy|a bit sad|worried|as gray as {a} [stone|cloud|mouse]|too sad to [eat|sleep|talk|smile]]"},
-    {"scared", "[scared|afraid|a little scared|very frightened|nervous|as pale as [snow|milk|the moon|a sheet]|too scared to [speak|move|breathe|cry]]"},
+    {"happy", "[happy|glad|very happy|proud|full of joy|pleased|cheerful|so happy|delighted|as happy as {a} {@animal} "
+              "in [spring|summer|the sun]]"},
+    {"sad", "[sad|very sad|upset|close to tears|unhappy|a bit sad|worried|as gray as {a} [stone|cloud|mouse]|too sad "
+            "to [eat|sleep|talk|smile]]"},
+    {"scared", "[scared|afraid|a little scared|very frightened|nervous|as pale as [snow|milk|the moon|a sheet]|too "
+               "scared to [speak|move|breathe|cry]]"},
     {"surprised", "[surprised|very surprised|amazed|puzzled|astonished|too surprised to [speak|laugh|move]]"},
     {"daypart", "[morning|day|afternoon|evening]"},
     {"dayadj", "[sunny|fine|quiet|bright|lazy|busy|beautiful|long|clear|lovely|warm|cool|windy|strange|special]"},
-    {"oneday", "[one {@dayadj} {@daypart}[ in {@month}|]|one {@daypart}[ in {@month}|]|on a {@dayadj} {@daypart}|on {@weekday}[ [morning|afternoon|evening]|]|after [breakfast|lunch|school|dinner|a long nap]|[two|three|four] [days|weeks] [later|before {@event}]|when [the {@foods} were ripe|the snow was gone|school was over|the bells rang|the rain had stopped|the days grew long]|the next [day|morning|{@weekday}]|on the [first|second|third|last] day of [spring|summer|autumn|{@month}]]"},
-    {"soon", "[soon|after a while|a little later|a few minutes later|then|not long after that|before long|after that|{num+ o:2-9} [minutes|hours] later|when the clock struck {num+ o:2-9}|a moment later]"},
-    {"suddenly", "[suddenly|just then|at that moment|all at once|all of a sudden|out of the blue|in the middle of it all|without warning]"},
+    {"oneday", "[one {@dayadj} {@daypart}[ in {@month}|]|one {@daypart}[ in {@month}|]|on a {@dayadj} {@daypart}|on "
+               "{@weekday}[ [morning|afternoon|evening]|]|after [breakfast|lunch|school|dinner|a long "
+               "nap]|[two|three|four] [days|weeks] [later|before {@event}]|when [the {@foods} were ripe|the snow was "
+               "gone|school was over|the bells rang|the rain had stopped|the days grew long]|the next "
+               "[day|morning|{@weekday}]|on the [first|second|third|last] day of [spring|summer|autumn|{@month}]]"},
+    {"soon", "[soon|after a while|a little later|a few minutes later|then|not long after that|before long|after "
+             "that|{num+ o:2-9} [minutes|hours] later|when the clock struck {num+ o:2-9}|a moment later]"},
+    {"suddenly", "[suddenly|just then|at that moment|all at once|all of a sudden|out of the blue|in the middle of it "
+                 "all|without warning]"},
     {"went", "[went|walked|ran|hurried|skipped|marched|strolled|raced|rode|hopped|wandered|jumped]"},
     {"saw", "[saw|noticed|spotted|found|came upon]"},
     {"looked", "[looked|searched|peeked|checked|hunted|felt around|dug]"},
@@ -184,12 +260,18 @@ static const geodec__macro_entry macros[] = {
     {"gently", "[gently|carefully|slowly|softly|quietly|with both hands|very slowly]"},
     {"liked", "[liked|loved|wanted|hoped|dreamed]"},
     {"gave", "[gave|handed|passed|brought]"},
-    {"smiled", "[smiled|laughed|clapped {his A} hands|jumped for joy|grinned|danced around|cheered|sang a little song|whistled|laughed until {he A} cried|threw {his A} [hat|cap] into the air]"},
+    {"smiled", "[smiled|laughed|clapped {his A} hands|jumped for joy|grinned|danced around|cheered|sang a little "
+               "song|whistled|laughed until {he A} cried|threw {his A} [hat|cap] into the air]"},
     {"good", "[good|great|wonderful|clever|fine|lovely|perfect|splendid|funny]"},
-    {"time", "[for a long time|all afternoon|for {num+ o:2-6} hours|until the sun went down|until it was time for [dinner|tea|bed]|for the rest of the day|until [they were tired|it grew dark|the rain came|the bells rang]]"},
-    {"moral", "[it is good to [share|help|ask|listen|wait|say sorry|tell the truth]|friends are [worth more than gold|the best gift]|[small|little] people can do big things|"
-              "it helps to [look twice|ask a friend|keep calm|be patient]|[kind|good] deeds come back|one should never [give up|lie|run too fast|be too proud]]"},
-    {"adj", "[old|big|small|tall|green|red|white|little|strange|pretty|dark|long|wide|yellow|gray|quiet|broken|blue|brown|round|crooked|narrow|shiny|wooden|black|lonely|funny|new]"},
+    {"time",
+     "[for a long time|all afternoon|for {num+ o:2-6} hours|until the sun went down|until it was time for "
+     "[dinner|tea|bed]|for the rest of the day|until [they were tired|it grew dark|the rain came|the bells rang]]"},
+    {"moral", "[it is good to [share|help|ask|listen|wait|say sorry|tell the truth]|friends are [worth more than "
+              "gold|the best gift]|[small|little] people can do big things|"
+              "it helps to [look twice|ask a friend|keep calm|be patient]|[kind|good] deeds come back|one should never "
+              "[give up|lie|run too fast|be too proud]]"},
+    {"adj", "[old|big|small|tall|green|red|white|little|strange|pretty|dark|long|wide|yellow|gray|quiet|broken|blue|"
+            "brown|round|crooked|narrow|shiny|wooden|black|lonely|funny|new]"},
     {"adj2", "[old|tall|young|kind|fat|thin|friendly|tired|sad|merry|rich|poor|strong|busy|wise|strange]"},
     {"adj3", "[lovely|old|empty|dark|strange|new|clean|heavy|soft|bright|dusty|golden|alive|magic|sleepy|huge]"},
     {"adj4", "[cold|quiet|wet|small|warm|green|round|peaceful|white|dry|mossy|shiny]"},
@@ -197,38 +279,56 @@ static const geodec__macro_entry macros[] = {
     {"adjan", "{a} [old|wooden|big|flat|small|empty|broken]"},
     {"size", "[big|small|little|huge|tiny|long|thin|fat|round]"},
     {"adjfood", "[sweet|fresh|warm|juicy|little|red|big|ripe|tasty|dry|cold|golden|green|soft]"},
-    {"scene", "[tree|bush|fence|bridge|house|road|field|wall|gate|roof|hedge|barn|hill|path|pond|well|mill|tower|bench|stream]"},
+    {"scene",
+     "[tree|bush|fence|bridge|house|road|field|wall|gate|roof|hedge|barn|hill|path|pond|well|mill|tower|bench|stream]"},
     {"thescene", "the [{@adj} |]{@scene}"},
-    {"theview", "the [{@adj} |][church|ditch|cart|window|rock|street|shed|school|station|castle|lake|forest|shop|harbor|statue|fountain]"},
+    {"theview",
+     "the [{@adj} "
+     "|][church|ditch|cart|window|rock|street|shed|school|station|castle|lake|forest|shop|harbor|statue|fountain]"},
     {"where", "[on|under|behind|near|next to|beside|in front of] {@thescene}"},
-    {"animal", "[bird|cat|dog|squirrel|frog|duck|rabbit|mouse|butterfly|bee|fox|goat|owl|cow|horse|snail|hedgehog|spider|pig|sheep|beetle|goose|crow|lizard]"},
-    {"animals", "[birds|cats|dogs|squirrels|frogs|ducks|rabbits|mice|butterflies|bees|foxes|goats|owls|cows|horses|snails|ants|spiders|pigs|crows]"},
-    {"cloudshape", "[ship|castle|dragon|hat|whale|tree|bear|boat|house|train|cake|snake|giant|bottle|shoe|crown|elephant|fish|pillow|wheel]"},
+    {"animal", "[bird|cat|dog|squirrel|frog|duck|rabbit|mouse|butterfly|bee|fox|goat|owl|cow|horse|snail|hedgehog|"
+               "spider|pig|sheep|beetle|goose|crow|lizard]"},
+    {"animals", "[birds|cats|dogs|squirrels|frogs|ducks|rabbits|mice|butterflies|bees|foxes|goats|owls|cows|horses|"
+                "snails|ants|spiders|pigs|crows]"},
+    {"cloudshape", "[ship|castle|dragon|hat|whale|tree|bear|boat|house|train|cake|snake|giant|bottle|shoe|crown|"
+                   "elephant|fish|pillow|wheel]"},
     {"cloudan", "{a} {@cloudshape}"},
-    {"food", "[apple|cookie|pear|bun|carrot|muffin|plum|pancake|strawberry|peach|sandwich|cupcake|nut|tomato|pie|banana|roll]"},
+    {"food",
+     "[apple|cookie|pear|bun|carrot|muffin|plum|pancake|strawberry|peach|sandwich|cupcake|nut|tomato|pie|banana|roll]"},
     {"foods", "[apples|cookies|pears|buns|carrots|muffins|plums|pancakes|nuts|beans|grapes|berries|potatoes|waffles]"},
     {"foods2", "[cherries|eggs|noodles|peaches|sandwiches|tomatoes|oranges|pies|bananas|peas|figs|rolls]"},
-    {"gesture", " and [scratched {his H} [head|nose|ear|chin]|looked at {@thescene}|pointed at {@theview}|sat down|came closer|winked|yawned|put {his H} hands in {his H} pockets|looked [up|down|around|away]|took off {his H} [hat|cap|coat]|shook {his H} head|jumped up and down|crossed {his H} arms]"},
+    {"gesture", " and [scratched {his H} [head|nose|ear|chin]|looked at {@thescene}|pointed at {@theview}|sat "
+                "down|came closer|winked|yawned|put {his H} hands in {his H} pockets|looked [up|down|around|away]|took "
+                "off {his H} [hat|cap|coat]|shook {his H} head|jumped up and down|crossed {his H} arms]"},
     {"month", "[January|February|March|April|May|June|July|August|September|October|November|December]"},
     {"weekday", "[Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday]"},
     {"event", "[the fair|Easter|the first snow|the harvest|{his A} birthday|the holidays]"},
     {"hug", "[hugged|thanked|kissed|waved to]"},
-    {"weather", "[the sun was [shining|bright|hot|warm]|the sky was [blue|gray|clear|full of clouds]|a [soft|cold|warm|strong] wind was blowing|"
-                "[birds|bees] were [singing|flying] [everywhere|in the trees|in the air]|the air smelled of [flowers|rain|bread|grass|the sea]|"
+    {"weather", "[the sun was [shining|bright|hot|warm]|the sky was [blue|gray|clear|full of clouds]|a "
+                "[soft|cold|warm|strong] wind was blowing|"
+                "[birds|bees] were [singing|flying] [everywhere|in the trees|in the air]|the air smelled of "
+                "[flowers|rain|bread|grass|the sea]|"
                 "there was [snow|dew|frost|mud] on the ground|it was [warm|cold|cool|foggy] outside]"},
-    {"hobby", "[sing [songs|in the bath|all day]|draw [pictures|animals|funny faces|with chalk]|climb [trees|hills|walls]|"
-              "read [stories|big books|about the stars]|ride [a bike|ponies|the bus]|dance [in the rain|in the kitchen|to music]|"
-              "paint [houses|flowers|the sky]|collect [stones|shells|leaves|buttons|stamps]|swim [in the lake|like a fish]|"
-              "dig [in the sand|deep holes]|look at [bugs|the moon|old photos|clouds]|feed [the birds|the ducks|the hens]|"
-              "jump [in puddles|over ropes|on the bed]|tell [jokes|stories|riddles]|build [towers|houses|bridges] [of blocks|of sticks|out of boxes]|"
-              "bake [cakes|bread|pies]|run [very fast|in the rain|races]|plant [seeds|flowers|beans]|play [chess|games|football|the piano]]"},
-    {"feelings", "[{A} felt {@happy}|{his A} heart [beat fast|felt warm|jumped]|{A} could not stop smiling|{A} was {@happy}]"},
-    {"praise", "[what a {@good} idea|you are so [kind|clever|brave|good]|well done|I am proud of you|that was very [kind|brave|clever] of you]"},
+    {"hobby",
+     "[sing [songs|in the bath|all day]|draw [pictures|animals|funny faces|with chalk]|climb [trees|hills|walls]|"
+     "read [stories|big books|about the stars]|ride [a bike|ponies|the bus]|dance [in the rain|in the kitchen|to "
+     "music]|"
+     "paint [houses|flowers|the sky]|collect [stones|shells|leaves|buttons|stamps]|swim [in the lake|like a fish]|"
+     "dig [in the sand|deep holes]|look at [bugs|the moon|old photos|clouds]|feed [the birds|the ducks|the hens]|"
+     "jump [in puddles|over ropes|on the bed]|tell [jokes|stories|riddles]|build [towers|houses|bridges] [of blocks|of "
+     "sticks|out of boxes]|"
+     "bake [cakes|bread|pies]|run [very fast|in the rain|races]|plant [seeds|flowers|beans]|play "
+     "[chess|games|football|the piano]]"},
+    {"feelings",
+     "[{A} felt {@happy}|{his A} heart [beat fast|felt warm|jumped]|{A} could not stop smiling|{A} was {@happy}]"},
+    {"praise", "[what a {@good} idea|you are so [kind|clever|brave|good]|well done|I am proud of you|that was very "
+               "[kind|brave|clever] of you]"},
     {"thanks", "[thank you|thank you so much|oh, thank you|thanks|thank you, {A}|many thanks]"},
     {"why", "[because|since]"},
     {"color", "[red|blue|green|yellow|white|black|brown|pink|gray]"},
     {"animaladj", "[little|small|gray|brown|tiny|white|fat|funny|sleepy|hungry|shy|pretty|clever|old]"},
-    {"animaldo", "[sleeping|sitting|hopping about|looking for food|playing|hiding|singing a song|resting|eating a leaf|watching {him A}]"},
+    {"animaldo", "[sleeping|sitting|hopping about|looking for food|playing|hiding|singing a song|resting|eating a "
+                 "leaf|watching {him A}]"},
     {"quickly", "[quickly|at once|right away|as fast as {he A} could|in great haste|without a word|with big steps]"},
 };
 

@@ -1,31 +1,41 @@
 #include "corpus/gen.h"
 
-/* Openings, scenes and closings that all plots share. After the opening A is known; F is a grown-up, D a pet if there is one. */
+/* Openings, scenes and closings that all plots share. After the opening A is known; F is a grown-up, D a pet if there
+ * is one. */
 
 static void opening(geodec__gen *g)
 {
     switch (geodec__pick(g, 8)) {
     case 0:
-        E(g, "[once upon a time, there [was|lived]|long ago, there [lived|was]|there [was once|once was]] {a} {@kid} {boy+ A} "
+        E(g, "[once upon a time, there [was|lived]|long ago, there [lived|was]|there [was once|once was]] {a} {@kid} "
+             "{boy+ A} "
              "[named|called] {A+}. {~A} [liked|loved] to {@hobby}.");
         break;
-    case 1: E(g, "{A+} was {a} {@kid} {boy A} who [liked|loved] to {@hobby}."); break;
+    case 1:
+        E(g, "{A+} was {a} {@kid} {boy A} who [liked|loved] to {@hobby}.");
+        break;
     case 2:
-        E(g, "{A+} lived [with {F+:kin} ]in {a} [small|little|old|big|tall|white|cozy] [house|cottage|hut|home] [near {place+ q:wild}|by the "
+        E(g, "{A+} lived [with {F+:kin} ]in {a} [small|little|old|big|tall|white|cozy] [house|cottage|hut|home] [near "
+             "{place+ q:wild}|by the "
              "sea|at the edge of town|on a green hill|next to a mill].");
         break;
     case 3:
-        E(g, "{@weather} when {A+} [woke up|went outside|opened the window|ran out of the house|finished breakfast|put on {his A} "
+        E(g, "{@weather} when {A+} [woke up|went outside|opened the window|ran out of the house|finished breakfast|put "
+             "on {his A} "
              "shoes]. {~A} was in {a} [good|very good|bad|merry|sleepy|strange] mood.");
         break;
     case 4:
-        E(g, "{A+} had {a} {@animaladj} {kind+ D} [named|called] {D+:pet}. [They [did everything together|were best friends|went "
-             "everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark at the moon|chase leaves|lie "
+        E(g, "{A+} had {a} {@animaladj} {kind+ D} [named|called] {D+:pet}. [They [did everything together|were best "
+             "friends|went "
+             "everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark at the "
+             "moon|chase leaves|lie "
              "in the sun]|followed {A} everywhere]].");
         break;
     case 5:
-        E(g, "\"[Wake up|Good morning|Come here|Hurry up|Look outside|Time for breakfast], {A+}!\" [called|said|cried] {F+:kin}. ^{A} "
-             "[jumped out of bed|rubbed {his A} eyes|came running down the stairs|put down {his A} [spoon|book|pencil]|yawned|smiled].");
+        E(g, "\"[Wake up|Good morning|Come here|Hurry up|Look outside|Time for breakfast], {A+}!\" [called|said|cried] "
+             "{F+:kin}. ^{A} "
+             "[jumped out of bed|rubbed {his A} eyes|came running down the stairs|put down {his A} "
+             "[spoon|book|pencil]|yawned|smiled].");
         break;
     case 6:
         E(g, "{A+} was [four|five|six|seven|eight] years old. {~A} was {@kid}, and {~A} [liked|loved] to {@hobby}.");
@@ -35,12 +45,18 @@ static void opening(geodec__gen *g)
     }
     static const char *const about[] = {
         "{~A} was [never|always|often|sometimes] [late|bored|hungry|in a hurry|tired|merry|busy|too loud].",
-        "{~A} had {a+ z:wear} that {~A} wore [every day|on [Sundays|Mondays|holidays]|when it [rained|snowed|was cold]|to [school|bed|parties]].",
-        "{~A} wanted to be {a} [sailor|baker|doctor|teacher|painter|pilot|farmer|singer|king|clown|cook|postman] [one day|when {~A} grew up].",
-        "{his A} [favorite|best] [color was {@color}|food was {@adjfood} {@foods}|animal was the {@animal}|month was {@month}|day was {@weekday}|toy was {a} {@adj} {@cloudshape}].",
+        "{~A} had {a+ z:wear} that {~A} wore [every day|on [Sundays|Mondays|holidays]|when it [rained|snowed|was "
+        "cold]|to [school|bed|parties]].",
+        "{~A} wanted to be {a} [sailor|baker|doctor|teacher|painter|pilot|farmer|singer|king|clown|cook|postman] [one "
+        "day|when {~A} grew up].",
+        "{his A} [favorite|best] [color was {@color}|food was {@adjfood} {@foods}|animal was the {@animal}|month was "
+        "{@month}|day was {@weekday}|toy was {a} {@adj} {@cloudshape}].",
         "at home, {~A} had {num+ o:2-9} {@adj2} {@animals} and {a} {@adj} [swing|piano|bike|lamp|bed|drum].",
-        "[{~A} did not like|nobody knew that {~A} was afraid of|{~A} knew everything about|{~A} often dreamed of] [{@animals}|{@foods}|rain|the dark|cold water|school|numbers|ghosts|trains|storms|the stars].",
-        "{his A} [brother|sister|cousin|uncle|teacher|neighbor] [was {a} {@adj2} [sailor|baker|doctor|painter|pilot|farmer]|kept {@animals}|sold {@foods}|lived [near|next to|behind] {@theview}].",
+        "[{~A} did not like|nobody knew that {~A} was afraid of|{~A} knew everything about|{~A} often dreamed of] "
+        "[{@animals}|{@foods}|rain|the dark|cold water|school|numbers|ghosts|trains|storms|the stars].",
+        "{his A} [brother|sister|cousin|uncle|teacher|neighbor] [was {a} {@adj2} "
+        "[sailor|baker|doctor|painter|pilot|farmer]|kept {@animals}|sold {@foods}|lived [near|next to|behind] "
+        "{@theview}].",
     };
     enum { N_ABOUT = sizeof about / sizeof about[0] };
     int c = geodec__pick(g, N_ABOUT + 1);
@@ -53,27 +69,40 @@ static void closing(geodec__gen *g)
     if (g->night) w[0] = w[1] = w[2] = w[6] = 0;
     switch (geodec__choose(g, 7, w)) {
     case 0:
-        E(g, "\n[that night|in the evening|at bedtime], {A} [fell asleep|went to bed|lay in bed] with a [big|little|happy] smile.");
+        E(g, "\n[that night|in the evening|at bedtime], {A} [fell asleep|went to bed|lay in bed] with a "
+             "[big|little|happy] smile.");
         break;
-    case 1: E(g, "\n[it had been|it was] {a} {@good} day, and {A} [never forgot it|was {@happy}|hoped for another one soon]."); break;
+    case 1:
+        E(g,
+          "\n[it had been|it was] {a} {@good} day, and {A} [never forgot it|was {@happy}|hoped for another one soon].");
+        break;
     case 2:
-        E(g, "\nwhen {A} came home, {~A} told {G+:kin} [everything|all about it|the whole story]. ^{G} [smiled|laughed|gave {him A} a "
+        E(g, "\nwhen {A} came home, {~A} told {G+:kin} [everything|all about it|the whole story]. ^{G} "
+             "[smiled|laughed|gave {him A} a "
              "[hug|kiss|cookie]] and said, \"[{@praise}|what {a} {@good} day|I am so glad]!\"");
         break;
-    case 3: E(g, "\nthe end."); break;
+    case 3:
+        E(g, "\nthe end.");
+        break;
     case 4:
-        E(g, "\nfrom that day on, {A} [always [smiled|laughed] when {~A} [thought of|remembered] it|was [a little|much] [braver|wiser|"
+        E(g, "\nfrom that day on, {A} [always [smiled|laughed] when {~A} [thought of|remembered] it|was [a "
+             "little|much] [braver|wiser|"
              "kinder|more careful]|knew that [{@moral}]].");
         break;
-    case 5: E(g, "\n{A} had learned [something|a lesson|something new]: [{@moral}]."); break;
-    default: E(g, "\nand {A} was {@happy} [for the rest of the [day|week]|all the way home|that [evening|night]].");
+    case 5:
+        E(g, "\n{A} had learned [something|a lesson|something new]: [{@moral}].");
+        break;
+    default:
+        E(g, "\nand {A} was {@happy} [for the rest of the [day|week]|all the way home|that [evening|night]].");
     }
 }
 
 void geodec__scene_friend(geodec__gen *g)
 {
-    E(g, "[{~A} met {his A} friend {B+} there|{B+}, {a} [friend|neighbor] from [school|next door|the village], [was there too|came by|was "
-         "waiting]|{@soon} {his A} friend {B+} [came by|arrived|ran up|joined {him A}]|{his A} [best|good|old] friend {B+} was [already "
+    E(g, "[{~A} met {his A} friend {B+} there|{B+}, {a} [friend|neighbor] from [school|next door|the village], [was "
+         "there too|came by|was "
+         "waiting]|{@soon} {his A} friend {B+} [came by|arrived|ran up|joined {him A}]|{his A} [best|good|old] friend "
+         "{B+} was [already "
          "there|with {him A}|there too]].");
 }
 
@@ -85,10 +114,19 @@ void geodec__scene_weather(geodec__gen *g)
 void geodec__scene_sight(geodec__gen *g)
 {
     switch (geodec__pick(g, 4)) {
-    case 0: E(g, "on the way, {~A} {@saw} {a} {@animaladj} {kind+ E:wild} [that was ]{@animaldo}."); break;
-    case 1: E(g, "{~A} [passed|walked past|stopped at] {a} [old|tall|big|pretty|red|broken] [bridge|tree|house|fence|tower|gate|wall|statue]."); break;
-    case 2: E(g, "[{~A} [hummed|whistled|sang] {a} [little|merry|silly|new] [song|tune] on the way|the way was [long|short|steep|muddy|easy]]."); break;
-    default: break;
+    case 0:
+        E(g, "on the way, {~A} {@saw} {a} {@animaladj} {kind+ E:wild} [that was ]{@animaldo}.");
+        break;
+    case 1:
+        E(g, "{~A} [passed|walked past|stopped at] {a} [old|tall|big|pretty|red|broken] "
+             "[bridge|tree|house|fence|tower|gate|wall|statue].");
+        break;
+    case 2:
+        E(g, "[{~A} [hummed|whistled|sang] {a} [little|merry|silly|new] [song|tune] on the way|the way was "
+             "[long|short|steep|muddy|easy]].");
+        break;
+    default:
+        break;
     }
 }
 

@@ -5,7 +5,9 @@
 #include <string.h>
 
 /* (i+1)^-0.35 to 4 digits: part of the corpus' definition, so independent of libm. */
-static const double falling[] = {1.0000, 0.7846, 0.6808, 0.6156, 0.5693, 0.5341, 0.5061, 0.4830, 0.4635, 0.4467, 0.4320, 0.4191, 0.4075, 0.3971, 0.3876, 0.3789, 0.3710, 0.3636, 0.3568, 0.3505, 0.3445, 0.3390, 0.3337, 0.3288, 0.3241};
+static const double falling[] = {1.0000, 0.7846, 0.6808, 0.6156, 0.5693, 0.5341, 0.5061, 0.4830, 0.4635,
+                                 0.4467, 0.4320, 0.4191, 0.4075, 0.3971, 0.3876, 0.3789, 0.3710, 0.3636,
+                                 0.3568, 0.3505, 0.3445, 0.3390, 0.3337, 0.3288, 0.3241};
 enum { N_FALLING = sizeof falling / sizeof falling[0] };
 
 static double weight_of(int i) { return falling[i < N_FALLING ? i : N_FALLING - 1]; }
@@ -106,7 +108,9 @@ static void letter(geodec__gen *g, char c)
     switch (c) {
     case '.':
     case '!':
-    case '?': g->ended = true; break;
+    case '?':
+        g->ended = true;
+        break;
     case ' ':
         if (g->ended) {
             g->capital = true;
@@ -125,7 +129,8 @@ static void letter(geodec__gen *g, char c)
         if (g->quoted) g->capital = true;
         g->ended = false;
         break;
-    default: g->ended = false;
+    default:
+        g->ended = false;
     }
 }
 
@@ -151,8 +156,7 @@ static void use(geodec__gen *g, const void *p)
 static int choose_name(geodec__gen *g, const geodec__name *list, int n)
 {
     double w[GEODEC__ALTS_MAX];
-    for (int i = 0; i < n; i++)
-        w[i] = is_used(g, &list[i]) ? 0 : weight_of(i);
+    for (int i = 0; i < n; i++) w[i] = is_used(g, &list[i]) ? 0 : weight_of(i);
     return geodec__choose(g, n, w);
 }
 
@@ -170,8 +174,10 @@ static void draw_person(geodec__gen *g, geodec__person *p, const char *group, si
     } else {
         double half[2] = {1, 1};
         if (!p->gender) p->gender = geodec__choose(g, 2, half) ? 'm' : 'f';
-        if (p->gender == 'f') i = choose_name(g, list = geodec__girls, N_GIRLS);
-        else i = choose_name(g, list = geodec__boys, N_BOYS);
+        if (p->gender == 'f')
+            i = choose_name(g, list = geodec__girls, N_GIRLS);
+        else
+            i = choose_name(g, list = geodec__boys, N_BOYS);
     }
     p->who = &list[i];
     p->gender = list[i].gender;
@@ -200,7 +206,8 @@ static void draw_thing(geodec__gen *g, geodec__thing *t, unsigned kinds, bool wi
     for (int i = 0; i < N_ADJ; i++) w[i] = (geodec__adjectives[i].kinds & kinds) == kinds ? weight_of(k++) : 0;
     t->size = t->adjective = "";
     if (with_adjective) {
-        static const char *const sizes[] = {"", "little", "big", "small", "pretty", "old", "new", "tiny", "fine", "funny", "lovely", "huge"};
+        static const char *const sizes[] = {"",    "little", "big",  "small", "pretty", "old",
+                                            "new", "tiny",   "fine", "funny", "lovely", "huge"};
         if (kinds != T_FOOD) t->size = sizes[geodec__pick(g, (int)(sizeof sizes / sizeof sizes[0]))];
         t->adjective = geodec__adjectives[geodec__choose(g, N_ADJ, w)].word;
     }
@@ -223,7 +230,8 @@ static unsigned thing_kinds(const char *s, size_t n)
     static const struct {
         const char *name;
         unsigned kinds;
-    } table[] = {{"toy", T_TOY}, {"food", T_FOOD}, {"wear", T_WEAR}, {"tool", T_TOOL}, {"nature", T_NATURE}, {"paper", T_PAPER}};
+    } table[] = {{"toy", T_TOY},   {"food", T_FOOD},     {"wear", T_WEAR},
+                 {"tool", T_TOOL}, {"nature", T_NATURE}, {"paper", T_PAPER}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strlen(table[i].name) == n && !memcmp(table[i].name, s, n)) return table[i].kinds;
     return T_TOY;
@@ -262,8 +270,10 @@ static void draw_spot(geodec__gen *g, char slot, char place)
 
 static const char *number_word(int n)
 {
-    static const char *const words[] = {"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-                                        "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"};
+    static const char *const words[] = {"no",       "one",      "two",      "three",   "four",    "five",
+                                        "six",      "seven",    "eight",    "nine",    "ten",     "eleven",
+                                        "twelve",   "thirteen", "fourteen", "fifteen", "sixteen", "seventeen",
+                                        "eighteen", "nineteen", "twenty"};
     return n >= 0 && n <= 20 ? words[n] : "many";
 }
 
@@ -278,7 +288,10 @@ typedef struct slot {
     size_t n_arg;
 } slot;
 
-static bool is_form(const slot *s, const char *form) { return strlen(form) == s->n_form && !memcmp(form, s->form, s->n_form); }
+static bool is_form(const slot *s, const char *form)
+{
+    return strlen(form) == s->n_form && !memcmp(form, s->form, s->n_form);
+}
 
 static void parse_slot(const char *p, size_t n, slot *s)
 {
@@ -338,8 +351,10 @@ static void person_slot(geodec__gen *g, const slot *slot_)
     } else if (is_form(s, "~")) {
         /* never a name twice in a sentence where a pronoun is clear */
         bool clear = is_clear(g, s->letter);
-        if (clear && ((g->mentioned >> (s->letter - 'A') & 1u) || geodec__chance(g, 0.7))) literal(g, p->gender == 'f' ? "she" : "he");
-        else print_name(g, s->letter);
+        if (clear && ((g->mentioned >> (s->letter - 'A') & 1u) || geodec__chance(g, 0.7)))
+            literal(g, p->gender == 'f' ? "she" : "he");
+        else
+            print_name(g, s->letter);
         g->mentioned |= 1u << (s->letter - 'A');
     } else {
         for (size_t i = 0; i < sizeof pronouns / sizeof pronouns[0]; i++) {
@@ -415,7 +430,9 @@ static bool place_slot(geodec__gen *g, const slot *s)
     }
     literal(g, "the ");
     if (s->fresh) {
-        static const char *const looks[] = {"", "old ", "little ", "big ", "quiet ", "sunny ", "pretty ", "dark ", "small ", "empty ", "cold ", "wide ", "bright ", "lonely ", "busy ", "green ", "gray "};
+        static const char *const looks[] = {"",        "old ",    "little ", "big ",   "quiet ", "sunny ",
+                                            "pretty ", "dark ",   "small ",  "empty ", "cold ",  "wide ",
+                                            "bright ", "lonely ", "busy ",   "green ", "gray "};
         literal(g, looks[geodec__pick(g, (int)(sizeof looks / sizeof looks[0]))]);
     }
     literal(g, (*p)->name);
@@ -456,11 +473,16 @@ static void expand_slot(geodec__gen *g, const char *p, size_t n)
         return;
     }
     parse_slot(p, n, &s);
-    if (s.letter >= 'A' && s.letter <= 'H') person_slot(g, &s);
-    else if (s.letter < 'a' || s.letter > 'z') return;
-    else if (is_form(&s, "num") || is_form(&s, "count") || is_form(&s, "was")) number_slot(g, &s);
-    else if (is_form(&s, "word")) word_slot(g, &s);
-    else if (!place_slot(g, &s)) thing_slot(g, &s);
+    if (s.letter >= 'A' && s.letter <= 'H')
+        person_slot(g, &s);
+    else if (s.letter < 'a' || s.letter > 'z')
+        return;
+    else if (is_form(&s, "num") || is_form(&s, "count") || is_form(&s, "was"))
+        number_slot(g, &s);
+    else if (is_form(&s, "word"))
+        word_slot(g, &s);
+    else if (!place_slot(g, &s))
+        thing_slot(g, &s);
 }
 
 /* ---- templates -------------------------------------------------------------------------------------------------- */
@@ -470,9 +492,12 @@ static const char *alternative_end(const char *p, const char *end)
 {
     int depth = 0;
     for (; p < end; p++) {
-        if (*p == '[') depth++;
-        else if (*p == ']' && depth-- == 0) break;
-        else if (*p == '|' && depth == 0) break;
+        if (*p == '[')
+            depth++;
+        else if (*p == ']' && depth-- == 0)
+            break;
+        else if (*p == '|' && depth == 0)
+            break;
     }
     return p;
 }
@@ -537,8 +562,10 @@ static void speaker(geodec__gen *g, char who, bool pronoun)
 {
     char form[] = "{~A}", he[] = "{he A}";
     form[2] = he[4] = who;
-    if (pronoun) expand(g, he, he + 6);
-    else expand(g, form, form + 4);
+    if (pronoun)
+        expand(g, he, he + 6);
+    else
+        expand(g, form, form + 4);
 }
 
 void geodec__say(geodec__gen *g, char who, const char *tpl)
@@ -547,13 +574,18 @@ void geodec__say(geodec__gen *g, char who, const char *tpl)
     static const char *const verb[3] = {" [said|answered|whispered|replied|explained|murmured]",
                                         " [cried|said|called|shouted|laughed|yelled]", " [asked|said]"};
     static const char *const before[3] = {
-        " [said|answered|[smiled|nodded|yawned|sighed|thought for a moment|took a deep breath|looked at {@thescene}|scratched {his H} [head|ear|chin]] and said|whispered]",
-        " [said|cried|called|shouted|[laughed|jumped up|clapped {his H} hands|waved {his H} arms|pointed at {@thescene}|turned around] and [said|cried]]",
-        " [asked|said|wanted to know|[looked up|tilted {his H} head|stopped|came closer|turned to {@thescene}|opened {his H} eyes wide] and asked]"};
-    static const char *const how[3] = {
-        "[| softly| slowly|{@gesture}| in a [kind|low|sleepy|clear|gentle] voice| with [a smile|a nod|a wink|a sigh|shining eyes]]",
-        "[| happily| loudly|{@gesture}| in a [loud|high|merry] voice| with [a big smile|a laugh|red cheeks|both hands in the air]]",
-        "[| softly| at last|{@gesture}| in a [small|low|surprised|sweet] voice| with [wide eyes|a frown|a smile|an open mouth]]"};
+        " [said|answered|[smiled|nodded|yawned|sighed|thought for a moment|took a deep breath|looked at "
+        "{@thescene}|scratched {his H} [head|ear|chin]] and said|whispered]",
+        " [said|cried|called|shouted|[laughed|jumped up|clapped {his H} hands|waved {his H} arms|pointed at "
+        "{@thescene}|turned around] and [said|cried]]",
+        " [asked|said|wanted to know|[looked up|tilted {his H} head|stopped|came closer|turned to {@thescene}|opened "
+        "{his H} eyes wide] and asked]"};
+    static const char *const how[3] = {"[| softly| slowly|{@gesture}| in a [kind|low|sleepy|clear|gentle] voice| with "
+                                       "[a smile|a nod|a wink|a sigh|shining eyes]]",
+                                       "[| happily| loudly|{@gesture}| in a [loud|high|merry] voice| with [a big "
+                                       "smile|a laugh|red cheeks|both hands in the air]]",
+                                       "[| softly| at last|{@gesture}| in a [small|low|surprised|sweet] voice| with "
+                                       "[wide eyes|a frown|a smile|an open mouth]]"};
     size_t n = strlen(tpl);
     char name[] = "{A}";
     if (g->dead || n == 0) return;

@@ -1,0 +1,154 @@
+#include "corpus/control.h"
+
+#include "base/mem.h"
+#include "corpus/corpus.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+enum { END = 256, SYMBOLS = 257 };
+
+/* One open-addressing table holds context totals and (context, symbol) counts under separate 64-bit keys. */
+typedef struct entry {
+    uint64_t key; /* 0 = empty */
+    uint32_t count, distinct;
+} entry;
+typedef struct table {
+    entry *e; /* [room], a power of two */
+    int64_t room, used;
+} table;
+
+static uint64_t mix(uint64_t h)
+{
+    h ^= h >> 31;
+    h *= 0x7fb5d329728ea185u;
+    h ^= h >> 27;
+    h *= 0x81dadef4bc2dd44du;
+    h ^= h >> 33;
+    return h ? h : 1;
+}
+
+static entry *find(const table *t, uint64_t key)
+{
+    int64_t k = (int64_t)(key & (uint64_t)(t->room - 1));
+    while (t->e[k].key && t->e[k].key != key) k = (k + 1) & (t->room - 1);
+    return &t->e[k];
+}
+
+static geodec_status reserve(table *t, int64_t more, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    while (2 * (t->used + more) > t->room) {
+        table bigger = {.room = t->room ? 2 * t->room : 1 << 16, .used = t->used};
+        GEODEC_NEW(bigger.e, bigger.room);
+        for (int64_t i = 0; i < t->room; i++)
+            if (t->e[i].key) *find(&bigger, t->e[i].key) = t->e[i];
+        geodec_mem_free(t->e);
+        *t = bigger;
+    }
+done:
+    return st;
+}
+
+/* Keys of the contexts of 0..order symbols that end before position i, newest symbol first: key[m] covers the last m.
+ */
+static int context_keys(const uint16_t *s, int64_t i, int order, uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1])
+{
+    uint64_t h = 0x9e3779b97f4a7c15u;
+    int m = 0;
+    key[0] = mix(h);
+    while (m < order && m < i) {
+        m++;
+        h = mix(h + s[i - m] + 1) + (uint64_t)m;
+        key[m] = mix(h);
+    }
+    return m;
+}
+
+static uint64_t pair_key(uint64_t context, int symbol)
+{
+    return mix(context ^ ((uint64_t)(symbol + 1) * 0xd6e8feb86659fd93u));
+}
+
+static geodec_status learn(table *t, const uint16_t *s, int64_t n, int order, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1];
+    for (int64_t i = 0; i < n; i++) {
+        int m = context_keys(s, i, order, key);
+        GEODEC_TRY(reserve(t, 2 * (m + 1), err));
+        for (int k = 0; k <= m; k++) {
+            uint64_t pk = pair_key(key[k], s[i]);
+            entry *p = find(t, pk);
+            bool fresh = p->key == 0;
+            if (fresh) {
+                p->key = pk;
+                t->used++;
+            }
+            p->count++;
+            entry *c = find(t, key[k]);
+            if (c->key == 0) {
+                c->key = key[k];
+                t->used++;
+            }
+            c->count++;
+            c->distinct += fresh;
+        }
+    }
+done:
+    return st;
+}
+
+static double bits_of(const table *t, const uint16_t *s, int64_t n, int order)
+{
+    uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1];
+    double bits = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int m = context_keys(s, i, order, key);
+        double p = 1.0 / SYMBOLS;
+        for (int k = 0; k <= m; k++) {
+            const entry *c = find(t, key[k]);
+            if (!c->key) break;
+            p = (find(t, pair_key(key[k], s[i]))->count + c->distinct * p) / ((double)c->count + c->distinct);
+        }
+        bits -= log2(p);
+    }
+    return bits;
+}
+
+geodec_status geodec_corpus_control(uint64_t seed, uint64_t first, int64_t n_train, int64_t n_test, int order,
+                                    const geodec_hooks *hooks, double *bits_per_byte, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    table t = {0};
+    char *text = NULL;
+    uint16_t *s = NULL;
+    double bits = 0, bytes = 0;
+    if (order < 1 || order > GEODEC_CONTROL_ORDER_MAX || n_train < 1 || n_test < 1)
+        GEODEC_THROW(GEODEC_RANGE, "order %d, %lld and %lld stories", order, (long long)n_train, (long long)n_test);
+    for (int64_t i = 0; i < n_train + n_test; i++) {
+        size_t n = 0;
+        double exact = 0;
+        GEODEC_TRY(geodec_corpus_story(seed, first + (uint64_t)i, &text, &n, &exact, err));
+        GEODEC_NEW(s, n + 1);
+        for (size_t k = 0; k < n; k++) s[k] = (unsigned char)text[k];
+        s[n] = END;
+        if (i < n_train) {
+            GEODEC_TRY(learn(&t, s, (int64_t)n + 1, order, err));
+        } else {
+            bits += bits_of(&t, s, (int64_t)n + 1, order);
+            bytes += (double)n;
+        }
+        geodec_mem_free(s);
+        geodec_mem_free(text);
+        s = NULL;
+        text = NULL;
+        if (i % 256 == 0) GEODEC_TRY(geodec_hooks_progress(hooks, "n-gram control", i, n_train + n_test, err));
+    }
+    *bits_per_byte = bits / bytes;
+done:
+    geodec_mem_free(t.e);
+    geodec_mem_free(text);
+    geodec_mem_free(s);
+    return st;
+}

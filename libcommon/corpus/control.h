@@ -1,0 +1,24 @@
+/* A control beside the exact entropy: the cross-entropy of a byte n-gram model trained on other stories of the same
+ * stream.
+ *
+ * Interpolated Witten-Bell smoothing (Witten and Bell 1991): p(c | h) = (n(h,c) + d(h) p(c | h')) / (n(h) + d(h)), d(h)
+ * the number of distinct successors, h' the context shortened by its oldest byte, down to the uniform distribution over
+ * 256 bytes and the end of the story. What the model cannot see (who has what, how many are left) is the gap to the
+ * entropy. */
+#ifndef GEODEC_CORPUS_CONTROL_H
+#define GEODEC_CORPUS_CONTROL_H
+
+#include "base/err.h"
+#include "base/hooks.h"
+
+#include <stdint.h>
+
+enum { GEODEC_CONTROL_ORDER_MAX = 16 };
+
+/* order: bytes of context, 1..GEODEC_CONTROL_ORDER_MAX. Trains on stories first .. first+n_train-1 and measures on the
+ * n_test stories after them, each story with its end. *bits_per_byte: -log2 p of the test stories over their bytes. */
+GEODEC_API geodec_status geodec_corpus_control(uint64_t seed, uint64_t first, int64_t n_train, int64_t n_test,
+                                               int order, const geodec_hooks *hooks, double *bits_per_byte,
+                                               geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,1 @@
+corpus_TESTS := test_corpus.c
