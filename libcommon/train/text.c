@@ -1,0 +1,245 @@
+#include "train/text.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <string.h>
+
+static const char end_mark[] = "<|endoftext|>";
+
+typedef struct span {
+    int64_t begin, end; /* bytes */
+} span;
+
+typedef struct spans {
+    span *item;
+    int64_t n, room;
+} spans;
+
+static geodec_status add_span(spans *s, int64_t begin, int64_t end, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (begin >= end) goto done;
+    if (s->n == s->room) {
+        const int64_t room = 2 * s->room + 1024;
+        span *grown = geodec_mem_grow(s->item, s->n, room, sizeof *grown);
+        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld documents", (long long)room);
+        s->item = grown;
+        s->room = room;
+    }
+    s->item[s->n++] = (span){begin, end};
+done:
+    return st;
+}
+
+/* Cuts the text at separator lines; line ends at a document's border do not belong to it. */
+static geodec_status find_documents(const char *text, int64_t n, geodec_separator separator, spans *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t begin = 0, end = 0; /* end: after the last byte of the document so far, without its final newline */
+    for (int64_t at = 0; at < n;) {
+        const char *newline = memchr(text + at, '\n', (size_t)(n - at));
+        const int64_t stop = newline ? newline - text : n, next = newline ? stop + 1 : n;
+        int64_t length = stop - at;
+        if (length > 0 && text[stop - 1] == '\r') length--;
+        int cut = 0;
+        if (separator == GEODEC_SEPARATOR_BLANK) cut = length == 0;
+        if (separator == GEODEC_SEPARATOR_MARK)
+            cut = length == (int64_t)sizeof end_mark - 1 && memcmp(text + at, end_mark, sizeof end_mark - 1) == 0;
+        if (cut) {
+            GEODEC_TRY(add_span(out, begin, end, err));
+            begin = end = next;
+        } else {
+            end = stop;
+        }
+        at = next;
+    }
+    GEODEC_TRY(add_span(out, begin, end, err));
+done:
+    return st;
+}
+
+/* ---- encoding, a fixed number of documents a task ---------------------------------------------------------------- */
+
+enum { DOCS_A_TASK = 64, TASKS_A_ROUND = 64 };
+
+typedef struct encode_task {
+    int32_t *ids;     /* documents one after another */
+    int64_t *length;  /* [DOCS_A_TASK] */
+    int64_t n;
+    geodec_err err;
+    geodec_status st;
+} encode_task;
+
+typedef struct encode_job {
+    const char *text;
+    const span *doc;
+    int64_t n_docs, first_doc;
+    const geodec_tokenizer *t;
+    int32_t eos; /* -1 = none */
+    encode_task task[TASKS_A_ROUND];
+} encode_job;
+
+static void encode_some(void *ctx, int64_t task, int worker)
+{
+    (void)worker;
+    encode_job *j = ctx;
+    encode_task *e = &j->task[task];
+    geodec_err *err = &e->err;
+    geodec_status st = GEODEC_OK;
+    const int64_t d0 = j->first_doc + task * DOCS_A_TASK, d1 = d0 + DOCS_A_TASK < j->n_docs ? d0 + DOCS_A_TASK : j->n_docs;
+    int64_t bytes = 0;
+    for (int64_t d = d0; d < d1; d++) bytes += j->doc[d].end - j->doc[d].begin + 3;
+    GEODEC_NEW(e->ids, bytes);
+    GEODEC_NEW(e->length, DOCS_A_TASK);
+    for (int64_t d = d0; d < d1; d++) {
+        const span s = j->doc[d];
+        int64_t n = 0;
+        GEODEC_TRY(geodec_tokenizer_encode(j->t, j->text + s.begin, (size_t)(s.end - s.begin), true, e->ids + e->n, &n, err));
+        if (j->eos >= 0) e->ids[e->n + n++] = j->eos;
+        e->length[d - d0] = n;
+        e->n += n;
+    }
+done:
+    e->st = st;
+}
+
+static void clear_tasks(encode_job *j)
+{
+    for (int i = 0; i < TASKS_A_ROUND; i++) {
+        geodec_mem_free(j->task[i].ids);
+        geodec_mem_free(j->task[i].length);
+        j->task[i] = (encode_task){0};
+    }
+}
+
+/* Adds the round's tokens to the text, in document order. */
+static geodec_status collect(encode_job *j, int64_t n_tasks, geodec_text *t, int64_t *room, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int64_t i = 0; i < n_tasks; i++) {
+        encode_task *e = &j->task[i];
+        if (e->st != GEODEC_OK) {
+            if (err) *err = e->err;
+            st = e->st;
+            goto done;
+        }
+        if (t->n_tokens + e->n > *room) {
+            const int64_t more = 2 * *room > t->n_tokens + e->n ? 2 * *room : t->n_tokens + e->n + 65536;
+            int32_t *grown = geodec_mem_grow(t->token, t->n_tokens, more, sizeof *grown);
+            if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tokens", (long long)more);
+            t->token = grown;
+            *room = more;
+        }
+        memcpy(t->token + t->n_tokens, e->ids, (size_t)e->n * sizeof *e->ids);
+        for (int64_t d = 0; d < DOCS_A_TASK && j->first_doc + i * DOCS_A_TASK + d < j->n_docs; d++) {
+            t->doc_start[j->first_doc + i * DOCS_A_TASK + d] = t->n_tokens;
+            t->n_tokens += e->length[d];
+        }
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_text_encode(const char *text, size_t n, geodec_separator separator, const geodec_tokenizer *t,
+                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    spans docs = {0};
+    geodec_text *x = NULL;
+    encode_job *j = NULL;
+    int64_t room = 0;
+    GEODEC_TRY(find_documents(text, (int64_t)n, separator, &docs, err));
+    if (docs.n == 0) GEODEC_THROW(GEODEC_FORMAT, "the text is empty");
+    GEODEC_NEW(x, 1);
+    GEODEC_NEW(x->doc_start, docs.n + 1);
+    GEODEC_NEW(j, 1);
+    *j = (encode_job){.text = text, .doc = docs.item, .n_docs = docs.n, .t = t};
+    j->eos = separator == GEODEC_SEPARATOR_NONE ? -1 : geodec_tokenizer_eos(t);
+    for (; j->first_doc < docs.n; j->first_doc += DOCS_A_TASK * TASKS_A_ROUND) {
+        const int64_t left = (docs.n - j->first_doc + DOCS_A_TASK - 1) / DOCS_A_TASK;
+        const int64_t tasks = left < TASKS_A_ROUND ? left : TASKS_A_ROUND;
+        geodec_pool_run_dynamic(pool, tasks, encode_some, j);
+        GEODEC_TRY(collect(j, tasks, x, &room, err));
+        clear_tasks(j);
+        GEODEC_TRY(geodec_hooks_progress(hooks, "tokenizing document", j->first_doc, docs.n, err));
+    }
+    x->n_docs = docs.n;
+    x->doc_start[docs.n] = x->n_tokens;
+    x->n_bytes = (int64_t)n;
+    x->bos = geodec_tokenizer_bos(t);
+    if (x->n_tokens < 2) GEODEC_THROW(GEODEC_FORMAT, "the text has less than two tokens");
+    *out = x;
+    x = NULL;
+done:
+    if (j) clear_tasks(j);
+    geodec_mem_free(j);
+    geodec_mem_free(docs.item);
+    geodec_text_destroy(x);
+    return st;
+}
+
+void geodec_text_destroy(geodec_text *t)
+{
+    if (!t) return;
+    geodec_mem_free(t->token);
+    geodec_mem_free(t->doc_start);
+    geodec_mem_free(t);
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
+
+int64_t geodec_text_document(const geodec_text *t, int64_t i)
+{
+    int64_t lo = 0, hi = t->n_docs;
+    while (hi - lo > 1) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (t->doc_start[mid] <= i)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+void geodec_text_sample(const geodec_text *t, uint64_t seed, int64_t step, int64_t draw, int64_t len, int32_t *token,
+                        int32_t *target)
+{
+    const uint64_t stream = geodec_rng_id("train window", (uint64_t)step);
+    const int64_t at = (int64_t)(geodec_rng_uniform_at(seed, stream, (uint64_t)draw) * (double)t->n_tokens);
+    const int64_t d = geodec_text_document(t, at);
+    int64_t start = t->doc_start[d + 1] - t->doc_start[d] <= len ? t->doc_start[d] : at;
+    for (int64_t i = 0; i < len; i++) {
+        token[i] = t->token[start];
+        if (++start == t->n_tokens) start = 0; /* a text is a ring: its end is followed by its beginning */
+        target[i] = t->token[start];
+    }
+}
+
+int64_t geodec_text_next_window(const geodec_text *t, int64_t *cursor, int64_t len, int32_t *token, int32_t *target)
+{
+    int64_t at = *cursor, scored = 0;
+    for (int64_t i = 0; i < len; i++) {
+        token[i] = 0;
+        target[i] = -1;
+    }
+    while (scored == 0 && at < t->n_tokens) {
+        const int64_t d = geodec_text_document(t, at), start = t->doc_start[d];
+        const int64_t from = at - start <= len / 2 ? start : at - len / 2; /* a long document goes on with half a window */
+        int64_t end = from + len + 1 < t->n_tokens ? from + len + 1 : t->n_tokens;
+        const int64_t last = t->doc_start[geodec_text_document(t, end - 1)];
+        if (end < t->n_tokens && last > at) end = last; /* whole documents only, where one fits */
+        for (int64_t i = from; i + 1 < end && i < from + len; i++) {
+            token[i - from] = t->token[i];
+            const int64_t next = i + 1;
+            const int is_start = t->doc_start[geodec_text_document(t, next)] == next;
+            if (next >= at && !(is_start && t->bos >= 0)) {
+                target[i - from] = t->token[next];
+                scored++;
+            }
+        }
+        at = end;
+    }
+    *cursor = at;
+    return scored;
+}
