@@ -49,5 +49,10 @@
 #include "linalg/stats.h"
 #include "linalg/svd.h"
 #include "tokenizer/tokenizer.h"
+#include "train/layout.h"
+#include "train/net.h"
+#include "train/params.h"
+#include "train/text.h"
+#include "train/trainer.h"
 
 #endif

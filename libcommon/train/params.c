@@ -27,35 +27,32 @@ geodec_status geodec_params_read(const geodec_layout *l, const geodec_gguf *g, f
         for (int d = 0; d < 3; d++)
             if (t->dim[d] != p->dim[d] || t->dim[3] != 1)
                 GEODEC_THROW(GEODEC_FORMAT, "%s: tensor %s is %lld x %lld x %lld x %lld, not %lld x %lld x %lld",
-                             geodec_gguf_path(g), p->name, (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2],
-                             (long long)t->dim[3], (long long)p->dim[0], (long long)p->dim[1], (long long)p->dim[2]);
+                             geodec_gguf_path(g), p->name, (long long)t->dim[0], (long long)t->dim[1],
+                             (long long)t->dim[2], (long long)t->dim[3], (long long)p->dim[0], (long long)p->dim[1],
+                             (long long)p->dim[2]);
         const geodec_ggml_traits *traits = geodec_ggml_traits_of(t->type);
-        if (!traits) GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: tensor %s has type %d", geodec_gguf_path(g), p->name, t->type);
+        if (!traits)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: tensor %s has type %d", geodec_gguf_path(g), p->name, t->type);
         traits->decode(t->data, params + p->offset, p->size);
     }
 done:
     return st;
 }
 
-static geodec_status put_keys(geodec_gguf_writer *w, const geodec_model_config *c, const char *name, int type, geodec_err *err)
+static geodec_status put_keys(geodec_gguf_writer *w, const geodec_model_config *c, const char *name, int type,
+                              geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const struct {
         const char *key;
         int32_t value;
     } counts[] = {
-        {"llama.context_length", c->n_ctx},
-        {"llama.embedding_length", c->d_model},
-        {"llama.block_count", c->n_layer},
-        {"llama.feed_forward_length", c->d_ff},
-        {"llama.attention.head_count", c->n_head},
-        {"llama.attention.head_count_kv", c->n_kv_head},
-        {"llama.attention.key_length", c->head_dim},
-        {"llama.attention.value_length", c->head_dim},
-        {"llama.rope.dimension_count", c->rope_dim},
-        {"llama.vocab_size", c->n_vocab},
-        {"llama.expert_count", c->n_expert},
-        {"llama.expert_used_count", c->n_expert_used},
+        {"llama.context_length", c->n_ctx},          {"llama.embedding_length", c->d_model},
+        {"llama.block_count", c->n_layer},           {"llama.feed_forward_length", c->d_ff},
+        {"llama.attention.head_count", c->n_head},   {"llama.attention.head_count_kv", c->n_kv_head},
+        {"llama.attention.key_length", c->head_dim}, {"llama.attention.value_length", c->head_dim},
+        {"llama.rope.dimension_count", c->rope_dim}, {"llama.vocab_size", c->n_vocab},
+        {"llama.expert_count", c->n_expert},         {"llama.expert_used_count", c->n_expert_used},
     };
     GEODEC_TRY(geodec_gguf_put_str(w, "general.architecture", "llama", err));
     GEODEC_TRY(geodec_gguf_put_str(w, "general.name", name, err));
@@ -64,15 +61,18 @@ static geodec_status put_keys(geodec_gguf_writer *w, const geodec_model_config *
     GEODEC_TRY(geodec_gguf_put_f32(w, "llama.attention.layer_norm_rms_epsilon", c->rms_eps, err));
     GEODEC_TRY(geodec_gguf_put_f32(w, "llama.rope.freq_base", (float)c->rope_base, err));
     /* llama.cpp's LLAMA_FTYPE numbers */
-    const uint32_t file_type = type == GEODEC_GGML_F32 ? 0 : type == GEODEC_GGML_F16 ? 1 : type == GEODEC_GGML_Q8_0 ? 7 : 32;
+    const uint32_t file_type = type == GEODEC_GGML_F32    ? 0
+                               : type == GEODEC_GGML_F16  ? 1
+                               : type == GEODEC_GGML_Q8_0 ? 7
+                                                          : 32;
     GEODEC_TRY(geodec_gguf_put_u32(w, "general.file_type", file_type, err));
     if (type == GEODEC_GGML_Q8_0) GEODEC_TRY(geodec_gguf_put_u32(w, "general.quantization_version", 2, err));
 done:
     return st;
 }
 
-geodec_status geodec_params_write(const geodec_layout *l, const float *params, const geodec_tokenizer *t, const char *name,
-                                  int type, const char *path, geodec_err *err)
+geodec_status geodec_params_write(const geodec_layout *l, const float *params, const geodec_tokenizer *t,
+                                  const char *name, int type, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_gguf_writer *w = NULL;
@@ -88,7 +88,8 @@ geodec_status geodec_params_write(const geodec_layout *l, const float *params, c
             as = GEODEC_GGML_F32;
         else if (p->dim[0] % traits->block)
             as = GEODEC_GGML_F16;
-        GEODEC_TRY_MSG(geodec_gguf_put_tensor(w, p->name, as, p->n_dims, p->dim, params + p->offset, err), "%s", p->name);
+        GEODEC_TRY_MSG(geodec_gguf_put_tensor(w, p->name, as, p->n_dims, p->dim, params + p->offset, err), "%s",
+                       p->name);
     }
     geodec_gguf_writer *finished = w;
     w = NULL;

@@ -9,17 +9,19 @@
 
 #include <stdint.h>
 
-/* Normal with deviation 0.02 (matrices that write into the residual stream: 0.02 / sqrt(2 n_layer), Radford et al. 2019),
- * norm gains one. A pure function of (layout, seed). params [layout->total] */
+/* Normal with deviation 0.02 (matrices that write into the residual stream: 0.02 / sqrt(2 n_layer), Radford et al.
+ * 2019), norm gains one. A pure function of (layout, seed). params [layout->total] */
 GEODEC_API void geodec_params_init(const geodec_layout *l, uint64_t seed, float *params);
 
-/* Decodes every tensor of the layout from an open GGUF; GEODEC_FORMAT names a tensor that is missing or has another shape. */
+/* Decodes every tensor of the layout from an open GGUF; GEODEC_FORMAT names a tensor that is missing or has another
+ * shape. */
 GEODEC_API geodec_status geodec_params_read(const geodec_layout *l, const geodec_gguf *g, float *params,
                                             geodec_err *err) GEODEC_MUST_USE;
 
-/* Writes a model file: the architecture's keys, the tokenizer's keys and all tensors. Matrices get `type` (F32, F16, BF16 or
- * Q8_0; rows that are no multiple of a Q8_0 block fall back to F16); norms and routers stay F32. */
+/* Writes a model file: the architecture's keys, the tokenizer's keys and all tensors. Matrices get `type` (F32, F16,
+ * BF16 or Q8_0; rows that are no multiple of a Q8_0 block fall back to F16); norms and routers stay F32. */
 GEODEC_API geodec_status geodec_params_write(const geodec_layout *l, const float *params, const geodec_tokenizer *t,
-                                             const char *name, int type, const char *path, geodec_err *err) GEODEC_MUST_USE;
+                                             const char *name, int type, const char *path,
+                                             geodec_err *err) GEODEC_MUST_USE;
 
 #endif

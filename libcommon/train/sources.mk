@@ -6,7 +6,11 @@ train_SRCS := \
   ops_f32_avx512.c \
   ops_f64.c \
   net_f32.c \
-  net_f64.c
+  net_f64.c \
+  text.c \
+  params.c \
+  trainer.c \
+  checkpoint.c
 # The elementwise loops are written for the vectoriser; these flags change speed, never values.
 ifeq ($(PROFILE),release)
 $(B)/obj/libcommon/train/ops_%.o: CFLAGS += -O3

@@ -16,10 +16,15 @@ typedef struct spans {
     int64_t n, room;
 } spans;
 
-static geodec_status add_span(spans *s, int64_t begin, int64_t end, geodec_err *err)
+static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/* Surrounding white space is not part of a document; an empty document is none. */
+static geodec_status add_span(spans *s, const char *text, int64_t begin, int64_t end, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (begin >= end) goto done;
+    while (begin < end && is_space(text[begin])) begin++;
+    while (end > begin && is_space(text[end - 1])) end--;
+    if (begin == end) goto done;
     if (s->n == s->room) {
         const int64_t room = 2 * s->room + 1024;
         span *grown = geodec_mem_grow(s->item, s->n, room, sizeof *grown);
@@ -32,8 +37,9 @@ done:
     return st;
 }
 
-/* Cuts the text at separator lines; line ends at a document's border do not belong to it. */
-static geodec_status find_documents(const char *text, int64_t n, geodec_separator separator, spans *out, geodec_err *err)
+/* Cuts the text at separator lines. */
+static geodec_status find_documents(const char *text, int64_t n, geodec_separator separator, spans *out,
+                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t begin = 0, end = 0; /* end: after the last byte of the document so far, without its final newline */
@@ -47,14 +53,14 @@ static geodec_status find_documents(const char *text, int64_t n, geodec_separato
         if (separator == GEODEC_SEPARATOR_MARK)
             cut = length == (int64_t)sizeof end_mark - 1 && memcmp(text + at, end_mark, sizeof end_mark - 1) == 0;
         if (cut) {
-            GEODEC_TRY(add_span(out, begin, end, err));
+            GEODEC_TRY(add_span(out, text, begin, end, err));
             begin = end = next;
         } else {
             end = stop;
         }
         at = next;
     }
-    GEODEC_TRY(add_span(out, begin, end, err));
+    GEODEC_TRY(add_span(out, text, begin, end, err));
 done:
     return st;
 }
@@ -64,8 +70,8 @@ done:
 enum { DOCS_A_TASK = 64, TASKS_A_ROUND = 64 };
 
 typedef struct encode_task {
-    int32_t *ids;     /* documents one after another */
-    int64_t *length;  /* [DOCS_A_TASK] */
+    int32_t *ids;    /* documents one after another */
+    int64_t *length; /* [DOCS_A_TASK] */
     int64_t n;
     geodec_err err;
     geodec_status st;
@@ -87,7 +93,8 @@ static void encode_some(void *ctx, int64_t task, int worker)
     encode_task *e = &j->task[task];
     geodec_err *err = &e->err;
     geodec_status st = GEODEC_OK;
-    const int64_t d0 = j->first_doc + task * DOCS_A_TASK, d1 = d0 + DOCS_A_TASK < j->n_docs ? d0 + DOCS_A_TASK : j->n_docs;
+    const int64_t d0 = j->first_doc + task * DOCS_A_TASK,
+                  d1 = d0 + DOCS_A_TASK < j->n_docs ? d0 + DOCS_A_TASK : j->n_docs;
     int64_t bytes = 0;
     for (int64_t d = d0; d < d1; d++) bytes += j->doc[d].end - j->doc[d].begin + 3;
     GEODEC_NEW(e->ids, bytes);
@@ -95,7 +102,8 @@ static void encode_some(void *ctx, int64_t task, int worker)
     for (int64_t d = d0; d < d1; d++) {
         const span s = j->doc[d];
         int64_t n = 0;
-        GEODEC_TRY(geodec_tokenizer_encode(j->t, j->text + s.begin, (size_t)(s.end - s.begin), true, e->ids + e->n, &n, err));
+        GEODEC_TRY(
+            geodec_tokenizer_encode(j->t, j->text + s.begin, (size_t)(s.end - s.begin), true, e->ids + e->n, &n, err));
         if (j->eos >= 0) e->ids[e->n + n++] = j->eos;
         e->length[d - d0] = n;
         e->n += n;
@@ -166,7 +174,7 @@ geodec_status geodec_text_encode(const char *text, size_t n, geodec_separator se
     }
     x->n_docs = docs.n;
     x->doc_start[docs.n] = x->n_tokens;
-    x->n_bytes = (int64_t)n;
+    for (int64_t d = 0; d < docs.n; d++) x->n_bytes += docs.item[d].end - docs.item[d].begin;
     x->bos = geodec_tokenizer_bos(t);
     if (x->n_tokens < 2) GEODEC_THROW(GEODEC_FORMAT, "the text has less than two tokens");
     *out = x;
@@ -225,10 +233,11 @@ int64_t geodec_text_next_window(const geodec_text *t, int64_t *cursor, int64_t l
     }
     while (scored == 0 && at < t->n_tokens) {
         const int64_t d = geodec_text_document(t, at), start = t->doc_start[d];
-        const int64_t from = at - start <= len / 2 ? start : at - len / 2; /* a long document goes on with half a window */
+        const int64_t from =
+            at - start <= len / 2 ? start : at - len / 2; /* a long document goes on with half a window */
         int64_t end = from + len + 1 < t->n_tokens ? from + len + 1 : t->n_tokens;
-        const int64_t last = t->doc_start[geodec_text_document(t, end - 1)];
-        if (end < t->n_tokens && last > at) end = last; /* whole documents only, where one fits */
+        const int64_t cut = geodec_text_document(t, end - 1); /* whole documents only, where one fits */
+        if (t->doc_start[cut + 1] != end && t->doc_start[cut] > at) end = t->doc_start[cut];
         for (int64_t i = from; i + 1 < end && i < from + len; i++) {
             token[i - from] = t->token[i];
             const int64_t next = i + 1;

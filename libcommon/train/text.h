@@ -11,41 +11,42 @@
 #include <stdint.h>
 
 typedef enum geodec_separator {
-    GEODEC_SEPARATOR_BLANK, /* documents end at a blank line */
     GEODEC_SEPARATOR_MARK,  /* documents end at a line "<|endoftext|>" */
+    GEODEC_SEPARATOR_BLANK, /* documents end at a blank line */
     GEODEC_SEPARATOR_NONE,  /* one document */
 } geodec_separator;
 
-/* Each document becomes [BOS] tokens [EOS], in the order of the text; BOS and EOS where the tokenizer has them, EOS not with
- * GEODEC_SEPARATOR_NONE. Separators are not text: the tokens decode to the documents, not to what is between them. */
+/* Each document becomes [BOS] tokens [EOS], in the order of the text; BOS and EOS where the tokenizer has them, EOS not
+ * with GEODEC_SEPARATOR_NONE. Separators and white space around a document are not text: neither tokens nor bytes. */
 typedef struct geodec_text {
-    int32_t *token;     /* [n_tokens] */
+    int32_t *token; /* [n_tokens] */
     int64_t n_tokens;
     int64_t *doc_start; /* [n_docs + 1] index of a document's first token; the last entry is n_tokens */
     int64_t n_docs;
-    int64_t n_bytes;    /* of the whole text, separators included */
-    int32_t bos;        /* -1 = none */
+    int64_t n_bytes; /* of all documents */
+    int32_t bos;     /* -1 = none */
 } geodec_text;
 
 /* Documents are tokenized side by side; the result does not depend on the pool. Refused: a text without any document
  * (GEODEC_FORMAT). */
-GEODEC_API geodec_status geodec_text_encode(const char *text, size_t n, geodec_separator separator, const geodec_tokenizer *t,
-                                            geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_text_encode(const char *text, size_t n, geodec_separator separator,
+                                            const geodec_tokenizer *t, geodec_pool *pool, const geodec_hooks *hooks,
+                                            geodec_text **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_text_destroy(geodec_text *t); /* NULL ok */
 
 /* Document that token i belongs to. */
 GEODEC_API int64_t geodec_text_document(const geodec_text *t, int64_t i);
 
-/* Training window: len inputs and their next tokens. A token is drawn uniformly; the window starts with that token's document
- * when the document fits into len, else at the token itself. Draw `draw` of a step is a pure function of (seed, step, draw).
- * token, target: [len]; a text shorter than len + 1 tokens is repeated. */
-GEODEC_API void geodec_text_sample(const geodec_text *t, uint64_t seed, int64_t step, int64_t draw, int64_t len, int32_t *token,
-                                   int32_t *target);
+/* Training window: len inputs and their next tokens. A token is drawn uniformly; the window starts with that token's
+ * document when the document fits into len, else at the token itself. Draw `draw` of a step is a pure function of
+ * (seed, step, draw). token, target: [len]; a text shorter than len + 1 tokens is repeated. */
+GEODEC_API void geodec_text_sample(const geodec_text *t, uint64_t seed, int64_t step, int64_t draw, int64_t len,
+                                   int32_t *token, int32_t *target);
 
 /* Evaluation windows: every token but BOS is a target exactly once, and sees its document from the start, or at least
  * len/2 tokens of it. Cuts the next window at *cursor (0 at first) and advances it; returns the number of targets, 0 at
- * the end. token, target: [len], target -1 = not counted. *end: index after the last token scored. */
-GEODEC_API int64_t geodec_text_next_window(const geodec_text *t, int64_t *cursor, int64_t len, int32_t *token, int32_t *target);
+ * the end. token, target: [len], target -1 = not counted. */
+GEODEC_API int64_t geodec_text_next_window(const geodec_text *t, int64_t *cursor, int64_t len, int32_t *token,
+                                           int32_t *target);
 
 #endif

@@ -1,0 +1,410 @@
+#include "train/trainer.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "train/trainer_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { GROUP_TOKENS = 512, PIECE = 32768 };
+
+double geodec_train_rate(const geodec_train_options *o, int64_t step)
+{
+    if (step < o->warmup) return o->lr * (double)(step + 1) / (double)o->warmup;
+    const int64_t span = o->steps - 1 - o->warmup;
+    const double x = span > 0 ? (double)(step - o->warmup) / (double)span : 0;
+    switch (o->schedule) {
+    case GEODEC_SCHEDULE_COSINE:
+        return o->lr * (o->lr_final + (1 - o->lr_final) * 0.5 * (1 + cos(3.14159265358979323846 * x)));
+    case GEODEC_SCHEDULE_LINEAR:
+        return o->lr * (1 - (1 - o->lr_final) * x);
+    case GEODEC_SCHEDULE_CONSTANT:
+        break;
+    }
+    return o->lr;
+}
+
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status check(const geodec_layout *l, const geodec_train_options *o, const geodec_text *train,
+                           const geodec_text *held_out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (o->length < 1 || o->length > l->config.n_ctx)
+        GEODEC_THROW(GEODEC_RANGE, "sequences of %lld tokens; the context has %d", (long long)o->length,
+                     l->config.n_ctx);
+    if (o->steps < 1 || o->batch < 1 || o->batch > 65536 || o->eval_every < 1 || o->warmup < 0 || o->eval_tokens < 0)
+        GEODEC_THROW(GEODEC_RANGE, "steps, batch, eval_every, warmup or eval_tokens is out of range");
+    if (!(o->lr > 0) || !(o->clip >= 0) || !(o->decay >= 0) || !(o->lr_final >= 0) || !(o->lr_final <= 1) ||
+        !(o->balance >= 0) || !(o->beta1 >= 0 && o->beta1 < 1) || !(o->beta2 >= 0 && o->beta2 < 1))
+        GEODEC_THROW(GEODEC_RANGE, "a rate of the optimiser is out of range");
+    for (int which = 0; which < 2; which++) {
+        const geodec_text *x = which ? held_out : train;
+        for (int64_t i = 0; i < x->n_tokens; i++)
+            if (x->token[i] < 0 || x->token[i] >= l->config.n_vocab)
+                GEODEC_THROW(GEODEC_RANGE, "token id %d does not fit a vocabulary of %d", x->token[i],
+                             l->config.n_vocab);
+    }
+done:
+    return st;
+}
+
+static geodec_status cut_pieces(geodec_trainer *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        n = 0;
+        for (int64_t i = 0; i < t->layout->n_params; i++) {
+            const geodec_param *p = &t->layout->param[i];
+            for (int64_t at = 0; at < p->size; at += PIECE, n++)
+                if (pass)
+                    t->piece[n] =
+                        (geodec__piece){p->offset + at, p->offset + (at + PIECE < p->size ? at + PIECE : p->size),
+                                        p->role != GEODEC_PARAM_NORM};
+        }
+        if (!pass) {
+            GEODEC_NEW(t->piece, n);
+            GEODEC_NEW(t->piece_squares, n);
+        }
+    }
+    t->n_pieces = n;
+done:
+    return st;
+}
+
+static geodec_status cut_windows(geodec_trainer *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t len = t->o.length;
+    int64_t room = 0;
+    for (int64_t cursor = 0;;) {
+        if (t->n_windows == room) {
+            const int64_t more = 2 * room + 16;
+            int32_t *token = geodec_mem_grow(t->window_token, room * len, more * len, sizeof *token);
+            if (token) t->window_token = token;
+            int32_t *target = geodec_mem_grow(t->window_target, room * len, more * len, sizeof *target);
+            if (target) t->window_target = target;
+            int64_t *count = geodec_mem_grow(t->window_count, room, more, sizeof *count);
+            if (count) t->window_count = count;
+            if (!token || !target || !count) GEODEC_THROW(GEODEC_NOMEM, "no memory for the held-out windows");
+            room = more;
+        }
+        const int64_t w = t->n_windows;
+        t->window_count[w] =
+            geodec_text_next_window(t->held_out, &cursor, len, t->window_token + w * len, t->window_target + w * len);
+        if (t->window_count[w] == 0) break;
+        t->n_targets += t->window_count[w];
+        t->n_windows++;
+    }
+    if (t->n_windows == 0) GEODEC_THROW(GEODEC_FORMAT, "the held-out text has nothing to predict");
+    GEODEC_NEW(t->window_loss, t->n_windows);
+done:
+    return st;
+}
+
+/* Everything that decides the result, as text. */
+static void write_recipe(geodec_trainer *t)
+{
+    const geodec_model_config *c = &t->layout->config;
+    const geodec_train_options *o = &t->o;
+    char train[GEODEC_SHA256_HEX], held_out[GEODEC_SHA256_HEX], first[GEODEC_SHA256_HEX];
+    geodec_sha256_of(t->train->token, (size_t)t->train->n_tokens * sizeof(int32_t), train);
+    geodec_sha256_of(t->held_out->token, (size_t)t->held_out->n_tokens * sizeof(int32_t), held_out);
+    geodec_sha256_of(t->params, (size_t)t->layout->total * sizeof(float), first);
+    (void)snprintf(
+        t->recipe, sizeof t->recipe,
+        "layers=%d d_model=%d heads=%d kv_heads=%d head_dim=%d rope_dim=%d ff=%d vocab=%d ctx=%d experts=%d/%d "
+        "eps=%.9g base=%.17g tied=%d steps=%lld batch=%lld length=%lld lr=%.17g final=%.17g warmup=%lld schedule=%d "
+        "clip=%.17g decay=%.17g beta1=%.17g beta2=%.17g balance=%.17g seed=%llu eval_every=%lld eval_tokens=%lld "
+        "train=%s held_out=%s first=%s",
+        c->n_layer, c->d_model, c->n_head, c->n_kv_head, c->head_dim, c->rope_dim, c->d_ff, c->n_vocab, c->n_ctx,
+        c->n_expert_used, c->n_expert, (double)c->rms_eps, c->rope_base, c->tied, (long long)o->steps,
+        (long long)o->batch, (long long)o->length, o->lr, o->lr_final, (long long)o->warmup, (int)o->schedule, o->clip,
+        o->decay, o->beta1, o->beta2, o->balance, (unsigned long long)o->seed, (long long)o->eval_every,
+        (long long)o->eval_tokens, train, held_out, first);
+}
+
+geodec_status geodec_trainer_create(const geodec_layout *layout, const geodec_train_options *o, const float *params,
+                                    const geodec_text *train, const geodec_text *held_out, geodec_pool *pool,
+                                    geodec_trainer **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_trainer *t = NULL;
+    GEODEC_TRY(check(layout, o, train, held_out, err));
+    GEODEC_NEW(t, 1);
+    t->layout = layout;
+    t->o = *o;
+    t->train = train;
+    t->held_out = held_out;
+    t->pool = pool;
+    t->threads = geodec_pool_threads(pool);
+    t->ops = geodec__ops_f32(o->isa);
+    GEODEC_TRY(geodec_net_f32_create(layout, o->balance, o->isa, &t->net, err));
+    GEODEC_NEW(t->work, t->threads);
+    GEODEC_NEW(t->params, layout->total);
+    memcpy(t->params, params, (size_t)layout->total * sizeof *params);
+    GEODEC_NEW(t->m, layout->total);
+    GEODEC_NEW(t->v, layout->total);
+    t->lanes = o->batch < GEODEC_TRAIN_LANES ? o->batch : GEODEC_TRAIN_LANES;
+    t->group = o->length < GROUP_TOKENS ? GROUP_TOKENS / o->length : 1;
+    for (int64_t i = 0; i < t->lanes; i++) GEODEC_NEW(t->grad[i], layout->total);
+    GEODEC_TRY(cut_pieces(t, err));
+    GEODEC_TRY(cut_windows(t, err));
+    write_recipe(t);
+    *out = t;
+    t = NULL;
+done:
+    geodec_trainer_destroy(t);
+    return st;
+}
+
+void geodec_trainer_destroy(geodec_trainer *t)
+{
+    if (!t) return;
+    for (int i = 0; t->work && i < t->threads; i++) geodec_net_f32_work_destroy(t->work[i]);
+    for (int i = 0; i < GEODEC_TRAIN_LANES; i++) geodec_mem_free(t->grad[i]);
+    geodec_net_f32_destroy(t->net);
+    void *owned[] = {
+        t->work,          t->params,       t->m,           t->v,  t->piece, t->piece_squares, t->window_token,
+        t->window_target, t->window_count, t->window_loss, t->row};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) geodec_mem_free(owned[i]);
+    geodec_mem_free(t);
+}
+
+int64_t geodec_trainer_done(const geodec_trainer *t) { return t->done; }
+const float *geodec_trainer_params(const geodec_trainer *t) { return t->params; }
+const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n)
+{
+    *n = t->n_rows;
+    return t->row;
+}
+
+/* ---- one step ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status work_of(geodec_trainer *t, int worker, geodec_err *err)
+{
+    if (t->work[worker]) return GEODEC_OK;
+    return geodec_net_f32_work_create(t->net, t->group, t->o.length, &t->work[worker], err);
+}
+
+static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t len = t->o.length, first = t->o.batch * lane / t->lanes, last = t->o.batch * (lane + 1) / t->lanes;
+    const float scale = 1.0f / (float)(t->o.batch * len);
+    int32_t *token = NULL, *target;
+    float *loss = NULL;
+    double total = 0;
+    GEODEC_NEW(token, 2 * t->group * len);
+    target = token + t->group * len;
+    GEODEC_NEW(loss, t->group * len);
+    GEODEC_TRY(work_of(t, worker, err));
+    memset(t->grad[lane], 0, (size_t)t->layout->total * sizeof(float));
+    for (int64_t s = first; s < last; s += t->group) {
+        const int64_t n = last - s < t->group ? last - s : t->group;
+        for (int64_t i = 0; i < n; i++)
+            geodec_text_sample(t->train, t->o.seed, t->done, s + i, len, token + i * len, target + i * len);
+        GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, token, t->work[worker], err));
+        geodec_net_f32_loss(t->net, t->params, t->work[worker], target, scale, t->grad[lane], loss, NULL);
+        (void)geodec_net_f32_backward(t->net, t->params, t->work[worker], 0, t->grad[lane], NULL);
+        for (int64_t i = 0; i < n * len; i++) total += (double)loss[i];
+    }
+    t->lane_loss[lane] = total;
+done:
+    geodec_mem_free(token);
+    geodec_mem_free(loss);
+    return st;
+}
+
+static void lane_task(void *ctx, int64_t lane, int worker)
+{
+    geodec_trainer *t = ctx;
+    geodec_err_clear(&t->lane_err[lane]);
+    t->lane_status[lane] = run_lane(t, lane, worker, &t->lane_err[lane]);
+}
+
+/* Adds the lanes in order and measures the sum. */
+static void sum_task(void *ctx, int64_t i, int worker)
+{
+    (void)worker;
+    geodec_trainer *t = ctx;
+    const int64_t begin = t->piece[i].begin, n = t->piece[i].end - begin;
+    for (int64_t lane = 1; lane < t->lanes; lane++) t->ops->axpy(n, 1, t->grad[lane] + begin, t->grad[0] + begin);
+    t->piece_squares[i] = t->ops->sum_squares(n, t->grad[0] + begin);
+}
+
+static void adam_task(void *ctx, int64_t i, int worker)
+{
+    (void)worker;
+    geodec_trainer *t = ctx;
+    const int64_t begin = t->piece[i].begin, n = t->piece[i].end - begin;
+    geodec_adamw a = t->adam;
+    if (!t->piece[i].decays) a.decay = 0;
+    t->ops->adamw(n, &a, t->grad[0] + begin, t->m + begin, t->v + begin, t->params + begin);
+}
+
+static geodec_status first_failure(const geodec_trainer *t, int64_t n, geodec_err *err)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (t->lane_status[i] != GEODEC_OK) {
+            if (err) *err = t->lane_err[i];
+            return t->lane_status[i];
+        }
+    return GEODEC_OK;
+}
+
+geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double loss = 0, squares = 0;
+    geodec_pool_run_dynamic(t->pool, t->lanes, lane_task, t);
+    GEODEC_TRY(first_failure(t, t->lanes, err));
+    for (int64_t i = 0; i < t->lanes; i++) loss += t->lane_loss[i];
+    loss /= (double)(t->o.batch * t->o.length);
+    geodec_pool_run(t->pool, t->n_pieces, sum_task, t);
+    for (int64_t i = 0; i < t->n_pieces; i++) squares += t->piece_squares[i];
+    if (!isfinite(loss) || !isfinite(squares))
+        GEODEC_THROW(GEODEC_NUMERIC, "the loss is no longer finite at step %lld; a lower learning rate may help",
+                     (long long)t->done);
+    t->grad_norm = sqrt(squares);
+    const double k = (double)(t->done + 1);
+    t->adam = (geodec_adamw){.lr = geodec_train_rate(&t->o, t->done),
+                             .decay = t->o.decay,
+                             .beta1 = t->o.beta1,
+                             .beta2 = t->o.beta2,
+                             .eps = 1e-8,
+                             .correct1 = 1 / (1 - pow(t->o.beta1, k)),
+                             .correct2 = 1 / (1 - pow(t->o.beta2, k)),
+                             .grad_scale = t->o.clip > 0 && t->grad_norm > t->o.clip ? t->o.clip / t->grad_norm : 1};
+    geodec_pool_run(t->pool, t->n_pieces, adam_task, t);
+    t->done++;
+    t->last_loss = loss;
+    t->loss_sum += loss;
+    t->loss_steps++;
+done:
+    return st;
+}
+
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
+
+typedef struct eval_job {
+    geodec_trainer *t;
+    int64_t n_windows;
+    int64_t tasks; /* <= GEODEC_TRAIN_LANES */
+} eval_job;
+
+static geodec_status evaluate_windows(geodec_trainer *t, int64_t first, int64_t last, int worker, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t len = t->o.length;
+    float *loss = NULL;
+    GEODEC_NEW(loss, t->group * len);
+    GEODEC_TRY(work_of(t, worker, err));
+    for (int64_t w = first; w < last; w += t->group) {
+        const int64_t n = last - w < t->group ? last - w : t->group;
+        GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, t->window_token + w * len, t->work[worker], err));
+        geodec_net_f32_loss(t->net, t->params, t->work[worker], t->window_target + w * len, 1, NULL, loss, NULL);
+        for (int64_t i = 0; i < n; i++) {
+            double s = 0;
+            for (int64_t j = 0; j < len; j++) s += (double)loss[i * len + j];
+            t->window_loss[w + i] = s;
+        }
+    }
+done:
+    geodec_mem_free(loss);
+    return st;
+}
+
+static void eval_task(void *ctx, int64_t task, int worker)
+{
+    eval_job *j = ctx;
+    geodec_trainer *t = j->t;
+    geodec_err_clear(&t->lane_err[task]);
+    t->lane_status[task] = evaluate_windows(t, j->n_windows * task / j->tasks, j->n_windows * (task + 1) / j->tasks,
+                                            worker, &t->lane_err[task]);
+}
+
+geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, double *nats_per_token,
+                                      double *bits_per_byte, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t n = 0, targets = 0;
+    double total = 0;
+    while (n < t->n_windows && (n_tokens == 0 || targets < n_tokens)) targets += t->window_count[n++];
+    eval_job j = {t, n, n < GEODEC_TRAIN_LANES ? n : GEODEC_TRAIN_LANES};
+    geodec_pool_run_dynamic(t->pool, j.tasks, eval_task, &j);
+    GEODEC_TRY(first_failure(t, j.tasks, err));
+    for (int64_t w = 0; w < n; w++) total += t->window_loss[w];
+    const double bytes = (double)t->held_out->n_bytes * (double)targets / (double)t->n_targets;
+    *nats_per_token = total / (double)targets;
+    *bits_per_byte = total / 0.69314718055994530942 / bytes;
+done:
+    return st;
+}
+
+/* ---- the whole run ----------------------------------------------------------------------------------------------- */
+
+geodec_status geodec__trainer_add_row(geodec_trainer *t, const geodec_curve_row *row, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (t->n_rows == t->room_rows) {
+        const int64_t room = 2 * t->room_rows + 64;
+        geodec_curve_row *grown = geodec_mem_grow(t->row, t->n_rows, room, sizeof *grown);
+        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for the loss curve");
+        t->row = grown;
+        t->room_rows = room;
+    }
+    t->row[t->n_rows++] = *row;
+done:
+    return st;
+}
+
+static geodec_status measure(geodec_trainer *t, const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const bool last = t->done == t->o.steps;
+    geodec_curve_row r = {.step = t->done,
+                          .tokens = t->done * t->o.batch * t->o.length,
+                          .train = t->loss_sum / (double)t->loss_steps,
+                          .lr = t->adam.lr,
+                          .grad_norm = t->grad_norm};
+    GEODEC_TRY(geodec_trainer_evaluate(t, last ? 0 : t->o.eval_tokens, &r.held_out, &r.held_out_bytes, err));
+    GEODEC_TRY(geodec__trainer_add_row(t, &r, err));
+    t->loss_sum = 0;
+    t->loss_steps = 0;
+    geodec_hooks_log(hooks, GEODEC_LOG_INFO, "step %lld  train %.4f  held-out %.4f nats/token  %.4f bits/byte  lr %.2e",
+                     (long long)t->done, r.train, r.held_out, r.held_out_bytes, r.lr);
+done:
+    return st;
+}
+
+geodec_status geodec_trainer_run(geodec_trainer *t, const char *checkpoint, int64_t checkpoint_every,
+                                 const geodec_provenance *p, const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const double begin = geodec_clock_seconds();
+    const int64_t first = t->done;
+    while (t->done < t->o.steps) {
+        char what[160];
+        const double seconds = geodec_clock_seconds() - begin;
+        const double rate = t->done > first && seconds > 0 ? (double)(t->done - first) / seconds : 0;
+        (void)snprintf(what, sizeof what, "training: loss %.3f, %.0f tokens/s, %.0f s left; step", t->last_loss,
+                       rate * (double)(t->o.batch * t->o.length), rate > 0 ? (double)(t->o.steps - t->done) / rate : 0);
+        st = geodec_hooks_progress(hooks, what, t->done, t->o.steps, err);
+        if (st != GEODEC_OK) {
+            if (checkpoint) GEODEC_TRY(geodec_trainer_save(t, checkpoint, p, err));
+            GEODEC_THROW(GEODEC_INTERRUPTED, "stopped at step %lld of %lld%s%s", (long long)t->done, (long long)t->o.steps,
+                         checkpoint ? "; --resume goes on from " : "", checkpoint ? checkpoint : "");
+        }
+        GEODEC_TRY(geodec_trainer_step(t, err));
+        if (t->done % t->o.eval_every == 0 || t->done == t->o.steps) GEODEC_TRY(measure(t, hooks, err));
+        if (checkpoint && (t->done == t->o.steps || (checkpoint_every > 0 && t->done % checkpoint_every == 0)))
+            GEODEC_TRY(geodec_trainer_save(t, checkpoint, p, err));
+    }
+done:
+    return st;
+}

@@ -1,0 +1,97 @@
+/* Training: AdamW on next-token cross-entropy, with a learning-rate schedule, gradient clipping, held-out evaluation,
+ * checkpoints and a loss curve.
+ *
+ * Determinism. A batch is cut into GEODEC_TRAIN_LANES lanes, whatever the number of threads: a lane runs its sequences
+ * in order into its own gradient, and gradients are added lane by lane. So the result is a function of the recipe alone
+ * (and of the instruction set, in the last bits). A run that is stopped and resumed goes through the same states. */
+#ifndef GEODEC_TRAIN_TRAINER_H
+#define GEODEC_TRAIN_TRAINER_H
+
+#include "base/err.h"
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "io/artifact.h"
+#include "train/layout.h"
+#include "train/text.h"
+
+#include <stdint.h>
+
+enum { GEODEC_TRAIN_LANES = 8 };
+
+typedef enum geodec_schedule {
+    GEODEC_SCHEDULE_COSINE,
+    GEODEC_SCHEDULE_LINEAR,
+    GEODEC_SCHEDULE_CONSTANT
+} geodec_schedule;
+
+typedef struct geodec_train_options {
+    int64_t steps;   /* optimiser steps */
+    int64_t batch;   /* sequences a step */
+    int64_t length;  /* tokens of a sequence, 1 .. n_ctx */
+    double lr;       /* highest learning rate */
+    double lr_final; /* at the last step, as a fraction of lr */
+    int64_t warmup;  /* steps from 0 to lr, linear */
+    geodec_schedule schedule;
+    double clip;         /* largest gradient norm; 0 = none */
+    double decay;        /* weight decay of matrices (norms have none) */
+    double beta1, beta2; /* Adam's averages */
+    double balance;      /* load-balance term of experts */
+    uint64_t seed;
+    int64_t eval_every;  /* steps between rows of the curve */
+    int64_t eval_tokens; /* held-out tokens scored for a row; the last row takes all. 0 = all */
+    geodec_isa isa;
+} geodec_train_options;
+
+/* One row of the loss curve. */
+typedef struct geodec_curve_row {
+    int64_t step, tokens;  /* done */
+    double train;          /* nats a token, mean over the steps since the last row */
+    double held_out;       /* nats a token */
+    double held_out_bytes; /* bits a byte of held-out text */
+    double lr, grad_norm;  /* of the last step; norm before clipping */
+} geodec_curve_row;
+
+typedef struct geodec_trainer geodec_trainer;
+
+/* Learning rate of step 0 .. steps-1. */
+GEODEC_API double geodec_train_rate(const geodec_train_options *o, int64_t step);
+
+/* Borrows layout, texts and pool (NULL = one thread); copies params [layout->total] (first values). GEODEC_INVAL,
+ * GEODEC_RANGE. */
+GEODEC_API geodec_status geodec_trainer_create(const geodec_layout *layout, const geodec_train_options *o,
+                                               const float *params, const geodec_text *train,
+                                               const geodec_text *held_out, geodec_pool *pool, geodec_trainer **out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_trainer_destroy(geodec_trainer *t); /* NULL ok */
+
+/* One optimiser step. GEODEC_NUMERIC when the loss is no longer finite. */
+GEODEC_API geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err) GEODEC_MUST_USE;
+/* Mean held-out loss over the first n_tokens targets (0 = all), and bits a byte (tokens scored / all tokens as the
+ * share of bytes). */
+GEODEC_API geodec_status geodec_trainer_evaluate(geodec_trainer *t, int64_t n_tokens, double *nats_per_token,
+                                                 double *bits_per_byte, geodec_err *err) GEODEC_MUST_USE;
+
+GEODEC_API int64_t geodec_trainer_done(const geodec_trainer *t); /* steps done */
+GEODEC_API const float *geodec_trainer_params(const geodec_trainer *t);
+GEODEC_API const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n);
+
+/* Checkpoint artifact: parameters, Adam's averages, steps done, curve, and the recipe, which load compares (shape,
+ * options, token digests, first values): another recipe is refused with GEODEC_CHECKSUM. */
+GEODEC_API extern const geodec_kind geodec_kind_checkpoint;
+GEODEC_API geodec_status geodec_trainer_save(const geodec_trainer *t, const char *path, const geodec_provenance *p,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_trainer_load(geodec_trainer *t, const char *path, geodec_err *err) GEODEC_MUST_USE;
+
+/* Runs to the last step; adds a row to the curve every eval_every steps and at the end. A checkpoint is written every
+ * `checkpoint_every` steps, at the last step, and when the hooks ask to stop (GEODEC_INTERRUPTED follows). checkpoint
+ * NULL = none. */
+GEODEC_API geodec_status geodec_trainer_run(geodec_trainer *t, const char *checkpoint, int64_t checkpoint_every,
+                                            const geodec_provenance *p, const geodec_hooks *hooks,
+                                            geodec_err *err) GEODEC_MUST_USE;
+
+/* Loss curve artifact. floor_bits: entropy of the held-out text in bits a byte, NaN = not known. */
+GEODEC_API extern const geodec_kind geodec_kind_losscurve;
+GEODEC_API geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *path, double floor_bits,
+                                                    const geodec_provenance *p, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

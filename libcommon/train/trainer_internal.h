@@ -1,0 +1,57 @@
+/* The trainer's state, shared by trainer.c, checkpoint.c and curve.c. */
+#ifndef GEODEC_TRAIN_TRAINER_INTERNAL_H
+#define GEODEC_TRAIN_TRAINER_INTERNAL_H
+
+#include "train/net.h"
+#include "train/ops.h"
+#include "train/trainer.h"
+
+enum { GEODEC__RECIPE = 2048 };
+
+/* A run of one tensor, the unit of the optimiser's tasks. */
+typedef struct geodec__piece {
+    int64_t begin, end;
+    bool decays;
+} geodec__piece;
+
+struct geodec_trainer {
+    const geodec_layout *layout;
+    geodec_train_options o;
+    const geodec_text *train, *held_out;
+    geodec_pool *pool;
+    const geodec_ops_f32 *ops;
+    geodec_net_f32 *net;
+    int threads;
+    geodec_net_f32_work **work; /* [threads], made at first use */
+
+    float *params, *m, *v;           /* [total] */
+    float *grad[GEODEC_TRAIN_LANES]; /* [total] each; lane 0 receives the sum */
+    int64_t done;
+
+    int64_t lanes, group; /* lanes in use; sequences of one forward call */
+    double lane_loss[GEODEC_TRAIN_LANES];
+    geodec_status lane_status[GEODEC_TRAIN_LANES];
+    geodec_err lane_err[GEODEC_TRAIN_LANES];
+
+    geodec__piece *piece;
+    double *piece_squares;
+    int64_t n_pieces;
+    geodec_adamw adam;
+
+    int64_t n_windows;                     /* of the held-out text */
+    int32_t *window_token, *window_target; /* [n_windows][length] */
+    int64_t *window_count;                 /* targets of a window */
+    int64_t n_targets;
+    double *window_loss;
+
+    double grad_norm, last_loss;
+    double loss_sum; /* since the last row of the curve */
+    int64_t loss_steps;
+    geodec_curve_row *row;
+    int64_t n_rows, room_rows;
+    char recipe[GEODEC__RECIPE];
+};
+
+geodec_status geodec__trainer_add_row(geodec_trainer *t, const geodec_curve_row *row, geodec_err *err);
+
+#endif
