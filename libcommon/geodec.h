@@ -49,6 +49,7 @@
 #include "linalg/stats.h"
 #include "linalg/svd.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/vocab_train.h"
 #include "train/layout.h"
 #include "train/net.h"
 #include "train/params.h"

@@ -24,7 +24,8 @@ Test(corpus, a_story_is_a_pure_function_of_seed_and_index)
     }
 }
 
-/* The bits are exact when the text has one derivation only: then P(text) is the product of the choices' probabilities. */
+/* The bits are exact when the text has one derivation only: then P(text) is the product of the choices' probabilities.
+ */
 Test(corpus, every_text_has_exactly_one_derivation)
 {
     geodec_err err = {0};

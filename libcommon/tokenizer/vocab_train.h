@@ -1,0 +1,35 @@
+/* Training of a SentencePiece-style BPE vocabulary (Sennrich, Haddow, Birch 2016; scores as in SentencePiece).
+ *
+ * Layout: 0 <unk>, 1 <s>, 2 </s>, 3..258 the bytes <0x00>..<0xFF>, then merged pieces in the order of their merges,
+ * then the single characters of the text, most frequent first. Piece 259+k has score -k, so that the tokenizer's
+ * merging by highest score takes the merges in the order they were learned.
+ *
+ * The text is cut as the tokenizer sees it: U+2581 before each text, blanks become U+2581; a word is a mark and what
+ * follows up to the next one, so no piece crosses a word boundary except for its leading mark. Control characters (the
+ * line feed) stay byte tokens and end a word. Each step adds the string that adjacent pieces form most often, the
+ * smaller in byte order on ties, and re-merges the words concerned exactly as the tokenizer would. No randomness: same
+ * text, same vocabulary. */
+#ifndef GEODEC_TOKENIZER_VOCAB_TRAIN_H
+#define GEODEC_TOKENIZER_VOCAB_TRAIN_H
+
+#include "base/err.h"
+#include "base/hooks.h"
+#include "tokenizer/tokenizer.h"
+
+enum { GEODEC_VOCAB_FIRST_PIECE = 259, GEODEC_VOCAB_MAX = 1 << 18 };
+
+/* text[n]: UTF-8; bytes that are no UTF-8 end a word. separator: a line that parts texts and is no text itself
+ * ("<|endoftext|>"), or NULL; white space around each text is dropped. size: 259 + pieces, at most GEODEC_VOCAB_MAX;
+ * fewer when no string of the text occurs twice any more. At most half of the pieces go to single characters.
+ * GEODEC_INVAL: no text. */
+GEODEC_API geodec_status geodec_vocab_train(const char *text, size_t n, const char *separator, int32_t size,
+                                            const geodec_hooks *hooks, geodec_tokenizer **out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+
+/* Tokens of all parts of a text (split at the separator as above), BOS and EOS not counted, and the bytes they stand
+ * for. */
+GEODEC_API geodec_status geodec_vocab_measure(const geodec_tokenizer *t, const char *text, size_t n,
+                                              const char *separator, int64_t *tokens, int64_t *bytes,
+                                              geodec_err *err) GEODEC_MUST_USE;
+
+#endif
