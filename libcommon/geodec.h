@@ -48,6 +48,7 @@
 #include "linalg/lapack.h"
 #include "linalg/stats.h"
 #include "linalg/svd.h"
+#include "model/model.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/vocab_train.h"
 #include "train/layout.h"

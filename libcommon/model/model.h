@@ -1,9 +1,9 @@
 /* A llama-family transformer read from GGUF: RMSNorm, RoPE on adjacent pairs, grouped-query attention, SwiGLU, optional
  * top-k experts (softmax over all, top-k, renormalise), tied or separate head.
  *
- * Batch invariance. The logits of a token depend on the token and its ancestors only: they are bit-identical alone, in any
- * batch, in prefill, in a chain or as a tree node, and with any number of threads. Every output element is one dot product
- * in a fixed order of its inputs; nothing is split by batch row or thread. */
+ * Batch invariance. The logits of a token depend on the token and its ancestors only: they are bit-identical alone, in
+ * any batch, in prefill, in a chain or as a tree node, and with any number of threads. Every output element is one dot
+ * product in a fixed order of its inputs; nothing is split by batch row or thread. */
 #ifndef GEODEC_MODEL_MODEL_H
 #define GEODEC_MODEL_MODEL_H
 
@@ -16,8 +16,8 @@
 
 typedef struct geodec_model_config {
     int32_t n_layer, d_model, n_head, n_kv_head, head_dim, rope_dim;
-    int32_t d_ff;    /* of the dense FFN, or of one expert */
-    int32_t n_vocab, n_ctx; /* n_ctx: the file's context length; sessions may be longer or shorter */
+    int32_t d_ff;                    /* of the dense FFN, or of one expert */
+    int32_t n_vocab, n_ctx;          /* n_ctx: the file's context length; sessions may be longer or shorter */
     int32_t n_expert, n_expert_used; /* 0 for dense */
     float rms_eps;
     double rope_base; /* 10000 when the file has none */
@@ -47,8 +47,8 @@ typedef struct geodec_session_options {
     geodec_isa isa;
     geodec_pool *pool; /* NULL = caller's thread; must outlive the session */
 } geodec_session_options;
-GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o, geodec_session **out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o,
+                                               geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_session_destroy(geodec_session *s);
 GEODEC_API const geodec_model *geodec_session_model(const geodec_session *s);
 GEODEC_API int32_t geodec_session_n_ctx(const geodec_session *s);
@@ -65,7 +65,8 @@ typedef struct geodec_batch {
     const bool *want;      /* [n] rows whose logits are wanted, NULL = all */
 } geodec_batch;
 
-/* Residual stream after `layer` blocks (0 = embedding, n_layer = input of the final norm) for every row of the batch. */
+/* Residual stream after `layer` blocks (0 = embedding, n_layer = input of the final norm) for every row of the batch.
+ */
 typedef struct geodec_capture {
     int32_t n_layers;
     const int32_t *layer; /* [n_layers] in 0 .. n_layer */
@@ -73,9 +74,10 @@ typedef struct geodec_capture {
 } geodec_capture;
 
 /* logits [n][n_vocab] (rows not wanted are left untouched), or NULL for none; capture may be NULL.
- * Errors: GEODEC_LIMIT (context full, batch too large), GEODEC_RANGE (token id, parent). On error the cache is unchanged. */
-GEODEC_API geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *logits, const geodec_capture *capture,
-                                        geodec_err *err) GEODEC_MUST_USE;
+ * Errors: GEODEC_LIMIT (context full, batch too large), GEODEC_RANGE (token id, parent). On error the cache is
+ * unchanged. */
+GEODEC_API geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *logits,
+                                        const geodec_capture *capture, geodec_err *err) GEODEC_MUST_USE;
 /* Prefill: any number of tokens in chunks of max_batch; logits of the last row only ([n_vocab], may be NULL). */
 GEODEC_API geodec_status geodec_prefill(geodec_session *s, const int32_t *token, int64_t n, float *last_logits,
                                         geodec_err *err) GEODEC_MUST_USE;
@@ -83,8 +85,8 @@ GEODEC_API geodec_status geodec_prefill(geodec_session *s, const int32_t *token,
 /* KV cache. */
 GEODEC_API int32_t geodec_session_length(const geodec_session *s);
 GEODEC_API void geodec_session_truncate(geodec_session *s, int32_t length); /* length <= current */
-/* After a tree pass that started at `base`: keeps rows base+row[0], base+row[1], ... (ascending) as base, base+1, ... and
- * truncates to base+n. */
+/* After a tree pass that started at `base`: keeps rows base+row[0], base+row[1], ... (ascending) as base, base+1, ...
+ * and truncates to base+n. */
 GEODEC_API void geodec_session_compact(geodec_session *s, int32_t base, const int32_t *row, int32_t n);
 
 /* Counted in geodec_forward itself. */

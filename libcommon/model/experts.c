@@ -1,0 +1,96 @@
+/* Mixture of experts: softmax over all experts, the best k (ties to the lowest id), their weights renormalised to 1. */
+#include "model/internal.h"
+
+#include <string.h>
+
+/* Chooses for one row; p holds the router's logits and is used up. */
+static void choose(const geodec_session *s, float *p, int32_t *id, float *weight)
+{
+    const int32_t n = s->model->config.n_expert, k = s->model->config.n_expert_used;
+    const float all = s->kernels->softmax(p, n);
+    float chosen = 0;
+    for (int32_t j = 0; j < k; j++) {
+        int32_t best = -1;
+        for (int32_t e = 0; e < n; e++)
+            if (p[e] >= 0 && (best < 0 || p[e] > p[best])) best = e;
+        if (best < 0) best = 0; /* only when broken weights made every value NaN */
+        id[j] = best;
+        weight[j] = p[best] / all;
+        chosen += weight[j];
+        p[best] = -1; /* taken; exponentials are positive */
+    }
+    for (int32_t j = 0; j < k; j++) weight[j] /= chosen;
+    memset(p, 0, (size_t)geodec__pad(n) * sizeof *p);
+}
+
+static geodec__matrix expert_of(const geodec__matrix *all, int32_t e)
+{
+    geodec__matrix m = *all;
+    m.data += (int64_t)e * m.rows * m.row_bytes;
+    return m;
+}
+
+/* Adds every row's experts in ascending id, so that the order does not depend on the batch. */
+static void combine(geodec_session *s, int64_t row, const int32_t *id, const float *weight)
+{
+    const int32_t k = s->model->config.n_expert_used;
+    const int64_t d = s->model->config.d_model;
+    float *sum = s->norm_row[row];
+    memset(sum, 0, (size_t)d * sizeof *sum);
+    for (int32_t last = -1, done = 0; done < k; done++) {
+        int32_t next = -1;
+        for (int32_t j = 0; j < k; j++)
+            if (id[j] > last && (next < 0 || id[j] < id[next])) next = j;
+        if (next < 0) break;
+        const float *y = s->down_row[s->assigned[row * k + next]];
+        for (int64_t i = 0; i < d; i++) sum[i] += weight[next] * y[i];
+        last = id[next];
+    }
+    float *x = s->x_row[row];
+    for (int64_t i = 0; i < d; i++) x[i] += sum[i];
+}
+
+void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n)
+{
+    const geodec_model_config *c = &s->model->config;
+    const int32_t k = c->n_expert_used;
+    const int64_t per_row = (int64_t)c->n_layer * k;
+    int32_t *const id = s->expert_id + (int64_t)index * k;
+    float *const weight = s->expert_weight + (int64_t)index * k;
+    for (int64_t r = 0; r < n; r++) s->input[r] = s->norm_row[r];
+    s->job[0] = (geodec__job){.w = layer->router, .x = s->input, .y = s->router_row, .n = n};
+    geodec__jobs_run(s, 1);
+    for (int64_t r = 0; r < n; r++) choose(s, s->router_row[r], id + r * per_row, weight + r * per_row);
+
+    int64_t n_jobs = 0, place = 0;
+    for (int32_t e = 0; e < c->n_expert; e++) {
+        const int64_t first = place;
+        for (int64_t r = 0; r < n; r++)
+            for (int32_t j = 0; j < k; j++)
+                if (id[r * per_row + j] == e) {
+                    s->assigned[r * k + j] = (int32_t)place;
+                    s->input[place++] = s->norm_row[r];
+                }
+        if (place == first) continue;
+        s->job[n_jobs++] = (geodec__job){.w = expert_of(&layer->gate, e),
+                                         .up = expert_of(&layer->up, e),
+                                         .x = s->input + first,
+                                         .y = s->gate_row + first,
+                                         .y_up = s->up_row + first,
+                                         .n = place - first};
+    }
+    geodec__jobs_run(s, n_jobs);
+    n_jobs = 0;
+    place = 0;
+    for (int32_t e = 0; e < c->n_expert; e++) {
+        const int64_t first = place;
+        for (int64_t i = 0; i < n * k; i++)
+            if (id[i / k * per_row + i % k] == e) place++;
+        if (place == first) continue;
+        for (int64_t i = first; i < place; i++) s->input[i] = s->gate_row[i];
+        s->job[n_jobs++] = (geodec__job){
+            .w = expert_of(&layer->down, e), .x = s->input + first, .y = s->down_row + first, .n = place - first};
+    }
+    geodec__jobs_run(s, n_jobs);
+    for (int64_t r = 0; r < n; r++) combine(s, r, id + r * per_row, weight + r * per_row);
+}

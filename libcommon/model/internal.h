@@ -1,0 +1,82 @@
+/* Shared by the model's files: weights bound to the map, and the state of a session. */
+#ifndef GEODEC_MODEL_INTERNAL_H
+#define GEODEC_MODEL_INTERNAL_H
+
+#include "model/kernels.h"
+
+typedef struct geodec__layer {
+    const float *attn_norm, *ffn_norm; /* [pad(d_model)] */
+    geodec__matrix q, k, v, o;
+    geodec__matrix router;         /* data NULL in a dense layer */
+    geodec__matrix gate, up, down; /* with experts: of expert 0; expert e starts e * rows * row_bytes later */
+} geodec__layer;
+
+struct geodec_model {
+    geodec_gguf *gguf;
+    geodec_tokenizer *tokenizer;
+    geodec_model_config config;
+    char fingerprint[GEODEC_SHA256_HEX];
+    const char *name;
+    float *norms; /* decoded norm vectors, all in one piece */
+    const float *output_norm;
+    geodec__matrix embedding, head;
+    geodec__layer *layer; /* [n_layer] */
+};
+
+/* Reads and limits every hyper-parameter. */
+geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *c, geodec_err *err) GEODEC_MUST_USE;
+/* Binds every tensor to its place; refuses wrong shapes, missing and unexpected tensors. Needs gguf and config. */
+geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
+
+/* One matrix product of a dispatch; with up.data set, the fused half of a feed-forward: y = silu(w x) * (up x). */
+typedef struct geodec__job {
+    geodec__matrix w, up;
+    const float *const *x;
+    float *const *y;
+    float *const *y_up;
+    int64_t n; /* rows */
+} geodec__job;
+
+/* What one worker may scribble on. */
+typedef struct geodec__worker {
+    float *weights; /* [GEODEC__TILE_MAX][pad(widest input)] */
+    float *scores;  /* [pad(n_ctx)] */
+    float *head;    /* [pad(head_dim)] */
+    int32_t *path;  /* [max_batch] */
+} geodec__worker;
+
+struct geodec_session {
+    const geodec_model *model;
+    const geodec__kernels *kernels;
+    geodec_pool *pool;
+    int32_t n_ctx, max_batch, length;
+    geodec_counters counters;
+    /* cache: k [n_layer][n_kv_head][n_ctx/16][head_dim][16], v [n_layer][n_kv_head][n_ctx][pad(head_dim)] */
+    float *k, *v;
+    int64_t k_head, v_head; /* floats of one head of one layer */
+    float *cosine, *sine;   /* [n_ctx][rope_dim/2] */
+    /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
+     */
+    float *x, *norm, *query, *key, *value, *mixed, *gate, *up, *down;
+    float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
+    const float **input;     /* [max(max_batch, assignments)] rows gathered for a product */
+    float **output;          /* [max_batch] wanted rows of logits */
+    bool *want;              /* [max_batch] all false between calls */
+    int32_t *parent, *depth; /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
+    /* experts */
+    float *router;          /* [max_batch][pad(n_expert)] */
+    float **router_row;     /* [max_batch] */
+    int32_t *expert_id;     /* [max_batch][n_layer][n_expert_used] best first */
+    float *expert_weight;   /* the same shape */
+    int32_t *assigned;      /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
+    geodec__job *job;       /* [max(3, n_expert)] */
+    geodec__worker *worker; /* [threads] */
+    int n_workers;
+};
+
+/* Runs all jobs in one hand-out to the pool (or here when they are small). */
+void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
+/* Feed-forward of all n rows with experts: reads norm, adds to x. */
+void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
+
+#endif

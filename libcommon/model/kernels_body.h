@@ -1,0 +1,309 @@
+/* The kernels, written once over a vector of 16 floats. Included by kernels_scalar.c, kernels_avx2.c and
+ * kernels_avx512.c after they define: vec                           16 floats v_zero v_set1 v_load v_store v_add v_sub
+ * v_mul v_div v_fma(a, b, c) = a b + c, fused v_max(a, b) = a > b ? a : b   v_min(a, b) = a < b ? a : b v_pow2(t) 2^n
+ * for the n that sits in the low mantissa bits of t (see exp below) v_sum4(a, b, c, d, out)       the four fixed
+ * reductions load_f16 load_bf16 load_i8    16 consecutive weights as floats load_f32_tail load_f16_tail load_bf16_tail
+ * (p, n)   n < 16 weights, the rest zero; nothing past them is read scale_f16(p)                  a binary16 in all
+ * lanes MAX_GROUP, TILE_ROWS(B)       rows of x a tile takes at most, weight rows of a tile for B rows of x KERNELS,
+ * KERNELS_ISA          name and value of the table */
+
+#include "gguf/gguf.h"
+#include "model/kernels.h"
+
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
+
+enum { Q8_BLOCK_BYTES = 34, MAX_TILE = 32 };
+
+/* ---- weights ---------------------------------------------------------------------------------------------------- */
+
+/* Chunk c (16 weights) of a row. */
+INLINE vec load_weights(const int type, const uint8_t *row, int64_t c)
+{
+    switch (type) {
+    case GEODEC_GGML_F32:
+        return v_load((const float *)(const void *)row + 16 * c);
+    case GEODEC_GGML_F16:
+        return load_f16(row + 32 * c);
+    case GEODEC_GGML_BF16:
+        return load_bf16(row + 32 * c);
+    default: {
+        const uint8_t *block = row + (c >> 1) * Q8_BLOCK_BYTES;
+        return v_mul(scale_f16(block), load_i8(block + 2 + 16 * (c & 1)));
+    }
+    }
+}
+
+/* The last n < 16 weights of a row, the rest zero. Q8_0 rows have no tail. */
+INLINE vec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
+{
+    switch (type) {
+    case GEODEC_GGML_F32:
+        return load_f32_tail((const float *)(const void *)row + 16 * c, n);
+    case GEODEC_GGML_F16:
+        return load_f16_tail(row + 32 * c, n);
+    default:
+        return load_bf16_tail(row + 32 * c, n);
+    }
+}
+
+INLINE void decode_row(const int type, const uint8_t *row, int64_t cols, float *out)
+{
+    const int64_t chunks = cols / 16, tail = cols % 16;
+    for (int64_t c = 0; c < chunks; c++) v_store(out + 16 * c, load_weights(type, row, c));
+    if (tail) v_store(out + 16 * chunks, load_tail(type, row, chunks, tail));
+}
+
+/* ---- matrix products -------------------------------------------------------------------------------------------- */
+
+/* One tile: R weight rows against B rows of x, all sums in registers. type, R and B are constants after inlining. */
+INLINE void tile(const int type, const int R, const int B, const uint8_t *w, int64_t row_bytes, int64_t cols,
+                 const float *const *x, float *const *y, int64_t o)
+{
+    vec sum[MAX_TILE];
+    const float *xr[8];
+    const int64_t chunks = cols / 16, tail = cols % 16;
+    UNROLL
+    for (int i = 0; i < R * B; i++) sum[i] = v_zero();
+    UNROLL
+    for (int r = 0; r < B; r++) xr[r] = x[r];
+    const int step = type == GEODEC_GGML_Q8_0 ? 2 : 1; /* both halves of a block share one scale */
+    for (int64_t c = 0; c < chunks; c += step) {
+        UNROLL
+        for (int half = 0; half < step; half++) {
+            vec wv[8];
+            UNROLL
+            for (int j = 0; j < R; j++) wv[j] = load_weights(type, w + j * row_bytes, c + half);
+            UNROLL
+            for (int r = 0; r < B; r++) {
+                const vec xv = v_load(xr[r] + 16 * (c + half));
+                UNROLL
+                for (int j = 0; j < R; j++) sum[r * R + j] = v_fma(xv, wv[j], sum[r * R + j]);
+            }
+        }
+    }
+    if (type != GEODEC_GGML_Q8_0 && tail) {
+        UNROLL
+        for (int j = 0; j < R; j++) {
+            const vec wv = load_tail(type, w + j * row_bytes, chunks, tail);
+            UNROLL
+            for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(v_load(xr[r] + 16 * chunks), wv, sum[r * R + j]);
+        }
+    }
+    float total[MAX_TILE];
+    UNROLL
+    for (int i = R * B; i % 4; i++) sum[i] = v_zero();
+    UNROLL
+    for (int i = 0; i < R * B; i += 4) v_sum4(sum[i], sum[i + 1], sum[i + 2], sum[i + 3], total + i);
+    UNROLL
+    for (int r = 0; r < B; r++) {
+        UNROLL
+        for (int j = 0; j < R; j++) y[r][o + j] = total[r * R + j];
+    }
+}
+
+#define TILE_CASE(B_)                                                                                                  \
+    case B_:                                                                                                           \
+        if (rows == TILE_ROWS(B_))                                                                                     \
+            tile(type, TILE_ROWS(B_), B_, w, row_bytes, cols, x, y, o);                                                \
+        else                                                                                                           \
+            for (int64_t j = 0; j < rows; j++) tile(type, 1, B_, w + j * row_bytes, row_bytes, cols, x, y, o + j);     \
+        break;
+
+INLINE void tiles(const int type, int64_t rows, int64_t group, const uint8_t *w, int64_t row_bytes, int64_t cols,
+                  const float *const *x, float *const *y, int64_t o)
+{
+    switch (group) {
+        TILE_CASE(1)
+#if MAX_GROUP >= 3
+        TILE_CASE(2)
+        TILE_CASE(3)
+#endif
+#if MAX_GROUP >= 6
+        TILE_CASE(4)
+        TILE_CASE(5)
+        TILE_CASE(6)
+#endif
+    default:
+        break;
+    }
+}
+
+INLINE int64_t tile_rows(int64_t group)
+{
+    switch (group) {
+    case 1:
+        return TILE_ROWS(1);
+    case 2:
+        return TILE_ROWS(2);
+    case 3:
+        return TILE_ROWS(3);
+    default:
+        return TILE_ROWS(4);
+    }
+}
+
+INLINE void matmul_typed(const int type, const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x,
+                         int64_t n, float *const *y, float *scratch)
+{
+    const int64_t stride = geodec__pad(w->cols);
+    if (n <= MAX_GROUP) {
+        const int64_t step = tile_rows(n);
+        for (int64_t o = begin; o < end; o += step)
+            tiles(type, end - o < step ? end - o : step, n, w->data + o * w->row_bytes, w->row_bytes, w->cols, x, y, o);
+        return;
+    }
+    /* More rows than a tile holds: a few weight rows are decoded once and stay in the first-level cache while all rows
+     * of x go by in groups of nearly equal size. */
+    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, step = TILE_ROWS(MAX_GROUP);
+    for (int64_t o = begin; o < end; o += step) {
+        const int64_t rows = end - o < step ? end - o : step;
+        const uint8_t *data = w->data + o * w->row_bytes;
+        int64_t row_bytes = w->row_bytes;
+        if (type != GEODEC_GGML_F32) {
+            for (int64_t j = 0; j < rows; j++) decode_row(type, data + j * row_bytes, w->cols, scratch + j * stride);
+            data = (const uint8_t *)(const void *)scratch;
+            row_bytes = stride * (int64_t)sizeof *scratch;
+        }
+        for (int64_t g = 0; g < groups; g++) {
+            const int64_t first = n * g / groups, last = n * (g + 1) / groups, count = last - first;
+            /* tiles of fewer rows of x are taller: cut this strip as they need */
+            const int64_t height = tile_rows(count) < rows ? tile_rows(count) : rows;
+            for (int64_t j = 0; j < rows; j += height)
+                tiles(GEODEC_GGML_F32, rows - j < height ? rows - j : height, count, data + j * row_bytes, row_bytes,
+                      w->cols, x + first, y + first, o + j);
+        }
+    }
+}
+
+static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
+                   float *const *y, float *scratch)
+{
+    switch (w->type) {
+    case GEODEC_GGML_F32:
+        matmul_typed(GEODEC_GGML_F32, w, begin, end, x, n, y, scratch);
+        break;
+    case GEODEC_GGML_F16:
+        matmul_typed(GEODEC_GGML_F16, w, begin, end, x, n, y, scratch);
+        break;
+    case GEODEC_GGML_BF16:
+        matmul_typed(GEODEC_GGML_BF16, w, begin, end, x, n, y, scratch);
+        break;
+    default:
+        matmul_typed(GEODEC_GGML_Q8_0, w, begin, end, x, n, y, scratch);
+        break;
+    }
+}
+
+/* ---- exponential ------------------------------------------------------------------------------------------------ */
+
+/* exp(x), relative error below 2e-7 on [-87, 88], the argument clamped to that range: x = n ln2 + r with |r| <= ln2 /
+ * 2, and the degree-6 polynomial of Cephes' expf (Moshier) for e^r. Adding 1.5 2^23 rounds to the integer n, which then
+ * sits in the low bits of the sum. */
+INLINE vec v_exp(vec x)
+{
+    const vec magic = v_set1(12582912.0f);
+    x = v_min(v_max(x, v_set1(-87.0f)), v_set1(88.0f));
+    const vec t = v_add(v_mul(x, v_set1(1.44269504088896341f)), magic);
+    const vec n = v_sub(t, magic);
+    vec r = v_fma(n, v_set1(-0.693359375f), x);
+    r = v_fma(n, v_set1(2.12194440e-4f), r);
+    vec p = v_set1(1.9875691500e-4f);
+    p = v_fma(p, r, v_set1(1.3981999507e-3f));
+    p = v_fma(p, r, v_set1(8.3334519073e-3f));
+    p = v_fma(p, r, v_set1(4.1665795894e-2f));
+    p = v_fma(p, r, v_set1(1.6666665459e-1f));
+    p = v_fma(p, r, v_set1(5.0000001201e-1f));
+    p = v_add(v_fma(v_mul(r, r), p, r), v_set1(1.0f));
+    return v_mul(p, v_pow2(t));
+}
+
+static void swiglu(float *gate, const float *up, int64_t n)
+{
+    const vec one = v_set1(1.0f), zero = v_zero();
+    for (int64_t i = 0; i < n; i += 16) { /* the padding of both is zero and stays zero */
+        const vec g = v_load(gate + i);
+        v_store(gate + i, v_mul(v_div(g, v_add(one, v_exp(v_sub(zero, g)))), v_load(up + i)));
+    }
+}
+
+INLINE float sum_lanes(vec s)
+{
+    float out[4];
+    v_sum4(s, v_zero(), v_zero(), v_zero(), out);
+    return out[0];
+}
+
+static float softmax(float *x, int64_t n)
+{
+    const int64_t padded = geodec__pad(n);
+    float lane[16];
+    for (int64_t i = n; i < padded; i++) x[i] = -3e38f;
+    vec m = v_load(x);
+    for (int64_t i = 16; i < padded; i += 16) m = v_max(v_load(x + i), m);
+    v_store(lane, m);
+    float top = lane[0];
+    for (int i = 1; i < 16; i++) top = lane[i] > top ? lane[i] : top;
+    const vec shift = v_set1(top);
+    for (int64_t i = 0; i < padded; i += 16) v_store(x + i, v_exp(v_sub(v_load(x + i), shift)));
+    for (int64_t i = n; i < padded; i++) x[i] = 0;
+    vec s = v_zero();
+    for (int64_t i = 0; i < padded; i += 16) s = v_add(s, v_load(x + i));
+    return sum_lanes(s);
+}
+
+/* ---- attention -------------------------------------------------------------------------------------------------- */
+
+/* Scores of `count` blocks of 16 cache rows; count is a constant after inlining. */
+INLINE void score_blocks(const int count, const float *q, const float *k, int64_t head_dim, float *s)
+{
+    vec sum[4];
+    UNROLL
+    for (int b = 0; b < count; b++) sum[b] = v_zero();
+    for (int64_t d = 0; d < head_dim; d++) {
+        const vec qd = v_set1(q[d]);
+        UNROLL
+        for (int b = 0; b < count; b++) sum[b] = v_fma(qd, v_load(k + (b * head_dim + d) * 16), sum[b]);
+    }
+    UNROLL
+    for (int b = 0; b < count; b++) v_store(s + 16 * b, sum[b]);
+}
+
+/* 16 dimensions of the weighted sum of values. */
+INLINE vec sum_values(const geodec__attend *a, int64_t d)
+{
+    const float *v = a->v + d, *e = a->scores;
+    vec sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
+    const int64_t whole = a->n_past / 4 * 4, n = a->n_past + a->n_path;
+    for (int64_t p = 0; p < whole; p += 4) {
+        UNROLL
+        for (int j = 0; j < 4; j++) sum[j] = v_fma(v_set1(e[p + j]), v_load(v + (p + j) * a->v_stride), sum[j]);
+    }
+    for (int64_t p = whole; p < n; p++) {
+        const int64_t row = p < a->n_past ? p : a->path[p - a->n_past];
+        sum[p & 3] = v_fma(v_set1(e[p]), v_load(v + row * a->v_stride), sum[p & 3]);
+    }
+    return v_add(v_add(sum[0], sum[1]), v_add(sum[2], sum[3]));
+}
+
+static void attend(const geodec__attend *a)
+{
+    const int64_t n = a->n_past + a->n_path, rows = a->path[a->n_path - 1] + 1, blocks = (rows + 15) / 16;
+    float *s = a->scores;
+    int64_t b = 0;
+    for (; b + 4 <= blocks; b += 4) score_blocks(4, a->q, a->k + b * 16 * a->head_dim, a->head_dim, s + 16 * b);
+    for (; b < blocks; b++) score_blocks(1, a->q, a->k + b * 16 * a->head_dim, a->head_dim, s + 16 * b);
+    /* from cache rows to positions: path ascends, so this may be done in place */
+    for (int64_t i = 0; i < a->n_path; i++) s[a->n_past + i] = s[a->path[i]];
+    const vec inverse = v_set1(1.0f / softmax(s, n));
+    for (int64_t d = 0; d < a->v_stride; d += 16) v_store(a->out + d, v_mul(sum_values(a, d), inverse));
+}
+
+const geodec__kernels KERNELS = {
+    .isa = KERNELS_ISA, .matmul = matmul, .swiglu = swiglu, .softmax = softmax, .attend = attend};

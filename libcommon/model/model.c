@@ -1,0 +1,63 @@
+#include "base/mem.h"
+#include "model/internal.h"
+
+#include <string.h>
+
+static geodec_status check_vocabulary(const geodec_model *m, int32_t stated, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int32_t n = geodec_tokenizer_size(m->tokenizer);
+    if (stated && stated != n)
+        GEODEC_THROW(GEODEC_FORMAT, "key 'llama.vocab_size' is %d, but the tokenizer has %d tokens", stated, n);
+done:
+    return st;
+}
+
+geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    GEODEC_NEW(m, 1);
+    GEODEC_TRY(geodec_gguf_open(path, &m->gguf, err));
+    GEODEC_TRY(geodec__config_read(m->gguf, &m->config, err));
+    GEODEC_TRY(geodec_tokenizer_from_gguf(m->gguf, &m->tokenizer, err));
+    GEODEC_TRY_MSG(check_vocabulary(m, m->config.n_vocab, err), "%s", path);
+    m->config.n_vocab = geodec_tokenizer_size(m->tokenizer);
+    GEODEC_TRY_MSG(geodec__weights_bind(m, err), "%s", path);
+    const char *slash = strrchr(path, '/');
+    m->name = slash ? slash + 1 : path;
+    if (geodec_gguf_has(m->gguf, "general.name"))
+        GEODEC_TRY(geodec_gguf_get_str(m->gguf, "general.name", &m->name, err));
+    else /* the caller's path may go away: point into the copy the file keeps */
+        m->name = geodec_gguf_path(m->gguf) + (m->name - path);
+    geodec_gguf_tensor_digest(m->gguf, m->fingerprint);
+    *out = m;
+    m = NULL;
+done:
+    geodec_model_close(m);
+    return st;
+}
+
+void geodec_model_close(geodec_model *m)
+{
+    if (!m) return;
+    geodec_tokenizer_destroy(m->tokenizer);
+    geodec_gguf_close(m->gguf);
+    geodec_mem_free(m->layer);
+    geodec_mem_free(m->norms);
+    geodec_mem_free(m);
+}
+
+const geodec_model_config *geodec_model_configuration(const geodec_model *m) { return &m->config; }
+const geodec_tokenizer *geodec_model_tokenizer(const geodec_model *m) { return m->tokenizer; }
+const char *geodec_model_fingerprint(const geodec_model *m) { return m->fingerprint; }
+const char *geodec_model_name(const geodec_model *m) { return m->name; }
+const geodec_gguf *geodec_model_gguf(const geodec_model *m) { return m->gguf; }
+
+int32_t geodec_argmax(const float *x, int64_t n)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (x[i] > x[best]) best = i;
+    return (int32_t)best;
+}

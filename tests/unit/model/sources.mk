@@ -1,0 +1,1 @@
+model_TESTS := test_golden.c

@@ -1,0 +1,193 @@
+/* The forward pass against the goldens of the shared folder: an independent float64 evaluation of the same files. */
+#include "base/mem.h"
+#include "model/model.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct golden {
+    const char *name;
+    double tolerance; /* of a logit, absolute */
+} golden;
+
+/* The bars: F32 within 2e-5, F16 and Q8_0 (float activations) within 1e-4. */
+static const golden goldens[] = {
+    {"stories260K-f32", 2e-5},         {"stories260K-ff192-f32", 2e-5},     {"stories260K-rot256-f32", 2e-5},
+    {"stories-moe8x2-f32", 2e-5},      {"stories260K-f16", 1e-4},           {"stories260K-rot256-f16", 1e-4},
+    {"stories-moe8x2-f16", 1e-4},      {"stories-moe8x2-rot256-f16", 1e-4}, {"stories260K-ff192-q8_0", 1e-4},
+    {"stories260K-rot256-q8_0", 1e-4}, {"stories-moe8x2-q8_0", 1e-4},       {"stories-moe8x2-rot256-q8_0", 1e-4},
+};
+enum { N_GOLDENS = sizeof goldens / sizeof *goldens };
+
+static const char *shared(const char *folder, const char *name, const char *suffix)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s%s", folder, name, suffix);
+    return test_shared(path);
+}
+
+static geodec_model *open_model(const char *name)
+{
+    const char *path = shared("models", name, ".gguf");
+    if (!path) return NULL;
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    return m;
+}
+
+static geodec_session *open_session(const geodec_model *m, geodec_isa isa)
+{
+    geodec_err err = {0};
+    geodec_session *s = NULL;
+    const geodec_session_options o = {.n_ctx = 256, .isa = isa};
+    test_ok(geodec_session_create(m, &o, &s, &err), &err);
+    return s;
+}
+
+static int32_t *read_ids(const json_t *array, int32_t *n)
+{
+    *n = (int32_t)json_array_size(array);
+    int32_t *ids = geodec_mem_new(*n + 1, sizeof *ids);
+    for (int32_t i = 0; i < *n; i++) ids[i] = (int32_t)json_integer_value(json_array_get(array, (size_t)i));
+    return ids;
+}
+
+static double logit_error(const char *name, geodec_isa isa)
+{
+    const char *json_path = shared("golden/llama", name, ".json"),
+               *npy = shared("golden/llama", name, ".dequant64.npy");
+    geodec_model *m = json_path && npy ? open_model(name) : NULL;
+    if (!m) return 0;
+    json_t *root = json_load_file(json_path, 0, NULL);
+    geodec_err err = {0};
+    int32_t n;
+    int64_t shape[8];
+    int dims;
+    int32_t *ids = read_ids(json_object_get(json_object_get(root, "full_logits"), "ids"), &n);
+    double *want = test_npy(npy, shape, &dims);
+    cr_assert(want && dims == 2 && shape[0] == n && shape[1] == geodec_model_configuration(m)->n_vocab);
+    geodec_session *s = open_session(m, isa);
+    float *logits = geodec_mem_new(n * shape[1], sizeof *logits);
+    test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = ids}, logits, NULL, &err), &err);
+    double worst = 0;
+    for (int64_t i = 0; i < n * shape[1]; i++) {
+        const double e = fabs((double)logits[i] - want[i]);
+        if (!(e <= worst)) worst = e;
+    }
+    geodec_session_destroy(s);
+    geodec_model_close(m);
+    geodec_mem_free(logits);
+    geodec_mem_free(want);
+    geodec_mem_free(ids);
+    json_decref(root);
+    return worst;
+}
+
+Test(model_golden, logits)
+{
+    for (size_t i = 0; i < N_GOLDENS; i++) {
+        const double e = logit_error(goldens[i].name, GEODEC_ISA_AUTO);
+        cr_assert_leq(e, goldens[i].tolerance, "%s: largest error %g", goldens[i].name, e);
+    }
+}
+
+/* Routing as the float64 evaluation chose it; weights are given to six decimals. */
+Test(model_golden, routing)
+{
+    static const char *const names[] = {"stories-moe8x2-f32", "stories-moe8x2-f16", "stories-moe8x2-q8_0",
+                                        "stories-moe8x2-rot256-f16", "stories-moe8x2-rot256-q8_0"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        const char *path = shared("golden/llama", names[k], ".routing.json");
+        geodec_model *m = path ? open_model(names[k]) : NULL;
+        if (!m) return;
+        json_t *root = json_load_file(path, 0, NULL);
+        geodec_err err = {0};
+        int32_t n;
+        int32_t *ids = read_ids(json_object_get(root, "ids"), &n);
+        geodec_session *s = open_session(m, GEODEC_ISA_AUTO);
+        test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = ids}, NULL, NULL, &err), &err);
+        const geodec_model_config *c = geodec_model_configuration(m);
+        const int32_t *id = geodec_session_expert_ids(s);
+        const float *weight = geodec_session_expert_weights(s);
+        const json_t *layers = json_object_get(root, "layers");
+        cr_assert_eq(json_array_size(layers), (size_t)c->n_layer);
+        for (int32_t l = 0; l < c->n_layer; l++)
+            for (int32_t p = 0; p < n; p++)
+                for (int32_t j = 0; j < c->n_expert_used; j++) {
+                    const json_t *rows = json_array_get(layers, (size_t)l), *row = json_array_get(rows, (size_t)p);
+                    const json_t *pair = json_array_get(row, (size_t)j);
+                    const int64_t at = ((int64_t)p * c->n_layer + l) * c->n_expert_used + j;
+                    cr_assert_eq(id[at], json_integer_value(json_array_get(pair, 0)), "%s layer %d position %d",
+                                 names[k], l, p);
+                    const double w = json_number_value(json_array_get(pair, 1));
+                    cr_assert_lt(fabs((double)weight[at] - w), 3e-6, "%s layer %d position %d: %g, not %g", names[k], l,
+                                 p, (double)weight[at], w);
+                }
+        geodec_session_destroy(s);
+        geodec_model_close(m);
+        geodec_mem_free(ids);
+        json_decref(root);
+    }
+}
+
+/* Greedy continuations of the peer. It quantises activations, so where its winning margin was below its own error
+ * against float64 the paths may part; those prompts are left out and the test insists that most are kept. */
+Test(model_golden, greedy_continuations)
+{
+    static const struct {
+        const char *name;
+        double peer_error; /* largest error of the peer on these files (golden/llama/README.md) */
+        int at_least;      /* prompts that must be decided by a wider margin */
+    } cases[] = {{"stories260K-f32", 6.7e-6, 8},       {"stories260K-rot256-f32", 3.8e-6, 8},
+                 {"stories-moe8x2-f32", 6.9e-6, 8},    {"stories260K-f16", 0.007, 4},
+                 {"stories-moe8x2-f16", 0.006, 4},     {"stories260K-rot256-f16", 0.0055, 4},
+                 {"stories260K-rot256-q8_0", 0.18, 0}, {"stories260K-ff192-q8_0", 0.3, 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const char *path = shared("golden/llama", cases[k].name, ".json");
+        geodec_model *m = path ? open_model(cases[k].name) : NULL;
+        if (!m) return;
+        json_t *root = json_load_file(path, 0, NULL);
+        const geodec_model_config *c = geodec_model_configuration(m);
+        float *logits = geodec_mem_new(c->n_vocab, sizeof *logits);
+        size_t i;
+        const json_t *prompt;
+        int checked = 0, same = 0;
+        json_array_foreach(json_object_get(root, "prompts"), i, prompt)
+        {
+            geodec_err err = {0};
+            int32_t n, n_want;
+            int32_t *ids = read_ids(json_object_get(prompt, "ids"), &n),
+                    *want = read_ids(json_object_get(prompt, "greedy_ids"), &n_want);
+            geodec_session *s = open_session(m, GEODEC_ISA_AUTO);
+            test_ok(geodec_prefill(s, ids, n, logits, &err), &err);
+            int32_t at = 0;
+            while (at < n_want) {
+                const int32_t id = geodec_argmax(logits, c->n_vocab);
+                if (id != want[at]) break;
+                at++;
+                test_ok(geodec_forward(s, &(geodec_batch){.n = 1, .token = &id}, logits, NULL, &err), &err);
+            }
+            same += at == n_want;
+            const double gap = json_number_value(json_object_get(prompt, "min_top1_top2_gap"));
+            if (gap > 2 * cases[k].peer_error) {
+                checked++;
+                cr_assert_eq(at, n_want, "%s prompt %d parts at token %d (smallest margin %g)", cases[k].name, (int)i,
+                             at, gap);
+            }
+            geodec_session_destroy(s);
+            geodec_mem_free(ids);
+            geodec_mem_free(want);
+        }
+        cr_assert_geq(checked, cases[k].at_least, "%s: %d prompts decided", cases[k].name, checked);
+        (void)fprintf(stderr, "%s: %d of %d greedy continuations equal the peer's, %d decided\n", cases[k].name, same,
+                      (int)i, checked);
+        geodec_mem_free(logits);
+        geodec_model_close(m);
+        json_decref(root);
+    }
+}
