@@ -1,14 +1,18 @@
 geometry_SRCS := \
   activations.c \
+  cloud.c \
+  cloud_file.c \
   expdiff.c \
   geodesic.c \
   geodesic_adaptive.c \
   magnus.c \
   metric.c \
   metric_file.c \
+  pca.c \
   rbf.c \
   riemann.c \
   space.c \
   spaces.c \
   tasks.c \
+  twonn.c \
 

@@ -47,6 +47,33 @@ done:
     return st;
 }
 
+geodec_status geodec_eig_values(int64_t n, const double *a, double *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *copy = NULL, *work = NULL;
+    lapack_int iwork = 0;
+    if (n < 1 || n > EIG_MAX_N) GEODEC_THROW(GEODEC_RANGE, "eigenproblem of dimension %lld", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++)
+            if (!isfinite(a[i * n + j])) GEODEC_THROW(GEODEC_NUMERIC, "eigenproblem with a value that is not finite");
+    GEODEC_NEW(copy, n * n);
+    memcpy(copy, a, (size_t)(n * n) * sizeof *copy);
+    double best = 0;
+    lapack_int info =
+        LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, copy, (lapack_int)n, w, &best, -1, &iwork, -1);
+    if (info != 0) GEODEC_THROW(GEODEC_INTERNAL, "dsyevd refused its work query: %d", (int)info);
+    const int64_t n_work = (int64_t)best > 2 * n + 1 ? (int64_t)best : 2 * n + 1;
+    GEODEC_NEW(work, n_work);
+    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)n, copy, (lapack_int)n, w, work,
+                               (lapack_int)n_work, &iwork, 1);
+    if (info != 0)
+        GEODEC_THROW(info < 0 ? GEODEC_INTERNAL : GEODEC_NOCONV, "dsyevd failed at dimension %lld", (long long)n);
+done:
+    geodec_mem_free(copy);
+    geodec_mem_free(work);
+    return st;
+}
+
 void geodec_eig_compose(int64_t n, const double *fw, const double *v, double *out)
 {
     memset(out, 0, (size_t)(n * n) * sizeof *out);

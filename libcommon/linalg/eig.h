@@ -20,6 +20,9 @@ GEODEC_API geodec_status geodec_eig_sym_ws(int64_t n, const double *a, double *w
 GEODEC_API geodec_status geodec_eig_sym(int64_t n, const double *a, double *w, double *v,
                                         geodec_err *err) GEODEC_MUST_USE;
 
+/* Eigenvalues only, rising; reads the lower triangle of a. */
+GEODEC_API geodec_status geodec_eig_values(int64_t n, const double *a, double *w, geodec_err *err) GEODEC_MUST_USE;
+
 /* f(A) = V diag(fw) V^T for given eigenvectors (rows of v) and new eigenvalues fw; out [n][n], exactly symmetric. */
 GEODEC_API void geodec_eig_compose(int64_t n, const double *fw, const double *v, double *out);
 

@@ -1,6 +1,7 @@
 geometry_TESTS := \
   analytic.c \
   bumps.c \
+  test_cloud.c \
   test_geodesic.c \
   test_magnus.c \
   test_metric.c \

@@ -1,0 +1,69 @@
+/* The cloud: hidden states of one layer as points in their principal coordinates, with the size of the set they fill.
+ *
+ * From the activations, streamed in slabs (memory: d^2, the spectrum, 40 bytes a row and the points TwoNN looks at):
+ *   1. states that are equal to an earlier one bit for bit are dropped (every sequence begins with the same state);
+ *   2. of the rest a seeded random subset of at most max_points is kept, in text order;
+ *   3. principal components: the smallest K that explain `variance`; all K coordinates are written;
+ *   4. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN is
+ * biased at small N; beside each the same figures of a Gaussian cloud with the measured spectrum: the control.
+ * Coordinates carry the unit of the activations (no whitening). */
+#ifndef GEODEC_GEOMETRY_CLOUD_H
+#define GEODEC_GEOMETRY_CLOUD_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "geometry/activations.h"
+#include "geometry/pca.h"
+#include "geometry/twonn.h"
+#include "io/artifact.h"
+
+#include <stdint.h>
+
+GEODEC_API extern const geodec_kind geodec_kind_cloud;
+
+enum { GEODEC_CLOUD_RUNGS = 3, GEODEC_CLOUD_MIN_POINTS = 32 };
+
+typedef struct geodec_cloud_options {
+    int64_t layer;          /* of the model (0 = embedding); must be in the file */
+    double variance;        /* share to explain, default 0.95 */
+    int64_t max_points;     /* 0 = all */
+    int64_t twonn_points;   /* at most so many points in TwoNN (quadratic cost); default 20000 */
+    int64_t control_points; /* at most so many in the control's spectrum; default 4096 */
+    int64_t k_int;          /* integer dimension; 0 = the trimmed TwoNN fit, rounded, in 1..K */
+    uint64_t seed;
+} geodec_cloud_options;
+GEODEC_API geodec_cloud_options geodec_cloud_defaults(void);
+
+typedef struct geodec_cloud_rung {
+    int64_t points, components; /* K at this many points */
+    geodec_twonn twonn;         /* of min(points, twonn_points) of them */
+} geodec_cloud_rung;
+
+typedef struct geodec_cloud_summary {
+    int64_t rows, duplicates, points, d, k, k_int;
+    double total_variance, explained, participation; /* (sum lambda)^2 / sum lambda^2 */
+    geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], control[GEODEC_CLOUD_RUNGS];
+} geodec_cloud_summary;
+
+/* Fills a new artifact of geodec_kind_cloud from the activations; the caller commits it. summary may be NULL.
+ * GEODEC_NOTFOUND (layer), GEODEC_RANGE (options), GEODEC_NUMERIC (states not finite, fewer than 32 different ones). */
+GEODEC_API geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_cloud_options *options,
+                                            geodec_artifact *out, geodec_cloud_summary *summary, geodec_pool *pool,
+                                            const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+
+/* A cloud read back. */
+typedef struct geodec_cloud {
+    int64_t points, k, d, k_int, layer;
+    double *coordinate; /* [points][k] */
+    double *basis;      /* [k][d] */
+    double *mean;       /* [d] */
+    double *eigenvalue; /* [values] falling */
+    int64_t values;
+    int32_t *row;                         /* [points] row of the activations */
+    int32_t *sequence, *position, *token; /* [points] */
+} geodec_cloud;
+GEODEC_API geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out,
+                                           geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_cloud_clear(geodec_cloud *c);
+
+#endif

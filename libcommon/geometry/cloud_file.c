@@ -1,0 +1,97 @@
+/* The cloud artifact. */
+#include "base/mem.h"
+#include "geometry/cloud.h"
+
+#include <string.h>
+
+static const geodec_field fields[] = {
+    {"/coordinates", GEODEC_F64, "N,K", GEODEC_FIELD_STREAM, "activation", "principal coordinates: basis (x - mean)",
+     0},
+    {"/row", GEODEC_I32, "N", 0, "1", "row of the activations", 0},
+    {"/token", GEODEC_I32, "N", 0, "1", "token id", 0},
+    {"/position", GEODEC_I32, "N", 0, "1", "position in its sequence", 0},
+    {"/sequence", GEODEC_I32, "N", 0, "1", "number of its sequence", 0},
+    {"/mean", GEODEC_F64, "d", 0, "activation", "mean state", 0},
+    {"/basis", GEODEC_F64, "K,d", 0, "1", "principal directions, orthonormal rows", 0},
+    {"/eigenvalues", GEODEC_F64, "E", 0, "activation^2", "variances along all directions, falling, divisor N-1", 0},
+    {"/ladder/points", GEODEC_I64, "T", 0, "1", "sizes of the nested random subsets: N/4, N/2, N", 0},
+    {"/ladder/components", GEODEC_I64, "T", 0, "1", "K: components that explain the share of variance", 0},
+    {"/ladder/twonn_points", GEODEC_I64, "T", 0, "1", "points TwoNN looked at", 0},
+    {"/ladder/twonn_ml", GEODEC_F64, "T", 0, "1", "TwoNN dimension, maximum likelihood (Facco 2017)", 0},
+    {"/ladder/twonn_ml_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0},
+    {"/ladder/twonn_fit", GEODEC_F64, "T", 0, "1", "TwoNN dimension, line fit without the largest 10 % of mu", 0},
+    {"/ladder/twonn_fit_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0},
+    {"/control/points", GEODEC_I64, "T", 0, "1", "points of the Gaussian control's spectrum", 0},
+    {"/control/components", GEODEC_I64, "T", 0, "1", "K of a Gaussian cloud with the same spectrum", 0},
+    {"/control/twonn_points", GEODEC_I64, "T", 0, "1", "points of the control TwoNN looked at", 0},
+    {"/control/twonn_ml", GEODEC_F64, "T", 0, "1", "TwoNN of the control, maximum likelihood", 0},
+    {"/control/twonn_ml_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0},
+    {"/control/twonn_fit", GEODEC_F64, "T", 0, "1", "TwoNN of the control, line fit", 0},
+    {"/control/twonn_fit_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0},
+};
+
+static const geodec_attr attrs[] = {
+    {"layer", GEODEC_ATTR_I64, 0, "layer of the model: blocks passed, 0 = embedding"},
+    {"variance", GEODEC_ATTR_F64, 0, "share of variance the K components were to explain"},
+    {"explained", GEODEC_ATTR_F64, 0, "share they explain"},
+    {"total_variance", GEODEC_ATTR_F64, 0, "sum of all eigenvalues"},
+    {"participation_ratio", GEODEC_ATTR_F64, 0, "(sum lambda)^2 / sum lambda^2"},
+    {"k_int", GEODEC_ATTR_I64, 0, "integer intrinsic dimension the later stages use"},
+    {"n_rows", GEODEC_ATTR_I64, 0, "rows of the activations"},
+    {"n_duplicates", GEODEC_ATTR_I64, 0, "rows dropped because an earlier one has the same state"},
+    {"n_left_out", GEODEC_ATTR_I64, 0, "rows left out by the random choice of max_points"},
+};
+
+const geodec_kind geodec_kind_cloud = {
+    .name = "cloud",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-cloud",
+    .purpose = "hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension",
+    .fields = fields,
+    .n_fields = (int)(sizeof fields / sizeof *fields),
+    .attrs = attrs,
+    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+};
+
+geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_cloud c = {0};
+    GEODEC_TRY(geodec_artifact_dim(a, "N", &c.points, err));
+    GEODEC_TRY(geodec_artifact_dim(a, "K", &c.k, err));
+    GEODEC_TRY(geodec_artifact_dim(a, "d", &c.d, err));
+    GEODEC_TRY(geodec_artifact_dim(a, "E", &c.values, err));
+    GEODEC_TRY(geodec_artifact_get_i64(a, "k_int", &c.k_int, err));
+    GEODEC_TRY(geodec_artifact_get_i64(a, "layer", &c.layer, err));
+    if (c.points < 1 || c.k < 1 || c.d < c.k || c.values < c.k || c.k_int < 1) {
+        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (N %lld, K %lld, d %lld, E %lld)",
+                     geodec_artifact_path(a), (long long)c.points, (long long)c.k, (long long)c.d, (long long)c.values);
+    }
+    GEODEC_TRY(geodec_artifact_read(a, "/coordinates", &c.coordinate, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/basis", &c.basis, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/mean", &c.mean, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/eigenvalues", &c.eigenvalue, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/row", &c.row, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/sequence", &c.sequence, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/position", &c.position, err));
+    GEODEC_TRY(geodec_artifact_read(a, "/token", &c.token, err));
+    *out = c;
+    memset(&c, 0, sizeof c);
+done:
+    geodec_cloud_clear(&c);
+    return st;
+}
+
+void geodec_cloud_clear(geodec_cloud *c)
+{
+    geodec_mem_free(c->coordinate);
+    geodec_mem_free(c->basis);
+    geodec_mem_free(c->mean);
+    geodec_mem_free(c->eigenvalue);
+    geodec_mem_free(c->row);
+    geodec_mem_free(c->sequence);
+    geodec_mem_free(c->position);
+    geodec_mem_free(c->token);
+    memset(c, 0, sizeof *c);
+}

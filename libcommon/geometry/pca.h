@@ -1,0 +1,64 @@
+/* Principal components, from rows in memory or from second moments gathered slab by slab. Variances have the divisor
+ * N-1. */
+#ifndef GEODEC_GEOMETRY_PCA_H
+#define GEODEC_GEOMETRY_PCA_H
+
+#include "base/err.h"
+#include "base/pool.h"
+
+#include <stdint.h>
+
+/* First and second moments of rows about a fixed origin: merging and adding need no second look at the data. Memory
+ * d^2. */
+typedef struct geodec_moments {
+    int64_t d, count;
+    double *origin; /* [d] near the mean, so that little is lost when it is taken out */
+    double *sum;    /* [d] of x - origin */
+    double *square; /* [d][d] of (x - origin)(x - origin)^T, upper triangle by tiles */
+} geodec_moments;
+
+/* origin [d] is copied; NULL = zero. */
+GEODEC_API geodec_status geodec_moments_init(geodec_moments *m, int64_t d, const double *origin,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_moments_clear(geodec_moments *m);
+/* Adds rows x [count][d]. The result depends on how rows are cut into calls (in its last bits), not on threads. */
+GEODEC_API geodec_status geodec_moments_add(geodec_moments *m, int64_t count, const double *x, geodec_pool *pool,
+                                            geodec_err *err) GEODEC_MUST_USE;
+/* a += b; both must have the same origin. */
+GEODEC_API void geodec_moments_merge(geodec_moments *a, const geodec_moments *b);
+/* mean [d] and covariance [d][d] (full, divisor count-1); either may be NULL. GEODEC_RANGE with fewer than 2 rows. */
+GEODEC_API geodec_status geodec_moments_result(const geodec_moments *m, double *mean, double *cov,
+                                               geodec_err *err) GEODEC_MUST_USE;
+
+typedef struct geodec_pca {
+    int64_t d, k, values;
+    double *mean;       /* [d] */
+    double *eigenvalue; /* [values] falling, values = min(N-1, d) */
+    double *basis;      /* [k][d] orthonormal rows; the entry of largest magnitude of each is positive */
+    double total;       /* sum of all variances */
+    double explained;   /* share of the first k */
+} geodec_pca;
+
+/* The smallest K >= 1 whose eigenvalues (falling, negative ones count as 0) sum to at least `share` of all. */
+GEODEC_API int64_t geodec_pca_pick(int64_t n, const double *eigenvalue, double share);
+/* K = smallest number of components that explain `share` (0 < share <= 1).
+ * GEODEC_RANGE (share, fewer than 2 rows), GEODEC_NUMERIC (no variance, not finite). */
+GEODEC_API geodec_status geodec_pca_from_moments(const geodec_moments *m, double share, geodec_pca *out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+/* Rows x [n_rows][d] in memory: through the Gram matrix when n_rows <= d, else through the covariance. */
+GEODEC_API geodec_status geodec_pca_from_rows(int64_t n_rows, int64_t d, const double *x, double share,
+                                              geodec_pool *pool, geodec_pca *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_pca_clear(geodec_pca *p);
+/* Spectra alone, falling: value [min(n_rows-1, d)]. */
+GEODEC_API geodec_status geodec_pca_spectrum_rows(int64_t n_rows, int64_t d, const double *x, geodec_pool *pool,
+                                                  double *value, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_pca_spectrum_moments(const geodec_moments *m, double *value,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+
+/* coordinate [count][k] = basis (x - mean), x [count][d]; k may be less than the basis has. A row's result does not
+ * depend on threads; rows are multiplied in blocks of 64. */
+GEODEC_API geodec_status geodec_pca_project(int64_t d, int64_t k, const double *basis, const double *mean,
+                                            int64_t count, const double *x, double *coordinate, geodec_pool *pool,
+                                            geodec_err *err) GEODEC_MUST_USE;
+
+#endif

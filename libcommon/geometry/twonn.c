@@ -1,0 +1,111 @@
+#include "geometry/twonn.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/knn.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+
+geodec_twonn_options geodec_twonn_defaults(void)
+{
+    return (geodec_twonn_options){.trim = 0.1, .replicates = 200, .seed = 1, .stream = geodec_rng_id("twonn", 0)};
+}
+
+/* Both estimates of a sample that holds log_mu[i] (rising) times[i] times; times NULL = once. rank_y[r] = -ln(1 -
+ * (r+1)/n). */
+static void estimate(int64_t n, const double *log_mu, const int64_t *times, const double *rank_y, int64_t kept,
+                     double *ml, double *fit)
+{
+    double sum = 0, xx = 0, xy = 0;
+    int64_t rank = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double x = log_mu[i];
+        for (int64_t c = times ? times[i] : 1; c > 0; c--, rank++) {
+            sum += x;
+            if (rank < kept) {
+                xx += x * x;
+                xy += x * rank_y[rank];
+            }
+        }
+    }
+    *ml = (double)n / sum;
+    *fit = xy / xx;
+}
+
+geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geodec_twonn_options *o, geodec_twonn *out,
+                                          geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *log_mu = NULL, *rank_y = NULL, *ml = NULL, *fit = NULL;
+    int64_t *index = NULL, *times = NULL, used = 0;
+    if (!(o->trim >= 0) || !(o->trim < 1) || o->replicates < 0)
+        GEODEC_THROW(GEODEC_RANGE, "TwoNN with trim %g", o->trim);
+    GEODEC_NEW(log_mu, n);
+    for (int64_t i = 0; i < n; i++) {
+        const double r1 = d2[2 * i], r2 = d2[2 * i + 1];
+        if (r1 > 0 && r2 > r1 && isfinite(r2)) log_mu[used++] = 0.5 * log(r2 / r1);
+    }
+    if (used < 4)
+        GEODEC_THROW(GEODEC_NUMERIC, "TwoNN: %lld of %lld points have two different neighbour distances",
+                     (long long)used, (long long)n);
+    geodec_stats_sort(used, log_mu);
+    /* F of rank r is (r+1)/used; the last one is 1 and never kept */
+    int64_t kept = (int64_t)floor((1 - o->trim) * (double)used);
+    if (kept > used - 1) kept = used - 1;
+    if (kept < 2)
+        GEODEC_THROW(GEODEC_NUMERIC, "TwoNN: the trim leaves %lld of %lld points", (long long)kept, (long long)used);
+    GEODEC_NEW(rank_y, kept);
+    for (int64_t r = 0; r < kept; r++) rank_y[r] = -log1p(-(double)(r + 1) / (double)used);
+    geodec_twonn t = {.points = n, .used = used};
+    estimate(used, log_mu, NULL, rank_y, kept, &t.ml, &t.fit);
+    if (!isfinite(t.ml) || !isfinite(t.fit))
+        GEODEC_THROW(GEODEC_NUMERIC, "TwoNN: the neighbour distances are all but equal");
+    t.ml_low = t.ml_high = t.ml;
+    t.fit_low = t.fit_high = t.fit;
+    if (o->replicates > 0) {
+        const int64_t b = o->replicates;
+        GEODEC_NEW(ml, b);
+        GEODEC_NEW(fit, b);
+        GEODEC_NEW(index, used);
+        GEODEC_NEW(times, used);
+        for (int64_t r = 0; r < b; r++) {
+            geodec_stats_resample(o->seed, o->stream, (uint64_t)r, used, index);
+            for (int64_t i = 0; i < used; i++) times[i] = 0;
+            for (int64_t i = 0; i < used; i++) times[index[i]]++;
+            estimate(used, log_mu, times, rank_y, kept, &ml[r], &fit[r]);
+        }
+        geodec_stats_sort(b, ml);
+        geodec_stats_sort(b, fit);
+        t.ml_low = geodec_stats_percentile(b, ml, 0.025);
+        t.ml_high = geodec_stats_percentile(b, ml, 0.975);
+        t.fit_low = geodec_stats_percentile(b, fit, 0.025);
+        t.fit_high = geodec_stats_percentile(b, fit, 0.975);
+    }
+    *out = t;
+done:
+    geodec_mem_free(log_mu);
+    geodec_mem_free(rank_y);
+    geodec_mem_free(ml);
+    geodec_mem_free(fit);
+    geodec_mem_free(index);
+    geodec_mem_free(times);
+    return st;
+}
+
+geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const geodec_twonn_options *o,
+                                    geodec_pool *pool, const geodec_hooks *hooks, geodec_twonn *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *index = NULL;
+    double *d2 = NULL;
+    if (n < 8) GEODEC_THROW(GEODEC_RANGE, "TwoNN of %lld points", (long long)n);
+    GEODEC_NEW(index, 2 * n);
+    GEODEC_NEW(d2, 2 * n);
+    GEODEC_TRY(geodec_knn_search(n, d, x, 0, NULL, 2, index, d2, pool, hooks, err));
+    GEODEC_TRY(geodec_twonn_from_distances(n, d2, o, out, err));
+done:
+    geodec_mem_free(index);
+    geodec_mem_free(d2);
+    return st;
+}

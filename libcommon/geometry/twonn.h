@@ -1,0 +1,37 @@
+/* Intrinsic dimension from the two nearest neighbours (Facco, d'Errico, Rodriguez, Laio, Sci. Rep. 7 (2017) 12140):
+ * mu = r2 / r1 has the distribution F(mu) = 1 - mu^-D where the density is locally uniform.
+ *
+ * Two estimates from the same mu: maximum likelihood D = count / sum ln mu, and the slope through the origin of
+ * -ln(1-F) against ln mu without the largest `trim` of the mu. Points with r1 = 0 or mu <= 1 are dropped and counted.
+ * Intervals are 95 % percentile bootstraps over the mu. They hold the scatter of a sample of this size, not its bias:
+ * both estimates fall short of the true dimension in high dimension and small samples, so compare with a control. */
+#ifndef GEODEC_GEOMETRY_TWONN_H
+#define GEODEC_GEOMETRY_TWONN_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+
+#include <stdint.h>
+
+typedef struct geodec_twonn {
+    int64_t points, used; /* points looked at; mu used */
+    double ml, ml_low, ml_high;
+    double fit, fit_low, fit_high;
+} geodec_twonn;
+
+typedef struct geodec_twonn_options {
+    double trim;        /* share of the largest mu left out of the fit; default 0.1 */
+    int64_t replicates; /* of the bootstrap; default 200, 0 = intervals of zero width */
+    uint64_t seed, stream;
+} geodec_twonn_options;
+GEODEC_API geodec_twonn_options geodec_twonn_defaults(void);
+
+/* x [n][d], n >= 8. Cost 2 n^2 d flops. GEODEC_RANGE (n, trim), GEODEC_NUMERIC (fewer than 4 usable points). */
+GEODEC_API geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const geodec_twonn_options *o,
+                                               geodec_pool *pool, const geodec_hooks *hooks, geodec_twonn *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+/* The same from squared distances to the two nearest neighbours, d2 [n][2]. */
+GEODEC_API geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geodec_twonn_options *o,
+                                                     geodec_twonn *out, geodec_err *err) GEODEC_MUST_USE;
+
+#endif
