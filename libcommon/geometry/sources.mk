@@ -5,14 +5,18 @@ geometry_SRCS := \
   expdiff.c \
   geodesic.c \
   geodesic_adaptive.c \
+  jacobi.c \
   magnus.c \
   metric.c \
   metric_file.c \
   pca.c \
+  propagate.c \
   rbf.c \
   riemann.c \
   space.c \
   spaces.c \
   tasks.c \
   twonn.c \
+  validity.c \
+  validity_run.c \
 

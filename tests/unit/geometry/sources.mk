@@ -1,11 +1,14 @@
 geometry_TESTS := \
   analytic.c \
   bumps.c \
+  field.c \
   test_cloud.c \
   test_geodesic.c \
   test_magnus.c \
   test_metric.c \
+  test_propagate.c \
   test_rbf.c \
   test_riemann.c \
   test_spaces.c \
+  test_validity.c \
 

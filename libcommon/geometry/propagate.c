@@ -1,0 +1,260 @@
+#include "geometry/propagate.h"
+
+#include "base/mem.h"
+#include "geometry/jacobi.h"
+#include "geometry/spaces.h"
+#include "geometry/tasks.h"
+#include "geometry/vec.h"
+#include "linalg/blas.h"
+#include "linalg/chol.h"
+
+#include <math.h>
+#include <string.h>
+
+geodec_propagate_options geodec_propagate_defaults(void)
+{
+    return (geodec_propagate_options){.scheme = GEODEC_MAGNUS_MAGNUS4, .dense = GEODEC_DENSE_HERMITE, .rtol = 1e-12};
+}
+
+/* ---- inner nodes of a step -------------------------------------------------------------------------------------- */
+
+/* Cubic Hermite at fraction c of a step h: values f0, f1, derivatives d0, d1. */
+static void hermite(int64_t n, double h, double c, const double *f0, const double *d0, const double *f1,
+                    const double *d1, double *out)
+{
+    const double u = 1 - c;
+    const double h00 = (1 + 2 * c) * u * u, h10 = c * u * u * h, h01 = c * c * (3 - 2 * c), h11 = -c * c * u * h;
+    for (int64_t i = 0; i < n; i++) out[i] = h00 * f0[i] + h10 * d0[i] + h01 * f1[i] + h11 * d1[i];
+}
+
+typedef struct path {
+    const geodec_space *s;
+    const geodec_propagate_options *o;
+    double h;
+    int nodes;
+    double c[GEODEC_MAGNUS_NODES_MAX];
+    double *accel0, *accel1; /* [n] -Gamma(v,v) at the ends of the step */
+    double *gamma;           /* [n][n][n] */
+    double *x, *v;           /* [nodes][n] */
+} path;
+
+static geodec_status accel_at(const path *p, const double *x, const double *v, double *accel, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(p->s->at(p->s, x, NULL, NULL, p->gamma, err));
+    geodec_geodesic_accel(p->s->n, p->gamma, v, accel);
+done:
+    return st;
+}
+
+/* x, v of the scheme's nodes between (x0, v0) and (x1, v1). */
+static geodec_status inner_nodes(path *p, const double *x0, const double *v0, const double *x1, const double *v1,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = p->s->n;
+    if (p->o->dense == GEODEC_DENSE_INTEGRATE) {
+        double t[GEODEC_MAGNUS_NODES_MAX];
+        int64_t reached = 0;
+        for (int i = 0; i < p->nodes; i++) t[i] = p->c[i] * p->h;
+        GEODEC_TRY(geodec_geodesic_at(p->s, p->o->rtol, x0, v0, p->nodes, t, p->x, p->v, &reached, err));
+        if (reached < p->nodes) GEODEC_THROW(GEODEC_NUMERIC, "the geodesic breaks down inside a step");
+        goto done;
+    }
+    double *swap = p->accel0;
+    p->accel0 = p->accel1;
+    p->accel1 = swap;
+    GEODEC_TRY(accel_at(p, x1, v1, p->accel1, err));
+    for (int i = 0; i < p->nodes; i++) {
+        hermite(n, p->h, p->c[i], x0, v0, x1, v1, p->x + i * n);
+        hermite(n, p->h, p->c[i], v0, p->accel0, v1, p->accel1, p->v + i * n);
+    }
+done:
+    return st;
+}
+
+/* ---- what the exact flow preserves ------------------------------------------------------------------------------ */
+
+/* ln |det a| by elimination with row pivoting; a is used up. -inf when singular. */
+static double log_det(int64_t m, double *a)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < m; k++) {
+        int64_t best = k;
+        for (int64_t i = k + 1; i < m; i++)
+            if (fabs(a[i * m + k]) > fabs(a[best * m + k])) best = i;
+        for (int64_t j = k; best != k && j < m; j++) {
+            const double t = a[k * m + j];
+            a[k * m + j] = a[best * m + j];
+            a[best * m + j] = t;
+        }
+        if (a[k * m + k] == 0) return -INFINITY;
+        sum += log(fabs(a[k * m + k]));
+        for (int64_t i = k + 1; i < m; i++) {
+            const double f = a[i * m + k] / a[k * m + k];
+            for (int64_t j = k; j < m; j++) a[i * m + j] -= f * a[k * m + j];
+        }
+    }
+    return sum;
+}
+
+/* The symplectic form in (x, v) and ln det g. dg [n][n][n] and g [n][n] are scratch. */
+static geodec_status form_at(const geodec_space *s, const double *x, const double *v, double *g, double *dg,
+                             double *form, double *log_det_g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n, m = 2 * n;
+    GEODEC_TRY(s->at(s, x, g, dg, NULL, err));
+    memset(form, 0, (size_t)(m * m) * sizeof *form);
+    for (int64_t k = 0; k < n; k++) {
+        for (int64_t c = 0; c < n; c++) {
+            const double derivative = geodec__dot(n, dg + (c * n + k) * n, v); /* C_kc */
+            form[k * m + c] += derivative;
+            form[c * m + k] -= derivative;
+            form[k * m + n + c] = g[k * n + c];
+            form[(n + k) * m + c] = -g[k * n + c];
+        }
+    }
+    GEODEC_TRY(geodec_chol_factor(n, g, err));
+    *log_det_g = geodec_chol_logdet(n, g);
+done:
+    return st;
+}
+
+/* residuals of the flow f [2n][2n] from (x0, v0) to (x1, v1). */
+static geodec_status check_flow(const geodec_space *s, const double *x0, const double *v0, const double *x1,
+                                const double *v1, const double *f, geodec_propagate_report *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n, m = 2 * n, mm = m * m;
+    double *block = NULL, log0 = 0, log1 = 0;
+    GEODEC_NEW(block, n * n + n * n * n + 3 * mm);
+    double *g = block, *dg = g + n * n, *before = dg + n * n * n, *after = before + mm, *tmp = after + mm;
+    GEODEC_TRY(form_at(s, x0, v0, g, dg, before, &log0, err));
+    GEODEC_TRY(form_at(s, x1, v1, g, dg, after, &log1, err));
+    const double unit = geodec__largest(mm, before);
+    geodec_blas_gemm(false, false, m, m, m, 1, after, m, f, m, 0, tmp, m);
+    geodec_blas_gemm(true, false, m, m, m, 1, f, m, tmp, m, -1, before, m);
+    memcpy(tmp, f, (size_t)mm * sizeof *tmp);
+    const double volume = fabs(log_det(m, tmp) + log1 - log0);
+    if (!geodec__finite(mm, before) || !isfinite(volume)) GEODEC_THROW(GEODEC_NUMERIC, "the flow is singular");
+    r->symplectic = geodec__largest(mm, before) / unit;
+    r->volume = volume;
+done:
+    geodec_mem_free(block);
+    return st;
+}
+
+/* ---- a path ----------------------------------------------------------------------------------------------------- */
+
+static void store(int64_t n, const double *y, int64_t k, double *phi, double *flow)
+{
+    const int64_t m = 2 * n;
+    for (int64_t i = 0; i < n; i++) memcpy(phi + (k * n + i) * n, y + i * m, (size_t)n * sizeof *phi);
+    if (flow) memcpy(flow + k * m * m, y, (size_t)(m * m) * sizeof *flow);
+}
+
+geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagate_options *o, int64_t steps, double dl,
+                                    int64_t good, const double *xs, const double *vs, double *phi, double *flow,
+                                    geodec_propagate_report *report, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *block = NULL;
+    const int64_t n = s->n, m = 2 * n, mm = m * m;
+    geodec_propagate_report r = {0};
+    if (n < 1 || n > GEODEC_SPACE_DIM_MAX || steps < 1 || good < 0 || good > steps || !(dl > 0))
+        GEODEC_THROW(GEODEC_RANGE, "%lld good of %lld steps of %g in dimension %lld", (long long)good, (long long)steps,
+                     dl, (long long)n);
+    path p = {.s = s, .o = o, .h = dl, .nodes = geodec_magnus_nodes(o->scheme, p.c)};
+    const int64_t inner = GEODEC_MAGNUS_NODES_MAX * n;
+    GEODEC_NEW(block, 2 * n + n * n * n + 2 * inner + (GEODEC_MAGNUS_NODES_MAX + 3) * mm + geodec_jacobi_scratch(n) +
+                          geodec_magnus_scratch(m));
+    p.accel0 = block, p.accel1 = p.accel0 + n, p.gamma = p.accel1 + n;
+    p.x = p.gamma + n * n * n, p.v = p.x + inner;
+    double *a = p.v + inner, *e = a + GEODEC_MAGNUS_NODES_MAX * mm, *y = e + mm, *next = y + mm;
+    double *jacobi_scratch = next + mm, *magnus_scratch = jacobi_scratch + geodec_jacobi_scratch(n);
+
+    for (int64_t i = 0; i < m; i++) y[i * m + i] = 1;
+    store(n, y, 0, phi, flow);
+    if (o->dense == GEODEC_DENSE_HERMITE && good > 0) GEODEC_TRY(accel_at(&p, xs, vs, p.accel1, err));
+    for (int64_t k = 0; k < good; k++) {
+        const double *x0 = xs + k * n, *v0 = vs + k * n;
+        GEODEC_TRY_MSG(inner_nodes(&p, x0, v0, x0 + n, v0 + n, err), "step %lld", (long long)k);
+        for (int i = 0; i < p.nodes; i++) {
+            double *ai = a + i * mm;
+            GEODEC_TRY_MSG(geodec_jacobi_generator(s, p.x + i * n, p.v + i * n, ai, jacobi_scratch, err), "step %lld",
+                           (long long)k);
+            r.norm = fmax(r.norm, dl * sqrt(geodec__dot(mm, ai, ai)));
+        }
+        GEODEC_TRY_MSG(geodec_magnus_step(o->scheme, m, a, dl, e, magnus_scratch, err), "step %lld", (long long)k);
+        geodec_blas_gemm(false, false, m, m, m, 1, e, m, y, m, 0, next, m);
+        double *swap = y;
+        y = next;
+        next = swap;
+        store(n, y, k + 1, phi, flow);
+    }
+    for (int64_t k = good + 1; k <= steps; k++) store(n, y, k, phi, flow);
+    GEODEC_TRY(check_flow(s, xs, vs, xs + good * n, vs + good * n, y, &r, err));
+    *report = r;
+done:
+    geodec_mem_free(block);
+    return st;
+}
+
+typedef struct batch {
+    const geodec_space *s;
+    const geodec_propagate_options *o;
+    int64_t steps;
+    double dl;
+    const int64_t *good;
+    const double *xs, *vs;
+    double *phi, *flow;
+    geodec_propagate_report *report;
+} batch;
+
+static geodec_status batch_task(void *ctx, int64_t i, geodec_err *err)
+{
+    const batch *b = ctx;
+    const int64_t n = b->s->n, nodes = b->steps + 1;
+    return geodec_propagate_path(b->s, b->o, b->steps, b->dl, b->good[i], b->xs + i * nodes * n, b->vs + i * nodes * n,
+                                 b->phi + i * nodes * n * n, b->flow ? b->flow + i * nodes * 4 * n * n : NULL,
+                                 &b->report[i], err);
+}
+
+geodec_status geodec_propagate_batch(const geodec_space *s, const geodec_propagate_options *o, geodec_pool *pool,
+                                     const geodec_hooks *hooks, int64_t n_paths, int64_t steps, double dl,
+                                     const int64_t *good, const double *xs, const double *vs, double *phi, double *flow,
+                                     geodec_propagate_report *report, geodec_err *err)
+{
+    batch b = {s, o, steps, dl, good, xs, vs, phi, flow, report};
+    return geodec__tasks_run(pool, hooks, "propagators", n_paths, batch_task, &b, err);
+}
+
+geodec_status geodec_propagate_by_differences(const geodec_space *s, const geodec_geodesic_options *o, const double *x0,
+                                              const double *v0, double h, double *phi_T, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n, T = o->steps;
+    double *block = NULL;
+    if (h == 0) h = s->fd_step / 100;
+    if (!(h > 0)) GEODEC_THROW(GEODEC_RANGE, "difference step %g is not positive", h);
+    GEODEC_NEW(block, n + 3 * (T + 1) * n + n * n);
+    double *x = block, *up = x + n, *down = up + (T + 1) * n, *vs = down + (T + 1) * n, *out = vs + (T + 1) * n;
+    memcpy(x, x0, (size_t)n * sizeof *x);
+    for (int64_t j = 0; j < n; j++) {
+        geodec_path_report plus, minus;
+        x[j] = x0[j] + h;
+        const double hi = x[j];
+        GEODEC_TRY(geodec_geodesic_path(s, o, x, v0, up, vs, NULL, &plus, err));
+        x[j] = x0[j] - h;
+        const double span = hi - x[j];
+        GEODEC_TRY(geodec_geodesic_path(s, o, x, v0, down, vs, NULL, &minus, err));
+        x[j] = x0[j];
+        if (plus.good < T || minus.good < T) GEODEC_THROW(GEODEC_NUMERIC, "a neighbouring path breaks down");
+        for (int64_t i = 0; i < n; i++) out[i * n + j] = (up[T * n + i] - down[T * n + i]) / span;
+    }
+    memcpy(phi_T, out, (size_t)(n * n) * sizeof *phi_T);
+done:
+    geodec_mem_free(block);
+    return st;
+}

@@ -1,0 +1,103 @@
+/* How far a start may be moved before the linear map Phi no longer tells where the geodesic ends.
+ *
+ * For a start x0, velocity v0 and perturbation d, with x_T' the end of the geodesic from x0 + d (same coordinate
+ * velocity),
+ *
+ *     error(d) = |x_T' - (x_T + Phi_T d)| / |x_T' - x0|,  both lengths in g(x_T').
+ *
+ * Phi is the derivative of the flow exactly when the error is of second order in d: the log-log slope of the mean error
+ * over the smallest perturbations is 2. A slope near 1 means that the linear map is wrong. The radius eps*(tau) is the
+ * g-length at which the mean error reaches tau. */
+#ifndef GEODEC_GEOMETRY_VALIDITY_H
+#define GEODEC_GEOMETRY_VALIDITY_H
+
+#include "geometry/propagate.h"
+
+#include <stdbool.h>
+
+enum { GEODEC_VALIDITY_TAUS = 3, GEODEC_VALIDITY_EPS_MAX = 64 };
+
+typedef struct geodec_validity_options {
+    geodec_geodesic_options path;
+    geodec_propagate_options propagate;
+    int64_t perturbations;               /* directions per start, >= 1 */
+    int64_t n_eps;                       /* 3..GEODEC_VALIDITY_EPS_MAX */
+    double eps[GEODEC_VALIDITY_EPS_MAX]; /* rising, > 0: g-lengths of the perturbations */
+    double tau[GEODEC_VALIDITY_TAUS];    /* rising, > 0 */
+    int64_t bootstrap;                   /* replicates over starts for the 95 % intervals; 0 = none */
+    double slope_min;                    /* a smaller slope fails the check */
+    double floor;                        /* mean errors below it are rounding and take no part in the slope */
+} geodec_validity_options;
+/* 16 steps of 0.1, Magnus-4; 8 directions; eps .005 .01 .02 .05 .1 .2 .4 .8 1.5 3 5; tau 5, 10, 20 %; 1000 replicates;
+ * slope_min 1.8; floor 1e-12. */
+GEODEC_API geodec_validity_options geodec_validity_defaults(void);
+
+/* ---- one start -------------------------------------------------------------------------------------------------- */
+
+typedef struct geodec_validity_start {
+    const double *x0, *v0;   /* [n] */
+    const double *x_T, *phi; /* [n], [n][n]: end of the reference path, and its propagator */
+} geodec_validity_start;
+
+/* u [n] of unit length in g(x), uniform over directions in g: g = L L^T, u = L^-T z/|z|, z normal, from the stream. */
+GEODEC_API geodec_status geodec_validity_direction(const geodec_space *s, const double *x, uint64_t seed,
+                                                   uint64_t stream, double *u, geodec_err *err) GEODEC_MUST_USE;
+/* error(d) for a perturbation d [n]; -1 when the perturbed path breaks down. */
+GEODEC_API geodec_status geodec_validity_error(const geodec_space *s, const geodec_geodesic_options *o,
+                                               const geodec_validity_start *start, const double *d, double *error,
+                                               geodec_err *err) GEODEC_MUST_USE;
+
+typedef enum geodec_censored {
+    GEODEC_CENSORED_NONE = 0,
+    GEODEC_CENSORED_ABOVE = 1, /* the error is still below tau at the largest eps: the radius is at least that */
+    GEODEC_CENSORED_BELOW = 2, /* the error exceeds tau at the smallest eps: the radius is less than that */
+} geodec_censored;
+
+/* Radius of one start: the g-length r in [eps_min, eps_max] at which the mean error over directions u
+ * [n_directions][n] reaches tau, to 1 %, by doubling and bisection in log eps. A broken path counts as beyond tau. */
+GEODEC_API geodec_status geodec_validity_radius(const geodec_space *s, const geodec_geodesic_options *o,
+                                                const geodec_validity_start *start, int64_t n_directions,
+                                                const double *u, double tau, double eps_min, double eps_max,
+                                                double *radius, geodec_censored *censored,
+                                                geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- the experiment --------------------------------------------------------------------------------------------- */
+
+/* An estimate with its bootstrap interval (equal to the value without replicates). */
+typedef struct geodec_validity_estimate {
+    double value, low, high;
+} geodec_validity_estimate;
+
+typedef struct geodec_validity {
+    int64_t starts, n, n_eps, perturbations;
+    double *x0, *v0;   /* [starts][n] */
+    double *x_T, *phi; /* [starts][n], [starts][n][n] */
+    uint8_t *status;   /* [starts] geodec_path_status of the reference path; broken ones take no part */
+    double *error;     /* [starts][n_eps][perturbations]; -1 = the perturbed path broke down */
+    double *eps;       /* [n_eps] */
+    double *mean, *mean_low, *mean_high, *median, *p95; /* [n_eps] over unbroken paths; 0 when there is none */
+    int64_t *broken;                                    /* [n_eps] */
+    bool slope_known;                                   /* three eps have a mean error above the floor */
+    bool slope_ok; /* slope.value >= slope_min, or not known: all errors are rounding */
+    geodec_validity_estimate slope;
+    geodec_validity_estimate radius[GEODEC_VALIDITY_TAUS];
+    geodec_censored censored[GEODEC_VALIDITY_TAUS];
+    double tau[GEODEC_VALIDITY_TAUS];
+} geodec_validity;
+
+/* Starts x0, v0 [starts][n]. delta0 [starts][n_eps][perturbations][n] prescribes every perturbation (then eps only
+ * labels them and there is no bisection: radii are the largest eps of the grid with mean <= tau); NULL draws directions
+ * from `seed`, the same for all eps. GEODEC_NUMERIC when every reference path breaks down. */
+GEODEC_API geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_options *o, geodec_pool *pool,
+                                             const geodec_hooks *hooks, int64_t starts, const double *x0,
+                                             const double *v0, const double *delta0, uint64_t seed,
+                                             geodec_validity *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_validity_clear(geodec_validity *v);
+
+/* The control: the same on the unit sphere in dimension n (starts uniform in the ball |x| < 1 of the stereographic
+ * chart), where everything is known and the slope must be 2. */
+GEODEC_API geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o, geodec_pool *pool,
+                                                const geodec_hooks *hooks, int64_t starts, uint64_t seed,
+                                                geodec_validity *out, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

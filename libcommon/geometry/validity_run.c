@@ -1,0 +1,389 @@
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/spaces.h"
+#include "geometry/tasks.h"
+#include "geometry/validity.h"
+#include "geometry/validity_internal.h"
+#include "geometry/vec.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct run {
+    const geodec_space *s;
+    const geodec_validity_options *o;
+    geodec_pool *pool;
+    const geodec_hooks *hooks;
+    geodec_validity *v;
+    const double *delta0; /* [starts][n_eps][perturbations][n] or NULL */
+    uint64_t seed;
+    double *u;      /* [starts][perturbations][n] unit directions, without delta0 */
+    double eps;     /* of the evaluation under way */
+    double *at_eps; /* [starts][perturbations] its errors */
+} run;
+
+/* ---- reference paths and directions ----------------------------------------------------------------------------- */
+
+static geodec_status reference_task(void *ctx, int64_t i, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    run *r = ctx;
+    geodec_validity *v = r->v;
+    const int64_t n = v->n, T = r->o->path.steps, P = v->perturbations;
+    double *block = NULL;
+    geodec_path_report path;
+    geodec_propagate_report report;
+    GEODEC_NEW(block, (T + 1) * n * (n + 2));
+    double *xs = block, *vs = xs + (T + 1) * n, *phi = vs + (T + 1) * n;
+    GEODEC_TRY(geodec_geodesic_path(r->s, &r->o->path, v->x0 + i * n, v->v0 + i * n, xs, vs, NULL, &path, err));
+    v->status[i] = (uint8_t)path.status;
+    memcpy(v->x_T + i * n, xs + T * n, (size_t)n * sizeof *xs);
+    if (path.status != GEODEC_PATH_NONFINITE) {
+        GEODEC_TRY(geodec_propagate_path(r->s, &r->o->propagate, T, r->o->path.dl, T, xs, vs, phi, NULL, &report, err));
+        memcpy(v->phi + i * n * n, phi + T * n * n, (size_t)(n * n) * sizeof *phi);
+    }
+    for (int64_t p = 0; r->u && p < P; p++) {
+        const uint64_t stream = geodec_rng_id("validity direction", (uint64_t)(i * P + p));
+        GEODEC_TRY(geodec_validity_direction(r->s, v->x0 + i * n, r->seed, stream, r->u + (i * P + p) * n, err));
+    }
+done:
+    geodec_mem_free(block);
+    return st;
+}
+
+/* ---- errors ----------------------------------------------------------------------------------------------------- */
+
+static geodec_status one_error(const run *r, int64_t start, const double *d, double *error, geodec_err *err)
+{
+    const geodec_validity *v = r->v;
+    const int64_t n = v->n;
+    if (v->status[start] == GEODEC_PATH_NONFINITE) {
+        *error = -1;
+        return GEODEC_OK;
+    }
+    const geodec_validity_start one = {v->x0 + start * n, v->v0 + start * n, v->x_T + start * n,
+                                       v->phi + start * n * n};
+    return geodec_validity_error(r->s, &r->o->path, &one, d, error, err);
+}
+
+/* Direction `task` (of starts x perturbations) at length r->eps. */
+static geodec_status scaled_task(void *ctx, int64_t task, geodec_err *err)
+{
+    run *r = ctx;
+    const int64_t n = r->v->n;
+    double d[GEODEC_SPACE_DIM_MAX];
+    for (int64_t i = 0; i < n; i++) d[i] = r->eps * r->u[task * n + i];
+    return one_error(r, task / r->v->perturbations, d, &r->at_eps[task], err);
+}
+
+static geodec_status given_task(void *ctx, int64_t task, geodec_err *err)
+{
+    run *r = ctx;
+    const int64_t per_start = r->v->n_eps * r->v->perturbations;
+    return one_error(r, task / per_start, r->delta0 + task * r->v->n, &r->v->error[task], err);
+}
+
+/* All starts at g-length eps into at_eps. */
+static geodec_status errors_at(run *r, double eps, geodec_err *err)
+{
+    r->eps = eps;
+    return geodec__tasks_run(r->pool, r->hooks, "perturbed paths", r->v->starts * r->v->perturbations, scaled_task, r,
+                             err);
+}
+
+static geodec_status mean_of_all(void *ctx, double eps, double *mean, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    run *r = ctx;
+    const int64_t P = r->v->perturbations;
+    double sum = 0;
+    int64_t count = 0;
+    GEODEC_TRY(errors_at(r, eps, err));
+    for (int64_t i = 0; i < r->v->starts; i++) {
+        if (r->v->status[i] == GEODEC_PATH_NONFINITE) continue;
+        for (int64_t p = 0; p < P; p++) sum += r->at_eps[i * P + p] < 0 ? INFINITY : r->at_eps[i * P + p];
+        count += P;
+    }
+    *mean = sum / (double)count;
+done:
+    return st;
+}
+
+static geodec_status all_errors(run *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_validity *v = r->v;
+    const int64_t P = v->perturbations, E = v->n_eps;
+    if (r->delta0) {
+        GEODEC_TRY(geodec__tasks_run(r->pool, r->hooks, "perturbed paths", v->starts * E * P, given_task, r, err));
+        goto done;
+    }
+    for (int64_t e = 0; e < E; e++) {
+        GEODEC_TRY(errors_at(r, v->eps[e], err));
+        for (int64_t i = 0; i < v->starts; i++)
+            memcpy(v->error + (i * E + e) * P, r->at_eps + i * P, (size_t)P * sizeof *v->error);
+    }
+done:
+    return st;
+}
+
+/* ---- summaries -------------------------------------------------------------------------------------------------- */
+
+/* Mean error of each start at each eps over its unbroken paths; -1 when there is none. mean [starts][n_eps]. */
+static void means_of_starts(const geodec_validity *v, double *mean)
+{
+    for (int64_t i = 0; i < v->starts * v->n_eps; i++) {
+        double sum = 0;
+        int64_t count = 0;
+        for (int64_t p = 0; p < v->perturbations; p++) {
+            const double e = v->error[i * v->perturbations + p];
+            if (e < 0) continue;
+            sum += e;
+            count++;
+        }
+        mean[i] = count ? sum / (double)count : -1;
+    }
+}
+
+/* Mean over the chosen starts (index [starts], NULL = all once) at each eps; 0 when there is none. */
+static void mean_curve(const geodec_validity *v, const double *of_start, const int64_t *index, double *curve)
+{
+    for (int64_t e = 0; e < v->n_eps; e++) {
+        double sum = 0;
+        int64_t count = 0;
+        for (int64_t i = 0; i < v->starts; i++) {
+            const double m = of_start[(index ? index[i] : i) * v->n_eps + e];
+            if (m < 0) continue;
+            sum += m;
+            count++;
+        }
+        curve[e] = count ? sum / (double)count : 0;
+    }
+}
+
+/* Log-log slope over the three smallest eps whose mean is above the floor; false when there are fewer. */
+static bool slope_of(const geodec_validity *v, const double *curve, double floor, double *slope)
+{
+    double x[3], y[3];
+    int k = 0;
+    for (int64_t e = 0; e < v->n_eps && k < 3; e++) {
+        if (!(curve[e] > floor)) continue;
+        x[k] = log(v->eps[e]);
+        y[k++] = log(curve[e]);
+    }
+    geodec_stats_line line;
+    if (k < 3 || geodec_stats_fit_line(3, x, y, NULL, &line, NULL) != GEODEC_OK) return false;
+    *slope = line.slope;
+    return true;
+}
+
+/* Radius on the curve: the largest eps with mean <= tau and no broken path, then straight in log-log. */
+static double radius_of(const geodec_validity *v, const double *curve, double tau, bool interpolate, int64_t *last)
+{
+    int64_t at = -1;
+    for (int64_t e = 0; e < v->n_eps; e++)
+        if (curve[e] <= tau && v->broken[e] == 0) at = e;
+    *last = at;
+    if (at < 0) return v->eps[0];
+    if (at == v->n_eps - 1 || !interpolate || !(curve[at] > 0) || !(curve[at + 1] > tau)) return v->eps[at];
+    const double t = log(tau / curve[at]) / log(curve[at + 1] / curve[at]);
+    return v->eps[at] * pow(v->eps[at + 1] / v->eps[at], t);
+}
+
+static void interval(int64_t n, double *x, double *low, double *high)
+{
+    geodec_stats_sort(n, x);
+    *low = geodec_stats_percentile(n, x, 0.025);
+    *high = geodec_stats_percentile(n, x, 0.975);
+}
+
+static geodec_status bootstrap(const run *r, const double *of_start, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_validity *v = r->v;
+    const int64_t B = r->o->bootstrap, E = v->n_eps;
+    int64_t *index = NULL, last;
+    double *block = NULL;
+    if (B < 2) goto done;
+    GEODEC_NEW(index, v->starts);
+    GEODEC_NEW(block, B * (E + 1 + GEODEC_VALIDITY_TAUS) + E);
+    double *curves = block /* [E][B] */, *slopes = curves + E * B, *radii = slopes + B /* [taus][B] */,
+           *curve = radii + GEODEC_VALIDITY_TAUS * B;
+    int64_t with_slope = 0;
+    for (int64_t b = 0; b < B; b++) {
+        geodec_stats_resample(r->seed, geodec_rng_id("validity bootstrap", 0), (uint64_t)b, v->starts, index);
+        mean_curve(v, of_start, index, curve);
+        for (int64_t e = 0; e < E; e++) curves[e * B + b] = curve[e];
+        if (slope_of(v, curve, r->o->floor, &slopes[with_slope])) with_slope++;
+        for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++)
+            radii[t * B + b] = radius_of(v, curve, v->tau[t], !r->delta0, &last);
+    }
+    for (int64_t e = 0; e < E; e++) interval(B, curves + e * B, &v->mean_low[e], &v->mean_high[e]);
+    if (with_slope > 1) interval(with_slope, slopes, &v->slope.low, &v->slope.high);
+    for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) interval(B, radii + t * B, &v->radius[t].low, &v->radius[t].high);
+done:
+    geodec_mem_free(index);
+    geodec_mem_free(block);
+    return st;
+}
+
+static geodec_status percentiles(const run *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_validity *v = r->v;
+    const int64_t P = v->perturbations, E = v->n_eps;
+    double *sorted = NULL;
+    GEODEC_NEW(sorted, v->starts * P);
+    for (int64_t e = 0; e < E; e++) {
+        int64_t count = 0;
+        v->broken[e] = 0;
+        for (int64_t i = 0; i < v->starts; i++) {
+            for (int64_t p = 0; p < P; p++) {
+                const double x = v->error[(i * E + e) * P + p];
+                if (x >= 0) sorted[count++] = x;
+                if (x < 0 && v->status[i] != GEODEC_PATH_NONFINITE) v->broken[e]++;
+            }
+        }
+        geodec_stats_sort(count, sorted);
+        v->median[e] = count ? geodec_stats_percentile(count, sorted, 0.5) : 0;
+        v->p95[e] = count ? geodec_stats_percentile(count, sorted, 0.95) : 0;
+    }
+done:
+    geodec_mem_free(sorted);
+    return st;
+}
+
+static geodec_status summarise(run *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_validity *v = r->v;
+    double *of_start = NULL;
+    GEODEC_NEW(of_start, v->starts * v->n_eps);
+    GEODEC_TRY(percentiles(r, err));
+    means_of_starts(v, of_start);
+    mean_curve(v, of_start, NULL, v->mean);
+    memcpy(v->mean_low, v->mean, (size_t)v->n_eps * sizeof *v->mean);
+    memcpy(v->mean_high, v->mean, (size_t)v->n_eps * sizeof *v->mean);
+    v->slope_known = slope_of(v, v->mean, r->o->floor, &v->slope.value);
+    v->slope_ok = !v->slope_known || v->slope.value >= r->o->slope_min;
+    v->slope.low = v->slope.high = v->slope.value;
+    for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) {
+        int64_t at;
+        double radius = radius_of(v, v->mean, v->tau[t], false, &at);
+        v->censored[t] = at < 0               ? GEODEC_CENSORED_BELOW
+                         : at == v->n_eps - 1 ? GEODEC_CENSORED_ABOVE
+                                              : GEODEC_CENSORED_NONE;
+        if (v->censored[t] == GEODEC_CENSORED_NONE && !r->delta0)
+            GEODEC_TRY(geodec__validity_refine(mean_of_all, r, v->tau[t], v->eps[at], v->mean[at], v->eps[at + 1],
+                                               v->broken[at + 1] ? INFINITY : v->mean[at + 1], &radius, err));
+        v->radius[t] = (geodec_validity_estimate){radius, radius, radius};
+    }
+    GEODEC_TRY(bootstrap(r, of_start, err));
+done:
+    geodec_mem_free(of_start);
+    return st;
+}
+
+/* ---- the experiment --------------------------------------------------------------------------------------------- */
+
+void geodec_validity_clear(geodec_validity *v)
+{
+    double **arrays[] = {&v->x0,   &v->v0,       &v->x_T,       &v->phi,    &v->error, &v->eps,
+                         &v->mean, &v->mean_low, &v->mean_high, &v->median, &v->p95};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) geodec_mem_free(*arrays[i]);
+    geodec_mem_free(v->status);
+    geodec_mem_free(v->broken);
+    *v = (geodec_validity){0};
+}
+
+static geodec_status options_ok(const geodec_validity_options *o, int64_t starts, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (starts < 1 || o->perturbations < 1 || starts > INT32_MAX / o->perturbations)
+        GEODEC_THROW(GEODEC_RANGE, "%lld starts with %lld perturbations", (long long)starts,
+                     (long long)o->perturbations);
+    if (o->n_eps < 3 || o->n_eps > GEODEC_VALIDITY_EPS_MAX)
+        GEODEC_THROW(GEODEC_RANGE, "%lld perturbation lengths; 3 to %d are allowed", (long long)o->n_eps,
+                     GEODEC_VALIDITY_EPS_MAX);
+    for (int64_t e = 0; e < o->n_eps; e++)
+        if (!(o->eps[e] > (e ? o->eps[e - 1] : 0)) || !isfinite(o->eps[e]))
+            GEODEC_THROW(GEODEC_RANGE, "perturbation lengths must rise from above 0");
+    for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++)
+        if (!(o->tau[t] > 0)) GEODEC_THROW(GEODEC_RANGE, "tolerance %g is not positive", o->tau[t]);
+    if (o->bootstrap < 0 || o->bootstrap > 1000000)
+        GEODEC_THROW(GEODEC_RANGE, "%lld bootstrap replicates", (long long)o->bootstrap);
+done:
+    return st;
+}
+
+geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_options *o, geodec_pool *pool,
+                                  const geodec_hooks *hooks, int64_t starts, const double *x0, const double *v0,
+                                  const double *delta0, uint64_t seed, geodec_validity *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_validity v = {0};
+    run r = {.s = s, .o = o, .pool = pool, .hooks = hooks, .v = &v, .delta0 = delta0, .seed = seed};
+    GEODEC_TRY(options_ok(o, starts, err));
+    const int64_t n = s->n, E = o->n_eps, P = o->perturbations;
+    v.starts = starts, v.n = n, v.n_eps = E, v.perturbations = P;
+    GEODEC_NEW(v.x0, starts * n);
+    GEODEC_NEW(v.v0, starts * n);
+    GEODEC_NEW(v.x_T, starts * n);
+    GEODEC_NEW(v.phi, starts * n * n);
+    GEODEC_NEW(v.status, starts);
+    GEODEC_NEW(v.error, starts * E * P);
+    GEODEC_NEW(v.eps, E);
+    GEODEC_NEW(v.mean, E);
+    GEODEC_NEW(v.mean_low, E);
+    GEODEC_NEW(v.mean_high, E);
+    GEODEC_NEW(v.median, E);
+    GEODEC_NEW(v.p95, E);
+    GEODEC_NEW(v.broken, E);
+    GEODEC_NEW(r.at_eps, starts * P);
+    if (!delta0) GEODEC_NEW(r.u, starts * P * n);
+    memcpy(v.x0, x0, (size_t)(starts * n) * sizeof *x0);
+    memcpy(v.v0, v0, (size_t)(starts * n) * sizeof *v0);
+    memcpy(v.eps, o->eps, (size_t)E * sizeof *v.eps);
+    memcpy(v.tau, o->tau, sizeof v.tau);
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "reference paths", starts, reference_task, &r, err));
+    int64_t sound = 0;
+    for (int64_t i = 0; i < starts; i++) sound += v.status[i] != GEODEC_PATH_NONFINITE;
+    if (!sound) GEODEC_THROW(GEODEC_NUMERIC, "every one of the %lld reference paths breaks down", (long long)starts);
+    GEODEC_TRY(all_errors(&r, err));
+    GEODEC_TRY(summarise(&r, err));
+    *out = v;
+    v = (geodec_validity){0};
+done:
+    geodec_mem_free(r.at_eps);
+    geodec_mem_free(r.u);
+    geodec_validity_clear(&v);
+    return st;
+}
+
+geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o, geodec_pool *pool,
+                                     const geodec_hooks *hooks, int64_t starts, uint64_t seed, geodec_validity *out,
+                                     geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_space_conformal sphere;
+    double *x0 = NULL, *v0 = NULL;
+    GEODEC_TRY(geodec_space_conformal_init(&sphere, n, 1, err));
+    GEODEC_TRY(options_ok(o, starts, err));
+    GEODEC_NEW(x0, starts * n);
+    GEODEC_NEW(v0, starts * n);
+    for (int64_t i = 0; i < starts; i++) {
+        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("sphere start", (uint64_t)i));
+        double *x = x0 + i * n;
+        for (int64_t k = 0; k < n; k++) x[k] = geodec_rng_normal(&r);
+        const double length = sqrt(geodec__dot(n, x, x)), radius = pow(geodec_rng_uniform(&r), 1 / (double)n);
+        for (int64_t k = 0; k < n; k++) x[k] *= radius / length;
+        GEODEC_TRY(geodec_validity_direction(&sphere.base, x, seed, geodec_rng_id("sphere velocity", (uint64_t)i),
+                                             v0 + i * n, err));
+    }
+    GEODEC_TRY(geodec_validity_run(&sphere.base, o, pool, hooks, starts, x0, v0, NULL, seed, out, err));
+done:
+    geodec_mem_free(x0);
+    geodec_mem_free(v0);
+    return st;
+}

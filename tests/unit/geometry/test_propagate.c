@@ -1,0 +1,333 @@
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/analytic.h"
+#include "geometry/bumps.h"
+#include "geometry/field.h"
+#include "geometry/jacobi.h"
+#include "geometry/propagate.h"
+#include "geometry/riemann.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The coordinate form of the equation equals the covariant one: for any J and W, with DJ = W + Gamma(v, J), the
+ * covariant derivative of DJ along the geodesic is -R^a_bcd v^b J^c v^d. Needs nothing but the tensors at a point. */
+Test(propagate, generator_is_the_jacobi_equation)
+{
+    enum { N = BUMPS_N, M = 2 * N };
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        const bumps b = bumps_make(seed);
+        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("vectors", 0));
+        geodec_riemann_invariants inv;
+        geodec_err err = {0};
+        double x[N], v[N], j[N], w[N], a[M * M], gamma[N * N * N], dgamma[N * N * N * N], riem[N * N * N * N], acc[N];
+        for (int i = 0; i < N; i++) {
+            x[i] = 0.3 * geodec_rng_normal(&r);
+            v[i] = geodec_rng_normal(&r);
+            j[i] = geodec_rng_normal(&r);
+            w[i] = geodec_rng_normal(&r);
+        }
+        double *scratch = geodec_mem_new(geodec_jacobi_scratch(N), sizeof *scratch);
+        test_ok(geodec_jacobi_generator(&b.base, x, v, a, scratch, &err), &err);
+        geodec_mem_free(scratch);
+        test_ok(b.base.at(&b.base, x, NULL, NULL, gamma, &err), &err);
+        test_ok(geodec_space_dgamma(&b.base, x, dgamma, &err), &err);
+        test_ok(geodec_riemann_at(&b.base, x, riem, NULL, &inv, &err), &err);
+        geodec_geodesic_accel(N, gamma, v, acc);
+        double dj[N], second[N], scale = 0;
+        for (int k = 0; k < N; k++) { /* W' from the generator */
+            cr_assert_eq(a[k * M + N + k], 1);
+            second[k] = 0;
+            for (int c = 0; c < N; c++) second[k] += a[(N + k) * M + c] * j[c] + a[(N + k) * M + N + c] * w[c];
+            dj[k] = w[k];
+            for (int i = 0; i < N; i++)
+                for (int c = 0; c < N; c++) dj[k] += gamma[(i * N + c) * N + k] * v[i] * j[c];
+        }
+        for (int k = 0; k < N; k++) {
+            /* d/dt (W + Gamma(v, J)) + Gamma(v, DJ) */
+            double lhs = second[k], rhs = 0;
+            for (int i = 0; i < N; i++) {
+                for (int c = 0; c < N; c++) {
+                    const double g = gamma[(i * N + c) * N + k];
+                    lhs += g * (acc[i] * j[c] + v[i] * w[c]) + g * v[i] * dj[c];
+                    for (int m = 0; m < N; m++) {
+                        lhs += dgamma[((m * N + i) * N + c) * N + k] * v[m] * v[i] * j[c];
+                        rhs -= riem[((k * N + i) * N + c) * N + m] * v[i] * j[c] * v[m];
+                    }
+                }
+            }
+            scale = fmax(scale, fabs(rhs));
+            cr_assert_float_eq(lhs, rhs, 1e-11 * (1 + scale), "%g against %g", lhs, rhs);
+        }
+        cr_assert_gt(scale, 1e-3);
+    }
+}
+
+typedef struct setup {
+    analytic_space a;
+    const geodec_space *s;
+    int64_t paths;
+    double *x0, *v0, *exact;
+} setup;
+
+static setup load(const char *file, int c)
+{
+    setup t = {0};
+    int64_t shape[8];
+    (void)analytic_case(c, &t.a);
+    t.x0 = analytic_read(file, t.a.group, "geo_x0", shape);
+    t.v0 = analytic_read(file, t.a.group, "geo_v0", NULL);
+    t.exact = analytic_read(file, t.a.group, "flow_jacobian_T", NULL);
+    t.paths = shape[0];
+    return t;
+}
+
+static void release(setup *t)
+{
+    geodec_mem_free(t->x0);
+    geodec_mem_free(t->v0);
+    geodec_mem_free(t->exact);
+}
+
+/* Largest relative error of Phi_T against the exact Jacobian, with nodes of the path good to 1e-13. */
+static double phi_error(const setup *t, geodec_propagate_options o, int64_t steps, geodec_propagate_report *top)
+{
+    const int64_t n = t->a.n;
+    geodec_geodesic_options g = geodec_geodesic_defaults();
+    g.method = GEODEC_GEODESIC_ADAPTIVE;
+    g.rtol = 1e-13;
+    g.steps = steps;
+    g.dl = 1.6 / (double)steps;
+    double *xs = geodec_mem_new((steps + 1) * n * (2 + n), sizeof *xs), *vs = xs + (steps + 1) * n,
+           *phi = vs + (steps + 1) * n, worst = 0;
+    *top = (geodec_propagate_report){0};
+    for (int64_t p = 0; p < t->paths; p++) {
+        const double *want = t->exact + p * n * n;
+        geodec_path_report path;
+        geodec_propagate_report r;
+        geodec_err err = {0};
+        test_ok(geodec_geodesic_path(&t->a.space.base, &g, t->x0 + p * n, t->v0 + p * n, xs, vs, NULL, &path, &err),
+                &err);
+        test_ok(geodec_propagate_path(&t->a.space.base, &o, steps, g.dl, steps, xs, vs, phi, NULL, &r, &err), &err);
+        worst = fmax(worst, test_max_abs_diff(phi + steps * n * n, want, n * n) / fmax(1, test_max_abs(want, n * n)));
+        top->symplectic = fmax(top->symplectic, r.symplectic);
+        top->volume = fmax(top->volume, r.volume);
+        top->norm = fmax(top->norm, r.norm);
+    }
+    geodec_mem_free(xs);
+    return worst;
+}
+
+/* Phi_T against the exact Jacobian of the exponential map: accuracy and order of every scheme with both sources of
+ * inner nodes; the flow keeps the symplectic form and the volume to the same order. */
+Test(propagate, order_against_the_exact_jacobian)
+{
+    const char *file = test_shared("golden/ott/analytic.h5");
+    if (!file) return;
+    static const struct {
+        geodec_propagate_options options;
+        int64_t steps;
+        double order, error; /* at `steps` */
+    } cases[] = {
+        {{GEODEC_MAGNUS_MIDPOINT, GEODEC_DENSE_HERMITE, 0}, 64, 2, 1e-4},
+        {{GEODEC_MAGNUS_MAGNUS4, GEODEC_DENSE_HERMITE, 0}, 64, 4, 3e-8},
+        {{GEODEC_MAGNUS_CF4, GEODEC_DENSE_HERMITE, 0}, 64, 4, 3e-8},
+        {{GEODEC_MAGNUS_MAGNUS3, GEODEC_DENSE_HERMITE, 0}, 64, 4, 3e-8},
+        {{GEODEC_MAGNUS_MAGNUS4, GEODEC_DENSE_INTEGRATE, 1e-13}, 64, 4, 3e-8},
+        {{GEODEC_MAGNUS_MAGNUS6, GEODEC_DENSE_INTEGRATE, 1e-13}, 32, 6, 1e-10},
+    };
+    for (int c = 0; c < 6; c++) {
+        setup t = load(file, c);
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+            const int64_t steps = cases[k].steps;
+            geodec_propagate_report r1, r2;
+            const double e1 = phi_error(&t, cases[k].options, steps / 2, &r1),
+                         e2 = phi_error(&t, cases[k].options, steps, &r2), order = log2(e1 / e2);
+            const char *name = geodec_magnus_name(cases[k].options.scheme);
+            cr_assert(fabs(order - cases[k].order) < 0.15, "%s %s: order %g", t.a.group, name, order);
+            cr_assert_lt(e2, cases[k].error, "%s %s: %g", t.a.group, name, e2);
+            cr_assert_lt(r2.symplectic, r1.symplectic * pow(0.5, cases[k].order - 0.5));
+            cr_assert_lt(r2.volume, r1.volume * pow(0.5, cases[k].order - 0.5));
+            cr_assert_lt(r1.norm, 3.14);
+        }
+        release(&t);
+    }
+}
+
+/* Straight lines in a flat chart: Phi = I exactly, and F = [[I, t I], [0, I]]. */
+Test(propagate, flat_space_moves_all_points_alike)
+{
+    geodec_space_torus torus;
+    geodec_err err = {0};
+    test_ok(geodec_space_torus_init(&torus, 3, (double[]){1, 2, 3}, &err), &err);
+    const geodec_geodesic_options o = geodec_geodesic_defaults();
+    double xs[17 * 3], vs[17 * 3], phi[17 * 9], flow[17 * 36];
+    geodec_path_report path;
+    test_ok(
+        geodec_geodesic_path(&torus.base, &o, (double[]){0, 0, 0}, (double[]){1, 0.5, -1}, xs, vs, NULL, &path, &err),
+        &err);
+    for (int s = 0; s < GEODEC_MAGNUS_SCHEMES; s++) {
+        const geodec_propagate_options p = {(geodec_magnus_scheme)s, GEODEC_DENSE_HERMITE, 1e-12};
+        geodec_propagate_report r;
+        test_ok(geodec_propagate_path(&torus.base, &p, 16, 0.1, 16, xs, vs, phi, flow, &r, &err), &err);
+        for (int k = 0; k <= 16; k++) {
+            for (int i = 0; i < 9; i++) cr_assert_eq(phi[k * 9 + i], i % 4 == 0 ? 1 : 0);
+            for (int i = 0; i < 6; i++)
+                for (int j = 0; j < 6; j++)
+                    cr_assert_float_eq(flow[k * 36 + i * 6 + j], i == j ? 1 : j == i + 3 ? 0.1 * k : 0, 1e-14);
+        }
+        cr_assert_lt(r.symplectic, 1e-14);
+        cr_assert_lt(r.volume, 1e-14);
+    }
+}
+
+/* The stored paths, propagators and differences of the flow of the smooth field on a measured cloud. */
+Test(propagate, golden_smooth_field)
+{
+    const char *file = test_shared("golden/ott/smollm2-135m_n8.h5");
+    if (!file) return;
+    int64_t shape[8];
+    double *want_x = test_h5(file, "/geodesic_smooth/xs", shape, NULL),
+           *want_v = test_h5(file, "/geodesic_smooth/vs", NULL, NULL),
+           *want_phi = test_h5(file, "/geodesic_smooth/phi_variational", NULL, NULL),
+           *by_differences = test_h5(file, "/geodesic_smooth/phi_T_by_differences", NULL, NULL),
+           *speed2 = test_h5(file, "/geodesic_smooth/speed2", NULL, NULL),
+           *v0 = test_h5(file, "/geodesic_smooth/v0", NULL, NULL), *points = test_h5(file, "/cloud/points", NULL, NULL);
+    const int64_t paths = shape[0], nodes = shape[1], n = shape[2], nn = n * n;
+    geodec_rbf *field = field_make(file, 0);
+    const geodec_space *s = geodec_rbf_space(field);
+    geodec_geodesic_options o = geodec_geodesic_defaults();
+    o.steps = (int64_t)test_h5_attr(file, "/geodesic_smooth", "T");
+    o.dl = test_h5_attr(file, "/geodesic_smooth", "dl");
+    cr_assert_eq(o.steps + 1, nodes);
+    double *xs = geodec_mem_new(paths * nodes * (2 * n + nn + 1) + nn, sizeof *xs);
+    double *vs = xs + paths * nodes * n, *phi = vs + paths * nodes * n, *q = phi + paths * nodes * nn,
+           *control = q + paths * nodes;
+    geodec_path_report report[8];
+    geodec_propagate_report check[8];
+    int64_t good[8];
+    geodec_err err = {0};
+    cr_assert_eq(paths, 8);
+    test_ok(geodec_geodesic_batch(s, &o, NULL, NULL, paths, points, v0, xs, vs, q, report, &err), &err);
+    const int64_t all = paths * nodes * n;
+    cr_assert_lt(test_max_abs_diff(xs, want_x, all), 1e-8 * test_max_abs(want_x, all));
+    cr_assert_lt(test_max_abs_diff(vs, want_v, all), 1e-8 * test_max_abs(want_v, all));
+    cr_assert_lt(test_max_abs_diff(q, speed2, paths * nodes), 1e-8);
+    for (int p = 0; p < 8; p++) {
+        cr_assert_eq(report[p].status, GEODEC_PATH_OK);
+        cr_assert_lt(report[p].drift, 1e-5);
+        good[p] = report[p].good;
+    }
+    const geodec_propagate_options po = geodec_propagate_defaults();
+    test_ok(geodec_propagate_batch(s, &po, NULL, NULL, paths, o.steps, o.dl, good, xs, vs, phi, NULL, check, &err),
+            &err);
+    cr_assert_lt(test_max_abs_diff(phi, want_phi, paths * nodes * nn), 1e-6);
+    for (int64_t p = 0; p < paths; p++) {
+        const double *end = phi + (p * nodes + o.steps) * nn;
+        cr_assert_lt(test_max_abs_diff(end, by_differences + p * nn, nn), 1e-6);
+        cr_assert_lt(check[p].symplectic, 1e-4);
+        cr_assert_lt(check[p].volume, 1e-5);
+        if (p > 1) continue;
+        test_ok(geodec_propagate_by_differences(s, &o, points + p * n, v0 + p * n, 0, control, &err), &err);
+        cr_assert_lt(test_max_abs_diff(end, control, nn), 1e-6);
+    }
+    geodec_mem_free(xs);
+    geodec_mem_free(want_x);
+    geodec_mem_free(want_v);
+    geodec_mem_free(want_phi);
+    geodec_mem_free(by_differences);
+    geodec_mem_free(speed2);
+    geodec_mem_free(v0);
+    geodec_mem_free(points);
+    geodec_rbf_destroy(field);
+}
+
+/* Adaptive paths on the same field agree with the stored refinement (step dl/8). */
+Test(propagate, golden_fine_paths)
+{
+    const char *file = test_shared("golden/ott/smollm2-135m_n8.h5");
+    if (!file) return;
+    int64_t shape[8];
+    double *fine = test_h5(file, "/geodesic_smooth/xs_fine", shape, NULL),
+           *v0 = test_h5(file, "/geodesic_smooth/v0", NULL, NULL), *points = test_h5(file, "/cloud/points", NULL, NULL);
+    geodec_rbf *field = field_make(file, 0);
+    geodec_geodesic_options o = geodec_geodesic_defaults();
+    o.method = GEODEC_GEODESIC_ADAPTIVE;
+    double xs[17 * 8], vs[17 * 8];
+    for (int64_t p = 0; p < 2; p++) {
+        geodec_path_report report;
+        geodec_err err = {0};
+        test_ok(
+            geodec_geodesic_path(geodec_rbf_space(field), &o, points + p * 8, v0 + p * 8, xs, vs, NULL, &report, &err),
+            &err);
+        cr_assert_lt(test_max_abs_diff(xs, fine + p * 17 * 8, 17 * 8), 1e-7);
+    }
+    geodec_mem_free(fine);
+    geodec_mem_free(v0);
+    geodec_mem_free(points);
+    geodec_rbf_destroy(field);
+}
+
+/* Curvature of the smooth field at samples, edge midpoints and offset points: the stored tensors come from differences
+ * of the analytic Gamma (1e-4 of the largest entry at the wide sigma, 1e-2 at the narrow one). */
+Test(riemann, golden_smooth_field)
+{
+    const char *file = test_shared("golden/ott/smollm2-135m_n8.h5");
+    if (!file) return;
+    static const struct {
+        const char *name;
+        double sigma, tol;
+    } cases[] = {{"/riemann/smooth_sigma_med", 0, 1e-4}, {"/riemann/smooth_sigma_0.6", 0.6, 1e-2}};
+    int64_t shape[8];
+    double *points = test_h5(file, "/riemann/points", shape, NULL);
+    const int64_t n = shape[1], n4 = n * n * n * n;
+    double *riem = geodec_mem_new(n4, sizeof *riem);
+    for (size_t c = 0; c < 2; c++) {
+        double *want = test_h5(file, cases[c].name, NULL, NULL);
+        geodec_rbf *field = field_make(file, cases[c].sigma);
+        for (int64_t p = 0; p < shape[0]; p++) {
+            geodec_riemann_invariants inv;
+            geodec_err err = {0};
+            test_ok(geodec_riemann_at(geodec_rbf_space(field), points + p * n, riem, NULL, &inv, &err), &err);
+            const double gap = test_max_abs_diff(riem, want + p * n4, n4), top = test_max_abs(want, shape[0] * n4);
+            cr_assert_lt(gap, cases[c].tol * top, "%s point %lld: %g of %g", cases[c].name, (long long)p, gap, top);
+            cr_assert_lt(inv.check.first_pair, 1e-8, "%g", inv.check.first_pair);
+            cr_assert_lt(inv.check.exchange, 1e-8);
+            cr_assert_lt(inv.check.bianchi, 1e-8);
+        }
+        geodec_mem_free(want);
+        geodec_rbf_destroy(field);
+    }
+    geodec_mem_free(points);
+    geodec_mem_free(riem);
+}
+
+Test(propagate, one_and_three_threads_agree_bit_for_bit)
+{
+    enum { P = 20, N = BUMPS_N, T = 16 };
+    static double x0[P * N], v0[P * N], xs[P * (T + 1) * N], vs[P * (T + 1) * N], phi[2][P * (T + 1) * N * N],
+        flow[2][P * (T + 1) * 4 * N * N];
+    const bumps b = bumps_make(2);
+    geodec_rng r = geodec_rng_stream(4, geodec_rng_id("starts", 0));
+    geodec_path_report report[P];
+    geodec_propagate_report check[2][P];
+    int64_t good[P];
+    geodec_err err = {0};
+    geodec_pool *pool;
+    const geodec_geodesic_options o = geodec_geodesic_defaults();
+    const geodec_propagate_options po = geodec_propagate_defaults();
+    for (int i = 0; i < P * N; i++) x0[i] = geodec_rng_normal(&r), v0[i] = 0.5 * geodec_rng_normal(&r);
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    test_ok(geodec_geodesic_batch(&b.base, &o, pool, NULL, P, x0, v0, xs, vs, NULL, report, &err), &err);
+    for (int p = 0; p < P; p++) good[p] = report[p].good;
+    for (int t = 0; t < 2; t++)
+        test_ok(geodec_propagate_batch(&b.base, &po, t ? pool : NULL, NULL, P, T, o.dl, good, xs, vs, phi[t], flow[t],
+                                       check[t], &err),
+                &err);
+    geodec_pool_destroy(pool);
+    cr_assert_eq(memcmp(phi[0], phi[1], sizeof phi[0]), 0);
+    cr_assert_eq(memcmp(flow[0], flow[1], sizeof flow[0]), 0);
+}
