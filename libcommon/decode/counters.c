@@ -21,6 +21,10 @@ void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode
     tally_add(&sum->total, &c->total);
     for (int i = 0; i < GEODEC_DRAFT_MAX; i++) tally_add(&sum->position[i], &c->position[i]);
     for (int i = 0; i < GEODEC_DRAFT_SOURCES_MAX; i++) tally_add(&sum->source[i], &c->source[i]);
+    for (int i = 0; i < GEODEC_CONFIDENCE_BINS; i++) {
+        tally_add(&sum->confidence[i], &c->confidence[i]);
+        sum->confidence_sum[i] += c->confidence_sum[i];
+    }
     sum->prompt_seconds += c->prompt_seconds;
     sum->draft_seconds += c->draft_seconds;
     sum->verify_seconds += c->verify_seconds;

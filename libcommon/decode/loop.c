@@ -154,13 +154,17 @@ done:
 
 static void tally(request *r, const geodec_draft *d, int32_t position, bool reached, bool accepted)
 {
-    geodec_tally *const t[] = {&r->count.total, &r->count.position[position], &r->count.source[d->source]};
-    for (int i = 0; i < 3; i++) {
+    int bin = (int)(d->confidence * GEODEC_CONFIDENCE_BINS);
+    if (bin == GEODEC_CONFIDENCE_BINS) bin--;
+    geodec_decode_counters *c = &r->count;
+    geodec_tally *const t[] = {&c->total, &c->position[position], &c->source[d->source], &c->confidence[bin]};
+    for (int i = 0; i < 4; i++) {
         t[i]->proposed++;
         t[i]->reached += reached;
         t[i]->accepted += reached && accepted;
         t[i]->rejected += reached && !accepted;
     }
+    if (reached) c->confidence_sum[bin] += d->confidence;
     if (reached && r->opt->adaptive) geodec_gamma_learn(&r->gamma, d, accepted);
 }
 
@@ -279,48 +283,5 @@ done:
     geodec_mem_free(r.logits);
     geodec_mem_free(r.state);
     geodec_mem_free(r.argmax);
-    return st;
-}
-
-geodec_status geodec_cost_measure(const geodec_target *target, int32_t rows, int32_t repeats, geodec_cost *out,
-                                  geodec_err *err)
-{
-    static const int32_t widths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 24, 33, 48, 65};
-    enum { WIDTHS = sizeof widths / sizeof widths[0] };
-    geodec_status st = GEODEC_OK;
-    double seconds[WIDTHS] = {0};
-    int32_t *token = NULL;
-    float *logits = NULL;
-    int32_t top = rows < target->max_batch ? rows : target->max_batch;
-    if (top > target->n_ctx) top = target->n_ctx;
-    if (top > GEODEC_COST_ROWS) top = GEODEC_COST_ROWS;
-    if (top < 1) GEODEC_THROW(GEODEC_INVAL, "a pass of %d rows cannot be timed", top);
-    GEODEC_NEW(token, top);
-    GEODEC_NEW(logits, (int64_t)top * target->n_vocab);
-    for (int32_t i = 0; i < top; i++) token[i] = i % target->n_vocab;
-    /* One round more than asked for: the first warms caches and is not counted. */
-    for (int32_t k = 0; k <= repeats; k++)
-        for (int w = 0; w < WIDTHS; w++) {
-            const int32_t b = widths[w] < top ? widths[w] : top;
-            target->truncate(target->self, 0);
-            const double clock = geodec_clock_seconds();
-            GEODEC_TRY(target->forward(target->self, token, b, logits, NULL, err));
-            const double t = geodec_clock_seconds() - clock;
-            if (k == 1 || (k > 1 && t < seconds[w])) seconds[w] = t;
-            if (b == top) break;
-        }
-    geodec_cost cost = {.n = top, .seconds = seconds[0]};
-    const double unit = seconds[0] > 0 ? seconds[0] : 1e-9;
-    cost.v[1] = 1;
-    for (int w = 1; w < WIDTHS && widths[w - 1] < top; w++) {
-        const int32_t a = widths[w - 1], b = widths[w] < top ? widths[w] : top;
-        for (int32_t i = a + 1; i <= b; i++)
-            cost.v[i] = (seconds[w - 1] + (seconds[w] - seconds[w - 1]) * (i - a) / (b - a)) / unit;
-    }
-    target->truncate(target->self, 0);
-    *out = cost;
-done:
-    geodec_mem_free(token);
-    geodec_mem_free(logits);
     return st;
 }

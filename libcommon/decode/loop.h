@@ -54,6 +54,8 @@ typedef struct geodec_tally {
     int64_t proposed, reached, accepted, rejected;
 } geodec_tally;
 
+enum { GEODEC_CONFIDENCE_BINS = 10 };
+
 typedef struct geodec_decode_counters {
     int64_t emitted; /* output tokens */
     int64_t decided; /* emitted, plus one when a stop token was decided */
@@ -64,6 +66,8 @@ typedef struct geodec_decode_counters {
     geodec_tally total;
     geodec_tally position[GEODEC_DRAFT_MAX];
     geodec_tally source[GEODEC_DRAFT_SOURCES_MAX];
+    geodec_tally confidence[GEODEC_CONFIDENCE_BINS]; /* reliability: bin i holds confidences from i/10 */
+    double confidence_sum[GEODEC_CONFIDENCE_BINS];   /* over reached drafts: the mean claim of a bin */
     double prompt_seconds, draft_seconds, verify_seconds, total_seconds; /* verify: inside the target's passes */
 } geodec_decode_counters;
 
@@ -93,9 +97,9 @@ GEODEC_API geodec_status geodec_decode(const geodec_target *target, const int32_
                                        geodec_drafter *drafter, const geodec_decode_options *options,
                                        geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;
 
-/* Times passes of 1 .. rows tokens on an empty cache (minimum of `repeats`, in turn) and empties it again; wide passes
- * are timed at a few widths and interpolated. */
-GEODEC_API geodec_status geodec_cost_measure(const geodec_target *target, int32_t rows, int32_t repeats,
+/* Times passes of 1 .. rows tokens behind `at` cached tokens (minimum of `repeats`, in turn; a few widths, the rest
+ * interpolated) and empties the cache. */
+GEODEC_API geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
                                              geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

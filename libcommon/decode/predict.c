@@ -1,5 +1,7 @@
 #include "decode/predict.h"
 
+#include <math.h>
+
 geodec_cost geodec_cost_linear(double slope)
 {
     geodec_cost cost = {.n = GEODEC_COST_ROWS};
@@ -26,6 +28,17 @@ double geodec_predict_tokens_by_position(const double *beta, int32_t gamma)
     double sum = 1, term = 1;
     for (int32_t i = 0; i < gamma; i++) sum += term *= beta[i];
     return sum;
+}
+
+double geodec_predict_round(const geodec_cost *cost, const int64_t *rounds, int32_t gamma)
+{
+    double sum = 0;
+    int64_t n = 0;
+    for (int32_t g = 0; g <= gamma; g++) {
+        sum += (double)rounds[g] * (g * cost->c + geodec_cost_pass(cost, g + 1));
+        n += rounds[g];
+    }
+    return n > 0 ? sum / (double)n + cost->o : (double)NAN;
 }
 
 double geodec_predict_speedup(const geodec_cost *cost, double tokens, int32_t gamma)

@@ -33,6 +33,9 @@ GEODEC_API double geodec_cost_pass(const geodec_cost *cost, int32_t b);
 GEODEC_API double geodec_predict_tokens(double alpha, int32_t gamma);
 /* beta [gamma]. */
 GEODEC_API double geodec_predict_tokens_by_position(const double *beta, int32_t gamma);
+/* Mean cost of a round, in one-row passes, when rounds[g] of them sent g drafts (g = 0 .. gamma):
+ * sum_g rounds[g] (g c + v(g+1)) / sum_g rounds[g] + o. NaN without a round. */
+GEODEC_API double geodec_predict_round(const geodec_cost *cost, const int64_t *rounds, int32_t gamma);
 /* Of rounds that give `tokens` tokens each from gamma drafts. */
 GEODEC_API double geodec_predict_speedup(const geodec_cost *cost, double tokens, int32_t gamma);
 

@@ -1,4 +1,9 @@
 decode_SRCS := \
+  bench_count.c \
+  bench_file.c \
+  bench_drafters.c \
+  bench_speed.c \
+  cost.c \
   counters.c \
   draft.c \
   draft_ngram.c \
@@ -7,6 +12,8 @@ decode_SRCS := \
   loop.c \
   ngram.c \
   predict.c \
+  prompts.c \
   sampler.c \
+  stoptext.c \
   target.c \
   verify.c

@@ -33,6 +33,9 @@ Test(predict, closed_form_equals_the_series_and_the_specification)
     /* Overhead of both sides cancels when drafts are free and useless. */
     flat = (geodec_cost){.n = 1, .v = {0, 1}, .o = 0.2, .o_plain = 0.2};
     cr_assert_float_eq(geodec_predict_speedup(&flat, 1, 0), 1, 1e-15);
+    const int64_t rounds[] = {1, 0, 3};
+    flat.c = 0.5;
+    cr_assert_float_eq(geodec_predict_round(&flat, rounds, 2), (1 + 3 * (2 * 0.5 + 1)) / 4.0 + 0.2, 1e-15);
     cr_assert_float_eq(geodec_cost_pass(&cpu, 9), cpu.v[8] + (cpu.v[8] - cpu.v[7]), 1e-12);
 }
 
@@ -124,12 +127,12 @@ Test(predict, costs_are_measured_on_the_target)
     geodec_err err = {0};
     geodec_cost cost;
     const geodec_target target = toy_target(&t, TOY_HISTORY, 1, 64);
-    test_ok(geodec_cost_measure(&target, 9, 2, &cost, &err), &err);
+    test_ok(geodec_cost_measure(&target, 30, 9, 2, &cost, &err), &err);
     cr_assert_eq(cost.n, 9);
     cr_assert_eq(t.length, 0);
     cr_assert_gt(cost.seconds, 0);
     cr_assert_float_eq(cost.v[1], 1, 0);
     for (int b = 1; b <= 9; b++) cr_assert_gt(cost.v[b], 0);
-    test_ok(geodec_cost_measure(&target, 64, 1, &cost, &err), &err);
+    test_ok(geodec_cost_measure(&target, 1000, 64, 1, &cost, &err), &err);
     cr_assert_eq(cost.n, 20, "bounded by the rows of one pass");
 }

@@ -1,0 +1,203 @@
+#include "decode/bench_internal.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_drafters *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    bench_drafters b = {{NULL}};
+    for (int32_t i = 0; i < plan->n_drafters; i++) {
+        const geodec_bench_drafter *d = &plan->drafter[i];
+        GEODEC_TRY_MSG(d->create ? d->create(d->ctx, &b.d[i], err) : geodec__oracle_create(&b.d[i], err), "drafter %s",
+                       d->name);
+    }
+    *out = b;
+    memset(&b, 0, sizeof b);
+done:
+    geodec__bench_drafters_close(&b);
+    return st;
+}
+
+void geodec__bench_drafters_close(bench_drafters *b)
+{
+    for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) {
+        geodec_drafter_destroy(b->d[i]);
+        b->d[i] = NULL;
+    }
+}
+
+/* ---- oracle replay ---------------------------------------------------------------------------------------------- */
+
+typedef struct oracle {
+    geodec_drafter base;
+    const geodec_decoded *plain;
+} oracle;
+
+static geodec_status oracle_begin(geodec_drafter *d, geodec_err *err)
+{
+    (void)d;
+    (void)err;
+    return GEODEC_OK;
+}
+
+static geodec_status oracle_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    (void)d;
+    (void)rows;
+    (void)err;
+    return GEODEC_OK;
+}
+
+static geodec_status oracle_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                    geodec_err *err)
+{
+    (void)err;
+    const geodec_decoded *plain = ((const oracle *)d)->plain;
+    int32_t k = 0;
+    for (; k < q->gamma; k++) {
+        const int64_t at = q->index + k;
+        int32_t id = -1;
+        if (at < plain->n) id = plain->token[at];
+        if (at == plain->n) id = plain->stop;
+        if (id < 0) break;
+        out[k] = (geodec_draft){.token = id, .confidence = 1};
+    }
+    *n = k;
+    return GEODEC_OK;
+}
+
+static void oracle_destroy(geodec_drafter *d) { geodec_mem_free(d); }
+
+static const char *const oracle_sources[] = {"replay"};
+static const geodec_drafter_ops oracle_ops = {.name = "oracle",
+                                              .n_sources = 1,
+                                              .source_name = oracle_sources,
+                                              .begin = oracle_begin,
+                                              .observe = oracle_observe,
+                                              .propose = oracle_propose,
+                                              .destroy = oracle_destroy};
+
+geodec_status geodec__oracle_create(geodec_drafter **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    oracle *o = NULL;
+    GEODEC_NEW(o, 1);
+    o->base.ops = &oracle_ops;
+    *out = &o->base;
+done:
+    return st;
+}
+
+bool geodec__oracle_is(const geodec_drafter *d) { return d && d->ops == &oracle_ops; }
+
+void geodec__oracle_set(geodec_drafter *d, const geodec_decoded *plain) { ((oracle *)d)->plain = plain; }
+
+/* ---- every position --------------------------------------------------------------------------------------------- */
+
+typedef struct probe {
+    geodec_drafter base;
+    geodec_drafter_ops ops; /* the inner drafter's needs */
+    geodec_drafter *inner;
+    int64_t room; /* positions */
+    int32_t gamma;
+    geodec_draft *draft; /* [room][gamma] */
+    int32_t *count;      /* [room] drafts of a position, -1 = not asked */
+} probe;
+
+static geodec_status probe_begin(geodec_drafter *d, geodec_err *err)
+{
+    probe *p = (probe *)d;
+    for (int64_t i = 0; i < p->room; i++) p->count[i] = -1;
+    return geodec_drafter_begin(p->inner, err);
+}
+
+static geodec_status probe_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    return geodec_drafter_observe(((probe *)d)->inner, rows, err);
+}
+
+static geodec_status probe_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    probe *p = (probe *)d;
+    (void)out;
+    if (q->index < p->room) {
+        geodec_draft_request wide = *q;
+        wide.gamma = p->gamma;
+        GEODEC_TRY(geodec_drafter_propose(p->inner, &wide, p->draft + q->index * p->gamma, &p->count[q->index], err));
+    }
+    *n = 0;
+done:
+    return st;
+}
+
+static void probe_destroy(geodec_drafter *d)
+{
+    probe *p = (probe *)d;
+    geodec_mem_free(p->draft);
+    geodec_mem_free(p->count);
+    geodec_mem_free(p);
+}
+
+geodec_status geodec__probe_create(int64_t max_tokens, int32_t gamma, geodec_drafter **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    probe *p = NULL;
+    GEODEC_NEW(p, 1);
+    p->base.ops = &p->ops;
+    p->room = max_tokens;
+    p->gamma = gamma;
+    GEODEC_NEW(p->draft, max_tokens * gamma);
+    GEODEC_NEW(p->count, max_tokens);
+    *out = &p->base;
+    p = NULL;
+done:
+    if (p) probe_destroy(&p->base);
+    return st;
+}
+
+void geodec__probe_set(geodec_drafter *d, geodec_drafter *inner)
+{
+    probe *p = (probe *)d;
+    p->inner = inner;
+    p->ops = *inner->ops;
+    p->ops.begin = probe_begin;
+    p->ops.observe = probe_observe;
+    p->ops.propose = probe_propose;
+    p->ops.destroy = probe_destroy;
+}
+
+static void fate(geodec_tally *t, bool reached, bool accepted)
+{
+    t->proposed++;
+    t->reached += reached;
+    t->accepted += accepted;
+    t->rejected += reached && !accepted;
+}
+
+void geodec__probe_tally(const geodec_drafter *d, const geodec_decoded *plain, geodec_decode_counters *c)
+{
+    const probe *p = (const probe *)d;
+    /* Only positions behind which a whole draft's worth of truth is known. */
+    const int64_t known = plain->n + (plain->stop >= 0);
+    for (int64_t at = 0; at + p->gamma <= known && at < p->room; at++) {
+        if (p->count[at] < 0) continue; /* not asked */
+        c->rounds++;
+        bool right = true;
+        for (int32_t i = 0; i < p->count[at]; i++) {
+            const geodec_draft *x = &p->draft[at * p->gamma + i];
+            const int32_t truth = at + i < plain->n ? plain->token[at + i] : plain->stop;
+            const bool reached = right;
+            right = right && x->token == truth;
+            int bin = (int)(x->confidence * GEODEC_CONFIDENCE_BINS);
+            if (bin == GEODEC_CONFIDENCE_BINS) bin--;
+            fate(&c->total, reached, right);
+            fate(&c->position[i], reached, right);
+            fate(&c->confidence[bin], reached, right);
+            if (reached) c->confidence_sum[bin] += x->confidence;
+        }
+    }
+}

@@ -1,0 +1,169 @@
+#include "decode/bench_internal.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+
+enum { COST_REPEATS = 7 };
+
+/* Median with a percentile bootstrap over prompts. */
+static geodec_status median_interval(const geodec_bench_plan *plan, const double *x, int64_t n, geodec_interval *out,
+                                     geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *sample = NULL, *value = NULL;
+    int64_t *index = NULL;
+    GEODEC_NEW(sample, n);
+    GEODEC_NEW(value, plan->resamples);
+    GEODEC_NEW(index, n);
+    geodec_interval v;
+    GEODEC_TRY(geodec_stats_median(n, x, &v.value, err));
+    for (int32_t r = 0; r < plan->resamples; r++) {
+        geodec_stats_resample(plan->seed, geodec_rng_id("bench-bootstrap", 1), (uint64_t)r, n, index);
+        for (int64_t i = 0; i < n; i++) sample[i] = x[index[i]];
+        geodec_stats_sort(n, sample);
+        value[r] = geodec_stats_percentile(n, sample, 0.5);
+    }
+    geodec_stats_sort(plan->resamples, value);
+    v.low = geodec_stats_percentile(plan->resamples, value, 0.025);
+    v.high = geodec_stats_percentile(plan->resamples, value, 0.975);
+    *out = v;
+done:
+    geodec_mem_free(sample);
+    geodec_mem_free(value);
+    geodec_mem_free(index);
+    return st;
+}
+
+static double decode_seconds(const geodec_decode_counters *c) { return c->total_seconds - c->prompt_seconds; }
+
+static double rate(double tokens, double seconds) { return seconds > 0 ? tokens / seconds : 0; }
+
+static int64_t lay_rows(const geodec_bench_plan *p, geodec_speed_row *row)
+{
+    int64_t n = 0;
+    for (int32_t d = 0; d < p->n_drafters; d++)
+        for (int32_t g = 0; g <= p->n_gammas; g++, n++)
+            if (row)
+                row[n] = (geodec_speed_row){.drafter = d,
+                                            .gamma = p->gamma[g < p->n_gammas ? g : p->n_gammas - 1],
+                                            .adaptive = g == p->n_gammas};
+    return n;
+}
+
+/* Fills a row from its counters over all prompts. */
+static void finish(geodec_speed_row *row, const geodec_decode_counters *c, const geodec_cost *measured,
+                   double plain_rate)
+{
+    double beta[GEODEC_BENCH_GAMMA] = {0};
+    const double other = decode_seconds(c) - c->draft_seconds - c->verify_seconds;
+    geodec_cost cost = *measured;
+    row->tok_per_s = rate((double)c->decided, decode_seconds(c));
+    row->plain_tok_per_s = plain_rate;
+    row->tokens_per_pass = geodec_tokens_per_pass(c);
+    row->c = c->total.proposed > 0 ? c->draft_seconds / (double)c->total.proposed / cost.seconds : 0;
+    row->o = c->rounds > 0 ? other / (double)c->rounds / cost.seconds : 0;
+    /* Position i follows when i drafts were accepted; a draft that was not there counts as one that failed. */
+    int64_t before = c->rounds;
+    for (int32_t i = 0; i < row->gamma; i++) {
+        beta[i] = before > 0 ? (double)c->position[i].accepted / (double)before : 0;
+        before = c->position[i].accepted;
+    }
+    const double tokens = geodec_predict_tokens_by_position(beta, row->gamma);
+    cost.c = row->c;
+    cost.o = row->o;
+    row->predicted = tokens * (1 + cost.o_plain) / geodec_predict_round(&cost, c->length, row->gamma);
+    const geodec_cost textbook = geodec_cost_linear(0);
+    row->predicted_textbook =
+        row->adaptive
+            ? (double)NAN
+            : geodec_predict_speedup(&textbook, geodec_predict_tokens(geodec_tally_acceptance(&c->total), row->gamma),
+                                     row->gamma);
+}
+
+void geodec_speed_free(geodec_speed *s)
+{
+    if (!s) return;
+    geodec_mem_free(s->row);
+    *s = (geodec_speed){0};
+}
+
+/* Plain, row 0, plain, row 1, .. of one prompt; ratio[r * stride] is row r's tok/s over that of its two neighbours. */
+static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_target *target, int64_t prompt,
+                                 const geodec_speed *s, const bench_drafters *drafters, geodec_decode_counters *sum,
+                                 geodec_decode_counters *plain_sum, double *ratio, int64_t stride, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int32_t *ids = plan->prompts->token + plan->prompts->offset[prompt];
+    const int64_t n = plan->prompts->offset[prompt + 1] - plan->prompts->offset[prompt];
+    geodec_decoded plain = {0}, got = {0};
+    const geodec_decode_options o_plain = geodec__bench_options(plan, false, prompt, 0, 0);
+    double before = 0, during = 0;
+    for (int64_t r = 0; r <= s->n; r++) {
+        geodec_decoded_free(&plain);
+        GEODEC_TRY(geodec_decode(target, ids, n, NULL, &o_plain, &plain, err));
+        geodec_decode_counters_add(plain_sum, &plain.counters);
+        const double now = rate((double)plain.counters.decided, decode_seconds(&plain.counters));
+        if (r > 0) ratio[(r - 1) * stride] = 0.5 * (before + now) > 0 ? during / (0.5 * (before + now)) : NAN;
+        before = now;
+        if (r == s->n) break;
+        const geodec_speed_row *row = &s->row[r];
+        geodec_drafter *d = drafters->d[row->drafter];
+        if (geodec__oracle_is(d)) geodec__oracle_set(d, &plain);
+        geodec_decode_options o = geodec__bench_options(plan, false, prompt, 0, row->gamma);
+        o.adaptive = row->adaptive;
+        o.cost = s->cost;
+        GEODEC_TRY(geodec_decode(target, ids, n, d, &o, &got, err));
+        geodec_decode_counters_add(&sum[r], &got.counters);
+        during = rate((double)got.counters.decided, decode_seconds(&got.counters));
+        geodec_decoded_free(&got);
+    }
+done:
+    geodec_decoded_free(&plain);
+    geodec_decoded_free(&got);
+    return st;
+}
+
+geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts, const geodec_target *target,
+                                 geodec_speed *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_speed s = {0};
+    bench_drafters drafters = {{NULL}};
+    geodec_decode_counters *sum = NULL, plain_sum = {0};
+    double *ratio = NULL; /* [rows][prompts] */
+    GEODEC_TRY(geodec__bench_check(plan, err));
+    s.prompts = n_prompts < plan->prompts->n ? n_prompts : plan->prompts->n;
+    if (s.prompts < 1) GEODEC_THROW(GEODEC_INVAL, "%lld timed prompts", (long long)n_prompts);
+    s.n = lay_rows(plan, NULL);
+    GEODEC_NEW(s.row, s.n);
+    lay_rows(plan, s.row);
+    GEODEC_NEW(sum, s.n);
+    GEODEC_NEW(ratio, s.n * s.prompts);
+    GEODEC_TRY(geodec__bench_drafters_open(plan, &drafters, err));
+    GEODEC_TRY(geodec_cost_measure(target, (int32_t)(plan->max_tokens / 2), plan->gamma[plan->n_gammas - 1] + 1,
+                                   COST_REPEATS, &s.cost, err));
+    for (int64_t i = 0; i < s.prompts; i++) {
+        GEODEC_TRY(geodec_hooks_progress(plan->hooks, "timing", i, s.prompts, err));
+        GEODEC_TRY(time_prompt(plan, target, i, &s, &drafters, sum, &plain_sum, ratio + i, s.prompts, err));
+    }
+    /* The one-row pass as plain decoding met it; v(b) keeps the ratios of the quiet measurement. */
+    s.cost.seconds = plain_sum.verify_seconds / (double)plain_sum.target_passes;
+    s.cost.o_plain =
+        (decode_seconds(&plain_sum) - plain_sum.verify_seconds) / (double)plain_sum.rounds / s.cost.seconds;
+    const double plain_rate = rate((double)plain_sum.decided, decode_seconds(&plain_sum));
+    for (int64_t r = 0; r < s.n; r++) {
+        GEODEC_TRY(median_interval(plan, ratio + r * s.prompts, s.prompts, &s.row[r].speedup, err));
+        finish(&s.row[r], &sum[r], &s.cost, plain_rate);
+    }
+    *out = s;
+    s = (geodec_speed){0};
+done:
+    geodec_speed_free(&s);
+    geodec__bench_drafters_close(&drafters);
+    geodec_mem_free(sum);
+    geodec_mem_free(ratio);
+    return st;
+}
