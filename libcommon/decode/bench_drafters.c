@@ -148,6 +148,7 @@ geodec_status geodec__probe_create(int64_t max_tokens, int32_t gamma, geodec_dra
     probe *p = NULL;
     GEODEC_NEW(p, 1);
     p->base.ops = &p->ops;
+    p->ops.destroy = probe_destroy;
     p->room = max_tokens;
     p->gamma = gamma;
     GEODEC_NEW(p->draft, max_tokens * gamma);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,12 +26,12 @@ static const geodec_field count_fields[] = {
     {"/reached", GEODEC_I64, "C,G", 0, "1", "of these, drafts whose predecessors were all accepted", 0},
     {"/accepted", GEODEC_I64, "C,G", 0, "1", "of these, drafts equal to the model's own choice", 0},
     {"/rejected", GEODEC_I64, "C,G", 0, "1", "first rejections by position", 0},
-    {"/acceptance", GEODEC_F64, "C,G", 0, "1", "accepted / reached by position; NaN when never reached", 0},
+    {"/acceptance", GEODEC_F64, "C,G", 0, "1", "accepted / reached by position; 0 where reached = 0", 0},
     {"/acceptance_low", GEODEC_F64, "C,G", 0, "1", "2.5 % percentile of a bootstrap over prompts", 0},
     {"/acceptance_high", GEODEC_F64, "C,G", 0, "1", "97.5 % percentile of a bootstrap over prompts", 0},
     {"/mean_accepted", GEODEC_F64, "C,3", 0, "1", "drafts accepted per round (or position): value, 2.5 %, 97.5 %", 0},
     {"/tokens_per_pass", GEODEC_F64, "C,3", 0, "1",
-     "decided / target passes: value, 2.5 %, 97.5 %; NaN where every_position = 1", 0},
+     "decided / target passes: value, 2.5 %, 97.5 %; 0 where every_position = 1", 0},
     {"/tokens_closed_form", GEODEC_F64, "C", 0, "1",
      "(1 - alpha^(gamma+1)) / (1 - alpha), alpha = all accepted / all reached (Leviathan et al. 2023)", 0},
     {"/tokens_by_position", GEODEC_F64, "C", 0, "1", "1 + sum_i prod_{j<=i} acceptance_j", 0},
@@ -75,7 +76,7 @@ static const geodec_field speed_fields[] = {
     {"/predicted", GEODEC_F64, "C", 0, "1",
      "E (1 + o_plain) / (mean over rounds of g c + v(g+1), plus o), E from the acceptance of each position", 0},
     {"/predicted_textbook", GEODEC_F64, "C", 0, "1",
-     "(1 - alpha^(gamma+1)) / (1 - alpha): v = 1, c = o = 0; NaN when adaptive", 0},
+     "(1 - alpha^(gamma+1)) / (1 - alpha): v = 1, c = o = 0; 0 when adaptive", 0},
     {"/pass_cost", GEODEC_F64, "W", 0, "1", "timing: v(b) = T(b) / T(1) of a pass over b = 1 .. W rows", 0},
 };
 
@@ -134,6 +135,9 @@ done:
     return st;
 }
 
+/* Artifacts hold finite numbers only; the counts beside a ratio say where there was nothing to divide. */
+static double or_zero(double x) { return isfinite(x) ? x : 0; }
+
 /* GATHER(name, row type, value type, expression of row r and column k) */
 #define GATHER(name, row_type, type, expression)                                                                       \
     static void name(const void *row, int32_t k, void *to)                                                             \
@@ -158,32 +162,35 @@ GATHER(c_proposed, ROW, int64_t, r->position[k].proposed)
 GATHER(c_reached, ROW, int64_t, r->position[k].reached)
 GATHER(c_accepted, ROW, int64_t, r->position[k].accepted)
 GATHER(c_rejected, ROW, int64_t, r->position[k].rejected)
-GATHER(c_acc, ROW, double, r->acceptance[k].value)
-GATHER(c_acc_low, ROW, double, r->acceptance[k].low)
-GATHER(c_acc_high, ROW, double, r->acceptance[k].high)
-GATHER(c_mean, ROW, double, (k == 0 ? r->mean_accepted.value : k == 1 ? r->mean_accepted.low : r->mean_accepted.high))
+GATHER(c_acc, ROW, double, or_zero(r->acceptance[k].value))
+GATHER(c_acc_low, ROW, double, or_zero(r->acceptance[k].low))
+GATHER(c_acc_high, ROW, double, or_zero(r->acceptance[k].high))
+GATHER(c_mean, ROW, double,
+       or_zero((k == 0   ? r->mean_accepted.value
+                : k == 1 ? r->mean_accepted.low
+                         : r->mean_accepted.high)))
 GATHER(c_tpp, ROW, double,
-       (k == 0   ? r->tokens_per_pass.value
-        : k == 1 ? r->tokens_per_pass.low
-                 : r->tokens_per_pass.high))
-GATHER(c_closed, ROW, double, r->tokens_closed_form)
-GATHER(c_bypos, ROW, double, r->tokens_by_position)
+       or_zero(k == 0   ? r->tokens_per_pass.value
+               : k == 1 ? r->tokens_per_pass.low
+                        : r->tokens_per_pass.high))
+GATHER(c_closed, ROW, double, or_zero(r->tokens_closed_form))
+GATHER(c_bypos, ROW, double, or_zero(r->tokens_by_position))
 GATHER(c_bin_reached, ROW, int64_t, r->confidence[k].reached)
 GATHER(c_bin_accepted, ROW, int64_t, r->confidence[k].accepted)
-GATHER(c_claimed, ROW, double, r->claimed[k])
+GATHER(c_claimed, ROW, double, or_zero(r->claimed[k]))
 #undef ROW
 #define ROW geodec_speed_row
 GATHER(s_drafter, ROW, int32_t, r->drafter)
 GATHER(s_gamma, ROW, int32_t, r->gamma)
 GATHER(s_adaptive, ROW, uint8_t, r->adaptive)
-GATHER(s_speedup, ROW, double, (k == 0 ? r->speedup.value : k == 1 ? r->speedup.low : r->speedup.high))
-GATHER(s_rate, ROW, double, r->tok_per_s)
-GATHER(s_plain, ROW, double, r->plain_tok_per_s)
-GATHER(s_tpp, ROW, double, r->tokens_per_pass)
-GATHER(s_c, ROW, double, r->c)
-GATHER(s_o, ROW, double, r->o)
-GATHER(s_predicted, ROW, double, r->predicted)
-GATHER(s_textbook, ROW, double, r->predicted_textbook)
+GATHER(s_speedup, ROW, double, or_zero(k == 0 ? r->speedup.value : k == 1 ? r->speedup.low : r->speedup.high))
+GATHER(s_rate, ROW, double, or_zero(r->tok_per_s))
+GATHER(s_plain, ROW, double, or_zero(r->plain_tok_per_s))
+GATHER(s_tpp, ROW, double, or_zero(r->tokens_per_pass))
+GATHER(s_c, ROW, double, or_zero(r->c))
+GATHER(s_o, ROW, double, or_zero(r->o))
+GATHER(s_predicted, ROW, double, or_zero(r->predicted))
+GATHER(s_textbook, ROW, double, or_zero(r->predicted_textbook))
 #undef ROW
 
 typedef struct column {

@@ -5,6 +5,8 @@
 /* Before anything is known: optimistic enough to try. */
 static const double PRIOR = 0.7;
 static const double DECAY = 0.9;
+/* Drafts that cost less than this share of a pass are made in any case: their confidences tell more than an average. */
+static const double FREE = 0.02;
 enum { PROBE_EVERY = 16 };
 
 void geodec_gamma_init(geodec_gamma *g, int32_t max, const geodec_cost *cost)
@@ -23,6 +25,7 @@ int32_t geodec_gamma_ask(geodec_gamma *g, int32_t room)
     }
     if (seen == 0) alpha = PRIOR;
     const int32_t top = room < g->max ? room : g->max;
+    if (top * g->cost.c <= FREE) return top;
     int32_t best = 0;
     double rate = geodec_predict_speedup(&g->cost, 1, 0);
     for (int32_t gamma = 1; gamma <= top; gamma++) {

@@ -6,6 +6,7 @@ decode_SRCS := \
   cost.c \
   counters.c \
   draft.c \
+  drafting.c \
   draft_ngram.c \
   gamma.c \
   guard.c \

@@ -89,7 +89,8 @@ Test(gamma, finds_the_best_length)
 Test(gamma, silent_drafter_is_probed_again_and_recovers)
 {
     geodec_gamma g;
-    const geodec_cost cost = geodec_cost_linear(0.3);
+    geodec_cost cost = geodec_cost_linear(0.3);
+    cost.c = 0.02;
     geodec_gamma_init(&g, 8, &cost);
     geodec_draft d = {.source = 1, .confidence = 0.5};
     for (int i = 0; i < 100; i++) geodec_gamma_learn(&g, &d, 0);
@@ -107,6 +108,21 @@ Test(gamma, silent_drafter_is_probed_again_and_recovers)
     cr_assert_geq(probes, 10);
     for (int i = 0; i < 100; i++) geodec_gamma_learn(&g, &d, 1);
     cr_assert_gt(geodec_gamma_ask(&g, 8), 2);
+}
+
+Test(gamma, free_drafts_are_always_asked_for)
+{
+    geodec_gamma g;
+    const geodec_cost cost = geodec_cost_linear(0.3); /* c = 0 */
+    geodec_gamma_init(&g, 8, &cost);
+    const geodec_draft d = {.source = 1, .confidence = 0.5};
+    for (int i = 0; i < 100; i++) geodec_gamma_learn(&g, &d, 0);
+    int sent = 0;
+    for (int i = 0; i < 170; i++) {
+        cr_assert_eq(geodec_gamma_ask(&g, 8), 8);
+        sent += geodec_gamma_send(&g, &d, 1);
+    }
+    cr_assert_eq(sent, 10, "a probe every 17 rounds, not %d", sent);
 }
 
 Test(gamma, sends_the_prefix_that_pays)

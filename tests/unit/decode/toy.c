@@ -39,6 +39,7 @@ static geodec_status forward(void *self, const int32_t *token, int32_t n, float 
     for (int32_t i = 0; i < n; i++) {
         t->token[t->length++] = token[i];
         if (logits) toy_logits(t, t->token, t->length, logits + i * TOY_VOCAB);
+        if (logits && t->broken && i > 0) logits[i * TOY_VOCAB + (t->length % TOY_VOCAB)] += 0.6f;
         if (state) toy_state(t, t->token, t->length, state + i * TOY_STATE);
     }
     t->count.passes++;

@@ -16,6 +16,7 @@ typedef struct toy {
     toy_kind kind;
     uint64_t seed;
     int32_t n_ctx, max_batch, length;
+    bool broken; /* not batch invariant: rows behind the first of a pass are off */
     int32_t token[4096];
     geodec_counters count;
 } toy;

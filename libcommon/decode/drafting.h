@@ -1,0 +1,31 @@
+/* Drafters by name: what the tools offer, and the artifacts they need. One geodec_drafting holds the artifacts of a
+ * run; any number of drafters (one a worker) are made from it. */
+#ifndef GEODEC_DECODE_DRAFTING_H
+#define GEODEC_DECODE_DRAFTING_H
+
+#include "base/err.h"
+#include "decode/draft.h"
+#include "io/artifact.h"
+#include "model/model.h"
+
+typedef struct geodec_drafting geodec_drafting;
+
+/* Names: "none" (no drafter), "bigram" and "ngram" (contexts of 1 and of up to 8 tokens), "flowmap".
+ * dir: folder with flowmap.h5, or NULL: "ngram" and "bigram" then draw from the prompt and the output alone, and
+ * "flowmap" is refused. names [n]: what create will be asked for. GEODEC_INVAL: unknown name; GEODEC_CHECKSUM: an
+ * artifact made for another model or tokenizer. The model is borrowed. */
+GEODEC_API geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const char *const *names, int n,
+                                              geodec_drafting **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_drafting_close(geodec_drafting *d);
+/* *out = NULL for "none". */
+GEODEC_API geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out,
+                                                geodec_err *err) GEODEC_MUST_USE;
+/* Adds the artifacts that were read. */
+GEODEC_API geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p,
+                                                    geodec_err *err) GEODEC_MUST_USE;
+
+/* Tokens that end a text: the tokenizer's EOS and BOS, where it has them (BOS parts texts from each other). Returns how
+ * many. */
+GEODEC_API int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[2]);
+
+#endif

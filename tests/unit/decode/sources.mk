@@ -1,0 +1,9 @@
+decode_TESTS := \
+  test_bench.c \
+  test_decode.c \
+  test_ngram.c \
+  test_predict.c \
+  test_sampler.c \
+  test_session.c \
+  tiny.c \
+  toy.c

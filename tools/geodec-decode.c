@@ -1,0 +1,256 @@
+/* geodec-decode: text from a model, sped up by a drafter, equal to the model's own. */
+#include "base/mem.h"
+#include "decode/drafting.h"
+#include "decode/loop.h"
+#include "io/file.h"
+#include "support/cli.h"
+#include "support/decode_report.h"
+#include "support/printer.h"
+#include "support/report.h"
+
+#include <string.h>
+
+enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
+
+static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = "none", *gamma_text = "auto",
+                                                                       *stop_text, *report;
+static const char *isa = "auto";
+static int64_t max_tokens = 128, min_tokens, context, top_k;
+static double temperature, top_p = 1, gate;
+static bool echo, check_plain;
+
+static const cli_option options[] = {
+    {.name = "model",
+     .letter = 'm',
+     .type = CLI_STR,
+     .flags = CLI_PATH | CLI_REQUIRED,
+     .target = &model_path,
+     .metavar = "FILE",
+     .help = "model as GGUF"},
+    {.name = "artifacts",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &artifacts,
+     .metavar = "DIR",
+     .help = "folder with flowmap.h5 of this model"},
+    {.name = "prompt",
+     .letter = 'p',
+     .type = CLI_STR,
+     .target = &prompt_text,
+     .metavar = "TEXT",
+     .help = "text to go on from (default: none, a new text)"},
+    {.name = "prompt-file",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &prompt_file,
+     .metavar = "FILE",
+     .help = "the same from a file, - for standard input"},
+    {.name = "max-tokens",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &max_tokens,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "tokens to write at most"},
+    {.name = "min-tokens",
+     .type = CLI_I64,
+     .target = &min_tokens,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "no end of text before this many tokens"},
+    {.name = "temperature",
+     .type = CLI_F64,
+     .target = &temperature,
+     .min = 0,
+     .max = 100,
+     .metavar = "T",
+     .help = "0 = always the most probable token"},
+    {.name = "top-k",
+     .type = CLI_I64,
+     .target = &top_k,
+     .min = 0,
+     .max = 1 << 24,
+     .metavar = "K",
+     .help = "sample from the K most probable tokens, 0 = all"},
+    {.name = "top-p",
+     .type = CLI_F64,
+     .target = &top_p,
+     .min = 1e-9,
+     .max = 1,
+     .metavar = "P",
+     .help = "sample from the most probable tokens of total mass P"},
+    {.name = "draft",
+     .letter = 'd',
+     .type = CLI_CHOICE,
+     .target = &draft,
+     .choices = "none|bigram|ngram|flowmap",
+     .metavar = "NAME",
+     .help = "drafter; changes the speed, never the text"},
+    {.name = "gamma",
+     .letter = 'g',
+     .type = CLI_STR,
+     .target = &gamma_text,
+     .metavar = "N|auto",
+     .help = "draft length, 0 to 64; auto adapts it to what is accepted"},
+    {.name = "gate",
+     .type = CLI_F64,
+     .target = &gate,
+     .min = 0,
+     .max = 1,
+     .metavar = "P",
+     .help = "end a draft at the first token of a lower confidence"},
+    {.name = "stop", .type = CLI_STR, .target = &stop_text, .metavar = "TEXT", .help = "end before this text"},
+    {.name = "ctx",
+     .type = CLI_I64,
+     .target = &context,
+     .min = 0,
+     .max = 1 << 20,
+     .metavar = "N",
+     .help = "context length in tokens, 0 = the model's"},
+    {.name = "isa",
+     .type = CLI_CHOICE,
+     .target = &isa,
+     .choices = "auto|scalar|avx2|avx512",
+     .metavar = "SET",
+     .help = "instruction set of the model's passes"},
+    {.name = "echo", .type = CLI_FLAG, .target = &echo, .help = "write the prompt before the text"},
+    {.name = "check-plain",
+     .type = CLI_FLAG,
+     .target = &check_plain,
+     .help = "decode plainly as well and compare; status 4 on a difference"},
+    {.name = "report",
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE | CLI_PATH,
+     .target = &report,
+     .metavar = "FILE",
+     .help = "write counters and times as JSON"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-decode",
+    .purpose = "write text with a model; a drafter makes it faster and leaves it unchanged",
+    .usage = "--model FILE [OPTIONS]",
+    .description =
+        "The text goes to standard output as it is made. Verification is exact: for every drafter and draft\n"
+        "length the tokens are those of plain decoding, greedy or sampled with the same --seed.",
+    .examples =
+        "geodec-decode --model model.gguf --artifacts results/model --draft flowmap --prompt 'Once upon a time'",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+};
+
+/* The prompt as ids, BOS first; a model without BOS needs at least one token of text. */
+static geodec_status read_prompt(const geodec_tokenizer *t, int32_t **ids, int64_t *n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    int32_t *id = NULL;
+    size_t length = 0;
+    int64_t count = 0;
+    const char *name = prompt_file ? prompt_file : "--prompt";
+    if (prompt_text && prompt_file) GEODEC_THROW(GEODEC_INVAL, "give --prompt or --prompt-file, not both");
+    if (prompt_file) {
+        GEODEC_TRY(geodec_file_read(prompt_file, PROMPT_MAX, &text, &length, err));
+    } else {
+        text = geodec_mem_strdup(prompt_text ? prompt_text : "");
+        if (!text) GEODEC_THROW(GEODEC_NOMEM, "no memory for the prompt");
+        length = strlen(text);
+    }
+    const int64_t bad = geodec_utf8_check(text, length);
+    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: not UTF-8 at byte %lld", name, (long long)bad);
+    GEODEC_NEW(id, (int64_t)length + 2);
+    GEODEC_TRY_MSG(geodec_tokenizer_encode(t, text, length, true, id, &count, err), "%s", name);
+    if (count < 1)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: an empty prompt, and the model has no token that begins a text", name);
+    *ids = id;
+    *n = count;
+    id = NULL;
+done:
+    geodec_mem_free(text);
+    geodec_mem_free(id);
+    return st;
+}
+
+static geodec_status compare(const cli *c, const geodec_decoded *got, const geodec_decoded *plain, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int64_t i = 0; i < got->n || i < plain->n; i++)
+        if (i >= got->n || i >= plain->n || got->token[i] != plain->token[i])
+            GEODEC_THROW(GEODEC_CHECK, "output token %lld differs from plain decoding", (long long)i);
+    cli_say(c, "equal to plain decoding: %lld tokens", (long long)got->n);
+done:
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    geodec_session *s = NULL;
+    geodec_drafting *drafting = NULL;
+    geodec_drafter *drafter = NULL;
+    int32_t *prompt = NULL, stop[2];
+    int64_t n = 0;
+    geodec_decoded got = {0}, plain = {0};
+    printer *p = NULL;
+    /* Progress would cross the text: the hooks only pass on signals. */
+    const geodec_hooks hooks = report_hooks(tool.name, true, 0);
+    geodec_decode_options o = geodec_decode_options_default();
+    GEODEC_TRY(decode_gamma(gamma_text, &o, err));
+    if (report) GEODEC_TRY(cli_may_write(c, report, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    GEODEC_TRY(read_prompt(t, &prompt, &n, err));
+    GEODEC_TRY(geodec_drafting_open(m, artifacts, &draft, 1, &drafting, err));
+    GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));
+    GEODEC_TRY(decode_session(m, (int32_t)context, isa, c->pool, &s, err));
+    const geodec_target target = geodec_target_session(s, DECODE_BATCH);
+    o.sampling = (geodec_sampling){temperature, (int32_t)top_k, top_p, c->seed};
+    o.max_tokens = max_tokens;
+    o.min_tokens = min_tokens;
+    o.stop = stop;
+    o.n_stop = geodec_stop_tokens(t, stop);
+    o.gate = gate;
+    o.emit = printer_emit;
+    o.round_end = printer_flush;
+    o.hooks = &hooks;
+    if (drafter && o.adaptive)
+        GEODEC_TRY(geodec_cost_measure(&target, (int32_t)n, DECODE_GAMMA_AUTO + 1, COST_REPEATS, &o.cost, err));
+    GEODEC_TRY(printer_open(t, prompt, n, echo, stop_text, &p, err));
+    o.ctx = p;
+    GEODEC_TRY(geodec_decode(&target, prompt, n, drafter, &o, &got, err));
+    printer_end(p);
+    if (check_plain) {
+        /* A stop text ends the output where it ended: the plain run goes exactly as far. */
+        geodec_decode_options q = o;
+        q.emit = NULL;
+        q.round_end = NULL;
+        if (got.end == GEODEC_END_CALLER) q.max_tokens = got.n;
+        GEODEC_TRY(geodec_decode(&target, prompt, n, NULL, &q, &plain, err));
+    }
+    if (report) {
+        const decode_report r = {.cli = c,
+                                 .session = s,
+                                 .drafter = drafter,
+                                 .options = &o,
+                                 .n_prompt = n,
+                                 .got = &got,
+                                 .plain = check_plain ? &plain : NULL};
+        GEODEC_TRY(decode_report_write(report, &r, err));
+    }
+    if (check_plain) GEODEC_TRY(compare(c, &got, &plain, err));
+done:
+    printer_close(p);
+    geodec_decoded_free(&got);
+    geodec_decoded_free(&plain);
+    geodec_drafter_destroy(drafter);
+    geodec_drafting_close(drafting);
+    geodec_session_destroy(s);
+    geodec_model_close(m);
+    geodec_mem_free(prompt);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,0 +1,148 @@
+#include "support/decode_report.h"
+
+#include "base/version.h"
+#include "io/json.h"
+#include "linalg/lapack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, geodec_pool *pool,
+                             geodec_session **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static const char *const name[] = {"auto", "scalar", "avx2", "avx512"};
+    geodec_session_options o = {.n_ctx = n_ctx, .max_batch = DECODE_BATCH, .pool = pool};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(isa, name[i]) == 0) o.isa = (geodec_isa)i;
+    if (!geodec_isa_available(o.isa)) GEODEC_THROW(GEODEC_UNSUPPORTED, "this CPU has no %s", isa);
+    GEODEC_TRY(geodec_session_create(m, &o, out, err));
+done:
+    return st;
+}
+
+geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *end = NULL;
+    const bool adaptive = strcmp(text, "auto") == 0;
+    const long value = adaptive ? DECODE_GAMMA_AUTO : strtol(text, &end, 10);
+    if (!adaptive && (*text == '\0' || *end != '\0' || value < 0 || value > GEODEC_DRAFT_MAX))
+        GEODEC_THROW(GEODEC_INVAL, "draft length '%s' is neither auto nor a whole number from 0 to %d", text,
+                     GEODEC_DRAFT_MAX);
+    o->adaptive = adaptive;
+    o->gamma = (int32_t)value;
+done:
+    return st;
+}
+
+static double per_second(int64_t n, double seconds) { return seconds > 0 ? (double)n / seconds : 0; }
+
+static double share(int64_t a, int64_t b) { return b > 0 ? (double)a / (double)b : 0; }
+
+static void put_tally(geodec_json_writer *w, const geodec_tally *t)
+{
+    geodec_json_put_i64(w, "proposed", t->proposed);
+    geodec_json_put_i64(w, "reached", t->reached);
+    geodec_json_put_i64(w, "accepted", t->accepted);
+    geodec_json_put_i64(w, "first_rejected", t->rejected);
+    geodec_json_put_f64(w, "acceptance", share(t->accepted, t->proposed));
+    geodec_json_put_f64(w, "acceptance_reached", geodec_tally_acceptance(t));
+}
+
+static void put_drafts(geodec_json_writer *w, const decode_report *r)
+{
+    const geodec_decode_counters *c = &r->got->counters;
+    put_tally(w, &c->total);
+    geodec_json_put_f64(w, "mean_accepted", geodec_mean_accepted(c));
+    geodec_json_begin_array(w, "by_position");
+    for (int i = 0; i < GEODEC_DRAFT_MAX && c->position[i].proposed > 0; i++) {
+        geodec_json_begin_object(w, NULL);
+        put_tally(w, &c->position[i]);
+        geodec_json_end(w);
+    }
+    geodec_json_end(w);
+    geodec_json_begin_object(w, "by_source");
+    for (int32_t i = 0; r->drafter && i < r->drafter->ops->n_sources; i++) {
+        if (c->source[i].proposed == 0) continue;
+        geodec_json_begin_object(w, r->drafter->ops->source_name[i]);
+        put_tally(w, &c->source[i]);
+        geodec_json_end(w);
+    }
+    geodec_json_end(w);
+    geodec_json_begin_array(w, "rounds_by_length");
+    int last = GEODEC_DRAFT_MAX;
+    while (last > 0 && c->length[last] == 0) last--;
+    for (int i = 0; i <= last; i++) geodec_json_put_i64(w, NULL, c->length[i]);
+    geodec_json_end(w);
+}
+
+static void put_exactness(geodec_json_writer *w, const decode_report *r)
+{
+    const geodec_decoded *a = r->got, *b = r->plain;
+    geodec_json_begin_object(w, "exactness");
+    geodec_json_put_str(w, "mode", b ? "compared with plain decoding" : "not compared");
+    bool equal = b && a->n == b->n;
+    for (int64_t i = 0; equal && i < a->n; i++) equal = a->token[i] == b->token[i];
+    geodec_json_put_bool(w, "verified", equal);
+    geodec_json_put_i64(w, "n_compared", b ? (a->n < b->n ? a->n : b->n) : 0);
+    geodec_json_end(w);
+    if (!b) return;
+    const geodec_decode_counters *p = &b->counters, *c = &a->counters;
+    const double plain = per_second(p->decided, p->total_seconds - p->prompt_seconds);
+    const double mine = per_second(c->decided, c->total_seconds - c->prompt_seconds);
+    geodec_json_put_f64(w, "baseline_tok_per_s", plain);
+    geodec_json_put_f64(w, "speedup", plain > 0 ? mine / plain : 0);
+}
+
+geodec_status decode_report_write(const char *path, const decode_report *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_json_writer *w = NULL;
+    const geodec_model *m = geodec_session_model(r->session);
+    const geodec_decode_counters *c = &r->got->counters;
+    const geodec_decode_options *o = r->options;
+    const double decode_seconds = c->total_seconds - c->prompt_seconds;
+    GEODEC_TRY(geodec_json_create(path, &w, err));
+    geodec_json_put_i64(w, "schema_version", 1);
+    geodec_json_put_str(w, "tool", r->cli->tool->name);
+    geodec_json_put_str(w, "tool_version", geodec_version());
+    geodec_json_put_str(w, "command_line", r->cli->command_line);
+    geodec_json_put_u64(w, "seed", r->cli->seed);
+    geodec_json_put_str(w, "model", geodec_model_name(m));
+    geodec_json_put_str(w, "model_sha256", geodec_model_fingerprint(m));
+    geodec_json_put_str(w, "tokenizer_sha256", geodec_tokenizer_fingerprint(geodec_model_tokenizer(m)));
+    geodec_json_put_str(w, "isa", geodec_isa_name(geodec_session_isa(r->session)));
+    geodec_json_put_str(w, "blas_core", geodec_linalg_core());
+    geodec_json_put_i64(w, "threads", r->cli->threads);
+    geodec_json_put_str(w, "drafter", geodec_drafter_name(r->drafter));
+    geodec_json_put_str(w, "sampling", o->sampling.temperature > 0 ? "sampled" : "greedy");
+    geodec_json_put_i64(w, "gamma", o->gamma);
+    geodec_json_put_bool(w, "gamma_adaptive", o->adaptive);
+    geodec_json_put_i64(w, "prompt_tokens", r->n_prompt);
+    geodec_json_put_str(w, "end", geodec_end_name(r->got->end));
+    geodec_json_begin_object(w, "generation");
+    geodec_json_put_i64(w, "tokens", c->emitted);
+    geodec_json_put_f64(w, "total_ms", 1e3 * c->total_seconds);
+    geodec_json_put_f64(w, "prefill_ms", 1e3 * c->prompt_seconds);
+    geodec_json_put_f64(w, "draft_ms", 1e3 * c->draft_seconds);
+    geodec_json_put_f64(w, "verify_ms", 1e3 * c->verify_seconds);
+    geodec_json_put_f64(w, "tok_per_s", per_second(c->decided, c->total_seconds));
+    geodec_json_put_f64(w, "decode_tok_per_s", per_second(c->decided, decode_seconds));
+    geodec_json_end(w);
+    geodec_json_put_i64(w, "target_passes", c->target_passes);
+    geodec_json_put_i64(w, "target_rows", c->target_rows);
+    geodec_json_put_i64(w, "prompt_passes", c->prompt_passes);
+    geodec_json_put_i64(w, "decided", c->decided);
+    geodec_json_put_f64(w, "tokens_per_pass", geodec_tokens_per_pass(c));
+    put_drafts(w, r);
+    if (o->adaptive && o->cost.seconds > 0) {
+        geodec_json_begin_array(w, "pass_cost"); /* v(b), b = 1, 2, .. */
+        for (int32_t b = 1; b <= o->cost.n; b++) geodec_json_put_f64(w, NULL, o->cost.v[b]);
+        geodec_json_end(w);
+    }
+    put_exactness(w, r);
+    GEODEC_TRY(geodec_json_commit(w, err));
+done:
+    return st;
+}

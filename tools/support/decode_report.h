@@ -1,0 +1,29 @@
+/* Shared by geodec-decode and geodec-bench-decode: sessions by option, and the JSON report of one decoding. */
+#ifndef GEODEC_TOOLS_SUPPORT_DECODE_REPORT_H
+#define GEODEC_TOOLS_SUPPORT_DECODE_REPORT_H
+
+#include "decode/loop.h"
+#include "model/model.h"
+#include "support/cli.h"
+
+enum { DECODE_BATCH = GEODEC_DRAFT_MAX + 1, DECODE_GAMMA_AUTO = 8 /* upper limit of an adaptive draft */ };
+
+/* isa: auto, scalar, avx2, avx512; GEODEC_UNSUPPORTED when the CPU lacks it. n_ctx 0 = the model's. */
+geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, geodec_pool *pool,
+                             geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
+
+/* "auto" or a whole number: sets gamma and adaptive. */
+geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err) GEODEC_MUST_USE;
+
+typedef struct decode_report {
+    const cli *cli;
+    const geodec_session *session;
+    const geodec_drafter *drafter; /* NULL = none */
+    const geodec_decode_options *options;
+    int64_t n_prompt;
+    const geodec_decoded *got, *plain; /* plain: the comparison run, NULL = not made */
+} decode_report;
+/* Fields of the readiness report that hold for a decoder (names kept), and counters; docs in the man page. */
+geodec_status decode_report_write(const char *path, const decode_report *r, geodec_err *err) GEODEC_MUST_USE;
+
+#endif
