@@ -64,14 +64,17 @@ GEODEC_API geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf 
 
 /* The metric artifact. */
 GEODEC_API extern const geodec_kind geodec_kind_metric;
-/* Where the points came from; all members are needed. Coordinates of a state x: basis (x - mean). */
+/* Where the points came from; all members but sequence and position are needed. Coordinates of a state x:
+ * basis (x - mean). */
 typedef struct geodec_metric_source {
     const int32_t *cloud_row;      /* [points] row of the cloud */
     const int32_t *activation_row; /* [points] row of the activations */
-    int64_t d;                     /* width of the states */
-    const double *basis;           /* [n][d] first n principal directions */
-    const double *mean;            /* [d] */
-    int64_t layer;                 /* of the model */
+    const int32_t *sequence,
+        *position;       /* [points] place in the text, both or neither (NULL): geodesics begin along it */
+    int64_t d;           /* width of the states */
+    const double *basis; /* [n][d] first n principal directions */
+    const double *mean;  /* [d] */
+    int64_t layer;       /* of the model */
 } geodec_metric_source;
 /* Writes all fields and attributes into a new artifact of geodec_kind_metric; the caller commits. */
 GEODEC_API geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source,

@@ -10,6 +10,9 @@ static const geodec_field fields[] = {
     {"/points", GEODEC_F64, "N,n", 0, "activation", "first n principal coordinates of the points", 0},
     {"/cloud_row", GEODEC_I32, "N", 0, "1", "row of the cloud each point is", 0},
     {"/activation_row", GEODEC_I32, "N", 0, "1", "row of the activations each point is", 0},
+    {"/sequence", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "sequence of the text each point is from", 0},
+    {"/position", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "its position there: consecutive states are neighbours",
+     0},
     {"/basis", GEODEC_F64, "n,d", 0, "1", "principal directions the coordinates belong to, orthonormal rows", 0},
     {"/mean", GEODEC_F64, "d", 0, "activation", "mean state: coordinates of x are basis (x - mean)", 0},
     {"/knn_index", GEODEC_I32, "N,k", 0, "1", "k nearest points, nearest first, ties by index", 0},
@@ -61,6 +64,10 @@ geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_so
     GEODEC_TRY(geodec_artifact_write(a, "/points", m->point, err));
     GEODEC_TRY(geodec_artifact_write(a, "/cloud_row", source->cloud_row, err));
     GEODEC_TRY(geodec_artifact_write(a, "/activation_row", source->activation_row, err));
+    if (source->sequence && source->position) {
+        GEODEC_TRY(geodec_artifact_write(a, "/sequence", source->sequence, err));
+        GEODEC_TRY(geodec_artifact_write(a, "/position", source->position, err));
+    }
     GEODEC_TRY(geodec_artifact_set_dim(a, "d", source->d, err));
     GEODEC_TRY(geodec_artifact_write(a, "/basis", source->basis, err));
     GEODEC_TRY(geodec_artifact_write(a, "/mean", source->mean, err));
