@@ -166,7 +166,8 @@ Test(geometry, metric_is_the_same_with_three_threads_and_survives_the_file)
     const char *path = test_tmp("metric.h5");
     geodec_provenance p = {.tool = "test", .command_line = "test"};
     geodec_artifact *file = NULL;
-    const geodec_metric_source source = {row, row, D, basis, mean, 2};
+    const geodec_metric_source source = {
+        .cloud_row = row, .activation_row = row, .d = D, .basis = basis, .mean = mean, .layer = 2};
     test_ok(geodec_artifact_create(&geodec_kind_metric, path, &p, &file, &err), &err);
     test_ok(geodec_metric_write(&a, &source, file, &err), &err);
     test_ok(geodec_artifact_commit(file, &err), &err);
