@@ -14,6 +14,7 @@ include mk/rules.mk
 include mk/test.mk
 -include mk/lint.mk
 -include mk/install.mk
+-include mk/docs.mk
 -include pipelines/pipelines.mk
 
 .PHONY: help clean distclean
@@ -25,6 +26,7 @@ help:
 	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
 	@echo "make figures report figures and the report page"
 	@echo "make model          train the embedded default model again"
+	@echo "make docs           schema pages of the artifact kinds"
 	@echo "make install        PREFIX= DESTDIR="
 	@echo "PROFILE=release|debug|asan|tsan  CC=gcc|clang  V=1"
 clean:

@@ -41,6 +41,7 @@
 #include "gguf/gguf.h"
 #include "io/artifact.h"
 #include "io/atomic.h"
+#include "io/compare.h"
 #include "io/file.h"
 #include "io/format.h"
 #include "io/h5.h"

@@ -51,3 +51,8 @@ check-all: check
 	+@$(MAKE) --no-print-directory check-asan
 	+@$(MAKE) --no-print-directory check-tsan
 	+@$(MAKE) --no-print-directory lint
+
+# Damaged artifacts alone.
+.PHONY: check-bad-h5
+check-bad-h5: build $(B)/tests/bad/make_bad_h5
+	@B=$(B) bats tests/bad/h5.bats

@@ -7,4 +7,11 @@ TOOLS_PLANNED := \
   export cloud metric christoffel geodesic riemann propagate records coverage validity \
   bake decode bench-decode
 TOOLS := $(foreach t,$(TOOLS_PLANNED),$(if $(wildcard tools/geodec-$t.c),$t))
-SUPPORT_SRCS := cli.c decode_report.c printer.c report.c
+SUPPORT_SRCS := \
+  cli.c \
+  decode_report.c \
+  describe.c \
+  kinds.c \
+  printer.c \
+  report.c \
+  schema.c

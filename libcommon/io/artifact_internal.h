@@ -31,6 +31,11 @@ geodec_status geodec__kind_check(const geodec_kind *kind, geodec_err *err) GEODE
 geodec_status geodec__shape_bytes(const geodec_field *f, const int64_t *shape, int rank, int64_t *bytes,
                                   geodec_err *err) GEODEC_MUST_USE;
 
+/* GEODEC_NUMERIC when `bytes` of the field's data hold a NaN or infinity that the table does not allow; first: the
+ * number of the data's first element, for the message. */
+geodec_status geodec__check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
+                                   geodec_err *err) GEODEC_MUST_USE;
+
 /* ---- the user block (artifact_header.c) ------------------------------------------------------------------------- */
 
 typedef struct geodec__header {
@@ -60,7 +65,10 @@ struct geodec_artifact {
     struct geodec__field_state {
         hid_t dataset; /* open from first use to the end, for its chunk cache; -1 before */
         bool present;
-        int64_t rows; /* STREAM field being written: rows so far */
+        /* STREAM field being written: rows in the dataset, rows of a chunk, and rows that wait in buffer[chunk_rows] so
+         * that whole chunks are written, and a short field gets a short chunk. */
+        int64_t rows, chunk_rows, waiting;
+        char *buffer; /* NULL for chunks of one row */
         int rank;
         int64_t shape[GEODEC_RANK_MAX];
     } * field;

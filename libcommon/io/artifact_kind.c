@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "io/artifact_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -128,6 +129,37 @@ done:
     return st;
 }
 
+/* Index of the first value that is not finite, or -1. */
+static int64_t find_nonfinite(geodec_type t, const void *data, int64_t n)
+{
+    if (t == GEODEC_F64) {
+        const double *x = data;
+        for (int64_t i = 0; i < n; i++)
+            if (!isfinite(x[i])) return i;
+    } else if (t == GEODEC_F32) {
+        const float *x = data;
+        for (int64_t i = 0; i < n; i++)
+            if (!isfinite(x[i])) return i;
+    } else if (t == GEODEC_F16) {
+        const uint16_t *x = data;
+        for (int64_t i = 0; i < n; i++)
+            if ((x[i] & 0x7c00u) == 0x7c00u) return i;
+    }
+    return -1;
+}
+
+geodec_status geodec__check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (f->flags & GEODEC_FIELD_NONFINITE) goto done;
+    const int64_t at = find_nonfinite(f->type, data, bytes / (int64_t)geodec_type_size(f->type));
+    if (at >= 0)
+        GEODEC_THROW(GEODEC_NUMERIC, "field %s: element %lld is not a finite number", f->path, (long long)(first + at));
+done:
+    return st;
+}
+
 /* ---- the object ------------------------------------------------------------------------------------------------- */
 
 static geodec_status collect_dims(geodec_artifact *a, geodec_err *err)
@@ -175,7 +207,10 @@ void geodec_artifact_close(geodec_artifact *a)
 {
     if (!a) return;
     if (a->field)
-        for (int i = 0; i < a->kind->n_fields; i++) (void)geodec__h5_close(a->field[i].dataset);
+        for (int i = 0; i < a->kind->n_fields; i++) {
+            (void)geodec__h5_close(a->field[i].dataset);
+            geodec_mem_free(a->field[i].buffer);
+        }
     (void)geodec__h5_close(a->file);
     geodec_atomic_abandon(a->tmp);
     if (a->attr)

@@ -172,8 +172,9 @@ done:
     return st;
 }
 
-/* Creates the dataset of a->field[i], whose rank and shape are set. STREAM fields start with 0 rows. */
-static geodec_status make_dataset(geodec_artifact *a, int i, geodec_err *err)
+/* Creates the dataset of a->field[i], whose rank and shape are set. STREAM fields start with 0 rows; rows: how many
+ * they will have, INT32_MAX when there are many. */
+static geodec_status make_dataset(geodec_artifact *a, int i, int64_t rows, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_field *f = &a->kind->fields[i];
@@ -191,7 +192,7 @@ static geodec_status make_dataset(geodec_artifact *a, int i, geodec_err *err)
     if (stream) {
         now[0] = 0;
         most[0] = H5S_UNLIMITED;
-        chunked[0] = INT32_MAX; /* chunks do not depend on how the rows arrive */
+        chunked[0] = rows;
         s->shape[0] = 0;
     }
     GEODEC_TRY(geodec__shape_bytes(f, s->shape, s->rank, &bytes, err));
@@ -205,7 +206,6 @@ static geodec_status make_dataset(geodec_artifact *a, int i, geodec_err *err)
     GEODEC_TRY(geodec__h5_put_text(s->dataset, "long_name", f->long_name, err));
     GEODEC_TRY(geodec__h5_put_text(s->dataset, "dimensions", f->dims, err));
     if (f->type == GEODEC_F16) GEODEC_TRY(geodec__h5_put_text(s->dataset, "encoding", "ieee-binary16", err));
-    s->present = true;
 done:
     (void)geodec__h5_close(space);
     (void)geodec__h5_close(dcpl);
@@ -232,57 +232,30 @@ done:
     return st;
 }
 
-/* Index of the first value that is not finite, or -1. */
-static int64_t find_nonfinite(geodec_type t, const void *data, int64_t n)
+/* ---- streams ---------------------------------------------------------------------------------------------------- */
+
+static int64_t row_bytes(const geodec_field *f, const struct geodec__field_state *s)
 {
-    if (t == GEODEC_F64) {
-        const double *x = data;
-        for (int64_t i = 0; i < n; i++)
-            if (!isfinite(x[i])) return i;
-    } else if (t == GEODEC_F32) {
-        const float *x = data;
-        for (int64_t i = 0; i < n; i++)
-            if (!isfinite(x[i])) return i;
-    } else if (t == GEODEC_F16) {
-        const uint16_t *x = data;
-        for (int64_t i = 0; i < n; i++)
-            if ((x[i] & 0x7c00u) == 0x7c00u) return i;
-    }
-    return -1;
+    int64_t bytes = (int64_t)geodec_type_size(f->type);
+    for (int d = 1; d < s->rank; d++) bytes *= s->shape[d];
+    return bytes;
 }
 
-static geodec_status check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
-                                  geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    if (f->flags & GEODEC_FIELD_NONFINITE) goto done;
-    const int64_t at = find_nonfinite(f->type, data, bytes / (int64_t)geodec_type_size(f->type));
-    if (at >= 0)
-        GEODEC_THROW(GEODEC_NUMERIC, "field %s: element %lld is not a finite number", f->path, (long long)(first + at));
-done:
-    return st;
-}
-
-static geodec_status write_rows(geodec_artifact *a, int i, int64_t n_rows, const void *data, geodec_err *err)
+/* Adds rows to the dataset, which is made when the first come. */
+static geodec_status put_rows(geodec_artifact *a, int i, int64_t n_rows, bool last, const void *data, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_field *f = &a->kind->fields[i];
     struct geodec__field_state *s = &a->field[i];
     hid_t file_space = -1, memory_space = -1;
-    int64_t shape[GEODEC_RANK_MAX], slab_bytes, bytes;
     hsize_t size[GEODEC_RANK_MAX], start[GEODEC_RANK_MAX] = {0}, count[GEODEC_RANK_MAX];
-    memcpy(shape, s->shape, sizeof shape);
-    shape[0] = n_rows;
-    GEODEC_TRY(geodec__shape_bytes(f, shape, s->rank, &slab_bytes, err));
-    if (n_rows > INT64_MAX - s->rows) GEODEC_THROW(GEODEC_LIMIT, "field %s: too many rows", f->path);
-    shape[0] = s->rows + n_rows;
-    GEODEC_TRY(geodec__shape_bytes(f, shape, s->rank, &bytes, err));
-    GEODEC_TRY(check_finite(f, data, slab_bytes, (bytes - slab_bytes) / (int64_t)geodec_type_size(f->type), err));
-    for (int d = 0; d < s->rank; d++) size[d] = count[d] = (hsize_t)shape[d];
+    if (s->dataset < 0) GEODEC_TRY(make_dataset(a, i, last ? n_rows : INT32_MAX, err));
+    for (int d = 0; d < s->rank; d++) size[d] = count[d] = (hsize_t)s->shape[d];
+    size[0] = (hsize_t)(s->rows + n_rows);
     start[0] = (hsize_t)s->rows;
     count[0] = (hsize_t)n_rows;
     GEODEC__H5(H5Dset_extent(s->dataset, size), GEODEC_IO, "field %s: cannot write", f->path);
-    if (slab_bytes) {
+    if (n_rows && row_bytes(f, s)) {
         GEODEC__H5(file_space = H5Dget_space(s->dataset), GEODEC_INTERNAL, "shape");
         GEODEC__H5(memory_space = H5Screate_simple(s->rank, count, NULL), GEODEC_INTERNAL, "shape");
         GEODEC__H5(H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start, NULL, count, NULL), GEODEC_INTERNAL, "rows");
@@ -290,10 +263,67 @@ static geodec_status write_rows(geodec_artifact *a, int i, int64_t n_rows, const
                    GEODEC_IO, "field %s: cannot write", f->path);
     }
     s->rows += n_rows;
-    s->shape[0] = s->rows;
 done:
     (void)geodec__h5_close(file_space);
     (void)geodec__h5_close(memory_space);
+    return st;
+}
+
+static geodec_status start_stream(geodec_artifact *a, int i, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_field *f = &a->kind->fields[i];
+    struct geodec__field_state *s = &a->field[i];
+    int64_t shape[GEODEC_RANK_MAX], bytes;
+    hsize_t chunk[GEODEC_RANK_MAX];
+    GEODEC_TRY(resolve_shape(a, i, true, err));
+    memcpy(shape, s->shape, sizeof shape);
+    shape[0] = 1;
+    GEODEC_TRY(geodec__shape_bytes(f, shape, s->rank, &bytes, err));
+    shape[0] = INT32_MAX;
+    chunk_shape(shape, s->rank, geodec_type_size(f->type), chunk);
+    s->chunk_rows = (int64_t)chunk[0];
+    if (bytes && s->chunk_rows > 1) GEODEC_NEW(s->buffer, s->chunk_rows * bytes);
+    s->present = true;
+done:
+    return st;
+}
+
+/* Whole chunks go straight to the file, the rest waits. */
+static geodec_status add_rows(geodec_artifact *a, int i, int64_t n_rows, const void *data, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_field *f = &a->kind->fields[i];
+    struct geodec__field_state *s = &a->field[i];
+    const char *from = data;
+    int64_t shape[GEODEC_RANK_MAX], bytes;
+    const int64_t before = s->rows + s->waiting, width = row_bytes(f, s);
+    if (n_rows > INT64_MAX - before) GEODEC_THROW(GEODEC_LIMIT, "field %s: too many rows", f->path);
+    memcpy(shape, s->shape, sizeof shape);
+    shape[0] = before + n_rows;
+    GEODEC_TRY(geodec__shape_bytes(f, shape, s->rank, &bytes, err));
+    GEODEC_TRY(geodec__check_finite(f, data, n_rows * width, before * width / (int64_t)geodec_type_size(f->type), err));
+    if (!s->buffer) {
+        GEODEC_TRY(put_rows(a, i, n_rows, false, data, err));
+        goto done;
+    }
+    while (n_rows > 0) {
+        int64_t take = n_rows - n_rows % s->chunk_rows;
+        if (s->waiting == 0 && take > 0) {
+            GEODEC_TRY(put_rows(a, i, take, false, from, err));
+        } else {
+            take = n_rows < s->chunk_rows - s->waiting ? n_rows : s->chunk_rows - s->waiting;
+            memcpy(s->buffer + s->waiting * width, from, (size_t)(take * width));
+            s->waiting += take;
+            if (s->waiting == s->chunk_rows) {
+                s->waiting = 0;
+                GEODEC_TRY(put_rows(a, i, s->chunk_rows, false, s->buffer, err));
+            }
+        }
+        from += take * width;
+        n_rows -= take;
+    }
+done:
     return st;
 }
 
@@ -306,11 +336,8 @@ geodec_status geodec_artifact_append(geodec_artifact *a, const char *path, int64
     if (!(a->kind->fields[i].flags & GEODEC_FIELD_STREAM))
         GEODEC_THROW(GEODEC_INVAL, "%s: field %s is written whole, not appended to", a->path, path);
     if (n_rows < 0) GEODEC_THROW(GEODEC_INVAL, "%s: field %s: %lld rows", a->path, path, (long long)n_rows);
-    if (!a->field[i].present) {
-        GEODEC_TRY_MSG(resolve_shape(a, i, true, err), "%s", a->path);
-        GEODEC_TRY_MSG(make_dataset(a, i, err), "%s", a->path);
-    }
-    GEODEC_TRY_MSG(write_rows(a, i, n_rows, data, err), "%s", a->path);
+    if (!a->field[i].present) GEODEC_TRY_MSG(start_stream(a, i, err), "%s", a->path);
+    GEODEC_TRY_MSG(add_rows(a, i, n_rows, data, err), "%s", a->path);
 done:
     return st;
 }
@@ -324,14 +351,18 @@ static geodec_status write_whole(geodec_artifact *a, int i, const void *data, ge
     if (s->present) GEODEC_THROW(GEODEC_INVAL, "field %s is written already", f->path);
     GEODEC_TRY(resolve_shape(a, i, false, err));
     const int64_t rows = s->rank ? s->shape[0] : 0;
+    if (f->flags & GEODEC_FIELD_STREAM) {
+        GEODEC_TRY(start_stream(a, i, err));
+        GEODEC_TRY(add_rows(a, i, rows, data, err));
+        goto done;
+    }
     GEODEC_TRY(geodec__shape_bytes(f, s->shape, s->rank, &bytes, err));
-    GEODEC_TRY(check_finite(f, data, bytes, 0, err));
-    GEODEC_TRY(make_dataset(a, i, err));
-    if (f->flags & GEODEC_FIELD_STREAM)
-        GEODEC_TRY(write_rows(a, i, rows, data, err));
-    else if (bytes)
+    GEODEC_TRY(geodec__check_finite(f, data, bytes, 0, err));
+    GEODEC_TRY(make_dataset(a, i, 0, err));
+    if (bytes)
         GEODEC__H5(H5Dwrite(s->dataset, geodec__h5_memory_type(f->type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data),
                    GEODEC_IO, "field %s: cannot write", f->path);
+    s->present = true;
 done:
     return st;
 }
@@ -394,7 +425,7 @@ done:
 
 /* ---- commit ----------------------------------------------------------------------------------------------------- */
 
-/* The rows of STREAM fields become the extent of their first axis. */
+/* Waiting rows are written; the rows of STREAM fields become the extent of their first axis. */
 static geodec_status settle_rows(geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -404,6 +435,9 @@ static geodec_status settle_rows(geodec_artifact *a, geodec_err *err)
         const geodec_field *f = &a->kind->fields[i];
         if (!(f->flags & GEODEC_FIELD_STREAM) || !a->field[i].present) continue;
         GEODEC_TRY(geodec__field_axes(f, axis, &rank, err));
+        if (a->field[i].waiting || a->field[i].dataset < 0)
+            GEODEC_TRY(put_rows(a, i, a->field[i].waiting, true, a->field[i].buffer, err));
+        a->field[i].waiting = 0;
         struct geodec__dim_state *d = geodec__dim_find(a, axis[0].name);
         if (d->extent != GEODEC__EXTENT_UNKNOWN && d->extent != a->field[i].rows)
             GEODEC_THROW(GEODEC_INVAL, "field %s has %lld rows, dimension %s is %lld", f->path,

@@ -5,6 +5,7 @@ io_SRCS := \
   artifact_read.c \
   artifact_write.c \
   atomic.c \
+  compare.c \
   file.c \
   format.c \
   json_read.c \

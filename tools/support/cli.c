@@ -270,6 +270,8 @@ done:
     return (int)st;
 }
 
+static bool reported; /* cli_each said it already */
+
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
 {
     static char command[COMMAND_LINE];
@@ -293,7 +295,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     if (st == GEODEC_OK) st = (int)run(&c, err);
     geodec_pool_destroy(c.pool);
     report_progress_end();
-    if (st != GEODEC_OK) report_error(tool->name, err, c.verbose);
+    if (st != GEODEC_OK && !reported) report_error(tool->name, err, c.verbose);
     return report_close(tool->name, geodec_status_exit((geodec_status)st));
 }
 
@@ -313,6 +315,22 @@ geodec_provenance cli_provenance(const cli *c)
 {
     return (geodec_provenance){
         .tool = c->tool->name, .command_line = c->command_line, .seed = c->seed, .blas_core = geodec_linalg_core()};
+}
+
+geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err), geodec_err *err)
+{
+    geodec_status first = GEODEC_OK;
+    for (int i = 0; i < c->n_args; i++) {
+        geodec_err_clear(err);
+        const geodec_status st = fn(c, c->args[i], err);
+        if (st == GEODEC_OK) continue;
+        (void)fflush(stdout); /* what the earlier files said comes first */
+        report_error(c->tool->name, err, c->verbose);
+        reported = true;
+        if (first == GEODEC_OK) first = st;
+        if (st == GEODEC_INTERRUPTED) break;
+    }
+    return first;
 }
 
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err)

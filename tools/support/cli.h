@@ -92,6 +92,9 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
 void cli_say(const cli *c, const char *fmt, ...) GEODEC_PRINTF(2, 3);
 /* Provenance of this run without inputs and fingerprints: tool, canonical command line, seed, BLAS kernels. */
 geodec_provenance cli_provenance(const cli *c);
+/* Runs fn on every positional argument. A failure is reported at once, on a line of its own, and does not stop the others
+ * (an interruption does). Returns the first failure's status; cli_main does not report it again. */
+geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err), geodec_err *err);
 /* Refuses to replace an existing file unless --force (GEODEC_EXISTS). */
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err) GEODEC_MUST_USE;
 

@@ -241,6 +241,35 @@ Test(artifact, wide_rows_and_empty_fields)
     geodec_mem_free(nothing);
 }
 
+Test(artifact, bytes_do_not_depend_on_how_rows_arrive)
+{
+    static const geodec_field fields[] = {{"/x", GEODEC_F64, "T", GEODEC_FIELD_STREAM, "1", "a stream", 0}};
+    static const geodec_kind kind = {.name = "s", .tool = "t", .purpose = "p", .fields = fields, .n_fields = 1};
+    const geodec_provenance p = {.tool = "t"};
+    enum { N = 100003 };
+    static const int64_t slabs[] = {N, 1, 777, 32768, 50000};
+    double *x = geodec_mem_new(N, sizeof *x), *back = NULL;
+    char first[GEODEC_SHA256_HEX], hex[GEODEC_SHA256_HEX];
+    for (int i = 0; i < N; i++) x[i] = i * 0.37;
+    for (size_t k = 0; k < sizeof slabs / sizeof slabs[0]; k++) {
+        const char *path = test_tmp("s.h5");
+        geodec_artifact *a = NULL;
+        test_ok(geodec_artifact_create(&kind, path, &p, &a, &err), &err);
+        for (int64_t row = 0; row < N; row += slabs[k])
+            test_ok(geodec_artifact_append(a, "/x", row + slabs[k] < N ? slabs[k] : N - row, x + row, &err), &err);
+        test_ok(geodec_artifact_commit(a, &err), &err);
+        test_ok(geodec_file_sha256(path, hex, &err), &err);
+        if (k == 0) memcpy(first, hex, sizeof first);
+        cr_assert_str_eq(hex, first, "slabs of %lld rows", (long long)slabs[k]);
+        test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
+        test_ok(geodec_artifact_read(a, "/x", &back, &err), &err);
+        cr_assert_eq(memcmp(x, back, N * sizeof *x), 0);
+        geodec_mem_free(back);
+        geodec_artifact_close(a);
+    }
+    geodec_mem_free(x);
+}
+
 /* ---- mistakes of the writer ------------------------------------------------------------------------------------- */
 
 Test(artifact, non_finite_values_are_refused_unless_the_field_allows_them)

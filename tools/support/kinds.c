@@ -1,0 +1,23 @@
+#include "support/kinds.h"
+
+#include "geometry/activations.h"
+
+#include <string.h>
+
+/* In the order of the pipeline: schema pages and lists follow it. */
+const geodec_kind *const cli_kinds[] = {
+    &geodec_kind_activations,
+};
+const int cli_n_kinds = (int)(sizeof cli_kinds / sizeof cli_kinds[0]);
+
+const geodec_kind *cli_kind_find(const char *name)
+{
+    for (int i = 0; i < cli_n_kinds; i++)
+        if (strcmp(cli_kinds[i]->name, name) == 0) return cli_kinds[i];
+    return NULL;
+}
+
+geodec_status cli_open_any(const char *path, geodec_artifact **out, geodec_err *err)
+{
+    return geodec_artifact_open_any(cli_kinds, cli_n_kinds, path, out, err);
+}
