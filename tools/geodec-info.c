@@ -56,6 +56,7 @@ static geodec_status print_schemas(const cli *c, geodec_err *err)
     for (int i = 0; i < c->n_args; i++)
         if (!cli_kind_find(c->args[i]))
             GEODEC_THROW(GEODEC_INVAL, "there is no kind '%s'; --kinds names them", c->args[i]);
+    for (int i = 0; i < cli_n_kinds; i++) GEODEC_TRY(geodec_kind_check(cli_kinds[i], err));
     for (int i = 0; i < c->n_args; i++) schema_print(stdout, cli_kind_find(c->args[i]));
     for (int i = 0; !c->n_args && i < cli_n_kinds; i++) schema_print(stdout, cli_kinds[i]);
 done:

@@ -74,6 +74,9 @@ typedef struct geodec_kind {
     int n_attrs;
 } geodec_kind;
 
+/* GEODEC_INTERNAL for a table that breaks the rules (bad paths, axes, types, versions); create and open call it too. */
+GEODEC_API geodec_status geodec_kind_check(const geodec_kind *kind, geodec_err *err) GEODEC_MUST_USE;
+
 enum { GEODEC_INPUTS_MAX = 16 };
 typedef struct geodec_provenance {
     const char *tool;         /* "geodec-cloud" */

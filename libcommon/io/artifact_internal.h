@@ -25,8 +25,6 @@ typedef struct geodec__axis {
 /* Splits "N,K,3". GEODEC_INTERNAL for a malformed table. */
 geodec_status geodec__field_axes(const geodec_field *f, geodec__axis axis[GEODEC_RANK_MAX], int *rank,
                                  geodec_err *err) GEODEC_MUST_USE;
-/* Refuses a table that breaks the rules (GEODEC_INTERNAL): a programming mistake, found by the kind's own test. */
-geodec_status geodec__kind_check(const geodec_kind *kind, geodec_err *err) GEODEC_MUST_USE;
 /* Bytes of a shape: GEODEC_LIMIT beyond GEODEC_FIELD_BYTES_MAX. */
 geodec_status geodec__shape_bytes(const geodec_field *f, const int64_t *shape, int rank, int64_t *bytes,
                                   geodec_err *err) GEODEC_MUST_USE;

@@ -90,7 +90,7 @@ done:
     return st;
 }
 
-geodec_status geodec__kind_check(const geodec_kind *kind, geodec_err *err)
+geodec_status geodec_kind_check(const geodec_kind *kind, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (!kind || !kind->name || !kind->tool || !kind->purpose)
@@ -184,7 +184,7 @@ geodec_status geodec__artifact_new(const geodec_kind *kind, const char *path, ge
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
-    GEODEC_TRY(geodec__kind_check(kind, err));
+    GEODEC_TRY(geodec_kind_check(kind, err));
     GEODEC_NEW(a, 1);
     a->file = -1;
     a->kind = kind;
