@@ -25,6 +25,7 @@
 #include "decode/target.h"
 #include "decode/verify.h"
 #include "geometry/activations.h"
+#include "geometry/christoffel.h"
 #include "geometry/cloud.h"
 #include "geometry/geodesic.h"
 #include "geometry/jacobi.h"

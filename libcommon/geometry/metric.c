@@ -1,6 +1,7 @@
 #include "geometry/metric.h"
 
 #include "base/mem.h"
+#include "geometry/tasks.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
@@ -46,24 +47,17 @@ done:
     return st;
 }
 
-typedef struct fit_job {
-    geodec_metric *m;
-    int64_t first; /* point of task 0 */
-    double *scratch;
-    int64_t stride;
-    uint8_t *failed; /* [points] */
-} fit_job;
-
-static int64_t scratch_of(int64_t n, int64_t k) { return k * n + 3 * n * n + 3 * n + geodec_eig_sym_scratch(n); }
-
 /* The metric of one point from its neighbour list. */
-static geodec_status fit_point(const geodec_metric *m, int64_t p, double *scratch, geodec_err *err)
+static geodec_status fit_point(void *ctx, int64_t p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const geodec_metric *m = ctx;
     const int64_t n = m->n, k = m->k;
+    double *scratch = NULL;
+    GEODEC_NEW(scratch, k * n + 3 * n * n + 2 * n + geodec_eig_sym_scratch(n));
     const geodec_metric_options *o = &m->options;
     double *d = scratch, *c = d + k * n, *v = c + n * n, *log_g = v + n * n, *w = log_g + n * n, *mean = w + n,
-           *eig = mean + 2 * n;
+           *eig = mean + n;
     const double *x = m->point + p * n;
     memset(mean, 0, (size_t)n * sizeof *mean);
     for (int64_t i = 0; i < k; i++) {
@@ -80,12 +74,11 @@ static geodec_status fit_point(const geodec_metric *m, int64_t p, double *scratc
     double trace = 0;
     for (int64_t i = 0; i < n; i++) trace += c[i * n + i];
     const double mu = trace / (double)n;
-    if (!isfinite(trace))
-        GEODEC_THROW(GEODEC_NUMERIC, "the neighbours of point %lld spread beyond all bounds", (long long)p);
+    if (!isfinite(trace)) GEODEC_THROW(GEODEC_NUMERIC, "the neighbours spread beyond all bounds");
     for (int64_t i = 0; i < n * n; i++) c[i] *= 1 - a;
     for (int64_t i = 0; i < n; i++) c[i * n + i] += a * mu + o->ridge + o->ridge_relative * mu;
     if (!(mu + o->ridge > 0)) {
-        GEODEC_THROW(GEODEC_NUMERIC, "all neighbours of point %lld lie at one place", (long long)p);
+        GEODEC_THROW(GEODEC_NUMERIC, "all its neighbours lie at one place");
     }
     GEODEC_TRY(geodec_eig_sym_ws(n, c, w, v, eig, err));
     int32_t clipped = 0;
@@ -106,23 +99,15 @@ static geodec_status fit_point(const geodec_metric *m, int64_t p, double *scratc
     m->shrinkage[p] = a;
     m->clipped[p] = clipped;
 done:
+    geodec_mem_free(scratch);
     return st;
-}
-
-static void fit_task(void *ctx, int64_t task, int worker)
-{
-    const fit_job *j = ctx;
-    const int64_t p = j->first + task;
-    j->failed[p] = fit_point(j->m, p, j->scratch + worker * j->stride, NULL) != GEODEC_OK;
 }
 
 geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, const geodec_metric_options *options,
                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out, geodec_err *err)
 {
-    enum { PIECE = 1024 };
     geodec_status st = GEODEC_OK;
     geodec_metric m = {.points = points, .n = n, .options = *options};
-    fit_job j = {.m = &m};
     double *nearest = NULL;
     GEODEC_TRY(check_options(points, n, &m.options, err));
     const int64_t k = m.k = m.options.k;
@@ -134,18 +119,10 @@ geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, 
     GEODEC_NEW(m.shrinkage, points);
     GEODEC_NEW(m.clipped, points);
     GEODEC_NEW(nearest, points);
-    GEODEC_NEW(j.failed, points);
-    j.stride = scratch_of(n, k);
-    GEODEC_NEW(j.scratch, j.stride * geodec_pool_threads(pool));
     memcpy(m.point, point, (size_t)(points * n) * sizeof *point);
     GEODEC_TRY(geodec_knn_search(points, n, point, 0, NULL, k, m.knn_index, m.knn_distance, pool, hooks, err));
     for (int64_t i = 0; i < points * k; i++) m.knn_distance[i] = sqrt(m.knn_distance[i]);
-    for (j.first = 0; j.first < points; j.first += PIECE) {
-        GEODEC_TRY(geodec_hooks_progress(hooks, "local metrics", j.first, points, err));
-        geodec_pool_run(pool, points - j.first < PIECE ? points - j.first : PIECE, fit_task, &j);
-    }
-    for (int64_t p = 0; p < points; p++)
-        if (j.failed[p]) GEODEC_TRY(fit_point(&m, p, j.scratch, err)); /* again, for its message */
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "local metric of point", points, fit_point, &m, err));
     for (int64_t p = 0; p < points; p++) nearest[p] = m.knn_distance[p * k];
     GEODEC_TRY(geodec_stats_median(points, nearest, &m.median_nn, err));
     m.sigma = m.options.sigma > 0 ? m.options.sigma : m.options.sigma_nn * m.median_nn;
@@ -155,8 +132,6 @@ geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, 
 done:
     geodec_metric_clear(&m);
     geodec_mem_free(nearest);
-    geodec_mem_free(j.failed);
-    geodec_mem_free(j.scratch);
     return st;
 }
 

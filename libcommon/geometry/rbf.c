@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "geometry/rbf_internal.h"
+#include "geometry/tasks.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
@@ -304,58 +305,38 @@ const geodec_space *geodec_rbf_space(const geodec_rbf *f) { return &f->space; }
 
 typedef struct eval_job {
     const geodec_rbf *f;
-    int64_t first; /* point of task 0 */
     const double *x;
     double *g, *dg, *gamma;
-    uint8_t *failed; /* [count] */
 } eval_job;
 
-static geodec_status eval_one(const eval_job *j, int64_t i, geodec_err *err)
+static geodec_status eval_task(void *ctx, int64_t i, geodec_err *err)
 {
+    const eval_job *j = ctx;
     const int64_t n = j->f->n, nn = n * n;
     return rbf_at(&j->f->space, j->x + i * n, j->g ? j->g + i * nn : NULL, j->dg ? j->dg + i * nn * n : NULL,
                   j->gamma ? j->gamma + i * nn * n : NULL, err);
 }
 
-static void eval_task(void *ctx, int64_t task, int worker)
-{
-    const eval_job *j = ctx;
-    (void)worker;
-    j->failed[j->first + task] = eval_one(j, j->first + task, NULL) != GEODEC_OK;
-}
-
 geodec_status geodec_rbf_eval(const geodec_rbf *f, int64_t count, const double *x, double *g, double *dg, double *gamma,
                               geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
-    enum { PIECE = 256 }; /* points between two looks at the progress hook */
-    geodec_status st = GEODEC_OK;
     eval_job j = {.f = f, .x = x, .g = g, .dg = dg, .gamma = gamma};
-    GEODEC_NEW(j.failed, count);
-    for (j.first = 0; j.first < count; j.first += PIECE) {
-        GEODEC_TRY(geodec_hooks_progress(hooks, "metric field", j.first, count, err));
-        geodec_pool_run_dynamic(pool, count - j.first < PIECE ? count - j.first : PIECE, eval_task, &j);
-    }
-    for (int64_t i = 0; i < count; i++)
-        if (j.failed[i]) GEODEC_TRY_MSG(eval_one(&j, i, err), "point %lld", (long long)i); /* again, for its message */
-done:
-    geodec_mem_free(j.failed);
-    return st;
+    return geodec__tasks_run(pool, hooks, "metric field at point", count, eval_task, &j, err);
 }
 
-geodec_status geodec_rbf_christoffel_fd(const geodec_rbf *f, const double *x, double h, double *gamma, geodec_err *err)
+geodec_status geodec_rbf_dg_fd(const geodec_rbf *f, const double *x, double h, double *dg, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *g = NULL, *dg = NULL, *minus = NULL;
+    double *out = NULL, *minus = NULL;
     double y[GEODEC_RBF_MAX_N];
     const int64_t n = f->n, nn = n * n;
     if (!(h > 0)) GEODEC_THROW(GEODEC_RANGE, "differences with step %g", h);
-    GEODEC_NEW(g, nn);
-    GEODEC_NEW(dg, n * nn);
+    GEODEC_NEW(out, n * nn);
     GEODEC_NEW(minus, nn);
     memcpy(y, x, (size_t)n * sizeof *y);
     for (int64_t a = 0; a < n; a++) {
-        const double up = x[a] + h, down = x[a] - h;
-        double *d = dg + a * nn;
+        const double up = x[a] + h, down = x[a] - h; /* the step that rounding leaves */
+        double *d = out + a * nn;
         y[a] = up;
         GEODEC_TRY(rbf_at(&f->space, y, d, NULL, NULL, err));
         y[a] = down;
@@ -363,12 +344,26 @@ geodec_status geodec_rbf_christoffel_fd(const geodec_rbf *f, const double *x, do
         y[a] = x[a];
         for (int64_t i = 0; i < nn; i++) d[i] = (d[i] - minus[i]) / (up - down);
     }
+    memcpy(dg, out, (size_t)(n * nn) * sizeof *dg);
+done:
+    geodec_mem_free(out);
+    geodec_mem_free(minus);
+    return st;
+}
+
+geodec_status geodec_rbf_christoffel_fd(const geodec_rbf *f, const double *x, double h, double *gamma, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *g = NULL, *dg = NULL;
+    const int64_t n = f->n, nn = n * n;
+    GEODEC_NEW(g, nn);
+    GEODEC_NEW(dg, n * nn);
+    GEODEC_TRY(geodec_rbf_dg_fd(f, x, h, dg, err));
     GEODEC_TRY(rbf_at(&f->space, x, g, NULL, NULL, err));
     GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
 done:
     geodec_mem_free(g);
     geodec_mem_free(dg);
-    geodec_mem_free(minus);
     return st;
 }
 

@@ -1,5 +1,6 @@
 geometry_SRCS := \
   activations.c \
+  christoffel.c \
   cloud.c \
   cloud_file.c \
   expdiff.c \

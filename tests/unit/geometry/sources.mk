@@ -2,6 +2,7 @@ geometry_TESTS := \
   analytic.c \
   bumps.c \
   field.c \
+  test_christoffel.c \
   test_cloud.c \
   test_geodesic.c \
   test_magnus.c \

@@ -1,0 +1,192 @@
+#include "geometry/christoffel.h"
+
+#include "base/mem.h"
+#include "geometry/tasks.h"
+
+#include <math.h>
+#include <string.h>
+
+static const geodec_field fields[] = {
+    {"/points", GEODEC_F64, "M,n", 0, "activation", "points the symbols are given at", 0},
+    {"/gamma", GEODEC_F64, "M,n,n,n", 0, "1/activation",
+     "Gamma^k_ij = 1/2 g^kl (d_i g_jl + d_j g_il - d_l g_ij), k last", 0},
+    {"/largest", GEODEC_F64, "M", 0, "1/activation", "max |Gamma| at the point", 0},
+    {"/metric_residual", GEODEC_F64, "M", 0, "1/activation",
+     "max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| / max |g|", 0},
+    {"/asymmetry", GEODEC_F64, "M", 0, "1/activation", "max |Gamma^k_ij - Gamma^k_ji|", 0},
+    {"/control_index", GEODEC_I32, "C", 0, "1", "points at which both derivatives were taken", 0},
+    {"/control_gap", GEODEC_F64, "C", 0, "1/activation", "max |Gamma by differences - Gamma by analytic derivative|",
+     0},
+};
+
+static const geodec_attr attrs[] = {
+    {"derivative", GEODEC_ATTR_STR, 0, "analytic or fd (central differences)"},
+    {"step", GEODEC_ATTR_F64, 0, "step of the differences"},
+    {"where", GEODEC_ATTR_STR, 0, "samples, or midpoints between a sample and its nearest neighbour"},
+    {"sigma", GEODEC_ATTR_F64, 0, "width of the field"},
+    {"worst_residual", GEODEC_ATTR_F64, 0, "largest metric residual"},
+    {"worst_gap", GEODEC_ATTR_F64, 0, "largest gap between the derivatives"},
+};
+
+const geodec_kind geodec_kind_christoffel = {
+    .name = "christoffel",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-christoffel",
+    .purpose = "Christoffel symbols of the metric field, with their self-tests",
+    .fields = fields,
+    .n_fields = (int)(sizeof fields / sizeof *fields),
+    .attrs = attrs,
+    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+};
+
+geodec_christoffel_options geodec_christoffel_defaults(void)
+{
+    return (geodec_christoffel_options){.deriv = GEODEC_DERIV_ANALYTIC, .control = 64};
+}
+
+static double max_abs(int64_t n, const double *x)
+{
+    double m = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs(x[i]) <= m)) m = fabs(x[i]); /* keeps NaN */
+    return m;
+}
+
+double geodec_christoffel_residual(int64_t n, const double *g, const double *dg, const double *gamma)
+{
+    double worst = 0;
+    for (int64_t l = 0; l < n; l++)
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) {
+                const double *li = gamma + (l * n + i) * n, *lj = gamma + (l * n + j) * n;
+                double r = dg[(l * n + i) * n + j];
+                for (int64_t m = 0; m < n; m++) r -= li[m] * g[m * n + j] + lj[m] * g[i * n + m];
+                if (!(fabs(r) <= worst)) worst = fabs(r);
+            }
+    return worst;
+}
+
+typedef struct job {
+    const geodec_rbf *f;
+    const double *x;
+    geodec_christoffel *c;
+} job;
+
+static geodec_status point_task(void *ctx, int64_t p, geodec_err *err)
+{
+    const job *j = ctx;
+    geodec_status st = GEODEC_OK;
+    double *g = NULL, *dg = NULL;
+    geodec_christoffel *c = j->c;
+    const int64_t n = c->n, nn = n * n, n3 = nn * n;
+    const double *x = j->x + p * n;
+    double *gamma = c->gamma + p * n3;
+    GEODEC_NEW(g, nn);
+    GEODEC_NEW(dg, n3);
+    if (c->deriv == GEODEC_DERIV_FD) {
+        GEODEC_TRY(geodec_rbf_dg_fd(j->f, x, c->step, dg, err));
+        GEODEC_TRY(geodec_rbf_eval(j->f, 1, x, g, NULL, NULL, NULL, NULL, err));
+    } else {
+        GEODEC_TRY(geodec_rbf_eval(j->f, 1, x, g, dg, NULL, NULL, NULL, err));
+    }
+    GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
+    const double r = geodec_christoffel_residual(n, g, dg, gamma), g_max = max_abs(nn, g);
+    if (!(r <= 1e-10 * fmax(g_max, max_abs(n3, dg)))) {
+        GEODEC_THROW(GEODEC_CHECK, "metric residual %g with |g| %g: the metric is too near to singular", r, g_max);
+    }
+    c->residual[p] = r / g_max;
+    c->largest[p] = max_abs(n3, gamma);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < i; k++)
+            for (int64_t m = 0; m < n; m++)
+                c->asymmetry[p] = fmax(c->asymmetry[p], fabs(gamma[(i * n + k) * n + m] - gamma[(k * n + i) * n + m]));
+done:
+    geodec_mem_free(g);
+    geodec_mem_free(dg);
+    return st;
+}
+
+static geodec_status control_task(void *ctx, int64_t task, geodec_err *err)
+{
+    const job *j = ctx;
+    geodec_status st = GEODEC_OK;
+    double *other = NULL;
+    geodec_christoffel *c = j->c;
+    const int64_t n = c->n, n3 = n * n * n, p = c->control_index[task];
+    GEODEC_NEW(other, n3);
+    if (c->deriv == GEODEC_DERIV_FD)
+        GEODEC_TRY(geodec_rbf_eval(j->f, 1, j->x + p * n, NULL, NULL, other, NULL, NULL, err));
+    else
+        GEODEC_TRY(geodec_rbf_christoffel_fd(j->f, j->x + p * n, c->step, other, err));
+    for (int64_t i = 0; i < n3; i++) other[i] -= c->gamma[p * n3 + i];
+    c->control_gap[task] = max_abs(n3, other);
+done:
+    geodec_mem_free(other);
+    return st;
+}
+
+geodec_status geodec_christoffel_compute(const geodec_rbf *f, int64_t points, const double *x,
+                                         const geodec_christoffel_options *o, geodec_pool *pool,
+                                         const geodec_hooks *hooks, geodec_christoffel *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_christoffel c = {.points = points, .n = geodec_rbf_dim(f), .deriv = o->deriv};
+    job j = {.f = f, .x = x, .c = &c};
+    if (points < 1 || o->control < 1 || !(o->step >= 0) || !isfinite(o->step)) {
+        GEODEC_THROW(GEODEC_RANGE, "Christoffel symbols at %lld points with step %g", (long long)points, o->step);
+    }
+    c.step = o->step > 0 ? o->step : 1e-3 * geodec_rbf_sigma(f);
+    c.control = o->control < points ? o->control : points;
+    GEODEC_NEW(c.gamma, points * c.n * c.n * c.n);
+    GEODEC_NEW(c.largest, points);
+    GEODEC_NEW(c.residual, points);
+    GEODEC_NEW(c.asymmetry, points);
+    GEODEC_NEW(c.control_index, c.control);
+    GEODEC_NEW(c.control_gap, c.control);
+    for (int64_t i = 0; i < c.control; i++) c.control_index[i] = (int32_t)(i * points / c.control);
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "Christoffel symbols at point", points, point_task, &j, err));
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "control", c.control, control_task, &j, err));
+    c.worst_residual = max_abs(points, c.residual);
+    c.worst_gap = max_abs(c.control, c.control_gap);
+    *out = c;
+    memset(&c, 0, sizeof c);
+done:
+    geodec_christoffel_clear(&c);
+    return st;
+}
+
+void geodec_christoffel_clear(geodec_christoffel *c)
+{
+    geodec_mem_free(c->gamma);
+    geodec_mem_free(c->largest);
+    geodec_mem_free(c->residual);
+    geodec_mem_free(c->asymmetry);
+    geodec_mem_free(c->control_index);
+    geodec_mem_free(c->control_gap);
+    memset(c, 0, sizeof *c);
+}
+
+geodec_status geodec_christoffel_write(const geodec_christoffel *c, const double *x, const char *where, double sigma,
+                                       geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_artifact_set_dim(a, "M", c->points, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "n", c->n, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "C", c->control, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/points", x, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/gamma", c->gamma, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/largest", c->largest, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/metric_residual", c->residual, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/asymmetry", c->asymmetry, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/control_index", c->control_index, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/control_gap", c->control_gap, err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "derivative", c->deriv == GEODEC_DERIV_FD ? "fd" : "analytic", err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "step", c->step, err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "where", where, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "sigma", sigma, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "worst_residual", c->worst_residual, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "worst_gap", c->worst_gap, err));
+done:
+    return st;
+}

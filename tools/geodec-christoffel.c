@@ -1,0 +1,124 @@
+/* geodec-christoffel: Christoffel symbols of a metric field, with their self-tests. */
+#include "base/mem.h"
+#include "geometry/christoffel.h"
+#include "geometry/metric.h"
+#include "linalg/stats.h"
+#include "support/cli.h"
+
+#include <string.h>
+
+static const char *output = "christoffel.h5", *deriv = "analytic", *at = "samples";
+static double step;
+static int64_t points, control = 64;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "christoffel.h5"),
+    {.name = "deriv",
+     .type = CLI_CHOICE,
+     .target = &deriv,
+     .choices = "analytic|fd",
+     .metavar = "HOW",
+     .help = "derivative of the metric: analytic or fd (central differences)"},
+    {.name = "h",
+     .type = CLI_F64,
+     .target = &step,
+     .min = 0,
+     .max = 1e300,
+     .metavar = "X",
+     .help = "step of the differences (0: a thousandth of sigma)"},
+    {.name = "at",
+     .type = CLI_CHOICE,
+     .target = &at,
+     .choices = "samples|midpoints",
+     .metavar = "WHERE",
+     .help = "points of the metric, or the middles between each and its nearest neighbour"},
+    {.name = "points",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &points,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "only the first N of them (0: all)"},
+    {.name = "control",
+     .type = CLI_I64,
+     .target = &control,
+     .min = 1,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "points at which the other derivative is taken too, as a control"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-christoffel",
+    .purpose = "Christoffel symbols of a metric field",
+    .usage = "[OPTIONS] METRIC.h5",
+    .description =
+        "Ends with code 4 when the symbols are not those of the metric (compatibility residual). A field whose sigma "
+        "is far\n"
+        "below the distance of neighbours is flat at its samples and steep between them: compare --at midpoints.",
+    .examples = "geodec-christoffel -o christoffel.h5 metric.h5\n"
+                "geodec-christoffel --deriv fd --h 1e-2 --at midpoints -o fd.h5 metric.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+};
+
+/* The points asked for: [count][n], in new memory. */
+static geodec_status choose_points(const geodec_metric *m, int64_t count, double **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *x = NULL;
+    const bool middle = strcmp(at, "midpoints") == 0;
+    GEODEC_NEW(x, count * m->n);
+    for (int64_t p = 0; p < count; p++) {
+        const double *a = m->point + p * m->n, *b = middle ? m->point + m->knn_index[p * m->k] * m->n : a;
+        for (int64_t i = 0; i < m->n; i++) x[p * m->n + i] = 0.5 * (a[i] + b[i]);
+    }
+    *out = x;
+done:
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL, *out = NULL;
+    geodec_metric m = {0};
+    geodec_rbf *field = NULL;
+    geodec_christoffel g = {0};
+    geodec_christoffel_options o = geodec_christoffel_defaults();
+    geodec_provenance p = cli_provenance(c);
+    double *x = NULL, median;
+    o.deriv = strcmp(deriv, "fd") == 0 ? GEODEC_DERIV_FD : GEODEC_DERIV_ANALYTIC;
+    o.step = step;
+    o.control = control;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, c->args[0], &in, err));
+    GEODEC_TRY(geodec_metric_read(in, &m, err));
+    GEODEC_TRY_MSG(geodec_metric_field(&m, &field, err), "%s", c->args[0]);
+    const int64_t count = points > 0 && points < m.points ? points : m.points;
+    GEODEC_TRY(choose_points(&m, count, &x, err));
+    GEODEC_TRY(geodec_christoffel_compute(field, count, x, &o, c->pool, &c->hooks, &g, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_christoffel, output, &p, &out, err));
+    GEODEC_TRY(geodec_christoffel_write(&g, x, at, m.sigma, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    if (st != GEODEC_OK) goto done;
+    GEODEC_TRY(geodec_stats_median(count, g.largest, &median, err));
+    cli_say(c, "%lld %s, dimension %lld: median max |Gamma| %.3g, metric residual at most %.1e, %s control within %.1e",
+            (long long)count, at, (long long)m.n, median, g.worst_residual,
+            o.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
+done:
+    geodec_artifact_close(out);
+    geodec_artifact_close(in);
+    geodec_metric_clear(&m);
+    geodec_rbf_destroy(field);
+    geodec_christoffel_clear(&g);
+    geodec_mem_free(x);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
