@@ -62,6 +62,7 @@
 #include "train/layout.h"
 #include "train/net.h"
 #include "train/params.h"
+#include "train/start.h"
 #include "train/text.h"
 #include "train/trainer.h"
 

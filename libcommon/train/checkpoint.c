@@ -141,8 +141,11 @@ static const geodec_field curve_fields[] = {
 static const geodec_attr curve_attrs[] = {
     {"floor_bits_per_byte", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
      "exact entropy of the text's source: no model is below"},
+    {"final_held_out_loss", GEODEC_ATTR_F64, 0, "loss of the finished model on all held-out text, nats a token"},
+    {"final_held_out_bits_per_byte", GEODEC_ATTR_F64, 0, "the same in bits a byte"},
     {"n_params", GEODEC_ATTR_I64, 0, "parameters of the model"},
-    {"held_out_tokens", GEODEC_ATTR_I64, 0, "held-out targets scored in the last row (fewer in the rows before)"},
+    {"held_out_tokens", GEODEC_ATTR_I64, 0,
+     "targets in the held-out text; a row scores the first of them (--eval-tokens)"},
     {"held_out_bytes", GEODEC_ATTR_I64, 0, "bytes of held-out text"},
 };
 const geodec_kind geodec_kind_losscurve = {
@@ -157,7 +160,7 @@ const geodec_kind geodec_kind_losscurve = {
     .n_attrs = COUNT(curve_attrs),
 };
 
-geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *path, double floor_bits,
+geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *path, const geodec_train_summary *s,
                                          const geodec_provenance *p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -181,7 +184,9 @@ geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *pa
     GEODEC_TRY(geodec_artifact_set_dim(a, "C", n, err));
     for (int i = 0; i < 2; i++) GEODEC_TRY(geodec_artifact_write(a, curve_fields[i].path, whole + i * n, err));
     for (int i = 0; i < 5; i++) GEODEC_TRY(geodec_artifact_write(a, curve_fields[2 + i].path, real + i * n, err));
-    if (isfinite(floor_bits)) GEODEC_TRY(geodec_artifact_put_f64(a, "floor_bits_per_byte", floor_bits, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "final_held_out_loss", s->held_out, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "final_held_out_bits_per_byte", s->held_out_bytes, err));
+    if (isfinite(s->floor_bytes)) GEODEC_TRY(geodec_artifact_put_f64(a, "floor_bits_per_byte", s->floor_bytes, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_params", t->layout->total, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "held_out_tokens", t->n_targets, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "held_out_bytes", t->held_out->n_bytes, err));

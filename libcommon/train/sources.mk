@@ -9,6 +9,7 @@ train_SRCS := \
   net_f64.c \
   text.c \
   params.c \
+  start.c \
   trainer.c \
   checkpoint.c
 # The elementwise loops are written for the vectoriser; these flags change speed, never values.

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "io/file.h"
 
 #include <string.h>
 
@@ -184,6 +185,21 @@ done:
     geodec_mem_free(j);
     geodec_mem_free(docs.item);
     geodec_text_destroy(x);
+    return st;
+}
+
+geodec_status geodec_text_load(const char *path, geodec_separator separator, const geodec_tokenizer *t,
+                               geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_map map = {0};
+    GEODEC_TRY(geodec_map_open(path, &map, err));
+    const char *text = (const char *)map.data;
+    const int64_t bad = geodec_utf8_check(text, map.size);
+    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: byte %lld is not UTF-8", path, (long long)bad);
+    GEODEC_TRY_MSG(geodec_text_encode(text, map.size, separator, t, pool, hooks, out, err), "%s", path);
+done:
+    geodec_map_close(&map);
     return st;
 }
 

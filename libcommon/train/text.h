@@ -32,6 +32,10 @@ typedef struct geodec_text {
 GEODEC_API geodec_status geodec_text_encode(const char *text, size_t n, geodec_separator separator,
                                             const geodec_tokenizer *t, geodec_pool *pool, const geodec_hooks *hooks,
                                             geodec_text **out, geodec_err *err) GEODEC_MUST_USE;
+/* The same from a file, which must be UTF-8 (GEODEC_FORMAT). Errors name the file. */
+GEODEC_API geodec_status geodec_text_load(const char *path, geodec_separator separator, const geodec_tokenizer *t,
+                                          geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out,
+                                          geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_text_destroy(geodec_text *t); /* NULL ok */
 
 /* Document that token i belongs to. */

@@ -366,13 +366,12 @@ done:
 static geodec_status measure(geodec_trainer *t, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const bool last = t->done == t->o.steps;
     geodec_curve_row r = {.step = t->done,
                           .tokens = t->done * t->o.batch * t->o.length,
                           .train = t->loss_sum / (double)t->loss_steps,
                           .lr = t->adam.lr,
                           .grad_norm = t->grad_norm};
-    GEODEC_TRY(geodec_trainer_evaluate(t, last ? 0 : t->o.eval_tokens, &r.held_out, &r.held_out_bytes, err));
+    GEODEC_TRY(geodec_trainer_evaluate(t, t->o.eval_tokens, &r.held_out, &r.held_out_bytes, err));
     GEODEC_TRY(geodec__trainer_add_row(t, &r, err));
     t->loss_sum = 0;
     t->loss_steps = 0;
@@ -397,8 +396,9 @@ geodec_status geodec_trainer_run(geodec_trainer *t, const char *checkpoint, int6
         st = geodec_hooks_progress(hooks, what, t->done, t->o.steps, err);
         if (st != GEODEC_OK) {
             if (checkpoint) GEODEC_TRY(geodec_trainer_save(t, checkpoint, p, err));
-            GEODEC_THROW(GEODEC_INTERRUPTED, "stopped at step %lld of %lld%s%s", (long long)t->done, (long long)t->o.steps,
-                         checkpoint ? "; --resume goes on from " : "", checkpoint ? checkpoint : "");
+            GEODEC_THROW(GEODEC_INTERRUPTED, "stopped at step %lld of %lld%s%s", (long long)t->done,
+                         (long long)t->o.steps, checkpoint ? "; --resume goes on from " : "",
+                         checkpoint ? checkpoint : "");
         }
         GEODEC_TRY(geodec_trainer_step(t, err));
         if (t->done % t->o.eval_every == 0 || t->done == t->o.steps) GEODEC_TRY(measure(t, hooks, err));

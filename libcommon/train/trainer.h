@@ -38,7 +38,7 @@ typedef struct geodec_train_options {
     double balance;      /* load-balance term of experts */
     uint64_t seed;
     int64_t eval_every;  /* steps between rows of the curve */
-    int64_t eval_tokens; /* held-out tokens scored for a row; the last row takes all. 0 = all */
+    int64_t eval_tokens; /* held-out tokens scored for a row; 0 = all */
     geodec_isa isa;
 } geodec_train_options;
 
@@ -89,9 +89,16 @@ GEODEC_API geodec_status geodec_trainer_run(geodec_trainer *t, const char *check
                                             const geodec_provenance *p, const geodec_hooks *hooks,
                                             geodec_err *err) GEODEC_MUST_USE;
 
-/* Loss curve artifact. floor_bits: entropy of the held-out text in bits a byte, NaN = not known. */
+/* What is known at the end of a run. */
+typedef struct geodec_train_summary {
+    double held_out, held_out_bytes; /* nats a token, bits a byte, over all of the held-out text */
+    double floor_bytes;              /* entropy of the held-out text in bits a byte, NaN = not known */
+} geodec_train_summary;
+
+/* Loss curve artifact. */
 GEODEC_API extern const geodec_kind geodec_kind_losscurve;
-GEODEC_API geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *path, double floor_bits,
-                                                    const geodec_provenance *p, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *path,
+                                                    const geodec_train_summary *s, const geodec_provenance *p,
+                                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

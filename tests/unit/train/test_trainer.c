@@ -1,9 +1,11 @@
 /* The trainer: schedule, same bytes with any number of threads and after a resume, overfitting, model files. */
 #include "base/f16.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "fixture.h"
 #include "io/h5.h"
 #include "linalg/lapack.h"
+#include "model/model.h"
 #include "train/net.h"
 #include "train/params.h"
 #include "train/trainer.h"
@@ -192,6 +194,7 @@ Test(trainer, overfits_a_tiny_text)
         o.lr = 1e-2;
         o.decay = 0;
         o.balance = 0;
+        o.eval_tokens = 0;
         geodec_text_destroy(b.held_out);
         b.held_out = b.train; /* every token after the first few is then known */
         geodec_trainer *t = trainer_of(&b, &o, NULL);
@@ -287,7 +290,7 @@ Test(trainer, curve_artifact)
     const char *path = test_tmp("curve.h5");
     geodec_trainer *t = trainer_of(&b, &o, NULL);
     test_ok(geodec_trainer_run(t, NULL, 0, NULL, NULL, &err), &err);
-    test_ok(geodec_trainer_write_curve(t, path, 0.25, &p, &err), &err);
+    test_ok(geodec_trainer_write_curve(t, path, &(geodec_train_summary){1, 2, 0.25}, &p, &err), &err);
     geodec_artifact *a = NULL;
     double floor, *loss = NULL;
     int64_t *step = NULL, n;
@@ -320,4 +323,94 @@ Test(trainer, a_hopeless_learning_rate_is_reported)
     cr_assert_eq(geodec_trainer_run(t, NULL, 0, NULL, NULL, &err), GEODEC_NUMERIC);
     geodec_trainer_destroy(t);
     drop(&b);
+}
+
+/* The runtime on the exported file against the training forward pass. */
+Test(trainer, runtime_gives_the_training_logits)
+{
+    for (int experts = 0; experts <= 4; experts += 4) {
+        enum { LEN = 24 };
+        bench b;
+        geodec_err err = {0};
+        make(&b, experts);
+        geodec_train_options o = options();
+        geodec_trainer *t = trainer_of(&b, &o, NULL);
+        test_ok(geodec_trainer_run(t, NULL, 0, NULL, NULL, &err), &err);
+        const char *path = test_tmp("export.gguf");
+        test_ok(
+            geodec_params_write(b.layout, geodec_trainer_params(t), b.tokenizer, "test", GEODEC_GGML_F32, path, &err),
+            &err);
+        geodec_model *model = NULL;
+        geodec_session *session = NULL;
+        geodec_net_f32 *net = NULL;
+        geodec_net_f32_work *work = NULL;
+        const int32_t nv = b.layout->config.n_vocab;
+        float *z = geodec_mem_new((int64_t)LEN * nv, sizeof *z), *y = geodec_mem_new((int64_t)LEN * nv, sizeof *y);
+        test_ok(geodec_model_open(path, &model, &err), &err);
+        cr_assert_str_eq(geodec_tokenizer_fingerprint(geodec_model_tokenizer(model)),
+                         geodec_tokenizer_fingerprint(b.tokenizer));
+        test_ok(geodec_session_create(model, &(geodec_session_options){0}, &session, &err), &err);
+        test_ok(geodec_forward(session, &(geodec_batch){.n = LEN, .token = b.train->token}, z, NULL, &err), &err);
+        test_ok(geodec_net_f32_create(b.layout, 0, GEODEC_ISA_AUTO, &net, &err), &err);
+        test_ok(geodec_net_f32_work_create(net, 1, LEN, &work, &err), &err);
+        test_ok(geodec_net_f32_forward(net, geodec_trainer_params(t), 1, LEN, b.train->token, work, &err), &err);
+        geodec_net_f32_logits(net, geodec_trainer_params(t), work, 0, LEN, y);
+        cr_assert_lt(test_max_abs_diff_f32(y, z, (int64_t)LEN * nv), 1e-4f);
+        geodec_mem_free(z);
+        geodec_mem_free(y);
+        geodec_net_f32_work_destroy(work);
+        geodec_net_f32_destroy(net);
+        geodec_session_destroy(session);
+        geodec_model_close(model);
+        geodec_trainer_destroy(t);
+        drop(&b);
+    }
+}
+
+/* A published model through both: the shared stories260K, dense and experts, must give the same logits. */
+Test(trainer, published_models_agree_with_the_runtime)
+{
+    const char *files[] = {"models/stories260K-f32.gguf", "models/stories260K-ff192-q8_0.gguf",
+                           "models/stories-moe8x2-f16.gguf"};
+    for (int i = 0; i < 3; i++) {
+        enum { LEN = 50 };
+        const char *path = test_shared(files[i]);
+        if (!path) continue;
+        geodec_err err = {0};
+        geodec_linalg_init();
+        geodec_model *model = NULL;
+        geodec_session *session = NULL;
+        geodec_layout *layout = NULL;
+        geodec_net_f64 *net = NULL;
+        geodec_net_f64_work *work = NULL;
+        test_ok(geodec_model_open(path, &model, &err), &err);
+        const geodec_model_config *c = geodec_model_configuration(model);
+        int32_t token[LEN];
+        geodec_rng r = geodec_rng_stream(8, 1);
+        for (int t = 0; t < LEN; t++) token[t] = t ? (int32_t)geodec_rng_below(&r, (uint64_t)c->n_vocab) : 1;
+        test_ok(geodec_layout_create(c, &layout, &err), &err);
+        float *p = geodec_mem_new(layout->total, sizeof *p), *z = geodec_mem_new((int64_t)LEN * c->n_vocab, sizeof *z);
+        double *p64 = geodec_mem_new(layout->total, sizeof *p64),
+               *y = geodec_mem_new((int64_t)LEN * c->n_vocab, sizeof *y);
+        test_ok(geodec_params_read(layout, geodec_model_gguf(model), p, &err), &err);
+        for (int64_t j = 0; j < layout->total; j++) p64[j] = (double)p[j];
+        test_ok(geodec_session_create(model, &(geodec_session_options){0}, &session, &err), &err);
+        test_ok(geodec_forward(session, &(geodec_batch){.n = LEN, .token = token}, z, NULL, &err), &err);
+        test_ok(geodec_net_f64_create(layout, 0, GEODEC_ISA_AUTO, &net, &err), &err);
+        test_ok(geodec_net_f64_work_create(net, 1, LEN, &work, &err), &err);
+        test_ok(geodec_net_f64_forward(net, p64, 1, LEN, token, work, &err), &err);
+        geodec_net_f64_logits(net, p64, work, 0, LEN, y);
+        double worst = 0;
+        for (int64_t j = 0; j < (int64_t)LEN * c->n_vocab; j++) worst = fmax(worst, fabs(y[j] - (double)z[j]));
+        cr_assert_lt(worst, 1e-4, "%s: %g", files[i], worst);
+        geodec_mem_free(p);
+        geodec_mem_free(p64);
+        geodec_mem_free(y);
+        geodec_mem_free(z);
+        geodec_net_f64_work_destroy(work);
+        geodec_net_f64_destroy(net);
+        geodec_layout_destroy(layout);
+        geodec_session_destroy(session);
+        geodec_model_close(model);
+    }
 }

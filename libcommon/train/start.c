@@ -1,0 +1,58 @@
+#include "train/start.h"
+
+#include "base/mem.h"
+#include "train/params.h"
+
+geodec_status geodec_start_new(const char *vocab, const geodec_model_config *shape, uint64_t seed, geodec_start *s,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_gguf *g = NULL;
+    geodec_start new = {0};
+    geodec_model_config c = *shape;
+    GEODEC_TRY(geodec_gguf_open(vocab, &g, err));
+    GEODEC_TRY(geodec_tokenizer_from_gguf(g, &new.own_tokenizer, err));
+    new.tokenizer = new.own_tokenizer;
+    if (c.head_dim == 0) {
+        if (c.n_head < 1 || c.d_model % c.n_head)
+            GEODEC_THROW(GEODEC_INVAL, "a width of %d does not split into %d heads", c.d_model, c.n_head);
+        c.head_dim = c.rope_dim = c.d_model / c.n_head;
+    }
+    c.n_vocab = geodec_tokenizer_size(new.tokenizer);
+    GEODEC_TRY(geodec_layout_create(&c, &new.layout, err));
+    GEODEC_NEW(new.params, new.layout->total);
+    geodec_params_init(new.layout, seed, new.params);
+    *s = new;
+    new = (geodec_start){0};
+done:
+    geodec_gguf_close(g);
+    geodec_start_clear(&new);
+    return st;
+}
+
+geodec_status geodec_start_from(const char *model, int32_t n_ctx, geodec_start *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_start new = {0};
+    GEODEC_TRY(geodec_model_open(model, &new.model, err));
+    new.tokenizer = geodec_model_tokenizer(new.model);
+    geodec_model_config c = *geodec_model_configuration(new.model);
+    if (n_ctx > 0) c.n_ctx = n_ctx;
+    GEODEC_TRY(geodec_layout_create(&c, &new.layout, err));
+    GEODEC_NEW(new.params, new.layout->total);
+    GEODEC_TRY(geodec_params_read(new.layout, geodec_model_gguf(new.model), new.params, err));
+    *s = new;
+    new = (geodec_start){0};
+done:
+    geodec_start_clear(&new);
+    return st;
+}
+
+void geodec_start_clear(geodec_start *s)
+{
+    geodec_mem_free(s->params);
+    geodec_layout_destroy(s->layout);
+    geodec_tokenizer_destroy(s->own_tokenizer);
+    geodec_model_close(s->model);
+    *s = (geodec_start){0};
+}
