@@ -8,7 +8,7 @@ static void present(geodec__gen *g)
     E(g, "\n[soon|tomorrow|the next day|in two days|on Sunday] it would be {B+}'s birthday. {A} wanted to give {him B} "
          "{a+ t:wear}, but it had to be a [secret|surprise].");
     X(g);
-    E(g, "{~A} [made|bought|found] it and [wrapped it in {@color} paper|tied a {@color} ribbon around it|put it in a "
+    E(g, "{~A} [made|bought|found] it and [wrapped it in {@color} paper|tied {a} {@color} ribbon around it|put it in a "
          "box]. then {~A} hid it {in+ p:in}, {spot+ s:p}.");
     X(g);
     switch (geodec__pick(g, 3)) {
@@ -20,62 +20,65 @@ static void present(geodec__gen *g)
         break;
     case 1:
         E(g, "{a} {@animaladj} {kind+ D} [found|smelled] the present and [pulled at the paper|ran away with it|began "
-             "to chew on it]. {A} [ran after it|shouted \"Stop!\"|was "
-             "just in time] and hid the present again, this time {spot+ r:p}.");
+             "to chew on it]. {A} [ran after it|shouted \"Stop!\"|was just in time] and hid the present again, this "
+             "time {spot+ r:p}.");
         g->spot['s' - 'a'] = g->spot['r' - 'a'];
         break;
     default:
         E(g, "{A} told {F+:kin} about it, but nobody else. \"[I will not tell anyone|Your secret is safe|My lips are "
-             "closed],\" said {F}. [^both laughed|^{B} did not know a thing].");
+             "closed],\" {@said} {F}. [^both laughed|^{B} did not know a thing].");
     }
-    E(g, "[at last|then] the day came. there was [a cake with [candles|{plural+ w:food}|a star on it]|a lot of "
-         "[music|laughter|noise]|hot chocolate and a big cake]. {A} [went|ran] {to p} and took the present from its "
-         "place {spot s}.");
+    E(g, "[at last|then] the day came. there was {a} {@adjcolor} cake with [{num+ o:3-9} candles|{plural+ w:food}|a "
+         "star on it], [hot chocolate|{@adjfood} {@foods}|music], and [{E+}, {E+} and {E+}|{E+} and {E+}|{E+}] had "
+         "come too. {A} [went|ran] {to p} and took the present from its place {spot s}.");
     SAY(g, 'A', "[happy birthday|this is for you|surprise|open it], {B}!");
-    E(g, "{B} [opened it|tore off the paper|untied it] and saw {the t}. {~B} was {@surprised}, because {~B} had not "
-         "known [about it|anything]. \"[It is beautiful|I love it|How did you "
-         "know]!\" said {B}. {~B} [wore it all day|put it on at once|showed it to everyone].");
+    E(g, "{B} [opened it|tore off the paper|untied it|shook it first|held it to {his B} ear|guessed {num+ o:2-5} "
+         "times] and saw {the t}. {~B} was {@surprised}, because {~B} had not known [about it|anything]. \"[It is "
+         "beautiful|I love it|How did you know]!\" {@cried} {B}. {~B} [wore it all day|put it on at once|showed it to "
+         "[everyone|{E+}]|danced with it|did not take it off until {@weekday}].");
 }
 
 /* Both want one thing. */
 static void quarrel(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A} and {B+} [played|were playing] {in+ p:play}. [they found|there was|{spot+ k:p} they saw] "
-         "{a+ t:toy}, and both of them wanted it.");
-    SAY(g, 'A', "[it is mine|I saw it first|give it to me]!");
-    SAY(g, 'B', "[no, it is mine|no, I want it|that is not fair|I saw it too]!");
+    E(g, "\n{@oneday}, {A} and {B+}{@with} [played|were playing] {in+ p:play}. [they found|there was|{spot+ k:p} they "
+         "saw] {a+ t:toy}, and both of them wanted it.");
+    E(g, "\"[It is mine|I saw it first|Give it to me|I want it|I need it]!\" [cried|said|shouted|yelled] {A}[ and "
+         "[took it|stamped {his A} foot|pulled at it|grew red in the face]|].");
+    E(g, "\"[No, it is mine|No, I want it|That is not fair|I saw it too|You always get everything]!\" "
+         "[shouted|said|cried|answered] {B}[ [angrily|loudly|with a frown]|].");
     E(g, "[they pulled and pulled|{A} pushed {B}|{B} pulled {the t} out of {his A} hands|they shouted at each other], "
-         "[and {the t} fell {spot+ s:p}|until {B} fell down|and {B} "
-         "began to cry|and then they [did not speak|sat far apart]].");
+         "[and {the t} fell {spot+ s:p}|until {B} fell down|and {B} began to cry|and then they [did not speak|sat far "
+         "apart]].");
     X(g);
     switch (geodec__pick(g, 4)) {
     case 0:
         E(g, "{@soon}, {A} felt {@sad}. it was no fun to play alone. {~A} [went|walked] to {B} and [looked down|held "
-             "out {his A} hand].");
+             "out a hand|sat down beside {him B}].");
         SAY(g, 'A',
             "I am sorry. [You can have it first|Let us share it|I was not nice to you|I missed you|We can take "
             "turns].");
-        E(g, "{B} [nodded|smiled|wiped {his B} eyes]. [\"I am sorry too,\" said {B}|\"All right,\" said {B}|\"Friends "
-             "again?\" asked {B}]. then they took turns with {the t}.");
+        E(g, "{B} [nodded|smiled|wiped {his B} eyes]. [\"I am sorry too,\" {@said} {B}|\"All right,\" {@said} "
+             "{B}|\"Friends again?\" asked {B}]. then they took turns with {the t}.");
         break;
     case 1:
         E(g, "{G+:kin} [heard the noise|came to see|saw it all]. \"[Stop that|Now, now|What is going on], you two,\" "
-             "said {G}. \"[First {A}, then {B}|First {B}, then {A}|Each of you may have it "
-             "for an hour|You must share it].\"");
+             "{@said} {G}. \"[First {A}, then {B}|First {B}, then {A}|Each of you may have it for an hour|You must "
+             "share it].\"");
         E(g, "[they thought about it|that was fair|at first they were still angry], and {@soon} they [were friends "
              "again|were laughing|played together|had forgotten the quarrel].");
         break;
     case 2:
-        E(g, "[then|{@suddenly}], a {@kid} {boy+ C} came. {he C} [was crying|looked for something|looked sad]. \"That "
-             "is my {noun t},\" said the {boy C}. \"[I lost it|I left it here] [this "
-             "morning|yesterday|a week ago].\"");
+        E(g,
+          "[then|{@suddenly}], {a} {@kid} {boy+ C} came. {he C} [was crying|looked for something|looked sad]. \"That "
+          "is my {noun t},\" said the {boy C}. \"[I lost it|I left it here] [this morning|yesterday|a week ago].\"");
         E(g, "{A} and {B} looked at each other. they gave {the t} back and [felt silly|laughed|said sorry to each "
              "other]. then all three played together.");
         break;
     default:
         E(g, "{A} had an idea. [\"Let us make a second one,\" {~A} said|\"We could play a game with it,\" {~A} "
-             "said|\"The one who [runs faster|throws farther|finds the first {noun+ v:nature}] may "
-             "have it first,\" {~A} said]. {B} liked the idea, and {@soon} they were laughing again.");
+             "said|\"The one who [runs faster|throws farther|finds the first {noun+ v:nature}] may have it first,\" "
+             "{~A} said]. {B} liked the idea, and {@soon} they were laughing again.");
     }
 }
 
@@ -83,8 +86,8 @@ static void quarrel(geodec__gen *g)
 static void new_child(geodec__gen *g)
 {
     E(g, "\n{@oneday}, {a} [new|shy|quiet] {boy+ B} came [to the school|to the village|to live next door]. {his B} "
-         "name was {B+}. {B} [did not know anyone|had no friends yet|came from a far "
-         "land] and [sat alone|stood alone|was all by {himself B}] {in+ p:play}, {spot+ s:p}.");
+         "name was {B+}. {B} [did not know anyone|had no friends yet|came from a far land] and [sat alone|stood "
+         "alone|was all by {himself B}] {in+ p:play}, {spot+ s:p}.");
     X(g);
     E(g, "{A} [saw this|saw {him B} there|noticed it] and [felt sorry for {B}|remembered how it felt to be "
          "alone|wanted to be kind]. {~A} took {a+ t:toy} and went to {B}.");
@@ -96,8 +99,8 @@ static void new_child(geodec__gen *g)
     X(g);
     switch (geodec__pick(g, 3)) {
     case 0:
-        E(g, "{B} could [draw|sing|whistle|run] better than anyone. {~B} taught {A} how to do it, [and|and soon] other "
-             "children came to [look|learn] too.");
+        E(g, "{B} could [draw|sing|whistle|run|swim|climb|tell stories|dance] better than [anyone|{E+}|all of them]. "
+             "{~B} taught {A} how to do it, [and|and soon] other children came to [look|learn] too.");
         break;
     case 1:
         E(g, "they played with {the t} {@time}. {B} told {A} about [the sea|the big city|the snow|the mountains] where "
@@ -107,28 +110,31 @@ static void new_child(geodec__gen *g)
         E(g, "the next day, {A} brought {num+ n:2-6} {plural+ u:food}, and {B} brought {a+ v:food}. they shared [it "
              "all|everything] {spot s}.");
     }
-    E(g, "[now|from then on] {B} was not alone [any more|]. [\"I am glad that you came to me,\" said {B}|the two "
-         "became best friends|every day they met {spot s}].");
+    E(g, "[now|from then on] {B} was not alone[ any more|]. [\"I am glad that you [came|asked|were there],\" {@said} "
+         "{B}|the two [became|were] [best|good|true] friends|every [day|{@weekday}|week] they met {spot s}|{@soon} "
+         "{E+} and {E+} played with them too].");
 }
 
 /* A message has to be carried; somebody does not know. */
 static void message(geodec__gen *g)
 {
-    E(g, "\n\"[Please tell|Go and tell|Can you tell] {B+:adult} that [the bridge is broken|the cow is sick|dinner is "
-         "at six|the shop is closed tomorrow|a storm is coming|the baby is born]!\" said "
-         "{F+:kin} to {A}.");
+    E(g, "\n\"[Please tell|Go and tell|Can you tell] {B+:adult} that [the [{@adj} |][bridge|gate|pump|boat|stove] is "
+         "broken|the [cow|goat|horse|pig] is [sick|lost|loose]|[dinner|lunch|the meeting|the party] is at {num+ "
+         "o:2-9}|the [shop|school|mill] is closed on {@weekday}|a storm is coming|the baby is born|the {@foods} are "
+         "ready]!\" {@cried} {F+:kin} to {A}.");
     X(g);
-    E(g, "{A} {@went} {to+ p:any}. [on the way|but on the way], {~A} [met|saw] {C+}, who was [playing "
-         "with|holding|carrying] {a+ t:toy}. they [talked|played] [for a while|a little|too long], and {A} [almost "
-         "forgot|forgot] the message.");
+    E(g, "{A} {@went} {to+ p:any}. [on the way|but on the way], {~A} [met|saw] {C+}{@with}, who was [playing "
+         "with|holding|carrying] {a+ t:toy}. they [talked|played|laughed|sang] [for a while|a little|too long|about "
+         "{@animals}], and {A} [almost forgot|forgot] the message.");
     X(g);
-    E(g, "{@suddenly}, {A} [remembered|heard a bell|saw that it was late|jumped up]. \"Oh no! [{B} does not know|I "
-         "must go|I must tell {B}]!\" {~A} [cried|said] and ran on.");
+    E(g, "{@suddenly}, {A} [remembered|heard a bell|saw that it was late|jumped up|looked at the clock: it was {num+ "
+         "o:2-9} already|thought of {F}]. \"Oh no! [{B} does not know|I must go|I must tell {B}]!\" {~A} [cried|said] "
+         "and ran on.");
     X(g);
     switch (geodec__pick(g, 3)) {
     case 0:
         E(g, "{~A} [found|met] {B} {in p}, {spot+ s:p}, and told {him B} everything. \"[I did not know that|Nobody "
-             "told me|That is big news]!\" said {B}. \"[Thank you for coming|You are a good messenger].\"");
+             "told me|That is big news]!\" {@cried} {B}. \"[Thank you for coming|You are a good messenger].\"");
         break;
     case 1:
         E(g, "but {B} was not {in p}. {C} helped to look. they found {B} {in+ q:out} at last and told {him B} the "
@@ -136,9 +142,8 @@ static void message(geodec__gen *g)
         break;
     default:
         E(g, "{B} [already knew|had heard it already|only laughed]. \"[{G+} told me|A little bird told me|I saw it "
-             "myself] this morning,\" said {B}. ^{A} [laughed too|was glad|sat down to rest]. {B} gave {A} {a+ u:food} "
-             "for the "
-             "[long way|trouble].");
+             "myself] this morning,\" {@said} {B}. ^{A} [laughed too|was glad|sat down to rest]. {B} gave {A} {a+ "
+             "u:food} for the [long way|trouble].");
     }
 }
 
@@ -146,7 +151,7 @@ static void message(geodec__gen *g)
 static void help(geodec__gen *g)
 {
     E(g, "\n{@oneday}, {A} {@saw} {B+:adult} {in+ p:out}. {~B} [was carrying|had] {a} [heavy|full|big] "
-         "[bag|basket|box] with {num+ n:4-9} {plural+ t:food}[ and {a+ u:tool}|].");
+         "[bag|basket|box|sack] with {num+ n:4-9} {plural+ t:food}[ and {a+ u:tool}|].");
     X(g);
     E(g, "{@suddenly}, [the bottom broke|{~B} tripped over a stone|a dog ran into {him B}|the handle came off], and "
          "all {num n} {plural t} [rolled away|fell on the ground|rolled down the road].");
@@ -154,28 +159,28 @@ static void help(geodec__gen *g)
     NUM('l') = NUM('n') - 2;
     E(g, "{A} [found|picked up] {count+ m t:1-l} {spot+ s:p}.");
     NUM('k') = NUM('n') - NUM('m');
-    E(g, "[now {count k t} {was k} still missing|\"Only {count k t} to go,\" said {B}|that left {count k t}].");
+    E(g, "[now {count k t} {was k} still missing|\"Only {count k t} to go,\" {@said} {B}|that left {count k t}].");
     if (NUM('k') > 1) {
         E(g, "one was [in a puddle|under a cart|in the grass].");
         NUM('k') -= 1;
     }
     if (NUM('k') > 0)
         E(g, "{B} {@saw} {count k t} {spot+ r:p}[, and then they had all {num n} again|. ^now all {num n} were back].");
-    E(g,
-      "{A} [carried everything to {his B} door|put it all into {his A} own bag|walked home with {him B}]. "
-      "\"[{@praise}]!\" said {B}. [^{~B} gave {A} {count+ j t:1-2}|^{A} got {a+ v:wear} as a [gift|thank-you]|\"It was "
-      "nothing,\" said {A}].");
+    E(g, "{A} [carried everything to {his B} {@adj} door|put it all into {a} {@adjcolor} bag|walked home with {him "
+         "B}|helped {him B} over the road]. \"[{@praise}]!\" {@cried} {B}. [^{~B} gave {A} {count+ j t:1-2}|^{A} got "
+         "{a+ v:wear} as a [gift|thank-you]|\"It was nothing,\" {@said} {A}].");
 }
 
 /* A race: who leads, who falls, who helps. */
 static void race(geodec__gen *g)
 {
-    E(g, "\n{@oneday}, {A}, {B+} and {C+} had a race {in+ p:out}. they wanted to run [from the [gate|bridge|church] to "
-         "the [tree|river|mill]|three times around the [pond|house|field]|up the hill and down again]. the "
-         "[winner|first one] would get {a+ t:food}.");
+    E(g, "\n{@oneday}, {A}, {B+} and {C+}{@with} had a race {in+ p:out}. they wanted to run [from the "
+         "[gate|bridge|church] to the [tree|river|mill]|three times around the [pond|house|field]|up the hill and down "
+         "again]. the [winner|first one] would get {a+ t:food}.");
     X(g);
     E(g, "\"[One, two, three|Ready, steady], go!\" [cried|shouted|called] {G+:kin}. [at first|in the beginning], {B} "
-         "was [ahead|in front|the fastest], and {C} was [last|far behind|slow].");
+         "was [ahead|in front|the fastest|first|flying], and {C} was [last|far behind|slow|out of breath|still tying "
+         "{his C} shoes].");
     X(g);
     switch (geodec__pick(g, 3)) {
     case 0:
@@ -189,13 +194,12 @@ static void race(geodec__gen *g)
     case 1:
         E(g, "but {B} [stopped to [rest|drink|look at a bird]|thought that it was easy|laughed too soon]. {A} ran [on "
              "and on|faster and faster|as fast as {~A} could] and [passed|overtook] {him B}. {A} won, {B} was second "
-             "and {C} was "
-             "third. {A} ate {the t}[ and gave each of the others a bite|].");
+             "and {C} was third. {A} ate {the t}[ and gave each of the others a bite|].");
         break;
     default:
         E(g, "{C} did not give up. {~C} ran [past {A}|slowly but well], and [then|at the end] past {B} too. {C} was "
-             "the winner! {B} was second, and {A} was third. [\"You are a good runner,\" said {A}|^{A} clapped {his A} "
-             "hands|\"Next time I will win,\" said {B}]. {C} [ate|got|held up] {the t} and was {@happy}.");
+             "the winner! {B} was second, and {A} was third. [\"You are a good runner,\" {@said} {A}|^{A} clapped {his "
+             "A} hands|\"Next time I will win,\" {@said} {B}]. {C} [ate|got|held up] {the t} and was {@happy}.");
     }
 }
 

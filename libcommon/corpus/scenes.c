@@ -5,28 +5,26 @@
 
 static void nature(geodec__gen *g)
 {
-    E(g, "[{a} {@animaladj} {@animal} [sat|slept|sang|hopped about|waited|played|ate|called|looked around|danced|was "
-         "hiding|rested|dug] {@where}"
-         "|[two|three|some|many|a few] {@animaladj} {@animals} [sat|slept|played|sang|ran|flew|fought|danced|waited] "
-         "{@where}"
-         "|{@where}, {a} {@animaladj} {@animal} [was [looking for [food|a friend|water|its nest]|building a "
-         "nest|washing itself|talking to {a} {@animal}]|ran after {a} {@animaladj} {@animal}]"
-         "|{a} {@animal} [came close|ran past|flew by|stopped], [looked at {A}|sniffed the air|shook itself] and "
-         "[ran|went|disappeared] [behind|into|over|under] {@thescene}].");
+    E(g,
+      "[{a} {@animaladj} {@animal} {@animalact} {@where}|[two|three|some|many|a few] {@animaladj} {@animals} "
+      "[sat|slept|played|ran about|fought|danced|waited|ate] {@where}|{@where}, {a} {@animaladj} {@animal} [was "
+      "[looking for [food|a friend|water|its home|{a} {@animal}]|washing itself|talking to {a} {@animaladj} "
+      "{@animal}]|ran after {a} {@animaladj} {@animal}]|{a} {@animaladj} {@animal} [came close|ran past|stopped|woke "
+      "up], [looked at {A}|sniffed the air|shook itself|sneezed] and [ran|went|disappeared|hid] behind {@thescene}].");
 }
 
 static void sound(geodec__gen *g)
 {
     E(g, "[somewhere|far away|not far away|behind {@thescene}|in the distance|down the road|next door], [{a} {@animal} "
-         "[called|cried|sang|made a noise]|a bell [rang|rang {num+ i:2-9} times]|a train whistled|a baby cried|"
-         "somebody [sang|laughed|played the [drum|piano|flute|horn]|was cutting wood]|a door [banged|opened]|thunder "
-         "rolled|children [laughed|shouted|sang]|a cow mooed|water [dripped|splashed]|a wheel creaked]"
-         "[| again and again| very softly| for a moment].");
+         "[called|cried|made {a} [noise|loud noise|funny sound]]|a bell [rang|rang {num+ i:2-9} times]|a train "
+         "whistled|a baby cried|somebody [sang|laughed|played the [drum|piano|flute|horn]|was cutting wood]|a door "
+         "[banged|opened]|thunder rolled|children [laughed|shouted|sang]|a cow mooed|water [dripped|splashed]|a wheel "
+         "creaked][| again and again| very softly| for a moment].");
 }
 
 static void smell(geodec__gen *g)
 {
-    E(g, "[the air|the whole place|everything|the wind|{@thescene}] smelled [a little|sweetly|strongly|] of "
+    E(g, "[the air|the whole place|everything|the wind|{@thescene}] smelled [|a little |sweetly |strongly ]of "
          "[bread|flowers|rain|grass|smoke|hay|mint|fish] and [apples|honey|wet dogs|soap|mud|roses|pine trees|soup].");
 }
 
@@ -34,60 +32,56 @@ static void sky(geodec__gen *g)
 {
     E(g, "[{@size} [white|gray|pink|dark] clouds [moved|sailed|hung|raced] over {@thescene}|one cloud looked like {a} "
          "{@size} {@cloudshape}[, and another like {a} {@animal}|]|[a ray of light|a shadow|fog|a rainbow|a soft "
-         "light] [lay|fell|stood] over "
-         "{@thescene}|the [sun|wind|light] [danced|played|moved] [on|over|around] {@thescene} and {@theview}].");
+         "light] [lay|fell|stood] over {@thescene}|the [sun|wind|light] [danced|played|moved] [on|over|around] "
+         "{@thescene} and {@theview}].");
 }
 
 static void thought(geodec__gen *g)
 {
     E(g, "[{~A} [thought of|remembered|dreamed of|had to think of] [the sea|last summer|{his A} bed|the {@adj} house "
          "of {his A} [uncle|aunt|teacher|cousin]|{a} {@adj} {@cloudshape}|{a} story about {a} {@adj} {@animal}|the "
-         "{@adjfood} {@foods} at the fair]|"
-         "[{~A} [wished|hoped] that|\"What if\" was {his A} favorite game: what if] [{~A} could "
-         "[fly|swim|sing|run|climb] like {a} {@animal}|{a} {@animal} could [talk|read|cook|drive]|it would [snow|rain] "
-         "[{@foods}|flowers|stars]|{@thescene} were made of [gold|glass|cake|paper|cheese]]].");
+         "{@adjfood} {@foods} at the fair]|[{~A} [wished|hoped] that|\"What if\" was {his A} favorite game: what if] "
+         "[{~A} could [fly|swim|sing|run|climb] like {a} {@animal}|{a} {@animal} could [talk|read|cook|drive]|it would "
+         "[snow|rain] [{@foods}|flowers|stars]|{@thescene} were made of [gold|glass|cake|paper|cheese]]].");
 }
 
 static void simile(geodec__gen *g)
 {
     E(g, "{~A} [was|felt] as [quiet as a mouse|brave as a lion|busy as a bee|light as a feather|proud as a king|free "
          "as a bird|hungry as a wolf|cool as the sea|strong as a bear|merry as a song|tired as a dog|slow as a "
-         "snail|quick as a "
-         "fox|warm as toast|happy as could be].");
+         "snail|quick as a fox|warm as toast|happy as could be].");
 }
 
 static void body(geodec__gen *g)
 {
     E(g, "[{his A} [hands|feet|knees|ears|cheeks|fingers|legs|shoes|socks|pockets] were "
          "[cold|warm|red|dirty|wet|sandy|sticky|dusty|muddy]|{his A} [nose|hair|face|neck|chin|coat|left foot] was "
-         "[cold|warm|red|dirty|wet|itchy]|"
-         "{~A} [scratched|rubbed|touched|wiped] {his A} [nose|chin|ear|eyes|arm|head] [and "
-         "[yawned|sneezed|coughed|sighed]|twice|for a moment]|{~A} [stood on one leg|took a deep breath|closed {his A} "
-         "eyes|sat down on {@adjan} [box|stone|step|chair]|tied "
-         "{his A} shoe|stretched {his A} arms]].");
+         "[cold|warm|red|dirty|wet|itchy]|{~A} [scratched|rubbed|touched|wiped] {his A} [nose|chin|ear|eyes|arm|head] "
+         "[and [yawned|sneezed|coughed|sighed]|twice|for a moment]|{~A} [stood on one leg|took a deep breath|closed "
+         "{his A} eyes|sat down on {@adjan} [box|stone|step|chair]|tied {his A} shoe|stretched {his A} arms]].");
 }
 
 static void clothes(geodec__gen *g)
 {
-    E(g, "{~A} [wore|had on|was wearing] {a} {@adjcolor} [shirt|dress|jacket|pullover|apron|raincoat] with {@color} "
-         "[dots|stripes|buttons|stars|pockets] and [{@adjcolor}|{@size}] [shoes|boots|socks|trousers|gloves].");
+    E(g,
+      "{~A} [wore|had on|was wearing] {a} {@adjcolor} [shirt|jacket|pullover|apron|raincoat|vest|coat] with {@color} "
+      "[dots|stripes|buttons|stars|pockets] and [{@adjcolor}|old|new|big|small] [shoes|boots|socks|trousers|gloves].");
 }
 
 static void snack(geodec__gen *g)
 {
     E(g, "[{~A} [ate|had|took a bite of|shared] {a} {@adjfood} {@food} [and drank [some|{a} cup of|a little] "
          "[milk|tea|water|juice|cocoa]|with {@adjfood} {@foods}|on the way|and felt better]|{~A} was [hungry|thirsty], "
-         "so {~A} [had|took|asked for] "
-         "[{a} {@adjfood} {@food}|some [milk|tea|water|juice|cocoa]]|there were {@adjfood} {@foods} and {@adjfood} "
-         "{@foods2} [on|under|next to] [the table|a plate|a blanket|the window]].");
+         "so {~A} [had|took|asked for] [{a} {@adjfood} {@food}|some [milk|tea|water|juice|cocoa]]|there were "
+         "{@adjfood} {@foods} and {@adjfood} {@foods2} [on|under|next to] [the table|a plate|a blanket|the window]].");
 }
 
 static void passer_by(geodec__gen *g)
 {
     E(g, "{a} {@adj2} [man|woman|boy|girl|lady|sailor|nurse|painter|singer|hunter|postman|cook|soldier|king] [with {a} "
          "{@adj} [hat|beard|bag|dog|stick|nose|umbrella|coat|basket]|in {a} {@adj} [coat|car|hat|dress|cart|boat]] "
-         "[walked by|waved|stood {@where}|came out of {@theview}|"
-         "sang a song|sold {@foods}|bought {@foods2}|smiled at {A}|was looking for {a} {@animal}].");
+         "[walked by|waved|stood {@where}|came out of {@theview}|sang a song|sold {@foods}|bought {@foods2}|smiled at "
+         "{A}|was looking for {a} {@animal}].");
 }
 
 static void counting(geodec__gen *g)
@@ -108,8 +102,8 @@ static void talk(geodec__gen *g)
     case 1:
         E(g, "\"[At home|In our garden|Once] I [have|saw|found|had] {num+ i:2-9} {word+ "
              "w:cats,rabbits,frogs,birds,kites,balls,snails,fish,goats,pigs,dolls,hens},\" said {B}. \"^{num i} {word "
-             "w}!\" [said|cried|repeated|laughed] {A}. "
-             "[^{~A} could not believe it|^{~A} wanted to see them|\"I have [none|only one],\" {~A} [said|added]].");
+             "w}!\" [said|cried|repeated|laughed] {A}. [^{~A} could not believe it|^{~A} wanted to see them|\"I have "
+             "[none|only one],\" {~A} [said|added]].");
         break;
     case 2:
         SAY(g, 'A', "[look|see|oh], {a} {@animaladj} {@animal} [is|sits] {@where}!");
@@ -122,7 +116,7 @@ static void talk(geodec__gen *g)
         break;
     default:
         E(g, "{B} had {a} {@adjcolor} [shirt|cap|bag|coat|bike], and {A} [liked it|had one too|thought that it looked "
-             "{@adj3}|wanted to have one].");
+             "[lovely|odd|fine|warm|funny|new]|wanted to have one].");
     }
 }
 
@@ -130,18 +124,16 @@ static void thing(geodec__gen *g)
 {
     E(g, "the {noun t} [was [old|strange|heavy|bright|dusty|soft|funny] and [pretty|small|smooth|well made|a little "
          "torn|very light]|had {a} {@color} [spot|line|star|mark] [on it|on one side]|was "
-         "[bigger|smaller|older|lighter|heavier|prettier] than [{@cloudan}|it looked]|[came from|was made in] [a far "
-         "land|the city|the mountains|{his A} "
-         "grandfather's time]|looked [strange|bigger|golden|new|funny|like {a} {@cloudshape}][ in the light| from "
-         "behind|]].");
+         "[bigger|smaller|older|lighter|heavier] than it looked|[came from|was made in] [a far land|the city|the "
+         "mountains|{his A} grandfather's time]|looked [strange|bigger|golden|new|funny|like {a} {@cloudshape}][ in "
+         "the light| from behind|]].");
 }
 
 static void look(geodec__gen *g)
 {
     E(g, "[there was {a} {@adj} [{@scene}] [behind|next to|in front of|near|beside] {@theview}|{@thescene} "
-         "[was|looked] {@adj3} and {@adj4}|[between|not far from] {@thescene} and {@theview} [grew|stood|lay] [{a} "
-         "{@adj} [flower|tree|stone|sign|lamp]|"
-         "some [roses|weeds|mushrooms|bricks|barrels]]|{@thescene} was full of "
+         "[was|looked] {@is1} and {@is2}|[between|not far from] {@thescene} and {@theview} [grew|stood|lay] [{a} "
+         "{@adj} [flower|tree|stone|sign|lamp]|some [roses|weeds|mushrooms|bricks|barrels]]|{@thescene} was full of "
          "[{@animals}|leaves|people|snow|water|flowers|{@foods}]].");
 }
 
@@ -159,27 +151,43 @@ static void question(geodec__gen *g)
          "{G+:kin}]|^maybe [at night|in winter|{@where}|like {@animals}]].");
 }
 
+static void children(geodec__gen *g)
+{
+    E(g, "[{E+}, {E+} and {E+}|{E+} and {E+}|{E+}, {E+}, {E+} and {E+}|{E+} with {a} {@adj} [bike|bag|kite|hat]] "
+         "[waited|played|sat|sang|danced|rested|waved|stood] {@where}.");
+}
+
+static void bag(geodec__gen *g)
+{
+    E(g, "in {his A} [{@adjcolor} |][bag|pocket|basket|backpack] [there were|{~A} had|{~A} carried|lay] {@inbag}, "
+         "{@inbag} and {a} {@adj} [whistle|pencil|ball|button|stone|feather|shell|coin].");
+}
+
+static void colors(geodec__gen *g)
+{
+    E(g, "[balloons|flags|flowers|lamps|ribbons|kites|birds|boats|shirts] in {@color1}, {@color2} and {@color3} "
+         "[hung|moved|could be seen|shone|danced] [{@where}|over {@thescene}].");
+}
+
 typedef void (*scene)(geodec__gen *);
 
 static void one_of(geodec__gen *g, const scene *list, int n, double nothing)
 {
     double w[GEODEC__ALTS_MAX];
-    for (int i = 0; i < n; i++) w[i] = n + 4 - 0.5 * i;
-    if (list[0] == talk && !g->person[1].who) w[0] = 0;
-    if (list[1] == thing && !g->thing['t' - 'a'].noun) w[1] = 0;
+    for (int i = 0; i < n; i++) w[i] = g->scenes >> i & 1u ? 0 : n + 8 - 0.5 * i;
+    if (!g->person[1].who) w[n - 2] = 0;
+    if (!g->thing['t' - 'a'].noun) w[n - 1] = 0;
     w[n] = nothing * n * n;
     int c = geodec__choose(g, n + 1, w);
-    if (c < n) list[c](g);
+    if (c == n) return;
+    g->scenes |= 1u << c; /* no kind twice in a story */
+    list[c](g);
 }
 
-void geodec__scene(geodec__gen *g)
-{
-    static const scene list[] = {talk, thing, nature, sound, thought, body, passer_by, simile, question, snack};
-    one_of(g, list, (int)(sizeof list / sizeof list[0]), 0.4);
-}
+/* talk needs B, thing needs t: they stand last */
+static const scene scenes[] = {nature,  colors,    bag,      children, sound, look,   passer_by, snack, sky,  smell,
+                               clothes, yesterday, counting, thought,  body,  simile, question,  talk,  thing};
 
-void geodec__scene_start(geodec__gen *g)
-{
-    static const scene list[] = {look, clothes, sky, smell, counting, yesterday, snack, nature, sound, passer_by};
-    one_of(g, list, (int)(sizeof list / sizeof list[0]), 0.2);
-}
+void geodec__scene(geodec__gen *g) { one_of(g, scenes, (int)(sizeof scenes / sizeof scenes[0]), 0.22); }
+
+void geodec__scene_start(geodec__gen *g) { one_of(g, scenes, (int)(sizeof scenes / sizeof scenes[0]), 0.1); }

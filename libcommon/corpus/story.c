@@ -8,54 +8,50 @@ static void opening(geodec__gen *g)
     switch (geodec__pick(g, 8)) {
     case 0:
         E(g, "[once upon a time, there [was|lived]|long ago, there [lived|was]|there [was once|once was]] {a} {@kid} "
-             "{boy+ A} "
-             "[named|called] {A+}. {~A} [liked|loved] to {@hobby}.");
+             "{boy+ A} [named|called] {A+}. {~A} [liked|loved] to {@hobby}.");
         break;
     case 1:
         E(g, "{A+} was {a} {@kid} {boy A} who [liked|loved] to {@hobby}.");
         break;
     case 2:
-        E(g, "{A+} lived [with {F+:kin} ]in {a} [small|little|old|big|tall|white|cozy] [house|cottage|hut|home] [near "
-             "{place+ q:wild}|by the "
-             "sea|at the edge of town|on a green hill|next to a mill].");
+        E(g, "{A+} lived [with {F+:kin} ]in {a} [small|little|old|big|tall|white|cozy|red|narrow|wooden|blue|quiet] "
+             "[house|cottage|hut|home] [near {place+ q:wild}|by the sea|at the edge of town|on a green hill|next to a "
+             "mill].");
         break;
     case 3:
         E(g, "{@weather} when {A+} [woke up|went outside|opened the window|ran out of the house|finished breakfast|put "
-             "on {his A} "
-             "shoes]. {~A} was in {a} [good|very good|bad|merry|sleepy|strange] mood.");
+             "on {his A} shoes]. {~A} was in {a} [good|very good|bad|merry|sleepy|strange|wild|dreamy] mood.");
         break;
     case 4:
         E(g, "{A+} had {a} {@animaladj} {kind+ D} [named|called] {D+:pet}. [They [did everything together|were best "
-             "friends|went "
-             "everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark at the "
-             "moon|chase leaves|lie "
-             "in the sun]|followed {A} everywhere]].");
+             "friends|went everywhere together|played every day]|{D} [slept in {a} {@color} basket|liked to [run|bark "
+             "at the moon|chase leaves|lie in the sun]|followed {A} everywhere]].");
         break;
     case 5:
         E(g, "\"[Wake up|Good morning|Come here|Hurry up|Look outside|Time for breakfast], {A+}!\" [called|said|cried] "
-             "{F+:kin}. ^{A} "
-             "[jumped out of bed|rubbed {his A} eyes|came running down the stairs|put down {his A} "
+             "{F+:kin}. ^{A} [jumped out of bed|rubbed {his A} eyes|came running down the stairs|put down {his A} "
              "[spoon|book|pencil]|yawned|smiled].");
         break;
     case 6:
-        E(g, "{A+} was [four|five|six|seven|eight] years old. {~A} was {@kid}, and {~A} [liked|loved] to {@hobby}.");
+        E(g, "{A+} was [four|five|six|seven|eight|nine] years old. {~A} had {@adjcolor} {@look}, and {~A} "
+             "[liked|loved] to {@hobby}.");
         break;
     default:
         E(g, "near {place+ q:wild} lived {a} {@kid} {boy+ A}. [{his A} name was {A+}|everyone called {him A} {A+}].");
     }
     static const char *const about[] = {
-        "{~A} was [never|always|often|sometimes] [late|bored|hungry|in a hurry|tired|merry|busy|too loud].",
+        "{~A} was [never|always|often|sometimes] [late|bored|hungry|in a hurry|tired|busy|dirty|cold].",
         "{~A} had {a+ z:wear} that {~A} wore [every day|on [Sundays|Mondays|holidays]|when it [rained|snowed|was "
         "cold]|to [school|bed|parties]].",
-        "{~A} wanted to be {a} [sailor|baker|doctor|teacher|painter|pilot|farmer|singer|king|clown|cook|postman] [one "
-        "day|when {~A} grew up].",
+        "{~A} wanted to be {a} {@job} [one day|when {~A} grew up].",
         "{his A} [favorite|best] [color was {@color}|food was {@adjfood} {@foods}|animal was the {@animal}|month was "
         "{@month}|day was {@weekday}|toy was {a} {@adj} {@cloudshape}].",
-        "at home, {~A} had {num+ o:2-9} {@adj2} {@animals} and {a} {@adj} [swing|piano|bike|lamp|bed|drum].",
+        "at home, {~A} had {num+ o:2-9} [old|fat|funny|friendly|lazy|white|brown|noisy|little|spotted] {@pets} and {a} "
+        "{@adj} [swing|piano|bike|lamp|bed|drum].",
         "[{~A} did not like|nobody knew that {~A} was afraid of|{~A} knew everything about|{~A} often dreamed of] "
         "[{@animals}|{@foods}|rain|the dark|cold water|school|numbers|ghosts|trains|storms|the stars].",
         "{his A} [brother|sister|cousin|uncle|teacher|neighbor] [was {a} {@adj2} "
-        "[sailor|baker|doctor|painter|pilot|farmer]|kept {@animals}|sold {@foods}|lived [near|next to|behind] "
+        "[sailor|baker|doctor|painter|pilot|farmer]|kept {@pets}|sold {@foods}|lived [near|next to|behind] "
         "{@theview}].",
     };
     enum { N_ABOUT = sizeof about / sizeof about[0] };
@@ -65,45 +61,51 @@ static void opening(geodec__gen *g)
 
 static void closing(geodec__gen *g)
 {
-    double w[7] = {3, 3, 3, 2, 2, 2, 3};
+    double w[7] = {3, 3, 3, 1, 2, 2, 3};
     if (g->night) w[0] = w[1] = w[2] = w[6] = 0;
     switch (geodec__choose(g, 7, w)) {
     case 0:
-        E(g, "\n[that night|in the evening|at bedtime], {A} [fell asleep|went to bed|lay in bed] with a "
-             "[big|little|happy] smile.");
+        E(g, "\n[that night|in the evening|at bedtime|when the moon rose|after {a} {@supper} supper], {A} [fell "
+             "asleep|went to bed|lay in bed|looked at the stars|dreamed of {@animals}|wrote it all down|sat by the "
+             "fire] [with {a} [big|little|happy|quiet|sleepy] [smile|heart|yawn]|under {a} {@adjcolor} blanket|next to "
+             "{a} {@adj} [lamp|pillow|window|bear|cat]].");
         break;
     case 1:
-        E(g,
-          "\n[it had been|it was] {a} {@good} day, and {A} [never forgot it|was {@happy}|hoped for another one soon].");
+        E(g, "\n[it had been|it was|what a day:] {a} {@goodday} day, and {A} [never forgot it|was {@happy}|hoped for "
+             "another one soon|[told|wrote to] {his A} {@kinword} about it|went home [hand in hand with|behind|before] "
+             "{G+:kin}].");
         break;
     case 2:
-        E(g, "\nwhen {A} came home, {~A} told {G+:kin} [everything|all about it|the whole story]. ^{G} "
-             "[smiled|laughed|gave {him A} a "
-             "[hug|kiss|cookie]] and said, \"[{@praise}|what {a} {@good} day|I am so glad]!\"");
+        E(g, "\nwhen {A} [came home|came back|sat at the table|was back in {his A} room], {~A} told {G+:kin} "
+             "[everything|all about it|the whole story|about it twice]. ^{G} [smiled|laughed|nodded|gave {him A} {a} "
+             "[hug|kiss|cookie|{@adjfood} {@food}|cup of [milk|tea|cocoa]]|[listened|sat] with {@adjcolor} yarn in "
+             "{his G} lap] and said, \"[{@praise}|what {a} {@goodday} day|I am so glad|tell me again|I did that too "
+             "when I was young]!\"");
         break;
     case 3:
         E(g, "\nthe end.");
         break;
     case 4:
-        E(g, "\nfrom that day on, {A} [always [smiled|laughed] when {~A} [thought of|remembered] it|was [a "
-             "little|much] [braver|wiser|"
-             "kinder|more careful]|knew that [{@moral}]].");
+        E(g,
+          "\nfrom that day on, {A} [always [smiled|laughed|stopped|sang] when {~A} [thought of it|remembered it|saw "
+          "{a} {@adj} {@animal}|came to {@theview}]|was [a little|much] [braver|wiser|kinder|happier|calmer]|knew that "
+          "[{@moral}]|[often|never] [asked for help|shared {his A} {@foods}|ran so fast|forgot {his A} friends]].");
         break;
     case 5:
-        E(g, "\n{A} had learned [something|a lesson|something new]: [{@moral}].");
+        E(g, "\n{A} had learned [something|a lesson|something new|something important]: [{@moral}].");
         break;
     default:
-        E(g, "\nand {A} was {@happy} [for the rest of the [day|week]|all the way home|that [evening|night]].");
+        E(g, "\n[and|so] {A} was {@happy} [for the rest of the [day|week|month|year]|all the way home|that "
+             "[evening|night]|until {@weekday}|and ate {num+ o:2-5} {@adjfood} {@foods}].");
     }
 }
 
 void geodec__scene_friend(geodec__gen *g)
 {
-    E(g, "[{~A} met {his A} friend {B+} there|{B+}, {a} [friend|neighbor] from [school|next door|the village], [was "
-         "there too|came by|was "
+    E(g, "[{~A} met {his A} friend {B+} there|{B+}, {a} {boy B} with {@adjcolor} {@look}, [came by|stopped|was "
+         "there]|{B+}, {a} [friend|neighbor] from [school|next door|the village], [was there too|came by|was "
          "waiting]|{@soon} {his A} friend {B+} [came by|arrived|ran up|joined {him A}]|{his A} [best|good|old] friend "
-         "{B+} was [already "
-         "there|with {him A}|there too]].");
+         "{B+} was [already there|with {him A}|there too]].");
 }
 
 void geodec__scene_weather(geodec__gen *g)

@@ -208,7 +208,7 @@ static void draw_thing(geodec__gen *g, geodec__thing *t, unsigned kinds, bool wi
     if (with_adjective) {
         static const char *const sizes[] = {"",    "little", "big",  "small", "pretty", "old",
                                             "new", "tiny",   "fine", "funny", "lovely", "huge"};
-        if (kinds != T_FOOD) t->size = sizes[geodec__pick(g, (int)(sizeof sizes / sizeof sizes[0]))];
+        if (!(kinds & (T_FOOD | T_FRUIT))) t->size = sizes[geodec__pick(g, (int)(sizeof sizes / sizeof sizes[0]))];
         t->adjective = geodec__adjectives[geodec__choose(g, N_ADJ, w)].word;
     }
     for (int i = 0; i < N_NOUNS; i++) {
@@ -230,8 +230,8 @@ static unsigned thing_kinds(const char *s, size_t n)
     static const struct {
         const char *name;
         unsigned kinds;
-    } table[] = {{"toy", T_TOY},   {"food", T_FOOD},     {"wear", T_WEAR},
-                 {"tool", T_TOOL}, {"nature", T_NATURE}, {"paper", T_PAPER}};
+    } table[] = {{"toy", T_TOY},     {"food", T_FOOD},   {"wear", T_WEAR}, {"tool", T_TOOL}, {"nature", T_NATURE},
+                 {"paper", T_PAPER}, {"fruit", T_FRUIT}, {"box", T_BOX},   {"fly", T_FLY}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strlen(table[i].name) == n && !memcmp(table[i].name, s, n)) return table[i].kinds;
     return T_TOY;
