@@ -1,5 +1,6 @@
 io_TESTS := \
   sample.c \
   test_artifact.c \
+  test_compare.c \
   test_file.c \
   test_text.c
