@@ -1,6 +1,5 @@
 /* geodec-metric: local Mahalanobis metrics at the points of a cloud and the smooth field through them. */
 #include "base/mem.h"
-#include "base/rng.h"
 #include "geometry/cloud.h"
 #include "geometry/metric.h"
 #include "linalg/stats.h"
@@ -143,24 +142,6 @@ done:
     return st;
 }
 
-/* Rows of the cloud to use, rising: all, or the first `points` of a random order. */
-static geodec_status choose_rows(int64_t total, int64_t wanted, uint64_t seed, int32_t **rows, int64_t *count,
-                                 geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int32_t *r = NULL;
-    const int64_t n = wanted > 0 && wanted < total ? wanted : total;
-    geodec_rng rng = geodec_rng_stream(seed, geodec_rng_id("metric-points", 0));
-    GEODEC_NEW(r, n);
-    /* selection sampling: row i is taken with probability (still wanted) / (still there) */
-    for (int64_t i = 0, got = 0; got < n; i++)
-        if (geodec_rng_below(&rng, (uint64_t)(total - i)) < (uint64_t)(n - got)) r[got++] = (int32_t)i;
-    *rows = r;
-    *count = n;
-done:
-    return st;
-}
-
 static geodec_status summarise(const cli *c, const geodec_metric *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -186,9 +167,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_metric m = {0};
     geodec_metric_options o = geodec_metric_defaults();
     geodec_provenance p = cli_provenance(c);
-    int32_t *rows = NULL, *activation = NULL;
     double *x = NULL;
-    int64_t count = 0;
     GEODEC_TRY(read_shrink(&o.shrink, err));
     o.k = k;
     o.force_k = force_k;
@@ -209,18 +188,16 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld coordinates, not %lld", c->args[0], (long long)cloud.k,
                      (long long)n);
     }
-    GEODEC_TRY(choose_rows(cloud.points, points, c->seed, &rows, &count, err));
-    GEODEC_NEW(x, count * n);
-    GEODEC_NEW(activation, count);
-    for (int64_t i = 0; i < count; i++) {
-        memcpy(x + i * n, cloud.coordinate + rows[i] * cloud.k, (size_t)n * sizeof *x);
-        activation[i] = cloud.row[rows[i]];
-    }
-    GEODEC_TRY(geodec_metric_fit(count, n, x, &o, c->pool, &c->hooks, &m, err));
+    geodec_cloud_thin(&cloud, points, c->seed);
+    GEODEC_NEW(x, cloud.points * n);
+    for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
+    GEODEC_TRY(geodec_metric_fit(cloud.points, n, x, &o, c->pool, &c->hooks, &m, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, &p, &out, err));
-    const geodec_metric_source source = {.cloud_row = rows,
-                                         .activation_row = activation,
+    const geodec_metric_source source = {.cloud_row = cloud.cloud_row,
+                                         .activation_row = cloud.row,
+                                         .sequence = cloud.sequence,
+                                         .position = cloud.position,
                                          .d = cloud.d,
                                          .basis = cloud.basis,
                                          .mean = cloud.mean,
@@ -234,8 +211,6 @@ done:
     geodec_artifact_close(in);
     geodec_cloud_clear(&cloud);
     geodec_metric_clear(&m);
-    geodec_mem_free(rows);
-    geodec_mem_free(activation);
     geodec_mem_free(x);
     return st;
 }

@@ -61,9 +61,13 @@ typedef struct geodec_cloud {
     int64_t values;
     int32_t *row;                         /* [points] row of the activations */
     int32_t *sequence, *position, *token; /* [points] */
+    int32_t *cloud_row;                   /* [points] row of the file: 0, 1, .. until the cloud is thinned */
 } geodec_cloud;
 GEODEC_API geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out,
                                            geodec_err *err) GEODEC_MUST_USE;
+/* Keeps a seeded random choice of `count` points in their order (0, or more than there are: all). Basis, mean and
+ * eigenvalues stay those of the whole. */
+GEODEC_API void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed);
 GEODEC_API void geodec_cloud_clear(geodec_cloud *c);
 
 #endif

@@ -1,5 +1,6 @@
 /* The cloud artifact. */
 #include "base/mem.h"
+#include "base/rng.h"
 #include "geometry/cloud.h"
 
 #include <string.h>
@@ -76,11 +77,29 @@ geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out, geo
     GEODEC_TRY(geodec_artifact_read(a, "/sequence", &c.sequence, err));
     GEODEC_TRY(geodec_artifact_read(a, "/position", &c.position, err));
     GEODEC_TRY(geodec_artifact_read(a, "/token", &c.token, err));
+    GEODEC_NEW(c.cloud_row, c.points);
+    for (int64_t i = 0; i < c.points; i++) c.cloud_row[i] = (int32_t)i;
     *out = c;
     memset(&c, 0, sizeof c);
 done:
     geodec_cloud_clear(&c);
     return st;
+}
+
+void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed)
+{
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("cloud-thin", 0));
+    int64_t got = 0;
+    if (count <= 0 || count >= c->points) return;
+    /* selection sampling: row i is taken with probability (still wanted) / (still there) */
+    for (int64_t i = 0; got < count; i++) {
+        if (geodec_rng_below(&r, (uint64_t)(c->points - i)) >= (uint64_t)(count - got)) continue;
+        int32_t *const ids[] = {c->row, c->sequence, c->position, c->token, c->cloud_row};
+        for (size_t f = 0; f < sizeof ids / sizeof *ids; f++) ids[f][got] = ids[f][i];
+        memmove(c->coordinate + got * c->k, c->coordinate + i * c->k, (size_t)c->k * sizeof *c->coordinate);
+        got++;
+    }
+    c->points = count;
 }
 
 void geodec_cloud_clear(geodec_cloud *c)
@@ -93,5 +112,6 @@ void geodec_cloud_clear(geodec_cloud *c)
     geodec_mem_free(c->sequence);
     geodec_mem_free(c->position);
     geodec_mem_free(c->token);
+    geodec_mem_free(c->cloud_row);
     memset(c, 0, sizeof *c);
 }

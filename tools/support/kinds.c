@@ -1,6 +1,7 @@
 #include "support/kinds.h"
 
 #include "geometry/activations.h"
+#include "geometry/christoffel.h"
 #include "geometry/cloud.h"
 #include "geometry/metric.h"
 #include "train/trainer.h"
@@ -9,7 +10,8 @@
 
 /* In the order of the pipeline: schema pages and lists follow it. */
 const geodec_kind *const cli_kinds[] = {
-    &geodec_kind_checkpoint, &geodec_kind_losscurve, &geodec_kind_activations, &geodec_kind_cloud, &geodec_kind_metric,
+    &geodec_kind_checkpoint, &geodec_kind_losscurve, &geodec_kind_activations,
+    &geodec_kind_cloud,      &geodec_kind_metric,    &geodec_kind_christoffel,
 };
 const int cli_n_kinds = (int)(sizeof cli_kinds / sizeof cli_kinds[0]);
 

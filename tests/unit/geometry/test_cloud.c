@@ -254,6 +254,17 @@ static void check_cloud(int64_t n, int64_t d, bool half)
     test_ok(geodec_twonn_estimate(kept, p.k, z, &to_, NULL, NULL, &w, &err), &err);
     cr_assert_lt(fabs(w.fit - s.rung[2].twonn.fit), 1e-6 * w.fit); /* the order of points does not matter */
     cr_assert_eq(s.k_int, (int64_t)llround(w.fit) < p.k ? (int64_t)llround(w.fit) : p.k);
+    /* thinning keeps whole rows, in order */
+    const int64_t some = kept / 3;
+    geodec_cloud_thin(&c, some, 5);
+    cr_assert_eq(c.points, some);
+    for (int64_t i = 0; i < some; i++) {
+        const int64_t r = c.cloud_row[i];
+        cr_assert((i == 0 || r > c.cloud_row[i - 1]) && r < kept);
+        cr_assert(c.row[i] == r + r / 39 && c.token[i] == c.row[i]);
+        cr_assert_lt(test_max_abs_diff(c.coordinate + i * p.k, z + r * p.k, p.k), 1e-8 * test_max_abs(z, kept * p.k));
+    }
+    cr_assert_gt(c.cloud_row[some - 1], kept - 40); /* and reaches to the end */
     geodec_artifact_close(a);
     geodec_cloud_clear(&c);
     geodec_pca_clear(&p);
