@@ -8,6 +8,8 @@ TOOLS_PLANNED := \
   bake decode bench-decode
 TOOLS := $(foreach t,$(TOOLS_PLANNED),$(if $(wildcard tools/geodec-$t.c),$t))
 SUPPORT_SRCS := \
+  bench_plan.c \
+  bench_table.c \
   cli.c \
   decode_report.c \
   describe.c \

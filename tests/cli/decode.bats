@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# geodec-decode and geodec-bench-decode: exactness as a user sees it, and refusals.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    bin=${B:-build/release}/bin
+    model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
+    [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
+    tmp=$BATS_TEST_TMPDIR
+}
+
+decode() { "$bin/geodec-decode" --quiet --model "$model" "$@"; }
+
+# refused STATUS WORD COMMAND...: that status, nothing on stdout, one line on stderr that holds WORD.
+refused() {
+    local want=$1 word=$2
+    shift 2
+    run --separate-stderr "$@"
+    [ "$status" -eq "$want" ] || { echo "status $status, not $want: $stderr"; false; }
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ] || { echo "$stderr"; false; }
+    [[ "$stderr" == *"$word"* ]] || { echo "$stderr"; false; }
+}
+
+@test "a drafter and its length change no byte of the text, greedy or sampled" {
+    for sampling in "" "--temperature 0.8 --top-p 0.95 --seed 7"; do
+        # shellcheck disable=SC2086
+        decode $sampling --prompt "Once upon a time" --max-tokens 60 --draft none > "$tmp/plain"
+        [ -s "$tmp/plain" ]
+        for draft in bigram ngram; do
+            for gamma in 0 1 3 8 auto; do
+                # shellcheck disable=SC2086
+                decode $sampling --prompt "Once upon a time" --max-tokens 60 --draft $draft --gamma $gamma > "$tmp/text"
+                cmp "$tmp/plain" "$tmp/text"
+            done
+        done
+    done
+}
+
+@test "threads change no byte of the text" {
+    decode --threads 1 --prompt "One day" --max-tokens 40 --temperature 1 > "$tmp/one"
+    decode --threads 2 --prompt "One day" --max-tokens 40 --temperature 1 > "$tmp/two"
+    cmp "$tmp/one" "$tmp/two"
+}
+
+@test "seeds matter when sampling and only then" {
+    decode --temperature 1 --seed 1 --max-tokens 40 > "$tmp/a"
+    decode --temperature 1 --seed 2 --max-tokens 40 > "$tmp/b"
+    run ! cmp -s "$tmp/a" "$tmp/b"
+    decode --seed 1 --max-tokens 40 > "$tmp/a"
+    decode --seed 2 --max-tokens 40 > "$tmp/b"
+    cmp "$tmp/a" "$tmp/b"
+}
+
+@test "an empty prompt, --echo, --prompt-file and standard input" {
+    decode --prompt "" --max-tokens 20 > "$tmp/empty"
+    decode --max-tokens 20 > "$tmp/none"
+    cmp "$tmp/empty" "$tmp/none"
+    printf 'The cat' > "$tmp/prompt.txt"
+    decode --prompt "The cat" --max-tokens 20 > "$tmp/a"
+    decode --prompt-file "$tmp/prompt.txt" --max-tokens 20 > "$tmp/b"
+    decode --prompt-file - --max-tokens 20 < "$tmp/prompt.txt" > "$tmp/c"
+    cmp "$tmp/a" "$tmp/b"
+    cmp "$tmp/a" "$tmp/c"
+    decode --prompt "The cat" --echo --max-tokens 20 > "$tmp/d"
+    [ "$(cat "$tmp/d")" = "The cat$(cat "$tmp/a")" ]
+}
+
+@test "a stop text ends the output before itself" {
+    decode --prompt "Once upon a time" --max-tokens 60 > "$tmp/whole"
+    word=$(tr -s ' \n' '\n\n' < "$tmp/whole" | sed -n 6p)
+    decode --prompt "Once upon a time" --max-tokens 60 --stop "$word" --draft ngram > "$tmp/cut"
+    run ! grep -qF -- "$word" "$tmp/cut"
+    [ "$(head -c "$(($(stat -c %s "$tmp/cut") - 1))" "$tmp/whole")" = "$(cat "$tmp/cut")" ]
+}
+
+@test "the report counts passes and says what was compared" {
+    decode --prompt "Once upon a time" --max-tokens 40 --draft ngram --gamma 4 --check-plain --report "$tmp/r.json" > /dev/null
+    grep -q '"verified": true' "$tmp/r.json"
+    grep -q '"n_compared": [1-9]' "$tmp/r.json"
+    grep -q '"target_passes": [1-9]' "$tmp/r.json"
+    decode --max-tokens 10 --draft none --report "$tmp/p.json" > /dev/null
+    grep -q '"tokens_per_pass": 1,' "$tmp/p.json"
+    refused 1 "p.json exists" decode --max-tokens 10 --report "$tmp/p.json"
+}
+
+@test "prompts that cannot be used are refused with one line" {
+    printf 'bad \xff\xfe text' > "$tmp/latin.txt"
+    refused 3 "not UTF-8" decode --prompt-file "$tmp/latin.txt"
+    refused 3 "not UTF-8" decode --prompt $'caf\xe9'
+    yes "a b c d e f g h" | head -n 400 > "$tmp/long.txt"
+    refused 3 "context" decode --prompt-file "$tmp/long.txt"
+    refused 3 "context" decode --prompt "one two three four five six" --ctx 4
+    refused 1 "absent.txt" decode --prompt-file "$tmp/absent.txt"
+    refused 2 "not both" decode --prompt x --prompt-file "$tmp/long.txt"
+}
+
+@test "options out of range are usage errors" {
+    for bad in "--gamma 65" "--gamma -1" "--gamma x" "--gamma 1.5" "--draft wish" "--temperature -1" "--top-p 0" "--top-p 2" "--top-k -1" "--max-tokens -1"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr decode $bad
+        [ "$status" -eq 2 ] || { echo "$bad: $status"; false; }
+        [ -z "$output" ]
+    done
+    run --separate-stderr "$bin/geodec-decode" --prompt x
+    [ "$status" -eq 2 ]
+}
+
+@test "a model that is no model, or no file, is refused" {
+    printf 'GGUF' > "$tmp/short.gguf"
+    refused 3 "short.gguf" "$bin/geodec-decode" --model "$tmp/short.gguf"
+    head -c 20000 "$model" > "$tmp/cut.gguf"
+    refused 3 "cut.gguf" "$bin/geodec-decode" --model "$tmp/cut.gguf"
+    refused 1 "absent.gguf" "$bin/geodec-decode" --model "$tmp/absent.gguf"
+}
+
+@test "a full disk behind the text is an error" {
+    run --separate-stderr bash -c "'$bin/geodec-decode' --model '$model' --max-tokens 5000 --ctx 6000 --min-tokens 5000 > /dev/full"
+    [ "$status" -eq 1 ]
+    [ -n "$stderr" ]
+}
+
+@test "the bench finds no difference and repeats its counts" {
+    for i in 1 2; do decode --temperature 1 --seed $i --max-tokens 300 --min-tokens 300; done > "$tmp/text.txt"
+    "$bin/geodec-bench-decode" --quiet --threads 1 --model "$model" --prompts "$tmp/text.txt" --n-prompts 4 --max-tokens 24 --drafters ngram,oracle \
+        --gammas 1,4 --seeds 2 --timed 2 -o "$tmp/one.h5" --speed "$tmp/speed.h5" > "$tmp/one.tsv"
+    mkdir "$tmp/quick"
+    "$bin/geodec-bench-decode" --quiet --threads 2 --model "$model" --prompts "$tmp/text.txt" --n-prompts 4 --max-tokens 24 --drafters ngram,oracle \
+        --gammas 1,4 --seeds 2 --timed 0 -o "$tmp/quick/two.h5" > "$tmp/two.tsv"
+    cmp "$tmp/one.h5" "$tmp/quick/two.h5"
+    [ -e "$tmp/speed.h5" ]
+    [ "$(ls "$tmp/quick")" = two.h5 ]
+    [ "$(cut -f 6 "$tmp/one.tsv" | sort -u | tr '\n' ' ')" = "0 mismatches " ]
+    [ "$(head -n 1 "$tmp/one.tsv" | awk -F '\t' '{print NF}')" = "$(awk -F '\t' '{print NF}' "$tmp/one.tsv" | sort -u)" ]
+}
+
+@test "the bench refuses lists and texts it cannot use" {
+    printf 'too short' > "$tmp/short.txt"
+    refused 3 "too few" "$bin/geodec-bench-decode" --model "$model" --prompts "$tmp/short.txt" --drafters ngram -o "$tmp/x.h5"
+    for bad in "--drafters wish" "--drafters ngram," "--gammas 4,1" "--gammas 0" "--gammas 17" "--modes some"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr "$bin/geodec-bench-decode" --model "$model" --prompts "$tmp/short.txt" --drafters ngram $bad -o "$tmp/x.h5"
+        [ "$status" -eq 2 ] || { echo "$bad: $status $stderr"; false; }
+    done
+    [ ! -e "$tmp/x.h5" ]
+}

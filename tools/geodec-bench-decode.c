@@ -1,0 +1,234 @@
+/* geodec-bench-decode: drafters against plain decoding: exactness, acceptance, tokens per pass, speed beside the closed
+ * form. */
+#include "base/mem.h"
+#include "decode/bench.h"
+#include "decode/bench_file.h"
+#include "decode/drafting.h"
+#include "io/file.h"
+#include "support/bench_plan.h"
+#include "support/bench_table.h"
+#include "support/cli.h"
+#include "support/decode_report.h"
+
+enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
+
+static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path;
+static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *modes = "greedy,sampled", *isa = "auto";
+static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
+static double temperature = 0.8, top_p = 1;
+static bool lines, no_stop;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "benchdecode.h5"),
+    {.name = "speed",
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE | CLI_PATH,
+     .target = &speed_path,
+     .metavar = "FILE",
+     .help = "write timings to FILE (default: speed.h5 beside the output)"},
+    {.name = "model",
+     .letter = 'm',
+     .type = CLI_STR,
+     .flags = CLI_PATH | CLI_REQUIRED,
+     .target = &model_path,
+     .metavar = "FILE",
+     .help = "model as GGUF"},
+    {.name = "artifacts",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &artifacts,
+     .metavar = "DIR",
+     .help = "folder with flowmap.h5 of this model"},
+    {.name = "prompts",
+     .type = CLI_STR,
+     .flags = CLI_PATH | CLI_REQUIRED,
+     .target = &prompts_path,
+     .metavar = "FILE",
+     .help = "text that prompts are cut from"},
+    {.name = "lines", .type = CLI_FLAG, .target = &lines, .help = "every line of the text is a prompt"},
+    {.name = "prompt-tokens",
+     .type = CLI_I64,
+     .target = &prompt_tokens,
+     .min = 1,
+     .max = 65536,
+     .metavar = "N",
+     .help = "tokens of a prompt, the first one (BOS) included"},
+    {.name = "n-prompts",
+     .type = CLI_I64,
+     .target = &n_prompts,
+     .min = 1,
+     .max = 100000,
+     .metavar = "N",
+     .help = "prompts"},
+    {.name = "max-tokens",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &max_tokens,
+     .min = 1,
+     .max = 65536,
+     .metavar = "N",
+     .help = "tokens to write for each prompt"},
+    {.name = "no-stop", .type = CLI_FLAG, .target = &no_stop, .help = "go on behind the end of a text"},
+    {.name = "drafters",
+     .type = CLI_STR,
+     .target = &drafters,
+     .metavar = "LIST",
+     .help = "of bigram, ngram, flowmap, oracle (replay of the plain text: the ceiling)"},
+    {.name = "gammas", .type = CLI_STR, .target = &gammas, .metavar = "LIST", .help = "draft lengths, rising, 1 to 16"},
+    {.name = "modes", .type = CLI_STR, .target = &modes, .metavar = "LIST", .help = "of greedy, sampled"},
+    {.name = "seeds",
+     .type = CLI_I64,
+     .target = &seeds,
+     .min = 1,
+     .max = 1000,
+     .metavar = "N",
+     .help = "seeds of each prompt in sampled mode"},
+    {.name = "temperature",
+     .type = CLI_F64,
+     .target = &temperature,
+     .min = 1e-3,
+     .max = 100,
+     .metavar = "T",
+     .help = "of sampled mode"},
+    {.name = "top-k",
+     .type = CLI_I64,
+     .target = &top_k,
+     .min = 0,
+     .max = 1 << 24,
+     .metavar = "K",
+     .help = "of sampled mode, 0 = all"},
+    {.name = "top-p",
+     .type = CLI_F64,
+     .target = &top_p,
+     .min = 1e-9,
+     .max = 1,
+     .metavar = "P",
+     .help = "of sampled mode"},
+    {.name = "timed",
+     .type = CLI_I64,
+     .flags = CLI_VOLATILE,
+     .target = &timed,
+     .min = 0,
+     .max = 100000,
+     .metavar = "N",
+     .help = "prompts that are timed, 0 = no timing"},
+    {.name = "isa",
+     .type = CLI_CHOICE,
+     .target = &isa,
+     .choices = "auto|scalar|avx2|avx512",
+     .metavar = "SET",
+     .help = "instruction set of the model's passes"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-bench-decode",
+    .purpose = "measure drafters: exactness, acceptance by position, tokens per pass, speed",
+    .usage = "--model FILE --prompts FILE [OPTIONS]",
+    .description =
+        "Counts are reproducible and go to the output; timings change from run to run and go to a file of their\n"
+        "own. Both are printed as one table. Status 4 when an output differs from plain decoding.",
+    .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+};
+
+static geodec_status read_prompts(const geodec_tokenizer *t, geodec_prompts *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    size_t n = 0;
+    GEODEC_TRY(geodec_file_read(prompts_path, TEXT_MAX, &text, &n, err));
+    if (lines)
+        GEODEC_TRY_MSG(geodec_prompts_lines(t, text, n, n_prompts, out, err), "%s", prompts_path);
+    else
+        GEODEC_TRY_MSG(geodec_prompts_cut(t, text, n, n_prompts, prompt_tokens, out, err), "%s", prompts_path);
+done:
+    geodec_mem_free(text);
+    return st;
+}
+
+static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *p, int n, geodec_session **s,
+                                   geodec_target *target, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < p->n; i++)
+        if (p->offset[i + 1] - p->offset[i] > longest) longest = p->offset[i + 1] - p->offset[i];
+    for (int i = 0; i < n; i++) {
+        GEODEC_TRY(decode_session(m, (int32_t)(longest + max_tokens), /* whatever context the file names */
+                                  isa, NULL, &s[i], err));
+        target[i] = geodec_target_session(s[i], DECODE_BATCH);
+    }
+done:
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    geodec_drafting *drafting = NULL;
+    geodec_prompts prompts = {0};
+    geodec_session **sessions = NULL;
+    geodec_target *targets = NULL;
+    geodec_bench_counts counts = {0};
+    geodec_speed speed = {0};
+    bench_request requests[GEODEC_BENCH_DRAFTERS];
+    int32_t stop[2];
+    char *beside = NULL;
+    const int workers = (int)c->threads;
+    geodec_bench_plan plan = {.prompts = &prompts,
+                              .max_tokens = max_tokens,
+                              .stop = stop,
+                              .sampling = {temperature, (int32_t)top_k, top_p, 0},
+                              .n_seeds = (int32_t)seeds,
+                              .seed = c->seed,
+                              .resamples = RESAMPLES,
+                              .hooks = &c->hooks};
+    GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, modes, err));
+    GEODEC_TRY(bench_beside(output, "speed.h5", &beside, err));
+    if (!speed_path) speed_path = beside;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    if (timed > 0) GEODEC_TRY(cli_may_write(c, speed_path, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    plan.n_stop = no_stop ? 0 : geodec_stop_tokens(t, stop);
+    GEODEC_TRY(read_prompts(t, &prompts, err));
+    const char *names[GEODEC_BENCH_DRAFTERS];
+    int n_names = 0;
+    for (int32_t i = 0; i < plan.n_drafters; i++)
+        if (plan.drafter[i].create) names[n_names++] = plan.drafter[i].name;
+    GEODEC_TRY(geodec_drafting_open(m, artifacts, names, n_names, &drafting, err));
+    for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
+    GEODEC_NEW(sessions, workers);
+    GEODEC_NEW(targets, workers);
+    GEODEC_TRY(open_sessions(m, &prompts, workers, sessions, targets, err));
+    GEODEC_TRY(geodec_bench_count(&plan, targets, workers, c->pool, &counts, err));
+    if (timed > 0 && plan.n_drafters > 0) GEODEC_TRY(geodec_bench_speed(&plan, timed, &targets[0], &speed, err));
+
+    geodec_provenance p = cli_provenance(c);
+    p.model_fingerprint = geodec_model_fingerprint(m);
+    p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(t);
+    GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
+    GEODEC_TRY(geodec_provenance_add_file(&p, prompts_path, err));
+    GEODEC_TRY(geodec_drafting_provenance(drafting, &p, err));
+    GEODEC_TRY(geodec_bench_write_counts(output, &p, &plan, &counts, err));
+    if (speed.n > 0)
+        GEODEC_TRY(geodec_bench_write_speed(speed_path, &p, &plan, &speed,
+                                            geodec_isa_name(geodec_session_isa(sessions[0])), err));
+    GEODEC_TRY(bench_table(&plan, &counts, &speed, err));
+    GEODEC_TRY(bench_verdict(c, &plan, &counts, err));
+done:
+    geodec_bench_counts_free(&counts);
+    geodec_speed_free(&speed);
+    for (int i = 0; sessions && i < workers; i++) geodec_session_destroy(sessions[i]);
+    geodec_mem_free(sessions);
+    geodec_mem_free(targets);
+    geodec_prompts_free(&prompts);
+    geodec_drafting_close(drafting);
+    geodec_model_close(m);
+    geodec_mem_free(beside);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,0 +1,95 @@
+#include "support/bench_plan.h"
+
+#include "support/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct lists {
+    geodec_bench_plan *plan;
+    bench_request *requests;
+} lists;
+
+/* Calls take(ctx, word) for every word of a list separated by commas. */
+static geodec_status each(const char *what, const char *list,
+                          geodec_status (*take)(lists *, const char *, geodec_err *), lists *l, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char word[32];
+    for (const char *at = list; at;) {
+        const char *end = strchr(at, ',');
+        const size_t n = end ? (size_t)(end - at) : strlen(at);
+        if (n == 0 || n >= sizeof word) GEODEC_THROW(GEODEC_INVAL, "--%s %s: an empty or overlong word", what, list);
+        memcpy(word, at, n);
+        word[n] = '\0';
+        GEODEC_TRY_MSG(take(l, word, err), "--%s", what);
+        at = end ? end + 1 : NULL;
+    }
+done:
+    return st;
+}
+
+static const char *const known[] = {"bigram", "ngram", "flowmap", "oracle"};
+
+static geodec_status create(void *ctx, geodec_drafter **out, geodec_err *err)
+{
+    const bench_request *r = ctx;
+    return geodec_drafting_create(r->drafting, r->name, out, err);
+}
+
+static geodec_status take_drafter(lists *l, const char *word, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *name = NULL;
+    if (strcmp(word, "none") == 0) goto done; /* plain decoding is measured in any case */
+    for (int i = 0; i < CLI_COUNT(known); i++)
+        if (strcmp(word, known[i]) == 0) name = known[i];
+    if (!name) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", word);
+    if (l->plan->n_drafters == GEODEC_BENCH_DRAFTERS)
+        GEODEC_THROW(GEODEC_INVAL, "more than %d drafters", GEODEC_BENCH_DRAFTERS);
+    const int32_t i = l->plan->n_drafters++;
+    l->requests[i].name = name;
+    l->plan->drafter[i] = (geodec_bench_drafter){name, name == known[3] ? NULL : create, &l->requests[i]};
+done:
+    return st;
+}
+
+static geodec_status take_gamma(lists *l, const char *word, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *end;
+    const long v = strtol(word, &end, 10);
+    if (*end != '\0' || v < 1 || v > GEODEC_BENCH_GAMMA || l->plan->n_gammas == GEODEC_BENCH_GAMMAS)
+        GEODEC_THROW(GEODEC_INVAL, "'%s' is no draft length of 1 to %d", word, GEODEC_BENCH_GAMMA);
+    if (l->plan->n_gammas > 0 && v <= l->plan->gamma[l->plan->n_gammas - 1])
+        GEODEC_THROW(GEODEC_INVAL, "draft lengths must rise: %s", word);
+    l->plan->gamma[l->plan->n_gammas++] = (int32_t)v;
+done:
+    return st;
+}
+
+static geodec_status take_mode(lists *l, const char *word, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (strcmp(word, "greedy") == 0)
+        l->plan->greedy = true;
+    else if (strcmp(word, "sampled") == 0)
+        l->plan->sampled = true;
+    else
+        GEODEC_THROW(GEODEC_INVAL, "unknown mode '%s'", word);
+done:
+    return st;
+}
+
+geodec_status bench_plan_lists(geodec_bench_plan *plan, bench_request requests[GEODEC_BENCH_DRAFTERS],
+                               const char *drafters, const char *gammas, const char *modes, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    lists l = {plan, requests};
+    memset(requests, 0, GEODEC_BENCH_DRAFTERS * sizeof *requests);
+    GEODEC_TRY(each("drafters", drafters, take_drafter, &l, err));
+    GEODEC_TRY(each("gammas", gammas, take_gamma, &l, err));
+    GEODEC_TRY(each("modes", modes, take_mode, &l, err));
+done:
+    return st;
+}
