@@ -1,5 +1,6 @@
 #include "support/kinds.h"
 
+#include "decode/bench_file.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
 #include "geometry/cloud.h"
@@ -8,11 +9,19 @@
 
 #include <string.h>
 
-/* In the order of the pipeline: schema pages and lists follow it. */
+/* In the order of the pipeline, one a line: schema pages and lists follow it. */
+/* clang-format off */
 const geodec_kind *const cli_kinds[] = {
-    &geodec_kind_checkpoint, &geodec_kind_losscurve, &geodec_kind_activations,
-    &geodec_kind_cloud,      &geodec_kind_metric,    &geodec_kind_christoffel,
+    &geodec_kind_checkpoint,
+    &geodec_kind_losscurve,
+    &geodec_kind_activations,
+    &geodec_kind_cloud,
+    &geodec_kind_metric,
+    &geodec_kind_christoffel,
+    &geodec_kind_benchdecode,
+    &geodec_kind_speed,
 };
+/* clang-format on */
 const int cli_n_kinds = (int)(sizeof cli_kinds / sizeof cli_kinds[0]);
 
 const geodec_kind *cli_kind_find(const char *name)
