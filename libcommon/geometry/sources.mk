@@ -1,17 +1,24 @@
 geometry_SRCS := \
   activations.c \
+  choose.c \
   christoffel.c \
   cloud.c \
   cloud_file.c \
+  curvature.c \
+  curvature_file.c \
   expdiff.c \
   geodesic.c \
   geodesic_adaptive.c \
+  geodesics.c \
+  geodesics_file.c \
   jacobi.c \
   magnus.c \
   metric.c \
   metric_file.c \
   pca.c \
   propagate.c \
+  propagators.c \
+  propagators_file.c \
   rbf.c \
   riemann.c \
   space.c \
@@ -19,5 +26,6 @@ geometry_SRCS := \
   tasks.c \
   twonn.c \
   validity.c \
+  validity_file.c \
   validity_run.c \
 

@@ -11,7 +11,9 @@
 #ifndef GEODEC_GEOMETRY_VALIDITY_H
 #define GEODEC_GEOMETRY_VALIDITY_H
 
+#include "geometry/metric.h"
 #include "geometry/propagate.h"
+#include "io/artifact.h"
 
 #include <stdbool.h>
 
@@ -99,5 +101,19 @@ GEODEC_API void geodec_validity_clear(geodec_validity *v);
 GEODEC_API geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o, geodec_pool *pool,
                                                 const geodec_hooks *hooks, int64_t starts, uint64_t seed,
                                                 geodec_validity *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* Starts for a measured field: a seeded random subset of the metric's points without replacement, velocities uniform
+ * over directions in g. x0, v0 [starts][n]; GEODEC_RANGE when starts exceeds the number of points. */
+GEODEC_API geodec_status geodec_validity_starts(const geodec_metric *m, const geodec_space *s, int64_t starts,
+                                                uint64_t seed, double *x0, double *v0, geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- the artifact ----------------------------------------------------------------------------------------------- */
+
+GEODEC_API extern const geodec_kind geodec_kind_validity;
+/* Fills a new artifact with the experiment and its control, which must agree in n, eps and perturbations; the caller
+ * commits. */
+GEODEC_API geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,
+                                               const geodec_validity_options *o, geodec_artifact *a,
+                                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
+#include "geometry/choose.h"
 #include "geometry/spaces.h"
 #include "geometry/tasks.h"
 #include "geometry/validity.h"
@@ -385,5 +386,26 @@ geodec_status geodec_validity_sphere(int32_t n, const geodec_validity_options *o
 done:
     geodec_mem_free(x0);
     geodec_mem_free(v0);
+    return st;
+}
+
+geodec_status geodec_validity_starts(const geodec_metric *m, const geodec_space *s, int64_t starts, uint64_t seed,
+                                     double *x0, double *v0, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = m->n;
+    int64_t *chosen = NULL;
+    if (starts < 1 || starts > m->points)
+        GEODEC_THROW(GEODEC_RANGE, "%lld starts from %lld points", (long long)starts, (long long)m->points);
+    GEODEC_NEW(chosen, starts);
+    GEODEC_TRY(geodec__choose_subset(seed, geodec_rng_id("validity starts", 0), m->points, starts, chosen, err));
+    for (int64_t i = 0; i < starts; i++) {
+        const double *x = m->point + chosen[i] * n;
+        memcpy(x0 + i * n, x, (size_t)n * sizeof *x);
+        GEODEC_TRY(
+            geodec_validity_direction(s, x, seed, geodec_rng_id("validity velocity", (uint64_t)i), v0 + i * n, err));
+    }
+done:
+    geodec_mem_free(chosen);
     return st;
 }

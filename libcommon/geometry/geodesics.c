@@ -1,0 +1,246 @@
+#include "geometry/geodesics.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/choose.h"
+#include "geometry/validity.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+geodec_geodesics_options geodec_geodesics_defaults(void)
+{
+    return (geodec_geodesics_options){
+        .paths = 64, .velocity = GEODEC_VELOCITY_SEQUENCE, .path = geodec_geodesic_defaults(), .control = 4, .seed = 1};
+}
+
+void geodec_geodesics_clear(geodec_geodesics *g)
+{
+    void *all[] = {g->x,    g->v,     g->speed2, g->drift,          g->status,
+                   g->good, g->point, g->next,   g->activation_row, g->next_row};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    *g = (geodec_geodesics){0};
+}
+
+/* ---- starts ----------------------------------------------------------------------------------------------------- */
+
+static int compare_keys(int64_t sequence_a, int64_t position_a, int64_t sequence_b, int64_t position_b)
+{
+    if (sequence_a != sequence_b) return sequence_a < sequence_b ? -1 : 1;
+    return position_a < position_b ? -1 : position_a > position_b;
+}
+
+/* next [points]: the point that stands one position later in the same sequence, -1 when it is not in the cloud. Points
+ * are in text order (the cloud keeps it), so it can only be the next one. */
+static geodec_status successors(const geodec_artifact *file, int64_t points, int32_t *next, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *sequence = NULL, *position = NULL;
+    if (!geodec_artifact_has(file, "/sequence") || !geodec_artifact_has(file, "/position")) {
+        GEODEC_THROW(GEODEC_NOTFOUND, "%s does not say where its points stand in the text; use random velocities",
+                     geodec_artifact_path(file));
+    }
+    GEODEC_TRY(geodec_artifact_read(file, "/sequence", &sequence, err));
+    GEODEC_TRY(geodec_artifact_read(file, "/position", &position, err));
+    for (int64_t i = 1; i < points; i++) {
+        if (compare_keys(sequence[i - 1], position[i - 1], sequence[i], position[i]) >= 0)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: points are not in text order", geodec_artifact_path(file));
+    }
+    for (int64_t i = 0; i < points; i++) {
+        const bool follows =
+            i + 1 < points && sequence[i + 1] == sequence[i] && (int64_t)position[i + 1] == (int64_t)position[i] + 1;
+        next[i] = follows ? (int32_t)(i + 1) : -1;
+    }
+done:
+    geodec_mem_free(sequence);
+    geodec_mem_free(position);
+    return st;
+}
+
+/* Which points paths begin at: g->paths, g->point, g->next. */
+static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact *file,
+                                   const geodec_geodesics_options *o, geodec_geodesics *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *next = NULL;
+    int64_t *able = NULL, *chosen = NULL, count = 0;
+    GEODEC_NEW(next, m->points);
+    GEODEC_NEW(able, m->points);
+    if (o->velocity == GEODEC_VELOCITY_SEQUENCE)
+        GEODEC_TRY(successors(file, m->points, next, err));
+    else
+        for (int64_t i = 0; i < m->points; i++) next[i] = -1;
+    for (int64_t i = 0; i < m->points; i++)
+        if (o->velocity == GEODEC_VELOCITY_RANDOM || next[i] >= 0) able[count++] = i;
+    if (count == 0) {
+        GEODEC_THROW(GEODEC_NOTFOUND,
+                     "%s: no point has its successor in the text among the points; use random velocities",
+                     geodec_artifact_path(file));
+    }
+    g->paths = o->paths > 0 && o->paths < count ? o->paths : count;
+    GEODEC_NEW(chosen, g->paths);
+    GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("geodesic starts", 0), count, g->paths, chosen, err));
+    GEODEC_NEW(g->point, g->paths);
+    GEODEC_NEW(g->next, g->paths);
+    for (int64_t p = 0; p < g->paths; p++) {
+        g->point[p] = (int32_t)able[chosen[p]];
+        g->next[p] = next[g->point[p]];
+    }
+done:
+    geodec_mem_free(next);
+    geodec_mem_free(able);
+    geodec_mem_free(chosen);
+    return st;
+}
+
+static geodec_status rows_of(const geodec_artifact *file, geodec_geodesics *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *row = NULL;
+    GEODEC_TRY(geodec_artifact_read(file, "/activation_row", &row, err));
+    GEODEC_NEW(g->activation_row, g->paths);
+    GEODEC_NEW(g->next_row, g->paths);
+    for (int64_t p = 0; p < g->paths; p++) {
+        g->activation_row[p] = row[g->point[p]];
+        g->next_row[p] = g->next[p] >= 0 ? row[g->next[p]] : -1;
+    }
+done:
+    geodec_mem_free(row);
+    return st;
+}
+
+/* x0, v0 [paths][n]: unit speed. */
+static geodec_status initial_states(const geodec_metric *m, const geodec_space *s, const geodec_geodesics_options *o,
+                                    const geodec_geodesics *g, double *x0, double *v0, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = m->n;
+    for (int64_t p = 0; p < g->paths; p++) {
+        const double *x = m->point + g->point[p] * n;
+        double *v = v0 + p * n;
+        memcpy(x0 + p * n, x, (size_t)n * sizeof *x);
+        if (g->next[p] < 0) {
+            const uint64_t stream = geodec_rng_id("geodesic velocity", (uint64_t)g->point[p]);
+            GEODEC_TRY(geodec_validity_direction(s, x, o->seed, stream, v, err));
+            continue;
+        }
+        const double *to = m->point + g->next[p] * n;
+        for (int64_t i = 0; i < n; i++) v[i] = to[i] - x[i];
+        GEODEC_TRY_MSG(geodec_geodesic_unit(s, x, v, err), "point %d and its successor", (int)g->point[p]);
+    }
+done:
+    return st;
+}
+
+/* ---- hull ------------------------------------------------------------------------------------------------------- */
+
+typedef struct hull {
+    const geodec_rbf *field;
+    double radius2;
+} hull;
+
+static bool inside_hull(const void *ctx, const double *x)
+{
+    const hull *h = ctx;
+    double d2;
+    return geodec_rbf_locate(h->field, x, &d2, NULL, NULL, NULL) == GEODEC_OK && d2 <= h->radius2;
+}
+
+static geodec_status hull_radius(const geodec_metric *m, double *radius, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *d = NULL;
+    GEODEC_NEW(d, m->points);
+    for (int64_t i = 0; i < m->points; i++) d[i] = m->knn_distance[i * m->k + m->k - 1];
+    geodec_stats_sort(m->points, d);
+    *radius = geodec_stats_percentile(m->points, d, 0.95);
+done:
+    geodec_mem_free(d);
+    return st;
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------------------ */
+
+/* The first control paths again by the adaptive integrator at rtol 1e-9. */
+static geodec_status refine(const geodec_space *s, const geodec_geodesics_options *o, geodec_pool *pool,
+                            const geodec_hooks *hooks, const double *x0, const double *v0, geodec_geodesics *g,
+                            geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t count = o->control < g->paths ? o->control : g->paths, row = g->nodes * g->n;
+    double *block = NULL;
+    geodec_path_report *report = NULL;
+    geodec_geodesic_options fine = g->options;
+    fine.method = GEODEC_GEODESIC_ADAPTIVE;
+    fine.rtol = 1e-9;
+    fine.inside = NULL;
+    g->control_paths = count;
+    if (count == 0) goto done;
+    GEODEC_NEW(block, 2 * count * row);
+    GEODEC_NEW(report, count);
+    GEODEC_TRY(
+        geodec_geodesic_batch(s, &fine, pool, hooks, count, x0, v0, block, block + count * row, NULL, report, err));
+    for (int64_t p = 0; p < count; p++) {
+        const int64_t last = report[p].good < g->good[p] ? report[p].good : g->good[p];
+        for (int64_t i = 0; i < (last + 1) * g->n; i++)
+            g->refinement_error = fmax(g->refinement_error, fabs(block[p * row + i] - g->x[p * row + i]));
+    }
+done:
+    geodec_mem_free(block);
+    geodec_mem_free(report);
+    return st;
+}
+
+geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec_rbf *field,
+                                       const geodec_artifact *metric_file, const geodec_geodesics_options *o,
+                                       geodec_pool *pool, const geodec_hooks *hooks, geodec_geodesics *out,
+                                       geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_geodesics g = {.n = metric->n, .velocity = o->velocity, .options = o->path, .dl = o->path.dl};
+    const geodec_space *s = geodec_rbf_space(field);
+    double *start = NULL;
+    geodec_path_report *report = NULL;
+    hull h = {.field = field};
+    if (o->paths < 0 || o->control < 0 || o->path.steps < 1)
+        GEODEC_THROW(GEODEC_RANGE, "%lld paths of %lld steps, %lld in the control", (long long)o->paths,
+                     (long long)o->path.steps, (long long)o->control);
+    GEODEC_TRY(choose_starts(metric, metric_file, o, &g, err));
+    GEODEC_TRY(rows_of(metric_file, &g, err));
+    g.nodes = o->path.steps + 1;
+    const int64_t P = g.paths, S = g.nodes, n = g.n;
+    GEODEC_NEW(g.x, P * S * n);
+    GEODEC_NEW(g.v, P * S * n);
+    GEODEC_NEW(g.speed2, P * S);
+    GEODEC_NEW(g.drift, P);
+    GEODEC_NEW(g.status, P);
+    GEODEC_NEW(g.good, P);
+    GEODEC_NEW(report, P);
+    GEODEC_NEW(start, 2 * P * n);
+    GEODEC_TRY(initial_states(metric, s, o, &g, start, start + P * n, err));
+    if (o->hull_radius >= 0) {
+        g.hull_radius = o->hull_radius;
+        if (g.hull_radius == 0) GEODEC_TRY(hull_radius(metric, &g.hull_radius, err));
+        h.radius2 = g.hull_radius * g.hull_radius;
+        g.options.inside = inside_hull;
+        g.options.inside_ctx = &h;
+    }
+    GEODEC_TRY(
+        geodec_geodesic_batch(s, &g.options, pool, hooks, P, start, start + P * n, g.x, g.v, g.speed2, report, err));
+    g.options.inside = NULL;
+    g.options.inside_ctx = NULL;
+    for (int64_t p = 0; p < P; p++) {
+        g.drift[p] = report[p].drift;
+        g.status[p] = (uint8_t)report[p].status;
+        g.good[p] = (int32_t)report[p].good;
+    }
+    GEODEC_TRY(refine(s, o, pool, hooks, start, start + P * n, &g, err));
+    *out = g;
+    g = (geodec_geodesics){0};
+done:
+    geodec_geodesics_clear(&g);
+    geodec_mem_free(start);
+    geodec_mem_free(report);
+    return st;
+}

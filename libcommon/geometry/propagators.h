@@ -1,0 +1,44 @@
+/* The propagators artifact: Phi along every path of a geodesics artifact, with the paths themselves.
+ *
+ * Dimensions: P paths, S nodes, n coordinates, m = 2 n, C paths in the control. */
+#ifndef GEODEC_GEOMETRY_PROPAGATORS_H
+#define GEODEC_GEOMETRY_PROPAGATORS_H
+
+#include "geometry/geodesics.h"
+#include "geometry/propagate.h"
+
+GEODEC_API extern const geodec_kind geodec_kind_propagators;
+
+typedef struct geodec_propagators_options {
+    geodec_propagate_options propagate;
+    bool flow;       /* keep the whole d(x,v)/d(x,v) of every node */
+    int64_t control; /* so many paths are compared with central differences of the flow; default 4 */
+} geodec_propagators_options;
+GEODEC_API geodec_propagators_options geodec_propagators_defaults(void);
+
+typedef struct geodec_propagators {
+    geodec_geodesics paths;          /* owned: with status, good and the rows they come from */
+    double *phi;                     /* [P][S][n][n] dx(t_k)/dx(0) */
+    double *flow;                    /* [P][S][m][m] or NULL */
+    double *singular;                /* [P][n] singular values of Phi_T, falling */
+    geodec_propagate_report *report; /* [P] */
+    geodec_propagate_options options;
+    int64_t controls;
+    int32_t *control_path; /* [C] */
+    double *control_gap;   /* [C] max |Phi_T - differences| */
+} geodec_propagators;
+
+/* Takes the paths over on success (*paths is cleared). */
+GEODEC_API geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics *paths,
+                                                    const geodec_propagators_options *o, geodec_pool *pool,
+                                                    const geodec_hooks *hooks, geodec_propagators *out,
+                                                    geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_propagators_clear(geodec_propagators *p);
+/* Fills a new artifact; the caller commits. */
+GEODEC_API geodec_status geodec_propagators_write(const geodec_propagators *p, geodec_artifact *a,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+/* Everything back but the reports and the control. */
+GEODEC_API geodec_status geodec_propagators_read(const geodec_artifact *a, geodec_propagators *out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,140 @@
+/* The validity artifact: the experiment on the measured field and, in /sphere, the same on the unit sphere. */
+#include "base/mem.h"
+#include "geometry/validity.h"
+
+#include <string.h>
+
+#define EXPERIMENT(at, dim)                                                                                            \
+    {at "/x0", GEODEC_F64, dim ",n", 0, "activation", "starts", 0},                                                    \
+        {at "/v0", GEODEC_F64, dim ",n", 0, "activation", "initial velocities, g-unit", 0},                            \
+        {at "/status",                                                                                                 \
+         GEODEC_U8,                                                                                                    \
+         dim,                                                                                                          \
+         0,                                                                                                            \
+         "1",                                                                                                          \
+         "reference path: 0 ok, 1 non-finite (takes no part), 2 drift, 3 left hull",                                   \
+         0},                                                                                                           \
+        {at "/error",                                                                                                  \
+         GEODEC_F64,                                                                                                   \
+         dim ",E,U",                                                                                                   \
+         0,                                                                                                            \
+         "1",                                                                                                          \
+         "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down",                      \
+         0},                                                                                                           \
+        {at "/mean", GEODEC_F64, "E", 0, "1", "mean error", 0},                                                        \
+        {at "/mean_low", GEODEC_F64, "E", 0, "1", "lower end of its 95 % bootstrap interval over starts", 0},          \
+        {at "/mean_high", GEODEC_F64, "E", 0, "1", "upper end", 0},                                                    \
+        {at "/median", GEODEC_F64, "E", 0, "1", "median error", 0},                                                    \
+        {at "/p95", GEODEC_F64, "E", 0, "1", "95th percentile", 0},                                                    \
+        {at "/broken", GEODEC_I64, "E", 0, "1", "perturbed paths that broke down", 0},                                 \
+        {at "/radius", GEODEC_F64, "3", 0, "1", "eps*: g-length at which the mean error reaches tau", 0},              \
+        {at "/radius_low", GEODEC_F64, "3", 0, "1", "lower end of its 95 % bootstrap interval", 0},                    \
+        {at "/radius_high", GEODEC_F64, "3", 0, "1", "upper end", 0},                                                  \
+    {                                                                                                                  \
+        at "/censored", GEODEC_U8, "3", 0, "1", "0 no, 1 at least the largest eps, 2 below the smallest eps", 0        \
+    }
+
+static const geodec_field fields[] = {
+    {"/eps", GEODEC_F64, "E", 0, "1", "g-lengths of the perturbations", 0},
+    {"/tau", GEODEC_F64, "3", 0, "1", "tolerances of the radii", 0},
+    EXPERIMENT("/field", "A"),
+    EXPERIMENT("/sphere", "B"),
+};
+
+static const geodec_attr attrs[] = {
+    {"slope", GEODEC_ATTR_F64, 0, "log-log slope of the mean error over the smallest three eps; 0 = not measurable"},
+    {"slope_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % bootstrap interval"},
+    {"slope_high", GEODEC_ATTR_F64, 0, "upper end"},
+    {"slope_verdict", GEODEC_ATTR_STR, 0,
+     "pass (at least slope_min), fail, or flat (errors are rounding: the map is exact to working precision)"},
+    {"slope_min", GEODEC_ATTR_F64, 0, "smallest slope that passes"},
+    {"sphere_slope", GEODEC_ATTR_F64, 0, "control: the same slope on the unit sphere; exact value 2"},
+    {"sphere_slope_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % bootstrap interval"},
+    {"sphere_slope_high", GEODEC_ATTR_F64, 0, "upper end"},
+    {"steps", GEODEC_ATTR_I64, 0, "steps of a path"},
+    {"dl", GEODEC_ATTR_F64, 0, "parameter length of a step"},
+    {"scheme", GEODEC_ATTR_STR, 0, "exponential integrator of Phi"},
+};
+
+const geodec_kind geodec_kind_validity = {
+    .name = "validity",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-validity",
+    .purpose = "how far the linear propagators are valid",
+    .fields = fields,
+    .n_fields = (int)(sizeof fields / sizeof *fields),
+    .attrs = attrs,
+    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+};
+
+static geodec_status put(geodec_artifact *a, const char *group, const char *name, const void *data, geodec_err *err)
+{
+    char path[64];
+    (void)strcpy(path, group);
+    (void)strcat(path, name);
+    return geodec_artifact_write(a, path, data, err);
+}
+
+static geodec_status write_experiment(const geodec_validity *v, const char *group, geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double radius[3][GEODEC_VALIDITY_TAUS];
+    uint8_t censored[GEODEC_VALIDITY_TAUS];
+    for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) {
+        radius[0][t] = v->radius[t].value;
+        radius[1][t] = v->radius[t].low;
+        radius[2][t] = v->radius[t].high;
+        censored[t] = (uint8_t)v->censored[t];
+    }
+    GEODEC_TRY(put(a, group, "/x0", v->x0, err));
+    GEODEC_TRY(put(a, group, "/v0", v->v0, err));
+    GEODEC_TRY(put(a, group, "/status", v->status, err));
+    GEODEC_TRY(put(a, group, "/error", v->error, err));
+    GEODEC_TRY(put(a, group, "/mean", v->mean, err));
+    GEODEC_TRY(put(a, group, "/mean_low", v->mean_low, err));
+    GEODEC_TRY(put(a, group, "/mean_high", v->mean_high, err));
+    GEODEC_TRY(put(a, group, "/median", v->median, err));
+    GEODEC_TRY(put(a, group, "/p95", v->p95, err));
+    GEODEC_TRY(put(a, group, "/broken", v->broken, err));
+    GEODEC_TRY(put(a, group, "/radius", radius[0], err));
+    GEODEC_TRY(put(a, group, "/radius_low", radius[1], err));
+    GEODEC_TRY(put(a, group, "/radius_high", radius[2], err));
+    GEODEC_TRY(put(a, group, "/censored", censored, err));
+done:
+    return st;
+}
+
+geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,
+                                    const geodec_validity_options *o, geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (sphere->n != field->n || sphere->n_eps != field->n_eps || sphere->perturbations != field->perturbations)
+        GEODEC_THROW(GEODEC_INVAL, "the control has another shape than the experiment");
+    GEODEC_TRY(geodec_artifact_set_dim(a, "A", field->starts, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "B", sphere->starts, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "E", field->n_eps, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "U", field->perturbations, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "n", field->n, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/eps", field->eps, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/tau", field->tau, err));
+    GEODEC_TRY(write_experiment(field, "/field", a, err));
+    GEODEC_TRY(write_experiment(sphere, "/sphere", a, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "slope", field->slope.value, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "slope_low", field->slope.low, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "slope_high", field->slope.high, err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "slope_verdict",
+                                       !field->slope_known ? "flat"
+                                       : field->slope_ok   ? "pass"
+                                                           : "fail",
+                                       err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "slope_min", o->slope_min, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "sphere_slope", sphere->slope.value, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "sphere_slope_low", sphere->slope.low, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "sphere_slope_high", sphere->slope.high, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "steps", o->path.steps, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "dl", o->path.dl, err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "scheme", geodec_magnus_name(o->propagate.scheme), err));
+done:
+    return st;
+}
