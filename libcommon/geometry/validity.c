@@ -24,6 +24,13 @@ geodec_validity_options geodec_validity_defaults(void)
     };
 }
 
+void geodec_validity_grid(geodec_validity_options *o, int64_t n, double low, double high)
+{
+    o->n_eps = n < GEODEC_VALIDITY_EPS_MAX ? n : GEODEC_VALIDITY_EPS_MAX;
+    for (int64_t e = 0; e < o->n_eps; e++) o->eps[e] = low * pow(high / low, (double)e / (double)(o->n_eps - 1));
+    o->eps[o->n_eps - 1] = high;
+}
+
 geodec_status geodec_validity_direction(const geodec_space *s, const double *x, uint64_t seed, uint64_t stream,
                                         double *u, geodec_err *err)
 {

@@ -33,6 +33,8 @@ typedef struct geodec_validity_options {
 /* 16 steps of 0.1, Magnus-4; 8 directions; eps .005 .01 .02 .05 .1 .2 .4 .8 1.5 3 5; tau 5, 10, 20 %; 1000 replicates;
  * slope_min 1.8; floor 1e-12. */
 GEODEC_API geodec_validity_options geodec_validity_defaults(void);
+/* Replaces the grid by n lengths from low to high, evenly spaced in the logarithm. */
+GEODEC_API void geodec_validity_grid(geodec_validity_options *o, int64_t n, double low, double high);
 
 /* ---- one start -------------------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,11 @@
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
 #include "geometry/cloud.h"
+#include "geometry/curvature.h"
+#include "geometry/geodesics.h"
 #include "geometry/metric.h"
+#include "geometry/propagators.h"
+#include "geometry/validity.h"
 #include "train/trainer.h"
 
 #include <string.h>
@@ -17,7 +21,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_activations,
     &geodec_kind_cloud,
     &geodec_kind_metric,
-    &geodec_kind_christoffel,
+    &geodec_kind_christoffel, &geodec_kind_geodesics, &geodec_kind_riemann, &geodec_kind_propagators, &geodec_kind_validity,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,
 };
