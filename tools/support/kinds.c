@@ -21,7 +21,11 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_activations,
     &geodec_kind_cloud,
     &geodec_kind_metric,
-    &geodec_kind_christoffel, &geodec_kind_geodesics, &geodec_kind_riemann, &geodec_kind_propagators, &geodec_kind_validity,
+    &geodec_kind_christoffel,
+    &geodec_kind_geodesics,
+    &geodec_kind_riemann,
+    &geodec_kind_propagators,
+    &geodec_kind_validity,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,
 };
