@@ -151,7 +151,8 @@ GEODEC_API void geodec_artifact_version(const geodec_artifact *a, int *major, in
 GEODEC_API const geodec_provenance *geodec_artifact_provenance(const geodec_artifact *a);
 /* The named dimensions that are known, in the table's order of first use; NULL past the last. */
 GEODEC_API const char *geodec_artifact_dim_at(const geodec_artifact *a, int i, int64_t *extent);
-/* SHA-256 of the whole file, for the provenance of what is made from it (valid after open). */
+/* SHA-256 of the whole file, for the provenance of what is made from it; after open. The first call reads the file; ""
+ * when that failed. */
 GEODEC_API const char *geodec_artifact_sha256(const geodec_artifact *a);
 /* Adds the opened artifact to a provenance, which inherits its model and tokenizer fingerprints when it has none yet
  * (copied: a may be closed). GEODEC_CHECKSUM when p already is about another model or tokenizer. */

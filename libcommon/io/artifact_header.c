@@ -36,28 +36,23 @@ done:
     return st;
 }
 
-geodec_status geodec__header_digests(int fd, char body[GEODEC_SHA256_HEX], char whole[GEODEC_SHA256_HEX],
-                                     geodec_err *err)
+geodec_status geodec__header_digest(int fd, int64_t start, char hex[GEODEC_SHA256_HEX], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *buf = NULL;
-    geodec_sha256 part, all;
-    off_t at = 0;
-    geodec_sha256_init(&part);
-    geodec_sha256_init(&all);
+    geodec_sha256 h;
+    off_t at = (off_t)start;
+    geodec_sha256_init(&h);
     GEODEC_NEW(buf, BLOCK);
     for (;;) {
         const ssize_t got = pread(fd, buf, BLOCK, at);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) GEODEC_THROW(GEODEC_IO, "cannot read: %s", strerror(errno));
         if (got == 0) break;
-        geodec_sha256_update(&all, buf, (size_t)got);
-        const off_t skip = at < GEODEC__USER_BLOCK ? GEODEC__USER_BLOCK - at : 0;
-        if (got > skip) geodec_sha256_update(&part, buf + skip, (size_t)(got - skip));
+        geodec_sha256_update(&h, buf, (size_t)got);
         at += got;
     }
-    geodec_sha256_hex(&part, body);
-    geodec_sha256_hex(&all, whole);
+    geodec_sha256_hex(&h, hex);
 done:
     geodec_mem_free(buf);
     return st;

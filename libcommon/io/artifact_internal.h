@@ -46,9 +46,9 @@ void geodec__header_format(const geodec__header *h, char block[GEODEC__USER_BLOC
 /* GEODEC_FORMAT unless the block is exactly what format makes. */
 geodec_status geodec__header_parse(const char block[GEODEC__USER_BLOCK], geodec__header *h,
                                    geodec_err *err) GEODEC_MUST_USE;
-/* Reads a file from its current start to its end: the digest of everything after the user block, and of all of it. */
-geodec_status geodec__header_digests(int fd, char body[GEODEC_SHA256_HEX], char whole[GEODEC_SHA256_HEX],
-                                     geodec_err *err) GEODEC_MUST_USE;
+/* Digest of a file from byte `start` to its end. */
+geodec_status geodec__header_digest(int fd, int64_t start, char hex[GEODEC_SHA256_HEX],
+                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
 
@@ -59,7 +59,11 @@ struct geodec_artifact {
     hid_t file;
     int major, minor; /* of the file */
     int64_t file_bytes;
-    char sha256[GEODEC_SHA256_HEX];
+    /* Digest of the whole file, made when first asked for (a second pass over the file): so behind a pointer. */
+    struct geodec__whole {
+        int fd; /* the file whose contents were checked, -1 while writing */
+        char sha256[GEODEC_SHA256_HEX];
+    } * whole;
     struct geodec__field_state {
         hid_t dataset; /* open from first use to the end, for its chunk cache; -1 before */
         bool present;

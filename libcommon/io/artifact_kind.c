@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     size_t size;
@@ -195,6 +196,8 @@ geodec_status geodec__artifact_new(const geodec_kind *kind, const char *path, ge
     GEODEC_NEW(a->field, kind->n_fields);
     for (int i = 0; i < kind->n_fields; i++) a->field[i].dataset = -1;
     GEODEC_NEW(a->attr, kind->n_attrs);
+    GEODEC_NEW(a->whole, 1);
+    a->whole->fd = -1;
     GEODEC_TRY(collect_dims(a, err));
     *out = a;
     a = NULL;
@@ -218,6 +221,8 @@ void geodec_artifact_close(geodec_artifact *a)
     char *const texts[] = {a->text_tool,      a->text_command, a->text_model,
                            a->text_tokenizer, a->text_core,    a->text_tool_version};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) geodec_mem_free(texts[i]);
+    if (a->whole && a->whole->fd >= 0) (void)close(a->whole->fd);
+    geodec_mem_free(a->whole);
     geodec_mem_free(a->field);
     geodec_mem_free(a->attr);
     geodec_mem_free(a->dim);
@@ -259,7 +264,6 @@ struct geodec__dim_state *geodec__dim_find(const geodec_artifact *a, const char 
 
 const geodec_kind *geodec_artifact_kind(const geodec_artifact *a) { return a->kind; }
 const char *geodec_artifact_path(const geodec_artifact *a) { return a->path; }
-const char *geodec_artifact_sha256(const geodec_artifact *a) { return a->sha256; }
 const geodec_provenance *geodec_artifact_provenance(const geodec_artifact *a) { return &a->provenance; }
 
 void geodec_artifact_version(const geodec_artifact *a, int *major, int *minor)

@@ -341,7 +341,7 @@ static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, 
     if (!kind) GEODEC_THROW(GEODEC_UNSUPPORTED, "is of kind '%s', which this program does not know", h.kind);
     GEODEC_TRY(geodec__artifact_new(kind, path, &a, err));
     GEODEC_TRY(check_header(kind, &h, err));
-    GEODEC_TRY(geodec__header_digests(fd, body, a->sha256, err));
+    GEODEC_TRY(geodec__header_digest(fd, GEODEC__USER_BLOCK, body, err));
     if (strcmp(body, h.sha256) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "does not match its own digest (truncated or altered); %s makes it again",
                      kind->tool);
@@ -350,6 +350,8 @@ static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, 
     a->file_bytes = (int64_t)sb.st_size;
     GEODEC_TRY_MSG(read_members(a, &h, &sb, err), "not a valid '%s' artifact (%s makes it again)", kind->name,
                    kind->tool);
+    a->whole->fd = fd;
+    fd = -1;
     *out = a;
     a = NULL;
 done:
@@ -368,6 +370,14 @@ geodec_status geodec_artifact_open_any(const geodec_kind *const *kinds, int n_ki
                                        geodec_artifact **out, geodec_err *err)
 {
     return open_checked(kinds, n_kinds, true, path, out, err);
+}
+
+const char *geodec_artifact_sha256(const geodec_artifact *a)
+{
+    char hex[GEODEC_SHA256_HEX];
+    if (!a->whole->sha256[0] && a->whole->fd >= 0 && geodec__header_digest(a->whole->fd, 0, hex, NULL) == GEODEC_OK)
+        memcpy(a->whole->sha256, hex, sizeof hex);
+    return a->whole->sha256;
 }
 
 /* ---- reading members -------------------------------------------------------------------------------------------- */

@@ -481,11 +481,11 @@ static geodec_status seal(geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec__header h = {.major = a->kind->major, .minor = a->kind->minor};
-    char block[GEODEC__USER_BLOCK], whole[GEODEC_SHA256_HEX];
+    char block[GEODEC__USER_BLOCK];
     FILE *stream = geodec_atomic_stream(a->tmp);
     if (!stream) GEODEC_THROW(GEODEC_IO, "cannot open the file again");
     (void)snprintf(h.kind, sizeof h.kind, "%s", a->kind->name);
-    GEODEC_TRY(geodec__header_digests(fileno(stream), h.sha256, whole, err));
+    GEODEC_TRY(geodec__header_digest(fileno(stream), GEODEC__USER_BLOCK, h.sha256, err));
     geodec__header_format(&h, block);
     if (fseek(stream, 0, SEEK_SET) != 0) GEODEC_THROW(GEODEC_IO, "cannot write the header");
     GEODEC_TRY(geodec_atomic_write(a->tmp, block, sizeof block, err));

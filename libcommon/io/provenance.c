@@ -51,7 +51,9 @@ geodec_status geodec_provenance_add_artifact(geodec_provenance *p, const geodec_
     GEODEC_TRY(inherit(p->model_fingerprint, p->inherited_model, from->model_fingerprint, "model", path, err));
     GEODEC_TRY(
         inherit(p->tokenizer_fingerprint, p->inherited_tokenizer, from->tokenizer_fingerprint, "tokenizer", path, err));
-    GEODEC_TRY(add(p, path, geodec_artifact_sha256(a), err));
+    const char *sha256 = geodec_artifact_sha256(a);
+    if (!sha256[0]) GEODEC_THROW(GEODEC_IO, "%s: cannot read it again for its digest", path);
+    GEODEC_TRY(add(p, path, sha256, err));
 done:
     return st;
 }
