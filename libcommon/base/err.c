@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+GEODEC_PRINTF(4, 0)
 static void put_frame(geodec_err *err, const char *func, int line, const char *fmt, va_list ap)
 {
     if (err->depth >= GEODEC_ERR_FRAMES) return;
