@@ -4,13 +4,66 @@
 
 #include <string.h>
 
-static const double SMOOTH = 1.0;
+enum { BINS = 10 };
+static const double PRIOR = 4.0; /* predictions that the claim itself counts for in a cell */
 
 struct geodec_ngram {
     geodec_ngram_table *table;
     int64_t positions;
     double agreement[GEODEC_NGRAM_ORDER + 1];
+    int64_t predictions[GEODEC_NGRAM_ORDER + 1][BINS], hits[GEODEC_NGRAM_ORDER + 1][BINS];
 };
+
+static double claim(const geodec_ngram *g, int32_t m, int64_t count, int64_t total)
+{
+    return ((double)count + (g ? g->agreement[m] : 0.5)) / ((double)total + 1);
+}
+
+static int bin_of(double r)
+{
+    const int b = (int)(r * BINS);
+    return b < BINS ? b : BINS - 1;
+}
+
+static double calibrated(const geodec_ngram *g, int32_t m, double r)
+{
+    if (!g) return r;
+    const int b = bin_of(r);
+    return ((double)g->hits[m][b] + PRIOR * r) / ((double)g->predictions[m][b] + PRIOR);
+}
+
+/* What follows position i, -1 = unknown. */
+static int32_t label_of(const int32_t *token, const int32_t *sequence, const int32_t *argmax, int64_t n, int64_t i)
+{
+    if (argmax && argmax[i] >= 0) return argmax[i];
+    return i + 1 < n && sequence[i + 1] == sequence[i] ? token[i + 1] : -1;
+}
+
+/* Predicts one position from the rest of the store: its own count is taken out. */
+static void leave_one_out(geodec_ngram *g, const int32_t *context, int64_t n, int32_t order, int32_t label)
+{
+    uint64_t hash[GEODEC_NGRAM_ORDER + 1];
+    for (int32_t m = geodec_ngram_hashes(context, n, order, hash); m >= 1; m--) {
+        const geodec_ngram_hit h = geodec_ngram_find(g->table, hash[m]);
+        if (h.total < 2) continue;
+        int64_t best = 0;
+        int32_t token = -1;
+        for (int64_t at = h.first; at >= 0;) {
+            int32_t id;
+            int64_t c;
+            at = geodec_ngram_next(g->table, at, &id, &c);
+            c -= id == label;
+            if (c > best || (c == best && c > 0 && id < token)) {
+                best = c;
+                token = id;
+            }
+        }
+        const int b = bin_of(claim(g, m, best, h.total - 1));
+        g->predictions[m][b]++;
+        g->hits[m][b] += token == label;
+        return;
+    }
+}
 
 geodec_status geodec_ngram_create(const int32_t *token, const int32_t *sequence, const int32_t *argmax, int64_t n,
                                   int32_t order, geodec_ngram **out, geodec_err *err)
@@ -23,14 +76,18 @@ geodec_status geodec_ngram_create(const int32_t *token, const int32_t *sequence,
     GEODEC_TRY(geodec_ngram_table_create(order, &g->table, err));
     for (int64_t i = 0; i < n; i++) {
         if (i > 0 && sequence[i] != sequence[i - 1]) start = i;
-        int32_t next = argmax ? argmax[i] : -1;
-        if (next < 0 && i + 1 < n && sequence[i + 1] == sequence[i]) next = token[i + 1];
+        const int32_t next = label_of(token, sequence, argmax, n, i);
         if (next < 0) continue;
         GEODEC_TRY(geodec_ngram_table_add(g->table, token + start, i + 1 - start, next, err));
         g->positions++;
     }
     for (int32_t m = 1; m <= GEODEC_NGRAM_ORDER; m++)
         g->agreement[m] = m <= order ? geodec_ngram_agreement(g->table, m) : 0.5;
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || sequence[i] != sequence[i - 1]) start = i;
+        const int32_t next = label_of(token, sequence, argmax, n, i);
+        if (next >= 0) leave_one_out(g, token + start, i + 1 - start, order, next);
+    }
     *out = g;
     g = NULL;
 done:
@@ -109,10 +166,9 @@ static bool best_at(const ngram_drafter *d, int32_t m, uint64_t hash, geodec_dra
             token = id;
         }
     }
-    const double prior = d->store ? d->store->agreement[m] : 0.5;
     out->token = token;
     out->source = s.total > 0 ? m - 1 : GEODEC_NGRAM_ORDER + m - 1;
-    out->confidence = ((double)best + SMOOTH * prior) / ((double)total + SMOOTH);
+    out->confidence = calibrated(d->store, m, claim(d->store, m, best, total));
     return true;
 }
 

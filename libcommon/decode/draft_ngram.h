@@ -2,8 +2,10 @@
  * growing prompt and output, most frequent continuation, lowest id on ties. A continuation is what the model itself
  * would say next (the argmax after that position) where it is known, otherwise the text's own next token.
  *
- * Confidence of a continuation seen c times in n at order m: (c + S a_m) / (n + S), a_m = share of agreeing pairs of
- * occurrences at order m in the store, S = 1: the store's own agreement stands in where the counts are small. */
+ * Confidence. A continuation seen c times in n at order m claims r = (c + a_m) / (n + 1), a_m = share of agreeing pairs
+ * of occurrences at order m in the store. Rare contexts claim too much, so the store calibrates itself: every position
+ * is predicted from all others (leave one out), hits are counted by order and tenth of r, and the confidence is (hits +
+ * 4 r) / (predictions + 4) of its cell. */
 #ifndef GEODEC_DECODE_DRAFT_NGRAM_H
 #define GEODEC_DECODE_DRAFT_NGRAM_H
 

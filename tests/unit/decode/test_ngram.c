@@ -87,6 +87,37 @@ static double agreement(const corpus *c, int32_t m)
     return pairs > 0 ? (double)agree / (double)pairs : 0.5;
 }
 
+/* Leave-one-out predictions of the store: hits and predictions by order and tenth of the claim. */
+typedef struct calibration {
+    int64_t n[GEODEC_NGRAM_ORDER + 1][10], hit[GEODEC_NGRAM_ORDER + 1][10];
+} calibration;
+
+static void calibrate(const corpus *c, int32_t order, const double *prior, calibration *out)
+{
+    memset(out, 0, sizeof *out);
+    for (int64_t i = 0; i < N; i++) {
+        const int32_t truth = label(c->token, c->sequence, c->argmax, N, i);
+        if (truth < 0) continue;
+        for (int32_t m = order; m >= 1; m--) {
+            int64_t count[ALPHABET] = {0}, all = 0;
+            if (i - m + 1 < 0 || c->sequence[i - m + 1] != c->sequence[i]) continue;
+            count_matches(c->token, c->sequence, c->argmax, N, c->token + i + 1, m, count);
+            count[truth]--;
+            int best = 0;
+            for (int a = 0; a < ALPHABET; a++) {
+                all += count[a];
+                if (count[a] > count[best]) best = a;
+            }
+            if (all == 0) continue;
+            int b = (int)(10 * (((double)count[best] + prior[m]) / ((double)all + 1)));
+            if (b > 9) b = 9;
+            out->n[m][b]++;
+            out->hit[m][b] += best == truth;
+            break;
+        }
+    }
+}
+
 Test(ngram, equals_brute_force)
 {
     for (uint64_t seed = 0; seed < 6; seed++)
@@ -99,8 +130,10 @@ Test(ngram, equals_brute_force)
             int32_t text[T], argmax[T];
             const bool with_store = seed != 1;
             double prior[GEODEC_NGRAM_ORDER + 1];
+            calibration cal = {0};
             make_corpus(&c, seed);
             for (int32_t m = 1; m <= order; m++) prior[m] = with_store ? agreement(&c, m) : 0.5;
+            if (with_store) calibrate(&c, order, prior, &cal);
             geodec_rng r = geodec_rng_stream(seed, 9);
             for (int i = 0; i < T; i++) {
                 text[i] = i % 7 == 3 ? (int32_t)geodec_rng_below(&r, ALPHABET) : (int32_t)(i % 4);
@@ -130,7 +163,10 @@ Test(ngram, equals_brute_force)
                         cr_assert_eq(got[i].token, want.token);
                         cr_assert_eq(got[i].source, want.source);
                         const int32_t m = want.source % GEODEC_NGRAM_ORDER + 1;
-                        cr_assert_float_eq(got[i].confidence, ((double)best + prior[m]) / ((double)total + 1), 1e-12);
+                        double claim = ((double)best + prior[m]) / ((double)total + 1);
+                        const int bin = claim >= 1 ? 9 : (int)(10 * claim);
+                        if (with_store) claim = ((double)cal.hit[m][bin] + 4 * claim) / ((double)cal.n[m][bin] + 4);
+                        cr_assert_float_eq(got[i].confidence, claim, 1e-12);
                         window[n + i] = got[i].token;
                     }
                     const int64_t next = n + step < T ? n + step : T;
