@@ -355,7 +355,7 @@ static const geodec__macro_entry macros[] = {
      "[{A} felt {@happy}|{his A} heart [beat fast|felt warm|jumped]|{A} could not stop smiling|{A} was {@happy}]"},
     {"praise",
      "[you are so [kind|clever|brave|good]|well done|I am proud of you|that was very [kind|brave|clever] of you]"},
-    {"thanks", "[thank you|thank you so much|oh, thank you|thanks|thank you, {A}|many thanks]"},
+    {"thanks", "[thank you|thank you so much|oh, thank you|thanks|many thanks|a thousand thanks]"},
     {"why", "[because|since]"},
     {"color", "[red|blue|green|yellow|white|black|brown|pink|gray]"},
     {"animaladj", "[little|small|gray|brown|tiny|white|fat|funny|sleepy|hungry|shy|pretty|clever|old]"},

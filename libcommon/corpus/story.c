@@ -3,6 +3,42 @@
 /* Openings, scenes and closings that all plots share. After the opening A is known; F is a grown-up, D a pet if there
  * is one. */
 
+/* What there is to say about A: at most two of these. */
+static const char *const about[] = {
+    "{~A} was [never|always|often|sometimes] [late|bored|hungry|in a hurry|tired|busy|dirty|cold].",
+    "{~A} had {a+ z:wear} that {~A} wore [every day|on [Sundays|Mondays|holidays]|when it [rained|snowed|was cold]|to "
+    "[school|bed|parties]].",
+    "{~A} wanted to be {a} {@job} [one day|when {~A} grew up].",
+    "{his A} [favorite|best] [color was {@color}|food was {@adjfood} {@foods}|animal was the {@animal}|month was "
+    "{@month}|day was {@weekday}|toy was {a} {@adj} {@cloudshape}].",
+    "at home, {~A} had {num+ o:2-9} [old|fat|funny|friendly|lazy|white|brown|noisy|little|spotted] {@pets} and {a} "
+    "{@adj} [swing|piano|bike|lamp|bed|drum].",
+    "[{~A} did not like|nobody knew that {~A} was afraid of|{~A} knew everything about|{~A} often dreamed of] "
+    "[{@animals}|{@foods}|rain|the dark|cold water|school|numbers|ghosts|trains|storms|the stars].",
+    "{his A} [brother|sister|cousin|uncle|teacher|neighbor] [was {a} {@adj2} "
+    "[sailor|baker|doctor|painter|pilot|farmer]|kept {@pets}|sold {@foods}|lived [near|next to|behind] {@theview}].",
+    "every {@weekday}, {~A} [visited|wrote to|helped|called|cooked for] {G+:kin}[| and ate {@adjfood} {@foods}| and "
+    "fed the {@pets}| and told [jokes|stories] about {@animals}].",
+    "{his A} room was full of {@adj} [books|stones|boxes|shells|toys|pictures|bottles|feathers] and {@adjcolor} "
+    "[balls|kites|paper|buttons|shoes|ribbons].",
+    "{~A} [shared {his A} bed with|was in love with|talked to|often drew] {a} {@animaladj} {@animal}[| that lived "
+    "{@where}| and {num+ o:2-9} [old|small|lazy|white|brown|quick] {@pets}].",
+};
+enum { N_ABOUT = sizeof about / sizeof about[0] };
+
+static void describe(geodec__gen *g)
+{
+    double w[N_ABOUT + 1];
+    for (int i = 0; i < N_ABOUT; i++) w[i] = 1;
+    w[N_ABOUT] = 2;
+    for (int k = 0; k < 2; k++) {
+        int c = geodec__choose(g, N_ABOUT + 1, w);
+        if (c == N_ABOUT) break;
+        E(g, about[c]);
+        w[c] = 0;
+    }
+}
+
 static void opening(geodec__gen *g)
 {
     switch (geodec__pick(g, 8)) {
@@ -39,31 +75,13 @@ static void opening(geodec__gen *g)
     default:
         E(g, "near {place+ q:wild} lived {a} {@kid} {boy+ A}. [{his A} name was {A+}|everyone called {him A} {A+}].");
     }
-    static const char *const about[] = {
-        "{~A} was [never|always|often|sometimes] [late|bored|hungry|in a hurry|tired|busy|dirty|cold].",
-        "{~A} had {a+ z:wear} that {~A} wore [every day|on [Sundays|Mondays|holidays]|when it [rained|snowed|was "
-        "cold]|to [school|bed|parties]].",
-        "{~A} wanted to be {a} {@job} [one day|when {~A} grew up].",
-        "{his A} [favorite|best] [color was {@color}|food was {@adjfood} {@foods}|animal was the {@animal}|month was "
-        "{@month}|day was {@weekday}|toy was {a} {@adj} {@cloudshape}].",
-        "at home, {~A} had {num+ o:2-9} [old|fat|funny|friendly|lazy|white|brown|noisy|little|spotted] {@pets} and {a} "
-        "{@adj} [swing|piano|bike|lamp|bed|drum].",
-        "[{~A} did not like|nobody knew that {~A} was afraid of|{~A} knew everything about|{~A} often dreamed of] "
-        "[{@animals}|{@foods}|rain|the dark|cold water|school|numbers|ghosts|trains|storms|the stars].",
-        "{his A} [brother|sister|cousin|uncle|teacher|neighbor] [was {a} {@adj2} "
-        "[sailor|baker|doctor|painter|pilot|farmer]|kept {@pets}|sold {@foods}|lived [near|next to|behind] "
-        "{@theview}].",
-    };
-    enum { N_ABOUT = sizeof about / sizeof about[0] };
-    int c = geodec__pick(g, N_ABOUT + 1);
-    if (c < N_ABOUT) E(g, about[c]);
 }
 
 static void closing(geodec__gen *g)
 {
-    double w[7] = {3, 3, 3, 1, 2, 2, 3};
+    double w[8] = {3, 3, 3, 0.7, 2, 2, 3, 4};
     if (g->night) w[0] = w[1] = w[2] = w[6] = 0;
-    switch (geodec__choose(g, 7, w)) {
+    switch (geodec__choose(g, 8, w)) {
     case 0:
         E(g, "\n[that night|in the evening|at bedtime|when the moon rose|after {a} {@supper} supper], {A} [fell "
              "asleep|went to bed|lay in bed|looked at the stars|dreamed of {@animals}|wrote it all down|sat by the "
@@ -94,9 +112,11 @@ static void closing(geodec__gen *g)
     case 5:
         E(g, "\n{A} had learned [something|a lesson|something new|something important]: [{@moral}].");
         break;
-    default:
+    case 6:
         E(g, "\n[and|so] {A} was {@happy} [for the rest of the [day|week|month|year]|all the way home|that "
              "[evening|night]|until {@weekday}|and ate {num+ o:2-5} {@adjfood} {@foods}].");
+    default:
+        break; /* the plot has its own end */
     }
 }
 
@@ -152,6 +172,7 @@ void geodec__story(geodec__gen *g)
             plot[n++] = groups[i].plots[k];
         }
     opening(g);
+    describe(g);
     geodec__scene_start(g);
     plot[geodec__choose(g, n, w)](g);
     closing(g);
