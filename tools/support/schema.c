@@ -23,7 +23,8 @@ void schema_print(FILE *out, const geodec_kind *kind)
 {
     static const char *const attr_types[] = {"i64", "f64", "text"};
     (void)fprintf(out, "# Artifact kind `%s`, schema version %d.%d\n\n", kind->name, kind->major, kind->minor);
-    (void)fprintf(out, "%c%s. Made by `%s`.\n", toupper((unsigned char)kind->purpose[0]), kind->purpose + 1, kind->tool);
+    (void)fprintf(out, "%c%s. Made by `%s`.\n", toupper((unsigned char)kind->purpose[0]), kind->purpose + 1,
+                  kind->tool);
     (void)fprintf(
         out,
         "This page is printed by `geodec-info --schema %s`; the common layout is in [artifacts](../artifacts.md).\n",
