@@ -22,6 +22,15 @@ setup() {
     [ "$("$bin/geodec-info" --kinds | wc -l)" -eq "$(find docs/schema -name '*.md' | wc -l)" ]
 }
 
+@test "every kind that the library declares is registered, with a valid table" {
+    declared=$(grep -rhoE 'extern const geodec_kind geodec_kind_[a-z0-9_]+' libcommon --include='*.h' | sed 's/.*geodec_kind_//' | sort)
+    registered=$(sed -n 's/^ *&geodec_kind_\([a-z0-9_]*\),$/\1/p' tools/support/kinds.c | sort)
+    echo "declared: $declared"
+    echo "registered: $registered"
+    [ -n "$declared" ] && [ "$declared" = "$registered" ]
+    "$bin/geodec-info" --schema > /dev/null
+}
+
 @test "info: provenance, attributes, dimensions and fields" {
     run --separate-stderr "$bin/geodec-info" "$good"
     [ "$status" -eq 0 ] && [ -z "$stderr" ]

@@ -1,6 +1,7 @@
 #include "support/kinds.h"
 
 #include "decode/bench_file.h"
+#include "decode/bench_file.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
 #include "geometry/cloud.h"
@@ -13,7 +14,7 @@
 
 #include <string.h>
 
-/* In the order of the pipeline, one a line: schema pages and lists follow it. */
+/* In the order of the pipeline: schema pages and lists follow it. One a line, so that additions merge. */
 /* clang-format off */
 const geodec_kind *const cli_kinds[] = {
     &geodec_kind_checkpoint,
