@@ -1,2 +1,34 @@
-# Figures and the report page (made from the artifacts by geodec-table and gnuplot).
+# Figures: a TSV behind each (geodec-table, awk), then SVG and PNG by gnuplot; then the report page. Remade alone when only a
+# plot script changed.
+F := $(R)/fig
+table = $(BIN)/geodec-table
+attr = $$($(table) --attrs $1 | awk -F'\t' '$$1 == "$2" {print $$2}')
+GP := pipelines/plots
+plot = gnuplot -e "plots='$(GP)'; format='$1'; out='$@.tmp'; $2" $< && mv $@.tmp $@
+FIGURES := $(if $(filter data/model/%,$(MODEL)),training) spectrum twonn geodesics validity coverage acceptance speedup
+
+# ---- tables --------------------------------------------------------------------------------------------------------
+$(F)/training.tsv: data/model/losscurve.h5 | $(BIN)/geodec-table
+	$(run) $(table) $< step tokens train_loss held_out_loss held_out_bits_per_byte learning_rate grad_norm > $@.tmp && mv $@.tmp $@
+$(F)/spectrum.tsv: $(R)/cloud.h5
+	$(run) $(table) $< eigenvalues | awk 'NR > 1 {total += $$1; c[NR] = total} \
+	  END {print "component\tcumulative"; for (i = 2; i <= NR; i++) printf "%d\t%.8f\n", i - 1, c[i] / total}' > $@.tmp && mv $@.tmp $@
+$(F)/ladder.tsv: $(R)/cloud.h5
+	$(run) $(table) $< ladder/points ladder/components control/components > $@.tmp && mv $@.tmp $@
+$(F)/twonn.tsv: $(R)/cloud.h5
+	$(run) $(table) $< ladder/twonn_points ladder/twonn_fit ladder/twonn_fit_interval control/twonn_fit control/twonn_fit_interval \
+	  > $@.tmp && mv $@.tmp $@
+
+# ---- figures -------------------------------------------------------------------------------------------------------
+define figure
+$(F)/$1.svg $(F)/$1.png: $(F)/$1.%: $(GP)/$1.gp $(GP)/style.gp $2
+	$$(run) $$(call plot,$$*,$3)
+endef
+TRAINING_ARGS = tsv='$(F)/training.tsv'; floor=$(call attr,data/model/losscurve.h5,floor_bits_per_byte); ngram=$(shell sed -n 's/.*"bits_per_byte": *\([0-9.]*\).*/\1/p' data/model/held-out.json 2>/dev/null | tail -n 1)
+$(eval $(call figure,training,$(F)/training.tsv,$$(TRAINING_ARGS)))
+$(eval $(call figure,spectrum,$(F)/spectrum.tsv $(F)/ladder.tsv,spectrum='$(F)/spectrum.tsv'; ladder='$(F)/ladder.tsv'))
+$(eval $(call figure,twonn,$(F)/twonn.tsv,ladder='$(F)/twonn.tsv'))
+
 .PHONY: figures report
+figures: $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
+report: figures
