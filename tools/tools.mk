@@ -3,7 +3,7 @@ TOOLS_PLANNED := \
   info check diff table \
   tokenize \
   corpus vocab train \
-  generate \
+  sample \
   export cloud metric christoffel geodesic riemann propagate records coverage validity \
   bake decode bench-decode
 TOOLS := $(foreach t,$(TOOLS_PLANNED),$(if $(wildcard tools/geodec-$t.c),$t))

@@ -6,6 +6,8 @@ decode_SRCS := \
   cost.c \
   counters.c \
   draft.c \
+  export.c \
+  export_sources.c \
   drafting.c \
   draft_ngram.c \
   gamma.c \
@@ -14,6 +16,7 @@ decode_SRCS := \
   ngram.c \
   predict.c \
   prompts.c \
+  sample.c \
   sampler.c \
   stoptext.c \
   target.c \

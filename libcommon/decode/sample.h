@@ -1,0 +1,34 @@
+/* Texts sampled from a model itself: the store of the flow map is made of them.
+ *
+ * Text i is a pure function of (seed, i): it begins with BOS, every next token is drawn from the model's distribution
+ * (decode/sampler.h with a seed of its own), and it ends at EOS or at `length` tokens. Texts are independent; one task
+ * of the pool samples one text with a session of its own, and they are handed over in order. */
+#ifndef GEODEC_DECODE_SAMPLE_H
+#define GEODEC_DECODE_SAMPLE_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "decode/sampler.h"
+#include "model/model.h"
+
+#include <stdint.h>
+
+typedef struct geodec_sample_options {
+    int64_t texts;  /* >= 1 */
+    int64_t first;  /* number of the first text: shards are the same texts */
+    int32_t length; /* tokens of a text at most, BOS included; >= 2 */
+    double temperature;
+    int32_t top_k;
+    double top_p;
+    uint64_t seed;
+} geodec_sample_options;
+
+/* Called from the caller's thread, in order; token [n] with BOS, without EOS. */
+typedef geodec_status (*geodec_sample_fn)(void *ctx, int64_t text, const int32_t *token, int32_t n, geodec_err *err);
+
+/* GEODEC_UNSUPPORTED when the tokenizer has no BOS to begin with. */
+GEODEC_API geodec_status geodec_sample_run(const geodec_model *m, const geodec_sample_options *o, geodec_sample_fn take,
+                                           void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
+                                           geodec_err *err) GEODEC_MUST_USE;
+
+#endif
