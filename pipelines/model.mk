@@ -3,10 +3,10 @@
 # same seed gives the same bytes on the same BLAS kernels, whatever the number of threads.
 M := results/model
 MODEL_SEED := 20260001
-MODEL_STORIES := 75000
+MODEL_STORIES := 70000
 MODEL_HELD_OUT := 1000
 MODEL_SHAPE := --d-model 128 --layers 6 --heads 8 --kv-heads 4 --ff 352 --ctx 512
-MODEL_TRAIN := --length 512 --batch 8 --steps 5500 --lr 4e-3 --warmup 200 --eval-every 250 --eval-tokens 32768
+MODEL_TRAIN := --length 512 --batch 8 --steps 5000 --lr 4e-3 --warmup 200 --eval-every 250 --eval-tokens 32768
 
 .PHONY: model model-install
 model: $(M)/geodec-stories-f16.gguf

@@ -3,6 +3,7 @@
 #include "decode/export.h"
 #include "decode/sample.h"
 #include "geometry/activations.h"
+#include "io/file.h"
 #include "support/support.h"
 #include "tiny.h"
 
@@ -10,16 +11,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static geodec_status make(const geodec_model *m, const char *tokens, const char *path, int threads, geodec_export_options o,
-                          geodec_export_summary *sum, geodec_err *err)
+static geodec_model *open_tiny(void)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    test_ok(geodec_model_open(tiny_model("export.gguf", 5), &m, &err), &err);
+    return m;
+}
+
+static geodec_status make(const geodec_model *m, const char *tokens, const char *path, int threads,
+                          geodec_export_options o, geodec_export_summary *sum, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_pool *pool = NULL;
     geodec_token_source *s = NULL;
     geodec_artifact *a = NULL;
-    const geodec_provenance p = {.tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
+    const geodec_provenance p = {
+        .tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
     GEODEC_TRY(geodec_pool_create(threads, &pool, err));
-    GEODEC_TRY(geodec_token_source_create("tokens", tokens, strlen(tokens), geodec_model_configuration(m)->n_vocab, &s, err));
+    GEODEC_TRY(
+        geodec_token_source_create("tokens", tokens, strlen(tokens), geodec_model_configuration(m)->n_vocab, &s, err));
     const geodec_export_source source = geodec_token_source_get(s);
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, err));
     GEODEC_TRY(geodec_export_run(m, &o, &source, a, sum, pool, NULL, err));
@@ -37,7 +48,7 @@ static const char text[] = "1 5 9 13 17 21 25 29 3 7 11\n\n1 4\n1 6 8 10 12 14 1
 Test(export, rows_are_what_a_forward_pass_gives)
 {
     geodec_err err = {0};
-    geodec_model *m = tiny_model("export.gguf");
+    geodec_model *m = open_tiny();
     const geodec_model_config *c = geodec_model_configuration(m);
     const int32_t layers[] = {0, c->n_layer};
     const geodec_export_options o = {.n_layers = 2, .layer = layers, .window = 6, .top_m = 3, .logits = true};
@@ -65,7 +76,8 @@ Test(export, rows_are_what_a_forward_pass_gives)
     const geodec_session_options so = {.n_ctx = 16};
     geodec_session *s = NULL;
     test_ok(geodec_session_create(m, &so, &s, &err), &err);
-    float *row = geodec_mem_new(c->n_vocab, sizeof *row), *capture = geodec_mem_new(2 * (int64_t)c->d_model, sizeof *capture);
+    float *row = geodec_mem_new(c->n_vocab, sizeof *row),
+          *capture = geodec_mem_new(2 * (int64_t)c->d_model, sizeof *capture);
     for (int64_t r = 0; r < sum.rows; r++) {
         if (position[r] == 0) {
             geodec_session_truncate(s, 0);
@@ -95,7 +107,7 @@ Test(export, rows_are_what_a_forward_pass_gives)
 Test(export, same_bytes_with_any_threads_and_a_limit)
 {
     geodec_err err = {0};
-    geodec_model *m = tiny_model("export.gguf");
+    geodec_model *m = open_tiny();
     const int32_t layer = 1;
     geodec_export_options o = {.n_layers = 1, .layer = &layer, .window = 6, .top_m = 2, .half = true};
     geodec_export_summary sum;
@@ -114,13 +126,17 @@ Test(export, same_bytes_with_any_threads_and_a_limit)
 Test(export, refuses_what_is_no_text)
 {
     geodec_err err = {0};
-    geodec_model *m = tiny_model("export.gguf");
+    geodec_model *m = open_tiny();
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     geodec_text_source *s = NULL;
     char line[512];
     cr_assert_eq(geodec_text_source_create("t.txt", "", 0, t, &s, &err), GEODEC_FORMAT);
     cr_assert_eq(geodec_text_source_create("t.txt", " \n\t", 3, t, &s, &err), GEODEC_FORMAT);
-    cr_assert_eq(geodec_text_source_create("t.txt", "ab\xff" "c", 4, t, &s, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_text_source_create("t.txt",
+                                           "ab\xff"
+                                           "c",
+                                           4, t, &s, &err),
+                 GEODEC_FORMAT);
     cr_assert(strstr(geodec_err_line(&err, line, sizeof line), "t.txt") && strstr(line, "offset 2"), "%s", line);
     cr_assert_eq(geodec_text_source_create("t.txt", "a\0b", 3, t, &s, &err), GEODEC_FORMAT);
     const geodec_export_options o = {.n_layers = 1, .layer = (const int32_t[]){0}, .window = 6, .top_m = 2};
@@ -148,7 +164,7 @@ static geodec_status keep(void *ctx, int64_t number, const int32_t *token, int32
 Test(export, samples_depend_on_seed_and_number_only)
 {
     geodec_err err = {0};
-    geodec_model *m = tiny_model("export.gguf");
+    geodec_model *m = open_tiny();
     geodec_pool *pool = NULL;
     static kept one, two, part;
     geodec_sample_options o = {.texts = 6, .length = 20, .temperature = 1, .top_p = 1, .seed = 11};
