@@ -3,7 +3,7 @@ if (!exists("format")) format = 'svg'
 if (format eq 'svg') {
     set terminal svg size 760,460 dynamic font 'DejaVu Sans,13' background '#ffffff'
 } else {
-    set terminal pngcairo size 1520,920 font 'DejaVu Sans,13' fontscale 2 linewidth 2 background '#ffffff'
+    set terminal pngcairo size 1520,920 font 'DejaVu Sans,13' fontscale 1.7 linewidth 2 background '#ffffff'
 }
 set output out
 set datafile separator "\t"
