@@ -35,6 +35,7 @@
 #include "geometry/jacobi.h"
 #include "geometry/magnus.h"
 #include "geometry/metric.h"
+#include "geometry/null.h"
 #include "geometry/pca.h"
 #include "geometry/propagate.h"
 #include "geometry/propagators.h"

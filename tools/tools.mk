@@ -4,7 +4,7 @@ TOOLS_PLANNED := \
   tokenize \
   corpus vocab train \
   sample \
-  export cloud metric christoffel geodesic riemann propagate records coverage validity \
+  export cloud null metric christoffel geodesic riemann propagate records coverage validity \
   bake decode bench-decode
 TOOLS := $(foreach t,$(TOOLS_PLANNED),$(if $(wildcard tools/geodec-$t.c),$t))
 SUPPORT_SRCS := \

@@ -15,6 +15,7 @@ geometry_SRCS := \
   magnus.c \
   metric.c \
   metric_file.c \
+  null.c \
   pca.c \
   propagate.c \
   propagators.c \

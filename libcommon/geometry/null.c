@@ -1,0 +1,87 @@
+#include "geometry/null.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Where the null cloud's value of a field comes from: the Gaussian control stands in for the ladder. */
+static const char *source_of(const char *path, char *buffer, size_t n)
+{
+    if (strncmp(path, "/ladder/", 8) != 0) return path;
+    (void)snprintf(buffer, n, "/control/%s", path + 8);
+    return buffer;
+}
+
+static geodec_status copy_field(const geodec_artifact *in, geodec_artifact *out, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char buffer[64];
+    void *data = NULL;
+    if (!geodec_artifact_has(in, path)) goto done;
+    GEODEC_TRY(geodec_artifact_read(in, source_of(path, buffer, sizeof buffer), &data, err));
+    GEODEC_TRY(geodec_artifact_write(out, path, data, err));
+done:
+    geodec_mem_free(data);
+    return st;
+}
+
+static geodec_status copy_attr(const geodec_artifact *in, geodec_artifact *out, const geodec_attr *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t i;
+    double d;
+    const char *s;
+    switch (a->type) {
+    case GEODEC_ATTR_I64:
+        GEODEC_TRY(geodec_artifact_get_i64(in, a->name, &i, err));
+        GEODEC_TRY(geodec_artifact_put_i64(out, a->name, i, err));
+        break;
+    case GEODEC_ATTR_F64:
+        GEODEC_TRY(geodec_artifact_get_f64(in, a->name, &d, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out, a->name, d, err));
+        break;
+    case GEODEC_ATTR_STR:
+        GEODEC_TRY(geodec_artifact_get_str(in, a->name, &s, err));
+        GEODEC_TRY(geodec_artifact_put_str(out, a->name, s, err));
+        break;
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_null_build(const geodec_artifact *cloud, uint64_t seed, geodec_artifact *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_cloud c = {0};
+    GEODEC_TRY(geodec_cloud_read(cloud, &c, err));
+    for (int64_t i = 0; i < c.points; i++) {
+        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("null cloud", (uint64_t)i));
+        for (int64_t j = 0; j < c.k; j++) c.coordinate[i * c.k + j] = sqrt(c.eigenvalue[j]) * geodec_rng_normal(&r);
+        c.sequence[i] = (int32_t)i;
+        c.position[i] = 0;
+    }
+    GEODEC_TRY(geodec_artifact_set_dim(out, "N", c.points, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "K", c.k, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "d", c.d, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "E", c.values, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "T", GEODEC_CLOUD_RUNGS, err));
+    for (int f = 0; f < geodec_kind_cloud.n_fields; f++) {
+        const char *path = geodec_kind_cloud.fields[f].path;
+        if (strcmp(path, "/coordinates") == 0)
+            GEODEC_TRY(geodec_artifact_append(out, path, c.points, c.coordinate, err));
+        else if (strcmp(path, "/sequence") == 0)
+            GEODEC_TRY(geodec_artifact_write(out, path, c.sequence, err));
+        else if (strcmp(path, "/position") == 0)
+            GEODEC_TRY(geodec_artifact_write(out, path, c.position, err));
+        else
+            GEODEC_TRY(copy_field(cloud, out, path, err));
+    }
+    for (int a = 0; a < geodec_kind_cloud.n_attrs; a++)
+        GEODEC_TRY(copy_attr(cloud, out, &geodec_kind_cloud.attrs[a], err));
+done:
+    geodec_cloud_clear(&c);
+    return st;
+}

@@ -1,0 +1,44 @@
+/* geodec-null: a cloud of Gaussian noise with the spectrum of another cloud: the control of every later stage. */
+#include "geometry/null.h"
+#include "support/cli.h"
+
+static const char *output = "null.h5";
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "null.h5"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-null",
+    .purpose = "a cloud of Gaussian noise with the spectrum of another",
+    .usage = "[OPTIONS] CLOUD.h5",
+    .description =
+        "Same number of points, same variances along the same directions, same integer dimension; nothing else of\n"
+        "the model is left. What a later stage reports of it is what noise gives.",
+    .examples = "geodec-null -o null.h5 cloud.h5 && geodec-metric -o null-metric.h5 null.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+};
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL, *out = NULL;
+    geodec_provenance p = cli_provenance(c);
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, &p, &out, err));
+    GEODEC_TRY(geodec_null_build(in, c->seed, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    if (st == GEODEC_OK) cli_say(c, "Gaussian cloud with the spectrum of %s -> %s", c->args[0], output);
+done:
+    geodec_artifact_close(out);
+    geodec_artifact_close(in);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
