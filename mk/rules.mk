@@ -57,4 +57,9 @@ tools: $(TOOL_BINS) $(B)/bin/geodec
 build/.packages-build: packages.txt
 	@bash scripts/packages check build
 
+# Inlined and instrumented at once, the sixteen-lane scalar kernels take minutes to compile.
+ifneq ($(filter asan tsan,$(PROFILE)),)
+$(B)/obj/libcommon/model/kernels_scalar.o: CPPFLAGS_EXTRA := -fno-inline
+endif
+
 -include $(ALL_OBJS:.o=.d) $(SUPPORT_OBJS:.o=.d) $(TOOLS:%=$(B)/obj/tools/geodec-%.d)
