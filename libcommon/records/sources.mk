@@ -1,1 +1,8 @@
-records_SRCS :=
+records_SRCS := \
+  compress.c \
+  coverage.c \
+  coverage_file.c \
+  lookup.c \
+  records.c \
+  records_file.c \
+

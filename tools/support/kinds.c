@@ -10,6 +10,8 @@
 #include "geometry/metric.h"
 #include "geometry/propagators.h"
 #include "geometry/validity.h"
+#include "records/coverage.h"
+#include "records/records.h"
 #include "train/trainer.h"
 
 #include <string.h>
@@ -27,6 +29,8 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_riemann,
     &geodec_kind_propagators,
     &geodec_kind_validity,
+    &geodec_kind_records,
+    &geodec_kind_coverage,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,
 };

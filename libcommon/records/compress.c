@@ -1,0 +1,144 @@
+#include "records/compress.h"
+
+#include "base/f16.h"
+#include "base/mem.h"
+#include "linalg/svd.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- propagators ------------------------------------------------------------------------------------------------ */
+
+int64_t geodec_factors_size(int64_t n, int64_t count, int32_t rank, bool full)
+{
+    return count * (full ? n * n : 2 * n * rank);
+}
+
+static double frobenius(int64_t n, const double *a)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += a[i] * a[i];
+    return sqrt(s);
+}
+
+/* Smallest r with |s_{r+1..n}| <= limit; s falls. */
+static int32_t rank_for(int64_t n, const double *s, double limit)
+{
+    double tail = 0;
+    int64_t r = n;
+    for (; r > 0; r--) {
+        tail += s[r - 1] * s[r - 1];
+        if (sqrt(tail) > limit) break;
+    }
+    return (int32_t)r;
+}
+
+void geodec_factors_expand(int64_t n, int32_t rank, bool full, const float *packed, int64_t i, double *phi)
+{
+    const int64_t nn = n * n;
+    if (full) {
+        const float *m = packed + i * nn;
+        for (int64_t k = 0; k < nn; k++) phi[k] = m[k];
+    } else {
+        const float *u = packed + i * 2 * n * rank, *v = u + n * rank;
+        for (int64_t a = 0; a < n; a++) {
+            for (int64_t b = 0; b < n; b++) {
+                double sum = 0;
+                for (int32_t k = 0; k < rank; k++) sum += (double)u[a * rank + k] * (double)v[b * rank + k];
+                phi[a * n + b] = sum;
+            }
+        }
+    }
+    for (int64_t a = 0; a < n; a++) phi[a * n + a] += 1;
+}
+
+geodec_status geodec_factors_make(int64_t n, int64_t count, const double *phi, double tolerance, float *packed,
+                                  geodec_factors *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t nn = n * n;
+    double *block = NULL;
+    geodec_factors f = {0};
+    if (n < 1 || count < 1 || !(tolerance >= 0))
+        GEODEC_THROW(GEODEC_RANGE, "%lld matrices of size %lld, tolerance %g", (long long)count, (long long)n,
+                     tolerance);
+    GEODEC_NEW(block, count * (2 * nn + n) + 2 * nn + n);
+    double *u = block, *vt = u + count * nn, *s = vt + count * nn, *m = s + count * n, *back = m + nn,
+           *plain = back + nn;
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(m, phi + i * nn, (size_t)nn * sizeof *m);
+        for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
+        GEODEC_TRY(geodec_svd_thin(n, n, m, u + i * nn, s + i * n, vt + i * nn, err));
+        const int32_t r = rank_for(n, s + i * n, tolerance * frobenius(nn, phi + i * nn));
+        if (r > f.rank) f.rank = r;
+    }
+    f.full = 2 * n * f.rank >= nn;
+    if (f.full) f.rank = (int32_t)n;
+    for (int64_t i = 0; i < count; i++) {
+        if (f.full) {
+            for (int64_t k = 0; k < nn; k++) {
+                const double one = k % (n + 1) == 0 ? 1 : 0;
+                packed[i * nn + k] = (float)(phi[i * nn + k] - one);
+            }
+        } else {
+            float *pu = packed + i * 2 * n * f.rank, *pv = pu + n * f.rank;
+            for (int64_t a = 0; a < n; a++) {
+                for (int32_t k = 0; k < f.rank; k++) {
+                    const double root = sqrt(s[i * n + k]);
+                    pu[a * f.rank + k] = (float)(u[i * nn + a * n + k] * root);
+                    pv[a * f.rank + k] = (float)(vt[i * nn + k * n + a] * root);
+                }
+            }
+        }
+        const double norm = frobenius(nn, phi + i * nn);
+        geodec_factors_expand(n, f.rank, f.full, packed, i, back);
+        for (int64_t k = 0; k < nn; k++) back[k] -= phi[i * nn + k];
+        if (norm > 0) f.error = fmax(f.error, frobenius(nn, back) / norm);
+        GEODEC_TRY(geodec_svd_values(n, n, phi + i * nn, plain, err));
+        if (norm > 0) f.naive = fmax(f.naive, frobenius(n - f.rank, plain + f.rank) / norm);
+    }
+    *out = f;
+done:
+    geodec_mem_free(block);
+    return st;
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------------------ */
+
+static float largest_offset(int64_t n, int64_t count, int64_t stride, const double *rows, const double *origin)
+{
+    double top = 0;
+    for (int64_t k = 0; k < count; k++)
+        for (int64_t i = 0; i < n; i++) top = fmax(top, fabs(rows[k * stride * n + i] - (origin ? origin[i] : 0)));
+    return top > 0 ? (float)top : 1;
+}
+
+void geodec_waypoints_make(int64_t n, int64_t steps, int64_t stride, const double *xs, const double *vs, uint16_t *x,
+                           uint16_t *v, float *x_scale, float *v_scale)
+{
+    const int64_t count = steps / stride + 1;
+    *x_scale = largest_offset(n, count, stride, xs, xs);
+    *v_scale = largest_offset(n, count, stride, vs, NULL);
+    for (int64_t k = 0; k < count; k++) {
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t from = k * stride * n + i;
+            x[k * n + i] = geodec_f32_to_f16((float)((xs[from] - xs[i]) / (double)*x_scale));
+            v[k * n + i] = geodec_f32_to_f16((float)(vs[from] / (double)*v_scale));
+        }
+    }
+}
+
+void geodec_waypoints_at(const geodec_waypoints *w, double t, double *x)
+{
+    const double h = w->interval;
+    int64_t k = (int64_t)(t / h);
+    k = k < 0 ? 0 : k > w->count - 2 ? w->count - 2 : k;
+    const double c = t / h - (double)k, d = 1 - c;
+    const double h00 = (1 + 2 * c) * d * d, h10 = c * d * d * h, h01 = c * c * (3 - 2 * c), h11 = -c * c * d * h;
+    const uint16_t *x0 = w->x + k * w->n, *v0 = w->v + k * w->n;
+    for (int64_t i = 0; i < w->n; i++) {
+        const double xa = geodec_f16_to_f32(x0[i]), xb = geodec_f16_to_f32(x0[w->n + i]);
+        const double va = geodec_f16_to_f32(v0[i]), vb = geodec_f16_to_f32(v0[w->n + i]);
+        x[i] = w->origin[i] + (double)w->x_scale * (h00 * xa + h01 * xb) + (double)w->v_scale * (h10 * va + h11 * vb);
+    }
+}

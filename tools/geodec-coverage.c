@@ -1,0 +1,148 @@
+/* geodec-coverage: how often new points find a cached one. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/cloud.h"
+#include "records/coverage.h"
+#include "support/cli.h"
+
+#include <string.h>
+
+static const char *output = "coverage.h5";
+static int64_t dim, points = 1000, k, repeats = 8, queries = 200, nulls = 5;
+static bool sweep;
+
+enum { DIM_MAX_AUTO = 12 }; /* as in geodec-metric */
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "coverage.h5"),
+    {.name = "dim",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &dim,
+     .min = 0,
+     .max = GEODEC_RBF_MAX_N,
+     .metavar = "N",
+     .help = "use the first N principal coordinates (0: the cloud's intrinsic dimension, 2 to 12)"},
+    {.name = "points",
+     .letter = 'p',
+     .type = CLI_I64,
+     .target = &points,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "points of the experiment, a random choice (0: all)"},
+    {.name = "sweep", .type = CLI_FLAG, .target = &sweep, .help = "repeat with a quarter and with half of the points"},
+    {.name = "k",
+     .letter = 'k',
+     .type = CLI_I64,
+     .target = &k,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "neighbours of the metric (0: twice the dimension, at least 16, fewer where the cache is small)"},
+    {.name = "repeats",
+     .type = CLI_I64,
+     .target = &repeats,
+     .min = 1,
+     .max = 64,
+     .metavar = "N",
+     .help = "random splits into cached and held-out points"},
+    {.name = "queries",
+     .type = CLI_I64,
+     .target = &queries,
+     .min = 1,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "at most so many held-out points a split"},
+    {.name = "nulls",
+     .type = CLI_I64,
+     .target = &nulls,
+     .min = 0,
+     .max = 60,
+     .metavar = "N",
+     .help = "Gaussian clouds of the same covariance, the control"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-coverage",
+    .purpose = "coverage of new points by cached ones",
+    .usage = "[OPTIONS] CLOUD.h5",
+    .description =
+        "The metric is fitted on the cached points alone, the g-nearest cached point is exact. Beside every figure "
+        "stand\n"
+        "the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that repeats it, and Gaussian clouds with z-scores.",
+    .examples = "geodec-coverage --sweep -o coverage.h5 cloud.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+};
+
+static void summarise(const cli *c, const geodec_coverage *v)
+{
+    const int64_t l = v->sizes - 1, S = v->shares, E = v->n_eps;
+    cli_say(c, "%lld points, dimension %lld, %lld neighbours, %lld splits, %lld Gaussian clouds", (long long)v->size[l],
+            (long long)v->n, (long long)v->k, (long long)v->repeats, (long long)v->nulls);
+    for (int64_t s = 0; s < S; s++) {
+        /* the eps where the measured share is nearest to one half says most */
+        int64_t at = 0;
+        for (int64_t e = 1; e < E; e++) {
+            const double *h = v->hit + (l * S + s) * E;
+            const double d = h[e] - 0.5, best = h[at] - 0.5;
+            if (d * d < best * best) at = e;
+        }
+        const int64_t i = (l * S + s) * E + at;
+        cli_say(c,
+                "%2.0f %% cached: mean g-distance %.3g (Gaussian %.3g); within %g: %.1f %% (Gaussian %.1f %%, z %.1f; "
+                "leaky %.1f %%, closed form %.1f %%)",
+                100 * v->share[s], v->distance[l * S + s], v->null_distance[l * S + s], v->eps[at], 100 * v->hit[i],
+                100 * v->null_mean[i], v->z[i], 100 * v->leaky[i], 100 * v->closed_form[l * S + s]);
+    }
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL, *out = NULL;
+    geodec_cloud cloud = {0};
+    geodec_coverage v = {0};
+    geodec_coverage_options o = geodec_coverage_defaults();
+    geodec_provenance p = cli_provenance(c);
+    double *x = NULL;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
+    GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
+    int64_t n = dim;
+    if (n == 0) n = cloud.k_int < 2 ? 2 : cloud.k_int > DIM_MAX_AUTO ? DIM_MAX_AUTO : cloud.k_int;
+    if (n > cloud.k && dim == 0) n = cloud.k;
+    if (n > cloud.k)
+        GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld coordinates, not %lld", c->args[0], (long long)cloud.k,
+                     (long long)n);
+    const int64_t count = points > 0 && points < cloud.points ? points : cloud.points;
+    GEODEC_NEW(x, cloud.points * n);
+    for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
+    o.n_sizes = sweep ? 3 : 1;
+    for (int64_t i = 0; i < o.n_sizes; i++) o.size[i] = count >> (o.n_sizes - 1 - i);
+    o.metric.k = k;
+    o.repeats = repeats;
+    o.queries = queries;
+    o.nulls = nulls;
+    o.seed = c->seed;
+    GEODEC_TRY(geodec_coverage_compute(cloud.points, n, x, &o, c->pool, &c->hooks, &v, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_coverage, output, &p, &out, err));
+    GEODEC_TRY(geodec_coverage_write(&v, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    summarise(c, &v);
+done:
+    geodec_artifact_close(out);
+    geodec_artifact_close(in);
+    geodec_cloud_clear(&cloud);
+    geodec_coverage_clear(&v);
+    geodec_mem_free(x);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
