@@ -10,7 +10,7 @@
 
 static const char *output = "records.h5";
 static int64_t directions = 4, logits = 8, queries = 512;
-static double phi_tolerance = 1e-3, x_tolerance = 2e-3, tau = 0.1;
+static double phi_tolerance = 1e-2, x_tolerance = 2e-3, tau = 0.1;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "records.h5"),

@@ -13,7 +13,7 @@ enum { FRESH_DIRECTIONS = 2 };
 
 geodec_records_options geodec_records_defaults(void)
 {
-    return (geodec_records_options){.phi_tolerance = 1e-3,
+    return (geodec_records_options){.phi_tolerance = 1e-2,
                                     .x_tolerance = 2e-3,
                                     .tau = 0.1,
                                     .directions = 4,

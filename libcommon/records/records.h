@@ -14,7 +14,7 @@
 GEODEC_API extern const geodec_kind geodec_kind_records;
 
 typedef struct geodec_records_options {
-    double phi_tolerance;    /* relative Frobenius error of Phi allowed in the choice of the rank; default 1e-3 */
+    double phi_tolerance;    /* relative Frobenius error of Phi allowed in the choice of the rank; default 1e-2 */
     double x_tolerance;      /* g-length by which interpolated waypoints may miss the path's nodes; default 2e-3 */
     double tau;              /* mean error that defines rho; default 0.1 */
     int64_t directions;      /* in which rho is measured; default 4 */

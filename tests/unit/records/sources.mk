@@ -1,0 +1,6 @@
+records_TESTS := \
+  test_compress.c \
+  test_coverage.c \
+  test_lookup.c \
+  test_records.c \
+

@@ -1,0 +1,116 @@
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/expm.h"
+#include "records/lookup.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+/* The stored queries of the reference (in its own metric at the query): index exact, distance 1e-8. */
+Test(lookup, golden_queries)
+{
+    const char *file = test_shared("golden/ott/smollm2-135m_n8.h5");
+    if (!file) return;
+    int64_t shape[8];
+    double *points = test_h5(file, "/cloud/points", NULL, NULL), *q = test_h5(file, "/lookup/queries", shape, NULL),
+           *g = test_h5(file, "/lookup/g_query", NULL, NULL), *index = test_h5(file, "/lookup/index", NULL, NULL),
+           *distance = test_h5(file, "/lookup/gdist", NULL, NULL);
+    geodec_lookup *l;
+    geodec_err err = {0};
+    float scratch[8];
+    test_ok(geodec_lookup_create(8, 8, points, NULL, &l, &err), &err);
+    for (int64_t i = 0; i < shape[0]; i++) {
+        geodec_lookup_hit hit;
+        test_ok(geodec_lookup_nearest(l, q + i * 8, g + i * 64, scratch, &hit, &err), &err);
+        cr_assert_eq(hit.index, (int64_t)index[i], "query %lld", (long long)i);
+        cr_assert_float_eq(hit.distance, distance[i], 1e-8 * distance[i]);
+    }
+    geodec_lookup_destroy(l);
+    geodec_mem_free(points);
+    geodec_mem_free(q);
+    geodec_mem_free(g);
+    geodec_mem_free(index);
+    geodec_mem_free(distance);
+}
+
+/* A random metric with condition number exp(2 spread). */
+static void random_metric(int64_t n, double spread, geodec_rng *r, double *g)
+{
+    double a[64], top = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) a[i * n + j] = a[j * n + i] = geodec_rng_normal(r);
+    for (int64_t i = 0; i < n * n; i++) top = fmax(top, fabs(a[i]));
+    for (int64_t i = 0; i < n * n; i++) a[i] *= spread / top / (double)n;
+    geodec_err err = {0};
+    test_ok(geodec_expm_sym(n, a, g, &err), &err);
+}
+
+/* Two stages equal exhaustive search bit for bit: in the query's metric and in the records' own, for well and badly
+ * conditioned metrics, near and far from the origin, with ties and duplicates; the plain screen does not. */
+Test(lookup, two_stages_are_exact)
+{
+    enum { R = 400, N = 6, PACKED = N * (N + 1) / 2 };
+    static double q[R * N];
+    static float g[R * PACKED], scratch[R];
+    int64_t missed = 0, evaluations = 0, searches = 0;
+    for (int world = 0; world < 6; world++) {
+        geodec_rng r = geodec_rng_stream(9, geodec_rng_id("lookup", (uint64_t)world));
+        const double spread = world % 3 == 0 ? 0.5 : world % 3 == 1 ? 6 : 20, offset = world < 3 ? 0 : 3e4;
+        for (int i = 0; i < R * N; i++) q[i] = offset + geodec_rng_normal(&r);
+        for (int i = 0; i < 40 * N; i++) q[(R - 40) * N + i] = q[i]; /* duplicates: the lower index must win */
+        for (int i = 0; i < R; i++) {
+            double m[N * N], packed[PACKED];
+            random_metric(N, spread, &r, m);
+            geodec_sym_pack(N, m, packed);
+            for (int k = 0; k < PACKED; k++) g[i * PACKED + k] = (float)packed[k];
+        }
+        memcpy(g + (R - 40) * PACKED, g, 40 * PACKED * sizeof *g);
+        geodec_lookup *l;
+        geodec_err err = {0};
+        test_ok(geodec_lookup_create(R, N, q, g, &l, &err), &err);
+        for (int t = 0; t < 300; t++) {
+            double x[N], m[N * N];
+            const double jitter = t % 3 == 0 ? 0 : t % 3 == 1 ? 0.3 : 5;
+            for (int i = 0; i < N; i++) x[i] = q[(t * 7 % R) * N + i] + jitter * geodec_rng_normal(&r);
+            random_metric(N, spread, &r, m);
+            for (int own = 0; own < 2; own++) {
+                geodec_lookup_hit two, all, screen;
+                test_ok(geodec_lookup_nearest(l, x, own ? NULL : m, scratch, &two, &err), &err);
+                test_ok(geodec_lookup_exhaustive(l, x, own ? NULL : m, &all, &err), &err);
+                cr_assert_eq(two.index, all.index, "world %d query %d: %lld, exhaustive %lld", world, t,
+                             (long long)two.index, (long long)all.index);
+                cr_assert_eq(two.distance, all.distance);
+                cr_assert_lt(two.index, R - 40);
+                cr_assert_eq(all.evaluations, R);
+                test_ok(geodec_lookup_screened(l, x, own ? NULL : m, 8, scratch, &screen, &err), &err);
+                missed += screen.index != all.index;
+                if (world % 3 == 0) evaluations += two.evaluations, searches++;
+            }
+        }
+        geodec_lookup_destroy(l);
+    }
+    cr_assert_gt(missed, 0);                                       /* so the comparison can fail */
+    cr_assert_lt((double)evaluations, 0.5 * R * (double)searches); /* and the bound does prune */
+}
+
+Test(lookup, refusals)
+{
+    const double q[4] = {0, 0, 1, 1}, bad_q[4] = {0, NAN, 1, 1};
+    const float g[6] = {1, 0, 1, 1, 0, 1}, bad_g[6] = {1, 2, 1, 1, 0, 1};
+    const double eye[4] = {1, 0, 0, 1}, indefinite[4] = {1, 2, 2, 1};
+    float scratch[2];
+    geodec_lookup *l;
+    geodec_lookup_hit hit;
+    cr_assert_eq(geodec_lookup_create(2, 2, bad_q, g, &l, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_lookup_create(2, 2, q, bad_g, &l, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_lookup_create(0, 2, q, g, &l, NULL), GEODEC_RANGE);
+    cr_assert_eq(geodec_lookup_create(2, 2, q, NULL, &l, NULL), GEODEC_OK);
+    cr_assert_eq(geodec_lookup_nearest(l, q, NULL, scratch, &hit, NULL), GEODEC_INVAL);
+    cr_assert_eq(geodec_lookup_nearest(l, q, indefinite, scratch, &hit, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_lookup_nearest(l, bad_q, eye, scratch, &hit, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_lookup_nearest(l, q + 2, eye, scratch, &hit, NULL), GEODEC_OK);
+    cr_assert(hit.index == 1 && hit.distance == 0);
+    geodec_lookup_destroy(l);
+}
