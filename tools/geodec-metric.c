@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "geometry/cloud.h"
 #include "geometry/metric.h"
-#include "linalg/stats.h"
 #include "support/cli.h"
 
 #include <errno.h>
@@ -142,29 +141,13 @@ done:
     return st;
 }
 
-static geodec_status summarise(const cli *c, const geodec_metric *m, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double condition, shrinkage;
-    int64_t clipped = 0;
-    for (int64_t i = 0; i < m->points; i++) clipped += m->clipped[i];
-    GEODEC_TRY(geodec_stats_median(m->points, m->condition, &condition, err));
-    GEODEC_TRY(geodec_stats_median(m->points, m->shrinkage, &shrinkage, err));
-    cli_say(c,
-            "%lld points, dimension %lld, %lld neighbours; median condition %.3g, median shrinkage %.2f, %lld "
-            "eigenvalues clipped; sigma %.4g (median nearest-neighbour distance %.4g)",
-            (long long)m->points, (long long)m->n, (long long)m->k, condition, shrinkage, (long long)clipped, m->sigma,
-            m->median_nn);
-done:
-    return st;
-}
-
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *out = NULL;
     geodec_cloud cloud = {0};
     geodec_metric m = {0};
+    geodec_metric_medians own, control;
     geodec_metric_options o = geodec_metric_defaults();
     geodec_provenance p = cli_provenance(c);
     double *x = NULL;
@@ -192,6 +175,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_NEW(x, cloud.points * n);
     for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
     GEODEC_TRY(geodec_metric_fit(cloud.points, n, x, &o, c->pool, &c->hooks, &m, err));
+    GEODEC_TRY(geodec_metric_summary(&m, &own, err));
+    GEODEC_TRY(geodec_metric_control(&m, c->seed, c->pool, &c->hooks, &control, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, &p, &out, err));
     const geodec_metric_source source = {.cloud_row = cloud.cloud_row,
@@ -201,11 +186,18 @@ static geodec_status run(const cli *c, geodec_err *err)
                                          .d = cloud.d,
                                          .basis = cloud.basis,
                                          .mean = cloud.mean,
-                                         .layer = cloud.layer};
+                                         .layer = cloud.layer,
+                                         .control = control};
     GEODEC_TRY(geodec_metric_write(&m, &source, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
-    if (st == GEODEC_OK) GEODEC_TRY(summarise(c, &m, err));
+    if (st != GEODEC_OK) goto done;
+    cli_say(c, "%lld points, dimension %lld, %lld neighbours; sigma %.4g", (long long)m.points, (long long)m.n,
+            (long long)m.k, m.sigma);
+    cli_say(c,
+            "medians (and of a Gaussian control): condition %.3g (%.3g), shrinkage %.2f (%.2f), nearest neighbour at "
+            "%.4g (%.4g)",
+            own.condition, control.condition, own.shrinkage, control.shrinkage, own.nn_distance, control.nn_distance);
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(in);

@@ -1,6 +1,8 @@
 #include "geometry/metric.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/pca.h"
 #include "geometry/tasks.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
@@ -145,6 +147,53 @@ void geodec_metric_clear(geodec_metric *m)
     geodec_mem_free(m->shrinkage);
     geodec_mem_free(m->clipped);
     memset(m, 0, sizeof *m);
+}
+
+geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric_medians s = {.nn_distance = m->median_nn};
+    GEODEC_TRY(geodec_stats_median(m->points, m->condition, &s.condition, err));
+    GEODEC_TRY(geodec_stats_median(m->points, m->shrinkage, &s.shrinkage, err));
+    *out = s;
+done:
+    return st;
+}
+
+geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
+                                    geodec_metric_medians *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_moments moments = {0};
+    geodec_metric fit = {0};
+    geodec_metric_options o = m->options;
+    double *cov = NULL, *w = NULL, *x = NULL, *z = NULL;
+    const int64_t n = m->n;
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("metric-control", 0));
+    GEODEC_NEW(cov, n * n);
+    GEODEC_NEW(w, n);
+    GEODEC_NEW(z, n);
+    GEODEC_NEW(x, m->points * n);
+    GEODEC_TRY(geodec_moments_init(&moments, n, m->point, err));
+    GEODEC_TRY(geodec_moments_add(&moments, m->points, m->point, pool, err));
+    GEODEC_TRY(geodec_moments_result(&moments, NULL, cov, err));
+    GEODEC_TRY(geodec_eig_sym(n, cov, w, cov, err));
+    for (int64_t p = 0; p < m->points; p++) { /* independent along the principal directions, turned back */
+        for (int64_t k = 0; k < n; k++) z[k] = sqrt(fmax(0, w[k])) * geodec_rng_normal(&r);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < n; k++) x[p * n + i] += z[k] * cov[k * n + i];
+    }
+    o.sigma = m->sigma; /* plays no part */
+    GEODEC_TRY_MSG(geodec_metric_fit(m->points, n, x, &o, pool, hooks, &fit, err), "Gaussian control");
+    GEODEC_TRY(geodec_metric_summary(&fit, out, err));
+done:
+    geodec_moments_clear(&moments);
+    geodec_metric_clear(&fit);
+    geodec_mem_free(cov);
+    geodec_mem_free(w);
+    geodec_mem_free(x);
+    geodec_mem_free(z);
+    return st;
 }
 
 geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g, geodec_err *err)

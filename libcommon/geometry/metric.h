@@ -56,6 +56,17 @@ GEODEC_API geodec_status geodec_metric_fit(int64_t points, int64_t n, const doub
                                            const geodec_hooks *hooks, geodec_metric *out,
                                            geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_metric_clear(geodec_metric *m);
+/* What the figures of a metric are worth: the same fit to a Gaussian cloud with as many points and the covariance of
+ * all points together. A local covariance of k points in n dimensions is uneven by chance alone, and shrinks
+ * accordingly. */
+typedef struct geodec_metric_medians {
+    double condition, shrinkage, nn_distance;
+} geodec_metric_medians;
+GEODEC_API geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool,
+                                               const geodec_hooks *hooks, geodec_metric_medians *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
 /* g at the fitted points before any smoothing, [n][n]. */
 GEODEC_API geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g,
                                                 geodec_err *err) GEODEC_MUST_USE;
@@ -70,11 +81,12 @@ typedef struct geodec_metric_source {
     const int32_t *cloud_row;      /* [points] row of the cloud */
     const int32_t *activation_row; /* [points] row of the activations */
     const int32_t *sequence,
-        *position;       /* [points] place in the text, both or neither (NULL): geodesics begin along it */
-    int64_t d;           /* width of the states */
-    const double *basis; /* [n][d] first n principal directions */
-    const double *mean;  /* [d] */
-    int64_t layer;       /* of the model */
+        *position;                 /* [points] place in the text, both or neither (NULL): geodesics begin along it */
+    int64_t d;                     /* width of the states */
+    const double *basis;           /* [n][d] first n principal directions */
+    const double *mean;            /* [d] */
+    int64_t layer;                 /* of the model */
+    geodec_metric_medians control; /* geodec_metric_control */
 } geodec_metric_source;
 /* Writes all fields and attributes into a new artifact of geodec_kind_metric; the caller commits. */
 GEODEC_API geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source,

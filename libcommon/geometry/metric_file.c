@@ -35,6 +35,11 @@ static const geodec_attr attrs[] = {
     {"ridge_relative", GEODEC_ATTR_F64, 0, "the same as a multiple of its mean eigenvalue"},
     {"clip_min", GEODEC_ATTR_F64, 0, "lower limit of eigenvalues of g"},
     {"clip_max", GEODEC_ATTR_F64, 0, "upper limit of eigenvalues of g, 0 = none"},
+    {"median_condition", GEODEC_ATTR_F64, 0, "median condition number of the local metrics"},
+    {"median_shrinkage", GEODEC_ATTR_F64, 0, "median shrinkage"},
+    {"control_condition", GEODEC_ATTR_F64, 0, "the same for a Gaussian cloud of equal size and covariance"},
+    {"control_shrinkage", GEODEC_ATTR_F64, 0, "median shrinkage there"},
+    {"control_nn_distance", GEODEC_ATTR_F64, 0, "median distance to the nearest neighbour there"},
     {"n_clipped", GEODEC_ATTR_I64, 0, "eigenvalues clipped or lifted in all"},
 };
 
@@ -55,7 +60,9 @@ geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_so
 {
     geodec_status st = GEODEC_OK;
     const geodec_metric_options *o = &m->options;
+    geodec_metric_medians own;
     int64_t clipped = 0;
+    GEODEC_TRY(geodec_metric_summary(m, &own, err));
     for (int64_t p = 0; p < m->points; p++) clipped += m->clipped[p];
     GEODEC_TRY(geodec_artifact_set_dim(a, "N", m->points, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "n", m->n, err));
@@ -87,6 +94,11 @@ geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_so
     GEODEC_TRY(geodec_artifact_put_f64(a, "ridge_relative", o->ridge_relative, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "clip_min", o->clip_min, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "clip_max", isfinite(o->clip_max) ? o->clip_max : 0, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "median_condition", own.condition, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "median_shrinkage", own.shrinkage, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "control_condition", source->control.condition, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "control_shrinkage", source->control.shrinkage, err));
+    GEODEC_TRY(geodec_artifact_put_f64(a, "control_nn_distance", source->control.nn_distance, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_clipped", clipped, err));
 done:
     return st;

@@ -12,6 +12,9 @@ geodec_twonn_options geodec_twonn_defaults(void)
     return (geodec_twonn_options){.trim = 0.1, .replicates = 200, .seed = 1, .stream = geodec_rng_id("twonn", 0)};
 }
 
+/* Differences of logarithms below this are ties that rounding has parted: float32 states resolve no less. */
+static const double tie = 1e-9;
+
 /* Both estimates of a sample that holds log_mu[i] (rising) times[i] times; times NULL = once. rank_y[r] = -ln(1 -
  * (r+1)/n). */
 static void estimate(int64_t n, const double *log_mu, const int64_t *times, const double *rank_y, int64_t kept,
@@ -44,7 +47,8 @@ geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geo
     GEODEC_NEW(log_mu, n);
     for (int64_t i = 0; i < n; i++) {
         const double r1 = d2[2 * i], r2 = d2[2 * i + 1];
-        if (r1 > 0 && r2 > r1 && isfinite(r2)) log_mu[used++] = 0.5 * log(r2 / r1);
+        const double l = r1 > 0 && r2 > r1 && isfinite(r2) ? 0.5 * log(r2 / r1) : 0;
+        if (l > tie) log_mu[used++] = l;
     }
     if (used < 4)
         GEODEC_THROW(GEODEC_NUMERIC, "TwoNN: %lld of %lld points have two different neighbour distances",

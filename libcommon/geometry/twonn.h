@@ -2,9 +2,10 @@
  * mu = r2 / r1 has the distribution F(mu) = 1 - mu^-D where the density is locally uniform.
  *
  * Two estimates from the same mu: maximum likelihood D = count / sum ln mu, and the slope through the origin of
- * -ln(1-F) against ln mu without the largest `trim` of the mu. Points with r1 = 0 or mu <= 1 are dropped and counted.
- * Intervals are 95 % percentile bootstraps over the mu. They hold the scatter of a sample of this size, not its bias:
- * both estimates fall short of the true dimension in high dimension and small samples, so compare with a control. */
+ * -ln(1-F) against ln mu without the largest `trim` of the mu. Points with r1 = 0 or mu = 1 (within 1e-9) are dropped
+ * and counted. Intervals are 95 % percentile bootstraps over the mu. They hold the scatter of a sample of this size,
+ * not its bias: both estimates fall short of the true dimension in high dimension and small samples, so compare with a
+ * control. */
 #ifndef GEODEC_GEOMETRY_TWONN_H
 #define GEODEC_GEOMETRY_TWONN_H
 

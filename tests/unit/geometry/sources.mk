@@ -6,6 +6,7 @@ geometry_TESTS := \
   test_cloud.c \
   test_geodesic.c \
   test_magnus.c \
+  test_memory.c \
   test_metric.c \
   test_propagate.c \
   test_rbf.c \

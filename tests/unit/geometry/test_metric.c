@@ -67,6 +67,38 @@ Test(geometry, golden_metric_phi) { golden("golden/ott/phi-3.5-mini_n8.h5"); }
 Test(geometry, golden_metric_smollm2_n6) { golden("golden/ott/smollm2-135m_n6.h5"); }
 Test(geometry, golden_metric_phi_n6) { golden("golden/ott/phi-3.5-mini_n6.h5"); }
 
+/* The control of a Gaussian cloud is the cloud itself, up to chance; a flat ribbon stands out from its own. */
+Test(geometry, metric_control_tells_structure_from_chance)
+{
+    enum { M = 1500, N = 4 };
+    double *x = cloud(M, N, 11);
+    const geodec_metric_options o = geodec_metric_defaults();
+    geodec_metric m;
+    geodec_metric_medians own, control, again;
+    test_ok(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), NULL);
+    test_ok(geodec_metric_summary(&m, &own, NULL), NULL);
+    test_ok(geodec_metric_control(&m, 1, NULL, NULL, &control, NULL), NULL);
+    test_ok(geodec_metric_control(&m, 1, NULL, NULL, &again, NULL), NULL);
+    cr_assert_arr_eq(&control, &again, sizeof control);
+    cr_assert(fabs(own.condition / control.condition - 1) < 0.1, "%g %g", own.condition, control.condition);
+    cr_assert(fabs(own.nn_distance / control.nn_distance - 1) < 0.05, "%g %g", own.nn_distance, control.nn_distance);
+    cr_assert(fabs(own.shrinkage - control.shrinkage) < 0.05);
+    geodec_metric_clear(&m);
+    for (int i = 0; i < M; i++) { /* a plane rolled up: thin everywhere, but with a round covariance */
+        const double a = x[i * N], b = x[i * N + 1];
+        x[i * N] = 5 * cos(a);
+        x[i * N + 1] = 5 * sin(a);
+        x[i * N + 2] = b + 0.01 * x[i * N + 2];
+        x[i * N + 3] = 0.1 * x[i * N + 3];
+    }
+    test_ok(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), NULL);
+    test_ok(geodec_metric_summary(&m, &own, NULL), NULL);
+    test_ok(geodec_metric_control(&m, 1, NULL, NULL, &control, NULL), NULL);
+    cr_assert_gt(own.condition, 1.2 * control.condition, "%g %g", own.condition, control.condition);
+    geodec_metric_clear(&m);
+    geodec_mem_free(x);
+}
+
 /* Default options: neighbours' mean, Ledoit-Wolf from the stored intensity, inverse by Cholesky. */
 Test(geometry, local_metric_is_the_inverse_shrunk_covariance)
 {

@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# geodec-cloud, -metric and -christoffel: the chain on made-up states, the same bytes with any number of threads, refusals.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
+    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    "${B:-build/release}/tests/bad/make_states" "$dir/half.h5" half
+    "$bin/geodec-cloud" --quiet --threads 1 -o "$dir/cloud.h5" "$dir/a.h5"
+    "$bin/geodec-metric" --quiet --threads 1 --points 400 -o "$dir/metric.h5" "$dir/cloud.h5"
+    "$bin/geodec-christoffel" --quiet --threads 1 -o "$dir/christoffel.h5" "$dir/metric.h5"
+}
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+}
+
+@test "three threads give the same bytes" {
+    mkdir "$dir/three"
+    "$bin/geodec-cloud" --quiet --threads 3 -o "$dir/three/cloud.h5" "$dir/a.h5"
+    "$bin/geodec-metric" --quiet --threads 3 --points 400 -o "$dir/three/metric.h5" "$dir/three/cloud.h5"
+    "$bin/geodec-christoffel" --quiet --threads 3 -o "$dir/three/christoffel.h5" "$dir/three/metric.h5"
+    for f in cloud metric christoffel; do cmp "$dir/$f.h5" "$dir/three/$f.h5"; done
+}
+
+@test "cloud: repeated states are dropped, figures stand beside their control" {
+    run --separate-stderr "$bin/geodec-cloud" --layer 3 -o "$dir/again.h5" "$dir/a.h5"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"layer 3: 1495 points (5 duplicates dropped), d 24, K "*"Gaussian control"* ]]
+    [[ "$stderr" == *"TwoNN "*"Gaussian control"*"k_int "* ]]
+    run "$bin/geodec-info" "$dir/cloud.h5"
+    [[ "$output" == *"n_duplicates         = 5"* && "$output" == *"model        0123"* ]]
+}
+
+@test "cloud: the layer is a number, last or sink; float16 states are read" {
+    "$bin/geodec-cloud" --quiet --layer last -o "$dir/last.h5" "$dir/a.h5"
+    "$bin/geodec-diff" "$dir/cloud.h5" "$dir/last.h5"
+    "$bin/geodec-cloud" --quiet --layer sink -o "$dir/sink.h5" "$dir/a.h5"
+    run "$bin/geodec-info" "$dir/sink.h5"
+    [[ "$output" == *"layer                = 2 "* ]]
+    "$bin/geodec-cloud" --quiet -o "$dir/chalf.h5" "$dir/half.h5"
+    run --separate-stderr "$bin/geodec-cloud" --layer 1 -o "$dir/no.h5" "$dir/a.h5"
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"a.h5: layer 1 was not exported; there are: 2 3" ]]
+    [ ! -e "$dir/no.h5" ]
+    run --separate-stderr "$bin/geodec-cloud" --layer top -o "$dir/no.h5" "$dir/a.h5"
+    [ "$status" -eq 2 ]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "cloud: limits of options" {
+    for bad in "--variance 0" "--variance 1.1" "--k-int 0" "--k-int many" "--k-int 24" "--max-points -3"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr "$bin/geodec-cloud" $bad -o "$dir/no.h5" "$dir/a.h5"
+        [ "$status" -eq 2 ] || { echo "$bad: $status"; false; }
+        [ ! -e "$dir/no.h5" ]
+    done
+    run --separate-stderr "$bin/geodec-cloud" --max-points 20 -o "$dir/no.h5" "$dir/a.h5"
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"20 different states are too few"* ]]
+}
+
+@test "metric: dimension, neighbours and width are checked" {
+    run --separate-stderr "$bin/geodec-metric" --dim 5 --k 5 -o "$dir/no.h5" "$dir/cloud.h5"
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"k = 5 neighbours cannot span 5 dimensions"* ]]
+    "$bin/geodec-metric" --quiet --dim 5 --k 5 --force-k -o "$dir/forced.h5" "$dir/cloud.h5"
+    run --separate-stderr "$bin/geodec-metric" --dim 60 -o "$dir/no.h5" "$dir/cloud.h5"
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"--dim: "*"coordinates, not 60"* ]]
+    run --separate-stderr "$bin/geodec-metric" --points 10 -o "$dir/no.h5" "$dir/cloud.h5"
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"10 points are too few for 16 neighbours"* ]]
+    run --separate-stderr "$bin/geodec-metric" --shrink 2 -o "$dir/no.h5" "$dir/cloud.h5"
+    [ "$status" -eq 2 ]
+    [ ! -e "$dir/no.h5" ]
+    run --separate-stderr "$bin/geodec-metric" --sigma-nn 2 --dim 3 -o "$dir/wide.h5" "$dir/cloud.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"medians (and of a Gaussian control)"* ]]
+    run "$bin/geodec-info" "$dir/wide.h5"
+    [[ "$output" == *"sigma_nn             = 2 "* ]]
+}
+
+@test "christoffel: both derivatives agree to the square of the step" {
+    run --separate-stderr "$bin/geodec-christoffel" --deriv fd --h 1e-3 --at midpoints -o "$dir/fd.h5" "$dir/metric.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"400 midpoints"*"analytic control within "*"e-0"* ]]
+    "$bin/geodec-christoffel" --quiet --at midpoints -o "$dir/mid.h5" "$dir/metric.h5"
+    run "$bin/geodec-diff" --all --atol 1e-5 "$dir/fd.h5" "$dir/mid.h5"
+    [ "$status" -eq 4 ] # the attribute that says how
+    grep -q $'^/gamma\tsame' <<<"$output"
+    run "$bin/geodec-diff" --atol 1e-12 "$dir/fd.h5" "$dir/mid.h5"
+    grep -q '^/gamma' <<<"$output"
+}
+
+@test "a file of the wrong kind is refused with the tool that makes the right one" {
+    run --separate-stderr "$bin/geodec-cloud" -o "$dir/no.h5" "$dir/metric.h5"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"geodec-export"* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    run --separate-stderr "$bin/geodec-metric" -o "$dir/no.h5" "$dir/a.h5"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"geodec-cloud"* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    run --separate-stderr "$bin/geodec-christoffel" -o "$dir/no.h5" "$dir/cloud.h5"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"geodec-metric"* ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "an existing output is kept unless forced" {
+    cp "$dir/cloud.h5" "$dir/kept.h5"
+    run --separate-stderr "$bin/geodec-metric" -o "$dir/kept.h5" "$dir/cloud.h5"
+    [ "$status" -eq 1 ]
+    cmp "$dir/cloud.h5" "$dir/kept.h5"
+    "$bin/geodec-metric" --quiet --force --points 100 -o "$dir/kept.h5" "$dir/cloud.h5"
+    run "$bin/geodec-info" "$dir/kept.h5"
+    [[ "$output" == *"metric 1."* ]]
+}
