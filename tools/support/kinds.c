@@ -1,7 +1,6 @@
 #include "support/kinds.h"
 
 #include "decode/bench_file.h"
-#include "decode/bench_file.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
 #include "geometry/cloud.h"
