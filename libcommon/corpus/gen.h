@@ -2,9 +2,8 @@
  * bits; the template interpreter, the vocabulary and the plots are built on it.
  *
  * Template language (geodec__emit):
- *   [x|y|z]        one alternative, weight (i+1)^-0.35 for the i-th (earlier ones are more frequent); nests; may be
- * empty;
- *                  "[=x|y]" makes all weights equal
+ *   [x|y|z]        one alternative, weight (i+1)^-0.35 for the i-th (earlier ones are more frequent);
+ *                  they nest and may be empty
  *   {@name}        a macro of geodec__macro
  *   {a}            "a" or "an" by the next word
  *   {A} {~A}       a person's name; name or pronoun by chance where the pronoun is clear

@@ -507,15 +507,13 @@ static const char *expand_bracket(geodec__gen *g, const char *p, const char *end
 {
     const char *from[GEODEC__ALTS_MAX], *to[GEODEC__ALTS_MAX];
     double w[GEODEC__ALTS_MAX];
-    bool equal = p < end && *p == '=';
     int n = 0;
-    if (equal) p++;
     for (;;) {
         const char *q = alternative_end(p, end);
         if (n < GEODEC__ALTS_MAX) {
             from[n] = p;
             to[n] = q;
-            w[n] = equal ? 1 : weight_of(n);
+            w[n] = weight_of(n);
             n++;
         }
         p = q < end ? q + 1 : end;
