@@ -60,7 +60,7 @@ static const cli_tool tool = {
         "cloud\n"
         "with the same spectrum.",
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
-                "geodec-table cloud.h5 ladder",
+                "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
     .options = options,
     .n_options = CLI_COUNT(options),
     .min_args = 1,

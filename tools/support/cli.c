@@ -49,7 +49,8 @@ static geodec_status parse_value(const cli_option *o, const char *text, geodec_e
     }
     case CLI_F64: {
         const double v = strtod(text, &end);
-        if (end == text || *end || !isfinite(v)) GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not a number", o->name, text);
+        if (end == text || *end || !isfinite(v))
+            GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not a number", o->name, text);
         if (limited && (v < o->min || v > o->max))
             GEODEC_THROW(GEODEC_RANGE, "--%s: %g is outside %g to %g", o->name, v, o->min, o->max);
         *(double *)o->target = v;
@@ -152,7 +153,7 @@ static void print_option(char letter, const char *name, const char *metavar, con
         printf("  %-26s %s", left, help);
     else
         printf("  %s\n  %26s %s", left, "", help);
-    if (def && *def) printf(" (default %s)", def);
+    if (def && *def && !strstr(help, "(default ")) printf(" (default %s)", def);
     printf("\n");
 }
 
@@ -317,7 +318,8 @@ geodec_provenance cli_provenance(const cli *c)
         .tool = c->tool->name, .command_line = c->command_line, .seed = c->seed, .blas_core = geodec_linalg_core()};
 }
 
-geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err), geodec_err *err)
+geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err),
+                       geodec_err *err)
 {
     geodec_status first = GEODEC_OK;
     for (int i = 0; i < c->n_args; i++) {
@@ -336,8 +338,7 @@ geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const cha
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (!c->force && access(path, F_OK) == 0)
-        GEODEC_THROW(GEODEC_EXISTS, "%s exists; --force replaces it", path);
+    if (!c->force && access(path, F_OK) == 0) GEODEC_THROW(GEODEC_EXISTS, "%s exists; --force replaces it", path);
 done:
     return st;
 }
