@@ -126,7 +126,8 @@ static const cli_tool tool = {
     .usage = "--model FILE --prompts FILE [OPTIONS]",
     .description =
         "Counts are reproducible and go to the output; timings change from run to run and go to a file of their\n"
-        "own. Both are printed as one table. Status 4 when an output differs from plain decoding.",
+        "own. Both are printed as one table. Times are CPU time of the one thread that decodes.\n"
+        "Status 4 when an output differs from plain decoding.",
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
     .options = options,
     .n_options = CLI_COUNT(options),

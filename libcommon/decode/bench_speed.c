@@ -1,5 +1,6 @@
 #include "decode/bench_internal.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/stats.h"
@@ -99,7 +100,8 @@ static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_tar
     const int32_t *ids = plan->prompts->token + plan->prompts->offset[prompt];
     const int64_t n = plan->prompts->offset[prompt + 1] - plan->prompts->offset[prompt];
     geodec_decoded plain = {0}, got = {0};
-    const geodec_decode_options o_plain = geodec__bench_options(plan, false, prompt, 0, 0);
+    geodec_decode_options o_plain = geodec__bench_options(plan, false, prompt, 0, 0);
+    o_plain.clock = geodec_clock_thread_seconds;
     double before = 0, during = 0;
     for (int64_t r = 0; r <= s->n; r++) {
         geodec_decoded_free(&plain);
@@ -115,6 +117,7 @@ static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_tar
         geodec_decode_options o = geodec__bench_options(plan, false, prompt, 0, row->gamma);
         o.adaptive = row->adaptive;
         o.cost = s->cost;
+        o.clock = geodec_clock_thread_seconds;
         GEODEC_TRY(geodec_decode(target, ids, n, d, &o, &got, err));
         geodec_decode_counters_add(&sum[r], &got.counters);
         during = rate((double)got.counters.decided, decode_seconds(&got.counters));

@@ -39,6 +39,8 @@ typedef struct request {
     geodec_decode_counters count;
 } request;
 
+static double now(const request *r) { return r->opt->clock ? r->opt->clock() : geodec_clock_seconds(); }
+
 static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_t n, const geodec_drafter *drafter,
                            const geodec_decode_options *o, geodec_err *err)
 {
@@ -94,7 +96,7 @@ static geodec_status prefill(request *r, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
     const geodec_counters start = t->counters(t->self);
-    const double clock = geodec_clock_seconds();
+    const double clock = now(r);
     t->truncate(t->self, 0);
     GEODEC_TRY(geodec_drafter_begin(r->drafter, err));
     for (int32_t i = 0; i < t->max_batch; i++) r->argmax[i] = -1;
@@ -108,7 +110,7 @@ static geodec_status prefill(request *r, geodec_err *err)
     const geodec_counters end = t->counters(t->self);
     r->count.prompt_passes = end.passes - start.passes;
     r->count.prompt_rows = end.rows - start.rows;
-    r->count.prompt_seconds = geodec_clock_seconds() - clock;
+    r->count.prompt_seconds = now(r) - clock;
 done:
     return st;
 }
@@ -127,7 +129,7 @@ static geodec_status draft(request *r, geodec_draft *out, int32_t *n_proposed, i
     int32_t gamma = (int32_t)(room > 0 ? room : 0);
     if (r->drafter && gamma > 0) {
         if (r->opt->adaptive) gamma = geodec_gamma_ask(&r->gamma, gamma);
-        const double clock = geodec_clock_seconds();
+        const double clock = now(r);
         const geodec_draft_request q = {.context = r->text,
                                         .n_context = r->n_text,
                                         .gamma = gamma,
@@ -135,7 +137,7 @@ static geodec_status draft(request *r, geodec_draft *out, int32_t *n_proposed, i
                                         .guard = &r->guard};
         GEODEC_TRY(geodec_drafter_propose(r->drafter, &q, out, &proposed, err));
         r->asked += gamma;
-        r->count.draft_seconds += geodec_clock_seconds() - clock;
+        r->count.draft_seconds += now(r) - clock;
         sent = proposed;
         if (gamma > 0 && r->opt->adaptive) proposed = sent = geodec_gamma_send(&r->gamma, out, proposed);
         for (int32_t i = 0; i < sent; i++)
@@ -174,7 +176,7 @@ static void learn_cost(request *r)
     const double unit = r->opt->cost.seconds;
     if (!r->opt->adaptive || unit <= 0) return;
     const geodec_decode_counters *c = &r->count;
-    const double other = geodec_clock_seconds() - r->start - c->draft_seconds - c->verify_seconds;
+    const double other = now(r) - r->start - c->draft_seconds - c->verify_seconds;
     if (r->asked > 0) r->gamma.cost.c = c->draft_seconds / (double)r->asked / unit;
     r->gamma.cost.o = other / (double)c->rounds / unit;
 }
@@ -210,9 +212,9 @@ static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, ge
     row[0] = r->text[r->n_text - 1];
     for (int32_t i = 0; i < sent; i++) row[i + 1] = drafts[i].token;
 
-    const double clock = geodec_clock_seconds();
+    const double clock = now(r);
     GEODEC_TRY(t->forward(t->self, row, sent + 1, r->logits, r->state, err));
-    r->count.verify_seconds += geodec_clock_seconds() - clock;
+    r->count.verify_seconds += now(r) - clock;
     GEODEC_TRY(geodec_verify_chain(r->sampler, &r->guard, r->n_text - r->n_prompt, r->logits, t->n_vocab, row + 1, sent,
                                    r->argmax, &v, err));
 
@@ -252,14 +254,14 @@ geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, 
     geodec_status st = GEODEC_OK;
     request r = {.target = target, .drafter = drafter, .opt = options};
     geodec_decoded result = {.end = GEODEC_END_LENGTH, .stop = -1};
-    const double clock = geodec_clock_seconds();
+    const double clock = now(&r);
     GEODEC_TRY(check(target, prompt, n, drafter, options, err));
     GEODEC_TRY(set_up(&r, prompt, n, err));
     GEODEC_TRY(prefill(&r, err));
 
     const geodec_counters start = target->counters(target->self);
     bool go_on = true;
-    r.start = geodec_clock_seconds();
+    r.start = now(&r);
     while (go_on && r.count.emitted < options->max_tokens) {
         if (r.n_text > target->n_ctx) {
             result.end = GEODEC_END_CONTEXT;
@@ -271,7 +273,7 @@ geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, 
     const geodec_counters end = target->counters(target->self);
     r.count.target_passes = end.passes - start.passes;
     r.count.target_rows = end.rows - start.rows;
-    r.count.total_seconds = geodec_clock_seconds() - clock;
+    r.count.total_seconds = now(&r) - clock;
     result.counters = r.count;
     result.n = r.n_text - n;
     GEODEC_NEW(result.token, result.n);

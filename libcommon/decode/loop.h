@@ -41,6 +41,7 @@ typedef struct geodec_decode_options {
     /* After the tokens of a round, for flushing. NULL = none. */
     void (*round_end)(void *ctx);
     void *ctx;
+    double (*clock)(void); /* for the times of the counters; NULL = geodec_clock_seconds */
     const geodec_hooks *hooks;
 } geodec_decode_options;
 
