@@ -18,6 +18,8 @@ typedef struct geodec_gamma {
     int32_t probe_every; /* >= 1 */
     geodec_cost cost;
     int32_t idle;                              /* rounds since the last draft */
+    int32_t asked;                             /* drafts asked for last */
+    double gain;                               /* moving average of what asking brought, in tokens a round */
     double accepted[GEODEC_DRAFT_SOURCES_MAX]; /* moving averages over the examined drafts of a source */
     double claimed[GEODEC_DRAFT_SOURCES_MAX];
     int64_t seen[GEODEC_DRAFT_SOURCES_MAX]; /* drafts examined */

@@ -107,6 +107,12 @@ Test(gamma, silent_drafter_is_probed_again_and_recovers)
     cr_assert_gt(silent, 180);
     cr_assert_geq(probes, 10);
     for (int i = 0; i < 100; i++) geodec_gamma_learn(&g, &d, 1);
+    const geodec_draft good[8] = {{1, 1, 0.6}, {1, 1, 0.6}, {1, 1, 0.6}, {1, 1, 0.6},
+                                  {1, 1, 0.6}, {1, 1, 0.6}, {1, 1, 0.6}, {1, 1, 0.6}};
+    for (int i = 0; i < 20; i++) {
+        const int32_t n = geodec_gamma_ask(&g, 8);
+        if (n > 0) geodec_gamma_send(&g, good, n);
+    }
     cr_assert_gt(geodec_gamma_ask(&g, 8), 2);
 }
 
@@ -123,6 +129,33 @@ Test(gamma, free_drafts_are_always_asked_for)
         sent += geodec_gamma_send(&g, &d, 1);
     }
     cr_assert_eq(sent, 10, "a probe every 17 rounds, not %d", sent);
+}
+
+/* Costly drafts of middling confidence: each round that asks loses, so asking stops, but for the probes. */
+Test(gamma, asking_that_does_not_pay_is_given_up)
+{
+    geodec_gamma g;
+    geodec_cost cost = geodec_cost_linear(0.6);
+    cost.c = 0.1;
+    geodec_gamma_init(&g, 4, &cost);
+    const geodec_draft weak[4] = {{1, 0, 0.5}, {1, 0, 0.5}, {1, 0, 0.5}, {1, 0, 0.5}};
+    const geodec_draft strong[4] = {{1, 0, 0.97}, {1, 0, 0.97}, {1, 0, 0.97}, {1, 0, 0.97}};
+    int asked = 0, outcome = 0;
+    for (int i = 0; i < 170; i++) {
+        const int32_t n = geodec_gamma_ask(&g, 4);
+        asked += n > 0;
+        const int32_t sent = n > 0 ? geodec_gamma_send(&g, weak, n) : 0;
+        for (int32_t k = 0; k < sent; k++) geodec_gamma_learn(&g, &weak[k], outcome++ % 2); /* as claimed */
+    }
+    cr_assert_lt(asked, 25, "%d", asked);
+    asked = 0;
+    for (int i = 0; i < 170; i++) {
+        const int32_t n = geodec_gamma_ask(&g, 4);
+        asked += n > 0;
+        const int32_t sent = n > 0 ? geodec_gamma_send(&g, strong, n) : 0;
+        for (int32_t k = 0; k < sent; k++) geodec_gamma_learn(&g, &strong[k], 1);
+    }
+    cr_assert_gt(asked, 100, "%d", asked);
 }
 
 Test(gamma, sends_the_prefix_that_pays)
