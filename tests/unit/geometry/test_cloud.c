@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/cloud.h"
+#include "geometry/null.h"
 #include "io/file.h"
 #include "io/h5.h"
 #include "linalg/blas.h"
@@ -320,5 +321,46 @@ Test(geometry, cloud_file_is_the_same_with_any_number_of_threads)
     o.max_points = 20;
     cr_assert_eq(build(from, three, &o, pool, &s, NULL), GEODEC_NUMERIC);
     geodec_pool_destroy(pool);
+    geodec_mem_free(x);
+}
+
+Test(geometry, null_cloud_keeps_the_spectrum_and_nothing_else)
+{
+    geodec_io_init();
+    geodec_err err = {0};
+    double *x = rows(4000, 12, 4);
+    const char *from = activations("a.h5", 4000, 12, x, false), *to = test_tmp("cloud.h5"), *null = test_tmp("null.h5");
+    geodec_cloud_options o = geodec_cloud_defaults();
+    geodec_cloud_summary s;
+    geodec_artifact *in = NULL, *out = NULL, *back = NULL;
+    geodec_cloud c, g;
+    const geodec_provenance p = {
+        .tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
+    o.layer = 4;
+    test_ok(build(from, to, &o, NULL, &s, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_kind_cloud, to, &in, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_kind_cloud, null, &p, &out, &err), &err);
+    test_ok(geodec_null_build(in, 9, out, &err), &err);
+    test_ok(geodec_artifact_commit(out, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_kind_cloud, null, &back, &err), &err);
+    test_ok(geodec_cloud_read(in, &c, &err), &err);
+    test_ok(geodec_cloud_read(back, &g, &err), &err);
+    cr_assert(g.points == c.points && g.k == c.k && g.k_int == c.k_int && g.d == c.d);
+    const double n = (double)g.points;
+    for (int64_t j = 0; j < g.k; j++) {
+        double variance = 0, cross = 0;
+        for (int64_t i = 0; i < g.points; i++) {
+            variance += g.coordinate[i * g.k + j] * g.coordinate[i * g.k + j] / n;
+            cross += g.coordinate[i * g.k + j] * c.coordinate[i * g.k + j] / n;
+        }
+        /* Five standard errors of a variance of n normal draws, and of a product with the cloud it came from. */
+        cr_assert_lt(fabs(variance / g.eigenvalue[j] - 1), 5 * sqrt(2 / n));
+        cr_assert_lt(fabs(cross / g.eigenvalue[j]), 5 / sqrt(n));
+    }
+    for (int64_t i = 0; i < g.points; i++) cr_assert(g.sequence[i] == i && g.position[i] == 0);
+    geodec_cloud_clear(&c);
+    geodec_cloud_clear(&g);
+    geodec_artifact_close(in);
+    geodec_artifact_close(back);
     geodec_mem_free(x);
 }
