@@ -29,6 +29,19 @@ $(F)/paths.tsv: $(R)/geodesics.h5
 $(F)/validity.tsv: $(R)/validity.h5
 	$(run) $(table) $< eps field/mean field/mean_low field/mean_high sphere/mean > $@.tmp && mv $@.tmp $@
 
+# The quarter of coverage.h5 whose cached share is 25 %: rows of eps, values of share index 1.
+$(F)/coverage.tsv: $(R)/coverage.h5
+	$(run) for f in hit hit_p10 hit_p90 null_mean null_sd leaky; do \
+	  $(table) $< $$f | sed -n 2p | tr '\t' '\n' | awk -v name=$$f 'BEGIN {print name} NR > 8 && NR <= 16' > $@.$$f; done; \
+	  $(table) $< eps | paste - $@.hit $@.hit_p10 $@.hit_p90 $@.null_mean $@.null_sd $@.leaky > $@.tmp; \
+	  rm -f $@.hit $@.hit_p10 $@.hit_p90 $@.null_mean $@.null_sd $@.leaky; mv $@.tmp $@
+
+# One small table a drafter; bench.tsv marks that they are there.
+$(F)/bench.tsv: $(R)/benchdecode.h5 pipelines/report/split-bench.awk
+	$(run) $(table) $< drafter gamma sampled every_position acceptance acceptance_low acceptance_high > $@.positions; \
+	  awk -f pipelines/report/split-bench.awk -v dir=$(F) -v drafters=$(call attr,$<,drafters) $@.positions $(R)/benchdecode.tsv; \
+	  rm -f $@.positions; cp $(R)/benchdecode.tsv $@.tmp && mv $@.tmp $@
+
 # ---- figures -------------------------------------------------------------------------------------------------------
 define figure
 $(F)/$1.svg $(F)/$1.png: $(F)/$1.%: $(GP)/$1.gp $(GP)/style.gp $2
@@ -44,6 +57,27 @@ CURVATURE_LIMIT = $$(awk 'NR > 1 {x = $$3 < 0 ? -$$3 : $$3; print x}' $(F)/curva
 $(eval $(call figure,geodesics,$(F)/cloud.tsv $(F)/curvature.tsv $(F)/paths.tsv,cloud='$(F)/cloud.tsv'; curvature='$(F)/curvature.tsv'; paths='$(F)/paths.tsv'; limit=$$(CURVATURE_LIMIT)))
 $(eval $(call figure,validity,$(F)/validity.tsv,tsv='$(F)/validity.tsv'; slope=$$(call attr,$(R)/validity.h5,slope); sphere=$$(call attr,$(R)/validity.h5,sphere_slope)))
 
+CLOSED_FORM = $$($(table) $(R)/coverage.h5 closed_form | sed -n 2p | cut -f 2)
+$(eval $(call figure,coverage,$(F)/coverage.tsv,tsv='$(F)/coverage.tsv'; closed=$$(CLOSED_FORM)))
+
+DRAFTER_WORDS = $$($(table) --attrs $(R)/benchdecode.h5 | sed -n 's/^drafters\t//p' | tr ',' ' ')
+$(eval $(call figure,acceptance,$(F)/bench.tsv,dir='$(F)'; drafters='$$(DRAFTER_WORDS)'))
+$(eval $(call figure,speedup,$(F)/bench.tsv,dir='$(F)'; drafters='$$(DRAFTER_WORDS)'))
+
+# ---- report --------------------------------------------------------------------------------------------------------
+REPORT := $(R)/report
+FIGURE_FILES := $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
+$(R)/headline.tsv: pipelines/report/headline $(GEOMETRY) $(R)/null-riemann.h5 $(DECODING)
+	$(run) BIN=$(BIN) EMBEDDED=$(if $(filter data/model/%,$(MODEL)),yes) bash $< $(R) > $@.tmp && mv $@.tmp $@
+$(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt pipelines/report/make-report pipelines/report/style.css pipelines/report/captions.tsv
+	$(run) for f in $(FIGURES); do awk -F'\t' -v f=$$f -v dir=$(F) '$$1 == f {print dir "/" f ".svg\t" $$2 "\t" $$3}' pipelines/report/captions.tsv; done \
+	    > $(R)/figures.tsv; \
+	  { printf 'model\t%s\n' "$(notdir $(MODEL))"; printf 'text\t%s\n' "$(if $(TEXT),$(notdir $(TEXT)),stories of the embedded corpus generator, a seed not trained on)"; \
+	    $(BIN)/geodec-info $(R)/activations.h5 | sed -n 's/^  model  *\(.*\)/model fingerprint\t\1/p; s/^  BLAS core  *\(.*\)/BLAS kernels\t\1/p'; \
+	    printf 'settings\t%s\n' "$(SETTINGS)"; printf 'version\tgeodec %s\n' "$(VERSION)"; } > $(R)/inputs.tsv; \
+	  sh pipelines/report/make-report "Geodec: $(basename $(notdir $(MODEL)))" $(R)/inputs.tsv $(R)/headline.tsv $(R)/figures.tsv $(R)/sample.txt \
+	    > $@.tmp && mv $@.tmp $@
+
 .PHONY: figures report
-figures: $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
-report: figures
+figures: $(FIGURE_FILES)
+report: $(REPORT)/index.html

@@ -44,6 +44,13 @@ $(R)/validity.h5: $(BIN)/geodec-validity $(R)/metric.h5
 	$(run) $(call tool,validity) --seed $(SEED) -o $@ $(R)/metric.h5
 $(R)/records.h5: $(BIN)/geodec-records $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
 	$(run) $(call tool,records) -o $@ $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
+# The same field and curvature on a Gaussian cloud of the same spectrum: the control.
+$(R)/null.h5: $(BIN)/geodec-null $(R)/cloud.h5
+	$(run) $(call tool,null) --seed $(SEED) -o $@ $(R)/cloud.h5
+$(R)/null-metric.h5: $(BIN)/geodec-metric $(R)/null.h5
+	$(run) $(call tool,metric) -o $@ $(R)/null.h5
+$(R)/null-riemann.h5: $(BIN)/geodec-riemann $(R)/null-metric.h5
+	$(run) $(call tool,riemann) --seed $(SEED) -o $@ $(R)/null-metric.h5
 $(R)/coverage.h5: $(BIN)/geodec-coverage $(R)/cloud.h5
 	$(run) $(call tool,coverage) --seed $(SEED) -o $@ $(R)/cloud.h5
 
@@ -62,7 +69,7 @@ $(R)/sample.txt: $(BIN)/geodec-decode $(R)/flowmap.h5
 	  --temperature 0.8 --seed $(SEED) > $@.tmp && mv $@.tmp $@
 
 GEOMETRY := $(addprefix $(R)/,activations.h5 cloud.h5 metric.h5 christoffel.h5 geodesics.h5 riemann.h5 propagators.h5 \
-  validity.h5 records.h5 coverage.h5)
+  validity.h5 records.h5 coverage.h5 null.h5 null-metric.h5 null-riemann.h5)
 DECODING := $(addprefix $(R)/,flowmap.h5 benchdecode.h5)
 
 .PHONY: results geometry decoding print-report
