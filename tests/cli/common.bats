@@ -63,12 +63,14 @@ setup() {
 }
 
 @test "a missing input is status 1 and names the file" {
+    out="$BATS_TEST_TMPDIR/out"
+    mkdir "$out"
     for stage in cloud metric christoffel geodesic riemann validity coverage; do
-        run --separate-stderr "$bin/geodec-$stage" -o "$BATS_TEST_TMPDIR/x.h5" "$BATS_TEST_TMPDIR/absent.h5"
+        run --separate-stderr "$bin/geodec-$stage" -o "$out/x.h5" "$out/absent.h5"
         [ "$status" -eq 1 ] || { echo "$stage: $status $stderr"; false; }
         [[ "$stderr" == "geodec-$stage: "*"absent.h5"* ]]
         [ "${#stderr_lines[@]}" -eq 1 ]
-        [ -z "$(ls -A "$BATS_TEST_TMPDIR")" ]
+        [ -z "$(ls -A "$out")" ]
     done
 }
 
