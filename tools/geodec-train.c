@@ -10,24 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* clang-format off: one option a line */
+/* clang-format off */
 static const char *text_path, *held_out_path, *vocab_path, *init_path, *floor_path, *output = "model.gguf";
 static const char *out_f16, *out_q8, *curve_path, *checkpoint_path, *model_name = "geodec";
 static const char *type_name = "f32", *schedule_name = "cosine", *separator_name = "mark";
 static int64_t d_model = 128, layers = 6, heads = 8, kv_heads = 4, ff = 352, ctx, experts, experts_used = 2;
 static int64_t checkpoint_every = 200, length;
 static bool untied, resume;
-static geodec_train_options o = {.steps = 1000,
-                                 .batch = 32,
-                                 .lr = 3e-3,
-                                 .lr_final = 0.02,
-                                 .warmup = 100,
-                                 .clip = 1,
-                                 .decay = 0.1,
-                                 .beta1 = 0.9,
-                                 .beta2 = 0.98,
-                                 .balance = 0.01,
-                                 .eval_every = 100,
+static geodec_train_options o = {.steps = 1000, .batch = 32, .lr = 3e-3, .lr_final = 0.02, .warmup = 100, .clip = 1,
+                                 .decay = 0.1, .beta1 = 0.9, .beta2 = 0.98, .balance = 0.01, .eval_every = 100,
                                  .eval_tokens = 32768};
 
 /* Choices, in the order of the library's enumerations. */
@@ -35,51 +26,29 @@ static geodec_train_options o = {.steps = 1000,
 #define SEPARATORS "mark|blank|none"
 #define SCHEDULES "cosine|linear|constant"
 
-#define OPTION(name_, type_, target_, flags_, meta_, help_)                                                            \
-    .name = name_, .type = type_, .target = &(target_), .flags = flags_, .metavar = meta_, .help = help_
-#define INT(name_, target_, lo, hi, help_)                                                                             \
-    {                                                                                                                  \
-        OPTION(name_, CLI_I64, target_, 0, "N", help_), .min = lo, .max = hi                                           \
-    }
-#define REAL(name_, target_, lo, hi, help_)                                                                            \
-    {                                                                                                                  \
-        OPTION(name_, CLI_F64, target_, 0, "X", help_), .min = lo, .max = hi                                           \
-    }
-#define INPUT(name_, target_, flags_, help_)                                                                           \
-    {                                                                                                                  \
-        OPTION(name_, CLI_STR, target_, CLI_PATH | (flags_), "FILE", help_)                                            \
-    }
-#define OUTPUT(name_, target_, help_)                                                                                  \
-    {                                                                                                                  \
-        OPTION(name_, CLI_STR, target_, CLI_PATH | CLI_VOLATILE, "FILE", help_)                                        \
-    }
-#define CHOICE(name_, target_, flags_, choices_, help_)                                                                \
-    {                                                                                                                  \
-        OPTION(name_, CLI_CHOICE, target_, flags_, NULL, help_), .choices = choices_                                   \
-    }
-#define FLAG(name_, target_, flags_, help_)                                                                            \
-    {                                                                                                                  \
-        OPTION(name_, CLI_FLAG, target_, flags_, NULL, help_)                                                          \
-    }
+#define OPTION(name_, type_, target_, flags_, meta_, help_) .name = name_, .type = type_, .target = &(target_), .flags = flags_, .metavar = meta_, .help = help_
+#define INT(name_, target_, lo, hi, help_) {OPTION(name_, CLI_I64, target_, 0, "N", help_), .min = lo, .max = hi}
+#define REAL(name_, target_, lo, hi, help_) {OPTION(name_, CLI_F64, target_, 0, "X", help_), .min = lo, .max = hi}
+#define INPUT(name_, target_, flags_, help_) {OPTION(name_, CLI_STR, target_, CLI_PATH | (flags_), "FILE", help_)}
+#define OUTPUT(name_, target_, help_) {OPTION(name_, CLI_STR, target_, CLI_PATH | CLI_VOLATILE, "FILE", help_)}
+#define CHOICE(name_, target_, flags_, choices_, help_) {OPTION(name_, CLI_CHOICE, target_, flags_, NULL, help_), .choices = choices_}
+#define FLAG(name_, target_, flags_, help_) {OPTION(name_, CLI_FLAG, target_, flags_, NULL, help_)}
 
 static const cli_option options[] = {
     INPUT("text", text_path, CLI_REQUIRED, "training text"),
     INPUT("held-out", held_out_path, CLI_REQUIRED, "text the loss is measured on"),
     INPUT("vocab", vocab_path, 0, "GGUF whose tokenizer is taken; needed without --init"),
-    INPUT("init", init_path, 0, "GGUF to start from: its shape, weights and tokenizer are taken"),
-    CLI_OUTPUT_OPTION(output, "model.gguf"),
+    INPUT("init", init_path, 0, "GGUF to start from: its shape, weights and tokenizer are taken"), CLI_OUTPUT_OPTION(output, "model.gguf"),
     CHOICE("type", type_name, CLI_VOLATILE, TYPES, "type of the output's matrices"),
     OUTPUT("out-f16", out_f16, "write the model as F16 too"),
     OUTPUT("out-q8", out_q8, "write the model as Q8_0 too"),
     OUTPUT("curve", curve_path, "write the loss curve artifact"),
     INPUT("floor", floor_path, 0, "report of geodec-corpus on the held-out text: its entropy goes into the curve"),
     OUTPUT("checkpoint", checkpoint_path, "state of the run (default: output with .ckpt.h5)"),
-    {OPTION("checkpoint-every", CLI_I64, checkpoint_every, CLI_VOLATILE, "N", "steps between checkpoints"), .min = 1,
-     .max = 1e9},
+    {OPTION("checkpoint-every", CLI_I64, checkpoint_every, CLI_VOLATILE, "N", "steps between checkpoints"), .min = 1, .max = 1e9},
     FLAG("resume", resume, CLI_VOLATILE, "go on from the checkpoint if there is one"),
     {OPTION("name", CLI_STR, model_name, 0, "TEXT", "general.name of the model")},
-    CHOICE("separator", separator_name, 0, SEPARATORS,
-           "documents end at a line <|endoftext|>, at a blank line, or not at all"),
+    CHOICE("separator", separator_name, 0, SEPARATORS, "documents end at a line <|endoftext|>, at a blank line, or not at all"),
     INT("d-model", d_model, 2, 65536, "width of the residual stream"),
     INT("layers", layers, 1, 1024, "blocks"),
     INT("heads", heads, 1, 1024, "query heads"),
@@ -111,7 +80,6 @@ static const cli_tool tool = {
     .purpose = "Train a small llama-family model on text",
     .usage = "--text FILE --held-out FILE --vocab VOCAB.gguf [OPTIONS]",
     .description = "AdamW on next-token cross-entropy, in float32. The result depends on the options and the seed, not "
-                   "on threads\n"
                    "or interruptions. A run that is stopped leaves a checkpoint, and --resume goes on from it.",
     .examples = "  geodec-train --text train.txt --held-out test.txt --vocab vocab.gguf --resume \\\n"
                 "      --out-q8 model-q8_0.gguf --curve curve.h5 -o model-f32.gguf",
