@@ -56,3 +56,16 @@ check-all: check
 .PHONY: check-bad-h5
 check-bad-h5: build $(B)/tests/bad/make_bad_h5
 	@B=$(B) bats tests/bad/h5.bats
+
+# Benchmarks print TSV; they are no part of `make check`.
+BENCHES := $(patsubst tests/bench/bench_%.c,$(B)/bench/bench-%,$(wildcard tests/bench/bench_*.c))
+$(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.o): CPPFLAGS_EXTRA := -Itests/unit
+$(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
+.PHONY: bench $(BENCHES:$(B)/bench/%=%)
+bench: $(BENCHES:$(B)/bench/%=%)
+$(BENCHES:$(B)/bench/%=%): %: $(B)/bench/%
+	@$<
+-include $(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.d)
