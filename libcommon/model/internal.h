@@ -39,7 +39,7 @@ typedef struct geodec__job {
 
 /* What one worker may scribble on. */
 typedef struct geodec__worker {
-    float *weights; /* [GEODEC__TILE_MAX][pad(widest input)] */
+    float *weights; /* [GEODEC__STRIP][pad(widest input)] */
     float *scores;  /* [pad(n_ctx)] */
     float *head;    /* [pad(head_dim)] */
     int32_t *path;  /* [max_batch] */

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 enum {
-    GEODEC__LANES = 16,  /* partial sums of a dot product, and keys in a block of the cache */
-    GEODEC__TILE_MAX = 8 /* most weight rows one tile decodes: scratch holds this many rows */
+    GEODEC__LANES = 16, /* partial sums of a dot product, and keys in a block of the cache */
+    GEODEC__STRIP = 12  /* weight rows decoded at once: scratch holds this many */
 };
 
 /* Rounded up to whole vectors: row strides of all activation buffers; the padding is zero. */
@@ -45,7 +45,7 @@ typedef struct geodec__attend {
 typedef struct geodec__kernels {
     geodec_isa isa;
     /* y[r][o] = sum_i x[r][i] w[o][i] for o in begin..end-1, r in 0..n-1. Rows of x are padded (zero or finite garbage
-     * never: zero). scratch [GEODEC__TILE_MAX][pad(cols)]. */
+     * never: zero). scratch [GEODEC__STRIP][pad(cols)]. */
     void (*matmul)(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch);
     /* gate[i] = silu(gate[i]) * up[i] */

@@ -35,7 +35,13 @@ static inline __m256 pow2_8(__m256 t)
 }
 static inline vec v_pow2(vec t) { return (vec){pow2_8(t.lo), pow2_8(t.hi)}; }
 
-static inline void v_sum4(vec a, vec b, vec c, vec d, float *out)
+static inline vec v_keep(vec a)
+{
+    __asm__("" : "+x"(a.lo), "+x"(a.hi));
+    return a;
+}
+
+static inline void v_sum4(vec a, vec b, vec c, vec d, float *out, int n)
 {
     const __m256 a8 = _mm256_add_ps(a.lo, a.hi), b8 = _mm256_add_ps(b.lo, b.hi);
     const __m256 c8 = _mm256_add_ps(c.lo, c.hi), d8 = _mm256_add_ps(d.lo, d.hi);
@@ -46,7 +52,11 @@ static inline void v_sum4(vec a, vec b, vec c, vec d, float *out)
     const __m256 s2 = _mm256_add_ps(_mm256_shuffle_ps(ab, cd, 0x44), _mm256_shuffle_ps(ab, cd, 0xee));
     const __m256 s1 =
         _mm256_add_ps(_mm256_shuffle_ps(s2, s2, 0x88), _mm256_shuffle_ps(s2, s2, 0xdd)); /* (a c . . | b d . .) */
-    _mm_storeu_ps(out, _mm_unpacklo_ps(_mm256_castps256_ps128(s1), _mm256_extractf128_ps(s1, 1)));
+    const __m128 all = _mm_unpacklo_ps(_mm256_castps256_ps128(s1), _mm256_extractf128_ps(s1, 1));
+    if (n == 4)
+        _mm_storeu_ps(out, all);
+    else
+        _mm_maskstore_ps(out, _mm_cmpgt_epi32(_mm_set1_epi32(n), _mm_setr_epi32(0, 1, 2, 3)), all);
 }
 
 static inline __m256 half8(const uint8_t *p)
@@ -85,9 +95,8 @@ static inline vec load_bf16_tail(const uint8_t *p, int64_t n)
 }
 static inline vec scale_f16(const uint8_t *p)
 {
-    uint16_t h;
-    memcpy(&h, p, sizeof h);
-    return v_set1(_cvtsh_ss(h));
+    const __m256 s = _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)p)));
+    return (vec){s, s}; /* 8 bytes of a block were read */
 }
 
 /* 16 registers: 12 for sums, the rest for weights; x comes from memory. */

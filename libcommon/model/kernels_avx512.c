@@ -24,7 +24,13 @@ static inline vec v_pow2(vec t)
     return _mm512_castsi512_ps(_mm512_slli_epi32(n, 23));
 }
 
-static inline void v_sum4(vec a, vec b, vec c, vec d, float *out)
+static inline vec v_keep(vec a)
+{
+    __asm__("" : "+v"(a));
+    return a;
+}
+
+static inline void v_sum4(vec a, vec b, vec c, vec d, float *out, int n)
 {
     /* 256-bit halves: (a, b) and (c, d), eight sums each */
     const vec ab = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
@@ -34,7 +40,7 @@ static inline void v_sum4(vec a, vec b, vec c, vec d, float *out)
     const vec s2 = _mm512_add_ps(s4, _mm512_permute_ps(s4, 0x4e));
     const vec s1 = _mm512_add_ps(s2, _mm512_permute_ps(s2, 0xb1));
     const __m512i first = _mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12);
-    _mm_storeu_ps(out, _mm512_castps512_ps128(_mm512_permutexvar_ps(first, s1)));
+    _mm_mask_storeu_ps(out, (__mmask8)((1u << n) - 1u), _mm512_castps512_ps128(_mm512_permutexvar_ps(first, s1)));
 }
 
 static inline vec load_f16(const uint8_t *p)
@@ -62,14 +68,13 @@ static inline vec load_bf16_tail(const uint8_t *p, int64_t n)
 }
 static inline vec scale_f16(const uint8_t *p)
 {
-    uint16_t h;
-    memcpy(&h, p, sizeof h);
-    return v_set1(_cvtsh_ss(h));
+    return _mm512_broadcastss_ps(
+        _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)p))); /* 8 bytes of a block */
 }
 
-/* 32 registers: 24 for sums, 4 for weights. */
-#define MAX_GROUP 6
-#define TILE_ROWS(B) ((B) <= 2 ? 8 : 4)
+/* 32 registers: at most 24 for sums. The heights divide a strip and a task's block of rows. */
+#define MAX_GROUP 8
+#define TILE_ROWS(B) ((B) <= 2 ? 8 : (B) == 3 ? 6 : (B) == 4 ? 6 : (B) <= 6 ? 4 : 3)
 #define KERNELS geodec__kernels_avx512
 #define KERNELS_ISA GEODEC_ISA_AVX512
 #include "model/kernels_body.h"

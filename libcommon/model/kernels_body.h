@@ -53,38 +53,64 @@ INLINE vec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
     }
 }
 
-INLINE void decode_row(const int type, const uint8_t *row, int64_t cols, float *out)
+/* Asks for weights some rows ahead of their use: a tile's rows are several short streams, which the hardware does not
+ * follow. Past the end of the matrix it does nothing. */
+INLINE void prefetch(const int type, const uint8_t *row, int64_t c)
+{
+    if (type == GEODEC_GGML_Q8_0)
+        __builtin_prefetch(row + (c >> 1) * Q8_BLOCK_BYTES + (c & 1) * 16);
+    else
+        __builtin_prefetch(row + c * (type == GEODEC_GGML_F32 ? 64 : 32));
+}
+
+INLINE void decode_row(const int type, const uint8_t *row, int64_t row_bytes, int64_t cols, float *out)
 {
     const int64_t chunks = cols / 16, tail = cols % 16;
-    for (int64_t c = 0; c < chunks; c++) v_store(out + 16 * c, load_weights(type, row, c));
+    for (int64_t c = 0; c < chunks; c++) {
+        prefetch(type, row + GEODEC__STRIP * row_bytes, c);
+        v_store(out + 16 * c, load_weights(type, row, c));
+    }
     if (tail) v_store(out + 16 * chunks, load_tail(type, row, chunks, tail));
 }
 
 /* ---- matrix products -------------------------------------------------------------------------------------------- */
 
 /* One tile: R weight rows against B rows of x, all sums in registers. type, R and B are constants after inlining. */
-INLINE void tile(const int type, const int R, const int B, const uint8_t *w, int64_t row_bytes, int64_t cols,
-                 const float *const *x, float *const *y, int64_t o)
+INLINE void tile(const int type, const bool ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
+                 int64_t cols, const float *const *x, float *const *y, int64_t o)
 {
     vec sum[MAX_TILE];
-    const float *xr[8];
     const int64_t chunks = cols / 16, tail = cols % 16;
     UNROLL
     for (int i = 0; i < R * B; i++) sum[i] = v_zero();
-    UNROLL
-    for (int r = 0; r < B; r++) xr[r] = x[r];
     const int step = type == GEODEC_GGML_Q8_0 ? 2 : 1; /* both halves of a block share one scale */
     for (int64_t c = 0; c < chunks; c += step) {
         UNROLL
         for (int half = 0; half < step; half++) {
-            vec wv[8];
-            UNROLL
-            for (int j = 0; j < R; j++) wv[j] = load_weights(type, w + j * row_bytes, c + half);
-            UNROLL
-            for (int r = 0; r < B; r++) {
-                const vec xv = v_load(xr[r] + 16 * (c + half));
+            if (B <= R) { /* the smaller set stays in registers, the other passes by */
+                vec xv[8];
                 UNROLL
-                for (int j = 0; j < R; j++) sum[r * R + j] = v_fma(xv, wv[j], sum[r * R + j]);
+                for (int r = 0; r < B; r++) xv[r] = v_keep(v_load(x[r] + 16 * (c + half)));
+                UNROLL
+                for (int j = 0; j < R; j++) {
+                    const vec wv = v_keep(load_weights(type, w + j * row_bytes, c + half));
+                    if (ahead && half == 0) prefetch(type, w + (R + j) * row_bytes, c);
+                    UNROLL
+                    for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(xv[r], wv, sum[r * R + j]);
+                }
+            } else {
+                vec wv[8];
+                UNROLL
+                for (int j = 0; j < R; j++) {
+                    wv[j] = v_keep(load_weights(type, w + j * row_bytes, c + half));
+                    if (ahead && half == 0) prefetch(type, w + (R + j) * row_bytes, c);
+                }
+                UNROLL
+                for (int r = 0; r < B; r++) {
+                    const vec xv = v_keep(v_load(x[r] + 16 * (c + half)));
+                    UNROLL
+                    for (int j = 0; j < R; j++) sum[r * R + j] = v_fma(xv, wv[j], sum[r * R + j]);
+                }
             }
         }
     }
@@ -93,91 +119,106 @@ INLINE void tile(const int type, const int R, const int B, const uint8_t *w, int
         for (int j = 0; j < R; j++) {
             const vec wv = load_tail(type, w + j * row_bytes, chunks, tail);
             UNROLL
-            for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(v_load(xr[r] + 16 * chunks), wv, sum[r * R + j]);
+            for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(v_load(x[r] + 16 * chunks), wv, sum[r * R + j]);
         }
     }
-    float total[MAX_TILE];
-    UNROLL
-    for (int i = R * B; i % 4; i++) sum[i] = v_zero();
-    UNROLL
-    for (int i = 0; i < R * B; i += 4) v_sum4(sum[i], sum[i + 1], sum[i + 2], sum[i + 3], total + i);
-    UNROLL
-    for (int r = 0; r < B; r++) {
+    if (R >= 3) {
         UNROLL
-        for (int j = 0; j < R; j++) y[r][o + j] = total[r * R + j];
+        for (int r = 0; r < B; r++) {
+            UNROLL
+            for (int j = 0; j < R; j += 4) {
+                const vec *s = sum + r * R + j;
+                v_sum4(s[0], R - j > 1 ? s[1] : v_zero(), R - j > 2 ? s[2] : v_zero(), R - j > 3 ? s[3] : v_zero(),
+                       y[r] + o + j, R - j < 4 ? R - j : 4);
+            }
+        }
+    } else { /* too few rows for a vector of results: four of any kind together */
+        float total[MAX_TILE];
+        UNROLL
+        for (int i = R * B; i % 4; i++) sum[i] = v_zero();
+        UNROLL
+        for (int i = 0; i < R * B; i += 4) v_sum4(sum[i], sum[i + 1], sum[i + 2], sum[i + 3], total + i, 4);
+        UNROLL
+        for (int r = 0; r < B; r++) {
+            UNROLL
+            for (int j = 0; j < R; j++) y[r][o + j] = total[r * R + j];
+        }
     }
 }
 
-#define TILE_CASE(B_)                                                                                                  \
-    case B_:                                                                                                           \
-        if (rows == TILE_ROWS(B_))                                                                                     \
-            tile(type, TILE_ROWS(B_), B_, w, row_bytes, cols, x, y, o);                                                \
-        else                                                                                                           \
-            for (int64_t j = 0; j < rows; j++) tile(type, 1, B_, w + j * row_bytes, row_bytes, cols, x, y, o + j);     \
-        break;
+/* Weight rows begin .. begin+rows-1 (w points at the first) against B rows of x. One function for each type and B, so
+ * that each has the registers to itself. */
+typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int64_t begin, int64_t rows,
+                         const float *const *x, float *const *y);
 
-INLINE void tiles(const int type, int64_t rows, int64_t group, const uint8_t *w, int64_t row_bytes, int64_t cols,
-                  const float *const *x, float *const *y, int64_t o)
-{
-    switch (group) {
-        TILE_CASE(1)
-#if MAX_GROUP >= 3
-        TILE_CASE(2)
-        TILE_CASE(3)
+#define GROUP(name, type, ahead, B_)                                                                                   \
+    static                                                                                                             \
+        __attribute__((noinline)) void name##_##B_(const uint8_t *w, int64_t row_bytes, int64_t cols, int64_t begin,   \
+                                                   int64_t rows, const float *const *x, float *const *y)               \
+    {                                                                                                                  \
+        const float *xr[B_];                                                                                           \
+        float *yr[B_];                                                                                                 \
+        UNROLL                                                                                                         \
+        for (int r = 0; r < B_; r++) xr[r] = x[r], yr[r] = y[r];                                                       \
+        int64_t j = 0;                                                                                                 \
+        for (; rows - j >= TILE_ROWS(B_); j += TILE_ROWS(B_))                                                          \
+            tile(type, ahead, TILE_ROWS(B_), B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);               \
+        if (TILE_ROWS(B_) > 1)                                                                                         \
+            for (; j < rows; j++) tile(type, ahead, 1, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);     \
+    }
+
+#if MAX_GROUP == 1
+#define GROUPS(name, type, ahead)                                                                                      \
+    GROUP(name, type, ahead, 1)                                                                                        \
+    static const group_fn name[] = {NULL, name##_1};
+#elif MAX_GROUP == 3
+#define GROUPS(name, type, ahead)                                                                                      \
+    GROUP(name, type, ahead, 1)                                                                                        \
+    GROUP(name, type, ahead, 2)                                                                                        \
+    GROUP(name, type, ahead, 3)                                                                                        \
+    static const group_fn name[] = {NULL, name##_1, name##_2, name##_3};
+#else
+#define GROUPS(name, type, ahead)                                                                                      \
+    GROUP(name, type, ahead, 1)                                                                                        \
+    GROUP(name, type, ahead, 2)                                                                                        \
+    GROUP(name, type, ahead, 3)                                                                                        \
+    GROUP(name, type, ahead, 4)                                                                                        \
+    GROUP(name, type, ahead, 5)                                                                                        \
+    GROUP(name, type, ahead, 6)                                                                                        \
+    GROUP(name, type, ahead, 7)                                                                                        \
+    GROUP(name, type, ahead, 8)                                                                                        \
+    static const group_fn name[] = {NULL,     name##_1, name##_2, name##_3, name##_4,                                  \
+                                    name##_5, name##_6, name##_7, name##_8};
 #endif
-#if MAX_GROUP >= 6
-        TILE_CASE(4)
-        TILE_CASE(5)
-        TILE_CASE(6)
-#endif
-    default:
-        break;
-    }
-}
 
-INLINE int64_t tile_rows(int64_t group)
-{
-    switch (group) {
-    case 1:
-        return TILE_ROWS(1);
-    case 2:
-        return TILE_ROWS(2);
-    case 3:
-        return TILE_ROWS(3);
-    default:
-        return TILE_ROWS(4);
-    }
-}
+GROUPS(group_f32, GEODEC_GGML_F32, true)
+GROUPS(group_f16, GEODEC_GGML_F16, true)
+GROUPS(group_bf16, GEODEC_GGML_BF16, true)
+GROUPS(group_q8_0, GEODEC_GGML_Q8_0, true)
+GROUPS(group_strip, GEODEC_GGML_F32, false)
 
-INLINE void matmul_typed(const int type, const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x,
-                         int64_t n, float *const *y, float *scratch)
+/* More rows of x than a tile holds, in groups of nearly equal size that go by a strip of weight rows while it stays in
+ * the cache. The first group brings the strip in; three or more groups share one decoding of it. */
+INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
+                          const float *const *x, int64_t n, float *const *y, float *scratch)
 {
-    const int64_t stride = geodec__pad(w->cols);
-    if (n <= MAX_GROUP) {
-        const int64_t step = tile_rows(n);
-        for (int64_t o = begin; o < end; o += step)
-            tiles(type, end - o < step ? end - o : step, n, w->data + o * w->row_bytes, w->row_bytes, w->cols, x, y, o);
-        return;
-    }
-    /* More rows than a tile holds: a few weight rows are decoded once and stay in the first-level cache while all rows
-     * of x go by in groups of nearly equal size. */
-    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, step = TILE_ROWS(MAX_GROUP);
-    for (int64_t o = begin; o < end; o += step) {
-        const int64_t rows = end - o < step ? end - o : step;
+    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__pad(w->cols);
+    const bool decoded = type != GEODEC_GGML_F32 && groups > 2;
+    for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
+        const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
         const uint8_t *data = w->data + o * w->row_bytes;
         int64_t row_bytes = w->row_bytes;
-        if (type != GEODEC_GGML_F32) {
-            for (int64_t j = 0; j < rows; j++) decode_row(type, data + j * row_bytes, w->cols, scratch + j * stride);
+        if (decoded) {
+            for (int64_t j = 0; j < rows; j++)
+                decode_row(type, data + j * row_bytes, row_bytes, w->cols, scratch + j * stride);
             data = (const uint8_t *)(const void *)scratch;
             row_bytes = stride * (int64_t)sizeof *scratch;
         }
         for (int64_t g = 0; g < groups; g++) {
-            const int64_t first = n * g / groups, last = n * (g + 1) / groups, count = last - first;
-            /* tiles of fewer rows of x are taller: cut this strip as they need */
-            const int64_t height = tile_rows(count) < rows ? tile_rows(count) : rows;
-            for (int64_t j = 0; j < rows; j += height)
-                tiles(GEODEC_GGML_F32, rows - j < height ? rows - j : height, count, data + j * row_bytes, row_bytes,
-                      w->cols, x + first, y + first, o + j);
+            const int64_t first = n * g / groups, last = n * (g + 1) / groups;
+            const bool in_cache = decoded || (g > 0 && type == GEODEC_GGML_F32);
+            const group_fn *group = in_cache ? group_strip : direct;
+            group[last - first](data, row_bytes, w->cols, o, rows, x + first, y + first);
         }
     }
 }
@@ -185,18 +226,32 @@ INLINE void matmul_typed(const int type, const geodec__matrix *w, int64_t begin,
 static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch)
 {
+    const uint8_t *data = w->data + begin * w->row_bytes;
+    const int64_t rows = end - begin;
     switch (w->type) {
     case GEODEC_GGML_F32:
-        matmul_typed(GEODEC_GGML_F32, w, begin, end, x, n, y, scratch);
+        if (n <= MAX_GROUP)
+            group_f32[n](data, w->row_bytes, w->cols, begin, rows, x, y);
+        else
+            matmul_strips(GEODEC_GGML_F32, group_f32, w, begin, end, x, n, y, scratch);
         break;
     case GEODEC_GGML_F16:
-        matmul_typed(GEODEC_GGML_F16, w, begin, end, x, n, y, scratch);
+        if (n <= MAX_GROUP)
+            group_f16[n](data, w->row_bytes, w->cols, begin, rows, x, y);
+        else
+            matmul_strips(GEODEC_GGML_F16, group_f16, w, begin, end, x, n, y, scratch);
         break;
     case GEODEC_GGML_BF16:
-        matmul_typed(GEODEC_GGML_BF16, w, begin, end, x, n, y, scratch);
+        if (n <= MAX_GROUP)
+            group_bf16[n](data, w->row_bytes, w->cols, begin, rows, x, y);
+        else
+            matmul_strips(GEODEC_GGML_BF16, group_bf16, w, begin, end, x, n, y, scratch);
         break;
     default:
-        matmul_typed(GEODEC_GGML_Q8_0, w, begin, end, x, n, y, scratch);
+        if (n <= MAX_GROUP)
+            group_q8_0[n](data, w->row_bytes, w->cols, begin, rows, x, y);
+        else
+            matmul_strips(GEODEC_GGML_Q8_0, group_q8_0, w, begin, end, x, n, y, scratch);
         break;
     }
 }
@@ -236,7 +291,7 @@ static void swiglu(float *gate, const float *up, int64_t n)
 INLINE float sum_lanes(vec s)
 {
     float out[4];
-    v_sum4(s, v_zero(), v_zero(), v_zero(), out);
+    v_sum4(s, v_zero(), v_zero(), v_zero(), out, 4);
     return out[0];
 }
 

@@ -45,12 +45,13 @@ static inline float sum16(vec a)
     return a.v[0];
 }
 
-static inline void v_sum4(vec a, vec b, vec c, vec d, float *out)
+static inline vec v_keep(vec a) { return a; }
+static inline void v_sum4(vec a, vec b, vec c, vec d, float *out, int n)
 {
     out[0] = sum16(a);
-    out[1] = sum16(b);
-    out[2] = sum16(c);
-    out[3] = sum16(d);
+    if (n > 1) out[1] = sum16(b);
+    if (n > 2) out[2] = sum16(c);
+    if (n > 3) out[3] = sum16(d);
 }
 
 static inline uint16_t half_at(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }

@@ -78,7 +78,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     s->n_workers = threads;
     for (int i = 0; i < threads; i++) {
         geodec__worker *w = &s->worker[i];
-        GEODEC_NEW(w->weights, GEODEC__TILE_MAX * geodec__pad(widest));
+        GEODEC_NEW(w->weights, GEODEC__STRIP * geodec__pad(widest));
         GEODEC_NEW(w->scores, geodec__pad(s->n_ctx));
         GEODEC_NEW(w->head, geodec__pad(c->head_dim));
         GEODEC_NEW(w->path, s->max_batch);

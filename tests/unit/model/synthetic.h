@@ -1,5 +1,5 @@
-/* Small models with random weights, written with the library's own GGUF writer: for tests that need no shared folder, for the
- * generator of damaged files and for the benchmark. Header-only, because each of these is linked on its own. */
+/* Small models with random weights, written with the library's own GGUF writer: for tests that need no shared folder,
+ * for the generator of damaged files and for the benchmark. Header-only, because each of these is linked on its own. */
 #ifndef GEODEC_TESTS_SYNTHETIC_H
 #define GEODEC_TESTS_SYNTHETIC_H
 
@@ -25,8 +25,8 @@ typedef struct synthetic {
     const char *resize; /* this tensor gets one row more */
     const char *extra;  /* a tensor of this name is added */
     const char *architecture;
-    int32_t vocab_key;   /* llama.vocab_size when not 0 */
-    int32_t n_scores;    /* length of the score array when not 0 */
+    int32_t vocab_key; /* llama.vocab_size when not 0 */
+    int32_t n_scores;  /* length of the score array when not 0 */
     bool nan_score;
     float eps;
 } synthetic;
@@ -45,8 +45,8 @@ static inline geodec_status synthetic_u32(synthetic_writer *o, const char *key, 
     return geodec_gguf_put_u32(o->w, key, v, o->err);
 }
 
-static inline geodec_status synthetic_tensor(synthetic_writer *o, const char *name, int type, int64_t cols, int64_t rows,
-                                             int64_t count)
+static inline geodec_status synthetic_tensor(synthetic_writer *o, const char *name, int type, int64_t cols,
+                                             int64_t rows, int64_t count)
 {
     geodec_status st = GEODEC_OK;
     geodec_err *err = o->err;
@@ -136,16 +136,11 @@ static inline geodec_status synthetic_layer(synthetic_writer *o, int32_t layer)
         int type;
         int64_t cols, rows, count;
     } list[] = {
-        {"attn_norm", "", GEODEC_GGML_F32, d, 1, 1},
-        {"attn_q", "", s->type, d, s->n_head * dim, 1},
-        {"attn_k", "", s->type, d, s->n_kv_head * dim, 1},
-        {"attn_v", "", s->type, d, s->n_kv_head * dim, 1},
-        {"attn_output", "", s->type, s->n_head * dim, d, 1},
-        {"ffn_norm", "", GEODEC_GGML_F32, d, 1, 1},
-        {"ffn_gate", suffix, s->type, d, f, experts},
-        {"ffn_up", suffix, s->type, d, f, experts},
-        {"ffn_down", suffix, s->type, f, d, experts},
-        {"ffn_gate_inp", "", GEODEC_GGML_F32, d, experts, 1},
+        {"attn_norm", "", GEODEC_GGML_F32, d, 1, 1},         {"attn_q", "", s->type, d, s->n_head * dim, 1},
+        {"attn_k", "", s->type, d, s->n_kv_head * dim, 1},   {"attn_v", "", s->type, d, s->n_kv_head * dim, 1},
+        {"attn_output", "", s->type, s->n_head * dim, d, 1}, {"ffn_norm", "", GEODEC_GGML_F32, d, 1, 1},
+        {"ffn_gate", suffix, s->type, d, f, experts},        {"ffn_up", suffix, s->type, d, f, experts},
+        {"ffn_down", suffix, s->type, f, d, experts},        {"ffn_gate_inp", "", GEODEC_GGML_F32, d, experts, 1},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list - (s->n_expert > 0 ? 0 : 1); i++) {
         char name[80];
@@ -186,7 +181,8 @@ static inline geodec_status synthetic_write(const char *path, const synthetic *s
     }
     if (s->vocab_key) GEODEC_TRY(synthetic_u32(&o, "llama.vocab_size", (uint32_t)s->vocab_key));
     if (!s->skip || strcmp(s->skip, "llama.attention.layer_norm_rms_epsilon") != 0)
-        GEODEC_TRY(geodec_gguf_put_f32(o.w, "llama.attention.layer_norm_rms_epsilon", s->eps != 0 ? s->eps : 1e-5f, err));
+        GEODEC_TRY(
+            geodec_gguf_put_f32(o.w, "llama.attention.layer_norm_rms_epsilon", s->eps != 0 ? s->eps : 1e-5f, err));
     GEODEC_TRY(synthetic_vocab(&o));
     GEODEC_TRY(synthetic_tensor(&o, "token_embd.weight", s->type, s->d_model, s->n_vocab, 1));
     GEODEC_TRY(synthetic_tensor(&o, "output_norm.weight", GEODEC_GGML_F32, s->d_model, 1, 1));
