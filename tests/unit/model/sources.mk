@@ -1,1 +1,5 @@
-model_TESTS := test_golden.c
+model_TESTS := \
+  reference.c \
+  test_forward.c \
+  test_golden.c \
+  test_kernels.c

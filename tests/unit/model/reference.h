@@ -1,0 +1,12 @@
+/* The forward pass a second time, in float64 and as plainly as the equations read: no cache, no batching, nothing
+ * shared with the library but the GGUF reader. */
+#ifndef GEODEC_TESTS_REFERENCE_H
+#define GEODEC_TESTS_REFERENCE_H
+
+#include "model/model.h"
+
+/* Logits of every position ([n][n_vocab]) and, when residual is not NULL, the stream after each block
+ * ([n_layer + 1][n][d_model]). Caller frees logits with free. */
+double *reference_logits(const geodec_model *m, const int32_t *token, int n, double *residual);
+
+#endif

@@ -1,0 +1,273 @@
+/* The kernels by themselves: against plain double sums, and bit for bit between instruction sets. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/fma32.h"
+#include "model/kernels.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static float random_float(geodec_rng *r) { return (float)(2 * geodec_rng_uniform(r) - 1); }
+
+static const geodec_isa isas[] = {GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512};
+
+/* ---- the software fused multiply-add ---------------------------------------------------------------------------- */
+
+static void check_fma(float a, float b, float c)
+{
+    const float got = geodec__fma32(a, b, c), want = fmaf(a, b, c); /* libm's is correctly rounded everywhere */
+    cr_assert(memcmp(&got, &want, sizeof got) == 0 || (isnan(got) && isnan(want)), "fma(%a, %a, %a) = %a, not %a",
+              (double)a, (double)b, (double)c, (double)got, (double)want);
+}
+
+Test(model_kernels, software_fma_is_correctly_rounded)
+{
+    geodec_rng r = geodec_rng_stream(1, geodec_rng_id("fma", 0));
+    for (int i = 0; i < 400000; i++) {
+        uint32_t u[3];
+        float f[3];
+        for (int k = 0; k < 3; k++) {
+            u[k] = (uint32_t)geodec_rng_u64(&r);
+            if (i % 2)
+                u[k] = (u[k] & 0x807fffffu) | (100u + (uint32_t)geodec_rng_below(&r, 56)) << 23; /* comparable sizes */
+            if (i % 4 == 3) u[k] &= 0xfffff000u; /* short mantissas: exact halves are common */
+            memcpy(&f[k], &u[k], sizeof f[k]);
+        }
+        check_fma(f[0], f[1], f[2]);
+    }
+    static const float edge[] = {0.0f,           -0.0f,    1.0f,     -1.0f,    FLT_MIN,   -FLT_MIN,
+                                 FLT_TRUE_MIN,   FLT_MAX,  -FLT_MAX, INFINITY, -INFINITY, 0x1.000002p0f,
+                                 0x1.fffffep-1f, 0x1p-75f, 0x1p-24f, 0x1p-25f};
+    enum { N = sizeof edge / sizeof *edge };
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            for (int k = 0; k < N; k++) check_fma(edge[i], edge[j], edge[k]);
+}
+
+/* ---- products --------------------------------------------------------------------------------------------------- */
+
+enum { MAX_N = 40 };
+
+typedef struct product {
+    geodec__matrix w;
+    uint8_t *data;
+    float *plain; /* decoded weights */
+    float *x, *y, *scratch;
+    const float *x_row[MAX_N];
+    float *y_row[MAX_N];
+    int64_t n;
+} product;
+
+static product make_product(int type, int64_t rows, int64_t cols, int64_t n, uint64_t seed)
+{
+    product p = {.n = n};
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("product", 0));
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
+    const int64_t row_bytes = (int64_t)geodec_ggml_bytes(t, cols), stride = geodec__pad(cols);
+    p.plain = geodec_mem_new(rows * cols, sizeof *p.plain);
+    p.data = geodec_mem_new(rows * row_bytes, 1);
+    for (int64_t i = 0; i < rows * cols; i++) p.plain[i] = random_float(&r);
+    t->encode(p.plain, p.data, rows * cols);
+    t->decode(p.data, p.plain, rows * cols);
+    p.w = (geodec__matrix){.data = p.data, .rows = rows, .cols = cols, .row_bytes = row_bytes, .type = type};
+    p.x = geodec_mem_new(n * stride, sizeof *p.x);
+    p.y = geodec_mem_new(n * rows, sizeof *p.y);
+    p.scratch = geodec_mem_new(GEODEC__STRIP * stride, sizeof *p.scratch);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < cols; k++) p.x[i * stride + k] = random_float(&r);
+        p.x_row[i] = p.x + i * stride;
+        p.y_row[i] = p.y + i * rows;
+    }
+    return p;
+}
+
+static void free_product(product *p)
+{
+    geodec_mem_free(p->data);
+    geodec_mem_free(p->plain);
+    geodec_mem_free(p->x);
+    geodec_mem_free(p->y);
+    geodec_mem_free(p->scratch);
+}
+
+Test(model_kernels, products_are_right_and_equal_on_every_isa)
+{
+    static const int types[] = {GEODEC_GGML_F32, GEODEC_GGML_F16, GEODEC_GGML_BF16, GEODEC_GGML_Q8_0};
+    static const int64_t shapes[][2] = {{1, 1}, {5, 7}, {13, 16}, {25, 33}, {50, 96}, {31, 172}, {12, 64}, {11, 320}};
+    static const int64_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 33};
+    for (size_t ti = 0; ti < 4; ti++)
+        for (size_t si = 0; si < sizeof shapes / sizeof *shapes; si++)
+            for (size_t ni = 0; ni < sizeof counts / sizeof *counts; ni++) {
+                const int64_t rows = shapes[si][0], n = counts[ni];
+                const int64_t cols = types[ti] == GEODEC_GGML_Q8_0 ? (shapes[si][1] + 31) / 32 * 32 : shapes[si][1];
+                product p = make_product(types[ti], rows, cols, n, si);
+                float *first = NULL;
+                for (int k = 0; k < 3; k++) {
+                    const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
+                    if (!kernels) continue;
+                    memset(p.y, 0x55, (size_t)(n * rows) * sizeof *p.y);
+                    /* in two parts, as tasks do it */
+                    const int64_t cut = rows / 3;
+                    if (cut) kernels->matmul(&p.w, 0, cut, p.x_row, n, p.y_row, p.scratch);
+                    kernels->matmul(&p.w, cut, rows, p.x_row, n, p.y_row, p.scratch);
+                    if (!first) {
+                        first = geodec_mem_new(n * rows, sizeof *first);
+                        memcpy(first, p.y, (size_t)(n * rows) * sizeof *first);
+                        for (int64_t i = 0; i < n * rows; i++) {
+                            double want = 0, size = 0;
+                            for (int64_t c = 0; c < cols; c++) {
+                                const double term = (double)p.plain[i % rows * cols + c] * (double)p.x_row[i / rows][c];
+                                want += term;
+                                size += fabs(term);
+                            }
+                            /* 16 short sums and 4 additions: far below cols units in the last place */
+                            cr_assert_leq(fabs((double)p.y[i] - want), size * FLT_EPSILON * (double)(cols / 16 + 6));
+                        }
+                    }
+                    cr_assert(memcmp(first, p.y, (size_t)(n * rows) * sizeof *first) == 0,
+                              "%s %dx%d, %d rows: %s differs", geodec_ggml_type_name(types[ti]), (int)rows, (int)cols,
+                              (int)n, geodec_isa_name(isas[k]));
+                }
+                geodec_mem_free(first);
+                free_product(&p);
+            }
+}
+
+/* ---- functions -------------------------------------------------------------------------------------------------- */
+
+Test(model_kernels, softmax_and_swiglu)
+{
+    enum { N = 1003 };
+    float first[2][N + 16];
+    geodec_rng r = geodec_rng_stream(2, geodec_rng_id("functions", 0));
+    static float x[N + 16], up[N + 16];
+    for (int i = 0; i < N; i++) {
+        x[i] = 40 * random_float(&r);
+        up[i] = random_float(&r);
+    }
+    bool have = false;
+    for (int k = 0; k < 3; k++) {
+        const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
+        if (!kernels) continue;
+        float soft[N + 16], gate[N + 16] = {0};
+        memcpy(soft, x, sizeof soft);
+        memcpy(gate, x, N * sizeof *gate);
+        const float sum = kernels->softmax(soft, N);
+        kernels->swiglu(gate, up, N);
+        double want_sum = 0, top = -INFINITY;
+        for (int i = 0; i < N; i++) top = fmax(top, (double)x[i]);
+        for (int i = 0; i < N; i++) {
+            /* the difference is rounded to float before the exponential */
+            const double e = exp((double)(x[i] - (float)top)),
+                         silu = (double)x[i] / (1 + exp(-(double)x[i])) * (double)up[i];
+            want_sum += e;
+            cr_assert_lt(fabs((double)soft[i] - e), 3e-7 * e + 1e-37, "exp(%g)", (double)x[i] - top);
+            cr_assert_lt(fabs((double)gate[i] - silu), 6e-7 * fabs(silu) + 1e-37, "silu(%g)", (double)x[i]);
+        }
+        cr_assert_lt(fabs((double)sum - want_sum), 1e-6 * want_sum);
+        if (!have) {
+            memcpy(first[0], soft, sizeof soft);
+            memcpy(first[1], gate, sizeof gate);
+            have = true;
+        }
+        cr_assert(memcmp(first[0], soft, N * sizeof *soft) == 0, "softmax: %s differs", geodec_isa_name(isas[k]));
+        cr_assert(memcmp(first[1], gate, N * sizeof *gate) == 0, "swiglu: %s differs", geodec_isa_name(isas[k]));
+    }
+    /* extremes: nothing overflows, and equal logits give equal weights */
+    float e[16] = {1e30f, -1e30f, 1e30f};
+    cr_assert_eq(geodec__kernels_scalar.softmax(e, 3), 2.0f);
+    cr_assert(e[0] == 1.0f && e[2] == 1.0f && e[1] < 1e-37f);
+}
+
+/* One head with some keys on a path of scattered cache rows: right, equal on every ISA, and equal to the same keys in a
+ * row. */
+Test(model_kernels, attention)
+{
+    enum { DIM = 24, STRIDE = 32, ROWS = 75, PAST = 37, PATH = 9 };
+    static float q[DIM], k_plain[ROWS][DIM], k[(ROWS + 15) / 16][DIM][16], v[ROWS][STRIDE];
+    static float k_row[(ROWS + 15) / 16][DIM][16], v_row[ROWS][STRIDE];
+    static const int32_t path[PATH] = {38, 40, 41, 47, 48, 55, 60, 61, 74};
+    geodec_rng r = geodec_rng_stream(4, geodec_rng_id("attention", 0));
+    for (int d = 0; d < DIM; d++) q[d] = random_float(&r);
+    for (int i = 0; i < ROWS; i++)
+        for (int d = 0; d < DIM; d++) {
+            k_plain[i][d] = k[i / 16][d][i % 16] = random_float(&r);
+            v[i][d] = random_float(&r);
+        }
+    for (int i = 0; i < PAST + PATH; i++) {
+        const int from = i < PAST ? i : path[i - PAST];
+        for (int d = 0; d < DIM; d++) k_row[i / 16][d][i % 16] = k_plain[from][d];
+        memcpy(v_row[i], v[from], sizeof v[from]);
+    }
+    float first[STRIDE];
+    bool have = false;
+    for (int i = 0; i < 3; i++) {
+        const geodec__kernels *kernels = geodec__kernels_for(isas[i]);
+        if (!kernels) continue;
+        float scores[96], out[STRIDE], straight[STRIDE];
+        geodec__attend a = {.q = q,
+                            .k = k[0][0],
+                            .v = v[0],
+                            .head_dim = DIM,
+                            .v_stride = STRIDE,
+                            .n_past = PAST,
+                            .n_path = PATH,
+                            .path = path,
+                            .scores = scores,
+                            .out = out};
+        kernels->attend(&a);
+        const int32_t last[1] = {PAST + PATH - 1};
+        geodec__attend b = {.q = q,
+                            .k = k_row[0][0],
+                            .v = v_row[0],
+                            .head_dim = DIM,
+                            .v_stride = STRIDE,
+                            .n_past = PAST + PATH - 1,
+                            .n_path = 1,
+                            .path = last,
+                            .scores = scores,
+                            .out = straight};
+        kernels->attend(&b);
+        cr_assert(memcmp(out, straight, sizeof out) == 0, "%s: a path differs from a row", geodec_isa_name(isas[i]));
+        if (!have) {
+            double score[PAST + PATH], sum = 0;
+            for (int p = 0; p < PAST + PATH; p++) {
+                score[p] = 0;
+                for (int d = 0; d < DIM; d++) score[p] += (double)q[d] * (double)k_row[p / 16][d][p % 16];
+                sum += exp(score[p]);
+            }
+            for (int d = 0; d < DIM; d++) {
+                double want = 0;
+                for (int p = 0; p < PAST + PATH; p++) want += exp(score[p]) / sum * (double)v_row[p][d];
+                cr_assert_lt(fabs((double)out[d] - want), 1e-6);
+            }
+            memcpy(first, out, sizeof out);
+            have = true;
+        }
+        cr_assert(memcmp(first, out, sizeof out) == 0, "%s differs", geodec_isa_name(isas[i]));
+    }
+}
+
+Test(model_kernels, selection)
+{
+    cr_assert(geodec_isa_available(GEODEC_ISA_AUTO) && geodec_isa_available(GEODEC_ISA_SCALAR));
+    cr_assert_eq(geodec__kernels_for(GEODEC_ISA_SCALAR), &geodec__kernels_scalar);
+    for (int k = 0; k < 3; k++) {
+        const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
+        if (kernels) cr_assert_eq(kernels->isa, isas[k]);
+        cr_assert_eq(kernels != NULL, geodec_isa_available(isas[k]));
+    }
+    cr_assert_str_eq(geodec_isa_name(GEODEC_ISA_AVX512), "avx512");
+}
+
+Test(model_kernels, argmax_takes_the_lowest_of_equals)
+{
+    cr_assert_eq(geodec_argmax((const float[]){1, 3, 3, 2}, 4), 1);
+    cr_assert_eq(geodec_argmax((const float[]){-1, -1, -1}, 3), 0);
+    cr_assert_eq(geodec_argmax((const float[]){-0.0f, 0.0f}, 2), 0);
+    cr_assert_eq(geodec_argmax((const float[]){-INFINITY, -5, INFINITY}, 3), 2);
+    cr_assert_eq(geodec_argmax((const float[]){7}, 1), 0);
+}
