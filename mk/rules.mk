@@ -12,6 +12,10 @@ $(B)/obj/%.o: %.c | build/.packages-build
 
 $(B)/obj/libcommon/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 $(B)/obj/libcommon/base/version.o: VERSION
+# Every value of the kernels is a short-lived struct; watching the scope of each makes these files take minutes to compile.
+ifeq ($(PROFILE),asan)
+$(B)/obj/libcommon/model/kernels_%.o: CPPFLAGS_EXTRA := -fno-sanitize-address-use-after-scope
+endif
 
 define folder_archive
 $(B)/lib/layer-$1.a: $(call objs_of,$1)

@@ -13,7 +13,9 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__)
+#if defined(GEODEC_DEBUG)
+#define UNROLL /* sums in memory: slow, but a sanitizer's instrumentation of unrolled tiles takes minutes to compile */
+#elif defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else
 #define UNROLL _Pragma("GCC unroll 32")
