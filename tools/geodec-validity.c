@@ -107,6 +107,17 @@ static const char *mark(geodec_censored c)
     return c == GEODEC_CENSORED_ABOVE ? ">= " : c == GEODEC_CENSORED_BELOW ? "< " : "";
 }
 
+static void summarise(const cli *c, const char *what, const geodec_validity *v)
+{
+    const int64_t e = v->n_eps / 2;
+    cli_say(c,
+            "%-6s %lld starts x %lld directions: slope %.2f [%.2f, %.2f]; eps* at 5/10/20 %%: %s%.3g, %s%.3g, %s%.3g; "
+            "at eps %.2g error %.2g, plain shift %.2g",
+            what, (long long)v->starts, (long long)v->perturbations, v->slope.value, v->slope.low, v->slope.high,
+            mark(v->censored[0]), v->radius[0].value, mark(v->censored[1]), v->radius[1].value, mark(v->censored[2]),
+            v->radius[2].value, v->eps[e], v->mean[e], v->shift[e]);
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -148,13 +159,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
-    cli_say(c,
-            "%lld starts x %lld directions: slope %.2f [%.2f, %.2f], sphere %.2f; eps* at 5/10/20 %%: %s%.3g, %s%.3g, "
-            "%s%.3g (sphere %s%.3g, %s%.3g, %s%.3g)",
-            (long long)count, (long long)perturbations, v.slope.value, v.slope.low, v.slope.high, sphere.slope.value,
-            mark(v.censored[0]), v.radius[0].value, mark(v.censored[1]), v.radius[1].value, mark(v.censored[2]),
-            v.radius[2].value, mark(sphere.censored[0]), sphere.radius[0].value, mark(sphere.censored[1]),
-            sphere.radius[1].value, mark(sphere.censored[2]), sphere.radius[2].value);
+    summarise(c, "field", &v);
+    summarise(c, "sphere", &sphere);
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(in);

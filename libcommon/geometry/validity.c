@@ -55,32 +55,35 @@ done:
 }
 
 geodec_status geodec_validity_error(const geodec_space *s, const geodec_geodesic_options *o,
-                                    const geodec_validity_start *start, const double *d, double *error, geodec_err *err)
+                                    const geodec_validity_start *start, const double *d, geodec_validity_miss *out,
+                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n, T = o->steps;
-    double *block = NULL, value = -1;
+    double *block = NULL;
     geodec_path_report report;
-    GEODEC_NEW(block, 2 * (T + 1) * n + n * n + 3 * n);
-    double *xs = block, *vs = xs + (T + 1) * n, *g = vs + (T + 1) * n, *x = g + n * n, *miss = x + n, *moved = miss + n;
+    *out = (geodec_validity_miss){-1, -1, -1};
+    GEODEC_NEW(block, 2 * (T + 1) * n + n * n + 4 * n);
+    double *xs = block, *vs = xs + (T + 1) * n, *g = vs + (T + 1) * n, *x = g + n * n, *miss = x + n, *shift = miss + n,
+           *moved = shift + n;
     for (int64_t i = 0; i < n; i++) x[i] = start->x0[i] + d[i];
     st = geodec_geodesic_path(s, o, x, start->v0, xs, vs, NULL, &report, NULL);
     if (st == GEODEC_NUMERIC) { /* the moved start lies outside the chart */
         st = GEODEC_OK;
-        *error = -1;
         goto done;
     }
     GEODEC_TRY(st);
     const double *end = xs + T * n;
-    if (report.status != GEODEC_PATH_NONFINITE && s->at(s, end, g, NULL, NULL, NULL) == GEODEC_OK) {
-        for (int64_t i = 0; i < n; i++) {
-            miss[i] = end[i] - start->x_T[i] - geodec__dot(n, start->phi + i * n, d);
-            moved[i] = end[i] - start->x0[i];
-        }
-        const double ratio = sqrt(geodec__norm2(n, g, miss) / geodec__norm2(n, g, moved));
-        if (isfinite(ratio)) value = ratio;
+    if (report.status == GEODEC_PATH_NONFINITE || s->at(s, end, g, NULL, NULL, NULL) != GEODEC_OK) goto done;
+    for (int64_t i = 0; i < n; i++) {
+        miss[i] = end[i] - start->x_T[i] - geodec__dot(n, start->phi + i * n, d);
+        shift[i] = end[i] - start->x_T[i] - d[i];
+        moved[i] = end[i] - start->x0[i];
     }
-    *error = value;
+    const double length = sqrt(geodec__norm2(n, g, moved)), m = sqrt(geodec__norm2(n, g, miss)),
+                 e = sqrt(geodec__norm2(n, g, shift));
+    if (length > 0 && isfinite(m / length) && isfinite(e / length))
+        *out = (geodec_validity_miss){.error = m / length, .shift = e / length, .miss = m};
 done:
     geodec_mem_free(block);
     return st;
@@ -122,7 +125,8 @@ typedef struct one_start {
     const geodec_validity_start *start;
     int64_t n_directions;
     const double *u;
-    double *d; /* [n] scratch */
+    double length; /* 0 = relative error */
+    double *d;     /* [n] scratch */
 } one_start;
 
 static geodec_status mean_of_start(void *ctx, double eps, double *mean, geodec_err *err)
@@ -132,10 +136,10 @@ static geodec_status mean_of_start(void *ctx, double eps, double *mean, geodec_e
     const int64_t n = c->s->n;
     double sum = 0;
     for (int64_t k = 0; k < c->n_directions && isfinite(sum); k++) {
-        double e;
+        geodec_validity_miss m;
         for (int64_t i = 0; i < n; i++) c->d[i] = eps * c->u[k * n + i];
-        GEODEC_TRY(geodec_validity_error(c->s, c->o, c->start, c->d, &e, err));
-        sum += e < 0 ? INFINITY : e;
+        GEODEC_TRY(geodec_validity_error(c->s, c->o, c->start, c->d, &m, err));
+        sum += m.error < 0 ? INFINITY : c->length > 0 ? m.miss / c->length : m.error;
     }
     *mean = sum / (double)c->n_directions;
 done:
@@ -144,16 +148,17 @@ done:
 
 geodec_status geodec_validity_radius(const geodec_space *s, const geodec_geodesic_options *o,
                                      const geodec_validity_start *start, int64_t n_directions, const double *u,
-                                     double tau, double eps_min, double eps_max, double *radius,
+                                     double length, double tau, double eps_min, double eps_max, double *radius,
                                      geodec_censored *censored, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *d = NULL, low = 0, high = 0, mean_low = 0, mean_high = 0;
-    if (n_directions < 1 || !(tau > 0) || !(eps_min > 0) || !(eps_max > eps_min) || !isfinite(eps_max))
+    if (n_directions < 1 || !(length >= 0) || !(tau > 0) || !(eps_min > 0) || !(eps_max > eps_min) ||
+        !isfinite(eps_max))
         GEODEC_THROW(GEODEC_RANGE, "%lld directions, tau %g, eps in [%g, %g]", (long long)n_directions, tau, eps_min,
                      eps_max);
     GEODEC_NEW(d, s->n);
-    one_start c = {s, o, start, n_directions, u, d};
+    one_start c = {s, o, start, n_directions, u, length, d};
     geodec_censored flag = GEODEC_CENSORED_NONE;
     double eps = sqrt(eps_min * eps_max), mean, value = 0;
     while (!(low > 0 && high > 0)) { /* bracket by quadrupling from the middle of the range */

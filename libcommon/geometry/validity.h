@@ -7,7 +7,11 @@
  *
  * Phi is the derivative of the flow exactly when the error is of second order in d: the log-log slope of the mean error
  * over the smallest perturbations is 2. A slope near 1 means that the linear map is wrong. The radius eps*(tau) is the
- * g-length at which the mean error reaches tau. */
+ * g-length at which the mean error reaches tau.
+ *
+ * The denominator contains the perturbation itself, so the error saturates for large ones, and even the plain shift
+ * x_T + d has a small one there. Two more figures stand beside it: the error of the shift (Phi = I), which is the
+ * control, and the miss in units of the path's own length, which does not saturate. */
 #ifndef GEODEC_GEOMETRY_VALIDITY_H
 #define GEODEC_GEOMETRY_VALIDITY_H
 
@@ -46,10 +50,16 @@ typedef struct geodec_validity_start {
 /* u [n] of unit length in g(x), uniform over directions in g: g = L L^T, u = L^-T z/|z|, z normal, from the stream. */
 GEODEC_API geodec_status geodec_validity_direction(const geodec_space *s, const double *x, uint64_t seed,
                                                    uint64_t stream, double *u, geodec_err *err) GEODEC_MUST_USE;
-/* error(d) for a perturbation d [n]; -1 when the perturbed path breaks down. */
+typedef struct geodec_validity_miss {
+    double error; /* |x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down, like the
+                     rest */
+    double shift; /* the same for x_T + d: the control */
+    double miss;  /* |x_T' - (x_T + Phi_T d)| in g(x_T') */
+} geodec_validity_miss;
+/* For one perturbation d [n]. */
 GEODEC_API geodec_status geodec_validity_error(const geodec_space *s, const geodec_geodesic_options *o,
-                                               const geodec_validity_start *start, const double *d, double *error,
-                                               geodec_err *err) GEODEC_MUST_USE;
+                                               const geodec_validity_start *start, const double *d,
+                                               geodec_validity_miss *out, geodec_err *err) GEODEC_MUST_USE;
 
 typedef enum geodec_censored {
     GEODEC_CENSORED_NONE = 0,
@@ -57,12 +67,13 @@ typedef enum geodec_censored {
     GEODEC_CENSORED_BELOW = 2, /* the error exceeds tau at the smallest eps: the radius is less than that */
 } geodec_censored;
 
-/* Radius of one start: the g-length r in [eps_min, eps_max] at which the mean error over directions u
- * [n_directions][n] reaches tau, to 1 %, by doubling and bisection in log eps. A broken path counts as beyond tau. */
+/* Radius of one start: the g-length r in [eps_min, eps_max] at which the mean over directions u [n_directions][n]
+ * reaches tau, to 1 %: of the error (length = 0), or of miss / length. Bracketed by quadrupling, then false position
+ * and bisection in the logarithms. A broken path counts as beyond tau. */
 GEODEC_API geodec_status geodec_validity_radius(const geodec_space *s, const geodec_geodesic_options *o,
                                                 const geodec_validity_start *start, int64_t n_directions,
-                                                const double *u, double tau, double eps_min, double eps_max,
-                                                double *radius, geodec_censored *censored,
+                                                const double *u, double length, double tau, double eps_min,
+                                                double eps_max, double *radius, geodec_censored *censored,
                                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the experiment --------------------------------------------------------------------------------------------- */
@@ -79,10 +90,11 @@ typedef struct geodec_validity {
     uint8_t *status;   /* [starts] geodec_path_status of the reference path; broken ones take no part */
     double *error;     /* [starts][n_eps][perturbations]; -1 = the perturbed path broke down */
     double *eps;       /* [n_eps] */
-    double *mean, *mean_low, *mean_high, *median, *p95; /* [n_eps] over unbroken paths; 0 when there is none */
-    int64_t *broken;                                    /* [n_eps] */
-    bool slope_known;                                   /* three eps have a mean error above the floor */
-    bool slope_ok; /* slope.value >= slope_min, or not known: all errors are rounding */
+    double *mean, *mean_low, *mean_high, *median, *p95; /* [n_eps] of error over unbroken paths; 0 = there is none */
+    double *shift, *miss; /* [n_eps] means: error of x_T + d (the control); miss in g-length */
+    int64_t *broken;      /* [n_eps] */
+    bool slope_known;     /* three eps have a mean error above the floor */
+    bool slope_ok;        /* slope.value >= slope_min, or not known: all errors are rounding */
     geodec_validity_estimate slope;
     geodec_validity_estimate radius[GEODEC_VALIDITY_TAUS];
     geodec_censored censored[GEODEC_VALIDITY_TAUS];

@@ -4,35 +4,27 @@
 
 #include <string.h>
 
+/* clang-format off */
+#define ONE(path_, type_, dims_, text_) {path_, type_, dims_, 0, "1", text_, 0}
 #define EXPERIMENT(at, dim)                                                                                            \
     {at "/x0", GEODEC_F64, dim ",n", 0, "activation", "starts", 0},                                                    \
-        {at "/v0", GEODEC_F64, dim ",n", 0, "activation", "initial velocities, g-unit", 0},                            \
-        {at "/status",                                                                                                 \
-         GEODEC_U8,                                                                                                    \
-         dim,                                                                                                          \
-         0,                                                                                                            \
-         "1",                                                                                                          \
-         "reference path: 0 ok, 1 non-finite (takes no part), 2 drift, 3 left hull",                                   \
-         0},                                                                                                           \
-        {at "/error",                                                                                                  \
-         GEODEC_F64,                                                                                                   \
-         dim ",E,U",                                                                                                   \
-         0,                                                                                                            \
-         "1",                                                                                                          \
-         "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down",                      \
-         0},                                                                                                           \
-        {at "/mean", GEODEC_F64, "E", 0, "1", "mean error", 0},                                                        \
-        {at "/mean_low", GEODEC_F64, "E", 0, "1", "lower end of its 95 % bootstrap interval over starts", 0},          \
-        {at "/mean_high", GEODEC_F64, "E", 0, "1", "upper end", 0},                                                    \
-        {at "/median", GEODEC_F64, "E", 0, "1", "median error", 0},                                                    \
-        {at "/p95", GEODEC_F64, "E", 0, "1", "95th percentile", 0},                                                    \
-        {at "/broken", GEODEC_I64, "E", 0, "1", "perturbed paths that broke down", 0},                                 \
-        {at "/radius", GEODEC_F64, "3", 0, "1", "eps*: g-length at which the mean error reaches tau", 0},              \
-        {at "/radius_low", GEODEC_F64, "3", 0, "1", "lower end of its 95 % bootstrap interval", 0},                    \
-        {at "/radius_high", GEODEC_F64, "3", 0, "1", "upper end", 0},                                                  \
-    {                                                                                                                  \
-        at "/censored", GEODEC_U8, "3", 0, "1", "0 no, 1 at least the largest eps, 2 below the smallest eps", 0        \
-    }
+    {at "/v0", GEODEC_F64, dim ",n", 0, "activation", "initial velocities, g-unit", 0},                                \
+    ONE(at "/status", GEODEC_U8, dim, "reference path: 0 ok, 1 non-finite (takes no part), 2 drift, 3 left hull"),     \
+    ONE(at "/error", GEODEC_F64, dim ",E,U",                                                                           \
+        "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down"),                      \
+    ONE(at "/mean", GEODEC_F64, "E", "mean error"),                                                                    \
+    ONE(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts"),                      \
+    ONE(at "/mean_high", GEODEC_F64, "E", "upper end"),                                                                \
+    ONE(at "/median", GEODEC_F64, "E", "median error"),                                                                \
+    ONE(at "/p95", GEODEC_F64, "E", "95th percentile"),                                                                \
+    ONE(at "/shift", GEODEC_F64, "E", "control: mean error of the plain shift x_T + d (Phi = I)"),                     \
+    ONE(at "/miss", GEODEC_F64, "E", "mean |x_T' - (x_T + Phi_T d)| in g(x_T'); the path is T dl long"),               \
+    ONE(at "/broken", GEODEC_I64, "E", "perturbed paths that broke down"),                                             \
+    ONE(at "/radius", GEODEC_F64, "3", "eps*: g-length at which the mean error reaches tau"),                          \
+    ONE(at "/radius_low", GEODEC_F64, "3", "lower end of its 95 % bootstrap interval"),                                \
+    ONE(at "/radius_high", GEODEC_F64, "3", "upper end"),                                                              \
+    ONE(at "/censored", GEODEC_U8, "3", "0 no, 1 at least the largest eps, 2 below the smallest eps")
+/* clang-format on */
 
 static const geodec_field fields[] = {
     {"/eps", GEODEC_F64, "E", 0, "1", "g-lengths of the perturbations", 0},
@@ -96,6 +88,8 @@ static geodec_status write_experiment(const geodec_validity *v, const char *grou
     GEODEC_TRY(put(a, group, "/mean_high", v->mean_high, err));
     GEODEC_TRY(put(a, group, "/median", v->median, err));
     GEODEC_TRY(put(a, group, "/p95", v->p95, err));
+    GEODEC_TRY(put(a, group, "/shift", v->shift, err));
+    GEODEC_TRY(put(a, group, "/miss", v->miss, err));
     GEODEC_TRY(put(a, group, "/broken", v->broken, err));
     GEODEC_TRY(put(a, group, "/radius", radius[0], err));
     GEODEC_TRY(put(a, group, "/radius_low", radius[1], err));

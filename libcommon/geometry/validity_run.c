@@ -19,9 +19,10 @@ typedef struct run {
     geodec_validity *v;
     const double *delta0; /* [starts][n_eps][perturbations][n] or NULL */
     uint64_t seed;
-    double *u;      /* [starts][perturbations][n] unit directions, without delta0 */
-    double eps;     /* of the evaluation under way */
-    double *at_eps; /* [starts][perturbations] its errors */
+    double *u;                    /* [starts][perturbations][n] unit directions, without delta0 */
+    double eps;                   /* of the evaluation under way */
+    geodec_validity_miss *at_eps; /* [starts][perturbations] */
+    geodec_validity_miss *all;    /* [starts][n_eps][perturbations] */
 } run;
 
 /* ---- reference paths and directions ----------------------------------------------------------------------------- */
@@ -55,17 +56,17 @@ done:
 
 /* ---- errors ----------------------------------------------------------------------------------------------------- */
 
-static geodec_status one_error(const run *r, int64_t start, const double *d, double *error, geodec_err *err)
+static geodec_status one_error(const run *r, int64_t start, const double *d, geodec_validity_miss *out, geodec_err *err)
 {
     const geodec_validity *v = r->v;
     const int64_t n = v->n;
     if (v->status[start] == GEODEC_PATH_NONFINITE) {
-        *error = -1;
+        *out = (geodec_validity_miss){-1, -1, -1};
         return GEODEC_OK;
     }
     const geodec_validity_start one = {v->x0 + start * n, v->v0 + start * n, v->x_T + start * n,
                                        v->phi + start * n * n};
-    return geodec_validity_error(r->s, &r->o->path, &one, d, error, err);
+    return geodec_validity_error(r->s, &r->o->path, &one, d, out, err);
 }
 
 /* Direction `task` (of starts x perturbations) at length r->eps. */
@@ -82,7 +83,7 @@ static geodec_status given_task(void *ctx, int64_t task, geodec_err *err)
 {
     run *r = ctx;
     const int64_t per_start = r->v->n_eps * r->v->perturbations;
-    return one_error(r, task / per_start, r->delta0 + task * r->v->n, &r->v->error[task], err);
+    return one_error(r, task / per_start, r->delta0 + task * r->v->n, &r->all[task], err);
 }
 
 /* All starts at g-length eps into at_eps. */
@@ -103,7 +104,7 @@ static geodec_status mean_of_all(void *ctx, double eps, double *mean, geodec_err
     GEODEC_TRY(errors_at(r, eps, err));
     for (int64_t i = 0; i < r->v->starts; i++) {
         if (r->v->status[i] == GEODEC_PATH_NONFINITE) continue;
-        for (int64_t p = 0; p < P; p++) sum += r->at_eps[i * P + p] < 0 ? INFINITY : r->at_eps[i * P + p];
+        for (int64_t p = 0; p < P; p++) sum += r->at_eps[i * P + p].error < 0 ? INFINITY : r->at_eps[i * P + p].error;
         count += P;
     }
     *mean = sum / (double)count;
@@ -118,13 +119,13 @@ static geodec_status all_errors(run *r, geodec_err *err)
     const int64_t P = v->perturbations, E = v->n_eps;
     if (r->delta0) {
         GEODEC_TRY(geodec__tasks_run(r->pool, r->hooks, "perturbed paths", v->starts * E * P, given_task, r, err));
-        goto done;
     }
-    for (int64_t e = 0; e < E; e++) {
+    for (int64_t e = 0; e < E && !r->delta0; e++) {
         GEODEC_TRY(errors_at(r, v->eps[e], err));
         for (int64_t i = 0; i < v->starts; i++)
-            memcpy(v->error + (i * E + e) * P, r->at_eps + i * P, (size_t)P * sizeof *v->error);
+            memcpy(r->all + (i * E + e) * P, r->at_eps + i * P, (size_t)P * sizeof *r->all);
     }
+    for (int64_t i = 0; i < v->starts * E * P; i++) v->error[i] = r->all[i].error;
 done:
     return st;
 }
@@ -241,11 +242,18 @@ static geodec_status percentiles(const run *r, geodec_err *err)
         v->broken[e] = 0;
         for (int64_t i = 0; i < v->starts; i++) {
             for (int64_t p = 0; p < P; p++) {
-                const double x = v->error[(i * E + e) * P + p];
-                if (x >= 0) sorted[count++] = x;
-                if (x < 0 && v->status[i] != GEODEC_PATH_NONFINITE) v->broken[e]++;
+                const geodec_validity_miss *m = &r->all[(i * E + e) * P + p];
+                if (m->error >= 0) {
+                    sorted[count++] = m->error;
+                    v->shift[e] += m->shift;
+                    v->miss[e] += m->miss;
+                } else if (v->status[i] != GEODEC_PATH_NONFINITE) {
+                    v->broken[e]++;
+                }
             }
         }
+        v->shift[e] /= count ? (double)count : 1;
+        v->miss[e] /= count ? (double)count : 1;
         geodec_stats_sort(count, sorted);
         v->median[e] = count ? geodec_stats_percentile(count, sorted, 0.5) : 0;
         v->p95[e] = count ? geodec_stats_percentile(count, sorted, 0.95) : 0;
@@ -290,8 +298,8 @@ done:
 
 void geodec_validity_clear(geodec_validity *v)
 {
-    double **arrays[] = {&v->x0,   &v->v0,       &v->x_T,       &v->phi,    &v->error, &v->eps,
-                         &v->mean, &v->mean_low, &v->mean_high, &v->median, &v->p95};
+    double **arrays[] = {&v->x0,       &v->v0,        &v->x_T,    &v->phi, &v->error, &v->eps, &v->mean,
+                         &v->mean_low, &v->mean_high, &v->median, &v->p95, &v->shift, &v->miss};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) geodec_mem_free(*arrays[i]);
     geodec_mem_free(v->status);
     geodec_mem_free(v->broken);
@@ -340,8 +348,11 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     GEODEC_NEW(v.mean_high, E);
     GEODEC_NEW(v.median, E);
     GEODEC_NEW(v.p95, E);
+    GEODEC_NEW(v.shift, E);
+    GEODEC_NEW(v.miss, E);
     GEODEC_NEW(v.broken, E);
     GEODEC_NEW(r.at_eps, starts * P);
+    GEODEC_NEW(r.all, starts * E * P);
     if (!delta0) GEODEC_NEW(r.u, starts * P * n);
     memcpy(v.x0, x0, (size_t)(starts * n) * sizeof *x0);
     memcpy(v.v0, v0, (size_t)(starts * n) * sizeof *v0);
@@ -357,6 +368,7 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     v = (geodec_validity){0};
 done:
     geodec_mem_free(r.at_eps);
+    geodec_mem_free(r.all);
     geodec_mem_free(r.u);
     geodec_validity_clear(&v);
     return st;

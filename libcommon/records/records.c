@@ -227,22 +227,23 @@ static geodec_status radius_task(void *ctx, int64_t i, geodec_err *err)
     geodec_censored censored;
     GEODEC_NEW(block, (D + FRESH_DIRECTIONS) * n + nn + n);
     double *u = block, *fresh = u + D * n, *phi = fresh + FRESH_DIRECTIONS * n, *x_T = phi + nn;
+    const double length = duration(r); /* arc length: velocities are g-unit */
     for (int64_t k = 0; k < D + FRESH_DIRECTIONS; k++) {
         const uint64_t stream = geodec_rng_id("record direction", (uint64_t)(i * (D + FRESH_DIRECTIONS) + k));
         GEODEC_TRY(geodec_validity_direction(m->s, xs, m->o->seed, stream, u + k * n, err));
     }
-    GEODEC_TRY(geodec_validity_radius(m->s, &paths->options, &exact, D, u, m->o->tau, m->o->rho_min, m->o->rho_max,
-                                      &rho, &censored, err));
+    GEODEC_TRY(geodec_validity_radius(m->s, &paths->options, &exact, D, u, length, m->o->tau, m->o->rho_min,
+                                      m->o->rho_max, &rho, &censored, err));
     r->rho[i] = (float)rho;
     r->rho_censored[i] = (uint8_t)censored;
     geodec_records_phi(r, i, r->waypoints - 1, phi);
     geodec_records_x(r, i, duration(r), x_T);
     const geodec_validity_start stored = {xs, exact.v0, x_T, phi};
     for (int64_t k = 0; k < FRESH_DIRECTIONS && sum >= 0; k++) {
-        double e;
+        geodec_validity_miss e;
         for (int64_t a = 0; a < n; a++) fresh[k * n + a] *= rho;
         GEODEC_TRY(geodec_validity_error(m->s, &paths->options, &stored, fresh + k * n, &e, err));
-        sum = e < 0 ? -FRESH_DIRECTIONS : sum + e;
+        sum = e.error < 0 ? -FRESH_DIRECTIONS : sum + e.miss / length;
     }
     r->rho_error[i] = (float)(sum / FRESH_DIRECTIONS);
 done:

@@ -16,7 +16,7 @@ GEODEC_API extern const geodec_kind geodec_kind_records;
 typedef struct geodec_records_options {
     double phi_tolerance;    /* relative Frobenius error of Phi allowed in the choice of the rank; default 1e-2 */
     double x_tolerance;      /* g-length by which interpolated waypoints may miss the path's nodes; default 2e-3 */
-    double tau;              /* mean error that defines rho; default 0.1 */
+    double tau;              /* mean miss, in lengths of the path, that defines rho; default 0.1 */
     int64_t directions;      /* in which rho is measured; default 4 */
     double rho_min, rho_max; /* range of rho; default 0.005 .. 5 */
     int64_t logits;          /* at most so many best logits a record; default 8 */
@@ -39,9 +39,10 @@ typedef struct geodec_records {
     float *factor;            /* [F] waypoints 1..W-1 of each record (the first is I): compress.h */
     float *phi_error;         /* [R] true relative error of the stored propagators */
     float *naive_error;       /* [R] control: that of Phi cut to the same rank */
-    float *rho;               /* [R] g-length: mean error of the linear prediction reaches tau */
+    float *rho;               /* [R] g-length at which the mean miss of x_T + Phi_T d reaches tau path lengths */
     uint8_t *rho_censored;    /* [R] geodec_censored */
-    float *rho_error; /* [R] mean error of the stored record at rho, in fresh directions; -1 = a path broke down */
+    float *rho_error; /* [R] mean miss of the stored record at rho in fresh directions, path lengths; -1 = a path broke
+                         down */
     int32_t *activation_row; /* [R] row of the anchor */
     int32_t *logit_row;      /* [R] row the logits are from: the successor's, or the anchor's; -1 without */
     int32_t *logit_index;    /* [R][M] or NULL */

@@ -12,5 +12,6 @@ geometry_TESTS := \
   test_rbf.c \
   test_riemann.c \
   test_spaces.c \
+  test_stages.c \
   test_validity.c \
 

@@ -74,7 +74,8 @@ Test(validity, slope_tells_a_wrong_map_from_a_right_one)
     /* with u fixed and the map replaced by I, halving eps halves the error */
     geodec_space_conformal sphere;
     test_ok(geodec_space_conformal_init(&sphere, 3, 1, &err), &err);
-    double eye[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, u[3], e[2];
+    double eye[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, u[3];
+    geodec_validity_miss e[2];
     const geodec_validity_start wrong = {v.x0, v.v0, v.x_T, eye}, right = {v.x0, v.v0, v.x_T, v.phi};
     test_ok(geodec_validity_direction(&sphere.base, v.x0, 1, 7, u, &err), &err);
     for (int w = 0; w < 2; w++) {
@@ -83,8 +84,10 @@ Test(validity, slope_tells_a_wrong_map_from_a_right_one)
             for (int i = 0; i < 3; i++) d[i] = u[i] * (k ? 0.005 : 0.01);
             test_ok(geodec_validity_error(&sphere.base, &o.path, w ? &right : &wrong, d, &e[k], &err), &err);
         }
-        const double slope = log2(e[0] / e[1]);
+        const double slope = log2(e[0].error / e[1].error);
         cr_assert(fabs(slope - (w ? 2 : 1)) < 0.1, "map %d: slope %g", w, slope);
+        cr_assert(fabs(log2(e[0].shift / e[1].shift) - 1) < 0.1);
+        if (!w) cr_assert_eq(e[0].error, e[0].shift);
     }
     geodec_validity_clear(&v);
 }
@@ -123,19 +126,20 @@ Test(validity, radius_solves_for_the_tolerance)
     geodec_censored flag;
     for (uint64_t k = 0; k < 5; k++)
         test_ok(geodec_validity_direction(&sphere.base, v.x0, 2, k, u + 4 * k, &err), &err);
-    test_ok(geodec_validity_radius(&sphere.base, &o.path, &start, 5, u, 0.01, 1e-3, 5, &r1, &flag, &err), &err);
+    test_ok(geodec_validity_radius(&sphere.base, &o.path, &start, 5, u, 0, 0.01, 1e-3, 5, &r1, &flag, &err), &err);
     cr_assert_eq(flag, GEODEC_CENSORED_NONE);
     double sum = 0;
     for (int k = 0; k < 5; k++) {
-        double d[4], e;
+        double d[4];
+        geodec_validity_miss e;
         for (int i = 0; i < 4; i++) d[i] = r1 * u[4 * k + i];
         test_ok(geodec_validity_error(&sphere.base, &o.path, &start, d, &e, &err), &err);
-        sum += e / 5;
+        sum += e.error / 5;
     }
     cr_assert(fabs(sum / 0.01 - 1) < 0.025, "%g at %g", sum, r1);
-    test_ok(geodec_validity_radius(&sphere.base, &o.path, &start, 5, u, 0.01, 1e-4, 1e-3, &r2, &flag, &err), &err);
+    test_ok(geodec_validity_radius(&sphere.base, &o.path, &start, 5, u, 0, 0.01, 1e-4, 1e-3, &r2, &flag, &err), &err);
     cr_assert(flag == GEODEC_CENSORED_ABOVE && r2 == 1e-3);
-    test_ok(geodec_validity_radius(&sphere.base, &o.path, &start, 5, u, 1e-9, 0.01, 1, &r2, &flag, &err), &err);
+    test_ok(geodec_validity_radius(&sphere.base, &o.path, &start, 5, u, 0, 1e-9, 0.01, 1, &r2, &flag, &err), &err);
     cr_assert(flag == GEODEC_CENSORED_BELOW && r2 == 0.01);
     geodec_validity_clear(&v);
 }

@@ -65,6 +65,7 @@ Test(records, records_hold_what_they_say)
     cr_assert_eq(r.records, P - 1);
     cr_assert_eq(r.dropped, 1);
     cr_assert_null(r.logit_index);
+    double at_rho = 0;
     cr_assert(T % r.stride == 0 && r.waypoints == T / r.stride + 1);
     for (int64_t i = 0; i < r.records; i++) {
         const int64_t path = i + (i >= 5);
@@ -94,12 +95,14 @@ Test(records, records_hold_what_they_say)
             for (int b = 0; b < N; b++) x[a] += phi[a * N + b] * d[b];
             cr_assert_float_eq(predicted[a], x[a], 1e-12);
         }
-        /* on the unit sphere the radius at 10 % is a few tenths, and the stored record meets it in new directions */
+        /* on the unit sphere the radius at 10 % is a few tenths; directions differ, their mean below does not */
         cr_assert(r.rho[i] > 0.1F && r.rho[i] < 1.5F, "rho %g", (double)r.rho[i]);
         cr_assert_eq(r.rho_censored[i], GEODEC_CENSORED_NONE);
-        cr_assert(r.rho_error[i] > 0.02F && r.rho_error[i] < 0.3F, "error %g at rho", (double)r.rho_error[i]);
+        cr_assert(r.rho_error[i] > 0 && r.rho_error[i] < 1);
+        at_rho += (double)r.rho_error[i] / (double)r.records;
         cr_assert_eq(r.activation_row[i], path);
     }
+    cr_assert(at_rho > 0.05 && at_rho < 0.25, "mean miss %g at rho, for tau 0.1", at_rho);
     cr_assert_lt(geodec_records_bytes(&r), geodec_records_bytes_plain(&r));
     geodec_records_clear(&r);
     geodec_propagators_clear(&p);
