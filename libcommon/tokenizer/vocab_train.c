@@ -407,7 +407,7 @@ geodec_status geodec_vocab_train(const char *text, size_t n, const char *separat
         GEODEC_THROW(GEODEC_RANGE, "vocabulary size %d is outside %d..%d", (int)size, GEODEC_VOCAB_FIRST_PIECE + 1,
                      GEODEC_VOCAB_MAX);
     while (next_part(text, n, separator, &at, &part, &length)) GEODEC_TRY(add_part(&t, part, length, err));
-    if (t.n_w == 0) GEODEC_THROW(GEODEC_INVAL, "the text is empty");
+    if (t.n_w == 0) GEODEC_THROW(GEODEC_FORMAT, "the text is empty");
     GEODEC_TRY(cut_words(&t, pieces / 2 > 0 ? pieces / 2 : 1, &chars, &n_chars, err));
     GEODEC_NEW(merges, pieces);
     GEODEC_TRY(learn(&t, pieces - n_chars, merges, &n_merges, hooks, err));

@@ -21,7 +21,7 @@ enum { GEODEC_VOCAB_FIRST_PIECE = 259, GEODEC_VOCAB_MAX = 1 << 18 };
 /* text[n]: UTF-8; bytes that are no UTF-8 end a word. separator: a line that parts texts and is no text itself
  * ("<|endoftext|>"), or NULL; white space around each text is dropped. size: 259 + pieces, at most GEODEC_VOCAB_MAX;
  * fewer when no string of the text occurs twice any more. At most half of the pieces go to single characters.
- * GEODEC_INVAL: no text. */
+ * GEODEC_FORMAT: no text. */
 GEODEC_API geodec_status geodec_vocab_train(const char *text, size_t n, const char *separator, int32_t size,
                                             const geodec_hooks *hooks, geodec_tokenizer **out,
                                             geodec_err *err) GEODEC_MUST_USE;

@@ -43,7 +43,7 @@ setup() {
     [ "$status" -eq 2 ]
     : > "$d/empty"
     run "$bin/geodec-vocab" -o "$d/x.gguf" "$d/empty"
-    [ "$status" -eq 2 ]
+    [ "$status" -eq 3 ]
     echo "a longer text" > "$d/long"
     run "$bin/geodec-vocab" --limit 4 -o "$d/x.gguf" "$d/long"
     [ "$status" -eq 3 ]

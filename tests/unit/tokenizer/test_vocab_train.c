@@ -103,8 +103,8 @@ Test(vocab_train, scores_fall_pieces_keep_to_words_and_text_round_trips)
 Test(vocab_train, refuses_empty_text_and_bad_sizes_and_stops_when_nothing_repeats)
 {
     geodec_tokenizer *t = NULL;
-    cr_assert_eq(geodec_vocab_train("", 0, NULL, 300, NULL, &t, NULL), GEODEC_INVAL);
-    cr_assert_eq(geodec_vocab_train(" \n<|end|>\n ", 11, "<|end|>", 300, NULL, &t, NULL), GEODEC_INVAL);
+    cr_assert_eq(geodec_vocab_train("", 0, NULL, 300, NULL, &t, NULL), GEODEC_FORMAT);
+    cr_assert_eq(geodec_vocab_train(" \n<|end|>\n ", 11, "<|end|>", 300, NULL, &t, NULL), GEODEC_FORMAT);
     cr_assert_eq(geodec_vocab_train("a", 1, NULL, 259, NULL, &t, NULL), GEODEC_RANGE);
     t = train("abc", 3, NULL, 1024);
     cr_assert_eq(geodec_tokenizer_size(t), 259 + 4);
