@@ -1,20 +1,72 @@
 #include "decode/drafting.h"
 
 #include "base/mem.h"
+#include "decode/draft_flowmap.h"
 #include "decode/draft_ngram.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct geodec_drafting {
     const geodec_model *model;
+    geodec_artifact *file; /* flowmap.h5, NULL without a folder */
+    geodec_flowmap map;
+    geodec_ngram *ngram, *bigram; /* the map's texts as n-gram stores, NULL = not asked for or no folder */
 };
 
 static bool known(const char *name)
 {
-    static const char *const names[] = {"none", "bigram", "ngram"};
+    static const char *const names[] = {"none", "bigram", "ngram", "flowmap"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;
+}
+
+static bool asked(const char *const *names, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+static geodec_status open_map(geodec_drafting *d, const char *dir, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *path = NULL;
+    const size_t room = strlen(dir) + sizeof "/flowmap.h5";
+    GEODEC_NEW(path, (int64_t)room);
+    (void)snprintf(path, room, "%s/flowmap.h5", dir);
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_flowmap, path, &d->file, err));
+    GEODEC_TRY(geodec_flowmap_read(d->file, &d->map, err));
+    GEODEC_TRY_MSG(geodec_flowmap_match(&d->map, geodec_model_fingerprint(d->model),
+                                        geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->model)), err),
+                   "%s", path);
+    if (d->map.d != geodec_model_configuration(d->model)->d_model ||
+        d->map.vocab != geodec_model_configuration(d->model)->n_vocab)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: width or vocabulary differ from the model's", path);
+done:
+    geodec_mem_free(path);
+    return st;
+}
+
+static geodec_status make_stores(geodec_drafting *d, const char *const *names, int n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *token = NULL, *sequence = NULL, *argmax = NULL;
+    const int64_t positions = geodec_flowmap_positions(&d->map);
+    GEODEC_NEW(token, positions);
+    GEODEC_NEW(sequence, positions);
+    GEODEC_NEW(argmax, positions);
+    geodec_flowmap_texts(&d->map, token, sequence, argmax);
+    if (asked(names, n, "ngram"))
+        GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, GEODEC_NGRAM_ORDER, &d->ngram, err));
+    if (asked(names, n, "bigram"))
+        GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, 1, &d->bigram, err));
+done:
+    geodec_mem_free(token);
+    geodec_mem_free(sequence);
+    geodec_mem_free(argmax);
+    return st;
 }
 
 geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const char *const *names, int n,
@@ -22,11 +74,16 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
 {
     geodec_status st = GEODEC_OK;
     geodec_drafting *d = NULL;
-    (void)dir;
     for (int i = 0; i < n; i++)
         if (!known(names[i])) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", names[i]);
+    const bool map = asked(names, n, "flowmap"), store = asked(names, n, "ngram") || asked(names, n, "bigram");
+    if (map && !dir) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter needs a folder with flowmap.h5 (--artifacts)");
     GEODEC_NEW(d, 1);
     d->model = m;
+    if (dir && (map || store)) {
+        GEODEC_TRY(open_map(d, dir, err));
+        if (store) GEODEC_TRY(make_stores(d, names, n, err));
+    }
     *out = d;
     d = NULL;
 done:
@@ -34,27 +91,36 @@ done:
     return st;
 }
 
-void geodec_drafting_close(geodec_drafting *d) { geodec_mem_free(d); }
+void geodec_drafting_close(geodec_drafting *d)
+{
+    if (!d) return;
+    geodec_ngram_destroy(d->ngram);
+    geodec_ngram_destroy(d->bigram);
+    geodec_flowmap_clear(&d->map);
+    geodec_artifact_close(d->file);
+    geodec_mem_free(d);
+}
 
 geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    (void)d;
     if (!known(name)) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", name);
     if (strcmp(name, "none") == 0)
         *out = NULL;
-    else
-        GEODEC_TRY(geodec_ngram_drafter_create(NULL, strcmp(name, "bigram") == 0 ? 1 : GEODEC_NGRAM_ORDER, out, err));
+    else if (strcmp(name, "flowmap") == 0) {
+        if (!d->map.scan) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter was not opened");
+        GEODEC_TRY(geodec_flowmap_drafter_create(&d->map, out, err));
+    } else {
+        const bool one = strcmp(name, "bigram") == 0;
+        GEODEC_TRY(geodec_ngram_drafter_create(one ? d->bigram : d->ngram, one ? 1 : GEODEC_NGRAM_ORDER, out, err));
+    }
 done:
     return st;
 }
 
 geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p, geodec_err *err)
 {
-    (void)d;
-    (void)p;
-    (void)err;
-    return GEODEC_OK;
+    return d->file ? geodec_provenance_add_artifact(p, d->file, err) : GEODEC_OK;
 }
 
 int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[2])

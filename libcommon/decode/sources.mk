@@ -9,6 +9,7 @@ decode_SRCS := \
   export.c \
   export_sources.c \
   drafting.c \
+  draft_flowmap.c \
   draft_ngram.c \
   gamma.c \
   guard.c \

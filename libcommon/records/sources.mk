@@ -2,6 +2,15 @@ records_SRCS := \
   compress.c \
   coverage.c \
   coverage_file.c \
+  flow_bake.c \
+  flow_calibrate.c \
+  flow_charts.c \
+  flow_file.c \
+  flow_scan.c \
+  flow_scan_avx2.c \
+  flow_scan_avx512.c \
+  flowmap.c \
+  flowtrack.c \
   lookup.c \
   records.c \
   records_file.c \

@@ -11,6 +11,7 @@
 #include "geometry/validity.h"
 #include "records/coverage.h"
 #include "records/records.h"
+#include "records/flowmap.h"
 #include "train/trainer.h"
 
 #include <string.h>
@@ -30,6 +31,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_validity,
     &geodec_kind_records,
     &geodec_kind_coverage,
+    &geodec_kind_flowmap,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,
 };

@@ -1,0 +1,132 @@
+/* Calibration: the map's own texts are predicted position by position with their own nodes left out; what share of
+ * drafts of a raw score is right, by depth, made rising (isotonic regression by pooling adjacent violators). */
+#include "base/mem.h"
+#include "geometry/tasks.h"
+#include "records/flow_internal.h"
+#include "records/flowtrack.h"
+
+#include <string.h>
+
+enum { DEPTHS = GEODEC_FLOW_DEPTHS, BINS = GEODEC_FLOW_BINS };
+static const double PRIOR = 4; /* observations at the bin's own score */
+
+typedef struct tally {
+    int64_t seen[DEPTHS][BINS], right[DEPTHS][BINS];
+    int64_t positions, first, accepted;
+} tally;
+
+typedef struct calibration {
+    const geodec_flowmap *map;
+    const int32_t *token, *argmax; /* [positions] in text order */
+    const float *z;
+    int64_t texts; /* predicted, evenly spaced */
+    tally *of;     /* [texts] */
+} calibration;
+
+static geodec_status text_task(void *ctx, int64_t task, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const calibration *c = ctx;
+    const geodec_flowmap *w = c->map;
+    const int64_t text = task * w->sequences / c->texts;
+    const int64_t row = w->sequence_start[text] + text;
+    const int64_t n = w->sequence_start[text + 1] - w->sequence_start[text] + 1;
+    const int32_t *token = c->token + row, *argmax = c->argmax + row;
+    geodec_flowtrack *t = NULL;
+    tally *y = &c->of[task];
+    geodec_flow_draft draft[DEPTHS];
+    GEODEC_TRY(geodec_flowtrack_create(w, &t, err));
+    for (int64_t p = 0; p < n; p++) {
+        if (p > 0) {
+            const int32_t got = geodec_flowtrack_propose(t, token[p], DEPTHS, (int32_t)text, NULL, NULL, draft);
+            y->positions++;
+            for (int32_t i = 0; i < got; i++) {
+                /* draft i is right when it is what the model says at p + i; the next one is asked about only where the
+                 * text goes on that way */
+                const int bin = (int)(draft[i].score * BINS) < BINS ? (int)(draft[i].score * BINS) : BINS - 1;
+                const bool right = draft[i].token == argmax[p + i];
+                y->seen[i][bin]++;
+                if (!right) break;
+                y->right[i][bin]++;
+                y->accepted++;
+                if (i == 0) y->first++;
+                if (p + i + 1 >= n || token[p + i + 1] != argmax[p + i]) break;
+            }
+        }
+        GEODEC_TRY(geodec_flowtrack_push_reduced(t, token[p], argmax[p], c->z + (row + p) * w->m, err));
+    }
+done:
+    geodec_flowtrack_destroy(t);
+    return st;
+}
+
+/* Weighted isotonic regression in place. */
+static void make_rising(int n, double *value, double *weight)
+{
+    int start[BINS], blocks = 0;
+    double mean[BINS], mass[BINS];
+    for (int i = 0; i < n; i++) {
+        start[blocks] = i;
+        mean[blocks] = value[i];
+        mass[blocks++] = weight[i];
+        while (blocks > 1 && mean[blocks - 2] > mean[blocks - 1]) {
+            const double m = mass[blocks - 2] + mass[blocks - 1];
+            mean[blocks - 2] = (mean[blocks - 2] * mass[blocks - 2] + mean[blocks - 1] * mass[blocks - 1]) / m;
+            mass[blocks - 2] = m;
+            blocks--;
+        }
+    }
+    for (int b = 0; b < blocks; b++)
+        for (int i = start[b]; i < (b + 1 < blocks ? start[b + 1] : n); i++) value[i] = mean[b];
+}
+
+geodec_status geodec__flow_calibrate(geodec_flowmap *map, int64_t wanted, const float *z, geodec_flow_summary *summary,
+                                     geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    calibration c = {.map = map, .z = z};
+    tally sum = {0};
+    int32_t *token = NULL, *sequence = NULL, *argmax = NULL;
+    const int64_t positions = geodec_flowmap_positions(map);
+    GEODEC_NEW(token, positions);
+    GEODEC_NEW(sequence, positions);
+    GEODEC_NEW(argmax, positions);
+    geodec_flowmap_texts(map, token, sequence, argmax);
+    c.token = token;
+    c.argmax = argmax;
+    c.texts = wanted * map->sequences / map->nodes;
+    if (c.texts < 1 && wanted > 0) c.texts = 1;
+    if (c.texts > map->sequences) c.texts = map->sequences;
+    GEODEC_NEW(c.of, c.texts);
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "calibration", c.texts, text_task, &c, err));
+    for (int64_t t = 0; t < c.texts; t++) {
+        for (int d = 0; d < DEPTHS; d++)
+            for (int b = 0; b < BINS; b++) {
+                sum.seen[d][b] += c.of[t].seen[d][b];
+                sum.right[d][b] += c.of[t].right[d][b];
+            }
+        sum.positions += c.of[t].positions;
+        sum.first += c.of[t].first;
+        sum.accepted += c.of[t].accepted;
+    }
+    for (int d = 0; d < DEPTHS; d++) {
+        double value[BINS], weight[BINS];
+        for (int b = 0; b < BINS; b++) {
+            weight[b] = (double)sum.seen[d][b] + PRIOR;
+            value[b] = ((double)sum.right[d][b] + PRIOR * (b + 0.5) / BINS) / weight[b];
+        }
+        make_rising(BINS, value, weight);
+        for (int b = 0; b < BINS; b++) map->reliability[d * BINS + b] = (float)value[b];
+    }
+    summary->calibrated = sum.positions;
+    if (sum.positions > 0) {
+        summary->first = (double)sum.first / (double)sum.positions;
+        summary->mean_of_4 = (double)sum.accepted / (double)sum.positions;
+    }
+done:
+    geodec_mem_free(token);
+    geodec_mem_free(sequence);
+    geodec_mem_free(argmax);
+    geodec_mem_free(c.of);
+    return st;
+}

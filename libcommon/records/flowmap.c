@@ -1,0 +1,368 @@
+#include "records/flowmap.h"
+
+#include "base/mem.h"
+#include "records/flow_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static const float EPS = 1e-5f;
+
+geodec_flow_vote geodec_flow_vote_defaults(void)
+{
+    return (geodec_flow_vote){.neighbours = 64,
+                              .own = 8,
+                              .own_weight = 4,
+                              .match_weight = 0.1,
+                              .bandwidth = 0.5,
+                              .rank = 16,
+                              .ridge = 1,
+                              .chains = 16};
+}
+
+geodec_flow_options geodec_flow_defaults(void)
+{
+    return (geodec_flow_options){.dims = 16,
+                                 .state_dims = 64,
+                                 .decays = 2,
+                                 .decay = {0.5, 0.9},
+                                 .ridge = 30,
+                                 .chart_bytes = 12,
+                                 .calibration = 6000,
+                                 .vote = geodec_flow_vote_defaults()};
+}
+
+void geodec__flowmap_arrays(geodec_flowmap *w, geodec__flow_array out[GEODEC__FLOW_ARRAYS])
+{
+    const int64_t C = w->charts, F = w->features, r = w->dims, N = w->nodes, S = w->sequences;
+    const geodec__flow_array all[GEODEC__FLOW_ARRAYS] = {
+        {"/state/basis", (void **)&w->basis, sizeof *w->basis, w->d * w->m},
+        {"/state/offset", (void **)&w->offset, sizeof *w->offset, w->m},
+        {"/state/decay", (void **)&w->decay, sizeof *w->decay, w->decays},
+        {"/state/feature_mean", (void **)&w->feature_mean, sizeof *w->feature_mean, F},
+        {"/state/feature_factor", (void **)&w->feature_factor, sizeof *w->feature_factor, F},
+        {"/chart/of_token", (void **)&w->chart_of, sizeof *w->chart_of, w->vocab},
+        {"/chart/weight", (void **)&w->chart, sizeof *w->chart, C * F * r},
+        {"/chart/scale", (void **)&w->chart_scale, sizeof *w->chart_scale, C * r},
+        {"/chart/offset", (void **)&w->chart_offset, sizeof *w->chart_offset, C * r},
+        {"/node/bucket", (void **)&w->bucket, sizeof *w->bucket, w->vocab + 1},
+        {"/node/key", (void **)&w->key, sizeof *w->key, N * r},
+        {"/node/label", (void **)&w->label, sizeof *w->label, N},
+        {"/node/next", (void **)&w->next, sizeof *w->next, N},
+        {"/node/sure", (void **)&w->sure, sizeof *w->sure, N},
+        {"/text/order", (void **)&w->order, sizeof *w->order, N},
+        {"/text/start", (void **)&w->sequence_start, sizeof *w->sequence_start, S + 1},
+        {"/text/first_token", (void **)&w->first_token, sizeof *w->first_token, S},
+        {"/text/first_argmax", (void **)&w->first_argmax, sizeof *w->first_argmax, S},
+        {"/calibration/reliability", (void **)&w->reliability, sizeof *w->reliability,
+         (int64_t)GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS},
+        {NULL, NULL, 0, 0},
+    };
+    memcpy(out, all, sizeof all);
+}
+
+static void clear_layout(geodec_flowmap *map)
+{
+    if (map->scan) {
+        geodec_mem_free(map->scan->first);
+        geodec_mem_free(map->scan->block);
+    }
+    geodec_mem_free(map->scan);
+    geodec_mem_free(map->node_sequence);
+    map->scan = NULL;
+    map->node_sequence = NULL;
+}
+
+void geodec_flowmap_clear(geodec_flowmap *map)
+{
+    geodec__flow_array a[GEODEC__FLOW_ARRAYS];
+    geodec__flowmap_arrays(map, a);
+    for (int i = 0; a[i].path; i++) geodec_mem_free(*a[i].data);
+    clear_layout(map);
+    memset(map, 0, sizeof *map);
+}
+
+int64_t geodec_flowmap_bytes(const geodec_flowmap *map)
+{
+    geodec_flowmap copy = *map;
+    geodec__flow_array a[GEODEC__FLOW_ARRAYS];
+    int64_t bytes = 0;
+    geodec__flowmap_arrays(&copy, a);
+    for (int i = 0; a[i].path; i++) bytes += a[i].count * (int64_t)a[i].size;
+    return bytes;
+}
+
+/* ---- checks and layout ------------------------------------------------------------------------------------------ */
+
+static geodec__flow_distance_fn best_distance(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512bw")) return geodec__flow_distance_avx512;
+    if (__builtin_cpu_supports("avx2")) return geodec__flow_distance_avx2;
+#endif
+    return geodec__flow_distance_scalar;
+}
+
+geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t r = map->dims;
+    clear_layout(map);
+    GEODEC_NEW(map->scan, 1);
+    geodec_flow_scan *s = map->scan;
+    s->distance = best_distance();
+    s->groups = (int32_t)(r / 4);
+    GEODEC_NEW(s->first, map->vocab + 1);
+    for (int64_t t = 0; t < map->vocab; t++) {
+        const int64_t blocks = (map->bucket[t + 1] - map->bucket[t] + GEODEC__FLOW_BLOCK - 1) / GEODEC__FLOW_BLOCK;
+        s->first[t + 1] = s->first[t] + blocks;
+        if (blocks > s->widest) s->widest = blocks;
+    }
+    GEODEC_NEW(s->block, s->first[map->vocab] * GEODEC__FLOW_BLOCK * r);
+    for (int64_t t = 0; t < map->vocab; t++)
+        for (int64_t n = map->bucket[t]; n < map->bucket[t + 1]; n++) {
+            const int64_t i = n - map->bucket[t], lane = i % GEODEC__FLOW_BLOCK;
+            uint8_t *b = s->block + (s->first[t] + i / GEODEC__FLOW_BLOCK) * GEODEC__FLOW_BLOCK * r;
+            for (int64_t c = 0; c < r; c++)
+                b[(c / 4 * GEODEC__FLOW_BLOCK + lane) * 4 + c % 4] = (uint8_t)(map->key[n * r + c] + 64);
+        }
+    GEODEC_NEW(map->node_sequence, map->nodes);
+    for (int64_t q = 0; q < map->sequences; q++)
+        for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++)
+            map->node_sequence[map->order[i]] = (int32_t)q;
+done:
+    return st;
+}
+
+static bool rising(const int64_t *x, int64_t n, int64_t last)
+{
+    if (x[0] != 0 || x[n] != last) return false;
+    for (int64_t i = 0; i < n; i++)
+        if (x[i + 1] < x[i]) return false;
+    return true;
+}
+
+static bool within(const int32_t *x, int64_t n, int64_t low, int64_t end)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] < low || x[i] >= end) return false;
+    return true;
+}
+
+static bool finite_all(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+/* What is wrong with the map, NULL = nothing. */
+static const char *fault(const geodec_flowmap *w, uint8_t *seen)
+{
+    const int64_t N = w->nodes, S = w->sequences, r = w->dims;
+    const geodec_flow_vote *v = &w->vote;
+    if (w->m > GEODEC_FLOW_STATE_MAX || w->m > w->d || w->decays > GEODEC_FLOW_DECAYS_MAX ||
+        w->features != w->m * (1 + w->decays) || r > GEODEC_FLOW_DIMS_MAX || r % 4 != 0 || r < 4 || w->charts < 1 ||
+        N >= INT32_MAX || w->vocab >= INT32_MAX)
+        return "sizes that do not belong together";
+    if (v->neighbours < 1 || v->own < 0 || v->neighbours + v->own > GEODEC_FLOW_NEAR_MAX || v->rank < 1 ||
+        v->chains < 1 || !(v->own_weight > 0) || !(v->match_weight >= 0) || !(v->match_weight <= 10) ||
+        !(v->bandwidth > 0) || !(v->ridge >= 0))
+        return "voting parameters out of range";
+    if (!rising(w->bucket, w->vocab, N)) return "token buckets that do not rise to the number of nodes";
+    if (!rising(w->sequence_start, S, N)) return "text starts that do not rise to the number of nodes";
+    if (!within(w->chart_of, w->vocab, 0, w->charts)) return "a chart that does not exist";
+    if (!within(w->label, N, 0, w->vocab)) return "a label outside the vocabulary";
+    if (!within(w->next, N, -1, N)) return "a successor that does not exist";
+    if (!within(w->first_token, S, 0, w->vocab) || !within(w->first_argmax, S, 0, w->vocab))
+        return "a first token outside the vocabulary";
+    for (int64_t n = 0; n < N; n++)
+        if (w->next[n] >= 0 && (w->next[n] < w->bucket[w->label[n]] || w->next[n] >= w->bucket[w->label[n] + 1]))
+            return "a successor in another token's bucket";
+    for (int64_t i = 0; i < N * r; i++)
+        if (w->key[i] < -64 || w->key[i] > 63) return "a key outside -64..63";
+    if (!within(w->order, N, 0, N)) return "a text position without node";
+    for (int64_t i = 0; i < N; i++)
+        if (seen[w->order[i]]++) return "a node at two text positions";
+    if (!finite_all(w->basis, w->d * w->m) || !finite_all(w->offset, w->m) || !finite_all(w->decay, w->decays) ||
+        !finite_all(w->feature_mean, w->features) || !finite_all(w->feature_factor, w->features) ||
+        !finite_all(w->chart_scale, w->charts * r) || !finite_all(w->chart_offset, w->charts * r))
+        return "a chart or basis that is not finite";
+    for (int i = 0; i < GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS; i++)
+        if (!(w->reliability[i] >= 0 && w->reliability[i] <= 1)) return "a reliability outside 0..1";
+    return NULL;
+}
+
+geodec_status geodec__flowmap_finish(geodec_flowmap *map, const char *name, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint8_t *seen = NULL;
+    GEODEC_NEW(seen, map->nodes);
+    const char *what = fault(map, seen);
+    if (what) GEODEC_THROW(GEODEC_FORMAT, "%s: %s", name, what);
+    GEODEC_TRY(geodec__flowmap_layout(map, err));
+done:
+    geodec_mem_free(seen);
+    return st;
+}
+
+/* ---- using ------------------------------------------------------------------------------------------------------ */
+
+geodec_status geodec_flowmap_match(const geodec_flowmap *map, const char *model, const char *tokenizer, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (strcmp(map->model_fingerprint, model) != 0)
+        GEODEC_THROW(GEODEC_CHECKSUM, "the flow map was baked from another model (%.12s..., not %.12s...)",
+                     map->model_fingerprint, model);
+    if (strcmp(map->tokenizer_fingerprint, tokenizer) != 0)
+        GEODEC_THROW(GEODEC_CHECKSUM, "the flow map was baked with another tokenizer (%.12s..., not %.12s...)",
+                     map->tokenizer_fingerprint, tokenizer);
+done:
+    return st;
+}
+
+int64_t geodec_flowmap_positions(const geodec_flowmap *map) { return map->nodes + map->sequences; }
+
+void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *sequence, int32_t *argmax)
+{
+    int64_t at = 0;
+    for (int64_t q = 0; q < map->sequences; q++) {
+        token[at] = map->first_token[q];
+        argmax[at] = map->first_argmax[q];
+        sequence[at++] = (int32_t)q;
+        for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++, at++) {
+            const int32_t node = map->order[i];
+            int64_t low = 0, high = map->vocab; /* bucket[low] <= node < bucket[high] */
+            while (high - low > 1) {
+                const int64_t mid = low + (high - low) / 2;
+                if (map->bucket[mid] <= node)
+                    low = mid;
+                else
+                    high = mid;
+            }
+            token[at] = (int32_t)low;
+            argmax[at] = map->label[node];
+            sequence[at] = (int32_t)q;
+        }
+    }
+}
+
+void geodec_flow_state(const geodec_flowmap *map, const float *h, float *z)
+{
+    const int64_t d = map->d, m = map->m;
+    double square = 0;
+    for (int64_t i = 0; i < d; i++) square += (double)h[i] * (double)h[i];
+    const float factor = 1 / sqrtf((float)(square / (double)d) + EPS);
+    for (int64_t c = 0; c < m; c++) z[c] = 0;
+    for (int64_t i = 0; i < d; i++) {
+        const float s = h[i] * factor;
+        const float *row = map->basis + i * m;
+        for (int64_t c = 0; c < m; c++) z[c] += s * row[c];
+    }
+    for (int64_t c = 0; c < m; c++) z[c] -= map->offset[c];
+}
+
+void geodec_flow_advance(const geodec_flowmap *map, const float *z, bool first, float *f)
+{
+    const int64_t m = map->m;
+    memcpy(f, z, (size_t)m * sizeof *f);
+    for (int64_t e = 0; e < map->decays; e++) {
+        float *mean = f + (1 + e) * m;
+        const float a = map->decay[e];
+        if (first)
+            memcpy(mean, z, (size_t)m * sizeof *mean);
+        else
+            for (int64_t c = 0; c < m; c++) mean[c] = a * mean[c] + (1 - a) * z[c];
+    }
+}
+
+void geodec__flow_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key)
+{
+    const int64_t F = map->features, r = map->dims, chart = map->chart_of[token];
+    const int8_t *w = map->chart + chart * F * r;
+    const float *scale = map->chart_scale + chart * r, *offset = map->chart_offset + chart * r;
+    float sum[GEODEC_FLOW_DIMS_MAX] = {0};
+    for (int64_t i = 0; i < F; i++)
+        for (int64_t c = 0; c < r; c++) sum[c] += (float)w[i * r + c] * f[i];
+    for (int64_t c = 0; c < r; c++) {
+        const float v = rintf(scale[c] * sum[c] - offset[c]);
+        key[c] = (int8_t)(v > 63 ? 63 : v > -64 ? v : -64); /* NaN: -64 */
+    }
+}
+
+void geodec__flow_standardise(const geodec_flowmap *map, const float *f, float *out)
+{
+    for (int64_t i = 0; i < map->features; i++) out[i] = (f[i] - map->feature_mean[i]) * map->feature_factor[i];
+}
+
+void geodec_flow_key(const geodec_flowmap *map, const float *f, int32_t token, float *scratch, int8_t *key)
+{
+    geodec__flow_standardise(map, f, scratch);
+    geodec__flow_key(map, scratch, token, key);
+}
+
+int64_t geodec_flow_room(const geodec_flowmap *map) { return (map->scan->widest + 1) * GEODEC__FLOW_BLOCK; }
+
+static bool before(geodec_flow_hit a, geodec_flow_hit b)
+{
+    return a.distance < b.distance || (a.distance == b.distance && a.node < b.node);
+}
+
+/* Puts x in place of the root of a heap whose root is the last in order. */
+static void sift(geodec_flow_hit *heap, int32_t n, int32_t i, geodec_flow_hit x)
+{
+    for (;;) {
+        int32_t child = 2 * i + 1;
+        if (child >= n) break;
+        if (child + 1 < n && before(heap[child], heap[child + 1])) child++;
+        if (!before(x, heap[child])) break;
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = x;
+}
+
+int32_t geodec_flow_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int32_t skip,
+                            int32_t *scratch, geodec_flow_hit *hit)
+{
+    const geodec_flow_scan *s = map->scan;
+    uint8_t query[GEODEC_FLOW_DIMS_MAX];
+    int32_t count = 0;
+    if (token < 0 || token >= map->vocab || k < 1) return 0;
+    const int64_t first = map->bucket[token], n = map->bucket[token + 1] - first;
+    for (int64_t c = 0; c < map->dims; c++) query[c] = (uint8_t)(key[c] + 64);
+    s->distance(s->block + s->first[token] * GEODEC__FLOW_BLOCK * map->dims, s->first[token + 1] - s->first[token],
+                s->groups, query, scratch);
+    int64_t i = 0;
+    for (; i < n && count < k; i++) {
+        if (skip >= 0 && map->node_sequence[first + i] == skip) continue;
+        hit[count++] = (geodec_flow_hit){scratch[i], (int32_t)(first + i)};
+    }
+    for (int32_t j = count / 2 - 1; j >= 0; j--) sift(hit, count, j, hit[j]);
+    if (count == k) {
+        int32_t limit = hit[0].distance; /* nodes come in rising order: an equal distance is never nearer */
+        for (; i < n; i++) {
+            if (scratch[i] >= limit || (skip >= 0 && map->node_sequence[first + i] == skip)) continue;
+            sift(hit, count, 0, (geodec_flow_hit){scratch[i], (int32_t)(first + i)});
+            limit = hit[0].distance;
+        }
+    }
+    for (int32_t end = count - 1; end > 0; end--) { /* heap to rising order */
+        const geodec_flow_hit last = hit[end];
+        hit[end] = hit[0];
+        sift(hit, end, 0, last);
+    }
+    return count;
+}
+
+double geodec_flow_reliability(const geodec_flowmap *map, int32_t depth, double score)
+{
+    const int32_t d = depth < GEODEC_FLOW_DEPTHS ? depth : GEODEC_FLOW_DEPTHS - 1;
+    const float *row = map->reliability + (int64_t)d * GEODEC_FLOW_BINS;
+    /* linear between the centres of the bins, so that drafts of close scores stay ordered */
+    const double x = score * GEODEC_FLOW_BINS - 0.5;
+    if (!(x > 0)) return (double)row[0];
+    if (x >= GEODEC_FLOW_BINS - 1) return (double)row[GEODEC_FLOW_BINS - 1];
+    const int i = (int)x;
+    return (double)row[i] + (x - i) * ((double)row[i + 1] - (double)row[i]);
+}

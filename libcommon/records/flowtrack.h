@@ -1,0 +1,44 @@
+/* Following one text on the flow map: takes the rows a model has computed, proposes the next tokens.
+ *
+ * The text's own earlier positions are nodes too (they have keys in the same charts): names and phrases of the text at
+ * hand come from there. Neighbours, own and stored, vote by weight; those that voted for the winner go on to their
+ * successors and vote on the next token. Raw score of a draft: weight of the winner's votes over all positive weight,
+ * times the mean of what its voters are known to be worth (node `sure`); confidence: the map's reliability of it. */
+#ifndef GEODEC_RECORDS_FLOWTRACK_H
+#define GEODEC_RECORDS_FLOWTRACK_H
+
+#include "records/flowmap.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct geodec_flowtrack geodec_flowtrack;
+
+typedef struct geodec_flow_draft {
+    int32_t token;
+    bool own;          /* most of its weight comes from the text itself */
+    double score;      /* raw, 0..1 */
+    double confidence; /* calibrated P(accepted | those before it were) */
+} geodec_flow_draft;
+
+/* The map is borrowed. */
+GEODEC_API geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrack **out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_flowtrack_destroy(geodec_flowtrack *t);
+/* Starts a new text. */
+GEODEC_API void geodec_flowtrack_begin(geodec_flowtrack *t);
+/* The next row of the text: its token, what the model says after it (-1: not known; the next token stands in) and its
+ * last residual stream state [d]. GEODEC_RANGE: token or argmax outside the map's vocabulary. */
+GEODEC_API geodec_status geodec_flowtrack_push(geodec_flowtrack *t, int32_t token, int32_t argmax, const float *state,
+                                               geodec_err *err) GEODEC_MUST_USE;
+/* The same from the reduced state z [m]. */
+GEODEC_API geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, int32_t argmax,
+                                                       const float *z, geodec_err *err) GEODEC_MUST_USE;
+/* Drafts after `newest`, the token that follows the rows pushed so far; up to n <= 64 of them, fewer when the flow
+ * ends; none before the first row. skip: text of the map to leave out, -1 = none. forbid(ctx, i, token) true: token
+ * must not be draft i; NULL = all allowed. */
+GEODEC_API int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip,
+                                            bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                            geodec_flow_draft *out);
+
+#endif
