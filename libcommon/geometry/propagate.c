@@ -165,7 +165,8 @@ geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagat
     if (n < 1 || n > GEODEC_SPACE_DIM_MAX || steps < 1 || good < 0 || good > steps || !(dl > 0))
         GEODEC_THROW(GEODEC_RANGE, "%lld good of %lld steps of %g in dimension %lld", (long long)good, (long long)steps,
                      dl, (long long)n);
-    path p = {.s = s, .o = o, .h = dl, .nodes = geodec_magnus_nodes(o->scheme, p.c)};
+    path p = {.s = s, .o = o, .h = dl};
+    p.nodes = geodec_magnus_nodes(o->scheme, p.c); /* not inside the initialiser, which may zero p.c after the call */
     const int64_t inner = GEODEC_MAGNUS_NODES_MAX * n;
     GEODEC_NEW(block, 2 * n + n * n * n + 2 * inner + (GEODEC_MAGNUS_NODES_MAX + 3) * mm + geodec_jacobi_scratch(n) +
                           geodec_magnus_scratch(m));
