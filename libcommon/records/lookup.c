@@ -299,13 +299,18 @@ geodec_status geodec_lookup_try(const geodec_records *r, const geodec_space *s, 
     GEODEC_NEW(t.outcome, count);
     t.l = l;
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "lookups", count, trial_task, &t, err));
-    const double each = count > 0 ? 1 / (double)count : 0;
+    int64_t right = 0, right_screen = 0, inside = 0, evaluations = 0;
     for (int64_t i = 0; i < count; i++) {
-        sum.recall += t.outcome[i].right ? each : 0;
-        sum.recall_screen += t.outcome[i].right_screen ? each : 0;
-        sum.inside += t.outcome[i].inside ? each : 0;
-        sum.evaluations += (double)t.outcome[i].evaluations * each;
+        right += t.outcome[i].right;
+        right_screen += t.outcome[i].right_screen;
+        inside += t.outcome[i].inside;
+        evaluations += t.outcome[i].evaluations;
     }
+    const double total = count > 0 ? (double)count : 1;
+    sum.recall = (double)right / total;
+    sum.recall_screen = (double)right_screen / total;
+    sum.inside = (double)inside / total;
+    sum.evaluations = (double)evaluations / total;
     *out = sum;
 done:
     geodec_mem_free(t.outcome);

@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# geodec-geodesic, -riemann, -propagate, -validity, -records and -coverage: the chain on made-up states, the same bytes with any
+# number of threads, checks that end with code 4, refusals.
+
+bats_require_minimum_version 1.5.0
+
+chain() { # threads, folder
+    "$bin/geodec-geodesic" --quiet --threads "$1" --paths 12 -o "$2/geodesics.h5" "$dir/metric.h5"
+    "$bin/geodec-riemann" --quiet --threads "$1" --samples 40 --midpoints 20 --geodesics "$2/geodesics.h5" -o "$2/riemann.h5" "$dir/metric.h5"
+    "$bin/geodec-propagate" --quiet --threads "$1" --control 2 -o "$2/propagators.h5" "$dir/metric.h5" "$2/geodesics.h5"
+    "$bin/geodec-validity" --quiet --threads "$1" --starts 4 --perturbations 3 --sphere-starts 4 --bootstrap 50 -o "$2/validity.h5" "$dir/metric.h5"
+    "$bin/geodec-records" --quiet --threads "$1" --directions 2 --queries 50 -o "$2/records.h5" "$2/propagators.h5" "$dir/metric.h5" "$dir/a.h5"
+    "$bin/geodec-coverage" --quiet --threads "$1" --dim 3 --points 300 --repeats 2 --queries 60 --nulls 2 -o "$2/coverage.h5" "$dir/cloud.h5"
+}
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
+    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
+    "$bin/geodec-metric" --quiet --dim 4 --points 400 -o "$dir/metric.h5" "$dir/cloud.h5"
+    chain 1 "$dir"
+}
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+}
+
+attr() { # file, name
+    "$bin/geodec-table" --attrs "$1" | awk -F'\t' -v n="$2" '$1 == n {print $2}'
+}
+
+@test "three threads give the same bytes" {
+    mkdir "$dir/three"
+    chain 3 "$dir/three"
+    for f in geodesics riemann propagators validity records coverage; do cmp "$dir/$f.h5" "$dir/three/$f.h5"; done
+}
+
+@test "every artifact passes geodec-check and names its tool" {
+    for f in geodesics riemann propagators validity records coverage; do
+        "$bin/geodec-check" "$dir/$f.h5"
+        run "$bin/geodec-info" "$dir/$f.h5"
+        [[ "$output" == *"$f.h5: $f 1."* ]]
+    done
+}
+
+@test "another seed takes other starts" {
+    "$bin/geodec-geodesic" --quiet --seed 2 --paths 12 -o "$dir/seed2.h5" "$dir/metric.h5"
+    run ! cmp -s "$dir/geodesics.h5" "$dir/seed2.h5"
+}
+
+@test "geodesic: summary with its control; random velocities need no text" {
+    run --separate-stderr "$bin/geodec-geodesic" --paths 5 --v0 random --method adaptive -o "$dir/random.h5" "$dir/metric.h5"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"5 paths of length 1.6: "*" again at rtol 1e-9 agree within "* ]]
+    [ "$(attr "$dir/random.h5" velocity)" = random ]
+    [ "$(attr "$dir/random.h5" method)" = adaptive ]
+}
+
+@test "geodesic: a path out of the hull has a status" {
+    run --separate-stderr "$bin/geodec-geodesic" --paths 5 --hull 1e-9 -o "$dir/hull.h5" "$dir/metric.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"5 left the hull"* ]]
+    run --separate-stderr "$bin/geodec-records" -o "$dir/no.h5" "$dir/propagators.h5" "$dir/hull.h5"
+    [ "$status" -eq 3 ]
+    "$bin/geodec-propagate" --quiet --control 1 -o "$dir/hullp.h5" "$dir/metric.h5" "$dir/hull.h5"
+    run --separate-stderr "$bin/geodec-records" -o "$dir/no.h5" "$dir/hullp.h5" "$dir/metric.h5"
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"none of the 5 paths is ok"* ]]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "riemann: a residual above --check ends with code 4 and leaves nothing" {
+    run --separate-stderr "$bin/geodec-riemann" --samples 5 --check 0 -o "$dir/no.h5" "$dir/metric.h5"
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *"symmetries of the tensor are broken"* ]]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "propagate: orders of the schemes; a poor one fails a strict check" {
+    "$bin/geodec-propagate" --quiet --control 2 --scheme magnus6 --flow -o "$dir/six.h5" "$dir/metric.h5" "$dir/geodesics.h5"
+    [ "$(attr "$dir/six.h5" dense)" = integrate ]
+    [ "$(attr "$dir/six.h5" order)" = 6 ]
+    run "$bin/geodec-info" "$dir/six.h5"
+    [[ "$output" == *"/flow"* ]]
+    run --separate-stderr "$bin/geodec-propagate" --scheme taylor3 --check 1e-9 -o "$dir/no.h5" "$dir/metric.h5" "$dir/geodesics.h5"
+    [ "$status" -eq 4 ]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "validity: slope two on field and sphere; an impossible demand ends with code 4" {
+    [ "$(attr "$dir/validity.h5" slope_verdict)" = pass ]
+    awk -v s="$(attr "$dir/validity.h5" slope)" -v t="$(attr "$dir/validity.h5" sphere_slope)" \
+        'BEGIN {exit !(s > 1.8 && s < 2.2 && t > 1.85 && t < 2.15)}'
+    run --separate-stderr "$bin/geodec-validity" --starts 2 --perturbations 2 --slope-min 3 -o "$dir/no.h5" "$dir/metric.h5"
+    [ "$status" -eq 4 ]
+    [ ! -e "$dir/no.h5" ]
+    "$bin/geodec-validity" --quiet --starts 2 --perturbations 2 --slope-min 3 --no-check -o "$dir/poor.h5" "$dir/metric.h5"
+    [ "$(attr "$dir/poor.h5" slope_verdict)" = fail ]
+}
+
+@test "records: logits with activations only; lookups are exact" {
+    run "$bin/geodec-info" "$dir/records.h5"
+    [[ "$output" == *"/logit_index"* ]]
+    [ "$(attr "$dir/records.h5" lookup_recall)" = 1 ]
+    "$bin/geodec-records" --quiet --directions 1 --queries 20 -o "$dir/bare.h5" "$dir/propagators.h5" "$dir/metric.h5"
+    run "$bin/geodec-info" "$dir/bare.h5"
+    [[ "$output" != *"/logit_index  "* ]]
+}
+
+@test "coverage: too few points for the metric are refused with the way out" {
+    run --separate-stderr "$bin/geodec-coverage" --points 40 --dim 4 -o "$dir/no.h5" "$dir/cloud.h5"
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"too few for"*"more points"* ]]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "a file of the wrong kind is refused with the tool that makes the right one" {
+    for call in "geodesic $dir/cloud.h5 geodec-metric" "riemann $dir/cloud.h5 geodec-metric" "validity $dir/a.h5 geodec-metric" \
+        "coverage $dir/metric.h5 geodec-cloud"; do
+        read -r tool input maker <<< "$call"
+        run --separate-stderr "$bin/geodec-$tool" -o "$dir/no.h5" "$input"
+        [ "$status" -eq 3 ]
+        [[ "$stderr" == *"$maker"* ]]
+        [ ! -e "$dir/no.h5" ]
+    done
+    run --separate-stderr "$bin/geodec-propagate" -o "$dir/no.h5" "$dir/metric.h5" "$dir/cloud.h5"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"geodec-geodesic"* ]]
+    # paths of another dimension
+    "$bin/geodec-metric" --quiet --dim 3 --points 200 -o "$dir/three.h5" "$dir/cloud.h5"
+    run --separate-stderr "$bin/geodec-propagate" -o "$dir/no.h5" "$dir/three.h5" "$dir/geodesics.h5"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"dimension 4"* ]]
+    [ ! -e "$dir/no.h5" ]
+}
