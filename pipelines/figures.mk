@@ -74,7 +74,7 @@ $(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt pipeline
 	    > $(R)/figures.tsv; \
 	  { printf 'model\t%s\n' "$(notdir $(MODEL))"; printf 'text\t%s\n' "$(if $(TEXT),$(notdir $(TEXT)),stories of the embedded corpus generator, a seed not trained on)"; \
 	    $(BIN)/geodec-info $(R)/activations.h5 | sed -n 's/^  model  *\(.*\)/model fingerprint\t\1/p; s/^  BLAS core  *\(.*\)/BLAS kernels\t\1/p'; \
-	    printf 'settings\t%s\n' "$(SETTINGS)"; printf 'version\tgeodec %s\n' "$(VERSION)"; } > $(R)/inputs.tsv; \
+	    printf 'settings\t%s\n' "$(filter-out MODEL=% TEXT=%,$(SETTINGS))"; printf 'version\tgeodec %s\n' "$(VERSION)"; } > $(R)/inputs.tsv; \
 	  sh pipelines/report/make-report "Geodec: $(basename $(notdir $(MODEL)))" $(R)/inputs.tsv $(R)/headline.tsv $(R)/figures.tsv $(R)/sample.txt \
 	    > $@.tmp && mv $@.tmp $@
 
