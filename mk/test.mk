@@ -42,8 +42,15 @@ check:
 	+@$(MAKE) --no-print-directory check-run
 check-run: build $(UNIT_TESTS) $(BAD_TOOLS)
 	@B=$(B) sh scripts/run-tests $(B) $(UNIT_TESTS) $(BATS_TESTS)
-check-asan check-tsan: check-%:
-	+@$(MAKE) --no-print-directory PROFILE=$* check-unit-run
+# Criterion does not start under the thread sanitizer, so there the whole chain runs on three threads in place of unit tests.
+TINY := QUICK=1 CORPUS_STORIES=20 TOKENS=600 POINTS=150 STORE_TEXTS=6 STORE_LENGTH=64 PROMPTS=2 NEW_TOKENS=12 GAMMAS=4 SEEDS=1
+check-asan:
+	+@$(MAKE) --no-print-directory PROFILE=asan check-unit-run
+	+@$(MAKE) --no-print-directory PROFILE=asan $(TINY) R=build/asan/chain geometry decoding
+check-tsan:
+	+@TSAN_OPTIONS=halt_on_error=1:exitcode=66 GEODEC_THREADS=3 $(MAKE) --no-print-directory PROFILE=tsan $(TINY) R=build/tsan/chain \
+	  geometry decoding
+.PHONY: check-unit-run
 check-unit-run: $(UNIT_TESTS)
 	@sh scripts/run-tests $(B) $(UNIT_TESTS)
 check-all: check
