@@ -64,6 +64,11 @@ check-all: check
 check-bad-h5: build $(B)/tests/bad/make_bad_h5
 	@B=$(B) bats tests/bad/h5.bats
 
+# Damaged models alone.
+.PHONY: check-bad-gguf
+check-bad-gguf: build $(B)/tests/bad/make_bad_gguf
+	@B=$(B) bats tests/bad/gguf.bats
+
 # Benchmarks print TSV; they are no part of `make check`.
 BENCHES := $(patsubst tests/bench/bench_%.c,$(B)/bench/bench-%,$(wildcard tests/bench/bench_*.c))
 $(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.o): CPPFLAGS_EXTRA := -Itests/unit

@@ -68,7 +68,8 @@ static geodec_status wrong_kind(const geodec__gguf_key *k, const char *wanted, g
 {
     const bool array = k->kind == GGUF_ARRAY;
     return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "key '%.100s' is %s%s, not %s", k->name,
-                          array ? "an array of " : "", geodec__gguf_kind_name(array ? k->element : k->kind), wanted);
+                          array ? "an array of " : "of type ", geodec__gguf_kind_name(array ? k->element : k->kind),
+                          wanted);
 }
 
 /* Any integer at p; false when it does not fit in int64 or is no integer. */
@@ -107,8 +108,10 @@ geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t
     geodec_status st = GEODEC_OK;
     const geodec__gguf_key *k;
     GEODEC_TRY_MSG(find_key(g, key, &k, err), "%s", g->path);
-    if (!integer_at(k->kind, k->value, v))
-        GEODEC_TRY_MSG(wrong_kind(k, "an integer of 64 bits with sign", err), "%s", g->path);
+    if (!integer_at(k->kind, k->value, v)) {
+        if (k->kind == GGUF_U64) GEODEC_THROW(GEODEC_FORMAT, "%s: key '%.100s' is above 2^63 - 1", g->path, k->name);
+        GEODEC_TRY_MSG(wrong_kind(k, "an integer", err), "%s", g->path);
+    }
 done:
     return st;
 }

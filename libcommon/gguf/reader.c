@@ -229,10 +229,14 @@ static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_
         t->data = c->data + begin + offset[i];
     }
     qsort(g->tensor_order, (size_t)n, sizeof *g->tensor_order, by_address);
+    /* Writers put tensors one after the other with padding only; a wrong type or dimension shows as an overlap or a
+     * gap. */
     for (uint64_t i = 1; i < n; i++) {
         const geodec_gguf_tensor *a = g->tensor_order[i - 1], *b = g->tensor_order[i];
-        if ((size_t)((const uint8_t *)b->data - (const uint8_t *)a->data) < a->bytes)
-            GEODEC_THROW(GEODEC_FORMAT, "tensors '%s' and '%s' overlap", a->name, b->name);
+        const size_t apart = (size_t)((const uint8_t *)b->data - (const uint8_t *)a->data);
+        if (apart != (a->bytes + alignment - 1) / alignment * alignment)
+            GEODEC_THROW(GEODEC_FORMAT, "tensors '%s' and '%s' %s", a->name, b->name,
+                         apart < a->bytes ? "overlap" : "have a gap between them");
     }
     qsort(g->tensor_order, (size_t)n, sizeof *g->tensor_order, by_tensor_name);
     for (uint64_t i = 1; i < n; i++)

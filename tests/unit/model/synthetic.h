@@ -20,14 +20,15 @@ typedef struct synthetic {
     bool tied;
     uint64_t seed;
     /* for damaged files; NULL or zero leaves the model good */
-    const char *skip;   /* this key or tensor is left out */
-    const char *retype; /* this key is written as a string */
-    const char *resize; /* this tensor gets one row more */
-    const char *extra;  /* a tensor of this name is added */
-    const char *architecture;
-    int32_t vocab_key; /* llama.vocab_size when not 0 */
-    int32_t n_scores;  /* length of the score array when not 0 */
-    bool nan_score;
+    const char *skip;                     /* this key or tensor is left out */
+    const char *retype;                   /* this key is written as a string */
+    const char *resize;                   /* this tensor gets one row more */
+    const char *extra;                    /* a tensor of this name is added */
+    const char *architecture, *tokenizer; /* other values of these keys */
+    int32_t vocab_key;                    /* llama.vocab_size when not 0 */
+    int32_t n_scores;                     /* length of the score array when not 0 */
+    int32_t bos_key;                      /* tokenizer.ggml.bos_token_id when not 0 */
+    bool nan_score, bad_byte, twin_piece;
     float eps;
 } synthetic;
 
@@ -102,11 +103,14 @@ static inline geodec_status synthetic_vocab(synthetic_writer *o)
         len[i] = strlen(text[i]);
     }
     if (o->s->nan_score) score[n - 1] = NAN;
+    if (o->s->bad_byte) (void)snprintf(text[10], sizeof text[10], "<0xQQ>");
+    if (o->s->twin_piece) (void)snprintf(text[n - 1], sizeof text[n - 1], "a");
+    len[n - 1] = strlen(text[n - 1]);
     const struct {
         const char *key;
         int what;
     } arrays[] = {{"tokenizer.ggml.tokens", 0}, {"tokenizer.ggml.scores", 1}, {"tokenizer.ggml.token_type", 2}};
-    GEODEC_TRY(geodec_gguf_put_str(o->w, "tokenizer.ggml.model", "llama", err));
+    GEODEC_TRY(geodec_gguf_put_str(o->w, "tokenizer.ggml.model", o->s->tokenizer ? o->s->tokenizer : "llama", err));
     for (int i = 0; i < 3; i++) {
         if (o->s->skip && strcmp(o->s->skip, arrays[i].key) == 0) continue;
         const int32_t n_scores = o->s->n_scores ? o->s->n_scores : n;
@@ -179,6 +183,7 @@ static inline geodec_status synthetic_write(const char *path, const synthetic *s
         GEODEC_TRY(synthetic_u32(&o, "llama.attention.key_length", (uint32_t)dim));
         GEODEC_TRY(synthetic_u32(&o, "llama.attention.value_length", (uint32_t)dim));
     }
+    if (s->bos_key) GEODEC_TRY(synthetic_u32(&o, "tokenizer.ggml.bos_token_id", (uint32_t)s->bos_key));
     if (s->vocab_key) GEODEC_TRY(synthetic_u32(&o, "llama.vocab_size", (uint32_t)s->vocab_key));
     if (!s->skip || strcmp(s->skip, "llama.attention.layer_norm_rms_epsilon") != 0)
         GEODEC_TRY(

@@ -1,0 +1,160 @@
+#!/usr/bin/env bats
+# Damaged models: the right exit code, one line on stderr that names the file and the key or tensor, nothing on stdout, nothing
+# left behind, and no memory taken by the numbers in the file.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    export bin=${B:-build/release}/bin
+    "${B:-build/release}/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
+}
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    dir=$BATS_FILE_TMPDIR
+}
+
+# says PATH CODE WORD COMMAND...: the command ends with CODE and one line with the path and WORD.
+says() {
+    local path=$1 code=$2 word=$3 before after
+    shift 3
+    before=$(ls -A "$dir")
+    run --separate-stderr "$@"
+    after=$(ls -A "$dir")
+    echo "status $status, stdout '$output', stderr '$stderr'"
+    [ "$status" -eq "$code" ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"$path"* ]]
+    [[ "$stderr" == *"$word"* ]]
+    [ "$before" = "$after" ]
+}
+
+# in_little_memory COMMAND...: with 1 GiB of address space (one thread: stacks count).
+in_little_memory() {
+    (
+        case ${B:-} in *asan* | *tsan*) ;; *) ulimit -v 1048576 ;; esac
+        exec "$@"
+    )
+}
+
+# refused NAME WORD: as a model.
+refused() {
+    says "$dir/$1.gguf" 3 "$2" in_little_memory "$bin/geodec-model-info" --threads 1 "$dir/$1.gguf"
+}
+
+# unreadable NAME WORD: damage of the file itself, seen by every reader of GGUF.
+unreadable() {
+    refused "$1" "$2"
+    says "$dir/$1.gguf" 3 "$2" in_little_memory "$bin/geodec-tokenize" --threads 1 --model "$dir/$1.gguf" /dev/null
+}
+
+@test "control: the undamaged model is accepted" {
+    run --separate-stderr in_little_memory "$bin/geodec-model-info" --threads 1 "$dir/good.gguf"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [[ "$output" == *"width"$'\t'"32"* ]]
+    run --separate-stderr bash -c "printf 'abc a' | $bin/geodec-tokenize --model $dir/good.gguf --ids -"
+    [ "$status" -eq 0 ] && [ -n "$output" ] && [ -z "$stderr" ]
+}
+
+@test "no such file: 1" { says "$dir/none.gguf" 1 "" "$bin/geodec-model-info" "$dir/none.gguf"; }
+@test "a folder: 1" { says "$dir" 1 "" "$bin/geodec-model-info" "$dir"; }
+@test "missing rights: 1" {
+    cp "$dir/good.gguf" "$BATS_TEST_TMPDIR/secret.gguf"
+    chmod 000 "$BATS_TEST_TMPDIR/secret.gguf"
+    [ ! -r "$BATS_TEST_TMPDIR/secret.gguf" ] || skip "root reads everything"
+    says secret.gguf 1 "" "$bin/geodec-model-info" "$BATS_TEST_TMPDIR/secret.gguf"
+}
+
+@test "empty file" { unreadable empty "no GGUF file"; }
+@test "cut within the mark" { unreadable cut-in-magic "no GGUF file"; }
+@test "cut within the header" { unreadable cut-in-header "ends inside its header"; }
+@test "cut within a key's name" { unreadable cut-in-key-name "keys cannot be in this file"; }
+@test "cut within a value" { unreadable cut-in-value "keys cannot be in this file"; }
+@test "cut within an array" { unreadable cut-in-array "tokenizer.ggml.tokens"; }
+@test "cut within the tensor table" { unreadable cut-in-tensor-table "tensors cannot be in this file"; }
+@test "cut before the data" { unreadable cut-before-data "lies outside the file"; }
+@test "cut within the data" { unreadable cut-in-data "lies outside the file"; }
+@test "cut within the last tensor" { unreadable cut-in-last-tensor "'blk.1.ffn_down.weight'"; }
+@test "wrong mark" { unreadable bad-magic "no GGUF file"; }
+@test "version 0" { unreadable version-0 "version 0"; }
+@test "version 1" { unreadable version-1 "version 1"; }
+@test "version 4" { unreadable version-4 "version 4"; }
+@test "big-endian" { unreadable big-endian "big-endian"; }
+@test "2^60 tensors" { unreadable huge-tensor-count "tensors cannot be in this file"; }
+@test "2^60 keys" { unreadable huge-key-count "keys cannot be in this file"; }
+@test "more tensors than there are" { unreadable more-tensors-than-there-are "tensor 21"; }
+@test "a key's name of 2^64-1 bytes" { unreadable huge-key-name "the name of key 0"; }
+@test "a key without a name" { unreadable empty-key-name "key 0"; }
+@test "a string of 2^64-4 bytes" { unreadable huge-string "'tokenizer.ggml.model'"; }
+@test "an array of 2^61 strings" { unreadable huge-array "'tokenizer.ggml.tokens'"; }
+@test "an array longer than the file" { unreadable long-array "'tokenizer.ggml.scores'"; }
+@test "a string of 2^62 bytes in an array" { unreadable huge-string-in-array "'tokenizer.ggml.tokens': string 0"; }
+@test "an array of arrays" { unreadable array-of-arrays "nested arrays"; }
+@test "unknown type of a value" { unreadable unknown-value-type "'llama.block_count': unknown value type 99"; }
+@test "unknown type of an element" { unreadable unknown-element-type "unknown value type 99"; }
+@test "a key twice" { unreadable twin-keys "'tokenizer.ggml.tokens' occurs twice"; }
+@test "alignment 2" { unreadable small-alignment "'general.alignment': 2"; }
+@test "a tensor twice" { unreadable twin-tensors "'blk.0.attn_q.weight' occurs twice"; }
+@test "no dimensions" { unreadable no-dims "'blk.0.attn_q.weight' has 0 dimensions"; }
+@test "five dimensions" { unreadable five-dims "'blk.0.attn_q.weight' has 5 dimensions"; }
+@test "a dimension of 0" { unreadable zero-dim "'blk.0.attn_q.weight': dimension 1"; }
+@test "a dimension of 2^64-1" { unreadable negative-dim "'blk.0.attn_q.weight': dimension 1"; }
+@test "product of dimensions overflows" { unreadable dims-overflow "'blk.0.attn_q.weight': dimension 1"; }
+@test "size in bytes overflows" { unreadable size-overflow "'blk.0.attn_q.weight': its size overflows"; }
+@test "a tensor larger than the file" { unreadable tensor-too-large "'blk.0.attn_q.weight'"; }
+@test "unknown tensor type" { unreadable unknown-tensor-type "has type unknown (12345)"; }
+@test "unsupported tensor type, by name" { unreadable q4-0-tensor "'blk.0.attn_q.weight' has type Q4_0"; }
+@test "another type with fewer bytes" { unreadable retyped-tensor "'blk.0.attn_q.weight'"; }
+@test "offset outside the file" { unreadable offset-outside "lies outside the file"; }
+@test "offset near 2^64" { unreadable offset-wraps "lies outside the file"; }
+@test "misaligned offset" { unreadable offset-misaligned "no multiple of the alignment"; }
+@test "overlapping tensors" { unreadable overlap "overlap"; }
+@test "a zero byte in a tensor's name" { unreadable name-with-zero "tensor 4"; }
+
+@test "no architecture" { refused missing-architecture "'general.architecture' is missing"; }
+@test "unknown architecture, by name" { refused unknown-architecture "'mamba'"; }
+@test "required keys, one by one" {
+    refused missing-context "'llama.context_length' is missing"
+    refused missing-blocks "'llama.block_count' is missing"
+    refused missing-width "'llama.embedding_length' is missing"
+    refused missing-feed-forward "'llama.feed_forward_length' is missing"
+    refused missing-heads "'llama.attention.head_count' is missing"
+    refused missing-epsilon "'llama.attention.layer_norm_rms_epsilon' is missing"
+}
+@test "vocabulary keys, one by one" {
+    unreadable missing-tokens "'tokenizer.ggml.tokens' is missing"
+    unreadable missing-scores "'tokenizer.ggml.scores' is missing"
+    unreadable missing-types "'tokenizer.ggml.token_type' is missing"
+}
+@test "a text for a number" { refused text-for-number "'llama.block_count' is of type string"; }
+@test "2^31-1 blocks" { refused absurd-blocks "'llama.block_count'"; }
+@test "more blocks than tensors" { refused many-blocks "'llama.block_count': 1000"; }
+@test "a width of 2^30" { refused absurd-width "'llama.embedding_length'"; }
+@test "a context of 2^32-1" { refused absurd-context "'llama.context_length'"; }
+@test "no heads" { refused zero-heads "'llama.attention.head_count': 0"; }
+@test "heads that do not divide the width" { refused heads-do-not-divide "'llama.attention.head_count'"; }
+@test "KV heads that do not divide the heads" { refused kv-heads-do-not-divide "'llama.attention.head_count_kv'"; }
+@test "odd number of rotated dimensions" { refused odd-rope "'llama.rope.dimension_count': 7"; }
+@test "more rotated dimensions than a head has" { refused wide-rope "'llama.rope.dimension_count': 10"; }
+@test "negative epsilon" { refused negative-epsilon "epsilon"; }
+@test "epsilon that is not a number" { refused nan-epsilon "epsilon': nan"; }
+@test "more experts used than there are" { refused experts-used "'llama.expert_used_count': 4"; }
+@test "no expert used" { refused no-experts-used "'llama.expert_used_count': 0"; }
+@test "experts without a router" { refused dense-for-experts "'blk.0.ffn_gate_inp.weight' is missing"; }
+@test "missing embedding" { refused missing-embedding "'token_embd.weight' is missing"; }
+@test "missing matrix" { refused missing-tensor "'blk.1.ffn_up.weight' is missing"; }
+@test "missing norm" { refused missing-norm "'blk.0.attn_norm.weight' is missing"; }
+@test "wrong shape" { refused wrong-shape "'blk.1.attn_k.weight' is [32, 17"; }
+@test "wrong shape of a norm" { refused wrong-norm-shape "'output_norm.weight'"; }
+@test "embedding of another vocabulary" { refused wrong-vocab-shape "'token_embd.weight'"; }
+@test "stated vocabulary size" { refused vocab-size "'llama.vocab_size' is 301"; }
+@test "a tensor the architecture has not" { refused unexpected-tensor "'blk.0.attn_q.bias'"; }
+@test "a norm that is not a number" { refused nan-norm "'blk.0.attn_norm.weight': value 0"; }
+@test "unknown tokenizer, by name" { unreadable unknown-tokenizer "'gpt2'"; }
+@test "too few scores" { unreadable few-scores "'tokenizer.ggml.scores' has 299"; }
+@test "a score that is not a number" { unreadable nan-score "tokenizer.ggml.scores: the score of token 299"; }
+@test "a byte token that is none" { unreadable bad-byte-token "byte token 10"; }
+@test "the same piece twice" { unreadable twin-pieces "tokens 260 and 299"; }
+@test "begin token outside the vocabulary" { unreadable bos-outside "'tokenizer.ggml.bos_token_id': 300"; }

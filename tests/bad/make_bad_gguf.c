@@ -1,0 +1,211 @@
+/* make_bad_gguf FOLDER: writes FOLDER/good.gguf, a model made by the library, and one damaged copy of it a case.
+ *
+ * Two sorts of damage: raw bytes changed in the good file, and models written with a wrong key, tensor or vocabulary.
+ */
+#include "model/synthetic.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static const synthetic small = {.n_layer = 2,
+                                .d_model = 32,
+                                .n_head = 4,
+                                .n_kv_head = 2,
+                                .d_ff = 48,
+                                .n_vocab = 300,
+                                .n_ctx = 64,
+                                .type = GEODEC_GGML_F32,
+                                .seed = 1};
+static const char *folder;
+static unsigned char *good, *copy; /* the good file, and room for a damaged one */
+static size_t size;
+
+static void die(const char *what)
+{
+    (void)fprintf(stderr, "make_bad_gguf: %s\n", what);
+    exit(1);
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s.gguf", folder, name);
+    return path;
+}
+
+/* ---- models written wrong --------------------------------------------------------------------------------------- */
+
+static void write_model(const char *name, const synthetic *s)
+{
+    geodec_err err = {0};
+    char line[512];
+    if (synthetic_write(path_of(name), s, &err) != GEODEC_OK) die(geodec_err_line(&err, line, sizeof line));
+}
+
+#define MODEL(name, ...)                                                                                               \
+    do {                                                                                                               \
+        synthetic s = small;                                                                                           \
+        __VA_ARGS__;                                                                                                   \
+        write_model((name), &s);                                                                                       \
+    } while (0)
+
+static void wrong_models(void)
+{
+    MODEL("missing-architecture", s.skip = "general.architecture");
+    MODEL("missing-context", s.skip = "llama.context_length");
+    MODEL("missing-blocks", s.skip = "llama.block_count");
+    MODEL("missing-width", s.skip = "llama.embedding_length");
+    MODEL("missing-feed-forward", s.skip = "llama.feed_forward_length");
+    MODEL("missing-heads", s.skip = "llama.attention.head_count");
+    MODEL("missing-epsilon", s.skip = "llama.attention.layer_norm_rms_epsilon");
+    MODEL("missing-tokens", s.skip = "tokenizer.ggml.tokens");
+    MODEL("missing-scores", s.skip = "tokenizer.ggml.scores");
+    MODEL("missing-types", s.skip = "tokenizer.ggml.token_type");
+    MODEL("text-for-number", s.retype = "llama.block_count");
+    MODEL("unknown-architecture", s.architecture = "mamba");
+    MODEL("unknown-tokenizer", s.tokenizer = "gpt2");
+    MODEL("missing-embedding", s.skip = "token_embd.weight");
+    MODEL("missing-tensor", s.skip = "blk.1.ffn_up.weight");
+    MODEL("missing-norm", s.skip = "blk.0.attn_norm.weight");
+    MODEL("wrong-shape", s.resize = "blk.1.attn_k.weight");
+    MODEL("wrong-norm-shape", s.resize = "output_norm.weight");
+    MODEL("wrong-vocab-shape", s.resize = "token_embd.weight");
+    MODEL("unexpected-tensor", s.extra = "blk.0.attn_q.bias");
+    MODEL("vocab-size", s.vocab_key = 301);
+    MODEL("few-scores", s.n_scores = 299);
+    MODEL("nan-score", s.nan_score = true);
+    MODEL("bad-byte-token", s.bad_byte = true);
+    MODEL("twin-pieces", s.twin_piece = true);
+    MODEL("bos-outside", s.bos_key = 300);
+    MODEL("heads-do-not-divide", s.n_head = 5, s.n_kv_head = 5, s.rope_dim = 6);
+    MODEL("kv-heads-do-not-divide", s.n_kv_head = 3);
+    MODEL("odd-rope", s.rope_dim = 7);
+    MODEL("wide-rope", s.rope_dim = 10);
+    MODEL("negative-epsilon", s.eps = -1e-5f);
+    MODEL("nan-epsilon", s.eps = NAN);
+    MODEL("experts-used", s.n_expert = 3, s.n_expert_used = 4);
+    MODEL("no-experts-used", s.n_expert = 3, s.n_expert_used = 0);
+    MODEL("dense-for-experts", s.n_expert = 3, s.n_expert_used = 2, s.skip = "blk.0.ffn_gate_inp.weight");
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------ */
+
+static void write_bytes(const char *name, const unsigned char *data, size_t n)
+{
+    FILE *f = fopen(path_of(name), "wb");
+    if (!f || fwrite(data, 1, n, f) != n || fclose(f) != 0) die("cannot write");
+}
+
+static void cut(const char *name, size_t n) { write_bytes(name, good, n); }
+
+/* Offset of the first byte after a name that stands in the file. */
+static size_t after(const char *text)
+{
+    const size_t n = strlen(text);
+    for (size_t i = 8; i + n <= size; i++) {
+        uint64_t length;
+        memcpy(&length, good + i - 8, sizeof length);
+        if (length == n && memcmp(good + i, text, n) == 0) return i + n;
+    }
+    die(text);
+    return 0;
+}
+
+static void patch(const char *name, size_t at, const void *bytes, size_t n)
+{
+    if (at + n > size) die("patch outside the file");
+    memcpy(copy, good, size);
+    memcpy(copy + at, bytes, n);
+    write_bytes(name, copy, size);
+}
+
+static void patch_u32(const char *name, size_t at, uint32_t v) { patch(name, at, &v, sizeof v); }
+static void patch_u64(const char *name, size_t at, uint64_t v) { patch(name, at, &v, sizeof v); }
+
+/* A tensor's entry after its name: n_dims u32, dims u64 each, type u32, offset u64; the matrices here have two dims. */
+enum { DIM0 = 4, DIM1 = 12, TYPE = 20, OFFSET = 24 };
+
+static void wrong_bytes(void)
+{
+    const size_t key = after("llama.block_count"), tokens = after("tokenizer.ggml.tokens"),
+                 q = after("blk.0.attn_q.weight");
+    const size_t model = after("tokenizer.ggml.model"), scores = after("tokenizer.ggml.scores");
+    const size_t norm = after("blk.0.attn_norm.weight");
+    cut("empty", 0);
+    cut("cut-in-magic", 3);
+    cut("cut-in-header", 17);
+    cut("cut-in-key-name", key - 5);
+    cut("cut-in-value", key + 6);
+    cut("cut-in-array", tokens + 60);
+    cut("cut-in-tensor-table", q + 9);
+    cut("cut-before-data", q + 2000);
+    cut("cut-in-data", size / 2);
+    cut("cut-in-last-tensor", size - 64);
+    patch("bad-magic", 0, "GGML", 4);
+    patch_u32("version-0", 4, 0);
+    patch_u32("version-1", 4, 1);
+    patch_u32("version-4", 4, 4);
+    patch_u32("big-endian", 4, 0x03000000);
+    patch_u64("huge-tensor-count", 8, UINT64_C(1) << 60);
+    patch_u64("huge-key-count", 16, UINT64_C(1) << 60);
+    patch_u64("more-tensors-than-there-are", 8, 40);
+    patch_u64("huge-key-name", 24, UINT64_MAX);
+    patch_u64("empty-key-name", 24, 0);
+    patch_u64("huge-string", model + 4, UINT64_MAX - 3);
+    patch_u64("huge-array", tokens + 8, UINT64_C(1) << 61);
+    patch_u64("long-array", scores + 8, UINT64_C(1) << 33);
+    patch_u64("huge-string-in-array", tokens + 16, UINT64_C(1) << 62);
+    patch_u32("array-of-arrays", tokens + 4, 9);
+    patch_u32("unknown-value-type", key, 99);
+    patch_u32("unknown-element-type", tokens + 4, 99);
+    patch("twin-keys", scores - 6, "tokens", 6);
+    patch("small-alignment", key - 17, "general.alignment", 17); /* takes the block count's value, 2 */
+    patch_u32("absurd-blocks", key + 4, 0x7fffffff);
+    patch_u32("absurd-width", after("llama.embedding_length") + 4, 0x40000000);
+    patch_u32("absurd-context", after("llama.context_length") + 4, 0xffffffff);
+    patch_u32("many-blocks", key + 4, 1000);
+    patch_u32("zero-heads", after("llama.attention.head_count") + 4, 0);
+    patch("twin-tensors", after("blk.0.attn_k.weight") - 8, "q", 1);
+    patch_u32("no-dims", q, 0);
+    patch_u32("five-dims", q, 5);
+    patch_u64("zero-dim", q + DIM1, 0);
+    patch_u64("negative-dim", q + DIM1, UINT64_MAX);
+    patch_u64("dims-overflow", q + DIM0, UINT64_C(1) << 60);
+    patch_u64("size-overflow", q + DIM0, UINT64_C(1) << 57);
+    patch_u64("tensor-too-large", q + DIM1, UINT64_C(1) << 30);
+    patch_u32("unknown-tensor-type", q + TYPE, 12345);
+    patch_u32("q4-0-tensor", q + TYPE, 2);
+    patch_u32("retyped-tensor", q + TYPE, GEODEC_GGML_Q8_0); /* too few bytes are then needed: shapes still agree */
+    patch_u64("offset-outside", q + OFFSET, UINT64_C(1) << 40);
+    patch_u64("offset-wraps", q + OFFSET, UINT64_MAX - 31);
+    patch_u64("offset-misaligned", q + OFFSET, 8);
+    patch_u64("overlap", q + OFFSET, 0);
+    patch("name-with-zero", q - 4, "\0", 1);
+
+    /* a NaN in a norm vector: [n], so its entry is 8 bytes shorter; the data begin at the next multiple of 32 */
+    uint64_t offset;
+    memcpy(&offset, good + norm + OFFSET - 8, sizeof offset);
+    size_t last = after("blk.1.ffn_down.weight") + OFFSET + 8;
+    last = (last + 31) / 32 * 32;
+    patch_u32("nan-norm", last + (size_t)offset, 0x7fc00000);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) die("usage: make_bad_gguf FOLDER");
+    folder = argv[1];
+    write_model("good", &small);
+    FILE *f = fopen(path_of("good"), "rb");
+    if (!f || fseek(f, 0, SEEK_END) != 0) die("cannot read the good file");
+    size = (size_t)ftell(f);
+    rewind(f);
+    good = malloc(size);
+    copy = malloc(size);
+    if (!good || !copy || fread(good, 1, size, f) != size) die("cannot read the good file");
+    (void)fclose(f);
+    wrong_bytes();
+    wrong_models();
+    free(good);
+    free(copy);
+    return 0;
+}

@@ -1,0 +1,222 @@
+/* geodec-tokenize: text to token ids and back. */
+#include "base/mem.h"
+#include "io/file.h"
+#include "support/cli.h"
+#include "tokenizer/tokenizer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUT_LIMIT = 1 << 28 };
+
+static const char *model_path;
+static bool only_ids, decode, lines, bos;
+static const cli_option options[] = {
+    {.name = "model",
+     .letter = 'm',
+     .type = CLI_STR,
+     .flags = CLI_PATH | CLI_REQUIRED,
+     .target = &model_path,
+     .metavar = "FILE",
+     .help = "GGUF file with the vocabulary (the weights are not read)"},
+    {.name = "ids",
+     .type = CLI_FLAG,
+     .target = &only_ids,
+     .help = "print a line of ids, as geodec-export --tokens reads it, in place of a table"},
+    {.name = "decode", .letter = 'd', .type = CLI_FLAG, .target = &decode, .help = "FILE holds ids; print their text"},
+    {.name = "lines",
+     .type = CLI_FLAG,
+     .target = &lines,
+     .help = "every line is a sequence of its own (else the whole file is one)"},
+    {.name = "bos", .type = CLI_FLAG, .target = &bos, .help = "begin every sequence with the begin-of-sequence token"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-tokenize",
+    .purpose = "Turns text into the token ids of a model, or ids into text",
+    .usage = "--model FILE [OPTIONS] FILE|-",
+    .description =
+        "Without --ids it prints one token a line: its id, a tab, and its piece with control characters,\n"
+        "backslashes and bytes that are not UTF-8 escaped. Decoding what --ids printed gives the text back,\n"
+        "byte for byte, as long as it has no U+2581 of its own.",
+    .examples = "  echo 'Once upon a time' | geodec-tokenize --model model.gguf -\n"
+                "  geodec-tokenize --model model.gguf --ids --bos --lines stories.txt > stories.ids\n"
+                "  geodec-tokenize --model model.gguf --decode --lines stories.ids",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+};
+
+/* ---- text to ids ------------------------------------------------------------------------------------------------ */
+
+/* Bytes of the valid UTF-8 character at s, or 0. */
+static size_t character(const char *s, size_t n)
+{
+    for (size_t k = 1; k <= 4 && k <= n; k++)
+        if (geodec_utf8_check(s, k) < 0) return k;
+    return 0;
+}
+
+static void print_piece(const char *s, size_t n)
+{
+    for (size_t i = 0, k; i < n; i += k) {
+        const unsigned char c = (unsigned char)s[i];
+        k = character(s + i, n - i);
+        if (k == 0 || c < 0x20 || c == 0x7f) {
+            printf("\\x%02x", c);
+            k = 1;
+        } else if (c == '\\') {
+            printf("\\\\");
+        } else {
+            (void)fwrite(s + i, 1, k, stdout);
+        }
+    }
+}
+
+static void print_sequence(const geodec_tokenizer *t, const int32_t *ids, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (only_ids) {
+            printf(i ? " %d" : "%d", ids[i]);
+            continue;
+        }
+        size_t length;
+        const char *piece = geodec_tokenizer_piece(t, ids[i], &length);
+        printf("%d\t", ids[i]);
+        print_piece(piece, length);
+        putchar('\n');
+    }
+    if (only_ids) putchar('\n');
+}
+
+/* All is encoded before anything is printed, so that a refusal leaves stdout empty. */
+static geodec_status encode(const geodec_tokenizer *t, const char *path, const char *text, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *ids = NULL;
+    int64_t *end = NULL, n_sequences = 0, written = 0, at = 0;
+    const int64_t bad = geodec_utf8_check(text, n);
+    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: byte %lld is not valid UTF-8", path, (long long)bad);
+    for (size_t i = 0; i < n; i++) n_sequences += text[i] == '\n';
+    n_sequences = lines ? n_sequences + 1 : 1;
+    GEODEC_NEW(ids, (int64_t)n + 2 * n_sequences); /* two above the length of each sequence */
+    GEODEC_NEW(end, n_sequences);
+    int64_t used = 0;
+    for (const char *p = text; used < n_sequences && (!lines || p < text + n); used++) {
+        const char *stop = lines ? memchr(p, '\n', (size_t)(text + n - p)) : NULL;
+        if (!stop) stop = text + n;
+        int64_t count;
+        GEODEC_TRY_MSG(geodec_tokenizer_encode(t, p, (size_t)(stop - p), bos, ids + written, &count, err), "%s", path);
+        written += count;
+        end[used] = written;
+        p = stop + 1;
+    }
+    for (int64_t i = 0; i < used; at = end[i++]) print_sequence(t, ids + at, end[i] - at);
+done:
+    geodec_mem_free(ids);
+    geodec_mem_free(end);
+    return st;
+}
+
+/* ---- ids to text ------------------------------------------------------------------------------------------------ */
+
+/* Ids of the line that starts at *p, appended; *p is left at its line feed or at the end. */
+static geodec_status parse_line(const geodec_tokenizer *t, const char *path, const char **p, const char *end,
+                                int64_t line, int32_t *ids, int64_t *n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (;;) {
+        while (*p < end && (**p == ' ' || **p == '\t' || **p == '\r')) (*p)++;
+        if (*p == end || **p == '\n') break;
+        char *stop;
+        errno = 0;
+        const long v = strtol(*p, &stop, 10);
+        if (stop == *p || errno || (stop < end && !strchr(" \t\r\n", *stop)))
+            GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: '%.20s' is no token id", path, (long long)line, *p);
+        if (v < 0 || v >= geodec_tokenizer_size(t))
+            GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: token %ld is outside the vocabulary of %d", path, (long long)line, v,
+                         geodec_tokenizer_size(t));
+        ids[(*n)++] = (int32_t)v;
+        *p = stop;
+    }
+done:
+    return st;
+}
+
+static geodec_status decode_ids(const geodec_tokenizer *t, const char *path, const char *text, size_t n, FILE *out,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *ids = NULL;
+    char *back = NULL;
+    size_t length;
+    int64_t count = 0, line = 1;
+    const char *const end = text + n;
+    GEODEC_NEW(ids, (int64_t)n / 2 + 1);
+    for (const char *p = text; p < end; p++, line++) {
+        GEODEC_TRY(parse_line(t, path, &p, end, line, ids, &count, err));
+        if (!lines) continue;
+        GEODEC_TRY_MSG(geodec_tokenizer_decode(t, ids, count, &back, &length, err), "%s:%lld", path, (long long)line);
+        (void)fwrite(back, 1, length, out);
+        (void)fputc('\n', out);
+        geodec_mem_free(back);
+        back = NULL;
+        count = 0;
+    }
+    if (!lines) {
+        GEODEC_TRY_MSG(geodec_tokenizer_decode(t, ids, count, &back, &length, err), "%s", path);
+        (void)fwrite(back, 1, length, out);
+    }
+done:
+    geodec_mem_free(back);
+    geodec_mem_free(ids);
+    return st;
+}
+
+/* Through memory, so that a refusal leaves stdout empty. */
+static geodec_status decode_all(const geodec_tokenizer *t, const char *path, const char *text, size_t n,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *result = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&result, &length);
+    if (!memory) GEODEC_THROW(GEODEC_NOMEM, "no memory for the text");
+    GEODEC_TRY(decode_ids(t, path, text, n, memory, err));
+    const bool failed = fclose(memory) != 0;
+    memory = NULL;
+    if (failed) GEODEC_THROW(GEODEC_NOMEM, "no memory for the text");
+    (void)fwrite(result, 1, length, stdout);
+done:
+    if (memory) (void)fclose(memory);
+    free(result);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_gguf *g = NULL;
+    geodec_tokenizer *t = NULL;
+    char *text = NULL;
+    size_t n;
+    const char *path = c->args[0];
+    if (decode && (only_ids || bos)) GEODEC_THROW(GEODEC_INVAL, "--decode goes with neither --ids nor --bos");
+    GEODEC_TRY(geodec_gguf_open(model_path, &g, err));
+    GEODEC_TRY(geodec_tokenizer_from_gguf(g, &t, err));
+    GEODEC_TRY(geodec_file_read(path, INPUT_LIMIT, &text, &n, err));
+    if (decode)
+        GEODEC_TRY(decode_all(t, path, text, n, err));
+    else
+        GEODEC_TRY(encode(t, path, text, n, err));
+done:
+    geodec_mem_free(text);
+    geodec_tokenizer_destroy(t);
+    geodec_gguf_close(g);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
