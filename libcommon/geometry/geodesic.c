@@ -64,44 +64,50 @@ void geodec_geodesic_accel(int64_t n, const double *gamma, const double *v, doub
 typedef struct scratch {
     double *gamma;             /* [n][n][n] */
     double *g;                 /* [n][n] */
-    double *y, *u;             /* stage position and velocity */
-    double *k1, *k2, *k3, *k4; /* accelerations; the velocities of the stages are kept in u1.. */
-    double *u2, *u3, *u4;
+    double *y;                 /* position of a stage */
+    double *k1, *k2, *k3, *k4; /* accelerations of the stages */
+    double *u2, *u3, *u4;      /* velocities of the stages after the first */
 } scratch;
 
-static bool accel_at(const geodec_space *s, const double *x, const double *v, scratch *w, double *g, double *accel)
+static geodec_status accel_at(const geodec_space *s, const double *x, const double *v, scratch *w, double *accel,
+                              geodec_err *err)
 {
-    if (s->at(s, x, g, NULL, w->gamma, NULL) != GEODEC_OK) return false;
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(s->at(s, x, NULL, NULL, w->gamma, err));
     geodec_geodesic_accel(s->n, w->gamma, v, accel);
-    return true;
+done:
+    return st;
 }
 
-/* One step from (x, v) to (x1, v1); g at x comes out of the first stage. False when a stage failed or is not finite. */
-static bool rk4_step(const geodec_space *s, double h, const double *x, const double *v, scratch *w, double *x1,
-                     double *v1)
+/* One step from (x, v), with Gamma at x in w->gamma, to (x1, v1). GEODEC_NUMERIC when the path breaks down in it. */
+static geodec_status rk4_step(const geodec_space *s, double h, const double *x, const double *v, scratch *w, double *x1,
+                              double *v1, geodec_err *err)
 {
+    geodec_status st = GEODEC_OK;
     const int64_t n = s->n;
-    if (!accel_at(s, x, v, w, w->g, w->k1)) return false;
+    geodec_geodesic_accel(n, w->gamma, v, w->k1);
     for (int64_t i = 0; i < n; i++) {
         w->y[i] = x[i] + h / 2 * v[i];
         w->u2[i] = v[i] + h / 2 * w->k1[i];
     }
-    if (!accel_at(s, w->y, w->u2, w, NULL, w->k2)) return false;
+    GEODEC_TRY(accel_at(s, w->y, w->u2, w, w->k2, err));
     for (int64_t i = 0; i < n; i++) {
         w->y[i] = x[i] + h / 2 * w->u2[i];
         w->u3[i] = v[i] + h / 2 * w->k2[i];
     }
-    if (!accel_at(s, w->y, w->u3, w, NULL, w->k3)) return false;
+    GEODEC_TRY(accel_at(s, w->y, w->u3, w, w->k3, err));
     for (int64_t i = 0; i < n; i++) {
         w->y[i] = x[i] + h * w->u3[i];
         w->u4[i] = v[i] + h * w->k3[i];
     }
-    if (!accel_at(s, w->y, w->u4, w, NULL, w->k4)) return false;
+    GEODEC_TRY(accel_at(s, w->y, w->u4, w, w->k4, err));
     for (int64_t i = 0; i < n; i++) {
         x1[i] = x[i] + h / 6 * (v[i] + 2 * w->u2[i] + 2 * w->u3[i] + w->u4[i]);
         v1[i] = v[i] + h / 6 * (w->k1[i] + 2 * w->k2[i] + 2 * w->k3[i] + w->k4[i]);
     }
-    return geodec__finite(n, x1) && geodec__finite(n, v1);
+    if (!geodec__finite(n, x1) || !geodec__finite(n, v1)) GEODEC_THROW(GEODEC_NUMERIC, "the path is not finite");
+done:
+    return st;
 }
 
 /* ---- a path ----------------------------------------------------------------------------------------------------- */
@@ -112,11 +118,16 @@ typedef struct monitor {
     bool outside;
 } monitor;
 
-static void watch(const geodec_geodesic_options *o, monitor *m, const double *x, double q)
+static geodec_status watch(const geodec_geodesic_options *o, monitor *m, const double *x, double q, geodec_err *err)
 {
+    geodec_status st = GEODEC_OK;
     const double d = m->first > 0 ? fabs(q / m->first - 1) : fabs(q);
+    bool inside = true;
     if (d > m->drift) m->drift = d;
-    if (o->inside && !o->inside(o->inside_ctx, x)) m->outside = true;
+    if (o->inside) GEODEC_TRY(o->inside(o->inside_ctx, x, &inside, err));
+    m->outside = m->outside || !inside;
+done:
+    return st;
 }
 
 static geodec_status options_ok(const geodec_space *s, const geodec_geodesic_options *o, geodec_err *err)
@@ -157,6 +168,7 @@ geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_
     double *block = NULL;
     const int64_t n = s->n;
     const size_t row = (size_t)n * sizeof *xs;
+    const bool rk4 = o->method == GEODEC_GEODESIC_RK4;
     monitor m = {0};
     GEODEC_TRY(options_ok(s, o, err));
     GEODEC_NEW(block, n * n * n + n * n + 8 * n);
@@ -167,37 +179,38 @@ geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_
 
     if (!geodec__finite(n, x0) || !geodec__finite(n, v0))
         GEODEC_THROW(GEODEC_NUMERIC, "the start of the path is not finite");
-    GEODEC_TRY_MSG(s->at(s, x0, w.g, NULL, NULL, err), "at the start of the path");
-    m.first = geodec__norm2(n, w.g, v0);
     memmove(xs, x0, row);
     memmove(vs, v0, row);
-    int64_t good = 0;
-    if (o->method == GEODEC_GEODESIC_ADAPTIVE) GEODEC_TRY(adaptive_nodes(s, o, xs, vs, &good, err));
-    bool broken = false;
-    int64_t k = 0;
-    for (; k <= o->steps; k++) {
+    int64_t last = o->steps, k = 0;
+    if (!rk4) GEODEC_TRY(adaptive_nodes(s, o, xs, vs, &last, err));
+    for (; k <= last; k++) {
         double *x = xs + k * n, *v = vs + k * n;
-        bool stepped = true;
-        if (k == o->steps || o->method == GEODEC_GEODESIC_ADAPTIVE) {
-            broken = k > good && o->method == GEODEC_GEODESIC_ADAPTIVE;
-            broken = broken || s->at(s, x, w.g, NULL, NULL, NULL) != GEODEC_OK;
-        } else {
-            w.g[0] = NAN; /* tells whether the first stage could be evaluated at this node */
-            stepped = rk4_step(s, o->dl, x, v, &w, x + n, v + n);
-            broken = !isfinite(w.g[0]);
+        const bool step = rk4 && k < o->steps;
+        st = s->at(s, x, w.g, NULL, step ? w.gamma : NULL, err);
+        const double q = st == GEODEC_OK ? geodec__norm2(n, w.g, v) : NAN;
+        if (k == 0) {
+            GEODEC_TRY_MSG(st, "at the start of the path");
+            if (!isfinite(q)) GEODEC_THROW(GEODEC_NUMERIC, "the speed at the start of the path is not finite");
+            m.first = q;
         }
-        const double q = broken ? 0 : geodec__norm2(n, w.g, v);
-        broken = broken || !isfinite(q);
-        if (broken) break;
-        watch(o, &m, x, q);
+        if (st == GEODEC_NUMERIC || (st == GEODEC_OK && !isfinite(q))) break;
+        GEODEC_TRY(st);
+        GEODEC_TRY(watch(o, &m, x, q, err));
         if (speed2) speed2[k] = q;
-        if (!stepped) { /* this node is the last good one */
+        if (!step) continue;
+        st = rk4_step(s, o->dl, x, v, &w, x + n, v + n, err);
+        if (st == GEODEC_NUMERIC) { /* this node is the last good one */
             k++;
-            broken = true;
             break;
         }
+        GEODEC_TRY(st);
     }
-    good = k - 1;
+    if (st != GEODEC_OK) { /* a path that breaks down is a result, not an error */
+        geodec_err_clear(err);
+        st = GEODEC_OK;
+    }
+    const int64_t good = k - 1;
+    const bool broken = good < o->steps;
     for (; k <= o->steps; k++) {
         memcpy(xs + k * n, xs + good * n, row);
         memcpy(vs + k * n, vs + good * n, row);

@@ -27,8 +27,8 @@ typedef enum geodec_path_status {
 /* "ok", "non-finite", "speed drift", "left hull"; "?" otherwise. Static storage. */
 GEODEC_API const char *geodec_path_status_text(geodec_path_status s);
 
-/* True where the metric is supported by data. Thread-safe. */
-typedef bool (*geodec_inside_fn)(const void *ctx, const double *x);
+/* *inside = whether the metric is supported by data at x. Thread-safe. */
+typedef geodec_status (*geodec_inside_fn)(const void *ctx, const double *x, bool *inside, geodec_err *err);
 
 typedef struct geodec_geodesic_options {
     int64_t steps; /* T >= 1 */

@@ -11,16 +11,19 @@ enum { STEPS_PER_OUTPUT = 20000 }; /* a path that needs more has met a wall of t
 
 typedef struct problem {
     const geodec_space *s;
-    double *gamma; /* [n][n][n] */
+    double *gamma;        /* [n][n][n] */
+    geodec_status failed; /* of the space, when the reason is not the path itself */
 } problem;
 
 /* y = (x, v), y' = (v, -Gamma(v, v)). */
 static int right_side(double t, const double y[], double dydt[], void *params)
 {
     (void)t;
-    const problem *p = params;
+    problem *p = params;
     const int64_t n = p->s->n;
-    if (p->s->at(p->s, y, NULL, NULL, p->gamma, NULL) != GEODEC_OK) return GSL_EBADFUNC;
+    const geodec_status st = p->s->at(p->s, y, NULL, NULL, p->gamma, NULL);
+    if (st != GEODEC_OK && st != GEODEC_NUMERIC) p->failed = st;
+    if (st != GEODEC_OK) return GSL_EBADFUNC;
     memcpy(dydt, y + n, (size_t)n * sizeof *dydt);
     geodec_geodesic_accel(n, p->gamma, y + n, dydt + n);
     for (int64_t i = 0; i < 2 * n; i++)
@@ -65,6 +68,7 @@ geodec_status geodec_geodesic_at(const geodec_space *s, double rtol, const doubl
             memcpy(vs + count * n, y + n, (size_t)n * sizeof *vs);
         }
     }
+    if (p.failed != GEODEC_OK) GEODEC_THROW(p.failed, "%s", geodec_status_text(p.failed));
     *reached = count;
 done:
     if (driver) gsl_odeiv2_driver_free(driver);

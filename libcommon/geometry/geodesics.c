@@ -140,11 +140,15 @@ typedef struct hull {
     double radius2;
 } hull;
 
-static bool inside_hull(const void *ctx, const double *x)
+static geodec_status inside_hull(const void *ctx, const double *x, bool *inside, geodec_err *err)
 {
+    geodec_status st = GEODEC_OK;
     const hull *h = ctx;
     double d2;
-    return geodec_rbf_locate(h->field, x, &d2, NULL, NULL, NULL) == GEODEC_OK && d2 <= h->radius2;
+    GEODEC_TRY(geodec_rbf_locate(h->field, x, &d2, NULL, NULL, err));
+    *inside = d2 <= h->radius2;
+done:
+    return st;
 }
 
 static geodec_status hull_radius(const geodec_metric *m, double *radius, geodec_err *err)

@@ -74,7 +74,8 @@ geodec_status geodec_validity_error(const geodec_space *s, const geodec_geodesic
     }
     GEODEC_TRY(st);
     const double *end = xs + T * n;
-    if (report.status == GEODEC_PATH_NONFINITE || s->at(s, end, g, NULL, NULL, NULL) != GEODEC_OK) goto done;
+    if (report.status == GEODEC_PATH_NONFINITE) goto done;
+    GEODEC_TRY(s->at(s, end, g, NULL, NULL, err)); /* it has been evaluated there before */
     for (int64_t i = 0; i < n; i++) {
         miss[i] = end[i] - start->x_T[i] - geodec__dot(n, start->phi + i * n, d);
         shift[i] = end[i] - start->x_T[i] - d[i];

@@ -13,5 +13,6 @@ geometry_TESTS := \
   test_riemann.c \
   test_spaces.c \
   test_stages.c \
+  test_tasks.c \
   test_validity.c \
 

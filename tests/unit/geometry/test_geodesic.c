@@ -140,10 +140,12 @@ Test(geodesic, breakdown_has_a_status_and_no_nan)
     }
 }
 
-static bool left_half(const void *ctx, const double *x)
+static geodec_status left_half(const void *ctx, const double *x, bool *inside, geodec_err *err)
 {
     (void)ctx;
-    return x[0] < 0.5;
+    (void)err;
+    *inside = x[0] < 0.5;
+    return GEODEC_OK;
 }
 
 Test(geodesic, statuses_of_drift_and_hull)

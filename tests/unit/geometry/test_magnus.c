@@ -110,7 +110,8 @@ Test(magnus, golden_schemes)
     }
 }
 
-/* Magnus-3 (three terms of the series) has order 4 and a smaller error than Magnus-4 (two terms). */
+/* Magnus-3 (three terms of the series) has order 4 and a smaller error than Magnus-4 (two terms); measured on the four
+ * problems at 16 steps: 6.2e-7, 8.7e-7, 1.1e-6, 2.5e-6 against 3.1e-6, 2.6e-6, 3.5e-6, 7.7e-6. */
 Test(magnus, three_terms_have_order_four)
 {
     const char *file = test_shared("golden/ott/magnus.h5");
@@ -127,8 +128,6 @@ Test(magnus, three_terms_have_order_four)
         }
         test_ok(geodec_magnus_propagate(GEODEC_MAGNUS_MAGNUS4, m, generator, &p, 0, 1.6, 16, false, y, &err), &err);
         const double e4 = frobenius_error(y, p.exact, m * m);
-        (void)fprintf(stderr, "%s: 3 terms at 16, 32, 64 steps %.2e %.2e %.2e (order %.2f); 2 terms at 16 %.2e\n",
-                      groups[g], e[0], e[1], e[2], log2(e[1] / e[2]), e4);
         cr_assert(fabs(log2(e[1] / e[2]) - 4) < 0.15, "%s: %g %g %g", groups[g], e[0], e[1], e[2]);
         cr_assert_lt(e[0], e4);
         release(&p);

@@ -264,3 +264,36 @@ Test(stages, validity_of_the_field_beside_the_sphere)
     geodec_validity_clear(&sphere);
     release(&s);
 }
+
+/* Whichever allocation fails in the three stages, the call says so; the sanitizer build looks for leaks. */
+Test(stages, every_failing_allocation_is_reported)
+{
+    stage s = make(true);
+    geodec_geodesics_options go = geodec_geodesics_defaults();
+    const geodec_curvature_options co = {.samples = 2, .midpoints = 1, .seed = 1};
+    geodec_propagators_options po = geodec_propagators_defaults();
+    go.paths = 2;
+    go.path.steps = 3;
+    go.control = 1;
+    po.control = 1;
+    int64_t k = 1;
+    for (bool done = false; !done; k += 1 + k / 24) {
+        geodec_geodesics g = {0};
+        geodec_curvature c = {0};
+        geodec_propagators p = {0};
+        geodec_mem_fail_after(k);
+        geodec_status st = geodec_geodesics_compute(&s.metric, s.field, s.file, &go, NULL, NULL, &g, NULL);
+        if (st == GEODEC_OK) st = geodec_curvature_compute(&s.metric, s.field, &g, &co, NULL, NULL, &c, NULL);
+        if (st == GEODEC_OK) st = geodec_propagators_compute(geodec_rbf_space(s.field), &g, &po, NULL, NULL, &p, NULL);
+        geodec_mem_fail_after(0);
+        done = st == GEODEC_OK;
+        if (!done) cr_assert_eq(st, GEODEC_NOMEM, "allocation %d: %s", (int)k, geodec_status_name(st));
+        if (done)
+            for (int64_t i = 0; i < 2; i++) cr_assert_eq(p.paths.status[i], GEODEC_PATH_OK);
+        geodec_geodesics_clear(&g);
+        geodec_curvature_clear(&c);
+        geodec_propagators_clear(&p);
+    }
+    cr_assert_gt(k, 100);
+    release(&s);
+}

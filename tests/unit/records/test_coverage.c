@@ -168,3 +168,26 @@ Test(coverage, one_and_three_threads_agree_bit_for_bit)
     geodec_coverage_clear(&c[1]);
     geodec_mem_free(x);
 }
+
+/* Whichever allocation fails, the call says so; the sanitizer build looks for leaks. */
+Test(coverage, every_failing_allocation_is_reported)
+{
+    double *x = gaussian_cloud(60, 2, 2);
+    geodec_coverage_options o = small();
+    o.repeats = o.nulls = o.null_repeats = 1;
+    o.queries = 2;
+    o.n_shares = 1;
+    o.share[0] = 0.5;
+    int64_t k = 1;
+    for (bool done = false; !done; k += 1 + k / 24) {
+        geodec_coverage c = {0};
+        geodec_mem_fail_after(k);
+        const geodec_status st = geodec_coverage_compute(60, 2, x, &o, NULL, NULL, &c, NULL);
+        geodec_mem_fail_after(0);
+        done = st == GEODEC_OK;
+        if (!done) cr_assert_eq(st, GEODEC_NOMEM, "allocation %d: %s", (int)k, geodec_status_name(st));
+        geodec_coverage_clear(&c);
+    }
+    cr_assert_gt(k, 50);
+    geodec_mem_free(x);
+}

@@ -213,3 +213,31 @@ Test(records, one_and_three_threads_agree_bit_for_bit)
     geodec_records_clear(&r[1]);
     geodec_propagators_clear(&p);
 }
+
+/* Whichever allocation fails, the call says so; the sanitizer build looks for leaks. */
+Test(records, every_failing_allocation_is_reported)
+{
+    geodec_space_conformal sphere;
+    geodec_err err = {0};
+    test_ok(geodec_space_conformal_init(&sphere, N, 1, &err), &err);
+    geodec_propagators p = make_propagators(&sphere.base);
+    for (int64_t i = 1; i < P; i++) p.paths.status[i] = GEODEC_PATH_DRIFT; /* one record */
+    geodec_records_options o = geodec_records_defaults();
+    o.directions = 1;
+    o.tau = 1e9; /* no bisection */
+    int64_t k = 1;
+    for (bool done = false; !done; k += 1 + k / 24) {
+        geodec_records r = {0};
+        geodec_lookup_trial trial;
+        geodec_mem_fail_after(k);
+        geodec_status st = geodec_records_compute(&p, &sphere.base, NULL, &o, NULL, NULL, &r, NULL);
+        if (st == GEODEC_OK) st = geodec_lookup_try(&r, &sphere.base, 1, r.q, NULL, NULL, &trial, NULL);
+        geodec_mem_fail_after(0);
+        done = st == GEODEC_OK;
+        if (!done) cr_assert_eq(st, GEODEC_NOMEM, "allocation %d: %s", (int)k, geodec_status_name(st));
+        if (done) cr_assert(r.rho_censored[0] == GEODEC_CENSORED_ABOVE && trial.inside == 1);
+        geodec_records_clear(&r);
+    }
+    cr_assert_gt(k, 30);
+    geodec_propagators_clear(&p);
+}
