@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *output = "coverage.h5";
-static int64_t dim, points = 1000, k, repeats = 8, queries = 200, nulls = 5;
+static int64_t dim, points = 1000, k, repeats = 8, queries = 200, nulls = 10;
 static bool sweep;
 
 enum { DIM_MAX_AUTO = 12 }; /* as in geodec-metric */

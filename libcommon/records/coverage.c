@@ -20,7 +20,7 @@ geodec_coverage_options geodec_coverage_defaults(void)
                                      .eps = {0.1, 0.4, 1, 2, 3, 4, 6, 8},
                                      .repeats = 8,
                                      .queries = 200,
-                                     .nulls = 5,
+                                     .nulls = 10,
                                      .null_repeats = 2,
                                      .metric = geodec_metric_defaults(),
                                      .seed = 1};
@@ -262,7 +262,7 @@ static geodec_status run_nulls(const world *w, uint64_t stream, const int64_t *c
         for (int64_t b = 0; b < B; b++) column[b] = all[b * S * E + i];
         mean[i] = geodec_stats_mean(B, column);
         sd[i] = B > 1 ? sqrt(geodec_stats_variance(B, column)) : 0;
-        z[i] = (hit[i] - mean[i]) / fmax(sd[i], resolution);
+        z[i] = B > 1 ? (hit[i] - mean[i]) / fmax(sd[i], resolution) : 0;
     }
 done:
     geodec_mem_free(block);

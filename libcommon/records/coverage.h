@@ -30,7 +30,7 @@ typedef struct geodec_coverage_options {
     double eps[GEODEC_COVERAGE_EPS]; /* g-distances, rising; default .1 .4 1 2 3 4 6 8 */
     int64_t repeats;                 /* random splits; default 8 */
     int64_t queries;                 /* at most so many held-out points a split; default 200 */
-    int64_t nulls;                   /* Gaussian clouds; default 5, 0 = none */
+    int64_t nulls;                   /* Gaussian clouds; default 10, 0 = none */
     int64_t null_repeats;            /* splits of each; default 2 */
     geodec_metric_options metric;    /* k = 0: max(2n, 16), lowered to the smallest cache - 1 */
     uint64_t seed;
@@ -47,7 +47,7 @@ typedef struct geodec_coverage {
     double *recall;                  /* [L][S] share where the Euclid-nearest cached point is the g-nearest */
     double *closed_form;             /* [L][S] */
     double *leaky, *leaky_distance;  /* [L][S][E], [L][S] */
-    double *null_mean, *null_sd, *z; /* [L][S][E]; z with the larger of null_sd and the resolution of one query */
+    double *null_mean, *null_sd, *z; /* [L][S][E]; z with the larger of null_sd and one query; 0 below 2 clouds */
     double *null_distance;           /* [L][S] */
     int64_t repeats, nulls;
 } geodec_coverage;

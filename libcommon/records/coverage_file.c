@@ -18,7 +18,7 @@ static const geodec_field fields[] = {
     {"/leaky_distance", GEODEC_F64, "L,S", 0, "1", "control: its mean g-distance", 0},
     {"/null_mean", GEODEC_F64, "L,S,E", 0, "1", "control: hits on Gaussian clouds of the same covariance", 0},
     {"/null_sd", GEODEC_F64, "L,S,E", 0, "1", "standard deviation over those clouds", 0},
-    {"/z", GEODEC_F64, "L,S,E", 0, "1", "(hit - null_mean) / max(null_sd, one query)", 0},
+    {"/z", GEODEC_F64, "L,S,E", 0, "1", "(hit - null_mean) / max(null_sd, one query); 0 with fewer than 2 clouds", 0},
     {"/null_distance", GEODEC_F64, "L,S", 0, "1", "control: mean g-distance on Gaussian clouds", 0},
 };
 
