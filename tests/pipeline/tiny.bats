@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The whole chain on the embedded model, small: same bytes with 1 and 2 threads, a second make does nothing, and a run
+# The whole chain on the embedded model, small (the folder has one name, since it is part of the recorded command line): same bytes with 1 and 2 threads, a second make does nothing, and a run
 # killed with SIGKILL and started again ends in the same bytes.
 
 bats_require_minimum_version 1.5.0
@@ -10,7 +10,7 @@ setup_file() {
     export TINY="MODEL=$MODEL QUICK=1 CORPUS_STORIES=30 TOKENS=1200 POINTS=250 STORE_TEXTS=12 STORE_LENGTH=96 PROMPTS=4 NEW_TOKENS=24 GAMMAS=4 SEEDS=1"
     export OUT="$BATS_FILE_TMPDIR"
     # shellcheck disable=SC2086
-    GEODEC_THREADS=1 make -s $TINY R="$OUT/one" geometry decoding
+    GEODEC_THREADS=1 make -s $TINY R="$OUT/one/r" geometry decoding
 }
 
 sums() { # digests of every artifact in folder $1, timings apart
@@ -22,20 +22,20 @@ sums() { # digests of every artifact in folder $1, timings apart
     run "${B:-build/release}/bin/geodec-check" "$OUT"/one/*.h5
     [ "$status" -eq 0 ]
     [ -z "$output" ]
-    [ "$(find "$OUT/one" -maxdepth 1 -name '*.h5' | wc -l)" -ge 12 ]
+    [ "$(find "$OUT/one/r" -maxdepth 1 -name '*.h5' | wc -l)" -ge 12 ]
 }
 
 @test "two threads give the same bytes as one" {
     cd "$BATS_TEST_DIRNAME/../.."
     # shellcheck disable=SC2086
-    GEODEC_THREADS=2 make -s $TINY R="$OUT/two" geometry decoding
-    diff <(sums "$OUT/one") <(sums "$OUT/two")
+    GEODEC_THREADS=2 make -s $TINY R="$OUT/two/r" geometry decoding
+    diff <(sums "$OUT/one/r") <(sums "$OUT/two/r")
 }
 
 @test "a second make does nothing" {
     cd "$BATS_TEST_DIRNAME/../.."
     # shellcheck disable=SC2086
-    run make -s $TINY R="$OUT/one" geometry decoding
+    run make -s $TINY R="$OUT/one/r" geometry decoding
     [ "$status" -eq 0 ]
     [ -z "$output" ]
 }
@@ -44,14 +44,14 @@ sums() { # digests of every artifact in folder $1, timings apart
     cd "$BATS_TEST_DIRNAME/../.."
     for delay in 0.3 0.9 1.7 3 5; do
         # shellcheck disable=SC2086
-        setsid make -s $TINY R="$OUT/killed" geometry decoding >/dev/null 2>&1 &
+        setsid make -s $TINY R="$OUT/killed/r" geometry decoding >/dev/null 2>&1 &
         pid=$!
         sleep "$delay"
         kill -9 -- "-$pid" 2>/dev/null || true
         wait "$pid" 2>/dev/null || true
     done
     # shellcheck disable=SC2086
-    make -s $TINY R="$OUT/killed" geometry decoding
-    diff <(sums "$OUT/one") <(sums "$OUT/killed")
-    [ -z "$(find "$OUT/killed" -name '.*.tmp')" ]
+    make -s $TINY R="$OUT/killed/r" geometry decoding
+    diff <(sums "$OUT/one/r") <(sums "$OUT/killed/r")
+    [ -z "$(find "$OUT/killed/r" -name '.*.tmp')" ]
 }
