@@ -19,7 +19,7 @@ sums() { # digests of every artifact in folder $1, timings apart
 
 @test "every stage of the chain makes a valid artifact" {
     cd "$BATS_TEST_DIRNAME/../.."
-    run "${B:-build/release}/bin/geodec-check" "$OUT"/one/*.h5
+    run "${B:-build/release}/bin/geodec-check" "$OUT"/one/r/*.h5
     [ "$status" -eq 0 ]
     [ -z "$output" ]
     [ "$(find "$OUT/one/r" -maxdepth 1 -name '*.h5' | wc -l)" -ge 12 ]
