@@ -1,9 +1,9 @@
-# Training curve with the entropy floor. tsv: step tokens train_loss held_out_loss held_out_bits_per_byte ...; floor: bits/byte
+# Training curve with the entropy floor. tsv: tokens held_out_bits_per_byte ...; floor: bits/byte
 load plots.'/style.gp'
 set title 'Training of the embedded model'
 set xlabel 'training tokens (millions)'
 set ylabel 'bits per byte of held-out text'
 set logscale y 2
-plot tsv using ($2/1e6):5 skip 1 with linespoints linetype 1 title 'held-out loss', \
+plot tsv using ($1/1e6):2 skip 1 with linespoints linetype 1 title 'held-out loss', \
      floor+0.0 with lines linetype 7 title 'exact entropy of the corpus', \
      ngram+0.0 with lines linetype 2 dashtype 3 title 'byte 6-gram (control)'
