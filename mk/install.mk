@@ -11,7 +11,7 @@ $(B)/geodec.pc: mk/geodec.pc.in VERSION
 	@mkdir -p $(@D)
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(libdir)|; s|@INCLUDEDIR@|$(includedir)|; s|@VERSION@|$(VERSION)|' $< > $@
 
-PUBLIC_HEADERS := $(filter-out %_internal.h %_impl.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h)))
+PUBLIC_HEADERS := $(filter-out %_internal.h %/internal.h %_impl.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h)))
 DATA_MODELS := $(wildcard data/model/*.gguf)
 install: build man $(B)/geodec.pc
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model
