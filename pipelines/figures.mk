@@ -8,9 +8,8 @@ plot = gnuplot -e "plots='$(GP)'; format='$1'; out='$@.tmp'; $2" $< && mv $@.tmp
 FIGURES := $(if $(filter data/model/%,$(MODEL)),training) spectrum twonn geodesics validity coverage acceptance speedup
 
 # ---- tables --------------------------------------------------------------------------------------------------------
-$(F)/training.tsv: data/model/losscurve-first.h5 data/model/losscurve.h5 | $(BIN)/geodec-table
-	$(run) for f in $^; do $(table) $$f tokens held_out_bits_per_byte train_loss learning_rate; done | \
-	  awk -F'\t' -v OFS='\t' 'NR == 1 {print; next} /^tokens/ {offset = last; next} {$$1 += offset; last = $$1; print}' > $@.tmp && mv $@.tmp $@
+$(F)/training.tsv: data/model/losscurve.h5 | $(BIN)/geodec-table
+	$(run) $(table) $< tokens held_out_bits_per_byte train_loss learning_rate grad_norm > $@.tmp && mv $@.tmp $@
 $(F)/spectrum.tsv: $(R)/cloud.h5
 	$(run) $(table) $< eigenvalues | awk 'NR > 1 {total += $$1; c[NR] = total} \
 	  END {print "component\tcumulative"; for (i = 2; i <= NR; i++) printf "%d\t%.8f\n", i - 1, c[i] / total}' > $@.tmp && mv $@.tmp $@
