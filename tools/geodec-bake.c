@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *output = "flowmap.h5", *decays = "0.5,0.9";
-static int64_t dims = 16, state_dims = 64, neighbours = 64, own = 8, chains = 16, calibration = 6000, chart_bytes = 12;
+static int64_t dims = 16, state_dims = 64, neighbours = 32, own = 8, chains = 16, calibration = 6000, chart_bytes = 12;
 static double ridge = 30;
 
 static const cli_option options[] = {

@@ -285,7 +285,8 @@ done:
 static double agreement(const geodec_flowmap *w, int32_t token, int64_t node, int32_t *scratch)
 {
     geodec_flow_hit hit[16];
-    const int32_t n = geodec_flow_nearest(w, token, w->key + node * w->dims, 16, w->node_sequence[node], scratch, hit);
+    const int32_t n =
+        geodec_flow_nearest(w, token, w->key + node * w->dims, 16, w->scan->hop[node].sequence, scratch, hit);
     double same = 0, all = 0;
     if (n == 0) return 0;
     const double h = w->vote.bandwidth * (double)hit[n < 4 ? n - 1 : 3].distance + 1e-3;
@@ -371,6 +372,7 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     GEODEC_NEW(map.reliability, (int64_t)GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS);
     GEODEC_TRY(geodec__flowmap_layout(&map, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "successors", (map.nodes + SLAB - 1) / SLAB, link_task, &b, err));
+    GEODEC_TRY(geodec__flowmap_layout(&map, err)); /* again: now with successors */
     GEODEC_TRY(geodec__flow_calibrate(&map, o->calibration, b.z, &s, pool, hooks, err));
     GEODEC_TRY(geodec__flowmap_finish(&map, "the baked flow map", err));
     for (int64_t i = 0; i + 1 < b.rows; i++)

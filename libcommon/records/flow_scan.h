@@ -1,7 +1,8 @@
-/* Internal: squared distances from one key to all keys of a bucket. Integers, so every variant gives the same bits.
+/* Internal: the inner loops of the flow map, in one variant for each instruction set. All give the same bits: distances
+ * are integers, and sums of floats run over the rows of a matrix in order, one lane a column, without fused operations.
  *
- * Layout: coordinates are stored plus 64 (0..127). Sixteen nodes make a block; a block is dims/4 groups of 64 bytes,
- * group g holding coordinates 4g .. 4g+3 of node 0, then of node 1, ... Buckets are padded to whole blocks. */
+ * Layout of keys: coordinates are stored plus 64 (0..127). Sixteen nodes make a block; a block is dims/4 groups of 64
+ * bytes, group g holding coordinates 4g .. 4g+3 of node 0, then of node 1, ... Buckets are padded to whole blocks. */
 #ifndef GEODEC_RECORDS_FLOW_SCAN_H
 #define GEODEC_RECORDS_FLOW_SCAN_H
 
@@ -11,22 +12,35 @@
 
 enum { GEODEC__FLOW_BLOCK = 16 };
 
-/* distance [16 blocks]; block [blocks][groups][16][4], 64-byte aligned; query [4 groups], coordinates plus 64. */
-typedef void (*geodec__flow_distance_fn)(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
-                                         int32_t *distance);
-void geodec__flow_distance_scalar(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
-                                  int32_t *distance);
-void geodec__flow_distance_avx2(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
-                                int32_t *distance);
-void geodec__flow_distance_avx512(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
-                                  int32_t *distance);
+typedef struct geodec__flow_kernels {
+    const char *name;
+    /* distance [16 blocks] of block [blocks][groups][16][4] (64-byte aligned) to query [4 groups] (plus 64). */
+    void (*distance)(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query, int32_t *distance);
+    /* How many of x [n], n a multiple of 16, are below limit. */
+    int64_t (*below)(const int32_t *x, int64_t n, int32_t limit);
+    /* y [columns] = sum_i x[i] a[i][.], columns a multiple of 4. */
+    void (*apply_f32)(const float *a, int64_t rows, int64_t columns, const float *x, float *y);
+    void (*apply_i8)(const int8_t *a, int64_t rows, int64_t columns, const float *x, float *y);
+    /* s [columns][columns] = sum_i w[i] x[i] x[i]^T, x [rows][columns], columns a multiple of 4 up to 32. */
+    void (*scatter)(const float *x, const float *w, int64_t rows, int64_t columns, float *s);
+} geodec__flow_kernels;
+extern const geodec__flow_kernels geodec__flow_scalar, geodec__flow_avx2, geodec__flow_avx512;
+/* The best the processor has. */
+const geodec__flow_kernels *geodec__flow_best(void);
+
+/* What a node leads to, in one place: a step along the flow touches one cache line. */
+typedef struct geodec__flow_hop {
+    int32_t label, next, sequence;
+    float sure;
+} geodec__flow_hop;
 
 struct geodec_flow_scan {
-    geodec__flow_distance_fn distance;
+    const geodec__flow_kernels *kernels;
     int32_t groups;
     int64_t *first; /* [vocab+1] first block of a bucket */
     uint8_t *block;
-    int64_t widest; /* blocks of the largest bucket */
+    geodec__flow_hop *hop; /* [nodes] */
+    int64_t widest;        /* blocks of the largest bucket */
 };
 
 #endif

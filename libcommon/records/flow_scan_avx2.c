@@ -4,6 +4,9 @@
 #include <immintrin.h>
 #include <string.h>
 
+#define VARIANT(name) name##_avx2
+#include "records/flow_scan.inc"
+
 /* |a - b| <= 127 fits both operands of maddubs, and 2 * 127^2 its 16-bit sum. */
 static inline __m256i squares(__m256i a, __m256i q, __m256i one)
 {
@@ -11,8 +14,7 @@ static inline __m256i squares(__m256i a, __m256i q, __m256i one)
     return _mm256_madd_epi16(_mm256_maddubs_epi16(d, d), one);
 }
 
-void geodec__flow_distance_avx2(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
-                                int32_t *distance)
+static void distance_avx2(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query, int32_t *distance)
 {
     const __m256i one = _mm256_set1_epi16(1);
     for (int64_t b = 0; b < blocks; b++, distance += GEODEC__FLOW_BLOCK) {
@@ -29,10 +31,10 @@ void geodec__flow_distance_avx2(const uint8_t *block, int64_t blocks, int32_t gr
         _mm256_storeu_si256((__m256i *)(void *)(distance + 8), high);
     }
 }
+
+const geodec__flow_kernels geodec__flow_avx2 = {"avx2",         distance_avx2, below_avx2,
+                                                apply_f32_avx2, apply_i8_avx2, scatter_avx2};
 #else
-void geodec__flow_distance_avx2(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
-                                int32_t *distance)
-{
-    geodec__flow_distance_scalar(block, blocks, groups, query, distance);
-}
+/* Compiled without these instructions: never chosen by the dispatcher. */
+const geodec__flow_kernels geodec__flow_avx2 = {0};
 #endif

@@ -4,6 +4,9 @@
 #include <immintrin.h>
 #include <string.h>
 
+#define VARIANT(name) name##_avx512
+#include "records/flow_scan.inc"
+
 /* |a - b| <= 127 fits both operands of maddubs, and 2 * 127^2 its 16-bit sum. */
 static inline __m512i squares(__m512i a, __m512i q, __m512i one)
 {
@@ -11,8 +14,8 @@ static inline __m512i squares(__m512i a, __m512i q, __m512i one)
     return _mm512_madd_epi16(_mm512_maddubs_epi16(d, d), one);
 }
 
-void geodec__flow_distance_avx512(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
-                                  int32_t *distance)
+static void distance_avx512(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
+                            int32_t *distance)
 {
     const __m512i one = _mm512_set1_epi16(1);
     for (int64_t b = 0; b < blocks; b++, distance += GEODEC__FLOW_BLOCK) {
@@ -25,10 +28,10 @@ void geodec__flow_distance_avx512(const uint8_t *block, int64_t blocks, int32_t 
         _mm512_storeu_si512(distance, sum);
     }
 }
+
+const geodec__flow_kernels geodec__flow_avx512 = {"avx512",         distance_avx512, below_avx512,
+                                                  apply_f32_avx512, apply_i8_avx512, scatter_avx512};
 #else
-void geodec__flow_distance_avx512(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
-                                  int32_t *distance)
-{
-    geodec__flow_distance_scalar(block, blocks, groups, query, distance);
-}
+/* Compiled without these instructions: never chosen by the dispatcher. */
+const geodec__flow_kernels geodec__flow_avx512 = {0};
 #endif

@@ -7,10 +7,11 @@
 #include <string.h>
 
 static const float EPS = 1e-5f;
+enum { SLICE = 256 }; /* of a state, on the stack */
 
 geodec_flow_vote geodec_flow_vote_defaults(void)
 {
-    return (geodec_flow_vote){.neighbours = 64,
+    return (geodec_flow_vote){.neighbours = 32,
                               .own = 8,
                               .own_weight = 4,
                               .match_weight = 0.1,
@@ -66,11 +67,10 @@ static void clear_layout(geodec_flowmap *map)
     if (map->scan) {
         geodec_mem_free(map->scan->first);
         geodec_mem_free(map->scan->block);
+        geodec_mem_free(map->scan->hop);
     }
     geodec_mem_free(map->scan);
-    geodec_mem_free(map->node_sequence);
     map->scan = NULL;
-    map->node_sequence = NULL;
 }
 
 void geodec_flowmap_clear(geodec_flowmap *map)
@@ -94,15 +94,6 @@ int64_t geodec_flowmap_bytes(const geodec_flowmap *map)
 
 /* ---- checks and layout ------------------------------------------------------------------------------------------ */
 
-static geodec__flow_distance_fn best_distance(void)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512bw")) return geodec__flow_distance_avx512;
-    if (__builtin_cpu_supports("avx2")) return geodec__flow_distance_avx2;
-#endif
-    return geodec__flow_distance_scalar;
-}
-
 geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -110,7 +101,7 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
     clear_layout(map);
     GEODEC_NEW(map->scan, 1);
     geodec_flow_scan *s = map->scan;
-    s->distance = best_distance();
+    s->kernels = geodec__flow_best();
     s->groups = (int32_t)(r / 4);
     GEODEC_NEW(s->first, map->vocab + 1);
     for (int64_t t = 0; t < map->vocab; t++) {
@@ -126,10 +117,15 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
             for (int64_t c = 0; c < r; c++)
                 b[(c / 4 * GEODEC__FLOW_BLOCK + lane) * 4 + c % 4] = (uint8_t)(map->key[n * r + c] + 64);
         }
-    GEODEC_NEW(map->node_sequence, map->nodes);
+    GEODEC_NEW(s->hop, map->nodes);
     for (int64_t q = 0; q < map->sequences; q++)
-        for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++)
-            map->node_sequence[map->order[i]] = (int32_t)q;
+        for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++) {
+            const int32_t n = map->order[i];
+            s->hop[n] = (geodec__flow_hop){.label = map->label[n],
+                                           .next = map->next ? map->next[n] : -1,
+                                           .sequence = (int32_t)q,
+                                           .sure = map->sure ? (float)map->sure[n] / 255 : 0};
+        }
 done:
     return st;
 }
@@ -253,11 +249,14 @@ void geodec_flow_state(const geodec_flowmap *map, const float *h, float *z)
     double square = 0;
     for (int64_t i = 0; i < d; i++) square += (double)h[i] * (double)h[i];
     const float factor = 1 / sqrtf((float)(square / (double)d) + EPS);
+    float s[SLICE];
     for (int64_t c = 0; c < m; c++) z[c] = 0;
-    for (int64_t i = 0; i < d; i++) {
-        const float s = h[i] * factor;
-        const float *row = map->basis + i * m;
-        for (int64_t c = 0; c < m; c++) z[c] += s * row[c];
+    for (int64_t i0 = 0; i0 < d; i0 += SLICE) {
+        float part[GEODEC_FLOW_STATE_MAX];
+        const int64_t n = d - i0 < SLICE ? d - i0 : SLICE;
+        for (int64_t i = 0; i < n; i++) s[i] = h[i0 + i] * factor;
+        geodec__flow_best()->apply_f32(map->basis + i0 * m, n, m, s, part);
+        for (int64_t c = 0; c < m; c++) z[c] += part[c];
     }
     for (int64_t c = 0; c < m; c++) z[c] -= map->offset[c];
 }
@@ -281,9 +280,8 @@ void geodec__flow_key(const geodec_flowmap *map, const float *f, int32_t token, 
     const int64_t F = map->features, r = map->dims, chart = map->chart_of[token];
     const int8_t *w = map->chart + chart * F * r;
     const float *scale = map->chart_scale + chart * r, *offset = map->chart_offset + chart * r;
-    float sum[GEODEC_FLOW_DIMS_MAX] = {0};
-    for (int64_t i = 0; i < F; i++)
-        for (int64_t c = 0; c < r; c++) sum[c] += (float)w[i * r + c] * f[i];
+    float sum[GEODEC_FLOW_DIMS_MAX];
+    geodec__flow_best()->apply_i8(w, F, r, f, sum);
     for (int64_t c = 0; c < r; c++) {
         const float v = rintf(scale[c] * sum[c] - offset[c]);
         key[c] = (int8_t)(v > 63 ? 63 : v > -64 ? v : -64); /* NaN: -64 */
@@ -303,23 +301,29 @@ void geodec_flow_key(const geodec_flowmap *map, const float *f, int32_t token, f
 
 int64_t geodec_flow_room(const geodec_flowmap *map) { return (map->scan->widest + 1) * GEODEC__FLOW_BLOCK; }
 
-static bool before(geodec_flow_hit a, geodec_flow_hit b)
+/* A limit with at least k of x [n], n a multiple of 16, below it, and where it is cheap to find not many more. The
+ * nearest neighbours themselves do not depend on it. Counts grow about like a power of the distance, so a few samples
+ * and one or two steps do. */
+static int32_t limit_for(const geodec__flow_kernels *kernels, const int32_t *x, int64_t n, int64_t k)
 {
-    return a.distance < b.distance || (a.distance == b.distance && a.node < b.node);
-}
-
-/* Puts x in place of the root of a heap whose root is the last in order. */
-static void sift(geodec_flow_hit *heap, int32_t n, int32_t i, geodec_flow_hit x)
-{
-    for (;;) {
-        int32_t child = 2 * i + 1;
-        if (child >= n) break;
-        if (child + 1 < n && before(heap[child], heap[child + 1])) child++;
-        if (!before(x, heap[child])) break;
-        heap[i] = heap[child];
-        i = child;
+    enum { SAMPLES = 16, STEPS = 4 };
+    int32_t low = 0, high = INT32_MAX; /* below(low) < k <= below(high) */
+    int32_t guess = INT32_MAX;
+    for (int64_t i = 0; i < SAMPLES; i++)
+        if (x[i * n / SAMPLES] < guess) guess = x[i * n / SAMPLES];
+    for (int step = 0; step < STEPS && guess > low && guess < high; step++) {
+        const int64_t count = kernels->below(x, n, guess);
+        if (count >= k) {
+            high = guess;
+            if (count <= k + k / 2) break;
+        } else {
+            low = guess;
+        }
+        const double aim = (double)guess * pow(1.2 * (double)k / (double)(count + 1), 0.3);
+        guess = aim < (double)(INT32_MAX / 2) ? (int32_t)aim : INT32_MAX / 2;
+        if (guess <= low || guess >= high) guess = low + (high - low) / 2;
     }
-    heap[i] = x;
+    return high;
 }
 
 int32_t geodec_flow_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int32_t skip,
@@ -328,29 +332,27 @@ int32_t geodec_flow_nearest(const geodec_flowmap *map, int32_t token, const int8
     const geodec_flow_scan *s = map->scan;
     uint8_t query[GEODEC_FLOW_DIMS_MAX];
     int32_t count = 0;
-    if (token < 0 || token >= map->vocab || k < 1) return 0;
+    if (token < 0 || token >= map->vocab || k < 1 || k > GEODEC_FLOW_NEAR_MAX) return 0;
     const int64_t first = map->bucket[token], n = map->bucket[token + 1] - first;
+    const int64_t blocks = s->first[token + 1] - s->first[token], padded = blocks * GEODEC__FLOW_BLOCK;
     for (int64_t c = 0; c < map->dims; c++) query[c] = (uint8_t)(key[c] + 64);
-    s->distance(s->block + s->first[token] * GEODEC__FLOW_BLOCK * map->dims, s->first[token + 1] - s->first[token],
-                s->groups, query, scratch);
-    int64_t i = 0;
-    for (; i < n && count < k; i++) {
-        if (skip >= 0 && map->node_sequence[first + i] == skip) continue;
-        hit[count++] = (geodec_flow_hit){scratch[i], (int32_t)(first + i)};
-    }
-    for (int32_t j = count / 2 - 1; j >= 0; j--) sift(hit, count, j, hit[j]);
-    if (count == k) {
-        int32_t limit = hit[0].distance; /* nodes come in rising order: an equal distance is never nearer */
-        for (; i < n; i++) {
-            if (scratch[i] >= limit || (skip >= 0 && map->node_sequence[first + i] == skip)) continue;
-            sift(hit, count, 0, (geodec_flow_hit){scratch[i], (int32_t)(first + i)});
-            limit = hit[0].distance;
+    s->kernels->distance(s->block + s->first[token] * GEODEC__FLOW_BLOCK * map->dims, blocks, s->groups, query,
+                         scratch);
+    for (int64_t i = n; i < padded; i++) scratch[i] = INT32_MAX;
+    if (skip >= 0)
+        for (int64_t i = 0; i < n; i++)
+            if (s->hop[first + i].sequence == skip) scratch[i] = INT32_MAX;
+    const int32_t limit = n > k ? limit_for(s->kernels, scratch, padded, k) : INT32_MAX;
+    /* insertion: nodes come in rising order, so an equal distance goes behind */
+    for (int64_t b = 0; b < padded; b += GEODEC__FLOW_BLOCK) {
+        if (limit < INT32_MAX && s->kernels->below(scratch + b, GEODEC__FLOW_BLOCK, limit) == 0) continue;
+        for (int64_t i = b; i < b + GEODEC__FLOW_BLOCK; i++) {
+            const int32_t d = scratch[i];
+            if (d >= limit || (count == k && d >= hit[count - 1].distance)) continue;
+            int32_t at = count < k ? count++ : count - 1;
+            for (; at > 0 && hit[at - 1].distance > d; at--) hit[at] = hit[at - 1];
+            hit[at] = (geodec_flow_hit){d, (int32_t)(first + i)};
         }
-    }
-    for (int32_t end = count - 1; end > 0; end--) { /* heap to rising order */
-        const geodec_flow_hit last = hit[end];
-        hit[end] = hit[0];
-        sift(hit, end, 0, last);
     }
     return count;
 }

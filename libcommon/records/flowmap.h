@@ -41,7 +41,7 @@ enum {
 
 /* How neighbours vote; part of the file because the calibration belongs to it. */
 typedef struct geodec_flow_vote {
-    int64_t neighbours;  /* nearest nodes of the store; default 64 */
+    int64_t neighbours;  /* nearest nodes of the store; default 32 */
     int64_t own;         /* nearest earlier positions of the text being written; default 8 */
     double own_weight;   /* weight of one of those against a store node at the same distance; default 4 */
     double match_weight; /* weight exp(match_weight l) for l <= 8 equal tokens before an own position; default 0.1 */
@@ -74,7 +74,6 @@ typedef struct geodec_flowmap {
     geodec_flow_vote vote;
     /* Made by geodec_flowmap_finish. */
     geodec_flow_scan *scan;
-    int32_t *node_sequence; /* [nodes] text of each node */
     char model_fingerprint[GEODEC_SHA256_HEX], tokenizer_fingerprint[GEODEC_SHA256_HEX];
 } geodec_flowmap;
 

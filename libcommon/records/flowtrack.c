@@ -148,58 +148,66 @@ static int32_t own_nearest(const geodec_flowtrack *t, int32_t newest, const int8
     return n;
 }
 
-/* x = A^-1 b for symmetric positive definite A [r][r] (lower triangle), destroyed. */
-static void solve(int64_t r, float a[R][R], float *b)
+/* b <- A^-1 b for symmetric positive definite A [r][r] (lower triangle), destroyed. */
+static void solve(int64_t r, float *a, float *b)
 {
     for (int64_t i = 0; i < r; i++) {
         for (int64_t j = 0; j <= i; j++) {
-            float s = a[i][j];
-            for (int64_t k = 0; k < j; k++) s -= a[i][k] * a[j][k];
-            a[i][j] = i == j ? sqrtf(fmaxf(s, 1e-12f)) : s / a[j][j];
+            float s = a[i * r + j];
+            for (int64_t k = 0; k < j; k++) s -= a[i * r + k] * a[j * r + k];
+            a[i * r + j] = i == j ? 1 / sqrtf(fmaxf(s, 1e-12f)) : s * a[j * r + j]; /* diagonal: inverted */
         }
-        for (int64_t k = 0; k < i; k++) b[i] -= a[i][k] * b[k];
-        b[i] /= a[i][i];
+        for (int64_t k = 0; k < i; k++) b[i] -= a[i * r + k] * b[k];
+        b[i] *= a[i * r + i];
     }
     for (int64_t i = r - 1; i >= 0; i--) {
-        for (int64_t k = i + 1; k < r; k++) b[i] -= a[k][i] * b[k];
-        b[i] /= a[i][i];
+        b[i] *= a[i * r + i];
+        for (int64_t k = 0; k < i; k++) b[k] -= a[i * r + k] * b[i];
     }
+}
+
+/* x [dims] = key of a node of this token's bucket minus the query. */
+static void stored_offset(const geodec_flowmap *w, int32_t token, int32_t node, const int8_t *query, float *x)
+{
+    const geodec_flow_scan *s = w->scan;
+    const int64_t i = node - w->bucket[token], lane = i % GEODEC__FLOW_BLOCK;
+    const uint8_t *b = s->block + (s->first[token] + i / GEODEC__FLOW_BLOCK) * GEODEC__FLOW_BLOCK * w->dims + 4 * lane;
+    for (int32_t g = 0; g < s->groups; g++, b += 4 * GEODEC__FLOW_BLOCK)
+        for (int c = 0; c < 4; c++) x[4 * g + c] = (float)((int32_t)b[c] - 64 - query[4 * g + c]);
 }
 
 /* Local linear correction: a weighted vote is exact for votes that are constant around the query; these weights are
  * exact for votes that are linear in the key (Cleveland 1979), as far as the ridge lets them. */
-static void correct(const geodec_flowtrack *t, const int8_t *query, int32_t n, voter *v)
+static void correct(const geodec_flowtrack *t, int32_t newest, const int8_t *query, int32_t n, voter *v)
 {
     const geodec_flowmap *w = t->map;
+    const geodec__flow_kernels *kernels = w->scan->kernels;
     const int64_t r = w->dims;
-    float x[NEAR][R], mean[R] = {0}, s[R][R] = {{0}}, g[R], total = 0, trace = 0;
+    float x[NEAR * R], weight[NEAR], mean[R], s[R * R], g[R], total = 0, trace = 0;
     for (int32_t i = 0; i < n; i++) {
-        const int8_t *key = v[i].own ? t->key + v[i].at * r : w->key + v[i].at * r;
-        for (int64_t c = 0; c < r; c++) {
-            x[i][c] = (float)key[c];
-            mean[c] += v[i].weight * x[i][c];
-        }
+        if (v[i].own)
+            for (int64_t c = 0; c < r; c++) x[i * r + c] = (float)(t->key[v[i].at * r + c] - query[c]);
+        else /* from the blocks the search has just read: the node's own row would be a cache miss */
+            stored_offset(w, newest, v[i].at, query, x + i * r);
+        weight[i] = v[i].weight;
         total += v[i].weight;
     }
+    kernels->apply_f32(x, n, r, weight, mean);
     for (int64_t c = 0; c < r; c++) mean[c] /= total;
-    for (int32_t i = 0; i < n; i++) {
-        for (int64_t c = 0; c < r; c++) x[i][c] -= mean[c];
-        for (int64_t a = 0; a < r; a++) {
-            const float f = v[i].weight * x[i][a];
-            for (int64_t b = 0; b < r; b++) s[a][b] += f * x[i][b];
-        }
-    }
-    for (int64_t a = 0; a < r; a++) trace += s[a][a];
+    for (int32_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < r; c++) x[i * r + c] -= mean[c];
+    kernels->scatter(x, weight, n, r, s);
+    for (int64_t a = 0; a < r; a++) trace += s[a * r + a];
     if (!(trace > 0)) return;
     const float ridge = (float)w->vote.ridge * trace / (float)r + 1e-6f * trace;
     for (int64_t a = 0; a < r; a++) {
-        s[a][a] += ridge;
-        g[a] = total * ((float)query[a] - mean[a]); /* s is total times the covariance */
+        s[a * r + a] += ridge;
+        g[a] = -total * mean[a]; /* query - mean, from the query; s is total times the covariance */
     }
     solve(r, s, g);
     for (int32_t i = 0; i < n; i++) {
         float tilt = 1;
-        for (int64_t c = 0; c < r; c++) tilt += g[c] * x[i][c];
+        for (int64_t c = 0; c < r; c++) tilt += g[c] * x[i * r + c];
         v[i].weight *= tilt;
     }
 }
@@ -214,6 +222,7 @@ static int32_t gather(geodec_flowtrack *t, int32_t newest, int32_t skip, voter *
     int32_t distance[NEAR], n = 0;
     geodec__flow_key(w, t->standard, newest, query);
     const int32_t n_stored = geodec_flow_nearest(w, newest, query, (int32_t)o->neighbours, skip, t->scratch, stored);
+    for (int32_t i = 0; i < n_stored; i++) __builtin_prefetch(&w->scan->hop[stored[i].node]);
     const int32_t n_own = own_nearest(t, newest, query, (int32_t)o->own, own);
     for (int32_t a = 0, b = 0; a < n_stored || b < n_own; n++) {
         const bool mine = a == n_stored || (b < n_own && own[b].distance <= stored[a].distance);
@@ -223,13 +232,13 @@ static int32_t gather(geodec_flowtrack *t, int32_t newest, int32_t skip, voter *
     }
     if (n == 0) return 0;
     const int32_t rank = o->rank < n ? (int32_t)o->rank : n;
-    const double h = o->bandwidth * (double)distance[rank - 1] + 1e-3;
+    const float factor = (float)(-0.5 / (o->bandwidth * (double)distance[rank - 1] + 1e-3));
     for (int32_t i = 0; i < n; i++) {
-        double e = -0.5 * (double)(distance[i] - distance[0]) / h;
-        if (v[i].own) e += o->match_weight * match_length(t, v[i].at);
-        v[i].weight = (float)(exp(e) * (v[i].own ? o->own_weight : 1));
+        float e = (float)(distance[i] - distance[0]) * factor;
+        if (v[i].own) e += (float)o->match_weight * (float)match_length(t, v[i].at);
+        v[i].weight = expf(e) * (v[i].own ? (float)o->own_weight : 1);
     }
-    if (n > 4) correct(t, query, n, v);
+    if (n > 4) correct(t, newest, query, n, v);
     return n;
 }
 
@@ -237,7 +246,7 @@ static int32_t gather(geodec_flowtrack *t, int32_t newest, int32_t skip, voter *
 static int32_t label_of(const geodec_flowtrack *t, const voter *v, int32_t newest, const geodec_flow_draft *drafted,
                         int32_t n_drafted)
 {
-    if (!v->own) return t->map->label[v->at];
+    if (!v->own) return t->map->scan->hop[v->at].label;
     const int64_t p = v->at;
     if (p < t->n) {
         if (t->argmax[p] >= 0) return t->argmax[p];
@@ -250,8 +259,10 @@ static int32_t label_of(const geodec_flowtrack *t, const voter *v, int32_t newes
 static bool advance(const geodec_flowtrack *t, voter *v, int32_t said, int32_t newest)
 {
     if (!v->own) {
-        v->at = t->map->next[v->at];
-        return v->at >= 0;
+        v->at = t->map->scan->hop[v->at].next;
+        if (v->at < 0) return false;
+        __builtin_prefetch(&t->map->scan->hop[v->at]);
+        return true;
     }
     const int64_t p = v->at + 1;
     const int32_t text = p < t->n ? t->token[p] : p == t->n ? newest : said; /* behind it stand the drafts themselves */
@@ -260,56 +271,88 @@ static bool advance(const geodec_flowtrack *t, voter *v, int32_t said, int32_t n
     return true;
 }
 
+/* Sums of votes by label, in the order in which labels first occur. */
+typedef struct ballot {
+    int32_t n, label[NEAR];
+    float sum[NEAR];
+} ballot;
+
+static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive, int32_t newest,
+                        const geodec_flow_draft *drafted, int32_t n_drafted, int32_t *place, ballot *b)
+{
+    b->n = 0;
+    for (int32_t i = 0; i < alive; i++) {
+        const int32_t label = label_of(t, &v[i], newest, drafted, n_drafted);
+        int32_t k = 0;
+        while (k < b->n && b->label[k] != label) k++;
+        if (k == b->n) {
+            b->label[k] = label;
+            b->sum[b->n++] = 0;
+        }
+        b->sum[k] += v[i].weight;
+        place[i] = k;
+    }
+}
+
+/* Keeps the `most` heaviest voters in their order (of equal ones, the earlier). */
+static int32_t thin(voter *v, int32_t n, int32_t most)
+{
+    float sorted[NEAR] = {0};
+    int32_t kept = 0, above = 0;
+    if (n <= most) return n;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t at = i;
+        for (; at > 0 && sorted[at - 1] < v[i].weight; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = v[i].weight;
+    }
+    const float limit = sorted[most - 1];
+    while (above < most && sorted[above] > limit) above++;
+    int32_t equal = most - above; /* places left for those at the limit */
+    for (int32_t i = 0; i < n; i++)
+        if (v[i].weight > limit || (v[i].weight == limit && equal-- > 0)) v[kept++] = v[i];
+    return kept;
+}
+
 int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip,
                                  bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx, geodec_flow_draft *out)
 {
     const geodec_flowmap *w = t->map;
+    const geodec__flow_hop *hop = w->scan->hop;
     voter v[NEAR];
-    int32_t label[NEAR], done = 0;
+    ballot votes;
+    int32_t place[NEAR], done = 0;
     if (t->n < 1 || newest < 0 || newest >= w->vocab) return 0;
     int32_t alive = gather(t, newest, skip, v);
     while (done < n && alive > 0) {
-        float best = 0, positive = 0, own = 0, sure = 0, voted = 0;
+        float positive = 0, own = 0, sure = 0, voted = 0;
         int32_t winner = -1;
-        for (int32_t i = 0; i < alive; i++) label[i] = label_of(t, &v[i], newest, out, done);
-        for (int32_t i = 0; i < alive; i++) { /* labels are few: the first voter of each sums it up */
-            bool first = label[i] >= 0;
-            for (int32_t j = 0; first && j < i; j++) first = label[j] != label[i];
-            if (!first) continue;
-            float sum = 0;
-            for (int32_t j = i; j < alive; j++)
-                if (label[j] == label[i]) sum += v[j].weight;
-            if (sum > 0) positive += sum;
-            if (forbid && forbid(ctx, done, label[i])) continue;
-            if (sum > best || (sum > 0 && sum == best && label[i] < winner)) {
-                best = sum;
-                winner = label[i];
-            }
+        count_votes(t, v, alive, newest, out, done, place, &votes);
+        for (int32_t k = 0; k < votes.n; k++) {
+            if (votes.label[k] < 0 || !(votes.sum[k] > 0)) continue;
+            positive += votes.sum[k];
+            if (forbid && forbid(ctx, done, votes.label[k])) continue;
+            if (winner < 0 || votes.sum[k] > votes.sum[winner] ||
+                (votes.sum[k] >= votes.sum[winner] && votes.label[k] < votes.label[winner]))
+                winner = k;
         }
         if (winner < 0) break;
+        const int32_t token = votes.label[winner];
         int32_t kept = 0;
         for (int32_t i = 0; i < alive; i++) {
-            if (label[i] != winner || !(v[i].weight > 0)) continue;
+            if (place[i] != winner || !(v[i].weight > 0)) continue;
             voted += v[i].weight;
-            sure += v[i].weight * (v[i].own ? 1 : (float)w->sure[v[i].at] / 255);
+            sure += v[i].weight * (v[i].own ? 1 : hop[v[i].at].sure);
             if (v[i].own) own += v[i].weight;
-            if (!advance(t, &v[i], winner, newest)) continue;
-            if (!v[i].own && skip >= 0 && w->node_sequence[v[i].at] == skip) continue;
+            if (!advance(t, &v[i], token, newest)) continue;
+            if (!v[i].own && skip >= 0 && hop[v[i].at].sequence == skip) continue;
             v[kept++] = v[i];
         }
-        const double score = (double)(best / positive) * (double)(sure / voted);
-        out[done] = (geodec_flow_draft){.token = winner, .own = 2 * own > voted, .score = score};
+        /* never above 1: the winner's sum may hold negative weights, its voters do not */
+        const double score = (double)(votes.sum[winner] / positive) * (double)(sure / voted);
+        out[done] = (geodec_flow_draft){.token = token, .own = 2 * own > voted, .score = score};
         out[done].confidence = geodec_flow_reliability(w, done, score);
         done++;
-        /* the heaviest go on: neighbours come nearest first, so keep those of the largest weight, in their order */
-        while (kept > w->vote.chains) {
-            int32_t least = 0;
-            for (int32_t i = 1; i < kept; i++)
-                if (v[i].weight <= v[least].weight) least = i;
-            memmove(v + least, v + least + 1, (size_t)(kept - least - 1) * sizeof *v);
-            kept--;
-        }
-        alive = kept;
+        alive = thin(v, kept, (int32_t)w->vote.chains);
     }
     return done;
 }
