@@ -35,7 +35,7 @@ $(R)/metric.h5: $(BIN)/geodec-metric $(R)/cloud.h5
 $(R)/christoffel.h5: $(BIN)/geodec-christoffel $(R)/metric.h5
 	$(run) $(call tool,christoffel) -o $@ $(R)/metric.h5
 $(R)/geodesics.h5: $(BIN)/geodec-geodesic $(R)/metric.h5
-	$(run) $(call tool,geodesic) --seed $(SEED) -o $@ $(R)/metric.h5
+	$(run) $(call tool,geodesic) --seed $(SEED) --steps 32 --dl 0.05 -o $@ $(R)/metric.h5
 $(R)/riemann.h5: $(BIN)/geodec-riemann $(R)/metric.h5
 	$(run) $(call tool,riemann) --seed $(SEED) -o $@ $(R)/metric.h5
 $(R)/propagators.h5: $(BIN)/geodec-propagate $(R)/metric.h5 $(R)/geodesics.h5

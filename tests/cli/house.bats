@@ -1,0 +1,63 @@
+#!/usr/bin/env bats
+# The rules of the house a machine can check, the build and the install.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    profile=$(basename "${B:-build/release}")
+}
+
+@test "folders include only what the layer table allows, and the library keeps its hands off the environment" {
+    sh scripts/check-layers
+}
+
+@test "every global symbol carries the prefix and every exported one is declared" {
+    make -s PROFILE="$profile" check-symbols
+}
+
+@test "every public header compiles alone" {
+    make -s PROFILE="$profile" check-headers
+}
+
+@test "a second make does nothing" {
+    run make PROFILE="$profile" build
+    [ "$status" -eq 0 ]
+    [ "$output" = "make: Nothing to be done for 'build'." ] || [ -z "$output" ]
+}
+
+@test "install puts tools, library, headers, pages and the model in place, and uninstall takes them away" {
+    root="$BATS_TEST_TMPDIR/root"
+    make -s PROFILE="$profile" install PREFIX=/opt/geodec DESTDIR="$root" >/dev/null
+    [ -x "$root/opt/geodec/bin/geodec-cloud" ]
+    [ -f "$root/opt/geodec/share/man/man1/geodec-cloud.1" ]
+    [ -f "$root/opt/geodec/share/geodec/model/geodec-stories-f16.gguf" ]
+    grep -q '^prefix=/opt/geodec' "$root/opt/geodec/lib/pkgconfig/geodec.pc"
+    ! find "$root" -name '*_internal.h' | grep -q .
+    run "$root/opt/geodec/bin/geodec" cloud --version
+    [ "$output" = "geodec-cloud (geodec) $(cat VERSION)" ]
+    # A program of somebody else, against the installed headers and shared library.
+    cat > "$BATS_TEST_TMPDIR/user.c" <<'EOF'
+#include <geodec.h>
+#include <stdio.h>
+int main(void) { geodec_rng r = geodec_rng_stream(1, 2); printf("%s %d\n", geodec_version(), geodec_rng_uniform(&r) < 1); return 0; }
+EOF
+    cc -std=c11 $(pkg-config --cflags nettle) -I"$root/opt/geodec/include/geodec" "$BATS_TEST_TMPDIR/user.c" \
+        -L"$root/opt/geodec/lib" -lgeodec -Wl,-rpath,"$root/opt/geodec/lib" -o "$BATS_TEST_TMPDIR/user"
+    [ "$("$BATS_TEST_TMPDIR/user")" = "$(cat VERSION) 1" ]
+    make -s PROFILE="$profile" uninstall PREFIX=/opt/geodec DESTDIR="$root"
+    [ -z "$(find "$root" -type f)" ]
+}
+
+@test "no tracked file is larger than 6 MiB and the embedded model stays under 6 MB in all" {
+    command -v git >/dev/null && git rev-parse >/dev/null 2>&1 || skip "not a checkout"
+    [ -z "$(git ls-files -z | xargs -0 du -k | awk '$1 > 6144')" ]
+    [ "$(cat data/model/*.gguf | wc -c)" -lt 6000000 ]
+}
+
+@test "the manifest of the data is true" {
+    while read -r file bytes sum; do
+        [ "$(stat -c %s "data/$file")" = "$bytes" ]
+        [ "$(sha256sum < "data/$file" | cut -d' ' -f1)" = "$sum" ]
+    done < data/MANIFEST.tsv
+}
