@@ -16,13 +16,16 @@ struct geodec_pool {
     pthread_t *helper;
     pthread_mutex_t mutex;
     pthread_cond_t wake, done;
-    atomic_uint_fast64_t epoch; /* number of the current job */
-    atomic_int busy;            /* helpers still working on it */
+    atomic_uint_fast64_t epoch; /* number of the current job, odd for a dynamic one */
     atomic_int quit;
     geodec_pool_fn fn;
     void *ctx;
     int64_t n_tasks;
-    int dynamic;
+    atomic_int busy; /* static job: helpers that have not finished their range */
+    /* Dynamic job: helpers may join while it is open, and only those who did are waited for. A helper that the system
+     * has not woken yet then costs nothing, which matters when there are more runnable threads than processors. */
+    atomic_uint_fast64_t open; /* its epoch, or 0 */
+    atomic_int inside;
     atomic_int_fast64_t next_task;
 };
 
@@ -38,17 +41,37 @@ static inline void pause_cpu(void)
 #endif
 }
 
-static void work(geodec_pool *p, int worker)
+static void work_range(const geodec_pool *p, int worker)
 {
-    if (p->dynamic) {
-        for (;;) {
-            int64_t t = atomic_fetch_add(&p->next_task, 1);
-            if (t >= p->n_tasks) return;
-            p->fn(p->ctx, t, worker);
-        }
-    }
     const int64_t begin = p->n_tasks * worker / p->threads, end = p->n_tasks * (worker + 1) / p->threads;
     for (int64_t t = begin; t < end; t++) p->fn(p->ctx, t, worker);
+}
+
+static void work_shared(geodec_pool *p, int worker)
+{
+    for (;;) {
+        const int64_t t = atomic_fetch_add(&p->next_task, 1);
+        if (t >= p->n_tasks) return;
+        p->fn(p->ctx, t, worker);
+    }
+}
+
+/* One less in the count; the last one wakes the caller. */
+static void leave(geodec_pool *p, atomic_int *count)
+{
+    if (atomic_fetch_sub(count, 1) != 1) return;
+    pthread_mutex_lock(&p->mutex);
+    pthread_cond_signal(&p->done);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+static void wait_for(geodec_pool *p, atomic_int *count)
+{
+    for (int i = 0; i < SPIN && atomic_load(count); i++) pause_cpu();
+    if (!atomic_load(count)) return;
+    pthread_mutex_lock(&p->mutex);
+    while (atomic_load(count)) pthread_cond_wait(&p->done, &p->mutex);
+    pthread_mutex_unlock(&p->mutex);
 }
 
 static void *helper_main(void *arg)
@@ -66,11 +89,15 @@ static void *helper_main(void *arg)
         }
         if (atomic_load(&p->quit)) return NULL;
         seen = atomic_load(&p->epoch);
-        work(p, worker);
-        if (atomic_fetch_sub(&p->busy, 1) == 1) {
-            pthread_mutex_lock(&p->mutex);
-            pthread_cond_signal(&p->done);
-            pthread_mutex_unlock(&p->mutex);
+        if (seen & 1u) {
+            /* Counted in first, then the look whether the job is still this one: the caller closes it first and then
+             * looks at the count, so one of the two sees the other. */
+            atomic_fetch_add(&p->inside, 1);
+            if (atomic_load(&p->open) == seen) work_shared(p, worker);
+            leave(p, &p->inside);
+        } else {
+            work_range(p, worker);
+            leave(p, &p->busy);
         }
     }
 }
@@ -126,30 +153,45 @@ void geodec_pool_destroy(geodec_pool *p)
 
 int geodec_pool_threads(const geodec_pool *p) { return p ? p->threads : 1; }
 
-static void run(geodec_pool *p, int64_t n_tasks, geodec_pool_fn fn, void *ctx, int dynamic)
+static int alone(const geodec_pool *p, int64_t n_tasks, geodec_pool_fn fn, void *ctx)
 {
-    if (!p || p->threads == 1 || n_tasks < 2) {
-        for (int64_t t = 0; t < n_tasks; t++) fn(ctx, t, 0);
-        return;
-    }
+    if (p && p->threads > 1 && n_tasks > 1) return 0;
+    for (int64_t t = 0; t < n_tasks; t++) fn(ctx, t, 0);
+    return 1;
+}
+
+/* Announces a job; its number is odd for a dynamic one. */
+static void announce(geodec_pool *p, uint_fast64_t epoch)
+{
+    pthread_mutex_lock(&p->mutex);
+    atomic_store(&p->epoch, epoch);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+void geodec_pool_run(geodec_pool *p, int64_t n_tasks, geodec_pool_fn fn, void *ctx)
+{
+    if (alone(p, n_tasks, fn, ctx)) return;
     p->fn = fn;
     p->ctx = ctx;
     p->n_tasks = n_tasks;
-    p->dynamic = dynamic;
-    atomic_store(&p->next_task, 0);
     atomic_store(&p->busy, p->threads - 1);
-    pthread_mutex_lock(&p->mutex);
-    atomic_fetch_add(&p->epoch, 1);
-    pthread_cond_broadcast(&p->wake);
-    pthread_mutex_unlock(&p->mutex);
-    work(p, 0);
-    for (int i = 0; i < SPIN && atomic_load(&p->busy); i++) pause_cpu();
-    if (atomic_load(&p->busy)) {
-        pthread_mutex_lock(&p->mutex);
-        while (atomic_load(&p->busy)) pthread_cond_wait(&p->done, &p->mutex);
-        pthread_mutex_unlock(&p->mutex);
-    }
+    announce(p, (atomic_load(&p->epoch) | 1u) + 1);
+    work_range(p, 0);
+    wait_for(p, &p->busy);
 }
 
-void geodec_pool_run(geodec_pool *p, int64_t n, geodec_pool_fn fn, void *ctx) { run(p, n, fn, ctx, 0); }
-void geodec_pool_run_dynamic(geodec_pool *p, int64_t n, geodec_pool_fn fn, void *ctx) { run(p, n, fn, ctx, 1); }
+void geodec_pool_run_dynamic(geodec_pool *p, int64_t n_tasks, geodec_pool_fn fn, void *ctx)
+{
+    if (alone(p, n_tasks, fn, ctx)) return;
+    const uint_fast64_t epoch = ((atomic_load(&p->epoch) + 1) | 1u);
+    p->fn = fn;
+    p->ctx = ctx;
+    p->n_tasks = n_tasks;
+    atomic_store(&p->next_task, 0);
+    atomic_store(&p->open, epoch);
+    announce(p, epoch);
+    work_shared(p, 0);
+    atomic_store(&p->open, 0);
+    wait_for(p, &p->inside);
+}

@@ -136,7 +136,7 @@ static void attend_rows(geodec_session *s, int32_t layer, int64_t n, bool chain)
     if (work < SMALL_WORK)
         for (int64_t i = 0; i < tasks; i++) attend_task(&t, i, 0);
     else
-        geodec_pool_run(s->pool, tasks, attend_task, &t);
+        geodec_pool_run_dynamic(s->pool, tasks, attend_task, &t);
 }
 
 static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)

@@ -48,5 +48,5 @@ void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
         return;
     }
     dispatch d = {s, n_jobs};
-    geodec_pool_run(s->pool, tasks, run_task, &d);
+    geodec_pool_run_dynamic(s->pool, tasks, run_task, &d);
 }

@@ -14,7 +14,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #if defined(GEODEC_DEBUG)
-#define UNROLL /* sums in memory: slow, but a sanitizer's instrumentation of unrolled tiles takes minutes to compile */
+#define UNROLL /* sums in memory: slow, but a sanitizer's instrumentation of unrolled tiles takes minutes to compile   \
+                */
 #elif defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else
@@ -266,7 +267,7 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
 INLINE vec v_exp(vec x)
 {
     const vec magic = v_set1(12582912.0f);
-    x = v_min(v_max(x, v_set1(-87.0f)), v_set1(88.0f));
+    x = v_min(v_set1(88.0f), v_max(v_set1(-87.0f), x)); /* in this order NaN stays NaN */
     const vec t = v_add(v_mul(x, v_set1(1.44269504088896341f)), magic);
     const vec n = v_sub(t, magic);
     vec r = v_fma(n, v_set1(-0.693359375f), x);

@@ -362,6 +362,56 @@ Test(model_forward, wanted_rows_and_capture)
     geodec_model_close(m);
 }
 
+/* ---- broken weights --------------------------------------------------------------------------------------------- */
+
+/* Every float of one tensor in the file becomes NaN. */
+static void spoil(const char *path, const char *name)
+{
+    geodec_err err = {0};
+    geodec_gguf *g = NULL;
+    test_ok(geodec_gguf_open(path, &g, &err), &err);
+    const geodec_gguf_tensor *t = geodec_gguf_find(g, name), *first = geodec_gguf_find(g, "token_embd.weight");
+    const long behind = (long)((const char *)t->data - (const char *)first->data), bytes = (long)t->bytes;
+    long total = 0; /* of all tensors, padded: the data end the file */
+    for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++)
+        total += (long)(geodec_gguf_tensor_at(g, i)->bytes + 31) / 32 * 32;
+    geodec_gguf_close(g);
+    FILE *f = fopen(path, "r+b");
+    cr_assert(f && fseek(f, behind - total, SEEK_END) == 0);
+    const float nan_value = NAN;
+    for (long i = 0; i < bytes / 4; i++) cr_assert_eq(fwrite(&nan_value, sizeof nan_value, 1, f), 1);
+    cr_assert_eq(fclose(f), 0);
+}
+
+/* A file may hold any numbers; results are then worthless but every index stays in range (the sanitizer build watches).
+ */
+Test(model_forward, not_a_number_in_the_weights_is_survived)
+{
+    static const char *const tensors[] = {"blk.0.ffn_gate_inp.weight", "blk.0.attn_q.weight",
+                                          "blk.1.ffn_down_exps.weight"};
+    for (size_t k = 0; k < 3; k++) {
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        const char *path = test_tmp("nan.gguf");
+        test_ok(synthetic_write(path, &models[4], &err), &err);
+        spoil(path, tensors[k]);
+        test_ok(geodec_model_open(path, &m, &err), &err);
+        const geodec_model_config *c = geodec_model_configuration(m);
+        geodec_session *s = open_session(m, GEODEC_ISA_AUTO, NULL, 0);
+        const int32_t token[5] = {1, 2, 3, 4, 5};
+        float *logits = geodec_mem_new((int64_t)5 * c->n_vocab, sizeof *logits);
+        test_ok(geodec_forward(s, &(geodec_batch){.n = 5, .token = token}, logits, NULL, &err), &err);
+        const int32_t *id = geodec_session_expert_ids(s);
+        for (int i = 0; i < 5 * c->n_layer * c->n_expert_used; i++) cr_assert(id[i] >= 0 && id[i] < c->n_expert);
+        cr_assert(isnan(logits[4 * c->n_vocab]));
+        const int32_t best = geodec_argmax(logits + 4 * c->n_vocab, c->n_vocab);
+        cr_assert(best >= 0 && best < c->n_vocab);
+        geodec_mem_free(logits);
+        geodec_session_destroy(s);
+        geodec_model_close(m);
+    }
+}
+
 /* ---- refusals --------------------------------------------------------------------------------------------------- */
 
 Test(model_forward, errors_leave_the_cache_alone)
