@@ -51,28 +51,28 @@ GEODEC_API const char *geodec_err_line(const geodec_err *err, char *buf, size_t 
 GEODEC_API const char *geodec_err_trace(const geodec_err *err, char *buf, size_t n);
 
 /* The four macros below need `geodec_status st`, `geodec_err *err` and a label `done` in scope. */
-#define GEODEC_THROW(status_, ...)                                              \
-    do {                                                                        \
-        st = geodec_err_set(err, (status_), __func__, __LINE__, __VA_ARGS__);   \
-        goto done;                                                              \
+#define GEODEC_THROW(status_, ...)                                                                                     \
+    do {                                                                                                               \
+        st = geodec_err_set(err, (status_), __func__, __LINE__, __VA_ARGS__);                                          \
+        goto done;                                                                                                     \
     } while (0)
 
-#define GEODEC_TRY(call)                                                        \
-    do {                                                                        \
-        st = (call);                                                            \
-        if (st != GEODEC_OK) {                                                  \
-            (void)geodec_err_add(err, st, __func__, __LINE__, "%s", "");        \
-            goto done;                                                          \
-        }                                                                       \
+#define GEODEC_TRY(call)                                                                                               \
+    do {                                                                                                               \
+        st = (call);                                                                                                   \
+        if (st != GEODEC_OK) {                                                                                         \
+            (void)geodec_err_add(err, st, __func__, __LINE__, "%s", "");                                               \
+            goto done;                                                                                                 \
+        }                                                                                                              \
     } while (0)
 
-#define GEODEC_TRY_MSG(call, ...)                                               \
-    do {                                                                        \
-        st = (call);                                                            \
-        if (st != GEODEC_OK) {                                                  \
-            (void)geodec_err_add(err, st, __func__, __LINE__, __VA_ARGS__);     \
-            goto done;                                                          \
-        }                                                                       \
+#define GEODEC_TRY_MSG(call, ...)                                                                                      \
+    do {                                                                                                               \
+        st = (call);                                                                                                   \
+        if (st != GEODEC_OK) {                                                                                         \
+            (void)geodec_err_add(err, st, __func__, __LINE__, __VA_ARGS__);                                            \
+            goto done;                                                                                                 \
+        }                                                                                                              \
     } while (0)
 
 #endif

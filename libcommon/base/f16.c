@@ -30,7 +30,7 @@ uint16_t geodec_f32_to_f16(float f)
     const uint32_t u = bits_of(f), sign = (u >> 16) & 0x8000u, magnitude = u & 0x7fffffffu;
     if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
     if (magnitude >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and above round to infinity */
-    if (magnitude < 0x38800000u) {                                  /* below 2^-14: subnormal */
+    if (magnitude < 0x38800000u) {                                   /* below 2^-14: subnormal */
         /* Adding 0.5 puts the 2^-24 grid at the last mantissa bit, so the hardware rounds to nearest even. */
         const float shifted = float_of(magnitude) + 0.5f;
         return (uint16_t)(sign | (bits_of(shifted) - 0x3f000000u));

@@ -14,7 +14,8 @@ void geodec_hooks_log(const geodec_hooks *h, geodec_log_level level, const char 
     h->log(h->ctx, level, line);
 }
 
-geodec_status geodec_hooks_progress(const geodec_hooks *h, const char *what, int64_t done, int64_t total, geodec_err *err)
+geodec_status geodec_hooks_progress(const geodec_hooks *h, const char *what, int64_t done, int64_t total,
+                                    geodec_err *err)
 {
     if (!h || !h->progress || h->progress(h->ctx, what, done, total) == 0) return GEODEC_OK;
     return geodec_err_set(err, GEODEC_INTERRUPTED, __func__, __LINE__, "interrupted while %s", what);

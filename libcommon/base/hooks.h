@@ -12,13 +12,14 @@ typedef struct geodec_hooks {
     void *ctx;
     /* One complete line without newline. NULL = silence. */
     void (*log)(void *ctx, geodec_log_level level, const char *line);
-    /* Called at a natural pace from the calling thread only; total 0 = unknown. Non-zero return = stop: the call ends with
-     * GEODEC_INTERRUPTED and leaves no partial output. NULL = never. */
+    /* Called at a natural pace from the calling thread only; total 0 = unknown. Non-zero return = stop: the call ends
+     * with GEODEC_INTERRUPTED and leaves no partial output. NULL = never. */
     int (*progress)(void *ctx, const char *what, int64_t done, int64_t total);
 } geodec_hooks;
 
 /* All accept hooks == NULL. */
-GEODEC_API void geodec_hooks_log(const geodec_hooks *h, geodec_log_level level, const char *fmt, ...) GEODEC_PRINTF(3, 4);
+GEODEC_API void geodec_hooks_log(const geodec_hooks *h, geodec_log_level level, const char *fmt, ...)
+    GEODEC_PRINTF(3, 4);
 GEODEC_API geodec_status geodec_hooks_progress(const geodec_hooks *h, const char *what, int64_t done, int64_t total,
                                                geodec_err *err) GEODEC_MUST_USE;
 

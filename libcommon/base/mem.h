@@ -1,4 +1,5 @@
-/* Memory: the only place that allocates. Overflow-checked, zeroed, 64-byte aligned; a hook injects failures in tests. */
+/* Memory: the only place that allocates. Overflow-checked, zeroed, 64-byte aligned; a hook injects failures in tests.
+ */
 #ifndef GEODEC_BASE_MEM_H
 #define GEODEC_BASE_MEM_H
 
@@ -24,10 +25,10 @@ GEODEC_API int geodec_mem_mul(int64_t a, int64_t b, int64_t *product);
 GEODEC_API void geodec_mem_fail_after(int64_t k);
 
 /* Allocates p[n] or jumps to done with GEODEC_NOMEM. */
-#define GEODEC_NEW(p, n)                                                                                        \
-    do {                                                                                                        \
-        (p) = geodec_mem_new((int64_t)(n), sizeof *(p));                                                        \
-        if (!(p)) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld x %zu bytes", (long long)(n), sizeof *(p));   \
+#define GEODEC_NEW(p, n)                                                                                               \
+    do {                                                                                                               \
+        (p) = geodec_mem_new((int64_t)(n), sizeof *(p));                                                               \
+        if (!(p)) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld x %zu bytes", (long long)(n), sizeof *(p));           \
     } while (0)
 
 #endif

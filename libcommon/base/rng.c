@@ -45,7 +45,10 @@ uint64_t geodec_rng_at(uint64_t seed, uint64_t stream, uint64_t i)
 
 static double to_unit(uint64_t u) { return (double)(u >> 11) * 0x1p-53; }
 
-double geodec_rng_uniform_at(uint64_t seed, uint64_t stream, uint64_t i) { return to_unit(geodec_rng_at(seed, stream, i)); }
+double geodec_rng_uniform_at(uint64_t seed, uint64_t stream, uint64_t i)
+{
+    return to_unit(geodec_rng_at(seed, stream, i));
+}
 
 uint64_t geodec_rng_u64(geodec_rng *r) { return geodec_rng_at(r->seed, r->stream, r->next++); }
 

@@ -2,10 +2,7 @@
 
 void geodec_sha256_init(geodec_sha256 *h) { sha256_init(&h->ctx); }
 
-void geodec_sha256_update(geodec_sha256 *h, const void *data, size_t n)
-{
-    sha256_update(&h->ctx, n, data);
-}
+void geodec_sha256_update(geodec_sha256 *h, const void *data, size_t n) { sha256_update(&h->ctx, n, data); }
 
 void geodec_sha256_hex(geodec_sha256 *h, char hex[GEODEC_SHA256_HEX])
 {

@@ -6,24 +6,24 @@
 #ifndef GEODEC_BASE_STATUS_H
 #define GEODEC_BASE_STATUS_H
 
-#define GEODEC_STATUS_LIST(X)                                     \
-    X(OK, "ok", 0)                                                \
-    X(INVAL, "invalid argument", 2)                               \
-    X(RANGE, "value out of range", 2)                             \
-    X(NOMEM, "out of memory", 1)                                  \
-    X(IO, "input/output error", 1)                                \
-    X(FORMAT, "malformed input", 3)                               \
-    X(VERSION, "unsupported version", 3)                          \
-    X(CHECKSUM, "checksum or fingerprint mismatch", 3)            \
-    X(NOTFOUND, "not found", 1)                                   \
-    X(EXISTS, "already exists", 1)                                \
-    X(UNSUPPORTED, "not supported", 3)                            \
-    X(SINGULAR, "singular matrix", 1)                             \
-    X(NOCONV, "no convergence", 1)                                \
-    X(NUMERIC, "numerical failure", 1)                            \
-    X(LIMIT, "limit exceeded", 3)                                 \
-    X(CHECK, "check failed", 4)                                   \
-    X(INTERRUPTED, "interrupted", 130)                            \
+#define GEODEC_STATUS_LIST(X)                                                                                          \
+    X(OK, "ok", 0)                                                                                                     \
+    X(INVAL, "invalid argument", 2)                                                                                    \
+    X(RANGE, "value out of range", 2)                                                                                  \
+    X(NOMEM, "out of memory", 1)                                                                                       \
+    X(IO, "input/output error", 1)                                                                                     \
+    X(FORMAT, "malformed input", 3)                                                                                    \
+    X(VERSION, "unsupported version", 3)                                                                               \
+    X(CHECKSUM, "checksum or fingerprint mismatch", 3)                                                                 \
+    X(NOTFOUND, "not found", 1)                                                                                        \
+    X(EXISTS, "already exists", 1)                                                                                     \
+    X(UNSUPPORTED, "not supported", 3)                                                                                 \
+    X(SINGULAR, "singular matrix", 1)                                                                                  \
+    X(NOCONV, "no convergence", 1)                                                                                     \
+    X(NUMERIC, "numerical failure", 1)                                                                                 \
+    X(LIMIT, "limit exceeded", 3)                                                                                      \
+    X(CHECK, "check failed", 4)                                                                                        \
+    X(INTERRUPTED, "interrupted", 130)                                                                                 \
     X(INTERNAL, "internal error", 1)
 
 typedef enum geodec_status {

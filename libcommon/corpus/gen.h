@@ -37,9 +37,9 @@ enum { /* categories of things */
        T_TOOL = 8,
        T_NATURE = 16,
        T_PAPER = 32,
-    T_FRUIT = 64, /* grows on plants */
-    T_BOX = 128,  /* holds things */
-    T_FLY = 256,  /* may fly up into a tree */
+       T_FRUIT = 64, /* grows on plants */
+       T_BOX = 128,  /* holds things */
+       T_FLY = 256,  /* may fly up into a tree */
 };
 enum { P_OUT = 1, P_IN = 2, P_PLAY = 4, P_WILD = 8, P_TRADE = 16, P_ANY = 31 };
 
@@ -132,7 +132,7 @@ typedef struct geodec__gen {
     geodec__word word[26];
     char speaker;              /* whom H stands for in the tags of a speech */
     bool night;                /* the story ends in the night */
-    unsigned scenes;          /* kinds of scenes told already, by bit */
+    unsigned scenes;           /* kinds of scenes told already, by bit */
     unsigned mentioned;        /* persons named in this sentence, by bit */
     char salient_m, salient_f; /* last named person of each gender in this paragraph: what a pronoun means */
     const void *used[64];      /* names and nouns already in the story */

@@ -10,8 +10,8 @@
  *     static geodec_status run(const cli *c, geodec_err *err) { ... }
  *     int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
  *
- * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 130 interrupt.
- * Options common to all tools: --threads, --seed, --force, --quiet, --verbose, --help, --version. */
+ * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 130
+ * interrupt. Options common to all tools: --threads, --seed, --force, --quiet, --verbose, --help, --version. */
 #ifndef GEODEC_TOOLS_SUPPORT_CLI_H
 #define GEODEC_TOOLS_SUPPORT_CLI_H
 
@@ -43,7 +43,7 @@ typedef struct cli_option {
     char letter;      /* 0 = none */
     cli_type type;
     unsigned flags;
-    void *target; /* holds the default before parsing */
+    void *target;    /* holds the default before parsing */
     double min, max; /* I64, F64; both 0 = no limits */
     const char *choices;
     const char *metavar;
@@ -71,17 +71,17 @@ typedef struct cli {
     uint64_t seed;     /* --seed, default 1 */
     bool force, quiet; /* --force: outputs may be replaced */
     int64_t verbose;
-    geodec_pool *pool;         /* `threads` workers */
-    geodec_hooks hooks;        /* stderr log; progress on a terminal; stops on SIGINT/SIGTERM */
-    const char *command_line;  /* canonical: every result-changing option with its value, last path components only */
+    geodec_pool *pool;        /* `threads` workers */
+    geodec_hooks hooks;       /* stderr log; progress on a terminal; stops on SIGINT/SIGTERM */
+    const char *command_line; /* canonical: every result-changing option with its value, last path components only */
 } cli;
 
 typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 
-#define CLI_OUTPUT_OPTION(var, default_name)                                                                        \
-    {                                                                                                               \
-        .name = "output", .letter = 'o', .type = CLI_STR, .flags = CLI_VOLATILE | CLI_PATH, .target = &(var),       \
-        .metavar = "FILE", .help = "write to FILE (default " default_name ")"                                       \
+#define CLI_OUTPUT_OPTION(var, default_name)                                                                           \
+    {                                                                                                                  \
+        .name = "output", .letter = 'o', .type = CLI_STR, .flags = CLI_VOLATILE | CLI_PATH, .target = &(var),          \
+        .metavar = "FILE", .help = "write to FILE (default " default_name ")"                                          \
     }
 #define CLI_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -92,9 +92,10 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
 void cli_say(const cli *c, const char *fmt, ...) GEODEC_PRINTF(2, 3);
 /* Provenance of this run without inputs and fingerprints: tool, canonical command line, seed, BLAS kernels. */
 geodec_provenance cli_provenance(const cli *c);
-/* Runs fn on every positional argument. A failure is reported at once, on a line of its own, and does not stop the others
- * (an interruption does). Returns the first failure's status; cli_main does not report it again. */
-geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err), geodec_err *err);
+/* Runs fn on every positional argument. A failure is reported at once, on a line of its own, and does not stop the
+ * others (an interruption does). Returns the first failure's status; cli_main does not report it again. */
+geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err),
+                       geodec_err *err);
 /* Refuses to replace an existing file unless --force (GEODEC_EXISTS). */
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err) GEODEC_MUST_USE;
 

@@ -10,8 +10,8 @@
 #include "geometry/propagators.h"
 #include "geometry/validity.h"
 #include "records/coverage.h"
-#include "records/records.h"
 #include "records/flowmap.h"
+#include "records/records.h"
 #include "train/trainer.h"
 
 #include <string.h>
