@@ -70,7 +70,7 @@ refused() {
 
 @test "a stop text ends the output before itself" {
     decode --prompt "Once upon a time" --max-tokens 60 > "$tmp/whole"
-    word=$(tr -s ' \n' '\n\n' < "$tmp/whole" | sed -n 6p)
+    word=$(tr -s '[:space:]' '\n' < "$tmp/whole" | sed -n 6p)
     decode --prompt "Once upon a time" --max-tokens 60 --stop "$word" --draft ngram > "$tmp/cut"
     run ! grep -qF -- "$word" "$tmp/cut"
     [ "$(head -c "$(($(stat -c %s "$tmp/cut") - 1))" "$tmp/whole")" = "$(cat "$tmp/cut")" ]
@@ -114,6 +114,54 @@ refused() {
     head -c 20000 "$model" > "$tmp/cut.gguf"
     refused 3 "cut.gguf" "$bin/geodec-decode" --model "$tmp/cut.gguf"
     refused 1 "absent.gguf" "$bin/geodec-decode" --model "$tmp/absent.gguf"
+}
+
+# A small flow map of the model in $tmp/art.
+bake() {
+    mkdir "$tmp/art"
+    "$bin/geodec-sample" --quiet --model "$model" --texts 24 --length 64 -o "$tmp/art/store.tokens"
+    "$bin/geodec-export" --quiet --model "$model" --tokens "$tmp/art/store.tokens" --layers last -o "$tmp/art/store.h5"
+    "$bin/geodec-bake" --quiet -o "$tmp/art/flowmap.h5" "$tmp/art/store.h5"
+}
+
+@test "the flow map changes no byte of the text, and is refused for another model" {
+    bake
+    for sampling in "" "--temperature 0.8 --seed 3"; do
+        # shellcheck disable=SC2086
+        decode $sampling --max-tokens 80 > "$tmp/plain"
+        for gamma in 1 4 auto; do
+            # shellcheck disable=SC2086
+            decode $sampling --max-tokens 80 --artifacts "$tmp/art" --draft flowmap --gamma $gamma --report "$tmp/r$gamma.json" --force > "$tmp/text"
+            cmp "$tmp/plain" "$tmp/text"
+        done
+        # shellcheck disable=SC2086
+        decode $sampling --max-tokens 80 --artifacts "$tmp/art" --draft ngram --gamma 4 > "$tmp/text"
+        cmp "$tmp/plain" "$tmp/text"
+    done
+    grep -q '"proposed": [1-9]' "$tmp/r4.json"
+    # The same tensors but for one bit: another model.
+    cp "$model" "$tmp/other.gguf"
+    chmod u+w "$tmp/other.gguf"
+    size=$(stat -c %s "$model")
+    byte=$(tail -c 9 "$model" | head -c 1 | od -An -tu1)
+    # shellcheck disable=SC2059
+    printf "\\$(printf %o $((byte ^ 1)))" | dd of="$tmp/other.gguf" bs=1 seek=$((size - 9)) conv=notrunc status=none
+    run ! cmp -s "$model" "$tmp/other.gguf"
+    "$bin/geodec-decode" --quiet --model "$tmp/other.gguf" --max-tokens 5 > /dev/null
+    for draft in flowmap ngram; do
+        refused 3 "flowmap.h5" "$bin/geodec-decode" --model "$tmp/other.gguf" --artifacts "$tmp/art" --draft $draft
+    done
+    refused 3 "flowmap.h5" "$bin/geodec-bench-decode" --model "$tmp/other.gguf" --artifacts "$tmp/art" --prompts "$tmp/plain" --n-prompts 2 -o "$tmp/x.h5"
+}
+
+@test "artifacts that are missing or damaged are refused" {
+    refused 2 "--artifacts" decode --draft flowmap
+    refused 1 "flowmap.h5" decode --draft flowmap --artifacts "$tmp"
+    bake
+    head -c 3000 "$tmp/art/flowmap.h5" > "$tmp/flowmap.h5"
+    refused 3 "flowmap.h5" decode --draft flowmap --artifacts "$tmp"
+    cp "$tmp/art/store.h5" "$tmp/flowmap.h5"
+    refused 3 "geodec-bake" decode --draft flowmap --artifacts "$tmp"
 }
 
 @test "a full disk behind the text is an error" {
