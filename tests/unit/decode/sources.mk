@@ -2,6 +2,7 @@ decode_TESTS := \
   test_bench.c \
   test_decode.c \
   test_export.c \
+  test_flowmap.c \
   test_ngram.c \
   test_predict.c \
   test_sampler.c \
