@@ -217,7 +217,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.round_end = printer_flush;
     o.hooks = &hooks;
     if (drafter && o.adaptive)
-        GEODEC_TRY(geodec_cost_measure(&target, (int32_t)n, DECODE_GAMMA_AUTO + 1, COST_REPEATS, &o.cost, err));
+        GEODEC_TRY(geodec_cost_measure(&target, (int32_t)n, DECODE_GAMMA_AUTO + 1, COST_REPEATS, NULL, &o.cost, err));
     GEODEC_TRY(printer_open(t, prompt, n, echo, stop_text, &p, err));
     o.ctx = p;
     GEODEC_TRY(geodec_decode(&target, prompt, n, drafter, &o, &got, err));

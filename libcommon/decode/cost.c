@@ -4,7 +4,7 @@
 #include "base/mem.h"
 
 geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
-                                  geodec_cost *out, geodec_err *err)
+                                  double (*clock)(void), geodec_cost *out, geodec_err *err)
 {
     static const int32_t widths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 24, 33, 48, 65};
     enum { WIDTHS = sizeof widths / sizeof widths[0] };
@@ -13,6 +13,7 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
     int32_t *token = NULL;
     float *logits = NULL;
     int32_t top = rows < target->max_batch ? rows : target->max_batch;
+    if (!clock) clock = geodec_clock_seconds;
     if (at < 0) at = 0;
     if (top > GEODEC_COST_ROWS) top = GEODEC_COST_ROWS;
     if (top > target->n_ctx) top = target->n_ctx;
@@ -31,9 +32,9 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
     for (int32_t k = 0; k <= repeats; k++)
         for (int w = 0; w < WIDTHS; w++) {
             const int32_t b = widths[w] < top ? widths[w] : top;
-            const double clock = geodec_clock_seconds();
+            const double start = clock();
             GEODEC_TRY(target->forward(target->self, token, b, logits, NULL, err));
-            const double t = geodec_clock_seconds() - clock;
+            const double t = clock() - start;
             target->truncate(target->self, at);
             if (k == 1 || (k > 1 && t < seconds[w])) seconds[w] = t;
             if (b == top) break;

@@ -99,8 +99,8 @@ GEODEC_API geodec_status geodec_decode(const geodec_target *target, const int32_
                                        geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Times passes of 1 .. rows tokens behind `at` cached tokens (minimum of `repeats`, in turn; a few widths, the rest
- * interpolated) and empties the cache. */
+ * interpolated) and empties the cache. clock NULL = geodec_clock_seconds. */
 GEODEC_API geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
-                                             geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;
+                                             double (*clock)(void), geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -176,12 +176,12 @@ Test(predict, costs_are_measured_on_the_target)
     geodec_err err = {0};
     geodec_cost cost;
     const geodec_target target = toy_target(&t, TOY_HISTORY, 1, 64);
-    test_ok(geodec_cost_measure(&target, 30, 9, 2, &cost, &err), &err);
+    test_ok(geodec_cost_measure(&target, 30, 9, 2, NULL, &cost, &err), &err);
     cr_assert_eq(cost.n, 9);
     cr_assert_eq(t.length, 0);
     cr_assert_gt(cost.seconds, 0);
     cr_assert_float_eq(cost.v[1], 1, 0);
     for (int b = 1; b <= 9; b++) cr_assert_gt(cost.v[b], 0);
-    test_ok(geodec_cost_measure(&target, 1000, 64, 1, &cost, &err), &err);
+    test_ok(geodec_cost_measure(&target, 1000, 64, 1, NULL, &cost, &err), &err);
     cr_assert_eq(cost.n, 20, "bounded by the rows of one pass");
 }
