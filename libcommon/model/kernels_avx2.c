@@ -102,6 +102,7 @@ static inline vec scale_f16(const uint8_t *p)
 /* 16 registers: 12 for sums, the rest for weights; x comes from memory. */
 #define MAX_GROUP 3
 #define TILE_ROWS(B) ((B) == 1 ? 4 : 2)
+#define SCORE_BLOCKS 4
 #define KERNELS geodec__kernels_avx2
 #define KERNELS_ISA GEODEC_ISA_AVX2
 #include "model/kernels_body.h"

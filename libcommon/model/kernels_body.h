@@ -318,10 +318,10 @@ static float softmax(float *x, int64_t n)
 
 /* ---- attention -------------------------------------------------------------------------------------------------- */
 
-/* Scores of `count` blocks of 16 cache rows; count is a constant after inlining. */
+/* Scores of `count` blocks of 16 cache rows, each a chain of its own; count is a constant after inlining. */
 INLINE void score_blocks(const int count, const float *q, const float *k, int64_t head_dim, float *s)
 {
-    vec sum[4];
+    vec sum[8];
     UNROLL
     for (int b = 0; b < count; b++) sum[b] = v_zero();
     for (int64_t d = 0; d < head_dim; d++) {
@@ -333,34 +333,71 @@ INLINE void score_blocks(const int count, const float *q, const float *k, int64_
     for (int b = 0; b < count; b++) v_store(s + 16 * b, sum[b]);
 }
 
-/* 16 dimensions of the weighted sum of values. */
-INLINE vec sum_values(const geodec__attend *a, int64_t d)
+/* As many chains at once as there are registers: a chain alone waits for each of its additions. */
+static void score_all(const float *q, const float *k, int64_t head_dim, int64_t blocks, float *s)
+{
+    for (; blocks >= SCORE_BLOCKS; blocks -= SCORE_BLOCKS, k += SCORE_BLOCKS * 16 * head_dim, s += SCORE_BLOCKS * 16)
+        score_blocks(SCORE_BLOCKS, q, k, head_dim, s);
+    switch (blocks) {
+#define REST(n)                                                                                                        \
+    case n:                                                                                                            \
+        score_blocks(n, q, k, head_dim, s);                                                                            \
+        break;
+#if SCORE_BLOCKS > 1
+        REST(1)
+        REST(2)
+        REST(3)
+#endif
+#if SCORE_BLOCKS > 4
+        REST(4)
+        REST(5)
+        REST(6)
+        REST(7)
+#endif
+#undef REST
+    default:
+        break;
+    }
+}
+
+/* Weighted sum of values for `count` times 16 dimensions; count is a constant after inlining. */
+INLINE void sum_values(const int count, const geodec__attend *a, int64_t d, vec scale)
 {
     const float *v = a->v + d, *e = a->scores;
-    vec sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
+    vec sum[4][2];
     const int64_t whole = a->n_past / 4 * 4, n = a->n_past + a->n_path;
+    UNROLL
+    for (int j = 0; j < 4; j++) sum[j][0] = sum[j][1] = v_zero();
     for (int64_t p = 0; p < whole; p += 4) {
         UNROLL
-        for (int j = 0; j < 4; j++) sum[j] = v_fma(v_set1(e[p + j]), v_load(v + (p + j) * a->v_stride), sum[j]);
+        for (int j = 0; j < 4; j++) {
+            const vec w = v_set1(e[p + j]);
+            UNROLL
+            for (int i = 0; i < count; i++) sum[j][i] = v_fma(w, v_load(v + (p + j) * a->v_stride + 16 * i), sum[j][i]);
+        }
     }
     for (int64_t p = whole; p < n; p++) {
         const int64_t row = p < a->n_past ? p : a->path[p - a->n_past];
-        sum[p & 3] = v_fma(v_set1(e[p]), v_load(v + row * a->v_stride), sum[p & 3]);
+        UNROLL
+        for (int i = 0; i < count; i++)
+            sum[p & 3][i] = v_fma(v_set1(e[p]), v_load(v + row * a->v_stride + 16 * i), sum[p & 3][i]);
     }
-    return v_add(v_add(sum[0], sum[1]), v_add(sum[2], sum[3]));
+    UNROLL
+    for (int i = 0; i < count; i++)
+        v_store(a->out + d + 16 * i, v_mul(v_add(v_add(sum[0][i], sum[1][i]), v_add(sum[2][i], sum[3][i])), scale));
 }
 
 static void attend(const geodec__attend *a)
 {
-    const int64_t n = a->n_past + a->n_path, rows = a->path[a->n_path - 1] + 1, blocks = (rows + 15) / 16;
+    const int64_t n = a->n_past + a->n_path, rows = a->path[a->n_path - 1] + 1;
     float *s = a->scores;
-    int64_t b = 0;
-    for (; b + 4 <= blocks; b += 4) score_blocks(4, a->q, a->k + b * 16 * a->head_dim, a->head_dim, s + 16 * b);
-    for (; b < blocks; b++) score_blocks(1, a->q, a->k + b * 16 * a->head_dim, a->head_dim, s + 16 * b);
+    score_all(a->q, a->k, a->head_dim, (rows + 15) / 16, s);
     /* from cache rows to positions: path ascends, so this may be done in place */
     for (int64_t i = 0; i < a->n_path; i++) s[a->n_past + i] = s[a->path[i]];
     const vec inverse = v_set1(1.0f / softmax(s, n));
-    for (int64_t d = 0; d < a->v_stride; d += 16) v_store(a->out + d, v_mul(sum_values(a, d), inverse));
+    int64_t d = 0;
+    for (; d + 32 <= a->v_stride; d += 32) sum_values(2, a, d, inverse);
+    if (d < a->v_stride) sum_values(1, a, d, inverse);
 }
 
 const geodec__kernels KERNELS = {

@@ -71,6 +71,7 @@ static inline vec scale_f16(const uint8_t *p) { return v_set1(geodec_f16_to_f32(
 
 #define MAX_GROUP 1
 #define TILE_ROWS(B) 1
+#define SCORE_BLOCKS 1
 #define KERNELS geodec__kernels_scalar
 #define KERNELS_ISA GEODEC_ISA_SCALAR
 #include "model/kernels_body.h"
