@@ -16,13 +16,7 @@ static bool logits, half;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "activations.h5"),
-    {.name = "model",
-     .letter = 'm',
-     .type = CLI_STR,
-     .flags = CLI_PATH | CLI_REQUIRED,
-     .target = &model_path,
-     .metavar = "FILE",
-     .help = "model as GGUF"},
+    CLI_MODEL_OPTION(model_path),
     {.name = "text",
      .type = CLI_STR,
      .flags = CLI_PATH,

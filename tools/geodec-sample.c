@@ -13,13 +13,7 @@ static bool as_text;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "sample.tokens"),
-    {.name = "model",
-     .letter = 'm',
-     .type = CLI_STR,
-     .flags = CLI_PATH | CLI_REQUIRED,
-     .target = &model_path,
-     .metavar = "FILE",
-     .help = "model as GGUF"},
+    CLI_MODEL_OPTION(model_path),
     {.name = "texts",
      .letter = 'n',
      .type = CLI_I64,

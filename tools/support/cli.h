@@ -83,6 +83,22 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
         .name = "output", .letter = 'o', .type = CLI_STR, .flags = CLI_VOLATILE | CLI_PATH, .target = &(var),          \
         .metavar = "FILE", .help = "write to FILE (default " default_name ")"                                          \
     }
+/* Options several tools share, in one wording. */
+#define CLI_MODEL_OPTION(var)                                                                                          \
+    {                                                                                                                  \
+        .name = "model", .letter = 'm', .type = CLI_STR, .flags = CLI_PATH | CLI_REQUIRED, .target = &(var),           \
+        .metavar = "FILE", .help = "model as GGUF"                                                                     \
+    }
+#define CLI_ARTIFACTS_OPTION(var)                                                                                      \
+    {                                                                                                                  \
+        .name = "artifacts", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "DIR",                   \
+        .help = "folder with flowmap.h5 of this model"                                                                 \
+    }
+#define CLI_ISA_OPTION(var)                                                                                            \
+    {                                                                                                                  \
+        .name = "isa", .type = CLI_CHOICE, .target = &(var), .choices = "auto|scalar|avx2|avx512", .metavar = "SET",   \
+        .help = "instruction set of the model's passes"                                                                \
+    }
 #define CLI_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* Parses, runs, reports, closes stdout; returns the exit code. */
