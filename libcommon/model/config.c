@@ -114,6 +114,7 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
     if (strcmp(arch, "llama") != 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%.60s' is not supported ('llama' is)",
                      geodec_gguf_path(g), arch_key, arch);
+    c.arch = "llama";
     GEODEC_TRY(read_int(g, "llama.block_count", 1, MAX_LAYERS, -1, &c.n_layer, err));
     GEODEC_TRY(read_int(g, "llama.embedding_length", 1, MAX_WIDTH, -1, &c.d_model, err));
     GEODEC_TRY(read_int(g, "llama.feed_forward_length", 1, MAX_FF, -1, &c.d_ff, err));

@@ -58,87 +58,6 @@ static void add_rows(geodec_session *s, float *const *y, int64_t n)
         for (int64_t i = 0; i < s->model->config.d_model; i++) s->x_row[r][i] += y[r][i];
 }
 
-/* Rotates adjacent pairs of each head's first rope_dim dimensions. */
-static void rotate(const geodec_session *s, float *x, int32_t heads, int64_t position)
-{
-    const geodec_model_config *c = &s->model->config;
-    const int64_t pairs = c->rope_dim / 2;
-    const float *cosine = s->cosine + position * pairs, *sine = s->sine + position * pairs;
-    for (int32_t h = 0; h < heads; h++, x += c->head_dim)
-        for (int64_t i = 0; i < pairs; i++) {
-            const float a = x[2 * i], b = x[2 * i + 1];
-            x[2 * i] = a * cosine[i] - b * sine[i];
-            x[2 * i + 1] = a * sine[i] + b * cosine[i];
-        }
-}
-
-/* Rotates query and key, scales the query, puts key and value into the cache. */
-static void store_row(geodec_session *s, int32_t layer, int64_t row)
-{
-    const geodec_model_config *c = &s->model->config;
-    const int64_t dim = c->head_dim, stride = geodec__pad(dim), at = s->length + row,
-                  position = s->length + s->depth[row];
-    const float scale = (float)(1.0 / sqrt((double)dim));
-    float *q = s->query_row[row];
-    rotate(s, q, c->n_head, position);
-    rotate(s, s->key_row[row], c->n_kv_head, position);
-    for (int64_t i = 0; i < c->n_head * dim; i++) q[i] *= scale;
-    for (int32_t h = 0; h < c->n_kv_head; h++) {
-        const int64_t head = (int64_t)layer * c->n_kv_head + h;
-        float *k = s->k + head * s->k_head + at / 16 * dim * 16 + at % 16;
-        for (int64_t d = 0; d < dim; d++) k[d * 16] = s->key_row[row][h * dim + d];
-        memcpy(s->v + head * s->v_head + at * stride, s->value_row[row] + h * dim, (size_t)dim * sizeof(float));
-    }
-}
-
-typedef struct attention {
-    geodec_session *s;
-    int32_t layer;
-    bool chain;
-} attention;
-
-static void attend_task(void *ctx, int64_t task, int worker)
-{
-    const attention *t = ctx;
-    geodec_session *s = t->s;
-    const geodec_model_config *c = &s->model->config;
-    const int64_t row = task / c->n_head, h = task % c->n_head, kv = h / (c->n_head / c->n_kv_head);
-    const int64_t head = (int64_t)t->layer * c->n_kv_head + kv;
-    geodec__worker *w = &s->worker[worker];
-    geodec__attend a = {.q = s->query_row[row] + h * c->head_dim,
-                        .k = s->k + head * s->k_head,
-                        .v = s->v + head * s->v_head,
-                        .head_dim = c->head_dim,
-                        .v_stride = geodec__pad(c->head_dim),
-                        .path = w->path,
-                        .scores = w->scores,
-                        .out = w->head};
-    if (t->chain) { /* cache rows are positions: all but the row itself count as past */
-        a.n_past = s->length + row;
-        a.n_path = 1;
-        w->path[0] = s->length + (int32_t)row;
-    } else {
-        a.n_past = s->length;
-        a.n_path = s->depth[row] + 1;
-        int32_t i = (int32_t)row;
-        for (int64_t at = a.n_path - 1; at >= 0; at--, i = s->parent[i]) w->path[at] = s->length + i;
-    }
-    s->kernels->attend(&a);
-    memcpy(s->mixed_row[row] + h * c->head_dim, a.out, (size_t)c->head_dim * sizeof(float));
-}
-
-static void attend_rows(geodec_session *s, int32_t layer, int64_t n, bool chain)
-{
-    const geodec_model_config *c = &s->model->config;
-    attention t = {s, layer, chain};
-    enum { SMALL_WORK = 1 << 15 };
-    const int64_t tasks = n * c->n_head, work = tasks * (s->length + n) * c->head_dim;
-    if (work < SMALL_WORK)
-        for (int64_t i = 0; i < tasks; i++) attend_task(&t, i, 0);
-    else
-        geodec_pool_run_dynamic(s->pool, tasks, attend_task, &t);
-}
-
 static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
 {
     const geodec__layer *l = &s->model->layer[index];
@@ -147,8 +66,7 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     s->job[1] = (geodec__job){.w = l->k, .x = s->input, .y = s->key_row, .n = n};
     s->job[2] = (geodec__job){.w = l->v, .x = s->input, .y = s->value_row, .n = n};
     geodec__jobs_run(s, 3);
-    for (int64_t r = 0; r < n; r++) store_row(s, index, r);
-    attend_rows(s, index, n, chain);
+    geodec__attention_run(s, index, n, chain);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
     s->job[0] = (geodec__job){.w = l->o, .x = s->input, .y = s->down_row, .n = n};
     geodec__jobs_run(s, 1);

@@ -4,25 +4,6 @@
 
 #include "model/kernels.h"
 
-typedef struct geodec__layer {
-    const float *attn_norm, *ffn_norm; /* [pad(d_model)] */
-    geodec__matrix q, k, v, o;
-    geodec__matrix router;         /* data NULL in a dense layer */
-    geodec__matrix gate, up, down; /* with experts: of expert 0; expert e starts e * rows * row_bytes later */
-} geodec__layer;
-
-struct geodec_model {
-    geodec_gguf *gguf;
-    geodec_tokenizer *tokenizer;
-    geodec_model_config config;
-    char fingerprint[GEODEC_SHA256_HEX];
-    const char *name;
-    float *norms; /* decoded norm vectors, all in one piece */
-    const float *output_norm;
-    geodec__matrix embedding, head;
-    geodec__layer *layer; /* [n_layer] */
-};
-
 /* Reads and limits every hyper-parameter. */
 geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *c, geodec_err *err) GEODEC_MUST_USE;
 /* Binds every tensor to its place; refuses wrong shapes, missing and unexpected tensors. Needs gguf and config. */
@@ -49,6 +30,8 @@ struct geodec_session {
     const geodec_model *model;
     const geodec__kernels *kernels;
     geodec_pool *pool;
+    geodec_arithmetic arithmetic;
+    geodec_kv_type kv;
     int32_t n_ctx, max_batch, length;
     geodec_counters counters;
     /* cache: k [n_layer][n_kv_head][n_ctx/16][head_dim][16], v [n_layer][n_kv_head][n_ctx][pad(head_dim)] */
@@ -78,5 +61,14 @@ struct geodec_session {
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
 /* Feed-forward of all n rows with experts: reads norm, adds to x. */
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
+/* Rotates query and key rows, scales the query, appends key and value to the cache, and leaves every head's weighted
+ * sum of values in mixed. */
+void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain);
+/* Cache memory; refuses what this machine cannot hold. */
+geodec_status geodec__cache_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__cache_destroy(geodec_session *s);
+/* Angles for every position of the session, and the rotation of `heads` heads of x. */
+geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__rope_apply(const geodec_session *s, float *x, int32_t heads, int64_t position);
 
 #endif

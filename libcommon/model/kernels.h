@@ -10,24 +10,11 @@
 #ifndef GEODEC_MODEL_KERNELS_H
 #define GEODEC_MODEL_KERNELS_H
 
-#include "model/model.h"
+#include "model/weights.h"
 
 #include <stdint.h>
 
-enum {
-    GEODEC__LANES = 16, /* partial sums of a dot product, and keys in a block of the cache */
-    GEODEC__STRIP = 12  /* weight rows decoded at once: scratch holds this many */
-};
-
-/* Rounded up to whole vectors: row strides of all activation buffers; the padding is zero. */
-static inline int64_t geodec__pad(int64_t n) { return (n + GEODEC__LANES - 1) / GEODEC__LANES * GEODEC__LANES; }
-
-/* A weight matrix inside the map: `rows` outputs of `cols` inputs. */
-typedef struct geodec__matrix {
-    const uint8_t *data;
-    int64_t rows, cols, row_bytes;
-    int type; /* geodec_ggml_type */
-} geodec__matrix;
+enum { GEODEC__STRIP = 12 /* weight rows decoded at once: scratch holds this many */ };
 
 /* One query head of one row. Keys at positions 0 .. n_past-1 lie in cache rows of the same number; the n_path keys
  * after them (ancestors, then the row itself) in rows path[0] < path[1] < ... */

@@ -18,6 +18,8 @@ geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
     GEODEC_NEW(m, 1);
+    GEODEC_NEW(m->lazy, 1);
+    pthread_mutex_init(m->lazy, NULL);
     GEODEC_TRY(geodec_gguf_open(path, &m->gguf, err));
     GEODEC_TRY(geodec__config_read(m->gguf, &m->config, err));
     GEODEC_TRY(geodec_tokenizer_from_gguf(m->gguf, &m->tokenizer, err));
@@ -30,7 +32,6 @@ geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err
         GEODEC_TRY(geodec_gguf_get_str(m->gguf, "general.name", &m->name, err));
     else /* the caller's path may go away: point into the copy the file keeps */
         m->name = geodec_gguf_path(m->gguf) + (m->name - path);
-    geodec_gguf_tensor_digest(m->gguf, m->fingerprint);
     *out = m;
     m = NULL;
 done:
@@ -45,12 +46,21 @@ void geodec_model_close(geodec_model *m)
     geodec_gguf_close(m->gguf);
     geodec_mem_free(m->layer);
     geodec_mem_free(m->norms);
+    if (m->lazy) pthread_mutex_destroy(m->lazy);
+    geodec_mem_free(m->lazy);
     geodec_mem_free(m);
 }
 
 const geodec_model_config *geodec_model_configuration(const geodec_model *m) { return &m->config; }
 const geodec_tokenizer *geodec_model_tokenizer(const geodec_model *m) { return m->tokenizer; }
-const char *geodec_model_fingerprint(const geodec_model *m) { return m->fingerprint; }
+const char *geodec_model_fingerprint(const geodec_model *m)
+{
+    pthread_mutex_lock(m->lazy);
+    if (!m->fingerprint[0]) geodec_gguf_tensor_digest(m->gguf, ((geodec_model *)(uintptr_t)m)->fingerprint);
+    pthread_mutex_unlock(m->lazy);
+    return m->fingerprint;
+}
+
 const char *geodec_model_name(const geodec_model *m) { return m->name; }
 const geodec_gguf *geodec_model_gguf(const geodec_model *m) { return m->gguf; }
 

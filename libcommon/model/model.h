@@ -14,7 +14,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef enum geodec_rope_pairs {
+    GEODEC_ROPE_ADJACENT,
+    GEODEC_ROPE_HALVES
+} geodec_rope_pairs; /* (2i, 2i+1); (i, i+n/2) */
+typedef enum geodec_activation { GEODEC_SILU, GEODEC_GELU_TANH } geodec_activation;
+
+/* What a forward pass needs to know. Zero means "not there" for every scale, cap and window, so that a plain llama has
+ * zeros in all of the second half. */
 typedef struct geodec_model_config {
+    const char *arch; /* general.architecture, a constant of the architecture table */
     int32_t n_layer, d_model, n_head, n_kv_head, head_dim, rope_dim;
     int32_t d_ff;                    /* of the dense FFN, or of one expert */
     int32_t n_vocab, n_ctx;          /* n_ctx: the file's context length; sessions may be longer or shorter */
@@ -22,6 +31,19 @@ typedef struct geodec_model_config {
     float rms_eps;
     double rope_base; /* 10000 when the file has none */
     bool tied;        /* no output.weight: the head is token_embd */
+    geodec_rope_pairs rope_pairs;
+    geodec_activation activation; /* of the gated feed-forward */
+    double rope_base_local;       /* base of angle table 1 (gemma3's sliding layers) */
+    double rope_scale;            /* every frequency is multiplied by it (linear scaling: 1 / factor); 0 = 1 */
+    float rope_magnitude;         /* cosines and sines are multiplied by it (long-rope); 0 = 1 */
+    int32_t rope_n_ctx_original;  /* sessions longer than this use rope_divisor[1] (long-rope); 0 = never */
+    double attn_scale;            /* multiplies the query; 0 = 1/sqrt(head_dim) */
+    float attn_softcap;           /* scores become cap tanh(score / cap) */
+    float final_softcap;          /* the same for the logits */
+    float embed_scale;            /* multiplies the embedding */
+    bool qk_norm_whole;           /* QK-norm over the whole width (olmoe), not per head (qwen3, gemma3) */
+    bool expert_keep_weights;     /* the chosen experts' softmax weights are not divided by their sum (olmoe) */
+    float expert_scale;           /* multiplies the expert weights */
 } geodec_model_config;
 
 typedef struct geodec_model geodec_model; /* immutable after open; may be shared between sessions and threads */
@@ -30,9 +52,16 @@ GEODEC_API geodec_status geodec_model_open(const char *path, geodec_model **out,
 GEODEC_API void geodec_model_close(geodec_model *m);
 GEODEC_API const geodec_model_config *geodec_model_configuration(const geodec_model *m);
 GEODEC_API const geodec_tokenizer *geodec_model_tokenizer(const geodec_model *m);
-GEODEC_API const char *geodec_model_fingerprint(const geodec_model *m); /* geodec_gguf_tensor_digest */
-GEODEC_API const char *geodec_model_name(const geodec_model *m);        /* general.name or the file's name */
+/* geodec_gguf_tensor_digest, computed when first asked for: it reads the whole file. */
+GEODEC_API const char *geodec_model_fingerprint(const geodec_model *m);
+GEODEC_API const char *geodec_model_name(const geodec_model *m); /* general.name or the file's name */
 GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
+
+/* Arithmetic of the matrix products. exact: float activations. fast: where the weights are block-quantised, activations
+ * are rounded to int8 in blocks of 32 and multiplied in integers; other weights as in exact. */
+typedef enum geodec_arithmetic { GEODEC_EXACT, GEODEC_FAST } geodec_arithmetic;
+/* Element type of the key and value cache. */
+typedef enum geodec_kv_type { GEODEC_KV_F32, GEODEC_KV_F16, GEODEC_KV_Q8_0 } geodec_kv_type;
 
 /* Instruction sets; AUTO takes the best the CPU has. */
 typedef enum geodec_isa { GEODEC_ISA_AUTO, GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512 } geodec_isa;
@@ -46,6 +75,8 @@ typedef struct geodec_session_options {
     int32_t max_batch; /* rows of one forward call; 0 = 64 */
     geodec_isa isa;
     geodec_pool *pool; /* NULL = caller's thread; must outlive the session */
+    geodec_arithmetic arithmetic;
+    geodec_kv_type kv;
 } geodec_session_options;
 GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o,
                                                geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
@@ -53,6 +84,8 @@ GEODEC_API void geodec_session_destroy(geodec_session *s);
 GEODEC_API const geodec_model *geodec_session_model(const geodec_session *s);
 GEODEC_API int32_t geodec_session_n_ctx(const geodec_session *s);
 GEODEC_API geodec_isa geodec_session_isa(const geodec_session *s); /* the one in use */
+GEODEC_API geodec_arithmetic geodec_session_arithmetic(const geodec_session *s);
+GEODEC_API geodec_kv_type geodec_session_kv(const geodec_session *s);
 
 /* One forward pass over n rows, appended to the KV cache at rows length .. length+n-1.
  * parent == NULL: a chain; row i follows row i-1 (row 0 follows the cache).

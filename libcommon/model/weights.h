@@ -1,0 +1,49 @@
+/* The weights of an open model, bound to the file's map. Read by the forward pass and by the float64 reference. */
+#ifndef GEODEC_MODEL_WEIGHTS_H
+#define GEODEC_MODEL_WEIGHTS_H
+
+#include "model/model.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+enum { GEODEC__LANES = 16 /* partial sums of a dot product, and keys in a block of the cache */ };
+
+/* Rounded up to whole vectors: row strides of all activation buffers; the padding is zero. */
+static inline int64_t geodec__pad(int64_t n) { return (n + GEODEC__LANES - 1) / GEODEC__LANES * GEODEC__LANES; }
+
+/* A weight matrix inside the map: `rows` outputs of `cols` inputs, row o at data + o * row_bytes. */
+typedef struct geodec__matrix {
+    const uint8_t *data;
+    int64_t rows, cols, row_bytes;
+    int type; /* geodec_ggml_type */
+} geodec__matrix;
+
+/* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
+typedef struct geodec__layer {
+    const float *attn_norm, *ffn_norm;           /* [pad(d_model)] before attention and feed-forward */
+    const float *attn_post_norm, *ffn_post_norm; /* [pad(d_model)] of the block's output, before it is added (gemma) */
+    const float *q_norm, *k_norm; /* [head_dim], or [n_head head_dim] and [n_kv_head head_dim] with qk_norm_whole */
+    const float *q_bias, *k_bias, *v_bias, *o_bias; /* [pad(rows)] */
+    geodec__matrix q, k, v, o;
+    geodec__matrix router;         /* data NULL in a dense layer */
+    geodec__matrix gate, up, down; /* with experts: of expert 0; expert e starts e * rows * row_bytes later */
+    int32_t window;                /* keys visible: the row itself and window - 1 before it; 0 = all */
+    int32_t rope;                  /* which table of angles: 0 or 1 (gemma3's sliding layers) */
+} geodec__layer;
+
+struct geodec_model {
+    geodec_gguf *gguf;
+    geodec_tokenizer *tokenizer;
+    geodec_model_config config;
+    const char *name;
+    float *norms; /* decoded vectors, all in one piece */
+    const float *output_norm;
+    const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
+    geodec__matrix embedding, head;
+    geodec__layer *layer;                /* [n_layer] */
+    pthread_mutex_t *lazy;               /* guards what is made on first use */
+    char fingerprint[GEODEC_SHA256_HEX]; /* empty until asked for */
+};
+
+#endif
