@@ -10,7 +10,7 @@ static void store_row(geodec_session *s, int32_t layer, int64_t row)
     const geodec_model_config *c = &s->model->config;
     const int64_t dim = c->head_dim, stride = geodec__pad(dim), at = s->length + row,
                   position = s->length + s->depth[row];
-    const float scale = (float)(1.0 / sqrt((double)dim));
+    const float scale = (float)(c->attn_scale > 0 ? c->attn_scale : 1.0 / sqrt((double)dim));
     float *q = s->query_row[row];
     geodec__rope_apply(s, q, c->n_head, position);
     geodec__rope_apply(s, s->key_row[row], c->n_kv_head, position);
@@ -42,6 +42,7 @@ static void attend_task(void *ctx, int64_t task, int worker)
                         .v = s->v + head * s->v_head,
                         .head_dim = c->head_dim,
                         .v_stride = geodec__pad(c->head_dim),
+                        .softcap = c->attn_softcap,
                         .path = w->path,
                         .scores = w->scores,
                         .out = w->head};
@@ -55,6 +56,9 @@ static void attend_task(void *ctx, int64_t task, int worker)
         int32_t i = (int32_t)row;
         for (int64_t at = a.n_path - 1; at >= 0; at--, i = s->parent[i]) w->path[at] = s->length + i;
     }
+    /* a tree's path counts as positions: those behind the window are left out at its front */
+    const int64_t window = s->model->layer[t->layer].window, seen = a.n_past + a.n_path;
+    a.first = window > 0 && window < seen ? seen - window : 0;
     s->kernels->attend(&a);
     memcpy(s->mixed_row[row] + h * c->head_dim, a.out, (size_t)c->head_dim * sizeof(float));
 }

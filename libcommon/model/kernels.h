@@ -23,10 +23,12 @@ typedef struct geodec__attend {
     const float *k; /* [ceil(rows/16)][head_dim][16] */
     const float *v; /* [rows][v_stride], padding zero */
     int64_t head_dim, v_stride;
-    int64_t n_past, n_path;
-    const int32_t *path; /* [n_path] */
-    float *scores;       /* scratch [pad(last row + 1)] */
-    float *out;          /* [v_stride] */
+    int64_t n_past, n_path; /* n_path >= 1 */
+    int64_t first;          /* position of the first key seen, <= n_past + n_path - 1 */
+    float softcap;          /* scores become cap tanh(score / cap); 0 = as they are */
+    const int32_t *path;    /* [n_path] */
+    float *scores;          /* scratch [pad(last row + 1)] */
+    float *out;             /* [v_stride] */
 } geodec__attend;
 
 typedef struct geodec__kernels {
@@ -39,6 +41,8 @@ typedef struct geodec__kernels {
     void (*swiglu)(float *gate, const float *up, int64_t n);
     /* x[i] = exp(x[i] - max x), returns the sum; x has room for pad(n) values */
     float (*softmax)(float *x, int64_t n);
+    /* x[i] = cap tanh(x[i] / cap) */
+    void (*softcap)(float *x, int64_t n, float cap);
     void (*attend)(const geodec__attend *a);
 } geodec__kernels;
 

@@ -23,6 +23,11 @@ static inline vec v_mul(vec a, vec b) { return (vec){_mm256_mul_ps(a.lo, b.lo), 
 static inline vec v_div(vec a, vec b) { return (vec){_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)}; }
 static inline vec v_max(vec a, vec b) { return (vec){_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)}; }
 static inline vec v_min(vec a, vec b) { return (vec){_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)}; }
+static inline vec v_below(vec a, vec b, vec x, vec y)
+{
+    return (vec){_mm256_blendv_ps(y.lo, x.lo, _mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ)),
+                 _mm256_blendv_ps(y.hi, x.hi, _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ))};
+}
 static inline vec v_fma(vec a, vec b, vec c)
 {
     return (vec){_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};

@@ -18,6 +18,10 @@ static inline vec v_div(vec a, vec b) { return _mm512_div_ps(a, b); }
 static inline vec v_fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
 static inline vec v_max(vec a, vec b) { return _mm512_max_ps(a, b); }
 static inline vec v_min(vec a, vec b) { return _mm512_min_ps(a, b); }
+static inline vec v_below(vec a, vec b, vec x, vec y)
+{
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
+}
 static inline vec v_pow2(vec t)
 {
     const __m512i n = _mm512_add_epi32(_mm512_castps_si512(t), _mm512_set1_epi32(127));

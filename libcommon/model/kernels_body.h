@@ -1,11 +1,11 @@
 /* The kernels, written once over a vector of 16 floats. Included by kernels_scalar.c, kernels_avx2.c and
  * kernels_avx512.c after they define: vec                           16 floats v_zero v_set1 v_load v_store v_add v_sub
- * v_mul v_div v_fma(a, b, c) = a b + c, fused v_max(a, b) = a > b ? a : b   v_min(a, b) = a < b ? a : b v_pow2(t) 2^n
- * for the n that sits in the low mantissa bits of t (see exp below) v_sum4(a, b, c, d, out)       the four fixed
- * reductions load_f16 load_bf16 load_i8    16 consecutive weights as floats load_f32_tail load_f16_tail load_bf16_tail
- * (p, n)   n < 16 weights, the rest zero; nothing past them is read scale_f16(p)                  a binary16 in all
- * lanes MAX_GROUP, TILE_ROWS(B)       rows of x a tile takes at most, weight rows of a tile for B rows of x KERNELS,
- * KERNELS_ISA          name and value of the table */
+ * v_mul v_div v_fma(a, b, c) = a b + c, fused v_max(a, b) = a > b ? a : b   v_min(a, b) = a < b ? a : b v_below(a, b,
+ * x, y) = a < b ? x : y v_pow2(t) 2^n for the n that sits in the low mantissa bits of t (see exp below) v_sum4(a, b, c,
+ * d, out)       the four fixed reductions load_f16 load_bf16 load_i8    16 consecutive weights as floats load_f32_tail
+ * load_f16_tail load_bf16_tail (p, n)   n < 16 weights, the rest zero; nothing past them is read scale_f16(p) a
+ * binary16 in all lanes MAX_GROUP, TILE_ROWS(B)       rows of x a tile takes at most, weight rows of a tile for B rows
+ * of x KERNELS, KERNELS_ISA          name and value of the table */
 
 #include "gguf/gguf.h"
 #include "model/kernels.h"
@@ -282,6 +282,32 @@ INLINE vec v_exp(vec x)
     return v_mul(p, v_pow2(t));
 }
 
+/* tanh(x), relative error below 3e-7: the odd polynomial of Cephes' tanhf below 0.625, 1 - 2 / (e^2x + 1) above. */
+INLINE vec v_tanh(vec x)
+{
+    const vec one = v_set1(1.0f), size = v_max(x, v_sub(v_zero(), x)), z = v_mul(x, x);
+    vec p = v_set1(-5.70498872745e-3f);
+    p = v_fma(p, z, v_set1(2.06390887954e-2f));
+    p = v_fma(p, z, v_set1(-5.37397155531e-2f));
+    p = v_fma(p, z, v_set1(1.33314422036e-1f));
+    p = v_fma(p, z, v_set1(-3.33332819422e-1f));
+    p = v_fma(v_mul(p, z), x, x);
+    const vec far = v_sub(one, v_div(v_set1(2.0f), v_add(v_exp(v_add(size, size)), one)));
+    return v_below(size, v_set1(0.625f), p, v_below(x, v_zero(), v_sub(v_zero(), far), far));
+}
+
+/* x[i] = cap tanh(x[i] / cap) */
+static void softcap(float *x, int64_t n, float cap)
+{
+    const vec c = v_set1(cap);
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) v_store(x + i, v_mul(c, v_tanh(v_div(v_load(x + i), c))));
+    if (i == n) return;
+    float tail[16];
+    v_store(tail, v_mul(c, v_tanh(v_div(load_f32_tail(x + i, n - i), c))));
+    memcpy(x + i, tail, (size_t)(n - i) * sizeof *x);
+}
+
 static void swiglu(float *gate, const float *up, int64_t n)
 {
     const vec one = v_set1(1.0f), zero = v_zero();
@@ -298,10 +324,12 @@ INLINE float sum_lanes(vec s)
     return out[0];
 }
 
-static float softmax(float *x, int64_t n)
+/* Of x[first] .. x[n-1], first < 16; what is before them becomes zero. */
+static float softmax_from(float *x, int64_t first, int64_t n)
 {
     const int64_t padded = geodec__pad(n);
     float lane[16];
+    for (int64_t i = 0; i < first; i++) x[i] = -3e38f;
     for (int64_t i = n; i < padded; i++) x[i] = -3e38f;
     vec m = v_load(x);
     for (int64_t i = 16; i < padded; i += 16) m = v_max(v_load(x + i), m);
@@ -310,11 +338,14 @@ static float softmax(float *x, int64_t n)
     for (int i = 1; i < 16; i++) top = lane[i] > top ? lane[i] : top;
     const vec shift = v_set1(top);
     for (int64_t i = 0; i < padded; i += 16) v_store(x + i, v_exp(v_sub(v_load(x + i), shift)));
+    for (int64_t i = 0; i < first; i++) x[i] = 0;
     for (int64_t i = n; i < padded; i++) x[i] = 0;
     vec s = v_zero();
     for (int64_t i = 0; i < padded; i += 16) s = v_add(s, v_load(x + i));
     return sum_lanes(s);
 }
+
+static float softmax(float *x, int64_t n) { return softmax_from(x, 0, n); }
 
 /* ---- attention -------------------------------------------------------------------------------------------------- */
 
@@ -365,10 +396,16 @@ INLINE void sum_values(const int count, const geodec__attend *a, int64_t d, vec 
 {
     const float *v = a->v + d, *e = a->scores;
     vec sum[4][2];
-    const int64_t whole = a->n_past / 4 * 4, n = a->n_past + a->n_path;
+    const int64_t n = a->n_past + a->n_path, whole = a->n_past / 4 * 4;
+    int64_t p = a->first;
     UNROLL
     for (int j = 0; j < 4; j++) sum[j][0] = sum[j][1] = v_zero();
-    for (int64_t p = 0; p < whole; p += 4) {
+    for (; p < a->n_past && p % 4; p++) {
+        UNROLL
+        for (int i = 0; i < count; i++)
+            sum[p & 3][i] = v_fma(v_set1(e[p]), v_load(v + p * a->v_stride + 16 * i), sum[p & 3][i]);
+    }
+    for (; p < whole; p += 4) {
         UNROLL
         for (int j = 0; j < 4; j++) {
             const vec w = v_set1(e[p + j]);
@@ -376,7 +413,7 @@ INLINE void sum_values(const int count, const geodec__attend *a, int64_t d, vec 
             for (int i = 0; i < count; i++) sum[j][i] = v_fma(w, v_load(v + (p + j) * a->v_stride + 16 * i), sum[j][i]);
         }
     }
-    for (int64_t p = whole; p < n; p++) {
+    for (; p < n; p++) {
         const int64_t row = p < a->n_past ? p : a->path[p - a->n_past];
         UNROLL
         for (int i = 0; i < count; i++)
@@ -390,15 +427,18 @@ INLINE void sum_values(const int count, const geodec__attend *a, int64_t d, vec 
 static void attend(const geodec__attend *a)
 {
     const int64_t n = a->n_past + a->n_path, rows = a->path[a->n_path - 1] + 1;
+    const int64_t begin = (a->first < a->n_past ? a->first : a->n_past) / 16 * 16;
     float *s = a->scores;
-    score_all(a->q, a->k, a->head_dim, (rows + 15) / 16, s);
+    score_all(a->q, a->k + begin * a->head_dim, a->head_dim, (rows - begin + 15) / 16, s + begin);
     /* from cache rows to positions: path ascends, so this may be done in place */
     for (int64_t i = 0; i < a->n_path; i++) s[a->n_past + i] = s[a->path[i]];
-    const vec inverse = v_set1(1.0f / softmax(s, n));
+    const int64_t seen = a->first / 16 * 16;
+    if (a->softcap > 0) softcap(s + a->first, n - a->first, a->softcap);
+    const vec inverse = v_set1(1.0f / softmax_from(s + seen, a->first - seen, n - seen));
     int64_t d = 0;
     for (; d + 32 <= a->v_stride; d += 32) sum_values(2, a, d, inverse);
     if (d < a->v_stride) sum_values(1, a, d, inverse);
 }
 
 const geodec__kernels KERNELS = {
-    .isa = KERNELS_ISA, .matmul = matmul, .swiglu = swiglu, .softmax = softmax, .attend = attend};
+    .isa = KERNELS_ISA, .matmul = matmul, .swiglu = swiglu, .softmax = softmax, .softcap = softcap, .attend = attend};

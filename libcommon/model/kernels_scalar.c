@@ -25,6 +25,7 @@ static inline vec v_div(vec a, vec b) { LANES(a.v[l] / b.v[l]); }
 static inline vec v_fma(vec a, vec b, vec c) { LANES(geodec__fma32(a.v[l], b.v[l], c.v[l])); }
 static inline vec v_max(vec a, vec b) { LANES(a.v[l] > b.v[l] ? a.v[l] : b.v[l]); }
 static inline vec v_min(vec a, vec b) { LANES(a.v[l] < b.v[l] ? a.v[l] : b.v[l]); }
+static inline vec v_below(vec a, vec b, vec x, vec y) { LANES(a.v[l] < b.v[l] ? x.v[l] : y.v[l]); }
 
 static inline vec v_pow2(vec t)
 {

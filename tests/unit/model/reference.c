@@ -1,4 +1,5 @@
 #include "model/reference.h"
+#include "model/weights.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -121,14 +122,18 @@ static void attention(const geodec_model *m, int layer, const double *x, int n, 
         rotate(k + t * nkv, c->n_kv_head, dim, c->rope_dim, c->rope_base, t);
         memset(mixed, 0, (size_t)nq * sizeof *mixed);
         for (int h = 0; h < c->n_head; h++) {
+            const int window = m->layer[layer].window, first = window > 0 && t >= window ? t - window + 1 : 0;
+            const double cap = (double)c->attn_softcap;
             double sum = 0;
-            for (int p = 0; p <= t; p++) {
+            for (int p = first; p <= t; p++) {
                 s[p] = 0;
                 for (int i = 0; i < dim; i++) s[p] += q[t * nq + h * dim + i] * k[p * nkv + h / share * dim + i];
-                s[p] = exp(s[p] / sqrt(dim));
+                s[p] *= c->attn_scale > 0 ? c->attn_scale : 1 / sqrt(dim);
+                if (cap > 0) s[p] = cap * tanh(s[p] / cap);
+                s[p] = exp(s[p]);
                 sum += s[p];
             }
-            for (int p = 0; p <= t; p++)
+            for (int p = first; p <= t; p++)
                 for (int i = 0; i < dim; i++) mixed[h * dim + i] += s[p] / sum * v[p * nkv + h / share * dim + i];
         }
         multiply(wo, mixed, d, nq, out + t * d);

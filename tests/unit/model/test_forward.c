@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "model/reference.h"
 #include "model/synthetic.h"
+#include "model/weights.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -91,6 +92,8 @@ static const synthetic models[] = {
 };
 enum { N_MODELS = sizeof models / sizeof *models, LENGTH = 70 };
 
+/* Two of the models get sliding windows (shorter than most trees are deep) and soft-capped scores, which no llama file
+ * has. */
 static geodec_model *open_model(size_t i)
 {
     geodec_err err = {0};
@@ -98,6 +101,14 @@ static geodec_model *open_model(size_t i)
     const char *path = test_tmp("model.gguf");
     test_ok(synthetic_write(path, &models[i], &err), &err);
     test_ok(geodec_model_open(path, &m, &err), &err);
+    if (i == 1) {
+        m->layer[0].window = 3;
+        m->layer[1].window = 21;
+        m->config.attn_scale = 0.3;
+    } else if (i == 2) {
+        m->layer[1].window = 1;
+        m->config.attn_softcap = 0.7f;
+    }
     return m;
 }
 

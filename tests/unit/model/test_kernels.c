@@ -182,6 +182,31 @@ Test(model_kernels, softmax_and_swiglu)
     cr_assert(e[0] == 1.0f && e[2] == 1.0f && e[1] < 1e-37f);
 }
 
+Test(model_kernels, softcap)
+{
+    enum { N = 4003 };
+    static float x[N], first[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = (float)(i - 2001) * 0.05f + 0.001f; /* both branches, both signs */
+    x[0] = 1e30f;
+    x[1] = -1e30f;
+    x[2] = -0.0f;
+    bool have = false;
+    for (int k = 0; k < 3; k++) {
+        const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
+        if (!kernels) continue;
+        memcpy(y, x, sizeof y);
+        kernels->softcap(y, N, 30.0f);
+        for (int i = 0; i < N && !have; i++) {
+            const double want = 30 * tanh((double)x[i] / 30);
+            cr_assert_leq(fabs((double)y[i] - want), 4e-7 * fabs(want), "softcap(%g)", (double)x[i]);
+        }
+        if (!have) memcpy(first, y, sizeof y);
+        have = true;
+        cr_assert(memcmp(first, y, sizeof y) == 0, "%s differs", geodec_isa_name(isas[k]));
+    }
+    cr_assert(y[2] == 0.0f && y[0] == 30.0f && y[1] == -30.0f);
+}
+
 /* One head with some keys on a path of scattered cache rows: right, equal on every ISA, and equal to the same keys in a
  * row. */
 Test(model_kernels, attention)
