@@ -16,8 +16,20 @@
 typedef enum geodec_ggml_type {
     GEODEC_GGML_F32 = 0,
     GEODEC_GGML_F16 = 1,
+    GEODEC_GGML_Q4_0 = 2,
+    GEODEC_GGML_Q4_1 = 3,
+    GEODEC_GGML_Q5_0 = 6,
+    GEODEC_GGML_Q5_1 = 7,
     GEODEC_GGML_Q8_0 = 8,
+    GEODEC_GGML_Q2_K = 10,
+    GEODEC_GGML_Q3_K = 11,
+    GEODEC_GGML_Q4_K = 12,
+    GEODEC_GGML_Q5_K = 13,
+    GEODEC_GGML_Q6_K = 14,
+    GEODEC_GGML_IQ4_NL = 20,
     GEODEC_GGML_BF16 = 30,
+    GEODEC_GGML_TQ1_0 = 34,
+    GEODEC_GGML_TQ2_0 = 35,
 } geodec_ggml_type;
 
 /* One row of the type table; adding a type is one row. */
@@ -43,12 +55,16 @@ typedef struct geodec_gguf_tensor {
     int64_t dim[4]; /* fastest first, 1 beyond n_dims */
     int type;
     const void *data; /* inside the map */
-    size_t bytes;
+    size_t bytes;     /* of a type that is not supported: up to the next tensor or the end of the file */
 } geodec_gguf_tensor;
 
 typedef struct geodec_gguf geodec_gguf;
 
+/* Tensors of unsupported types do not keep a file from being opened (for its vocabulary, say): who reads values checks
+ * first. */
 GEODEC_API geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
+/* GEODEC_UNSUPPORTED, naming the tensor and its type, unless every tensor can be decoded. */
+GEODEC_API geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
 GEODEC_API const char *geodec_gguf_path(const geodec_gguf *g);
 

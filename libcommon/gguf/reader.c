@@ -176,14 +176,11 @@ static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_te
         GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
     t->type = type > INT32_MAX ? -1 : (int)type;
     const geodec_ggml_traits *traits = geodec_ggml_traits_of(t->type);
-    if (!traits)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' has type %s (%u), which is not supported", name,
-                     geodec_ggml_type_name(t->type), type);
-    if (t->dim[0] % traits->block)
+    if (traits && t->dim[0] % traits->block)
         GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': rows of %lld are no multiple of the %s block of %d", name,
                      (long long)t->dim[0], traits->name, traits->block);
-    int64_t bytes;
-    if (geodec_mem_mul(elements / traits->block, traits->block_bytes, &bytes) != 0)
+    int64_t bytes = 0;
+    if (traits && geodec_mem_mul(elements / traits->block, traits->block_bytes, &bytes) != 0)
         GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': its size overflows", name);
     t->bytes = (size_t)bytes;
     if (*offset % (uint64_t)g->alignment)
@@ -202,6 +199,26 @@ static int by_address(const void *a, const void *b)
 {
     const uint8_t *x = (*(geodec_gguf_tensor *const *)a)->data, *y = (*(geodec_gguf_tensor *const *)b)->data;
     return (x > y) - (x < y);
+}
+
+/* Writers put tensors one after the other with padding only; a wrong type or dimension shows as an overlap or a gap. A
+ * tensor of a type without a row in the table gets all bytes up to the next one. order: by address. */
+static geodec_status check_layout(geodec_gguf_tensor *const *order, uint64_t n, const uint8_t *end, size_t alignment,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (uint64_t i = 0; i < n; i++) {
+        geodec_gguf_tensor *t = order[i];
+        const uint8_t *next = i + 1 < n ? order[i + 1]->data : end;
+        const size_t apart = (size_t)(next - (const uint8_t *)t->data);
+        if (!geodec_ggml_traits_of(t->type))
+            t->bytes = apart;
+        else if (i + 1 < n && apart != (t->bytes + alignment - 1) / alignment * alignment)
+            GEODEC_THROW(GEODEC_FORMAT, "tensors '%s' and '%s' %s", t->name, order[i + 1]->name,
+                         apart < t->bytes ? "overlap" : "have a gap between them");
+    }
+done:
+    return st;
 }
 
 static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_err *err)
@@ -229,15 +246,7 @@ static geodec_status read_tensors(geodec_gguf *g, cursor *c, uint64_t n, geodec_
         t->data = c->data + begin + offset[i];
     }
     qsort(g->tensor_order, (size_t)n, sizeof *g->tensor_order, by_address);
-    /* Writers put tensors one after the other with padding only; a wrong type or dimension shows as an overlap or a
-     * gap. */
-    for (uint64_t i = 1; i < n; i++) {
-        const geodec_gguf_tensor *a = g->tensor_order[i - 1], *b = g->tensor_order[i];
-        const size_t apart = (size_t)((const uint8_t *)b->data - (const uint8_t *)a->data);
-        if (apart != (a->bytes + alignment - 1) / alignment * alignment)
-            GEODEC_THROW(GEODEC_FORMAT, "tensors '%s' and '%s' %s", a->name, b->name,
-                         apart < a->bytes ? "overlap" : "have a gap between them");
-    }
+    GEODEC_TRY(check_layout(g->tensor_order, n, c->data + c->size, alignment, err));
     qsort(g->tensor_order, (size_t)n, sizeof *g->tensor_order, by_tensor_name);
     for (uint64_t i = 1; i < n; i++)
         if (by_tensor_name(&g->tensor_order[i - 1], &g->tensor_order[i]) == 0)
@@ -302,6 +311,19 @@ geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *
     g = NULL;
 done:
     geodec_gguf_close(g);
+    return st;
+}
+
+geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int64_t i = 0; i < g->n_tensors; i++) {
+        const geodec_gguf_tensor *t = &g->tensor[i];
+        if (!geodec_ggml_traits_of(t->type))
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: tensor '%s' has type %s (%d), which is not supported", g->path,
+                         t->name, geodec_ggml_type_name(t->type), t->type);
+    }
+done:
     return st;
 }
 

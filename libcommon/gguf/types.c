@@ -1,78 +1,22 @@
-#include "base/f16.h"
-#include "gguf/gguf.h"
-
-#include <math.h>
-#include <string.h>
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensor data is used in place: little-endian hosts only");
-
-enum { Q8_BLOCK = 32, Q8_BYTES = 34 };
-
-static void decode_f32(const void *src, float *dst, int64_t n) { memcpy(dst, src, (size_t)n * sizeof *dst); }
-static void encode_f32(const float *src, void *dst, int64_t n) { memcpy(dst, src, (size_t)n * sizeof *src); }
-
-static uint16_t load16(const unsigned char *p) { return (uint16_t)(p[0] | p[1] << 8); }
-static void store16(unsigned char *p, uint16_t v)
-{
-    p[0] = (unsigned char)(v & 0xffu);
-    p[1] = (unsigned char)(v >> 8);
-}
-
-static void decode_f16(const void *src, float *dst, int64_t n)
-{
-    const unsigned char *p = src;
-    for (int64_t i = 0; i < n; i++) dst[i] = geodec_f16_to_f32(load16(p + 2 * i));
-}
-
-static void encode_f16(const float *src, void *dst, int64_t n)
-{
-    unsigned char *p = dst;
-    for (int64_t i = 0; i < n; i++) store16(p + 2 * i, geodec_f32_to_f16(src[i]));
-}
-
-static void decode_bf16(const void *src, float *dst, int64_t n)
-{
-    const unsigned char *p = src;
-    for (int64_t i = 0; i < n; i++) dst[i] = geodec_bf16_to_f32(load16(p + 2 * i));
-}
-
-static void encode_bf16(const float *src, void *dst, int64_t n)
-{
-    unsigned char *p = dst;
-    for (int64_t i = 0; i < n; i++) store16(p + 2 * i, geodec_f32_to_bf16(src[i]));
-}
-
-/* Q8_0: a binary16 scale and 32 signed bytes; value = scale * byte. */
-static void decode_q8_0(const void *src, float *dst, int64_t n)
-{
-    const unsigned char *p = src;
-    for (int64_t b = 0; b < n / Q8_BLOCK; b++, p += Q8_BYTES, dst += Q8_BLOCK) {
-        const float scale = geodec_f16_to_f32(load16(p));
-        for (int j = 0; j < Q8_BLOCK; j++) dst[j] = scale * (float)(int8_t)p[2 + j];
-    }
-}
-
-/* As ggml's reference: bytes are rounded with the float32 scale, which is then stored as binary16. */
-static void encode_q8_0(const float *src, void *dst, int64_t n)
-{
-    unsigned char *p = dst;
-    for (int64_t b = 0; b < n / Q8_BLOCK; b++, p += Q8_BYTES, src += Q8_BLOCK) {
-        float amax = 0;
-        for (int j = 0; j < Q8_BLOCK; j++) amax = fmaxf(amax, fabsf(src[j]));
-        const float scale = amax / 127.0f, inverse = scale > 0 ? 1.0f / scale : 0.0f;
-        store16(p, geodec_f32_to_f16(scale));
-        for (int j = 0; j < Q8_BLOCK; j++) {
-            const float q = fminf(127.0f, fmaxf(-127.0f, roundf(src[j] * inverse)));
-            p[2 + j] = (unsigned char)(int8_t)q;
-        }
-    }
-}
+#include "gguf/types_internal.h"
 
 static const geodec_ggml_traits table[] = {
-    {GEODEC_GGML_F32, "F32", 1, 4, decode_f32, encode_f32},
-    {GEODEC_GGML_F16, "F16", 1, 2, decode_f16, encode_f16},
-    {GEODEC_GGML_BF16, "BF16", 1, 2, decode_bf16, encode_bf16},
-    {GEODEC_GGML_Q8_0, "Q8_0", Q8_BLOCK, Q8_BYTES, decode_q8_0, encode_q8_0},
+    {GEODEC_GGML_F32, "F32", 1, 4, geodec__decode_f32, geodec__encode_f32},
+    {GEODEC_GGML_F16, "F16", 1, 2, geodec__decode_f16, geodec__encode_f16},
+    {GEODEC_GGML_BF16, "BF16", 1, 2, geodec__decode_bf16, geodec__encode_bf16},
+    {GEODEC_GGML_Q4_0, "Q4_0", Q_BLOCK, Q4_0_BYTES, geodec__decode_q4_0, NULL},
+    {GEODEC_GGML_Q4_1, "Q4_1", Q_BLOCK, Q4_1_BYTES, geodec__decode_q4_1, NULL},
+    {GEODEC_GGML_Q5_0, "Q5_0", Q_BLOCK, Q5_0_BYTES, geodec__decode_q5_0, NULL},
+    {GEODEC_GGML_Q5_1, "Q5_1", Q_BLOCK, Q5_1_BYTES, geodec__decode_q5_1, NULL},
+    {GEODEC_GGML_Q8_0, "Q8_0", Q_BLOCK, Q8_0_BYTES, geodec__decode_q8_0, geodec__encode_q8_0},
+    {GEODEC_GGML_Q2_K, "Q2_K", QK_BLOCK, Q2_K_BYTES, geodec__decode_q2_k, NULL},
+    {GEODEC_GGML_Q3_K, "Q3_K", QK_BLOCK, Q3_K_BYTES, geodec__decode_q3_k, NULL},
+    {GEODEC_GGML_Q4_K, "Q4_K", QK_BLOCK, Q4_K_BYTES, geodec__decode_q4_k, NULL},
+    {GEODEC_GGML_Q5_K, "Q5_K", QK_BLOCK, Q5_K_BYTES, geodec__decode_q5_k, NULL},
+    {GEODEC_GGML_Q6_K, "Q6_K", QK_BLOCK, Q6_K_BYTES, geodec__decode_q6_k, NULL},
+    {GEODEC_GGML_IQ4_NL, "IQ4_NL", Q_BLOCK, IQ4_NL_BYTES, geodec__decode_iq4_nl, NULL},
+    {GEODEC_GGML_TQ1_0, "TQ1_0", QK_BLOCK, TQ1_0_BYTES, geodec__decode_tq1_0, NULL},
+    {GEODEC_GGML_TQ2_0, "TQ2_0", QK_BLOCK, TQ2_0_BYTES, geodec__decode_tq2_0, NULL},
 };
 
 const geodec_ggml_traits *geodec_ggml_traits_of(int type)

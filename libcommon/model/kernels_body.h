@@ -226,6 +226,25 @@ INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__
     }
 }
 
+/* Types without a load of their own: a strip of rows is decoded by the type table, then goes by all rows of x. Slow for
+ * few rows of x, the same bits for any number. */
+static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
+                           float *const *y, float *scratch)
+{
+    const geodec_ggml_traits *traits = geodec_ggml_traits_of(w->type);
+    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__pad(w->cols);
+    for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
+        const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
+        for (int64_t j = 0; j < rows; j++)
+            traits->decode(w->data + (o + j) * w->row_bytes, scratch + j * stride, w->cols);
+        for (int64_t g = 0; g < groups; g++) {
+            const int64_t first = n * g / groups, last = n * (g + 1) / groups;
+            group_strip[last - first]((const uint8_t *)(const void *)scratch, stride * (int64_t)sizeof *scratch,
+                                      w->cols, o, rows, x + first, y + first);
+        }
+    }
+}
+
 static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch)
 {
@@ -250,11 +269,14 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
         else
             matmul_strips(GEODEC_GGML_BF16, group_bf16, w, begin, end, x, n, y, scratch);
         break;
-    default:
+    case GEODEC_GGML_Q8_0:
         if (n <= MAX_GROUP)
             group_q8_0[n](data, w->row_bytes, w->cols, begin, rows, x, y);
         else
             matmul_strips(GEODEC_GGML_Q8_0, group_q8_0, w, begin, end, x, n, y, scratch);
+        break;
+    default:
+        matmul_decoded(w, begin, end, x, n, y, scratch);
         break;
     }
 }

@@ -21,6 +21,7 @@ geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err
     GEODEC_NEW(m->lazy, 1);
     pthread_mutex_init(m->lazy, NULL);
     GEODEC_TRY(geodec_gguf_open(path, &m->gguf, err));
+    GEODEC_TRY(geodec_gguf_check_types(m->gguf, err));
     GEODEC_TRY(geodec__config_read(m->gguf, &m->config, err));
     GEODEC_TRY(geodec_tokenizer_from_gguf(m->gguf, &m->tokenizer, err));
     GEODEC_TRY_MSG(check_vocabulary(m, m->config.n_vocab, err), "%s", path);

@@ -104,9 +104,20 @@ unreadable() {
 @test "product of dimensions overflows" { unreadable dims-overflow "'blk.0.attn_q.weight': dimension 1"; }
 @test "size in bytes overflows" { unreadable size-overflow "'blk.0.attn_q.weight': its size overflows"; }
 @test "a tensor larger than the file" { unreadable tensor-too-large "'blk.0.attn_q.weight'"; }
-@test "unknown tensor type" { unreadable unknown-tensor-type "has type unknown (12345)"; }
-@test "unsupported tensor type, by name" { unreadable q4-0-tensor "'blk.0.attn_q.weight' has type Q4_0"; }
-@test "another type with fewer bytes" { unreadable retyped-tensor "'blk.0.attn_q.weight'"; }
+@test "unknown tensor type" { refused unknown-tensor-type "has type unknown (12345)"; }
+@test "unsupported tensor type, by name; its vocabulary is still of use" {
+    refused iq2-tensor "'blk.0.attn_q.weight' has type IQ2_XXS"
+    run --separate-stderr bash -c "printf 'abc a' | $bin/geodec-tokenize --model $dir/iq2-tensor.gguf --ids -"
+    [ "$status" -eq 0 ] && [ -n "$output" ] && [ -z "$stderr" ]
+}
+@test "another type with fewer bytes" {
+    unreadable retyped-tensor "'blk.0.attn_q.weight'"
+    unreadable q4-0-tensor "'blk.0.attn_q.weight'"
+}
+@test "rows that are no whole blocks" {
+    unreadable q4-k-tensor "'blk.0.attn_q.weight': rows of 32 are no multiple of the Q4_K block of 256"
+    unreadable tq1-tensor "'blk.0.attn_q.weight': rows of 32 are no multiple of the TQ1_0 block of 256"
+}
 @test "offset outside the file" { unreadable offset-outside "lies outside the file"; }
 @test "offset near 2^64" { unreadable offset-wraps "lies outside the file"; }
 @test "misaligned offset" { unreadable offset-misaligned "no multiple of the alignment"; }

@@ -14,12 +14,18 @@ typedef struct golden {
     double tolerance; /* of a logit, absolute */
 } golden;
 
-/* The bars: F32 within 2e-5, F16 and Q8_0 (float activations) within 1e-4. */
+/* The bars: F32 within 2e-5, every other type (float activations) within 1e-4. All models of the shared folder. */
 static const golden goldens[] = {
-    {"stories260K-f32", 2e-5},         {"stories260K-ff192-f32", 2e-5},     {"stories260K-rot256-f32", 2e-5},
-    {"stories-moe8x2-f32", 2e-5},      {"stories260K-f16", 1e-4},           {"stories260K-rot256-f16", 1e-4},
-    {"stories-moe8x2-f16", 1e-4},      {"stories-moe8x2-rot256-f16", 1e-4}, {"stories260K-ff192-q8_0", 1e-4},
-    {"stories260K-rot256-q8_0", 1e-4}, {"stories-moe8x2-q8_0", 1e-4},       {"stories-moe8x2-rot256-q8_0", 1e-4},
+    {"stories260K-f32", 2e-5},           {"stories260K-ff192-f32", 2e-5},
+    {"stories260K-rot256-f32", 2e-5},    {"stories-moe8x2-f32", 2e-5},
+    {"stories260K-f16", 1e-4},           {"stories260K-rot256-f16", 1e-4},
+    {"stories-moe8x2-f16", 1e-4},        {"stories-moe8x2-rot256-f16", 1e-4},
+    {"stories260K-ff192-q8_0", 1e-4},    {"stories260K-rot256-q8_0", 1e-4},
+    {"stories-moe8x2-q8_0", 1e-4},       {"stories-moe8x2-rot256-q8_0", 1e-4},
+    {"stories260K-ff192-q4_0", 1e-4},    {"stories260K-q4_k_m", 1e-4},
+    {"stories260K-q6_k", 1e-4},          {"stories260K-rot256-q4_0", 1e-4},
+    {"stories260K-rot256-q4_k_m", 1e-4}, {"stories260K-rot256-q6_k", 1e-4},
+    {"stories-moe8x2-q4_0", 1e-4},       {"stories-moe8x2-rot256-q4_k_m", 1e-4},
 };
 enum { N_GOLDENS = sizeof goldens / sizeof *goldens };
 
@@ -99,8 +105,9 @@ Test(model_golden, logits)
 /* Routing as the float64 evaluation chose it; weights are given to six decimals. */
 Test(model_golden, routing)
 {
-    static const char *const names[] = {"stories-moe8x2-f32", "stories-moe8x2-f16", "stories-moe8x2-q8_0",
-                                        "stories-moe8x2-rot256-f16", "stories-moe8x2-rot256-q8_0"};
+    static const char *const names[] = {
+        "stories-moe8x2-f32",        "stories-moe8x2-f16",         "stories-moe8x2-q8_0",         "stories-moe8x2-q4_0",
+        "stories-moe8x2-rot256-f16", "stories-moe8x2-rot256-q8_0", "stories-moe8x2-rot256-q4_k_m"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         const char *path = shared("golden/llama", names[k], ".routing.json");
         geodec_model *m = path ? open_model(names[k]) : NULL;
