@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "bench/shape.h"
 #include "corpus/control.h"
 #include "corpus/corpus.h"
 #include "decode/draft.h"

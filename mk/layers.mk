@@ -1,6 +1,6 @@
 # The layer table: a folder of libcommon may include and call its own files and these folders only.
 # scripts/check-layers compares #include lines with it; every unit test links nothing else (so an illegal call fails to link).
-FOLDERS := base linalg io gguf tokenizer corpus model reference train geometry records decode
+FOLDERS := base linalg io gguf tokenizer corpus model reference train geometry records decode bench
 
 DEPS_base      :=
 DEPS_linalg    := base
@@ -14,3 +14,4 @@ DEPS_train     := model tokenizer gguf linalg io base
 DEPS_geometry  := linalg io base
 DEPS_records   := geometry linalg io base
 DEPS_decode    := records geometry model tokenizer gguf linalg io base
+DEPS_bench     := model tokenizer gguf linalg io base

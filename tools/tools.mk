@@ -5,7 +5,8 @@ TOOLS_PLANNED := \
   corpus vocab train \
   sample \
   export cloud null metric christoffel geodesic riemann propagate records coverage validity \
-  bake decode bench-decode
+  bake decode bench-decode \
+  shape bench
 TOOLS := $(foreach t,$(TOOLS_PLANNED),$(if $(wildcard tools/geodec-$t.c),$t))
 SUPPORT_SRCS := \
   bench_plan.c \

@@ -118,6 +118,13 @@ GEODEC_API geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const 
  * refused. */
 GEODEC_API geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims,
                                                 const int64_t *dim, const float *data, geodec_err *err) GEODEC_MUST_USE;
+/* For files larger than memory: every tensor is planned first, then their bytes, already in `type`, are streamed in
+ * that order in pieces of any size (padding is added between tensors). Planned tensors and geodec_gguf_put_tensor
+ * exclude each other (GEODEC_INVAL); keys come before the first byte; commit refuses a stream that is too short. */
+GEODEC_API geodec_status geodec_gguf_plan_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims,
+                                                 const int64_t *dim, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t n,
+                                            geodec_err *err) GEODEC_MUST_USE;
 /* Frees w in every case. */
 GEODEC_API geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_gguf_writer_abandon(geodec_gguf_writer *w);

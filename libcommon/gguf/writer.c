@@ -21,6 +21,10 @@ struct geodec_gguf_writer {
     char *path;
     bytes keys, entries, data;
     name_list key_names, tensor_names;
+    /* planned tensors: size of each, their total with padding, the one being streamed and what it still needs */
+    int64_t *size;
+    int64_t n_planned, room, planned, current, missing;
+    bool streaming; /* the head is written */
 };
 
 static geodec_status put(bytes *b, const void *p, size_t n, geodec_err *err)
@@ -111,6 +115,7 @@ void geodec_gguf_writer_abandon(geodec_gguf_writer *w)
     geodec_mem_free(w->data.data);
     free_names(&w->key_names);
     free_names(&w->tensor_names);
+    geodec_mem_free(w->size);
     geodec_mem_free(w->path);
     geodec_mem_free(w);
 }
@@ -121,6 +126,7 @@ static geodec_status put_head(geodec_gguf_writer *w, const char *key, geodec__gg
 {
     geodec_status st = GEODEC_OK;
     const uint32_t type = (uint32_t)kind;
+    if (w->streaming) GEODEC_THROW(GEODEC_INVAL, "key '%.100s': keys come before the first tensor's bytes", key);
     GEODEC_TRY_MSG(add_name(&w->key_names, "key", key, GGUF_MAX_KEY, err), "%s", w->path);
     GEODEC_TRY(put_text(&w->keys, key, strlen(key), err));
     GEODEC_TRY(put(&w->keys, &type, sizeof type, err));
@@ -226,12 +232,34 @@ static geodec_status put_entry(geodec_gguf_writer *w, const char *name, int type
 {
     geodec_status st = GEODEC_OK;
     const uint32_t n = (uint32_t)n_dims, kind = (uint32_t)type;
-    const uint64_t offset = (uint64_t)w->data.n;
+    const uint64_t offset = (uint64_t)(w->n_planned ? w->planned : w->data.n);
     GEODEC_TRY(put_text(&w->entries, name, strlen(name), err));
     GEODEC_TRY(put(&w->entries, &n, sizeof n, err));
     GEODEC_TRY(put(&w->entries, dim, (size_t)n_dims * sizeof *dim, err));
     GEODEC_TRY(put(&w->entries, &kind, sizeof kind, err));
     GEODEC_TRY(put(&w->entries, &offset, sizeof offset, err));
+done:
+    return st;
+}
+
+/* Shape and type; *n elements, *size bytes. */
+static geodec_status check_tensor(const char *name, int type, int n_dims, const int64_t *dim, int64_t *n, int64_t *size,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
+    if (!t) GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%.64s': no type %s", name, geodec_ggml_type_name(type));
+    if (n_dims < 1 || n_dims > 4)
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions; 1 to 4 are allowed", name, n_dims);
+    *n = 1;
+    for (int i = 0; i < n_dims; i++)
+        if (dim[i] < 1 || geodec_mem_mul(*n, dim[i], n) != 0)
+            GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': dimension %d is below 1 or the product overflows", name, i);
+    if (dim[0] % t->block)
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': rows of %lld are no multiple of the %s block of %d", name,
+                     (long long)dim[0], t->name, t->block);
+    if (geodec_mem_mul(*n / t->block, t->block_bytes, size) != 0)
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': its size overflows", name);
 done:
     return st;
 }
@@ -242,19 +270,11 @@ geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, in
     geodec_status st = GEODEC_OK;
     uint8_t *encoded = NULL;
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
-    int64_t n = 1, size;
+    int64_t n, size;
     if (!t || !t->encode)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%.64s': no encoder for type %s", name, geodec_ggml_type_name(type));
-    if (n_dims < 1 || n_dims > 4)
-        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions; 1 to 4 are allowed", name, n_dims);
-    for (int i = 0; i < n_dims; i++)
-        if (dim[i] < 1 || geodec_mem_mul(n, dim[i], &n) != 0)
-            GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': dimension %d is below 1 or the product overflows", name, i);
-    if (dim[0] % t->block)
-        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': rows of %lld are no multiple of the %s block of %d", name,
-                     (long long)dim[0], t->name, t->block);
-    if (geodec_mem_mul(n / t->block, t->block_bytes, &size) != 0)
-        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': its size overflows", name);
+    if (w->n_planned) GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': the file's tensors are planned ones", name);
+    GEODEC_TRY(check_tensor(name, type, n_dims, dim, &n, &size, err));
     GEODEC_TRY(check_values(name, type, data, n, err));
     GEODEC_NEW(encoded, size);
     t->encode(data, encoded, n);
@@ -267,7 +287,8 @@ done:
     return st;
 }
 
-geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err)
+/* Everything before the tensors' bytes. */
+static geodec_status write_head(geodec_gguf_writer *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     bytes head = {0};
@@ -280,12 +301,76 @@ geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err)
     GEODEC_TRY(put(&head, w->entries.data, (size_t)w->entries.n, err));
     GEODEC_TRY(pad(&head, err));
     GEODEC_TRY(geodec_atomic_write(w->file, head.data, (size_t)head.n, err));
+done:
+    geodec_mem_free(head.data);
+    return st;
+}
+
+/* ---- planned tensors -------------------------------------------------------------------------------------------- */
+
+geodec_status geodec_gguf_plan_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims, const int64_t *dim,
+                                      geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t n, size;
+    if (w->streaming || w->tensor_names.n != w->n_planned)
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': all tensors are planned before the first is written", name);
+    GEODEC_TRY(check_tensor(name, type, n_dims, dim, &n, &size, err));
+    if (w->n_planned == w->room) {
+        const int64_t room = 2 * w->room + 64;
+        int64_t *grown = geodec_mem_grow(w->size, w->n_planned, room, sizeof *grown);
+        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tensors", (long long)room);
+        w->size = grown;
+        w->room = room;
+    }
+    if (size > INT64_MAX / 2 - w->planned) GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': the file is too large", name);
+    GEODEC_TRY_MSG(add_name(&w->tensor_names, "tensor", name, GGUF_MAX_NAME, err), "%s", w->path);
+    GEODEC_TRY(put_entry(w, name, type, n_dims, dim, err));
+    if (w->n_planned == 0) w->missing = size;
+    w->size[w->n_planned++] = size;
+    w->planned += (size + GGUF_DEFAULT_ALIGNMENT - 1) / GGUF_DEFAULT_ALIGNMENT * GGUF_DEFAULT_ALIGNMENT;
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static const uint8_t zeros[GGUF_DEFAULT_ALIGNMENT];
+    const uint8_t *p = data;
+    if (!w->streaming) {
+        GEODEC_TRY(write_head(w, err));
+        w->streaming = true;
+    }
+    while (n > 0) {
+        if (w->current == w->n_planned) GEODEC_THROW(GEODEC_INVAL, "%s: more bytes than were planned", w->path);
+        const size_t take = n < (size_t)w->missing ? n : (size_t)w->missing;
+        GEODEC_TRY(geodec_atomic_write(w->file, p, take, err));
+        p += take;
+        n -= take;
+        w->missing -= (int64_t)take;
+        if (w->missing > 0) break;
+        GEODEC_TRY(
+            geodec_atomic_write(w->file, zeros, (size_t)(-w->size[w->current] & (GGUF_DEFAULT_ALIGNMENT - 1)), err));
+        w->current++;
+        w->missing = w->current < w->n_planned ? w->size[w->current] : 0;
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_gguf_writer_commit(geodec_gguf_writer *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (w->current != w->n_planned)
+        GEODEC_THROW(GEODEC_INVAL, "%s: %lld of %lld planned tensors were written", w->path, (long long)w->current,
+                     (long long)w->n_planned);
+    if (!w->streaming) GEODEC_TRY(write_head(w, err));
     GEODEC_TRY(geodec_atomic_write(w->file, w->data.data, (size_t)w->data.n, err));
     geodec_atomic *file = w->file;
     w->file = NULL;
     GEODEC_TRY(geodec_atomic_commit(file, err));
 done:
-    geodec_mem_free(head.data);
     geodec_gguf_writer_abandon(w);
     return st;
 }

@@ -186,6 +186,53 @@ Test(gguf, fingerprint_follows_contents_not_keys)
     cr_assert_str_neq(hex[0], hex[3]);
 }
 
+Test(gguf, streamed_tensors_are_those_put_at_once)
+{
+    geodec_err err = {0};
+    float data[64 * 3];
+    for (int i = 0; i < 64 * 3; i++) data[i] = (float)(i - 90) / 7.0f;
+    char hex[2][GEODEC_SHA256_HEX];
+    const int64_t odd[] = {7, 3}, whole[] = {64, 3};
+    const char *path[2] = {test_tmp("put.gguf"), test_tmp("streamed.gguf")};
+    for (int k = 0; k < 2; k++) {
+        geodec_gguf_writer *w = NULL;
+        test_ok(geodec_gguf_writer_create(path[k], &w, &err), &err);
+        test_ok(geodec_gguf_put_u32(w, "n", 1, &err), &err);
+        if (k == 0) {
+            test_ok(geodec_gguf_put_tensor(w, "a", GEODEC_GGML_F32, 2, odd, data, &err), &err);
+            test_ok(geodec_gguf_put_tensor(w, "b", GEODEC_GGML_F32, 2, whole, data, &err), &err);
+        } else {
+            test_ok(geodec_gguf_plan_tensor(w, "a", GEODEC_GGML_F32, 2, odd, &err), &err);
+            test_ok(geodec_gguf_plan_tensor(w, "b", GEODEC_GGML_F32, 2, whole, &err), &err);
+            cr_assert_eq(geodec_gguf_put_tensor(w, "c", GEODEC_GGML_F32, 2, odd, data, &err), GEODEC_INVAL);
+            char both[(21 + 192) * 4]; /* pieces that cross the tensors' ends */
+            memcpy(both, data, (size_t)21 * 4);
+            memcpy(both + (size_t)21 * 4, data, sizeof data);
+            for (size_t at = 0; at < sizeof both; at += 50) {
+                const size_t n = sizeof both - at < 50 ? sizeof both - at : 50;
+                test_ok(geodec_gguf_stream(w, both + at, n, &err), &err);
+            }
+            cr_assert_eq(geodec_gguf_stream(w, both, 1, &err), GEODEC_INVAL);
+            cr_assert_eq(geodec_gguf_put_u32(w, "late", 1, &err), GEODEC_INVAL);
+            cr_assert_eq(geodec_gguf_plan_tensor(w, "late", GEODEC_GGML_F32, 2, odd, &err), GEODEC_INVAL);
+        }
+        test_ok(geodec_gguf_writer_commit(w, &err), &err);
+    }
+    for (int k = 0; k < 2; k++) {
+        geodec_gguf *g = NULL;
+        test_ok(geodec_gguf_open(path[k], &g, &err), &err);
+        geodec_gguf_tensor_digest(g, hex[k]);
+        geodec_gguf_close(g);
+    }
+    cr_assert_str_eq(hex[0], hex[1]);
+    geodec_gguf_writer *w = NULL; /* too short */
+    test_ok(geodec_gguf_writer_create(test_tmp("short.gguf"), &w, &err), &err);
+    test_ok(geodec_gguf_plan_tensor(w, "a", GEODEC_GGML_F32, 2, odd, &err), &err);
+    test_ok(geodec_gguf_stream(w, data, 20, &err), &err);
+    cr_assert_eq(geodec_gguf_writer_commit(w, &err), GEODEC_INVAL);
+    cr_assert_neq(access(test_tmp("short.gguf"), F_OK), 0);
+}
+
 /* ---- refusals --------------------------------------------------------------------------------------------------- */
 
 Test(gguf, writer_refuses)

@@ -1,0 +1,1 @@
+bench_SRCS := shape.c shape_blocks.c

@@ -1,0 +1,2 @@
+bench_TESTS := \
+  test_shape.c
