@@ -28,6 +28,8 @@
 #include "decode/sampler.h"
 #include "decode/target.h"
 #include "decode/verify.h"
+#include "evaluate/perplexity.h"
+#include "evaluate/scorer.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
 #include "geometry/cloud.h"

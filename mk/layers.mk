@@ -1,6 +1,6 @@
 # The layer table: a folder of libcommon may include and call its own files and these folders only.
 # scripts/check-layers compares #include lines with it; every unit test links nothing else (so an illegal call fails to link).
-FOLDERS := base linalg io gguf tokenizer corpus model reference train geometry records decode bench
+FOLDERS := base linalg io gguf tokenizer corpus model reference evaluate train geometry records decode bench
 
 DEPS_base      :=
 DEPS_linalg    := base
@@ -10,6 +10,7 @@ DEPS_tokenizer := gguf io base
 DEPS_corpus    := io base
 DEPS_model     := tokenizer gguf linalg io base
 DEPS_reference := model tokenizer gguf linalg io base
+DEPS_evaluate  := reference model tokenizer gguf linalg io base
 DEPS_train     := model tokenizer gguf linalg io base
 DEPS_geometry  := linalg io base
 DEPS_records   := geometry linalg io base

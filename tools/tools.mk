@@ -3,7 +3,7 @@ TOOLS_PLANNED := \
   info check diff table \
   tokenize model-info \
   corpus vocab train \
-  sample \
+  sample perplexity \
   export cloud null metric christoffel geodesic riemann propagate records coverage validity \
   bake decode bench-decode \
   shape bench
@@ -14,6 +14,7 @@ SUPPORT_SRCS := \
   cli.c \
   decode_report.c \
   describe.c \
+  evaluation.c \
   kinds.c \
   printer.c \
   report.c \

@@ -1,0 +1,39 @@
+/* Where next-token logits come from: a session in one of its arithmetic modes, or the float64 evaluation. */
+#ifndef GEODEC_EVALUATE_SCORER_H
+#define GEODEC_EVALUATE_SCORER_H
+
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How a model is evaluated. isa, arithmetic and kv are a session's (model/model.h); with float64 set they are not used,
+ * and the model is evaluated by libcommon/reference. */
+typedef struct geodec_evaluation {
+    const geodec_model *model; /* must outlive its scorers */
+    geodec_arithmetic arithmetic;
+    geodec_kv_type kv;
+    geodec_isa isa;
+    bool float64;
+} geodec_evaluation;
+
+/* "exact", "fast" or "float64"; "f32", "f16" or "q8_0". Static storage. */
+GEODEC_API const char *geodec_evaluation_arithmetic(const geodec_evaluation *e);
+GEODEC_API const char *geodec_evaluation_kv(const geodec_evaluation *e);
+
+enum { GEODEC_SCORER_ROWS = 64 /* most rows of one step */ };
+
+/* Reads windows of at most `window` tokens, one at a time, on the caller's thread. */
+typedef struct geodec_scorer geodec_scorer;
+GEODEC_API geodec_status geodec_scorer_create(const geodec_evaluation *e, int32_t window, geodec_scorer **out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_scorer_destroy(geodec_scorer *s); /* NULL ok */
+/* Forgets what was read. */
+GEODEC_API void geodec_scorer_begin(geodec_scorer *s);
+/* Reads the next n (1 to GEODEC_SCORER_ROWS) tokens; want [n]: rows whose logits will be asked for. */
+GEODEC_API geodec_status geodec_scorer_step(geodec_scorer *s, const int32_t *token, int32_t n, const bool *want,
+                                            geodec_err *err) GEODEC_MUST_USE;
+/* Logits of row i of the last step (wanted there), as float64, into out [n_vocab]. */
+GEODEC_API void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out);
+
+#endif

@@ -1,0 +1,4 @@
+evaluate_SRCS := \
+  perplexity.c \
+  scorer.c \
+  windows.c

@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# geodec-perplexity: both protocols, a second model, refusals.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    "${B:-build/release}/tests/bad/make_bad_gguf" "$BATS_FILE_TMPDIR"
+}
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    bin=${B:-build/release}/bin
+    model=$BATS_FILE_TMPDIR/good.gguf
+    tmp=$BATS_TEST_TMPDIR
+    for i in 1 2 3 4 5 6 7 8; do printf 'a ba abba %d cab\n' "$i"; done > "$tmp/text.txt"
+}
+
+# column NAME: that cell of the only row of $output.
+column() { awk -F'\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' <<< "$output"; }
+
+@test "one row a text; bytes of the text; the same with any number of threads" {
+    run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 -t 1 "$tmp/text.txt"
+    echo "$output $stderr"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ] && [ "${#lines[@]}" -eq 2 ]
+    [ "$(column bytes)" -eq "$(wc -c < "$tmp/text.txt")" ]
+    [ "$(column blocks)" = "$(column windows)" ]
+    one=$output
+    run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 -t 3 "$tmp/text.txt"
+    [ "$output" = "$one" ]
+    run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 "$tmp/text.txt" "$tmp/text.txt"
+    [ "${#lines[@]}" -eq 3 ] && [ "${lines[1]}" = "${lines[2]}" ]
+}
+
+@test "strided windows score the same tokens" {
+    run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 "$tmp/text.txt"
+    tokens=$(column tokens)
+    run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --stride 4 "$tmp/text.txt"
+    [ "$status" -eq 0 ] && [ "$(column tokens)" = "$tokens" ]
+    [ "$(column windows)" -gt "$(column blocks)" ]
+}
+
+@test "a model against itself: no distance, and the JSON says the same" {
+    run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --against "$model" --json "$tmp/a.json" "$tmp/text.txt"
+    [ "$status" -eq 0 ]
+    [ "$(column kl)" = 0 ] && [ "$(column agreement)" = 1 ] && [ "$(column difference)" = 0 ] && [ "$(column max_delta)" = 0 ]
+    grep -q "\"nll\": $(column nll)," "$tmp/a.json"
+    [ "$(grep -c nll_sum "$tmp/a.json")" -eq $((2 * $(column windows))) ]
+    run "$bin/geodec-perplexity" -m "$model" --json "$tmp/a.json" "$tmp/text.txt"
+    [ "$status" -eq 1 ] && [[ "$output" == *exists* ]]
+}
+
+# refused STATUS WORD OPTIONS...: one line on stderr, nothing on stdout.
+refused() {
+    run --separate-stderr "$bin/geodec-perplexity" -m "$model" "${@:3}"
+    echo "status $status, stdout '$output', stderr '$stderr'"
+    [ "$status" -eq "$1" ] && [ -z "$output" ] && [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == *"$2"* ]]
+}
+
+@test "bad options and texts are refused on one line" {
+    refused 2 "stride of 16 is outside 1 to 15" -w 16 --stride 16 "$tmp/text.txt"
+    refused 2 "window of 1 tokens" -w 1 "$tmp/text.txt"
+    : > "$tmp/empty.txt" && refused 3 "no token can be scored" "$tmp/empty.txt"
+    printf 'a\xff' > "$tmp/bad.txt" && refused 3 "offset 1" "$tmp/bad.txt"
+    refused 1 "none.txt" "$tmp/none.txt"
+    refused 1 "none.gguf" --against "$tmp/none.gguf" "$tmp/text.txt"
+}
+
+@test "a model of another vocabulary is refused" {
+    other=data/model/geodec-stories-f16.gguf
+    refused 3 "different vocabularies" --against "$other" "$tmp/text.txt"
+}

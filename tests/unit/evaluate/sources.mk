@@ -1,0 +1,3 @@
+evaluate_TESTS := \
+  ../decode/tiny.c \
+  test_perplexity.c

@@ -1,0 +1,25 @@
+/* Options of tools that evaluate a model in a chosen arithmetic. */
+#ifndef GEODEC_TOOLS_SUPPORT_EVALUATION_H
+#define GEODEC_TOOLS_SUPPORT_EVALUATION_H
+
+#include "evaluate/scorer.h"
+
+#define CLI_ARITHMETIC_OPTION(var, choices_)                                                                           \
+    {                                                                                                                  \
+        .name = "arithmetic", .type = CLI_CHOICE, .target = &(var), .choices = choices_, .metavar = "MODE",            \
+        .help = "exact: float activations; fast: int8 activations where weights are quantised"                         \
+    }
+#define CLI_KV_OPTION(var)                                                                                             \
+    {                                                                                                                  \
+        .name = "kv", .type = CLI_CHOICE, .target = &(var), .choices = "f32|f16|q8_0", .metavar = "TYPE",              \
+        .help = "element type of the key and value cache"                                                              \
+    }
+
+/* Words checked by the option table. */
+geodec_arithmetic arithmetic_of(const char *word);
+geodec_kv_type kv_of(const char *word);
+geodec_isa isa_of(const char *word);
+/* word: exact, fast or float64. */
+geodec_evaluation evaluation_of(const geodec_model *m, const char *arithmetic, const char *kv, const char *isa);
+
+#endif
