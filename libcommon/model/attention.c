@@ -10,10 +10,11 @@ static void store_row(geodec_session *s, int32_t layer, int64_t row)
     const geodec_model_config *c = &s->model->config;
     const int64_t dim = c->head_dim, stride = geodec__pad(dim), at = s->length + row,
                   position = s->length + s->depth[row];
+    const int32_t table = s->model->layer[layer].rope;
     const float scale = (float)(c->attn_scale > 0 ? c->attn_scale : 1.0 / sqrt((double)dim));
     float *q = s->query_row[row];
-    geodec__rope_apply(s, q, c->n_head, position);
-    geodec__rope_apply(s, s->key_row[row], c->n_kv_head, position);
+    geodec__rope_apply(s, table, q, c->n_head, position);
+    geodec__rope_apply(s, table, s->key_row[row], c->n_kv_head, position);
     for (int64_t i = 0; i < c->n_head * dim; i++) q[i] *= scale;
     for (int32_t h = 0; h < c->n_kv_head; h++) {
         const int64_t head = (int64_t)layer * c->n_kv_head + h;

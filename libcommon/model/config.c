@@ -1,6 +1,9 @@
+/* Reads and limits every hyper-parameter. The keys are named after the architecture: "llama.block_count". */
+#include "model/arch.h"
 #include "model/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Beyond any published model, and small enough that no product below overflows 64 bits. */
@@ -13,91 +16,256 @@ enum {
     MAX_CONTEXT = 1 << 24,
     MAX_VOCAB = 1 << 24,
     MAX_EXPERTS = 1 << 12,
+    KEY = 128
 };
 
-static geodec_status missing(const geodec_gguf *g, const char *key, geodec_err *err)
+typedef struct keys {
+    const geodec_gguf *g;
+    const char *path;
+    const geodec__arch *arch;
+    geodec_err *err;
+    char name[KEY]; /* of the key in hand, for messages */
+} keys;
+
+/* Whether the file has <architecture>.<suffix>. */
+static bool has(keys *k, const char *suffix)
 {
-    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%s' is missing", geodec_gguf_path(g), key);
+    (void)snprintf(k->name, sizeof k->name, "%s.%s", k->arch->name, suffix);
+    return geodec_gguf_has(k->g, k->name);
+}
+
+static geodec_status missing(const char *path, const char *key, geodec_err *err)
+{
+    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%s' is missing", path, key);
 }
 
 /* An integer from lo to hi; absent is an error when otherwise < 0, else gives that value. */
-static geodec_status read_int(const geodec_gguf *g, const char *key, int64_t lo, int64_t hi, int64_t otherwise,
-                              int32_t *out, geodec_err *err)
+static geodec_status read_int(keys *k, const char *suffix, int64_t lo, int64_t hi, int64_t otherwise, int32_t *out)
 {
     geodec_status st = GEODEC_OK;
+    geodec_err *err = k->err;
     int64_t v;
-    if (!geodec_gguf_has(g, key)) {
-        if (otherwise < 0) GEODEC_TRY(missing(g, key, err));
+    if (!has(k, suffix)) {
+        if (otherwise < 0) GEODEC_TRY(missing(k->path, k->name, err));
         *out = (int32_t)otherwise;
         goto done;
     }
-    GEODEC_TRY(geodec_gguf_get_i64(g, key, &v, err));
+    GEODEC_TRY(geodec_gguf_get_i64(k->g, k->name, &v, err));
     if (v < lo || v > hi)
-        GEODEC_THROW(v > hi ? GEODEC_LIMIT : GEODEC_FORMAT, "%s: key '%s': %lld is outside %lld to %lld",
-                     geodec_gguf_path(g), key, (long long)v, (long long)lo, (long long)hi);
+        GEODEC_THROW(v > hi ? GEODEC_LIMIT : GEODEC_FORMAT, "%s: key '%s': %lld is outside %lld to %lld", k->path,
+                     k->name, (long long)v, (long long)lo, (long long)hi);
     *out = (int32_t)v;
 done:
     return st;
 }
 
-static geodec_status read_positive(const geodec_gguf *g, const char *key, double limit, double otherwise, double *out,
-                                   geodec_err *err)
+/* A number in 0 .. limit, 0 itself only when `otherwise` is 0: the value of an absent key; < 0: it must be there. */
+static geodec_status read_float(keys *k, const char *suffix, double limit, double otherwise, double *out)
 {
     geodec_status st = GEODEC_OK;
+    geodec_err *err = k->err;
     double v;
-    if (!geodec_gguf_has(g, key)) {
-        if (otherwise <= 0) GEODEC_TRY(missing(g, key, err));
+    if (!has(k, suffix)) {
+        if (otherwise < 0) GEODEC_TRY(missing(k->path, k->name, err));
         *out = otherwise;
         goto done;
     }
-    GEODEC_TRY(geodec_gguf_get_f64(g, key, &v, err));
-    if (!(v > 0 && v <= limit))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': %g is outside 0 to %g", geodec_gguf_path(g), key, v, limit);
+    GEODEC_TRY(geodec_gguf_get_f64(k->g, k->name, &v, err));
+    if (!((v > 0 || (v == 0 && otherwise == 0)) && v <= limit))
+        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': %g is outside 0 to %g", k->path, k->name, v, limit);
     *out = v;
 done:
     return st;
 }
 
-static geodec_status read_heads(const geodec_gguf *g, geodec_model_config *c, geodec_err *err)
+static geodec_status read_float32(keys *k, const char *suffix, double limit, float otherwise, float *out)
+{
+    double v;
+    const geodec_status st = read_float(k, suffix, limit, (double)otherwise, &v);
+    if (st == GEODEC_OK) *out = (float)v;
+    return st;
+}
+
+static geodec_status read_heads(keys *k, geodec_model_config *c)
 {
     geodec_status st = GEODEC_OK;
-    const char *path = geodec_gguf_path(g);
+    geodec_err *err = k->err;
     int32_t value_length;
-    GEODEC_TRY(read_int(g, "llama.attention.head_count", 1, MAX_HEADS, -1, &c->n_head, err));
-    GEODEC_TRY(read_int(g, "llama.attention.head_count_kv", 1, MAX_HEADS, c->n_head, &c->n_kv_head, err));
+    GEODEC_TRY(read_int(k, "attention.head_count", 1, MAX_HEADS, -1, &c->n_head));
+    GEODEC_TRY(read_int(k, "attention.head_count_kv", 1, MAX_HEADS, c->n_head, &c->n_kv_head));
     if (c->n_head % c->n_kv_head)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: key 'llama.attention.head_count_kv': %d does not divide the %d heads", path,
-                     c->n_kv_head, c->n_head);
-    if (!geodec_gguf_has(g, "llama.attention.key_length") && c->d_model % c->n_head)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: key 'llama.attention.head_count': %d does not divide the width %d", path,
-                     c->n_head, c->d_model);
-    GEODEC_TRY(read_int(g, "llama.attention.key_length", 1, MAX_HEAD_DIM, c->d_model / c->n_head, &c->head_dim, err));
-    GEODEC_TRY(read_int(g, "llama.attention.value_length", 1, MAX_HEAD_DIM, c->head_dim, &value_length, err));
-    if (c->head_dim > MAX_HEAD_DIM) GEODEC_THROW(GEODEC_LIMIT, "%s: heads of %d dimensions", path, c->head_dim);
+        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': %d does not divide the %d heads", k->path, k->name, c->n_kv_head,
+                     c->n_head);
+    if (!has(k, "attention.key_length") && c->d_model % c->n_head)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s.attention.head_count': %d does not divide the width %d", k->path,
+                     k->arch->name, c->n_head, c->d_model);
+    GEODEC_TRY(read_int(k, "attention.key_length", 1, MAX_HEAD_DIM, c->d_model / c->n_head, &c->head_dim));
+    if (c->head_dim > MAX_HEAD_DIM) GEODEC_THROW(GEODEC_LIMIT, "%s: heads of %d dimensions", k->path, c->head_dim);
+    GEODEC_TRY(read_int(k, "attention.value_length", 1, MAX_HEAD_DIM, c->head_dim, &value_length));
     if (value_length != c->head_dim)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key 'llama.attention.value_length': %d differs from the key length %d",
-                     path, value_length, c->head_dim);
-    GEODEC_TRY(read_int(g, "llama.rope.dimension_count", 2, c->head_dim, c->head_dim, &c->rope_dim, err));
-    if (c->rope_dim % 2)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: key 'llama.rope.dimension_count': %d is odd", path, c->rope_dim);
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': %d differs from the key length %d", k->path, k->name,
+                     value_length, c->head_dim);
+    GEODEC_TRY(read_int(k, "rope.dimension_count", 2, c->head_dim, c->head_dim, &c->rope_dim));
+    if (c->rope_dim % 2) GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': %d is odd", k->path, k->name, c->rope_dim);
 done:
     return st;
 }
 
-/* Features that would change the arithmetic silently if they were ignored. */
-static geodec_status refuse_features(const geodec_gguf *g, geodec_err *err)
+/* Query scale, soft-caps, windows. */
+static geodec_status read_attention(keys *k, geodec_model_config *c)
 {
     geodec_status st = GEODEC_OK;
-    static const char scaling[] = "llama.rope.scaling.type";
-    const char *kind;
-    if (geodec_gguf_has(g, scaling)) {
-        GEODEC_TRY(geodec_gguf_get_str(g, scaling, &kind, err));
-        if (strcmp(kind, "none") != 0)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': scaling '%.40s' is not supported", geodec_gguf_path(g),
-                         scaling, kind);
+    geodec_err *err = k->err;
+    const geodec__arch *a = k->arch;
+    GEODEC_TRY(read_float(k, "attention.scale", 1e6, 0, &c->attn_scale));
+    if (c->attn_scale == 0 && a->layers_of_wide_scale == c->n_layer)
+        c->attn_scale = 1 / sqrt((double)(c->d_model / c->n_head));
+    GEODEC_TRY(read_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
+    if (c->attn_softcap != 0 && !a->capped_attention)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' has no place in architecture '%s'", k->path, k->name, a->name);
+    GEODEC_TRY(read_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
+    if (c->final_softcap != 0 && !a->scaled_embedding)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' has no place in architecture '%s'", k->path, k->name, a->name);
+    GEODEC_TRY(read_int(k, "attention.sliding_window", 0, INT32_MAX, a->default_window, &c->window));
+    if (c->window > 0 && a->windows == GEODEC__NEVER)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' has no place in architecture '%s'", k->path, k->name, a->name);
+    if (c->window == 0 && a->windows == GEODEC__ALWAYS)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': architecture '%s' needs a window", k->path, k->name, a->name);
+    GEODEC_TRY(read_int(k, "attention.sliding_window_pattern", 0, MAX_LAYERS, a->window_period, &c->window_period));
+    if (c->window == 0 && has(k, "attention.sliding_window_pattern"))
+        GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s' without '%s.attention.sliding_window'", k->path, k->name, a->name);
+done:
+    return st;
+}
+
+/* Base, linear scaling, magnitude. The divisors are tensors (weights.c). */
+static geodec_status read_rope(keys *k, geodec_model_config *c)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = k->err;
+    const geodec__arch *a = k->arch;
+    const char *kind = "linear"; /* what the format says when the key is absent */
+    double factor, magnitude, base_local;
+    GEODEC_TRY(read_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
+    GEODEC_TRY(read_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local > 0 ? a->rope_base_local : c->rope_base,
+                          &base_local));
+    if (a->rope_base_local > 0)
+        c->rope_base_local = base_local;
+    else if (base_local != c->rope_base)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' has no place in architecture '%s'", k->path, k->name, a->name);
+    if (has(k, "rope.scaling.type")) GEODEC_TRY(geodec_gguf_get_str(k->g, k->name, &kind, err));
+    const bool linear = strcmp(kind, "linear") == 0, none = strcmp(kind, "none") == 0,
+               two = strcmp(kind, "longrope") == 0 && a->divisors == GEODEC__DIVISORS_TWO;
+    if (!linear && !none && !two)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': scaling '%.40s' is not supported", k->path, k->name, kind);
+    GEODEC_TRY(read_float(k, "rope.scale_linear", 1e6, 0, &factor)); /* the older name */
+    GEODEC_TRY(read_float(k, "rope.scaling.factor", 1e6, factor, &factor));
+    if (factor != 0 && factor != 1) {
+        if (two)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': a factor of %g contradicts scaling 'longrope'", k->path,
+                         k->name, factor);
+        if (linear) c->rope_scale = 1 / factor;
     }
-    if (geodec_gguf_has(g, "llama.rope.scale_linear"))
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key 'llama.rope.scale_linear' is not supported", geodec_gguf_path(g));
+    GEODEC_TRY(read_float(k, "rope.scaling.attn_factor", 1e3, 0, &magnitude));
+    if (magnitude != 1) c->rope_magnitude = (float)magnitude;
+    if (a->divisors == GEODEC__DIVISORS_TWO)
+        GEODEC_TRY(
+            read_int(k, "rope.scaling.original_context_length", 1, MAX_CONTEXT, c->n_ctx, &c->rope_n_ctx_original));
+done:
+    return st;
+}
+
+static geodec_status read_experts(keys *k, geodec_model_config *c)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = k->err;
+    const geodec__arch *a = k->arch;
+    const bool must = a->experts == GEODEC__ALWAYS;
+    int32_t gating;
+    bool norm = !a->keep_weights;
+    GEODEC_TRY(read_int(k, "expert_count", must ? 1 : 0, MAX_EXPERTS, must ? -1 : 0, &c->n_expert));
+    if (c->n_expert > 0 && a->experts == GEODEC__NEVER)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%s' has no experts", k->path, k->name, a->name);
+    if (c->n_expert == 0) {
+        GEODEC_TRY(read_int(k, "expert_used_count", 0, 0, 0, &c->n_expert_used));
+        GEODEC_TRY(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
+        goto done;
+    }
+    GEODEC_TRY(read_int(k, "expert_used_count", 1, c->n_expert, -1, &c->n_expert_used));
+    if (has(k, "expert_feed_forward_length") || a->expert_width)
+        GEODEC_TRY(read_int(k, "expert_feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
+    else
+        GEODEC_TRY(read_int(k, "feed_forward_length", 1, MAX_FF, -1, &c->d_ff));
+    GEODEC_TRY(read_int(k, "expert_gating_func", 0, INT32_MAX, 1, &gating));
+    if (gating > 1)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': gating function %d is not supported (1, softmax, is)", k->path,
+                     k->name, gating);
+    if (has(k, "expert_weights_norm")) GEODEC_TRY(geodec_gguf_get_bool(k->g, k->name, &norm, err));
+    c->expert_keep_weights = !norm;
+    GEODEC_TRY(read_float32(k, "expert_weights_scale", 1e6, 0, &c->expert_scale));
+    if (c->expert_scale == 1) c->expert_scale = 0;
+done:
+    return st;
+}
+
+/* The value of a key of any numeric type. */
+static geodec_status read_number(keys *k, double *out)
+{
+    int64_t i;
+    bool b;
+    if (geodec_gguf_get_f64(k->g, k->name, out, NULL) == GEODEC_OK) return GEODEC_OK;
+    if (geodec_gguf_get_bool(k->g, k->name, &b, NULL) == GEODEC_OK) {
+        *out = b;
+        return GEODEC_OK;
+    }
+    const geodec_status st = geodec_gguf_get_i64(k->g, k->name, &i, k->err);
+    if (st == GEODEC_OK) *out = (double)i;
+    return st;
+}
+
+/* Features of other models that would change the function silently if they were ignored. */
+static geodec_status refuse_features(keys *k)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = k->err;
+    static const struct {
+        const char *suffix;
+        double harmless[2];
+    } features[] = {
+        {"logit_scale", {0, 1}},
+        {"residual_scale", {0, 1}},
+        {"embedding_scale", {0, 1}},
+        {"router_logit_softcapping", {0, 0}},
+        {"use_parallel_residual", {0, 0}},
+        {"swin_norm", {0, 0}},
+        {"leading_dense_block_count", {0, 0}},
+        {"nextn_predict_layers", {0, 0}},
+        {"interleave_moe_layer_step", {0, 1}},
+        {"moe_every_n_layers", {0, 1}},
+        {"expert_shared_count", {0, 0}},
+        {"expert_shared_feed_forward_length", {0, 0}},
+        {"expert_chunk_feed_forward_length", {0, 0}},
+        {"expert_group_count", {0, 1}},
+        {"attention.causal", {1, 1}},
+        {"attention.clamp_kqv", {0, 0}},
+        {"attention.max_alibi_bias", {0, 0}},
+        {"attention.output_scale", {0, 1}},
+        {"attention.value_scale", {0, 1}},
+        {"attention.temperature_length", {0, 0}},
+        {"attention.temperature_scale", {0, 0}},
+        {"attention.shared_kv_layers", {0, 0}},
+        {"attention.key_length_swa", {0, 0}},
+        {"attention.value_length_swa", {0, 0}},
+        {"rope.dimension_count_swa", {0, 0}},
+        {"rope.scaling.alpha", {0, 1}},
+    };
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        double v;
+        if (!has(k, features[i].suffix)) continue;
+        GEODEC_TRY(read_number(k, &v));
+        if (v != features[i].harmless[0] && v != features[i].harmless[1])
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': %g is not supported", k->path, k->name, v);
+    }
 done:
     return st;
 }
@@ -106,27 +274,31 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *out
 {
     geodec_status st = GEODEC_OK;
     static const char arch_key[] = "general.architecture";
+    keys k = {.g = g, .path = geodec_gguf_path(g), .err = err};
     geodec_model_config c = {0};
     const char *arch;
-    double eps;
-    if (!geodec_gguf_has(g, arch_key)) GEODEC_TRY(missing(g, arch_key, err));
+    char names[160];
+    if (!geodec_gguf_has(g, arch_key)) GEODEC_TRY(missing(k.path, arch_key, err));
     GEODEC_TRY(geodec_gguf_get_str(g, arch_key, &arch, err));
-    if (strcmp(arch, "llama") != 0)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%.60s' is not supported ('llama' is)",
-                     geodec_gguf_path(g), arch_key, arch);
-    c.arch = "llama";
-    GEODEC_TRY(read_int(g, "llama.block_count", 1, MAX_LAYERS, -1, &c.n_layer, err));
-    GEODEC_TRY(read_int(g, "llama.embedding_length", 1, MAX_WIDTH, -1, &c.d_model, err));
-    GEODEC_TRY(read_int(g, "llama.feed_forward_length", 1, MAX_FF, -1, &c.d_ff, err));
-    GEODEC_TRY(read_int(g, "llama.context_length", 1, MAX_CONTEXT, -1, &c.n_ctx, err));
-    GEODEC_TRY(read_heads(g, &c, err));
-    GEODEC_TRY(read_positive(g, "llama.attention.layer_norm_rms_epsilon", 1, 0, &eps, err));
-    c.rms_eps = (float)eps;
-    GEODEC_TRY(read_positive(g, "llama.rope.freq_base", 1e12, 10000, &c.rope_base, err));
-    GEODEC_TRY(read_int(g, "llama.expert_count", 0, MAX_EXPERTS, 0, &c.n_expert, err));
-    if (c.n_expert > 0) GEODEC_TRY(read_int(g, "llama.expert_used_count", 1, c.n_expert, -1, &c.n_expert_used, err));
-    GEODEC_TRY(read_int(g, "llama.vocab_size", 1, MAX_VOCAB, 0, &c.n_vocab, err));
-    GEODEC_TRY(refuse_features(g, err));
+    k.arch = geodec__arch_find(arch);
+    if (!k.arch)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': architecture '%.60s' is not supported (%s are)", k.path,
+                     arch_key, arch, geodec__arch_names(names, sizeof names));
+    c.arch = k.arch->name;
+    c.rope_pairs = k.arch->pairs;
+    c.activation = k.arch->activation;
+    c.qk_norm_whole = k.arch->qk_norm == GEODEC__QK_WHOLE;
+    GEODEC_TRY(read_int(&k, "block_count", 1, MAX_LAYERS, -1, &c.n_layer));
+    GEODEC_TRY(read_int(&k, "embedding_length", 1, MAX_WIDTH, -1, &c.d_model));
+    GEODEC_TRY(read_int(&k, "context_length", 1, MAX_CONTEXT, -1, &c.n_ctx));
+    GEODEC_TRY(read_heads(&k, &c));
+    GEODEC_TRY(read_float32(&k, "attention.layer_norm_rms_epsilon", 1, -1, &c.rms_eps));
+    GEODEC_TRY(read_experts(&k, &c));
+    GEODEC_TRY(read_attention(&k, &c));
+    GEODEC_TRY(read_rope(&k, &c));
+    if (k.arch->scaled_embedding) c.embed_scale = (float)sqrt((double)c.d_model);
+    GEODEC_TRY(read_int(&k, "vocab_size", 1, MAX_VOCAB, 0, &c.n_vocab));
+    GEODEC_TRY(refuse_features(&k));
     *out = c;
 done:
     return st;

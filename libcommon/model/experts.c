@@ -1,4 +1,5 @@
-/* Mixture of experts: softmax over all experts, the best k (ties to the lowest id), their weights renormalised to 1. */
+/* Mixture of experts: softmax over all experts, the best k (ties to the lowest id), their weights renormalised to 1
+ * unless the architecture keeps them, and scaled where it says so. */
 #include "model/internal.h"
 
 #include <string.h>
@@ -6,7 +7,8 @@
 /* Chooses for one row; p holds the router's logits and is used up. */
 static void choose(const geodec_session *s, float *p, int32_t *id, float *weight)
 {
-    const int32_t n = s->model->config.n_expert, k = s->model->config.n_expert_used;
+    const geodec_model_config *c = &s->model->config;
+    const int32_t n = c->n_expert, k = c->n_expert_used;
     const float all = s->kernels->softmax(p, n);
     float chosen = 0;
     for (int32_t j = 0; j < k; j++) {
@@ -19,15 +21,9 @@ static void choose(const geodec_session *s, float *p, int32_t *id, float *weight
         chosen += weight[j];
         p[best] = -1; /* taken; exponentials are positive */
     }
-    for (int32_t j = 0; j < k; j++) weight[j] /= chosen;
+    for (int32_t j = 0; j < k && !c->expert_keep_weights; j++) weight[j] /= chosen;
+    for (int32_t j = 0; j < k && c->expert_scale > 0; j++) weight[j] *= c->expert_scale;
     memset(p, 0, (size_t)geodec__pad(n) * sizeof *p);
-}
-
-static geodec__matrix expert_of(const geodec__matrix *all, int32_t e)
-{
-    geodec__matrix m = *all;
-    m.data += (int64_t)e * m.rows * m.row_bytes;
-    return m;
 }
 
 /* Adds every row's experts in ascending id, so that the order does not depend on the batch. */
@@ -72,8 +68,8 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
                     s->input[place++] = s->norm_row[r];
                 }
         if (place == first) continue;
-        s->job[n_jobs++] = (geodec__job){.w = expert_of(&layer->gate, e),
-                                         .up = expert_of(&layer->up, e),
+        s->job[n_jobs++] = (geodec__job){.w = geodec__expert(&layer->gate, e),
+                                         .up = geodec__expert(&layer->up, e),
                                          .x = s->input + first,
                                          .y = s->gate_row + first,
                                          .y_up = s->up_row + first,
@@ -89,7 +85,7 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
         if (place == first) continue;
         for (int64_t i = first; i < place; i++) s->input[i] = s->gate_row[i];
         s->job[n_jobs++] = (geodec__job){
-            .w = expert_of(&layer->down, e), .x = s->input + first, .y = s->down_row + first, .n = place - first};
+            .w = geodec__expert(&layer->down, e), .x = s->input + first, .y = s->down_row + first, .n = place - first};
     }
     geodec__jobs_run(s, n_jobs);
     for (int64_t r = 0; r < n; r++) combine(s, r, id + r * per_row, weight + r * per_row);

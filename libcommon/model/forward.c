@@ -52,25 +52,51 @@ static void norm_rows(geodec_session *s, const float *weight, int64_t n)
     }
 }
 
-static void add_rows(geodec_session *s, float *const *y, int64_t n)
+/* A bias on every row; NULL: none. */
+static void add_bias(float *const *y, const float *bias, int64_t width, int64_t n)
 {
-    for (int64_t r = 0; r < n; r++)
-        for (int64_t i = 0; i < s->model->config.d_model; i++) s->x_row[r][i] += y[r][i];
+    for (int64_t r = 0; bias && r < n; r++)
+        for (int64_t i = 0; i < width; i++) y[r][i] += bias[i];
+}
+
+/* RMS norm of query or key: of each head, or of the whole width; NULL: none. */
+static void norm_heads(const geodec_model_config *c, float *const *y, const float *weight, int32_t heads, int64_t n)
+{
+    const int64_t width = (int64_t)heads * c->head_dim, part = c->qk_norm_whole ? width : c->head_dim;
+    for (int64_t r = 0; weight && r < n; r++)
+        for (int64_t i = 0; i < width; i += part) rms_norm(y[r] + i, weight, part, c->rms_eps, y[r] + i);
+}
+
+/* Adds a block's output to the residual stream, normalised before where the architecture has such a norm. */
+static void add_rows(geodec_session *s, float *const *y, const float *post_norm, int64_t n)
+{
+    const geodec_model_config *c = &s->model->config;
+    for (int64_t r = 0; r < n; r++) {
+        if (post_norm) rms_norm(y[r], post_norm, c->d_model, c->rms_eps, y[r]);
+        for (int64_t i = 0; i < c->d_model; i++) s->x_row[r][i] += y[r][i];
+    }
 }
 
 static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
 {
     const geodec__layer *l = &s->model->layer[index];
+    const geodec_model_config *c = &s->model->config;
     norm_rows(s, l->attn_norm, n);
     s->job[0] = (geodec__job){.w = l->q, .x = s->input, .y = s->query_row, .n = n};
     s->job[1] = (geodec__job){.w = l->k, .x = s->input, .y = s->key_row, .n = n};
     s->job[2] = (geodec__job){.w = l->v, .x = s->input, .y = s->value_row, .n = n};
     geodec__jobs_run(s, 3);
+    add_bias(s->query_row, l->q_bias, l->q.rows, n);
+    add_bias(s->key_row, l->k_bias, l->k.rows, n);
+    add_bias(s->value_row, l->v_bias, l->v.rows, n);
+    norm_heads(c, s->query_row, l->q_norm, c->n_head, n);
+    norm_heads(c, s->key_row, l->k_norm, c->n_kv_head, n);
     geodec__attention_run(s, index, n, chain);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
     s->job[0] = (geodec__job){.w = l->o, .x = s->input, .y = s->down_row, .n = n};
     geodec__jobs_run(s, 1);
-    add_rows(s, s->down_row, n);
+    add_bias(s->down_row, l->o_bias, c->d_model, n);
+    add_rows(s, s->down_row, l->attn_post_norm, n);
 
     norm_rows(s, l->ffn_norm, n);
     if (l->router.data) {
@@ -82,7 +108,7 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     for (int64_t r = 0; r < n; r++) s->input[r] = s->gate_row[r];
     s->job[0] = (geodec__job){.w = l->down, .x = s->input, .y = s->down_row, .n = n};
     geodec__jobs_run(s, 1);
-    add_rows(s, s->down_row, n);
+    add_rows(s, s->down_row, l->ffn_post_norm, n);
 }
 
 /* ---- the pass --------------------------------------------------------------------------------------------------- */
@@ -111,6 +137,8 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
     if (wanted == 0) return;
     s->job[0] = (geodec__job){.w = s->model->head, .x = s->input, .y = s->output, .n = wanted};
     geodec__jobs_run(s, 1);
+    for (int64_t r = 0; c->final_softcap > 0 && r < wanted; r++)
+        s->kernels->softcap(s->output[r], c->n_vocab, c->final_softcap);
 }
 
 static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, float *logits, bool packed,
@@ -130,8 +158,10 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         chain = chain && s->parent[i] == i - 1;
     }
     const geodec_ggml_traits *embedding = geodec_ggml_traits_of(m->embedding.type);
-    for (int32_t i = 0; i < n; i++)
+    for (int32_t i = 0; i < n; i++) {
         embedding->decode(m->embedding.data + b->token[i] * m->embedding.row_bytes, s->x_row[i], c->d_model);
+        for (int64_t k = 0; c->embed_scale > 0 && k < c->d_model; k++) s->x_row[i][k] *= c->embed_scale;
+    }
     capture_layer(s, capture, 0, n);
     for (int32_t layer = 0; layer < c->n_layer; layer++) {
         run_layer(s, layer, n, chain);

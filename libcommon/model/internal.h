@@ -9,7 +9,8 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *c, 
 /* Binds every tensor to its place; refuses wrong shapes, missing and unexpected tensors. Needs gguf and config. */
 geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
-/* One matrix product of a dispatch; with up.data set, the fused half of a feed-forward: y = silu(w x) * (up x). */
+/* One matrix product of a dispatch; with up.data set, the fused half of a feed-forward: y = act(w x) * (up x), act
+ * as the configuration says. */
 typedef struct geodec__job {
     geodec__matrix w, up;
     const float *const *x;
@@ -37,7 +38,7 @@ struct geodec_session {
     /* cache: k [n_layer][n_kv_head][n_ctx/16][head_dim][16], v [n_layer][n_kv_head][n_ctx][pad(head_dim)] */
     float *k, *v;
     int64_t k_head, v_head; /* floats of one head of one layer */
-    float *cosine, *sine;   /* [n_ctx][rope_dim/2] */
+    float *cosine, *sine;   /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
     float *x, *norm, *query, *key, *value, *mixed, *gate, *up, *down;
@@ -67,8 +68,8 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
 /* Cache memory; refuses what this machine cannot hold. */
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__cache_destroy(geodec_session *s);
-/* Angles for every position of the session, and the rotation of `heads` heads of x. */
+/* Angles for every position of the session, and the rotation of `heads` heads of x by those of one table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
-void geodec__rope_apply(const geodec_session *s, float *x, int32_t heads, int64_t position);
+void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
 
 #endif

@@ -19,7 +19,9 @@ static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begi
     s->kernels->matmul(&j->w, begin, end, j->x, j->n, j->y, scratch);
     if (!j->up.data) return;
     s->kernels->matmul(&j->up, begin, end, j->x, j->n, j->y_up, scratch);
-    for (int64_t r = 0; r < j->n; r++) s->kernels->swiglu(j->y[r] + begin, j->y_up[r] + begin, end - begin);
+    const bool gelu = s->model->config.activation == GEODEC_GELU_TANH;
+    for (int64_t r = 0; r < j->n; r++)
+        (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->y[r] + begin, j->y_up[r] + begin, end - begin);
 }
 
 static void run_task(void *ctx, int64_t task, int worker)

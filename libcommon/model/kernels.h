@@ -39,6 +39,8 @@ typedef struct geodec__kernels {
                    float *const *y, float *scratch);
     /* gate[i] = silu(gate[i]) * up[i] */
     void (*swiglu)(float *gate, const float *up, int64_t n);
+    /* gate[i] = gelu(gate[i]) * up[i], gelu(x) = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 */
+    void (*geglu)(float *gate, const float *up, int64_t n);
     /* x[i] = exp(x[i] - max x), returns the sum; x has room for pad(n) values */
     float (*softmax)(float *x, int64_t n);
     /* x[i] = cap tanh(x[i] / cap) */

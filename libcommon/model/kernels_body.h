@@ -339,6 +339,17 @@ static void swiglu(float *gate, const float *up, int64_t n)
     }
 }
 
+/* The tanh form of GELU: (1 + tanh u) / 2 = 1 / (1 + exp(-2u)). */
+static void geglu(float *gate, const float *up, int64_t n)
+{
+    const vec one = v_set1(1.0f), cubic = v_set1(0.044715f), twice = v_set1(-1.5957691216057308f);
+    for (int64_t i = 0; i < n; i += 16) {
+        const vec g = v_load(gate + i);
+        const vec u = v_mul(twice, v_fma(v_mul(cubic, v_mul(g, g)), g, g));
+        v_store(gate + i, v_mul(v_div(g, v_add(one, v_exp(u))), v_load(up + i)));
+    }
+}
+
 INLINE float sum_lanes(vec s)
 {
     float out[4];
@@ -462,5 +473,10 @@ static void attend(const geodec__attend *a)
     if (d < a->v_stride) sum_values(1, a, d, inverse);
 }
 
-const geodec__kernels KERNELS = {
-    .isa = KERNELS_ISA, .matmul = matmul, .swiglu = swiglu, .softmax = softmax, .softcap = softcap, .attend = attend};
+const geodec__kernels KERNELS = {.isa = KERNELS_ISA,
+                                 .matmul = matmul,
+                                 .swiglu = swiglu,
+                                 .geglu = geglu,
+                                 .softcap = softcap,
+                                 .softmax = softmax,
+                                 .attend = attend};

@@ -8,7 +8,8 @@ static geodec_status check_vocabulary(const geodec_model *m, int32_t stated, geo
     geodec_status st = GEODEC_OK;
     const int32_t n = geodec_tokenizer_size(m->tokenizer);
     if (stated && stated != n)
-        GEODEC_THROW(GEODEC_FORMAT, "key 'llama.vocab_size' is %d, but the tokenizer has %d tokens", stated, n);
+        GEODEC_THROW(GEODEC_FORMAT, "key '%s.vocab_size' is %d, but the tokenizer has %d tokens", m->config.arch,
+                     stated, n);
 done:
     return st;
 }
@@ -47,6 +48,7 @@ void geodec_model_close(geodec_model *m)
     geodec_gguf_close(m->gguf);
     geodec_mem_free(m->layer);
     geodec_mem_free(m->norms);
+    geodec_mem_free(m->expert);
     if (m->lazy) pthread_mutex_destroy(m->lazy);
     geodec_mem_free(m->lazy);
     geodec_mem_free(m);

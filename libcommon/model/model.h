@@ -1,5 +1,5 @@
-/* A llama-family transformer read from GGUF: RMSNorm, RoPE on adjacent pairs, grouped-query attention, SwiGLU, optional
- * top-k experts (softmax over all, top-k, renormalise), tied or separate head.
+/* A decoder-only transformer read from GGUF: RMSNorm, rotary positions, grouped-query attention, gated feed-forward,
+ * dense or with top-k experts (softmax over all, top-k), tied or separate head. The architectures are a table (arch.h).
  *
  * Batch invariance. The logits of a token depend on the token and its ancestors only: they are bit-identical alone, in
  * any batch, in prefill, in a chain or as a tree node, and with any number of threads. Every output element is one dot
@@ -38,6 +38,8 @@ typedef struct geodec_model_config {
     float rope_magnitude;         /* cosines and sines are multiplied by it (long-rope); 0 = 1 */
     int32_t rope_n_ctx_original;  /* sessions longer than this use rope_divisor[1] (long-rope); 0 = never */
     double attn_scale;            /* multiplies the query; 0 = 1/sqrt(head_dim) */
+    int32_t window;               /* of the sliding layers: keys visible, with the row's own; 0 = all */
+    int32_t window_period;        /* layer i slides when i % period < period - 1; 0: every layer does */
     float attn_softcap;           /* scores become cap tanh(score / cap) */
     float final_softcap;          /* the same for the logits */
     float embed_scale;            /* multiplies the embedding */

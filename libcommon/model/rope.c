@@ -4,35 +4,53 @@
 
 #include <math.h>
 
-/* Angles in double, rounded once: angle of pair i at position p is p base^(-2i/rope_dim). */
+/* Angle of pair i for each step of position in table t: base^(-2i/rope_dim), scaled and divided as the file says. The
+ * sliding layers' table (1) is neither. */
+double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t t, int64_t i)
+{
+    const geodec_model_config *c = &m->config;
+    const double base = t == 0 ? c->rope_base : c->rope_base_local;
+    double step = pow(base, -2.0 * (double)i / (double)c->rope_dim);
+    if (t > 0) return step;
+    if (c->rope_scale > 0) step *= c->rope_scale;
+    const float *divisor =
+        m->rope_divisor[c->rope_n_ctx_original > 0 && n_ctx > c->rope_n_ctx_original && m->rope_divisor[1] ? 1 : 0];
+    return divisor ? step / (double)divisor[i] : step;
+}
+
+/* Cosines and sines in double, rounded once. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t pairs = c->rope_dim / 2;
-    GEODEC_NEW(s->cosine, s->n_ctx * pairs);
-    GEODEC_NEW(s->sine, s->n_ctx * pairs);
-    for (int64_t i = 0; i < pairs; i++) {
-        const double step = pow(c->rope_base, -2.0 * (double)i / (double)c->rope_dim);
-        for (int64_t p = 0; p < s->n_ctx; p++) {
-            s->cosine[p * pairs + i] = (float)cos((double)p * step);
-            s->sine[p * pairs + i] = (float)sin((double)p * step);
+    const int64_t pairs = c->rope_dim / 2, tables = c->rope_base_local > 0 ? 2 : 1, n = s->n_ctx;
+    const double magnitude = c->rope_magnitude > 0 ? (double)c->rope_magnitude : 1;
+    GEODEC_NEW(s->cosine, tables * n * pairs);
+    GEODEC_NEW(s->sine, tables * n * pairs);
+    for (int64_t t = 0; t < tables; t++)
+        for (int64_t i = 0; i < pairs; i++) {
+            const double step = geodec__rope_step(s->model, s->n_ctx, (int32_t)t, i);
+            for (int64_t p = 0; p < n; p++) {
+                s->cosine[(t * n + p) * pairs + i] = (float)(magnitude * cos((double)p * step));
+                s->sine[(t * n + p) * pairs + i] = (float)(magnitude * sin((double)p * step));
+            }
         }
-    }
 done:
     return st;
 }
 
-/* Rotates adjacent pairs of each head's first rope_dim dimensions. */
-void geodec__rope_apply(const geodec_session *s, float *x, int32_t heads, int64_t position)
+/* Rotates the pairs of each head's first rope_dim dimensions. */
+void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position)
 {
     const geodec_model_config *c = &s->model->config;
-    const int64_t pairs = c->rope_dim / 2;
-    const float *cosine = s->cosine + position * pairs, *sine = s->sine + position * pairs;
+    const int64_t pairs = c->rope_dim / 2, at = ((int64_t)table * s->n_ctx + position) * pairs;
+    const float *cosine = s->cosine + at, *sine = s->sine + at;
+    const bool halves = c->rope_pairs == GEODEC_ROPE_HALVES;
+    const int64_t next = halves ? 1 : 2, partner = halves ? pairs : 1;
     for (int32_t h = 0; h < heads; h++, x += c->head_dim)
         for (int64_t i = 0; i < pairs; i++) {
-            const float a = x[2 * i], b = x[2 * i + 1];
-            x[2 * i] = a * cosine[i] - b * sine[i];
-            x[2 * i + 1] = a * sine[i] + b * cosine[i];
+            const float a = x[next * i], b = x[next * i + partner];
+            x[next * i] = a * cosine[i] - b * sine[i];
+            x[next * i + partner] = a * sine[i] + b * cosine[i];
         }
 }

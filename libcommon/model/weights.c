@@ -1,27 +1,42 @@
+/* Binds every tensor of the file to its place in the architecture. What is missing, of another shape, or not asked for
+ * is refused by name. */
 #include "base/mem.h"
+#include "model/arch.h"
 #include "model/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+enum { NAME = 80, SUFFIX = 48 };
+
 /* What binding walks along with. */
 typedef struct binder {
     const geodec_gguf *g;
-    float *norm_at; /* next free norm vector */
-    int64_t bound;  /* tensors that found their place */
+    const geodec__arch *arch;
+    const geodec_model_config *c;
+    float *vector_at;          /* next free vector */
+    const uint8_t **expert_at; /* next free expert's place */
+    bool *bound;               /* [tensors] that found their place */
     geodec_err *err;
+    char name[NAME]; /* of the tensor in hand */
 } binder;
 
-enum { NAME = 80 };
-
-static const geodec_gguf_tensor *find(const binder *b, int32_t layer, const char *suffix, char name[NAME])
+/* layer < 0: not of a block. suffix with its .weight or .bias. */
+static const geodec_gguf_tensor *find(binder *b, int32_t layer, const char *suffix)
 {
     if (layer < 0)
-        (void)snprintf(name, NAME, "%s.weight", suffix);
+        (void)snprintf(b->name, sizeof b->name, "%s", suffix);
     else
-        (void)snprintf(name, NAME, "blk.%d.%s.weight", layer, suffix);
-    return geodec_gguf_find(b->g, name);
+        (void)snprintf(b->name, sizeof b->name, "blk.%d.%s", layer, suffix);
+    return geodec_gguf_find(b->g, b->name);
+}
+
+static void mark(const binder *b, const geodec_gguf_tensor *t) { b->bound[t - geodec_gguf_tensor_at(b->g, 0)] = true; }
+
+static geodec_status missing(const binder *b)
+{
+    return geodec_err_set(b->err, GEODEC_FORMAT, __func__, __LINE__, "tensor '%s' is missing", b->name);
 }
 
 static geodec_status check_shape(const geodec_gguf_tensor *t, int64_t cols, int64_t rows, int64_t count,
@@ -44,89 +59,203 @@ static geodec_status bind_matrix(binder *b, int32_t layer, const char *suffix, i
 {
     geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
-    char name[NAME];
-    const geodec_gguf_tensor *t = find(b, layer, suffix, name);
-    if (!t) GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' is missing", name);
+    const geodec_gguf_tensor *t = find(b, layer, suffix);
+    if (!t) GEODEC_TRY(missing(b));
     GEODEC_TRY(check_shape(t, cols, rows, count, err));
     *out = (geodec__matrix){.data = t->data,
                             .rows = rows,
                             .cols = cols,
                             .row_bytes = (int64_t)geodec_ggml_bytes(geodec_ggml_traits_of(t->type), cols),
                             .type = t->type};
-    b->bound++;
+    mark(b, t);
 done:
     return st;
 }
 
-static geodec_status bind_norm(binder *b, int32_t layer, const char *suffix, int64_t n, const float **out)
+/* Decoded to float32. One that is not there stays NULL unless it must be. */
+static geodec_status bind_vector(binder *b, geodec__presence presence, int32_t layer, const char *suffix, int64_t n,
+                                 const float **out)
 {
     geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
-    char name[NAME];
-    const geodec_gguf_tensor *t = find(b, layer, suffix, name);
-    if (!t) GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' is missing", name);
-    GEODEC_TRY(check_shape(t, n, 1, 1, err));
-    geodec_ggml_traits_of(t->type)->decode(t->data, b->norm_at, n);
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(b->norm_at[i]))
-            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", name, (long long)i);
-    *out = b->norm_at;
-    b->norm_at += geodec__pad(n);
-    b->bound++;
-done:
-    return st;
-}
-
-static geodec_status bind_layer(binder *b, const geodec_model_config *c, int32_t i, geodec__layer *l)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_err *err = b->err;
-    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim,
-                  f = c->d_ff;
-    const int64_t experts = c->n_expert;
-    GEODEC_TRY(bind_norm(b, i, "attn_norm", d, &l->attn_norm));
-    GEODEC_TRY(bind_matrix(b, i, "attn_q", d, q, 1, &l->q));
-    GEODEC_TRY(bind_matrix(b, i, "attn_k", d, kv, 1, &l->k));
-    GEODEC_TRY(bind_matrix(b, i, "attn_v", d, kv, 1, &l->v));
-    GEODEC_TRY(bind_matrix(b, i, "attn_output", q, d, 1, &l->o));
-    GEODEC_TRY(bind_norm(b, i, "ffn_norm", d, &l->ffn_norm));
-    if (experts == 0) {
-        GEODEC_TRY(bind_matrix(b, i, "ffn_gate", d, f, 1, &l->gate));
-        GEODEC_TRY(bind_matrix(b, i, "ffn_up", d, f, 1, &l->up));
-        GEODEC_TRY(bind_matrix(b, i, "ffn_down", f, d, 1, &l->down));
-    } else {
-        GEODEC_TRY(bind_matrix(b, i, "ffn_gate_inp", d, experts, 1, &l->router));
-        GEODEC_TRY(bind_matrix(b, i, "ffn_gate_exps", d, f, experts, &l->gate));
-        GEODEC_TRY(bind_matrix(b, i, "ffn_up_exps", d, f, experts, &l->up));
-        GEODEC_TRY(bind_matrix(b, i, "ffn_down_exps", f, d, experts, &l->down));
+    const geodec_gguf_tensor *t = presence == GEODEC__NEVER ? NULL : find(b, layer, suffix);
+    if (!t) {
+        if (presence == GEODEC__ALWAYS) GEODEC_TRY(missing(b));
+        goto done;
     }
+    GEODEC_TRY(check_shape(t, n, 1, 1, err));
+    geodec_ggml_traits_of(t->type)->decode(t->data, b->vector_at, n);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(b->vector_at[i]))
+            GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': value %lld is not finite", b->name, (long long)i);
+    *out = b->vector_at;
+    b->vector_at += geodec__pad(n);
+    mark(b, t);
+done:
+    return st;
+}
+
+/* ---- parts of a layer ------------------------------------------------------------------------------------------- */
+
+/* Rows first .. first + rows - 1 of a matrix. */
+static geodec__matrix slice(const geodec__matrix *all, int64_t first, int64_t rows)
+{
+    geodec__matrix m = *all;
+    m.data += first * all->row_bytes;
+    m.rows = rows;
+    return m;
+}
+
+static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = b->err;
+    const geodec_model_config *c = b->c;
+    const geodec__arch *a = b->arch;
+    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
+    const geodec__presence norm = a->qk_norm == GEODEC__QK_PLAIN ? GEODEC__NEVER : GEODEC__ALWAYS;
+    const bool whole = a->qk_norm == GEODEC__QK_WHOLE;
+    GEODEC_TRY(bind_vector(b, GEODEC__ALWAYS, i, "attn_norm.weight", d, &l->attn_norm));
+    if (a->fused && find(b, i, "attn_qkv.weight")) {
+        geodec__matrix all;
+        GEODEC_TRY(bind_matrix(b, i, "attn_qkv.weight", d, q + 2 * kv, 1, &all));
+        l->q = slice(&all, 0, q);
+        l->k = slice(&all, q, kv);
+        l->v = slice(&all, q + kv, kv);
+    } else {
+        GEODEC_TRY(bind_matrix(b, i, "attn_q.weight", d, q, 1, &l->q));
+        GEODEC_TRY(bind_matrix(b, i, "attn_k.weight", d, kv, 1, &l->k));
+        GEODEC_TRY(bind_matrix(b, i, "attn_v.weight", d, kv, 1, &l->v));
+    }
+    GEODEC_TRY(bind_vector(b, a->qkv_bias, i, "attn_q.bias", q, &l->q_bias));
+    GEODEC_TRY(bind_vector(b, a->qkv_bias, i, "attn_k.bias", kv, &l->k_bias));
+    GEODEC_TRY(bind_vector(b, a->qkv_bias, i, "attn_v.bias", kv, &l->v_bias));
+    GEODEC_TRY(bind_vector(b, norm, i, "attn_q_norm.weight", whole ? q : c->head_dim, &l->q_norm));
+    GEODEC_TRY(bind_vector(b, norm, i, "attn_k_norm.weight", whole ? kv : c->head_dim, &l->k_norm));
+    GEODEC_TRY(bind_matrix(b, i, "attn_output.weight", q, d, 1, &l->o));
+    GEODEC_TRY(bind_vector(b, a->o_bias, i, "attn_output.bias", d, &l->o_bias));
+    l->window = geodec__slides(c->window_period, i) ? c->window : 0;
+    l->rope = l->window && c->rope_base_local > 0 ? 1 : 0;
+done:
+    return st;
+}
+
+/* All experts in one tensor <name>_exps, or one tensor each: <name>.E (files of before 2024-04). */
+static geodec_status bind_experts(binder *b, int32_t layer, const char *name, int64_t cols, int64_t rows,
+                                  geodec__matrix *out)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = b->err;
+    char suffix[SUFFIX];
+    (void)snprintf(suffix, sizeof suffix, "%s.0.weight", name);
+    if (!find(b, layer, suffix)) {
+        (void)snprintf(suffix, sizeof suffix, "%s_exps.weight", name);
+        GEODEC_TRY(bind_matrix(b, layer, suffix, cols, rows, b->c->n_expert, out));
+        goto done;
+    }
+    geodec__matrix all = {0};
+    for (int32_t e = 0; e < b->c->n_expert; e++) {
+        geodec__matrix one;
+        (void)snprintf(suffix, sizeof suffix, "%s.%d.weight", name, e);
+        GEODEC_TRY(bind_matrix(b, layer, suffix, cols, rows, 1, &one));
+        if (e == 0) {
+            all = one;
+            all.expert = b->expert_at;
+        }
+        if (one.type != all.type)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' is of another type than that of expert 0", b->name);
+        *b->expert_at++ = one.data;
+    }
+    *out = all;
+done:
+    return st;
+}
+
+static geodec_status bind_feed_forward(binder *b, int32_t i, geodec__layer *l)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = b->err;
+    const geodec_model_config *c = b->c;
+    const int64_t d = c->d_model, f = c->d_ff;
+    const geodec__presence post = b->arch->post_norms ? GEODEC__ALWAYS : GEODEC__NEVER;
+    GEODEC_TRY(bind_vector(b, post, i, "post_attention_norm.weight", d, &l->attn_post_norm));
+    GEODEC_TRY(bind_vector(b, GEODEC__ALWAYS, i, "ffn_norm.weight", d, &l->ffn_norm));
+    if (c->n_expert > 0) {
+        GEODEC_TRY(bind_matrix(b, i, "ffn_gate_inp.weight", d, c->n_expert, 1, &l->router));
+        GEODEC_TRY(bind_experts(b, i, "ffn_gate", d, f, &l->gate));
+        GEODEC_TRY(bind_experts(b, i, "ffn_up", d, f, &l->up));
+        GEODEC_TRY(bind_experts(b, i, "ffn_down", f, d, &l->down));
+    } else {
+        if (b->arch->fused) {
+            geodec__matrix both;
+            GEODEC_TRY(bind_matrix(b, i, "ffn_up.weight", d, 2 * f, 1, &both));
+            l->gate = slice(&both, 0, f);
+            l->up = slice(&both, f, f);
+        } else {
+            GEODEC_TRY(bind_matrix(b, i, "ffn_gate.weight", d, f, 1, &l->gate));
+            GEODEC_TRY(bind_matrix(b, i, "ffn_up.weight", d, f, 1, &l->up));
+        }
+        GEODEC_TRY(bind_matrix(b, i, "ffn_down.weight", f, d, 1, &l->down));
+    }
+    GEODEC_TRY(bind_vector(b, post, i, "post_ffw_norm.weight", d, &l->ffn_post_norm));
+done:
+    return st;
+}
+
+/* ---- the model -------------------------------------------------------------------------------------------------- */
+
+static geodec_status bind_divisors(binder *b, geodec_model *m)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = b->err;
+    static const char *const names[][2] = {
+        [GEODEC__DIVISORS_ONE] = {"rope_freqs.weight", NULL},
+        [GEODEC__DIVISORS_TWO] = {"rope_factors_short.weight", "rope_factors_long.weight"}};
+    const int64_t pairs = m->config.rope_dim / 2;
+    for (int i = 0; i < (int)b->arch->divisors; i++) {
+        /* one of two alone is a damaged file */
+        const geodec__presence p =
+            b->arch->divisors == GEODEC__DIVISORS_TWO && geodec_gguf_find(b->g, names[GEODEC__DIVISORS_TWO][1 - i])
+                ? GEODEC__ALWAYS
+                : GEODEC__MAYBE;
+        GEODEC_TRY(bind_vector(b, p, -1, names[b->arch->divisors][i], pairs, &m->rope_divisor[i]));
+        for (int64_t k = 0; m->rope_divisor[i] && k < pairs; k++)
+            if (!(m->rope_divisor[i][k] > 0))
+                GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': divisor %lld is not positive", b->name, (long long)k);
+    }
+    if (!m->rope_divisor[1]) m->config.rope_n_ctx_original = 0;
 done:
     return st;
 }
 
 /* A tensor nobody asked for would be part of the function (a bias, frequency factors): never ignore it. */
-static geodec_status refuse_unexpected(const geodec_model *m, geodec_err *err)
+static geodec_status refuse_unexpected(const binder *b)
 {
     geodec_status st = GEODEC_OK;
-    static const char *const suffixes[] = {"attn_norm",     "attn_q",      "attn_k",       "attn_v",   "attn_output",
-                                           "ffn_norm",      "ffn_gate",    "ffn_up",       "ffn_down", "ffn_gate_inp",
-                                           "ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"};
-    for (int64_t i = 0; i < geodec_gguf_n_tensors(m->gguf); i++) {
-        const char *name = geodec_gguf_tensor_at(m->gguf, i)->name;
-        bool known = strcmp(name, "token_embd.weight") == 0 || strcmp(name, "output_norm.weight") == 0 ||
-                     strcmp(name, "output.weight") == 0;
-        for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes && !known; k++) {
-            const bool expert = k >= 9, dense = k >= 6 && k < 9;
-            if (expert ? m->config.n_expert == 0 : dense && m->config.n_expert > 0) continue;
-            int layer = -1;
-            char expect[NAME];
-            if (sscanf(name, "blk.%7d.", &layer) != 1 || layer < 0 || layer >= m->config.n_layer) continue;
-            (void)snprintf(expect, sizeof expect, "blk.%d.%s.weight", layer, suffixes[k]);
-            known = strcmp(name, expect) == 0;
-        }
-        if (!known) GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' has no place in this architecture", name);
+    geodec_err *err = b->err;
+    for (int64_t i = 0; i < geodec_gguf_n_tensors(b->g); i++)
+        if (!b->bound[i])
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' has no place in architecture '%s'",
+                         geodec_gguf_tensor_at(b->g, i)->name, b->arch->name);
+done:
+    return st;
+}
+
+/* Memory for every vector and every expert's place, counted from the tensors that are there. */
+static geodec_status new_places(binder *b, geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t floats = 0;
+    const int64_t n = geodec_gguf_n_tensors(b->g);
+    for (int64_t i = 0; i < n; i++) {
+        const geodec_gguf_tensor *t = geodec_gguf_tensor_at(b->g, i);
+        if (t->dim[1] == 1 && t->dim[2] == 1 && t->dim[3] == 1) floats += geodec__pad(t->dim[0]);
     }
-    GEODEC_THROW(GEODEC_INTERNAL, "tensors were not bound");
+    GEODEC_NEW(b->bound, n);
+    GEODEC_NEW(m->norms, floats);
+    b->vector_at = m->norms;
+    if (m->config.n_expert > 0) GEODEC_NEW(m->expert, n);
+    b->expert_at = m->expert;
 done:
     return st;
 }
@@ -135,26 +264,31 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model_config *c = &m->config;
-    binder b = {.g = m->gguf, .err = err};
+    binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .err = err};
     const geodec_gguf_tensor *embedding = geodec_gguf_find(m->gguf, "token_embd.weight");
     /* before anything is allocated by these numbers, the file must have that many tensors */
-    if (geodec_gguf_n_tensors(m->gguf) < 2 + 9 * (int64_t)c->n_layer)
-        GEODEC_THROW(GEODEC_FORMAT, "key 'llama.block_count': %d blocks need more than the %lld tensors present",
+    if (geodec_gguf_n_tensors(m->gguf) < 2 + 6 * (int64_t)c->n_layer)
+        GEODEC_THROW(GEODEC_FORMAT, "key '%s.block_count': %d blocks need more than the %lld tensors present", c->arch,
                      c->n_layer, (long long)geodec_gguf_n_tensors(m->gguf));
     if (!embedding) GEODEC_THROW(GEODEC_FORMAT, "tensor 'token_embd.weight' is missing");
     if (embedding->dim[0] != c->d_model)
         GEODEC_THROW(GEODEC_FORMAT, "tensor 'token_embd.weight' has rows of %lld, not of %d",
                      (long long)embedding->dim[0], c->d_model);
     GEODEC_NEW(m->layer, c->n_layer);
-    GEODEC_NEW(m->norms, (2 * (int64_t)c->n_layer + 1) * geodec__pad(c->d_model));
-    b.norm_at = m->norms;
-    GEODEC_TRY(bind_matrix(&b, -1, "token_embd", c->d_model, c->n_vocab, 1, &m->embedding));
-    GEODEC_TRY(bind_norm(&b, -1, "output_norm", c->d_model, &m->output_norm));
-    c->tied = geodec_gguf_find(m->gguf, "output.weight") == NULL;
+    GEODEC_TRY(new_places(&b, m, err));
+    GEODEC_TRY(bind_matrix(&b, -1, "token_embd.weight", c->d_model, c->n_vocab, 1, &m->embedding));
+    GEODEC_TRY(bind_vector(&b, GEODEC__ALWAYS, -1, "output_norm.weight", c->d_model, &m->output_norm));
+    c->tied =
+        b.arch->head == GEODEC__NEVER || (b.arch->head == GEODEC__MAYBE && !geodec_gguf_find(m->gguf, "output.weight"));
     m->head = m->embedding;
-    if (!c->tied) GEODEC_TRY(bind_matrix(&b, -1, "output", c->d_model, c->n_vocab, 1, &m->head));
-    for (int32_t i = 0; i < c->n_layer; i++) GEODEC_TRY(bind_layer(&b, c, i, &m->layer[i]));
-    if (b.bound != geodec_gguf_n_tensors(m->gguf)) GEODEC_TRY(refuse_unexpected(m, err));
+    if (!c->tied) GEODEC_TRY(bind_matrix(&b, -1, "output.weight", c->d_model, c->n_vocab, 1, &m->head));
+    GEODEC_TRY(bind_divisors(&b, m));
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        GEODEC_TRY(bind_attention(&b, i, &m->layer[i]));
+        GEODEC_TRY(bind_feed_forward(&b, i, &m->layer[i]));
+    }
+    GEODEC_TRY(refuse_unexpected(&b));
 done:
+    geodec_mem_free(b.bound);
     return st;
 }

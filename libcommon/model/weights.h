@@ -17,7 +17,18 @@ typedef struct geodec__matrix {
     const uint8_t *data;
     int64_t rows, cols, row_bytes;
     int type; /* geodec_ggml_type */
+    const uint8_t *const
+        *expert; /* [n_expert] where each expert's matrix begins, when the file keeps one tensor each */
 } geodec__matrix;
+
+/* Expert e of a matrix of all experts. */
+static inline geodec__matrix geodec__expert(const geodec__matrix *all, int64_t e)
+{
+    geodec__matrix m = *all;
+    m.data = all->expert ? all->expert[e] : all->data + e * all->rows * all->row_bytes;
+    m.expert = NULL;
+    return m;
+}
 
 /* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
 typedef struct geodec__layer {
@@ -27,7 +38,7 @@ typedef struct geodec__layer {
     const float *q_bias, *k_bias, *v_bias, *o_bias; /* [pad(rows)] */
     geodec__matrix q, k, v, o;
     geodec__matrix router;         /* data NULL in a dense layer */
-    geodec__matrix gate, up, down; /* with experts: of expert 0; expert e starts e * rows * row_bytes later */
+    geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert */
     int32_t window;                /* keys visible: the row itself and window - 1 before it; 0 = all */
     int32_t rope;                  /* which table of angles: 0 or 1 (gemma3's sliding layers) */
 } geodec__layer;
@@ -37,7 +48,8 @@ struct geodec_model {
     geodec_tokenizer *tokenizer;
     geodec_model_config config;
     const char *name;
-    float *norms; /* decoded vectors, all in one piece */
+    float *norms;           /* decoded vectors, all in one piece */
+    const uint8_t **expert; /* what geodec__matrix.expert points into; NULL when experts share tensors */
     const float *output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
@@ -45,5 +57,8 @@ struct geodec_model {
     pthread_mutex_t *lazy;               /* guards what is made on first use */
     char fingerprint[GEODEC_SHA256_HEX]; /* empty until asked for */
 };
+
+/* Radians that pair i of table t turns from one position to the next, in a session of n_ctx positions. */
+double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t table, int64_t i);
 
 #endif

@@ -1,7 +1,10 @@
 #include "train/start.h"
 
 #include "base/mem.h"
+#include "model/arch.h"
 #include "train/params.h"
+
+#include <string.h>
 
 geodec_status geodec_start_new(const char *vocab, const geodec_model_config *shape, uint64_t seed, geodec_start *s,
                                geodec_err *err)
@@ -35,6 +38,11 @@ geodec_status geodec_start_from(const char *model, int32_t n_ctx, geodec_start *
     geodec_status st = GEODEC_OK;
     geodec_start new = {0};
     GEODEC_TRY(geodec_model_open(model, &new.model, err));
+    const char *peculiarity = geodec__model_peculiarity(new.model);
+    if (peculiarity)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: only plain llama models can be trained; this one has %s%s", model,
+                     strcmp(peculiarity, geodec_model_configuration(new.model)->arch) == 0 ? "architecture " : "",
+                     peculiarity);
     new.tokenizer = geodec_model_tokenizer(new.model);
     geodec_model_config c = *geodec_model_configuration(new.model);
     if (n_ctx > 0) c.n_ctx = n_ctx;

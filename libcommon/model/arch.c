@@ -1,0 +1,91 @@
+#include "model/arch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const geodec__arch table[] = {
+    {.name = "llama", /* and Mistral, SmolLM2, Mixtral */
+     .pairs = GEODEC_ROPE_ADJACENT,
+     .divisors = GEODEC__DIVISORS_ONE,
+     .qkv_bias = GEODEC__MAYBE,
+     .o_bias = GEODEC__MAYBE,
+     .experts = GEODEC__MAYBE,
+     .head = GEODEC__MAYBE,
+     .windows = GEODEC__MAYBE},
+    {.name = "qwen2", .pairs = GEODEC_ROPE_HALVES, .qkv_bias = GEODEC__ALWAYS, .head = GEODEC__MAYBE},
+    {.name = "qwen3", .pairs = GEODEC_ROPE_HALVES, .qk_norm = GEODEC__QK_HEAD, .head = GEODEC__MAYBE},
+    {.name = "qwen3moe",
+     .pairs = GEODEC_ROPE_HALVES,
+     .qk_norm = GEODEC__QK_HEAD,
+     .experts = GEODEC__ALWAYS,
+     .head = GEODEC__MAYBE,
+     .expert_width = true},
+    {.name = "olmoe",
+     .pairs = GEODEC_ROPE_HALVES,
+     .qk_norm = GEODEC__QK_WHOLE,
+     .experts = GEODEC__ALWAYS,
+     .head = GEODEC__ALWAYS,
+     .keep_weights = true},
+    {.name = "gemma2",
+     .pairs = GEODEC_ROPE_HALVES,
+     .activation = GEODEC_GELU_TANH,
+     .windows = GEODEC__ALWAYS,
+     .post_norms = true,
+     .scaled_embedding = true,
+     .default_window = 4096,
+     .window_period = 2,
+     .attn_softcap = 50,
+     .final_softcap = 30,
+     .capped_attention = true,
+     .layers_of_wide_scale = 46},
+    {.name = "gemma3",
+     .pairs = GEODEC_ROPE_HALVES,
+     .activation = GEODEC_GELU_TANH,
+     .qk_norm = GEODEC__QK_HEAD,
+     .head = GEODEC__MAYBE,
+     .windows = GEODEC__MAYBE,
+     .post_norms = true,
+     .scaled_embedding = true,
+     .window_period = 6,
+     .rope_base_local = 10000,
+     .layers_of_wide_scale = 62},
+    {.name = "phi3",
+     .pairs = GEODEC_ROPE_HALVES,
+     .divisors = GEODEC__DIVISORS_TWO,
+     .head = GEODEC__MAYBE,
+     .windows = GEODEC__MAYBE,
+     .fused = true},
+};
+
+const geodec__arch *geodec__arch_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].name, name) == 0) return &table[i];
+    return NULL;
+}
+
+const char *geodec__arch_names(char *text, size_t n)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table && at < n; i++)
+        at += (size_t)snprintf(text + at, n - at, "%s%s", i ? ", " : "", table[i].name);
+    return text;
+}
+
+const char *geodec__model_peculiarity(const geodec_model *m)
+{
+    const geodec_model_config *c = &m->config;
+    if (strcmp(c->arch, table[0].name) != 0) return c->arch;
+    if (m->rope_divisor[0] || c->rope_scale != 0 || c->rope_magnitude != 0) return "scaled rotations";
+    if (c->attn_scale != 0 || c->attn_softcap != 0 || c->final_softcap != 0) return "scaled or capped attention";
+    if (c->embed_scale != 0) return "a scaled embedding";
+    if (c->expert_keep_weights || c->expert_scale != 0) return "scaled experts";
+    for (int32_t i = 0; i < c->n_layer; i++) {
+        const geodec__layer *l = &m->layer[i];
+        if (l->q_bias || l->k_bias || l->v_bias || l->o_bias) return "biases";
+        if (l->q_norm || l->k_norm || l->attn_post_norm || l->ffn_post_norm) return "more norms";
+        if (l->window) return "sliding attention";
+        if (l->gate.expert) return "experts in tensors of their own";
+    }
+    return NULL;
+}

@@ -1,0 +1,51 @@
+/* The table of architectures: what each one does differently from a plain llama. Reading a file, binding its tensors
+ * and the forward pass look here (or at what was copied into the configuration), never at a name. A new architecture is
+ * a row of the table and a row of the tests. */
+#ifndef GEODEC_MODEL_ARCH_H
+#define GEODEC_MODEL_ARCH_H
+
+#include "model/weights.h"
+
+typedef enum geodec__presence { GEODEC__NEVER, GEODEC__MAYBE, GEODEC__ALWAYS } geodec__presence;
+typedef enum geodec__qk_norm { GEODEC__QK_PLAIN, GEODEC__QK_HEAD, GEODEC__QK_WHOLE } geodec__qk_norm;
+typedef enum geodec__divisors {
+    GEODEC__DIVISORS_NONE,
+    GEODEC__DIVISORS_ONE, /* rope_freqs.weight */
+    GEODEC__DIVISORS_TWO  /* rope_factors_short.weight and rope_factors_long.weight, chosen by the session's context */
+} geodec__divisors;
+
+typedef struct geodec__arch {
+    const char *name; /* general.architecture, and the prefix of its keys */
+    geodec_rope_pairs pairs;
+    geodec_activation activation;
+    geodec__qk_norm qk_norm;           /* RMS norm of query and key before the rotation */
+    geodec__divisors divisors;         /* of the rotation's frequencies */
+    geodec__presence qkv_bias;         /* on query, key and value */
+    geodec__presence o_bias;           /* on the output of attention */
+    geodec__presence experts;          /* NEVER: dense only */
+    geodec__presence head;             /* output.weight; without it the embedding is the head */
+    geodec__presence windows;          /* sliding attention: NEVER refuses the key, ALWAYS has default_window */
+    bool fused;                        /* attn_qkv for q, k, v; gate is the first half of ffn_up */
+    bool post_norms;                   /* the blocks' outputs are normalised before they are added */
+    bool expert_width;                 /* expert_feed_forward_length must be there */
+    bool keep_weights;                 /* the chosen experts' weights are not renormalised */
+    bool scaled_embedding;             /* by sqrt(d_model) */
+    int32_t default_window;            /* when the key is absent */
+    int32_t window_period;             /* layer i is global when i % period = period - 1; 0: no layer is */
+    double rope_base_local;            /* base of the sliding layers, unscaled; 0 = that of the others */
+    float attn_softcap, final_softcap; /* when the keys are absent */
+    bool capped_attention;             /* attn_logit_softcapping means something */
+    int32_t layers_of_wide_scale;      /* the variant with so many layers scales queries by 1/sqrt(d_model/n_head) */
+} geodec__arch;
+
+/* NULL for an unknown name. */
+const geodec__arch *geodec__arch_find(const char *name);
+/* "llama, qwen2, ...": for messages. */
+const char *geodec__arch_names(char *text, size_t n);
+/* A number greater than 0 that says which layers slide: true for sliding layer i. */
+static inline bool geodec__slides(int32_t period, int32_t layer) { return period == 0 || layer % period < period - 1; }
+
+/* NULL when the model is a llama without any addition (what the trainer knows); else what is different about it. */
+GEODEC_API const char *geodec__model_peculiarity(const geodec_model *m);
+
+#endif
