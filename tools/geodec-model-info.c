@@ -71,7 +71,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     const geodec_model_config *k = geodec_model_configuration(m);
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     print_text("name", geodec_model_name(m));
-    printf("architecture\tllama\n");
+    printf("architecture\t%s\n", k->arch);
     printf("layers\t%d\nwidth\t%d\nheads\t%d\nkv_heads\t%d\nhead_dim\t%d\nrope_dim\t%d\n", k->n_layer, k->d_model,
            k->n_head, k->n_kv_head, k->head_dim, k->rope_dim);
     printf("feed_forward\t%d\nvocabulary\t%d\ncontext\t%d\n", k->d_ff, k->n_vocab, k->n_ctx);
