@@ -1,3 +1,158 @@
-#include "reference/reference.h"
+/* Whole sequences through blocks and head. */
+#include "base/mem.h"
+#include "reference/internal.h"
 
-typedef int geodec__reference_nothing; /* an empty file is no C */
+#include <math.h>
+#include <string.h>
+
+enum { MAX_ROWS = 1 << 20, LOGIT_ROWS = 64 /* rows of logits nll has at a time */ };
+
+geodec_status geodec_reference_create(const geodec_model *m, const geodec_reference_options *o, geodec_reference **out,
+                                      geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_reference *r = NULL;
+    GEODEC_NEW(r, 1);
+    r->model = m;
+    r->pool = o ? o->pool : NULL;
+    const int32_t n_ctx = o && o->n_ctx > 0 ? o->n_ctx : m->config.n_ctx;
+    const bool lengthened = m->config.rope_n_ctx_original > 0 && n_ctx > m->config.rope_n_ctx_original;
+    r->divisor = m->rope_divisor[lengthened ? 1 : 0];
+    *out = r;
+done:
+    return st;
+}
+
+void geodec_reference_destroy(geodec_reference *r) { geodec_mem_free(r); }
+
+const geodec_model *geodec_reference_model(const geodec_reference *r) { return r->model; }
+
+int64_t geodec_reference_width(const geodec_reference *r, int32_t boundary)
+{
+    return boundary > r->model->config.n_layer ? r->model->config.n_vocab : r->model->config.d_model;
+}
+
+static geodec_status check_rows(int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (n < 1) GEODEC_THROW(GEODEC_RANGE, "a sequence of %lld tokens", (long long)n);
+    if (n > MAX_ROWS) GEODEC_THROW(GEODEC_LIMIT, "a sequence of %lld tokens; at most %d", (long long)n, (int)MAX_ROWS);
+done:
+    return st;
+}
+
+static geodec_status embed(const geodec_reference *r, const int32_t *token, int64_t n, double *x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &r->model->config;
+    const double scale = c->embed_scale != 0 ? (double)c->embed_scale : 1;
+    float *buffer = NULL;
+    GEODEC_NEW(buffer, c->d_model);
+    for (int64_t t = 0; t < n; t++) {
+        double *row = x + t * c->d_model;
+        if (token[t] < 0 || token[t] >= c->n_vocab)
+            GEODEC_THROW(GEODEC_RANGE, "token %lld is %d; the vocabulary has %d", (long long)t, token[t], c->n_vocab);
+        geodec__ref_decode_row(&r->model->embedding, token[t], buffer, row);
+        for (int64_t i = 0; i < c->d_model; i++) row[i] *= scale;
+    }
+done:
+    geodec_mem_free(buffer);
+    return st;
+}
+
+/* Tokens to the input of the final norm. */
+static geodec_status run_tokens(const geodec_reference *r, const int32_t *token, int64_t n,
+                                const geodec_reference_trace *trace, double *x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &r->model->config;
+    const int64_t size = n * c->d_model, used = c->n_expert_used;
+    geodec__ref_tape tape = {0};
+    GEODEC_TRY(embed(r, token, n, x, err));
+    GEODEC_TRY(geodec__ref_tape_create(r, n, &tape, err));
+    if (trace && trace->state) memcpy(trace->state, x, (size_t)size * sizeof *x);
+    for (int32_t l = 0; l < c->n_layer; l++) {
+        const geodec__layer *layer = &r->model->layer[l];
+        GEODEC_TRY_MSG(geodec__ref_mix(&tape, layer, x, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__ref_feed(&tape, layer, x, err), "block %d", l);
+        if (trace && trace->state) memcpy(trace->state + (l + 1) * size, x, (size_t)size * sizeof *x);
+        for (int64_t t = 0; trace && layer->router.data && t < n; t++) {
+            const int64_t at = (t * c->n_layer + l) * used;
+            if (trace->expert_id) memcpy(trace->expert_id + at, tape.id + t * used, (size_t)used * sizeof(int32_t));
+            if (trace->expert_weight)
+                memcpy(trace->expert_weight + at, tape.weight + t * used, (size_t)used * sizeof(double));
+        }
+    }
+done:
+    geodec__ref_tape_destroy(&tape);
+    return st;
+}
+
+geodec_status geodec_reference_forward(const geodec_reference *r, const int32_t *token, int64_t n,
+                                       const geodec_reference_trace *trace, double *logits, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *x = NULL;
+    GEODEC_TRY(check_rows(n, err));
+    GEODEC_NEW(x, n * r->model->config.d_model);
+    GEODEC_TRY(run_tokens(r, token, n, trace, x, err));
+    if (logits) GEODEC_TRY(geodec__ref_head(r, n, x, logits, err));
+done:
+    geodec_mem_free(x);
+    return st;
+}
+
+static double log_sum_exp(int64_t n, const double *x)
+{
+    double most = x[0], sum = 0;
+    for (int64_t i = 1; i < n; i++) most = x[i] > most ? x[i] : most;
+    for (int64_t i = 0; i < n; i++) sum += exp(x[i] - most);
+    return most + log(sum);
+}
+
+geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *token, int64_t n, double *nll,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &r->model->config;
+    double *x = NULL, *logits = NULL;
+    GEODEC_TRY(check_rows(n, err));
+    if (n < 2) GEODEC_THROW(GEODEC_RANGE, "one token has no likelihood");
+    GEODEC_NEW(x, n * c->d_model);
+    GEODEC_NEW(logits, (int64_t)LOGIT_ROWS * c->n_vocab);
+    GEODEC_TRY(run_tokens(r, token, n, NULL, x, err));
+    for (int64_t t = 0; t < n - 1; t += LOGIT_ROWS) {
+        const int64_t rows = n - 1 - t < LOGIT_ROWS ? n - 1 - t : LOGIT_ROWS;
+        GEODEC_TRY(geodec__ref_head(r, rows, x + t * c->d_model, logits, err));
+        for (int64_t i = 0; i < rows; i++) {
+            const double *row = logits + i * c->n_vocab;
+            nll[t + i] = log_sum_exp(c->n_vocab, row) - row[token[t + i + 1]];
+        }
+    }
+done:
+    geodec_mem_free(x);
+    geodec_mem_free(logits);
+    return st;
+}
+
+geodec_status geodec_reference_windows_nll(const geodec_reference *r, int32_t bos, const int32_t *token,
+                                           int64_t n_tokens, int64_t length, int64_t n_windows, double *nll,
+                                           geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *window = NULL;
+    const int64_t scored = length - 1;
+    GEODEC_TRY(check_rows(length, err));
+    if (length < 2 || n_windows < 0 || n_windows > n_tokens / scored)
+        GEODEC_THROW(GEODEC_RANGE, "%lld windows of %lld in %lld tokens", (long long)n_windows, (long long)length,
+                     (long long)n_tokens);
+    GEODEC_NEW(window, length);
+    window[0] = bos;
+    for (int64_t w = 0; w < n_windows; w++) {
+        memcpy(window + 1, token + w * scored, (size_t)scored * sizeof *window);
+        GEODEC_TRY_MSG(geodec_reference_nll(r, window, length, nll + w * scored, err), "window %lld", (long long)w);
+    }
+done:
+    geodec_mem_free(window);
+    return st;
+}

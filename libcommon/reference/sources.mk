@@ -1,1 +1,15 @@
-reference_SRCS := reference.c
+reference_SRCS := \
+  attention.c \
+  experts.c \
+  feed.c \
+  gated.c \
+  head.c \
+  mix.c \
+  norm.c \
+  point.c \
+  product.c \
+  reference.c \
+  rope.c \
+  router.c \
+  softcap.c \
+  tape.c

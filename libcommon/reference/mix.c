@@ -1,0 +1,179 @@
+/* The attention half of a block: x += [N] (Wo attention(R [N] (Wq z + b), R [N] (Wk z + b), Wv z + b) + b), z = N(x).
+ */
+#include "base/mem.h"
+#include "reference/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static void add_bias(int64_t n, int64_t width, const float *bias, double *y)
+{
+    for (int64_t t = 0; bias && t < n; t++)
+        for (int64_t i = 0; i < width; i++) y[t * width + i] += (double)bias[i];
+}
+
+/* QK-norm works on rows of one head, or of all heads together. */
+static int64_t norm_rows(const geodec_model_config *c, int64_t n, int64_t heads)
+{
+    return c->qk_norm_whole ? n : n * heads;
+}
+static int64_t norm_width(const geodec_model_config *c, int64_t heads)
+{
+    return c->qk_norm_whole ? heads * c->head_dim : c->head_dim;
+}
+
+static geodec__ref_attention point_of(const geodec__ref_tape *t, const geodec__layer *l)
+{
+    const geodec_model_config *c = &t->r->model->config;
+    return (geodec__ref_attention){.n = t->n,
+                                   .n_head = c->n_head,
+                                   .n_kv_head = c->n_kv_head,
+                                   .head_dim = c->head_dim,
+                                   .window = l->window,
+                                   .scale = c->attn_scale != 0 ? c->attn_scale : 1 / sqrt((double)c->head_dim),
+                                   .cap = (double)c->attn_softcap,
+                                   .q = t->q,
+                                   .k = t->k,
+                                   .v = t->v};
+}
+
+/* y = R [N] (W z + bias); before [n][width] keeps the argument of the norm. */
+static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
+                             const float *bias, const float *gain, int64_t heads, double *before, double *y,
+                             geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &t->r->model->config;
+    GEODEC_TRY(geodec__ref_product(t->r->pool, w, t->n, t->z, y, err));
+    add_bias(t->n, w->rows, bias, y);
+    if (gain) {
+        memcpy(before, y, (size_t)(t->n * w->rows) * sizeof *y);
+        geodec__ref_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
+    }
+    geodec__ref_rotate(c, &t->angles[l->rope], t->n, heads, false, y);
+done:
+    return st;
+}
+
+geodec_status geodec__ref_mix(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &t->r->model->config;
+    const int64_t n = t->n, d = c->d_model;
+    memcpy(t->x, x, (size_t)(n * d) * sizeof *x);
+    geodec__ref_norm(n, d, (double)c->rms_eps, l->attn_norm, x, t->z);
+    GEODEC_TRY(project(t, l, &l->q, l->q_bias, l->q_norm, c->n_head, t->q0, t->q, err));
+    GEODEC_TRY(project(t, l, &l->k, l->k_bias, l->k_norm, c->n_kv_head, t->k0, t->k, err));
+    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->v, n, t->z, t->v, err));
+    add_bias(n, l->v.rows, l->v_bias, t->v);
+    const geodec__ref_attention a = point_of(t, l);
+    GEODEC_TRY(geodec__ref_attend(t->r->pool, &a, t->mixed, err));
+    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
+    add_bias(n, d, l->o_bias, t->attn_out);
+    if (l->attn_post_norm) { /* z is free again: the feed-forward half writes its own */
+        geodec__ref_norm(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, t->z);
+        geodec__ref_add(n * d, t->z, x);
+    } else {
+        geodec__ref_add(n * d, t->attn_out, x);
+    }
+done:
+    return st;
+}
+
+static geodec_status project_jvp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
+                                 const float *gain, int64_t heads, const double *before, int64_t k, const double *dz,
+                                 double *dy, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &t->r->model->config;
+    GEODEC_TRY(geodec__ref_product(t->r->pool, w, k * t->n, dz, dy, err));
+    if (gain)
+        geodec__ref_norm_jvp(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, before, k, dy,
+                             dy);
+    geodec__ref_rotate(c, &t->angles[l->rope], k * t->n, heads, false, dy);
+done:
+    return st;
+}
+
+geodec_status geodec__ref_mix_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &t->r->model->config;
+    const int64_t n = t->n, d = c->d_model;
+    double *dz = NULL, *dq = NULL, *dk = NULL, *dv = NULL, *d_o = NULL;
+    GEODEC_NEW(dz, k * n * d);
+    GEODEC_NEW(dq, k * n * l->q.rows);
+    GEODEC_NEW(dk, k * n * l->k.rows);
+    GEODEC_NEW(dv, k * n * l->v.rows);
+    GEODEC_NEW(d_o, k * n * l->q.rows);
+    geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->attn_norm, t->x, k, dx, dz);
+    GEODEC_TRY(project_jvp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, dz, dq, err));
+    GEODEC_TRY(project_jvp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, dz, dk, err));
+    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->v, k * n, dz, dv, err));
+    const geodec__ref_attention a = point_of(t, l);
+    GEODEC_TRY(geodec__ref_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
+    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->o, k * n, d_o, dz, err));
+    if (l->attn_post_norm) geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, k, dz, dz);
+    geodec__ref_add(k * n * d, dz, dx);
+done:
+    geodec_mem_free(dz);
+    geodec_mem_free(dq);
+    geodec_mem_free(dk);
+    geodec_mem_free(dv);
+    geodec_mem_free(d_o);
+    return st;
+}
+
+/* gz += the cotangent through one projection; gy is used up, scratch [k][n][d_model]. */
+static geodec_status project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
+                                 const float *gain, int64_t heads, const double *before, int64_t k, double *gy,
+                                 double *scratch, double *gz, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &t->r->model->config;
+    geodec__ref_rotate(c, &t->angles[l->rope], k * t->n, heads, true, gy);
+    if (gain)
+        geodec__ref_norm_vjp(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, before, k, gy,
+                             gy);
+    GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, w, k * t->n, gy, scratch, err));
+    geodec__ref_add(k * t->n * c->d_model, scratch, gz);
+done:
+    return st;
+}
+
+geodec_status geodec__ref_mix_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &t->r->model->config;
+    const int64_t n = t->n, d = c->d_model;
+    double *gz = NULL, *part = NULL, *go = NULL, *gq = NULL, *gk = NULL, *gv = NULL;
+    GEODEC_NEW(gz, k * n * d);
+    GEODEC_NEW(part, k * n * d);
+    GEODEC_NEW(go, k * n * l->q.rows);
+    GEODEC_NEW(gq, k * n * l->q.rows);
+    GEODEC_NEW(gk, k * n * l->k.rows);
+    GEODEC_NEW(gv, k * n * l->v.rows);
+    const double *gy = gx;
+    if (l->attn_post_norm) {
+        geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, k, gx, part);
+        gy = part;
+    }
+    GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->o, k * n, gy, go, err));
+    const geodec__ref_attention a = point_of(t, l);
+    GEODEC_TRY(geodec__ref_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
+    GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->v, k * n, gv, gz, err));
+    GEODEC_TRY(project_vjp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, gq, part, gz, err));
+    GEODEC_TRY(project_vjp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, gk, part, gz, err));
+    geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->attn_norm, t->x, k, gz, gz);
+    geodec__ref_add(k * n * d, gz, gx);
+done:
+    geodec_mem_free(gz);
+    geodec_mem_free(part);
+    geodec_mem_free(go);
+    geodec_mem_free(gq);
+    geodec_mem_free(gk);
+    geodec_mem_free(gv);
+    return st;
+}

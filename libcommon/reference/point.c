@@ -1,0 +1,230 @@
+/* The map from one boundary to a later one, and its derivatives at a point. */
+#include "base/mem.h"
+#include "reference/internal.h"
+
+#include <string.h>
+
+struct geodec_reference_point {
+    const geodec_reference *r;
+    int32_t from, to;
+    int64_t n;
+    int32_t *row; /* [n_rows] wanted rows; NULL = all */
+    int64_t n_rows;
+    double *x;      /* [min(to, n_layer) - from + 1][n][d_model] boundaries */
+    double *y;      /* [n_rows][d_model] input of the head, with to = n_layer + 1 */
+    double *logits; /* [n_rows][n_vocab] with a final soft-cap and to = n_layer + 1 */
+};
+
+enum { MAX_ROWS = 1 << 20, MAX_TANGENT_ROWS = 1 << 26 };
+
+static geodec_status check(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
+                           const geodec_reference_rows *rows, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int32_t n_layer = r->model->config.n_layer;
+    if (from < 0 || from > n_layer || to < from || to > n_layer + 1)
+        GEODEC_THROW(GEODEC_RANGE, "boundaries %d to %d; 0 to %d exist, in this order", from, to, n_layer + 1);
+    if (n < 1) GEODEC_THROW(GEODEC_RANGE, "a sequence of %lld rows", (long long)n);
+    if (n > MAX_ROWS) GEODEC_THROW(GEODEC_LIMIT, "a sequence of %lld rows; at most %d", (long long)n, (int)MAX_ROWS);
+    if (rows && rows->n < 1) GEODEC_THROW(GEODEC_RANGE, "%lld rows are wanted", (long long)rows->n);
+    for (int64_t i = 0; rows && i < rows->n; i++)
+        if (rows->row[i] < 0 || rows->row[i] >= n || (i > 0 && rows->row[i] <= rows->row[i - 1]))
+            GEODEC_THROW(GEODEC_RANGE, "wanted row %d does not ascend within 0 to %lld", rows->row[i],
+                         (long long)(n - 1));
+done:
+    return st;
+}
+
+/* y [k][n_rows][d] = wanted rows of x [k][n][d]. */
+static void pick(const int32_t *row, int64_t n_rows, int64_t n, int64_t d, int64_t k, const double *x, double *y)
+{
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < n_rows; i++, y += d)
+            memcpy(y, x + (j * n + (row ? row[i] : i)) * d, (size_t)d * sizeof *x);
+}
+
+/* The transpose: x [k][n][d] zero but for the wanted rows. */
+static void place(const int32_t *row, int64_t n_rows, int64_t n, int64_t d, int64_t k, const double *y, double *x)
+{
+    memset(x, 0, (size_t)(k * n * d) * sizeof *x);
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < n_rows; i++, y += d)
+            memcpy(x + (j * n + (row ? row[i] : i)) * d, y, (size_t)d * sizeof *x);
+}
+
+static geodec_status run_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__layer *layer = &t->r->model->layer[l];
+    GEODEC_TRY_MSG(geodec__ref_mix(t, layer, x, err), "block %d", l);
+    GEODEC_TRY_MSG(geodec__ref_feed(t, layer, x, err), "block %d", l);
+done:
+    return st;
+}
+
+static int32_t last_block(const geodec_reference *r, int32_t to)
+{
+    return to < r->model->config.n_layer ? to : r->model->config.n_layer;
+}
+
+geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int32_t to, int64_t n, const double *x,
+                                   const geodec_reference_rows *rows, double *y, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t d = r->model->config.d_model;
+    geodec__ref_tape tape = {0};
+    double *state = NULL, *wanted = NULL;
+    GEODEC_TRY(check(r, from, to, n, rows, err));
+    const int64_t out = rows ? rows->n : n;
+    const int32_t *row = rows ? rows->row : NULL;
+    GEODEC_NEW(state, n * d);
+    GEODEC_TRY(geodec__ref_tape_create(r, n, &tape, err));
+    memcpy(state, x, (size_t)(n * d) * sizeof *x);
+    for (int32_t l = from; l < last_block(r, to); l++) GEODEC_TRY(run_block(&tape, l, state, err));
+    if (to > r->model->config.n_layer) {
+        GEODEC_NEW(wanted, out * d);
+        pick(row, out, n, d, 1, state, wanted);
+        GEODEC_TRY(geodec__ref_head(r, out, wanted, y, err));
+    } else {
+        pick(row, out, n, d, 1, state, y);
+    }
+done:
+    geodec__ref_tape_destroy(&tape);
+    geodec_mem_free(state);
+    geodec_mem_free(wanted);
+    return st;
+}
+
+void geodec_reference_point_destroy(geodec_reference_point *p)
+{
+    if (!p) return;
+    geodec_mem_free(p->row);
+    geodec_mem_free(p->x);
+    geodec_mem_free(p->y);
+    geodec_mem_free(p->logits);
+    geodec_mem_free(p);
+}
+
+geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
+                                         const double *x, const geodec_reference_rows *rows,
+                                         geodec_reference_point **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &r->model->config;
+    const int64_t size = n * c->d_model;
+    geodec__ref_tape tape = {0};
+    geodec_reference_point *p = NULL;
+    GEODEC_TRY(check(r, from, to, n, rows, err));
+    const int32_t last = last_block(r, to);
+    GEODEC_NEW(p, 1);
+    *p = (geodec_reference_point){.r = r, .from = from, .to = to, .n = n, .n_rows = rows ? rows->n : n};
+    if (rows) {
+        GEODEC_NEW(p->row, rows->n);
+        memcpy(p->row, rows->row, (size_t)rows->n * sizeof *p->row);
+    }
+    GEODEC_NEW(p->x, (last - from + 1) * size);
+    GEODEC_TRY(geodec__ref_tape_create(r, n, &tape, err));
+    memcpy(p->x, x, (size_t)size * sizeof *x);
+    for (int32_t l = from; l < last; l++) {
+        double *next = p->x + (l - from + 1) * size;
+        memcpy(next, next - size, (size_t)size * sizeof *x);
+        GEODEC_TRY(run_block(&tape, l, next, err));
+    }
+    if (to > c->n_layer) {
+        GEODEC_NEW(p->y, p->n_rows * c->d_model);
+        pick(p->row, p->n_rows, n, c->d_model, 1, p->x + (last - from) * size, p->y);
+        if (c->final_softcap != 0) {
+            GEODEC_NEW(p->logits, p->n_rows * c->n_vocab);
+            GEODEC_TRY(geodec__ref_head(r, p->n_rows, p->y, p->logits, err));
+        }
+    }
+    *out = p;
+    p = NULL;
+done:
+    geodec__ref_tape_destroy(&tape);
+    geodec_reference_point_destroy(p);
+    return st;
+}
+
+static geodec_status check_tangents(const geodec_reference_point *p, int64_t k, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (k < 1) GEODEC_THROW(GEODEC_RANGE, "%lld tangents", (long long)k);
+    if (k > MAX_TANGENT_ROWS / p->n)
+        GEODEC_THROW(GEODEC_LIMIT, "%lld tangents of %lld rows; at most %d rows together", (long long)k,
+                     (long long)p->n, (int)MAX_TANGENT_ROWS);
+done:
+    return st;
+}
+
+/* The tape of block l at the point; next [n][d_model] is scratch. */
+static geodec_status fill_tape(const geodec_reference_point *p, geodec__ref_tape *t, int32_t l, double *next,
+                               geodec_err *err)
+{
+    const int64_t size = p->n * p->r->model->config.d_model;
+    memcpy(next, p->x + (l - p->from) * size, (size_t)size * sizeof *next);
+    return run_block(t, l, next, err);
+}
+
+geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, const double *dx, double *dy,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_reference *r = p->r;
+    const int64_t d = r->model->config.d_model, size = p->n * d;
+    geodec__ref_tape tape = {0};
+    double *state = NULL, *tangent = NULL, *wanted = NULL;
+    GEODEC_TRY(check_tangents(p, k, err));
+    GEODEC_NEW(state, size);
+    GEODEC_NEW(tangent, k * size);
+    GEODEC_TRY(geodec__ref_tape_create(r, p->n, &tape, err));
+    memcpy(tangent, dx, (size_t)(k * size) * sizeof *dx);
+    for (int32_t l = p->from; l < last_block(r, p->to); l++) {
+        GEODEC_TRY(fill_tape(p, &tape, l, state, err));
+        GEODEC_TRY_MSG(geodec__ref_mix_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__ref_feed_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
+    }
+    if (p->to > r->model->config.n_layer) {
+        GEODEC_NEW(wanted, k * p->n_rows * d);
+        pick(p->row, p->n_rows, p->n, d, k, tangent, wanted);
+        GEODEC_TRY(geodec__ref_head_jvp(r, p->n_rows, p->y, p->logits, k, wanted, dy, err));
+    } else {
+        pick(p->row, p->n_rows, p->n, d, k, tangent, dy);
+    }
+done:
+    geodec__ref_tape_destroy(&tape);
+    geodec_mem_free(state);
+    geodec_mem_free(tangent);
+    geodec_mem_free(wanted);
+    return st;
+}
+
+geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, const double *gy, double *gx,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_reference *r = p->r;
+    const int64_t d = r->model->config.d_model, size = p->n * d;
+    geodec__ref_tape tape = {0};
+    double *state = NULL, *wanted = NULL;
+    GEODEC_TRY(check_tangents(p, k, err));
+    GEODEC_NEW(state, size);
+    GEODEC_TRY(geodec__ref_tape_create(r, p->n, &tape, err));
+    if (p->to > r->model->config.n_layer) {
+        GEODEC_NEW(wanted, k * p->n_rows * d);
+        GEODEC_TRY(geodec__ref_head_vjp(r, p->n_rows, p->y, p->logits, k, gy, wanted, err));
+        place(p->row, p->n_rows, p->n, d, k, wanted, gx);
+    } else {
+        place(p->row, p->n_rows, p->n, d, k, gy, gx);
+    }
+    for (int32_t l = last_block(r, p->to) - 1; l >= p->from; l--) {
+        GEODEC_TRY(fill_tape(p, &tape, l, state, err));
+        GEODEC_TRY_MSG(geodec__ref_feed_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__ref_mix_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
+    }
+done:
+    geodec__ref_tape_destroy(&tape);
+    geodec_mem_free(state);
+    geodec_mem_free(wanted);
+    return st;
+}

@@ -1,0 +1,78 @@
+#include "base/mem.h"
+#include "reference/internal.h"
+
+void geodec__ref_add(int64_t n, const double *src, double *dst)
+{
+    for (int64_t i = 0; i < n; i++) dst[i] += src[i];
+}
+
+/* What the layers of this model have among them. */
+typedef struct parts {
+    bool qk_norm, experts, local_rope;
+} parts;
+
+static parts parts_of(const geodec_model *m)
+{
+    parts p = {0};
+    for (int32_t i = 0; i < m->config.n_layer; i++) {
+        p.qk_norm = p.qk_norm || m->layer[i].q_norm || m->layer[i].k_norm;
+        p.experts = p.experts || m->layer[i].router.data;
+        p.local_rope = p.local_rope || m->layer[i].rope == 1;
+    }
+    return p;
+}
+
+geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, geodec__ref_tape *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &r->model->config;
+    const parts p = parts_of(r->model);
+    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
+    const int64_t used = p.experts ? c->n_expert_used : 1;
+    geodec__ref_tape t = {.r = r, .n = n};
+#define BUFFER(member, count)                                                                                          \
+    do {                                                                                                               \
+        GEODEC_NEW(t.member, count);                                                                                   \
+        t.all[t.n_all++] = t.member;                                                                                   \
+    } while (0)
+    GEODEC_TRY(geodec__ref_angles_create(c, 0, r->divisor, n, &t.angles[0], err));
+    if (p.local_rope) GEODEC_TRY(geodec__ref_angles_create(c, 1, NULL, n, &t.angles[1], err));
+    BUFFER(x, n * d);
+    BUFFER(z, n * d);
+    if (p.qk_norm) {
+        BUFFER(q0, n * q);
+        BUFFER(k0, n * kv);
+    }
+    BUFFER(q, n * q);
+    BUFFER(k, n * kv);
+    BUFFER(v, n * kv);
+    BUFFER(mixed, n * q);
+    BUFFER(attn_out, n * d);
+    BUFFER(middle, n * d);
+    BUFFER(gate, n * used * c->d_ff);
+    BUFFER(up, n * used * c->d_ff);
+    BUFFER(hidden, n * c->d_ff);
+    BUFFER(ffn_out, n * d);
+    if (p.experts) {
+        BUFFER(prob, n * c->n_expert);
+        BUFFER(weight, n * used);
+        BUFFER(id, n * used);
+        BUFFER(slot, n * used);
+        BUFFER(first, c->n_expert + 1);
+        BUFFER(owner, n * used);
+        BUFFER(expert_out, n * used * d);
+    }
+#undef BUFFER
+    *out = t;
+    t = (geodec__ref_tape){0};
+done:
+    geodec__ref_tape_destroy(&t);
+    return st;
+}
+
+void geodec__ref_tape_destroy(geodec__ref_tape *t)
+{
+    for (int i = 0; i < t->n_all; i++) geodec_mem_free(t->all[i]);
+    for (int i = 0; i < 2; i++) geodec__ref_angles_destroy(&t->angles[i]);
+    *t = (geodec__ref_tape){0};
+}

@@ -1,0 +1,2 @@
+reference_TESTS := \
+  test_golden.c

@@ -1,0 +1,124 @@
+/* The reference against the goldens of the shared folder: an independent float64 evaluation of the same files. */
+#include "base/mem.h"
+#include "linalg/lapack.h"
+#include "reference/reference.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[] = {
+    "stories260K-f32",        "stories260K-ff192-f32",   "stories260K-rot256-f32", "stories-moe8x2-f32",
+    "stories260K-f16",        "stories260K-rot256-f16",  "stories-moe8x2-f16",     "stories-moe8x2-rot256-f16",
+    "stories260K-ff192-q8_0", "stories260K-rot256-q8_0", "stories-moe8x2-q8_0",    "stories-moe8x2-rot256-q8_0",
+};
+enum { N_NAMES = sizeof names / sizeof *names };
+
+static const char *shared(const char *folder, const char *name, const char *suffix)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s%s", folder, name, suffix);
+    return test_shared(path);
+}
+
+static int32_t *read_ids(const json_t *array, int32_t *n)
+{
+    *n = (int32_t)json_array_size(array);
+    int32_t *ids = geodec_mem_new(*n + 1, sizeof *ids);
+    for (int32_t i = 0; i < *n; i++) ids[i] = (int32_t)json_integer_value(json_array_get(array, (size_t)i));
+    return ids;
+}
+
+static geodec_reference *open_reference(const char *path, geodec_model **m)
+{
+    geodec_err err = {0};
+    geodec_reference *r = NULL;
+    geodec_linalg_init();
+    test_ok(geodec_model_open(path, m, &err), &err);
+    test_ok(geodec_reference_create(*m, NULL, &r, &err), &err);
+    return r;
+}
+
+/* Largest error in units of what rounding the golden to float32 explains: 2^-24 |logit|. */
+static double logit_error(const char *name)
+{
+    const char *path = shared("models", name, ".gguf"), *json = shared("golden/llama", name, ".json"),
+               *npy = shared("golden/llama", name, ".dequant64.npy");
+    if (!path || !json || !npy) return 0;
+    geodec_model *m = NULL;
+    geodec_reference *r = open_reference(path, &m);
+    json_t *root = json_load_file(json, 0, NULL);
+    geodec_err err = {0};
+    int32_t n;
+    int64_t shape[8];
+    int dims;
+    int32_t *ids = read_ids(json_object_get(json_object_get(root, "full_logits"), "ids"), &n);
+    double *want = test_npy(npy, shape, &dims), worst = 0;
+    cr_assert(want && dims == 2 && shape[0] == n && shape[1] == geodec_model_configuration(m)->n_vocab);
+    double *logits = geodec_mem_new(n * shape[1], sizeof *logits);
+    test_ok(geodec_reference_forward(r, ids, n, NULL, logits, &err), &err);
+    for (int64_t i = 0; i < n * shape[1]; i++) {
+        const double e = fabs(logits[i] - want[i]) / (fabs(want[i]) * 0x1p-24 + 1e-9);
+        if (!(e <= worst)) worst = e;
+    }
+    geodec_reference_destroy(r);
+    geodec_model_close(m);
+    geodec_mem_free(logits);
+    geodec_mem_free(want);
+    geodec_mem_free(ids);
+    json_decref(root);
+    return worst;
+}
+
+Test(reference_golden, logits)
+{
+    for (size_t i = 0; i < N_NAMES; i++) {
+        const double e = logit_error(names[i]);
+        cr_assert_leq(e, 1.01, "%s: largest error is %g times the golden's own rounding", names[i], e);
+    }
+}
+
+Test(reference_golden, routing)
+{
+    for (size_t k = 0; k < N_NAMES; k++) {
+        if (strncmp(names[k], "stories-moe", 11) != 0) continue;
+        const char *path = shared("models", names[k], ".gguf"),
+                   *json = shared("golden/llama", names[k], ".routing.json");
+        if (!path || !json) return;
+        geodec_model *m = NULL;
+        geodec_reference *r = open_reference(path, &m);
+        const geodec_model_config *c = geodec_model_configuration(m);
+        json_t *root = json_load_file(json, 0, NULL);
+        geodec_err err = {0};
+        int32_t n;
+        int32_t *ids = read_ids(json_object_get(root, "ids"), &n);
+        const int64_t size = (int64_t)n * c->n_layer * c->n_expert_used;
+        int32_t *id = geodec_mem_new(size, sizeof *id);
+        double *weight = geodec_mem_new(size, sizeof *weight);
+        const geodec_reference_trace trace = {.expert_id = id, .expert_weight = weight};
+        test_ok(geodec_reference_forward(r, ids, n, &trace, NULL, &err), &err);
+        const json_t *layers = json_object_get(root, "layers");
+        cr_assert_eq(json_array_size(layers), (size_t)c->n_layer);
+        for (int32_t l = 0; l < c->n_layer; l++)
+            for (int32_t p = 0; p < n; p++)
+                for (int32_t j = 0; j < c->n_expert_used; j++) {
+                    const json_t *row = json_array_get(json_array_get(layers, (size_t)l), (size_t)p),
+                                 *pair = json_array_get(row, (size_t)j);
+                    const int64_t at = ((int64_t)p * c->n_layer + l) * c->n_expert_used + j;
+                    cr_assert_eq(id[at], json_integer_value(json_array_get(pair, 0)), "%s layer %d position %d",
+                                 names[k], l, p);
+                    const double w = json_number_value(json_array_get(pair, 1)); /* six decimals */
+                    cr_assert_lt(fabs(weight[at] - w), 0.51e-6, "%s layer %d position %d: %g, not %g", names[k], l, p,
+                                 weight[at], w);
+                }
+        geodec_reference_destroy(r);
+        geodec_model_close(m);
+        geodec_mem_free(ids);
+        geodec_mem_free(id);
+        geodec_mem_free(weight);
+        json_decref(root);
+    }
+}
