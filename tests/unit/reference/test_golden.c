@@ -11,9 +11,26 @@
 #include <string.h>
 
 static const char *const names[] = {
-    "stories260K-f32",        "stories260K-ff192-f32",   "stories260K-rot256-f32", "stories-moe8x2-f32",
-    "stories260K-f16",        "stories260K-rot256-f16",  "stories-moe8x2-f16",     "stories-moe8x2-rot256-f16",
-    "stories260K-ff192-q8_0", "stories260K-rot256-q8_0", "stories-moe8x2-q8_0",    "stories-moe8x2-rot256-q8_0",
+    "stories260K-f32",
+    "stories260K-f16",
+    "stories260K-q4_k_m",
+    "stories260K-q6_k",
+    "stories260K-ff192-f32",
+    "stories260K-ff192-q4_0",
+    "stories260K-ff192-q8_0",
+    "stories260K-rot256-f32",
+    "stories260K-rot256-f16",
+    "stories260K-rot256-q4_0",
+    "stories260K-rot256-q4_k_m",
+    "stories260K-rot256-q6_k",
+    "stories260K-rot256-q8_0",
+    "stories-moe8x2-f32",
+    "stories-moe8x2-f16",
+    "stories-moe8x2-q4_0",
+    "stories-moe8x2-q8_0",
+    "stories-moe8x2-rot256-f16",
+    "stories-moe8x2-rot256-q4_k_m",
+    "stories-moe8x2-rot256-q8_0",
 };
 enum { N_NAMES = sizeof names / sizeof *names };
 
@@ -121,4 +138,42 @@ Test(reference_golden, routing)
         geodec_mem_free(weight);
         json_decref(root);
     }
+}
+
+/* The first windows of a text against the peer's float32 sums (given to five decimals). */
+Test(reference_golden, perplexity_windows)
+{
+    const char *path = shared("models", "stories260K-f32", ".gguf"),
+               *json = shared("golden/llama", "stories260K-f32", ".json"),
+               *text = test_shared("text/tinystories-a.txt");
+    if (!path || !json || !text) return;
+    geodec_model *m = NULL;
+    geodec_reference *r = open_reference(path, &m);
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    enum { BYTES = 8000, WINDOWS = 4, LENGTH = 256 };
+    static char buffer[BYTES];
+    FILE *f = fopen(text, "rb");
+    cr_assert(f && fread(buffer, 1, BYTES, f) == BYTES);
+    (void)fclose(f);
+    geodec_err err = {0};
+    int64_t n;
+    int32_t *ids = geodec_mem_new(BYTES + 2, sizeof *ids);
+    double *nll = geodec_mem_new(WINDOWS * (LENGTH - 1), sizeof *nll);
+    test_ok(geodec_tokenizer_encode(t, buffer, BYTES, false, ids, &n, &err), &err);
+    test_ok(geodec_reference_windows_nll(r, geodec_tokenizer_bos(t), ids, n, LENGTH, WINDOWS, nll, &err), &err);
+    json_t *root = json_load_file(json, 0, NULL);
+    const json_t *sums = json_object_get(json_array_get(json_object_get(root, "nll"), 0), "per_window_nll");
+    for (int w = 0; w < WINDOWS; w++) {
+        double sum = 0;
+        for (int i = 0; i < LENGTH - 1; i++) sum += nll[w * (LENGTH - 1) + i];
+        const double want = json_number_value(json_array_get(sums, (size_t)w));
+        cr_assert_lt(fabs(sum - want), 1e-5 * want, "window %d: %.6f, not %.6f", w, sum, want);
+    }
+    cr_assert_eq(geodec_reference_windows_nll(r, 1, ids, n, LENGTH, n / (LENGTH - 1) + 1, nll, NULL), GEODEC_RANGE);
+    cr_assert_eq(geodec_reference_windows_nll(r, 1, ids, n, 1, 1, nll, NULL), GEODEC_RANGE);
+    json_decref(root);
+    geodec_reference_destroy(r);
+    geodec_model_close(m);
+    geodec_mem_free(ids);
+    geodec_mem_free(nll);
 }
