@@ -11,6 +11,7 @@ all: build
 include mk/config-default.mk
 include mk/layers.mk
 include mk/rules.mk
+include mk/fuzz.mk
 include mk/test.mk
 -include mk/lint.mk
 -include mk/install.mk
@@ -22,6 +23,7 @@ help:
 	@echo "make [build]        library and tools into $(B)/"
 	@echo "make check          set-up if needed, then unit, command-line, bad-input and pipeline tests"
 	@echo "make check-all      check, plus the sanitizer builds"
+	@echo "make fuzz           FUZZ=gguf|... SECONDS=1200: coverage-guided fuzzing (needs clang)"
 	@echo "make lint           layers, symbols, headers, format, shell"
 	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
 	@echo "make figures report figures and the report page"

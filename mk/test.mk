@@ -40,7 +40,7 @@ $(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LIB_A)
 check:
 	@bash scripts/packages install build
 	+@$(MAKE) --no-print-directory check-run
-check-run: build $(UNIT_TESTS) $(BAD_TOOLS)
+check-run: build $(UNIT_TESTS) $(BAD_TOOLS) $(FUZZ_REPLAYS)
 	@B=$(B) sh scripts/run-tests $(B) $(UNIT_TESTS) $(BATS_TESTS)
 # Criterion does not start under the thread sanitizer, so there the whole chain runs on three threads in place of unit tests.
 TINY := QUICK=1 CORPUS_STORIES=20 TOKENS=600 POINTS=150 STORE_TEXTS=6 STORE_LENGTH=64 PROMPTS=2 NEW_TOKENS=12 GAMMAS=4 SEEDS=1

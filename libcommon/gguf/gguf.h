@@ -65,6 +65,9 @@ typedef struct geodec_gguf geodec_gguf;
 GEODEC_API geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED, naming the tensor and its type, unless every tensor can be decoded. */
 GEODEC_API geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err) GEODEC_MUST_USE;
+/* The same from bytes in memory, which stay the caller's and must outlive it; `data` is aligned to 32. */
+GEODEC_API geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
 GEODEC_API const char *geodec_gguf_path(const geodec_gguf *g);
 

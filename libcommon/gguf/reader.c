@@ -298,6 +298,25 @@ done:
     return st;
 }
 
+geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
+                                      geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_gguf *g = NULL;
+    GEODEC_NEW(g, 1);
+    g->path = geodec_mem_strdup(name);
+    if (!g->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for the name of '%s'", name);
+    g->map.data = data;
+    g->map.size = size;
+    g->borrowed = true;
+    GEODEC_TRY_MSG(read_file(g, err), "%s", name);
+    *out = g;
+    g = NULL;
+done:
+    geodec_gguf_close(g);
+    return st;
+}
+
 geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -347,6 +366,6 @@ void geodec_gguf_close(geodec_gguf *g)
     geodec_mem_free(g->tensor);
     geodec_mem_free(g->tensor_order);
     geodec_mem_free(g->path);
-    geodec_map_close(&g->map);
+    if (!g->borrowed) geodec_map_close(&g->map);
     geodec_mem_free(g);
 }

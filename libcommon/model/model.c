@@ -14,30 +14,41 @@ done:
     return st;
 }
 
-geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err)
+geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_model *m = NULL;
-    GEODEC_NEW(m, 1);
+    const char *path = geodec_gguf_path(g);
+    geodec_model *m = geodec_mem_new(1, sizeof *m);
+    if (!m) {
+        geodec_gguf_close(g);
+        GEODEC_THROW(GEODEC_NOMEM, "no memory for a model");
+    }
+    m->gguf = g;
     GEODEC_NEW(m->lazy, 1);
     pthread_mutex_init(m->lazy, NULL);
-    GEODEC_TRY(geodec_gguf_open(path, &m->gguf, err));
-    GEODEC_TRY(geodec_gguf_check_types(m->gguf, err));
-    GEODEC_TRY(geodec__config_read(m->gguf, &m->config, err));
-    GEODEC_TRY(geodec_tokenizer_from_gguf(m->gguf, &m->tokenizer, err));
+    GEODEC_TRY(geodec_gguf_check_types(g, err));
+    GEODEC_TRY(geodec__config_read(g, &m->config, err));
+    GEODEC_TRY(geodec_tokenizer_from_gguf(g, &m->tokenizer, err));
     GEODEC_TRY_MSG(check_vocabulary(m, m->config.n_vocab, err), "%s", path);
     m->config.n_vocab = geodec_tokenizer_size(m->tokenizer);
     GEODEC_TRY_MSG(geodec__weights_bind(m, err), "%s", path);
     const char *slash = strrchr(path, '/');
     m->name = slash ? slash + 1 : path;
-    if (geodec_gguf_has(m->gguf, "general.name"))
-        GEODEC_TRY(geodec_gguf_get_str(m->gguf, "general.name", &m->name, err));
-    else /* the caller's path may go away: point into the copy the file keeps */
-        m->name = geodec_gguf_path(m->gguf) + (m->name - path);
+    if (geodec_gguf_has(g, "general.name")) GEODEC_TRY(geodec_gguf_get_str(g, "general.name", &m->name, err));
     *out = m;
     m = NULL;
 done:
     geodec_model_close(m);
+    return st;
+}
+
+geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_gguf *g = NULL;
+    GEODEC_TRY(geodec_gguf_open(path, &g, err));
+    GEODEC_TRY(geodec_model_from_gguf(g, out, err));
+done:
     return st;
 }
 

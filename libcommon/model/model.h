@@ -51,6 +51,8 @@ typedef struct geodec_model_config {
 typedef struct geodec_model geodec_model; /* immutable after open; may be shared between sessions and threads */
 
 GEODEC_API geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
+/* The same from an open file, which the model takes over (and closes on failure). */
+GEODEC_API geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_model_close(geodec_model *m);
 GEODEC_API const geodec_model_config *geodec_model_configuration(const geodec_model *m);
 GEODEC_API const geodec_tokenizer *geodec_model_tokenizer(const geodec_model *m);

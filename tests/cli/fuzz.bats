@@ -1,0 +1,14 @@
+#!/usr/bin/env bats
+# The kept inputs of every fuzz target run through without a crash.
+
+setup() { cd "$BATS_TEST_DIRNAME/../.."; }
+
+@test "kept fuzz corpora replay" {
+    for t in "${B:-build/release}"/fuzz/replay-*; do
+        name=${t##*/replay-}
+        run "$t" "tests/fuzz/corpus/$name"
+        echo "$name: $output"
+        [ "$status" -eq 0 ]
+        [[ "$output" == *" inputs, 0 unreadable" ]]
+    done
+}

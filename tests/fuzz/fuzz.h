@@ -1,0 +1,44 @@
+/* What every fuzz target shares. A target is one LLVMFuzzerTestOneInput: with libFuzzer (`make fuzz`) it searches, with
+ * replay.c (`make check`) it runs the kept corpus. */
+#ifndef GEODEC_TESTS_FUZZ_H
+#define GEODEC_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Reads every byte, so that a sanitizer sees what was returned. */
+static inline void fuzz_use(const void *p, size_t n)
+{
+    extern volatile unsigned char fuzz_sink;
+    const unsigned char *b = p;
+    unsigned char x = 0;
+    for (size_t i = 0; i < n; i++) x ^= b[i];
+    fuzz_sink = x;
+}
+
+/* Marks bytes that must not be touched (address sanitizer only). */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FUZZ_ADDRESS
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define FUZZ_ADDRESS
+#endif
+#if defined(FUZZ_ADDRESS)
+#include <sanitizer/asan_interface.h>
+static inline void fuzz_guard(const uint8_t *from, const uint8_t *to)
+{
+    __asan_poison_memory_region(from, (size_t)(to - from));
+}
+static inline void fuzz_unguard(const uint8_t *from, const uint8_t *to)
+{
+    __asan_unpoison_memory_region(from, (size_t)(to - from));
+}
+#else
+static inline void fuzz_guard(const uint8_t *from, const uint8_t *to) { (void)from, (void)to; }
+static inline void fuzz_unguard(const uint8_t *from, const uint8_t *to) { (void)from, (void)to; }
+#endif
+
+#endif
