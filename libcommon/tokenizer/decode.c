@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Text of one token: marks become spaces. Returns the number of bytes, at most the piece's. */
-static size_t token_text(const geodec_tokenizer *t, int32_t id, char *out)
+/* Text of one token: marks become spaces, letters of the byte alphabet bytes. Returns the number of bytes, at most the
+ * piece's. */
+static size_t token_text(const geodec_tokenizer *t, int32_t id, bool show_control, char *out)
 {
     if (id < 0 || id >= t->n) return 0;
     const char *s = t->bytes + t->at[id];
@@ -12,6 +13,7 @@ static size_t token_text(const geodec_tokenizer *t, int32_t id, char *out)
     size_t written = 0;
     switch (t->type[id]) {
     case GEODEC_TOKEN_NORMAL:
+        if (t->bpe) return geodec__bpe_piece_text(s, n, out);
         for (size_t i = 0; i < n;) {
             if (n - i >= GEODEC__MARK_BYTES && memcmp(s + i, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
                 out[written++] = ' ';
@@ -28,8 +30,13 @@ static size_t token_text(const geodec_tokenizer *t, int32_t id, char *out)
         for (int b = 0; b < 256; b++)
             if (t->byte_id[b] == id) out[written++] = (char)(unsigned char)b;
         return written;
+    case GEODEC_TOKEN_CONTROL:
+    case GEODEC_TOKEN_UNKNOWN:
+        if (!show_control) return 0;
+        if (n) memcpy(out, s, n);
+        return n;
     default:
-        return 0; /* control, unknown and unused tokens have no text */
+        return 0; /* unused tokens have no text */
     }
 }
 
@@ -49,7 +56,7 @@ geodec_status geodec_tokenizer_decode(const geodec_tokenizer *t, const int32_t *
     GEODEC_NEW(out, room);
     bool started = false;
     for (int64_t i = 0; i < n; i++) {
-        size_t k = token_text(t, ids[i], out + written);
+        size_t k = token_text(t, ids[i], false, out + written);
         if (k == 0) continue;
         if (!started && t->add_space_prefix && out[written] == ' ') {
             k--;
@@ -92,10 +99,11 @@ size_t geodec_detok_feed(geodec_detok *d, int32_t id, char *out)
 {
     const size_t held = (size_t)d->n_pending;
     memcpy(out, d->pending, held);
-    size_t n = token_text(d->t, id, out + held);
+    size_t n = token_text(d->t, id, d->show_control, out + held);
     if (n > 0 && !d->started) {
         d->started = true;
-        if (d->t->add_space_prefix && out[0] == ' ') memmove(out, out + 1, --n);
+        if (d->t->add_space_prefix && d->t->type[id] != GEODEC_TOKEN_CONTROL && out[0] == ' ')
+            memmove(out, out + 1, --n);
     }
     n += held;
     const size_t keep = open_end((const unsigned char *)out, n);

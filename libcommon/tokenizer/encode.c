@@ -3,192 +3,70 @@
 
 #include <string.h>
 
-/* ---- pairs that may merge, best first ---------------------------------------------------------------------------- */
-
-typedef struct symbol {
-    int32_t prev, next; /* -1 = none */
-    int32_t at, n;      /* bytes of the word; n = 0: merged into its left neighbour */
-} symbol;
-
-typedef struct pair {
-    float score;
-    int32_t left, right;
-    int32_t n; /* bytes of both when the pair was found: a stale pair no longer fits */
-} pair;
-
-typedef struct merger {
-    const geodec_tokenizer *t;
-    const char *text; /* of one word */
-    symbol *symbol;
-    pair *heap;
-    int64_t n_heap;
-} merger;
-
-/* Higher score first, then the leftmost: a strict order, so the result does not depend on the heap's shape. */
-static bool before(const pair *a, const pair *b)
+/* Bytes that are no part of the shortest form of a character up to U+10FFFF, surrogates left out, are no UTF-8. */
+int geodec__utf8(const unsigned char *p, size_t room)
 {
-    return a->score > b->score || (!(b->score > a->score) && a->left < b->left);
-}
-
-static void push(merger *m, pair p)
-{
-    int64_t i = m->n_heap++;
-    while (i > 0) {
-        const int64_t up = (i - 1) / 2;
-        if (!before(&p, &m->heap[up])) break;
-        m->heap[i] = m->heap[up];
-        i = up;
-    }
-    m->heap[i] = p;
-}
-
-static pair pop(merger *m)
-{
-    const pair top = m->heap[0], last = m->heap[--m->n_heap];
-    int64_t i = 0;
-    for (;;) {
-        int64_t child = 2 * i + 1;
-        if (child >= m->n_heap) break;
-        if (child + 1 < m->n_heap && before(&m->heap[child + 1], &m->heap[child])) child++;
-        if (!before(&m->heap[child], &last)) break;
-        m->heap[i] = m->heap[child];
-        i = child;
-    }
-    m->heap[i] = last;
-    return top;
-}
-
-static void try_pair(merger *m, int32_t left, int32_t right)
-{
-    if (left < 0 || right < 0) return;
-    const int32_t n = m->symbol[left].n + m->symbol[right].n;
-    const int32_t id = geodec__tokenizer_find(m->t, m->text + m->symbol[left].at, (size_t)n);
-    if (id >= 0) push(m, (pair){.score = m->t->score[id], .left = left, .right = right, .n = n});
-}
-
-/* ---- one word ---------------------------------------------------------------------------------------------------- */
-
-/* Bytes of the UTF-8 character at p, 1 where there is no valid one. */
-static int32_t character(const unsigned char *p, int32_t room)
-{
-    const int32_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 1;
-    if (n > room) return 1;
-    for (int32_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80) return 1;
+    if (p[0] < 0x80) return 1;
+    if (p[0] < 0xc2 || p[0] > 0xf4) return 0;
+    const int n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if ((size_t)n > room) return 0;
+    for (int i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
+        (p[0] == 0xf4 && p[1] > 0x8f))
+        return 0;
     return n;
 }
 
-/* A symbol that is no piece: byte by byte. A mark stands for a space there, so that decoding gives the text back. */
-static geodec_status put_bytes(const geodec_tokenizer *t, const char *text, int32_t n, int32_t *ids, int64_t *count,
-                               geodec_err *err)
+static geodec_status check_spans(const geodec_encode_options *o, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (n == GEODEC__MARK_BYTES && memcmp(text, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
-        text = " ";
-        n = 1;
-    }
-    for (int32_t i = 0; i < n; i++) {
-        const unsigned char byte = (unsigned char)text[i];
-        const int32_t id = t->byte_id[byte] >= 0 ? t->byte_id[byte] : t->unk;
-        if (id < 0)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no token for byte 0x%02x and no unknown token", byte);
-        ids[(*count)++] = id;
-    }
+    for (int64_t i = 0, end = 0; i < o->n_plain; end = o->plain[i++].end)
+        if (o->plain[i].begin < end || o->plain[i].end < o->plain[i].begin || o->plain[i].end > (int64_t)n)
+            GEODEC_THROW(GEODEC_INVAL, "plain span %lld is out of order or outside the text", (long long)i);
 done:
     return st;
 }
 
-static geodec_status encode_word(merger *m, int32_t n_bytes, int32_t *ids, int64_t *count, geodec_err *err)
+geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t, const char *text, size_t n,
+                                           const geodec_encode_options *options, int32_t *ids, int64_t *count,
+                                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int32_t n = 0;
-    for (int32_t at = 0; at < n_bytes; n++) {
-        const int32_t length = character((const unsigned char *)m->text + at, n_bytes - at);
-        m->symbol[n] = (symbol){.prev = n - 1, .next = n + 1, .at = at, .n = length};
-        at += length;
+    geodec__part *part = NULL;
+    int64_t n_parts = 0, written = 0;
+    if (n > (size_t)INT32_MAX / 4) GEODEC_THROW(GEODEC_LIMIT, "a text of %zu bytes is too long to encode at once", n);
+    GEODEC_TRY(check_spans(options, n, err));
+    if (options->bos && t->add_bos) {
+        if (t->bos < 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no begin-of-sequence token");
+        ids[written++] = t->bos;
     }
-    m->symbol[n - 1].next = -1;
-    m->n_heap = 0;
-    for (int32_t i = 1; i < n; i++) try_pair(m, i - 1, i);
-    while (m->n_heap > 0) {
-        const pair p = pop(m);
-        symbol *left = &m->symbol[p.left], *right = &m->symbol[p.right];
-        if (left->n == 0 || right->n == 0 || left->n + right->n != p.n) continue;
-        left->n = p.n;
-        right->n = 0;
-        left->next = right->next;
-        if (right->next >= 0) m->symbol[right->next].prev = p.left;
-        try_pair(m, left->prev, p.left);
-        try_pair(m, p.left, left->next);
-    }
-    for (int32_t i = 0; i >= 0; i = m->symbol[i].next) {
-        const char *text = m->text + m->symbol[i].at;
-        const int32_t id = geodec__tokenizer_find(m->t, text, (size_t)m->symbol[i].n);
-        if (id >= 0)
-            ids[(*count)++] = id;
-        else
-            GEODEC_TRY(put_bytes(m->t, text, m->symbol[i].n, ids, count, err));
-    }
-done:
-    return st;
-}
-
-/* ---- the text ---------------------------------------------------------------------------------------------------- */
-
-/* End of the word that starts at `at`: the next mark after something else, where no piece can reach across. */
-static int64_t word_end(const geodec_tokenizer *t, const char *text, int64_t at, int64_t n)
-{
-    if (!t->words_apart) return n;
-    bool other = false;
-    while (at < n) {
-        if (n - at >= GEODEC__MARK_BYTES && memcmp(text + at, GEODEC__MARK, GEODEC__MARK_BYTES) == 0) {
-            if (other) return at;
-            at += GEODEC__MARK_BYTES;
+    GEODEC_TRY(geodec__specials_cut(t, text, n, options->parse_special, options->plain, options->n_plain, &part,
+                                    &n_parts, err));
+    for (int64_t i = 0; i < n_parts; i++) {
+        const geodec__part *p = &part[i];
+        if (p->id >= 0) {
+            ids[written++] = p->id;
+        } else if (t->bpe) {
+            GEODEC_TRY(geodec__bpe_encode(t, text + p->at, (size_t)p->n, ids, &written, err));
         } else {
-            other = true;
-            at++;
+            /* a prefix after a token of one byte could give more ids than the caller has room for */
+            const bool first = i == 0 || part[i - 1].n > 1;
+            GEODEC_TRY(geodec__spm_encode(t, text + p->at, (size_t)p->n, first, ids, &written, err));
         }
     }
-    return n;
+    if (options->eos && t->add_eos) {
+        if (t->eos < 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no end-of-sequence token");
+        ids[written++] = t->eos;
+    }
+    *count = written;
+done:
+    geodec_mem_free(part);
+    return st;
 }
 
 geodec_status geodec_tokenizer_encode(const geodec_tokenizer *t, const char *text, size_t n, bool add_bos, int32_t *ids,
                                       int64_t *count, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    char *marked = NULL;
-    merger m = {.t = t};
-    int64_t n_marked = 0, longest = 0, written = 0;
-    if (n > (size_t)INT32_MAX / 4) GEODEC_THROW(GEODEC_LIMIT, "a text of %zu bytes is too long to encode at once", n);
-    if (add_bos && t->bos < 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no begin-of-sequence token");
-    GEODEC_NEW(marked, 3 * (int64_t)n + GEODEC__MARK_BYTES);
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] == ' ' || (i == 0 && t->add_space_prefix)) {
-            memcpy(marked + n_marked, GEODEC__MARK, GEODEC__MARK_BYTES);
-            n_marked += GEODEC__MARK_BYTES;
-        }
-        if (i == 0 && t->add_space_prefix && text[i] == ' ') {
-            memcpy(marked + n_marked, GEODEC__MARK, GEODEC__MARK_BYTES);
-            n_marked += GEODEC__MARK_BYTES;
-        }
-        if (text[i] != ' ') marked[n_marked++] = text[i];
-    }
-    for (int64_t at = 0, end; at < n_marked; at = end) {
-        end = word_end(t, marked, at, n_marked);
-        if (end - at > longest) longest = end - at;
-    }
-    GEODEC_NEW(m.symbol, longest);
-    GEODEC_NEW(m.heap, 3 * longest); /* one pair a boundary at first, two more a merge */
-    if (add_bos) ids[written++] = t->bos;
-    for (int64_t at = 0, end; at < n_marked; at = end) {
-        end = word_end(t, marked, at, n_marked);
-        m.text = marked + at;
-        GEODEC_TRY(encode_word(&m, (int32_t)(end - at), ids, &written, err));
-    }
-    *count = written;
-done:
-    geodec_mem_free(marked);
-    geodec_mem_free(m.symbol);
-    geodec_mem_free(m.heap);
-    return st;
+    return geodec_tokenizer_encode_with(t, text, n, &(geodec_encode_options){.bos = add_bos}, ids, count, err);
 }

@@ -4,10 +4,14 @@
 #include <string.h>
 
 static const char key_model[] = "tokenizer.ggml.model";
+static const char key_pre[] = "tokenizer.ggml.pre";
 static const char key_tokens[] = "tokenizer.ggml.tokens";
 static const char key_scores[] = "tokenizer.ggml.scores";
 static const char key_types[] = "tokenizer.ggml.token_type";
+static const char key_merges[] = "tokenizer.ggml.merges";
 static const char key_prefix[] = "tokenizer.ggml.add_space_prefix";
+static const char key_add_bos[] = "tokenizer.ggml.add_bos_token";
+static const char key_add_eos[] = "tokenizer.ggml.add_eos_token";
 static const char *const key_special[3] = {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id",
                                            "tokenizer.ggml.unknown_token_id"};
 
@@ -17,15 +21,16 @@ static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *
     return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%s' is missing", geodec_gguf_path(g), key);
 }
 
-/* 4294967295 says "none". Without a key: 1, 2, 0 as SentencePiece has them, where those tokens have the right type. */
-static geodec_status read_special(const geodec_gguf *g, const int32_t *type, int32_t n, int32_t special[3],
+/* 4294967295 says "none". Without a key SentencePiece has 1, 2, 0 where those tokens have the right type; others have
+ * none. */
+static geodec_status read_special(const geodec_gguf *g, bool spm, const int32_t *type, int32_t n, int32_t special[3],
                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     static const int32_t usual[3] = {1, 2, 0};
     for (int k = 0; k < 3; k++) {
         const int32_t wanted = k == 2 ? GEODEC_TOKEN_UNKNOWN : GEODEC_TOKEN_CONTROL;
-        special[k] = usual[k] < n && type[usual[k]] == wanted ? usual[k] : -1;
+        special[k] = spm && usual[k] < n && type[usual[k]] == wanted ? usual[k] : -1;
         if (!geodec_gguf_has(g, key_special[k])) continue;
         int64_t v;
         GEODEC_TRY(geodec_gguf_get_i64(g, key_special[k], &v, err));
@@ -42,45 +47,124 @@ done:
     return st;
 }
 
+static geodec_status read_strings(const geodec_gguf *g, const char *key, const char ***text, size_t **len, int64_t *n,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(require(g, key, err));
+    GEODEC_TRY(geodec_gguf_array_length(g, key, n, err));
+    GEODEC_NEW(*text, *n);
+    GEODEC_NEW(*len, *n);
+    for (int64_t i = 0; i < *n; i++) GEODEC_TRY(geodec_gguf_array_str(g, key, i, &(*text)[i], &(*len)[i], err));
+done:
+    return st;
+}
+
+/* Phi-3's special tokens take the blanks after them; no key says so, the model's name does. */
+static geodec_status named_phi3(const geodec_gguf *g, bool *yes, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *name = "";
+    if (geodec_gguf_has(g, "general.name")) GEODEC_TRY(geodec_gguf_get_str(g, "general.name", &name, err));
+    *yes = strcasestr(name, "phi-3") || strcasestr(name, "phi3");
+done:
+    return st;
+}
+
+/* Which kind, and what goes without saying in it. */
+static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *model;
+    GEODEC_TRY(require(g, key_model, err));
+    GEODEC_TRY(geodec_gguf_get_str(g, key_model, &model, err));
+    if (strcmp(model, "llama") == 0) {
+        v->add_bos = v->add_space_prefix = true;
+        if (geodec_gguf_has(g, key_prefix)) GEODEC_TRY(geodec_gguf_get_bool(g, key_prefix, &v->add_space_prefix, err));
+    } else if (strcmp(model, "gpt2") == 0) {
+        v->pre = "default";
+        if (geodec_gguf_has(g, key_pre)) GEODEC_TRY(geodec_gguf_get_str(g, key_pre, &v->pre, err));
+        v->add_bos = geodec__pretoken_begins(v->pre);
+    } else {
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': tokenizer '%.40s' is not supported ('llama' and 'gpt2' are)",
+                     geodec_gguf_path(g), key_model, model);
+    }
+    if (geodec_gguf_has(g, key_add_bos)) GEODEC_TRY(geodec_gguf_get_bool(g, key_add_bos, &v->add_bos, err));
+    if (geodec_gguf_has(g, key_add_eos)) GEODEC_TRY(geodec_gguf_get_bool(g, key_add_eos, &v->add_eos, err));
+    GEODEC_TRY(named_phi3(g, &v->strip_after, err));
+done:
+    return st;
+}
+
 geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const char **text = NULL;
-    size_t *len = NULL;
+    geodec__vocabulary v = {0};
+    const char **text = NULL, **merge = NULL;
+    size_t *len = NULL, *merge_len = NULL;
     float *score = NULL;
-    int32_t *type = NULL;
-    const char *model;
-    int64_t n;
-    int32_t special[3];
-    bool prefix = true;
-    GEODEC_TRY(require(g, key_model, err));
-    GEODEC_TRY(geodec_gguf_get_str(g, key_model, &model, err));
-    if (strcmp(model, "llama") != 0)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s': tokenizer '%.40s' is not supported ('llama' is)",
-                     geodec_gguf_path(g), key_model, model);
-    GEODEC_TRY(require(g, key_tokens, err));
-    GEODEC_TRY(require(g, key_scores, err));
-    GEODEC_TRY(require(g, key_types, err));
-    GEODEC_TRY(geodec_gguf_array_length(g, key_tokens, &n, err));
+    int32_t *type = NULL, special[3];
+    int64_t n = 0;
+    GEODEC_TRY(read_kind(g, &v, err));
+    GEODEC_TRY(read_strings(g, key_tokens, &text, &len, &n, err));
     if (n < 1 || n > INT32_MAX)
         GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': a vocabulary of %lld", geodec_gguf_path(g), key_tokens,
                      (long long)n);
-    GEODEC_NEW(text, n);
-    GEODEC_NEW(len, n);
+    if (!v.pre) {
+        GEODEC_TRY(require(g, key_scores, err));
+        GEODEC_TRY(require(g, key_types, err));
+    }
     GEODEC_NEW(score, n);
     GEODEC_NEW(type, n);
-    for (int64_t i = 0; i < n; i++) GEODEC_TRY(geodec_gguf_array_str(g, key_tokens, i, &text[i], &len[i], err));
-    GEODEC_TRY(geodec_gguf_array_f32(g, key_scores, score, n, err));
-    GEODEC_TRY(geodec_gguf_array_i32(g, key_types, type, n, err));
-    GEODEC_TRY(read_special(g, type, (int32_t)n, special, err));
-    if (geodec_gguf_has(g, key_prefix)) GEODEC_TRY(geodec_gguf_get_bool(g, key_prefix, &prefix, err));
-    GEODEC_TRY_MSG(geodec__tokenizer_create((int32_t)n, text, len, score, type, special, prefix, out, err), "%s",
-                   geodec_gguf_path(g));
+    for (int64_t i = 0; i < n; i++) type[i] = GEODEC_TOKEN_NORMAL;
+    if (geodec_gguf_has(g, key_scores)) GEODEC_TRY(geodec_gguf_array_f32(g, key_scores, score, n, err));
+    if (geodec_gguf_has(g, key_types)) GEODEC_TRY(geodec_gguf_array_i32(g, key_types, type, n, err));
+    GEODEC_TRY(read_special(g, !v.pre, type, (int32_t)n, special, err));
+    if (v.pre) GEODEC_TRY(read_strings(g, key_merges, &merge, &merge_len, &v.n_merges, err));
+    v.n = (int32_t)n;
+    v.text = text;
+    v.len = len;
+    v.score = score;
+    v.type = type;
+    v.bos = special[0];
+    v.eos = special[1];
+    v.unk = special[2];
+    v.merge = merge;
+    v.merge_len = merge_len;
+    GEODEC_TRY_MSG(geodec__tokenizer_create(&v, out, err), "%s", geodec_gguf_path(g));
 done:
     geodec_mem_free(text);
     geodec_mem_free(len);
+    geodec_mem_free(merge);
+    geodec_mem_free(merge_len);
     geodec_mem_free(score);
     geodec_mem_free(type);
+    return st;
+}
+
+static geodec_status put_merges(const geodec_tokenizer *t, geodec_gguf_writer *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = geodec__bpe_merges(t->bpe);
+    char one[2 * GEODEC__MAX_PIECE + 1], *all = NULL;
+    const char **text = NULL;
+    size_t *len = NULL, total = 0;
+    for (int64_t i = 0; i < n; i++) total += geodec__bpe_merge_text(t, i, one);
+    GEODEC_NEW(all, total);
+    GEODEC_NEW(text, n);
+    GEODEC_NEW(len, n);
+    total = 0;
+    for (int64_t i = 0; i < n; i++) {
+        text[i] = all + total;
+        len[i] = geodec__bpe_merge_text(t, i, all + total);
+        total += len[i];
+    }
+    GEODEC_TRY(geodec_gguf_put_str(w, key_pre, geodec__pretoken_name(t->pre), err));
+    GEODEC_TRY(geodec_gguf_put_str_array(w, key_merges, text, len, n, err));
+done:
+    geodec_mem_free(all);
+    geodec_mem_free(text);
+    geodec_mem_free(len);
     return st;
 }
 
@@ -96,12 +180,15 @@ geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer
         text[i] = t->bytes + t->at[i];
         len[i] = (size_t)t->length[i];
     }
-    GEODEC_TRY(geodec_gguf_put_str(w, key_model, "llama", err));
+    GEODEC_TRY(geodec_gguf_put_str(w, key_model, t->bpe ? "gpt2" : "llama", err));
     GEODEC_TRY(geodec_gguf_put_str_array(w, key_tokens, text, len, t->n, err));
     GEODEC_TRY(geodec_gguf_put_f32_array(w, key_scores, t->score, t->n, err));
     GEODEC_TRY(geodec_gguf_put_i32_array(w, key_types, t->type, t->n, err));
+    if (t->bpe) GEODEC_TRY(put_merges(t, w, err));
     for (int k = 0; k < 3; k++) GEODEC_TRY(geodec_gguf_put_u32(w, key_special[k], (uint32_t)special[k], err));
-    GEODEC_TRY(geodec_gguf_put_bool(w, key_prefix, t->add_space_prefix, err));
+    if (t->bpe || !t->add_bos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_bos, t->add_bos, err));
+    if (t->add_eos) GEODEC_TRY(geodec_gguf_put_bool(w, key_add_eos, t->add_eos, err));
+    if (!t->bpe) GEODEC_TRY(geodec_gguf_put_bool(w, key_prefix, t->add_space_prefix, err));
 done:
     geodec_mem_free(text);
     geodec_mem_free(len);

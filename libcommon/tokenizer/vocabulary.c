@@ -7,7 +7,7 @@
 
 /* ---- pieces by text --------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(const char *text, size_t n)
+uint64_t geodec__hash(const char *text, size_t n)
 {
     uint64_t h = 0x9e3779b97f4a7c15u ^ n;
     for (; n >= 8; n -= 8, text += 8) {
@@ -25,7 +25,7 @@ static uint64_t hash_of(const char *text, size_t n)
 int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size_t n)
 {
     if (n == 0 || n > t->longest_match) return -1;
-    for (uint64_t i = hash_of(text, n);; i++) {
+    for (uint64_t i = geodec__hash(text, n);; i++) {
         const int32_t id = t->slot[i & (uint64_t)t->slot_mask];
         if (id < 0) return -1;
         if ((size_t)t->length[id] == n && memcmp(t->bytes + t->at[id], text, n) == 0) return id;
@@ -68,7 +68,7 @@ static geodec_status index_pieces(geodec_tokenizer *t, geodec_err *err)
         if (twin >= 0)
             GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: tokens %d and %d are the same piece '%.40s'", twin, id,
                          text);
-        uint64_t i = hash_of(text, n);
+        uint64_t i = geodec__hash(text, n);
         while (t->slot[i & (uint64_t)t->slot_mask] >= 0) i++;
         t->slot[i & (uint64_t)t->slot_mask] = id;
         if (has_inner_mark(text, n)) t->words_apart = false;
@@ -125,6 +125,7 @@ done:
     return st;
 }
 
+/* What was hashed before other vocabularies than SentencePiece's were known stays as it was. */
 static void digest(geodec_tokenizer *t)
 {
     geodec_sha256 h;
@@ -136,41 +137,62 @@ static void digest(geodec_tokenizer *t)
     geodec_sha256_update(&h, t->score, n * sizeof *t->score);
     geodec_sha256_update(&h, t->length, n * sizeof *t->length);
     for (size_t i = 0; i < n; i++) geodec_sha256_update(&h, t->bytes + t->at[i], (size_t)t->length[i]);
+    if (t->bpe || !t->add_bos || t->add_eos || t->strip_after) {
+        const char *pre = t->bpe ? geodec__pretoken_name(t->pre) : "";
+        const int32_t rules[3] = {t->add_bos, t->add_eos, t->strip_after};
+        geodec_sha256_update(&h, rules, sizeof rules);
+        geodec_sha256_update(&h, pre, strlen(pre) + 1);
+        if (t->bpe) geodec__bpe_digest(t->bpe, &h);
+    }
     geodec_sha256_hex(&h, t->fingerprint);
 }
 
-geodec_status geodec__tokenizer_create(int32_t n, const char *const *text, const size_t *len, const float *score,
-                                       const int32_t *type, const int32_t special[3], bool add_space_prefix,
-                                       geodec_tokenizer **out, geodec_err *err)
+static geodec_status copy_pieces(geodec_tokenizer *t, const geodec__vocabulary *v, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t total = 0;
+    GEODEC_NEW(t->at, v->n);
+    GEODEC_NEW(t->length, v->n);
+    GEODEC_NEW(t->type, v->n);
+    GEODEC_NEW(t->score, v->n);
+    for (int32_t i = 0; i < v->n; i++) total += (int64_t)v->len[i] + 1;
+    GEODEC_NEW(t->bytes, total);
+    total = 0;
+    for (int32_t i = 0; i < v->n; i++) {
+        t->at[i] = total;
+        t->length[i] = (int32_t)v->len[i];
+        t->type[i] = v->type[i];
+        t->score[i] = v->score[i] + 0.0f; /* -0 would make the fingerprint of equal vocabularies differ */
+        if (v->len[i]) memcpy(t->bytes + total, v->text[i], v->len[i]);
+        if (v->len[i] > t->longest) t->longest = v->len[i];
+        total += (int64_t)v->len[i] + 1;
+    }
+done:
+    return st;
+}
+
+geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_tokenizer **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_tokenizer *t = NULL;
-    int64_t total = 0;
-    GEODEC_TRY(check_arrays(n, len, score, type, special, err));
+    GEODEC_TRY(check_arrays(v->n, v->len, v->score, v->type, (const int32_t[3]){v->bos, v->eos, v->unk}, err));
     GEODEC_NEW(t, 1);
-    GEODEC_NEW(t->at, n);
-    GEODEC_NEW(t->length, n);
-    GEODEC_NEW(t->type, n);
-    GEODEC_NEW(t->score, n);
-    for (int32_t i = 0; i < n; i++) total += (int64_t)len[i] + 1;
-    GEODEC_NEW(t->bytes, total);
-    t->n = n;
-    t->bos = special[0];
-    t->eos = special[1];
-    t->unk = special[2];
-    t->add_space_prefix = add_space_prefix;
-    total = 0;
-    for (int32_t i = 0; i < n; i++) {
-        t->at[i] = total;
-        t->length[i] = (int32_t)len[i];
-        t->type[i] = type[i];
-        t->score[i] = score[i] + 0.0f; /* -0 would make the fingerprint of equal vocabularies differ */
-        if (len[i]) memcpy(t->bytes + total, text[i], len[i]);
-        if (len[i] > t->longest) t->longest = len[i];
-        total += (int64_t)len[i] + 1;
-    }
+    t->n = v->n;
+    t->bos = v->bos;
+    t->eos = v->eos;
+    t->unk = v->unk;
+    t->add_bos = v->add_bos;
+    t->add_eos = v->add_eos;
+    t->add_space_prefix = v->add_space_prefix;
+    t->strip_after = v->strip_after;
+    GEODEC_TRY(copy_pieces(t, v, err));
     GEODEC_TRY(index_pieces(t, err));
     GEODEC_TRY(index_bytes(t, err));
+    if (v->pre) {
+        GEODEC_TRY(geodec__bpe_create(t, v, &t->bpe, err));
+        GEODEC_TRY(geodec__pretoken_create(v->pre, &t->pre, err));
+    }
+    GEODEC_TRY(geodec__specials_create(t, &t->special, err));
     digest(t);
     *out = t;
     t = NULL;
@@ -183,7 +205,17 @@ geodec_status geodec_tokenizer_create(int32_t n, const char *const *text, const 
                                       const int32_t *type, int32_t bos, int32_t eos, int32_t unk,
                                       geodec_tokenizer **out, geodec_err *err)
 {
-    return geodec__tokenizer_create(n, text, len, score, type, (const int32_t[3]){bos, eos, unk}, true, out, err);
+    const geodec__vocabulary v = {.n = n,
+                                  .text = text,
+                                  .len = len,
+                                  .score = score,
+                                  .type = type,
+                                  .bos = bos,
+                                  .eos = eos,
+                                  .unk = unk,
+                                  .add_bos = true,
+                                  .add_space_prefix = true};
+    return geodec__tokenizer_create(&v, out, err);
 }
 
 void geodec_tokenizer_destroy(geodec_tokenizer *t)
@@ -195,6 +227,9 @@ void geodec_tokenizer_destroy(geodec_tokenizer *t)
     geodec_mem_free(t->type);
     geodec_mem_free(t->score);
     geodec_mem_free(t->slot);
+    geodec__bpe_destroy(t->bpe);
+    geodec__pretoken_destroy(t->pre);
+    geodec__specials_destroy(t->special);
     geodec_mem_free(t);
 }
 
@@ -204,6 +239,7 @@ const char *geodec_tokenizer_fingerprint(const geodec_tokenizer *t) { return t->
 int32_t geodec_tokenizer_size(const geodec_tokenizer *t) { return t->n; }
 int32_t geodec_tokenizer_bos(const geodec_tokenizer *t) { return t->bos; }
 int32_t geodec_tokenizer_eos(const geodec_tokenizer *t) { return t->eos; }
+int32_t geodec_tokenizer_start(const geodec_tokenizer *t) { return t->add_bos ? t->bos : -1; }
 
 const char *geodec_tokenizer_piece(const geodec_tokenizer *t, int32_t id, size_t *n)
 {
@@ -215,4 +251,27 @@ const char *geodec_tokenizer_piece(const geodec_tokenizer *t, int32_t id, size_t
 bool geodec_tokenizer_is_control(const geodec_tokenizer *t, int32_t id)
 {
     return id >= 0 && id < t->n && t->type[id] == GEODEC_TOKEN_CONTROL;
+}
+
+bool geodec_tokenizer_is_end(const geodec_tokenizer *t, int32_t id)
+{
+    static const char *const ends[] = {"<|im_end|>",
+                                       "<|eot_id|>",
+                                       "<|eom_id|>",
+                                       "<|end|>",
+                                       "<end_of_turn>",
+                                       "<|endoftext|>",
+                                       "<|end_of_text|>",
+                                       "</s>",
+                                       "<EOT>",
+                                       "<|EOT|>",
+                                       "<|END_OF_TURN_TOKEN|>",
+                                       "<\xef\xbd\x9c"
+                                       "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"};
+    if (id < 0 || id >= t->n) return false;
+    if (id == t->eos) return true;
+    if (t->type[id] != GEODEC_TOKEN_CONTROL) return false;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(t->bytes + t->at[id], ends[i]) == 0) return true;
+    return false;
 }

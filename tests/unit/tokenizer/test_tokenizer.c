@@ -165,12 +165,16 @@ Test(tokenizer, golden_tokenizations)
     }
 }
 
-/* llama.cpp's own test vectors for the LLaMA vocabulary of 32000. */
-Test(tokenizer, llama_spm_vectors)
+/* llama.cpp's own test vectors: texts apart by a line, a line of ids for each. */
+static void check_vectors(const char *name)
 {
-    const char *inp = test_shared("models/vocab/ggml-vocab-llama-spm.gguf.inp");
-    const char *out = test_shared("models/vocab/ggml-vocab-llama-spm.gguf.out");
-    geodec_tokenizer *t = inp && out ? open_shared("models/vocab/ggml-vocab-llama-spm.gguf") : NULL;
+    char path[100];
+    (void)snprintf(path, sizeof path, "models/vocab/ggml-vocab-%s.gguf.inp", name);
+    const char *inp = test_shared(path);
+    (void)snprintf(path, sizeof path, "models/vocab/ggml-vocab-%s.gguf.out", name);
+    const char *out = test_shared(path);
+    (void)snprintf(path, sizeof path, "models/vocab/ggml-vocab-%s.gguf", name);
+    geodec_tokenizer *t = inp && out ? open_shared(path) : NULL;
     if (!t) return;
     static const char separator[] = "\n__ggml_vocab_test__\n";
     geodec_err err = {0};
@@ -200,6 +204,13 @@ Test(tokenizer, llama_spm_vectors)
             p = stop;
         }
         cr_assert_eq(i, count, "case %d: %d ids, not %d", cases, (int)count, (int)i);
+        geodec_err again = {0};
+        char *back = NULL;
+        size_t n_back = 0;
+        test_ok(geodec_tokenizer_decode(t, ids, count, &back, &n_back, &again), &again);
+        cr_assert(n_back == length && memcmp(back, at, length) == 0, "case %d came back as '%s'", cases, back);
+        check_stream(t, ids, count, back, n_back);
+        geodec_mem_free(back);
         free(ids);
         line = next + 1;
         cases++;
@@ -210,6 +221,9 @@ Test(tokenizer, llama_spm_vectors)
     geodec_mem_free(lines);
     geodec_tokenizer_destroy(t);
 }
+
+Test(tokenizer, llama_spm_vectors) { check_vectors("llama-spm"); }
+Test(tokenizer, gpt_2_vectors) { check_vectors("gpt-2"); }
 
 /* ---- closed cases ----------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,453 @@
+#include "base/mem.h"
+#include "tokenizer/internal.h"
+
+#include <string.h>
+
+/* ---- the byte alphabet ------------------------------------------------------------------------------------------ */
+
+/* GPT-2 writes each byte as a printable character: '!'..'~', U+00A1..U+00AC and U+00AE..U+00FF as themselves, the
+ * other 68 as U+0100, U+0101, ... in the order of their values. */
+static bool printable(int b) { return (b >= 0x21 && b <= 0x7e) || (b >= 0xa1 && b != 0xad); }
+
+static int letter_of(int byte)
+{
+    if (printable(byte)) return byte;
+    int n = 0;
+    for (int b = 0; b < byte; b++) n += !printable(b);
+    return 0x100 + n;
+}
+
+static size_t put_letter(int c, char *out)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    out[0] = (char)(unsigned char)(0xc0 | c >> 6);
+    out[1] = (char)(unsigned char)(0x80 | (c & 63));
+    return 2;
+}
+
+/* Byte of a letter, -1 when it is none. */
+static int byte_of(int c)
+{
+    if (c < 0x100) return printable(c) ? c : -1;
+    int left = c - 0x100;
+    for (int b = 0; b < 256; b++)
+        if (!printable(b) && left-- == 0) return b;
+    return -1;
+}
+
+size_t geodec__bpe_piece_text(const char *piece, size_t n, char *out)
+{
+    const unsigned char *p = (const unsigned char *)piece;
+    size_t written = 0;
+    for (size_t i = 0; i < n;) {
+        const int k = geodec__utf8(p + i, n - i);
+        const int c = k == 1 ? p[i] : k == 2 ? (p[i] & 31) << 6 | (p[i + 1] & 63) : -1;
+        const int byte = c >= 0 ? byte_of(c) : -1;
+        if (byte >= 0)
+            out[written++] = (char)(unsigned char)byte;
+        else
+            for (int j = 0; j < (k ? k : 1); j++) out[written++] = piece[i + (size_t)j];
+        i += k ? (size_t)k : 1;
+    }
+    return written;
+}
+
+/* ---- merges ----------------------------------------------------------------------------------------------------- */
+
+/* Strings are numbered: the pieces that text can match by their ids, then what merges name besides ("extra"). */
+typedef struct merge {
+    int32_t left, right, result;
+} merge;
+
+typedef struct pair_slot {
+    int32_t left, right, rank; /* rank -1: free */
+} pair_slot;
+
+struct geodec__bpe {
+    merge *merge; /* [n_merges] in order of rank */
+    int32_t n_merges;
+    pair_slot *slot;
+    uint64_t slot_mask;
+    char **extra; /* [n_extra] zero-terminated */
+    int32_t *extra_length;
+    int32_t n_extra, extra_room;
+    int32_t *extra_slot; /* while merges are read */
+    int64_t extra_mask;
+    int32_t byte[256]; /* string of each byte */
+    char letter[256][2];
+    uint8_t letter_bytes[256];
+};
+
+static uint64_t pair_hash(int32_t left, int32_t right)
+{
+    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static int32_t rank_of(const geodec__bpe *b, int32_t left, int32_t right)
+{
+    for (uint64_t i = pair_hash(left, right);; i++) {
+        const pair_slot *s = &b->slot[i & b->slot_mask];
+        if (s->rank < 0 || (s->left == left && s->right == right)) return s->rank;
+    }
+}
+
+static const char *string(const geodec_tokenizer *t, const geodec__bpe *b, int32_t id, size_t *n)
+{
+    if (id < t->n) {
+        *n = (size_t)t->length[id];
+        return t->bytes + t->at[id];
+    }
+    *n = (size_t)b->extra_length[id - t->n];
+    return b->extra[id - t->n];
+}
+
+static geodec_status grow_extra(geodec__bpe *b, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int32_t room = b->extra_room ? 2 * b->extra_room : 64;
+    char **text = geodec_mem_grow(b->extra, b->extra_room, room, sizeof *text);
+    if (text) b->extra = text;
+    int32_t *length = geodec_mem_grow(b->extra_length, b->extra_room, room, sizeof *length);
+    if (length) b->extra_length = length;
+    if (!text || !length) GEODEC_THROW(GEODEC_NOMEM, "no memory for %d strings of merges", room);
+    b->extra_room = room;
+    geodec_mem_free(b->extra_slot);
+    GEODEC_NEW(b->extra_slot, 4 * (int64_t)room);
+    memset(b->extra_slot, 0xff, 4 * (size_t)room * sizeof *b->extra_slot);
+    b->extra_mask = 4 * (int64_t)room - 1;
+    for (int32_t i = 0; i < b->n_extra; i++) {
+        uint64_t h = geodec__hash(b->extra[i], (size_t)b->extra_length[i]);
+        while (b->extra_slot[h & (uint64_t)b->extra_mask] >= 0) h++;
+        b->extra_slot[h & (uint64_t)b->extra_mask] = i;
+    }
+done:
+    return st;
+}
+
+/* Number of a string; a new one when nothing else is the same. */
+static geodec_status number(const geodec_tokenizer *t, geodec__bpe *b, const char *text, size_t n, int32_t *id,
+                            geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *id = geodec__tokenizer_find(t, text, n);
+    if (*id >= 0) goto done;
+    if (n > GEODEC__MAX_PIECE) GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: a string of %zu bytes", n);
+    if (b->n_extra == b->extra_room) GEODEC_TRY(grow_extra(b, err));
+    uint64_t h = geodec__hash(text, n);
+    for (;; h++) {
+        const int32_t i = b->extra_slot[h & (uint64_t)b->extra_mask];
+        if (i < 0) break;
+        if ((size_t)b->extra_length[i] == n && memcmp(b->extra[i], text, n) == 0) {
+            *id = t->n + i;
+            goto done;
+        }
+    }
+    if (b->n_extra > INT32_MAX / 2 - t->n) GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: too many strings");
+    GEODEC_NEW(b->extra[b->n_extra], n + 1);
+    memcpy(b->extra[b->n_extra], text, n);
+    b->extra_length[b->n_extra] = (int32_t)n;
+    b->extra_slot[h & (uint64_t)b->extra_mask] = b->n_extra;
+    *id = t->n + b->n_extra++;
+done:
+    return st;
+}
+
+/* "left right": the blank is the first one after at least one byte. A pair that comes again keeps its first rank. */
+static geodec_status add_merge(const geodec_tokenizer *t, geodec__bpe *b, int64_t index, const char *text, size_t n,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char joined[GEODEC__MAX_PIECE];
+    const char *blank = n > 2 ? memchr(text + 1, ' ', n - 2) : NULL;
+    if (!blank) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.merges: merge %lld is no pair", (long long)index);
+    if (n - 1 > sizeof joined)
+        GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: merge %lld has %zu bytes; the limit is %d", (long long)index,
+                     n, GEODEC__MAX_PIECE);
+    const size_t left = (size_t)(blank - text), right = n - left - 1;
+    merge m;
+    GEODEC_TRY(number(t, b, text, left, &m.left, err));
+    GEODEC_TRY(number(t, b, blank + 1, right, &m.right, err));
+    if (rank_of(b, m.left, m.right) >= 0) goto done;
+    memcpy(joined, text, left);
+    memcpy(joined + left, blank + 1, right);
+    GEODEC_TRY(number(t, b, joined, n - 1, &m.result, err));
+    uint64_t h = pair_hash(m.left, m.right);
+    while (b->slot[h & b->slot_mask].rank >= 0) h++;
+    b->slot[h & b->slot_mask] = (pair_slot){m.left, m.right, b->n_merges};
+    b->merge[b->n_merges++] = m;
+done:
+    return st;
+}
+
+geodec_status geodec__bpe_create(const geodec_tokenizer *t, const geodec__vocabulary *v, geodec__bpe **out,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__bpe *b = NULL;
+    int64_t room = 16;
+    if (v->n_merges < 0 || v->n_merges > INT32_MAX / 4)
+        GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: %lld merges", (long long)v->n_merges);
+    GEODEC_NEW(b, 1);
+    GEODEC_NEW(b->merge, v->n_merges);
+    while (2 * room < 3 * v->n_merges) room *= 2;
+    GEODEC_NEW(b->slot, room);
+    memset(b->slot, 0xff, (size_t)room * sizeof *b->slot);
+    b->slot_mask = (uint64_t)room - 1;
+    for (int byte = 0; byte < 256; byte++) {
+        b->letter_bytes[byte] = (uint8_t)put_letter(letter_of(byte), b->letter[byte]);
+        GEODEC_TRY(number(t, b, b->letter[byte], b->letter_bytes[byte], &b->byte[byte], err));
+    }
+    for (int64_t i = 0; i < v->n_merges; i++) GEODEC_TRY(add_merge(t, b, i, v->merge[i], v->merge_len[i], err));
+    geodec_mem_free(b->extra_slot);
+    b->extra_slot = NULL;
+    *out = b;
+    b = NULL;
+done:
+    geodec__bpe_destroy(b);
+    return st;
+}
+
+void geodec__bpe_destroy(geodec__bpe *b)
+{
+    if (!b) return;
+    for (int32_t i = 0; i < b->n_extra; i++) geodec_mem_free(b->extra[i]);
+    geodec_mem_free(b->extra);
+    geodec_mem_free(b->extra_length);
+    geodec_mem_free(b->extra_slot);
+    geodec_mem_free(b->merge);
+    geodec_mem_free(b->slot);
+    geodec_mem_free(b);
+}
+
+void geodec__bpe_digest(const geodec__bpe *b, geodec_sha256 *h)
+{
+    geodec_sha256_update(h, &b->n_merges, sizeof b->n_merges);
+    geodec_sha256_update(h, b->merge, (size_t)b->n_merges * sizeof *b->merge);
+    geodec_sha256_update(h, b->extra_length, (size_t)b->n_extra * sizeof *b->extra_length);
+    for (int32_t i = 0; i < b->n_extra; i++) geodec_sha256_update(h, b->extra[i], (size_t)b->extra_length[i]);
+}
+
+int64_t geodec__bpe_merges(const geodec__bpe *b) { return b->n_merges; }
+
+size_t geodec__bpe_merge_text(const geodec_tokenizer *t, int64_t i, char *out)
+{
+    size_t left, right;
+    const char *l = string(t, t->bpe, t->bpe->merge[i].left, &left);
+    const char *r = string(t, t->bpe, t->bpe->merge[i].right, &right);
+    memcpy(out, l, left);
+    out[left] = ' ';
+    memcpy(out + left + 1, r, right);
+    return left + 1 + right;
+}
+
+/* ---- one word --------------------------------------------------------------------------------------------------- */
+
+enum { SHORT_WORD = 32, CACHED_BYTES = 30, CACHED_IDS = 8 };
+
+typedef struct symbol {
+    int32_t id, prev, next; /* next -1: the last; id -1: merged into its left neighbour */
+} symbol;
+
+typedef struct candidate {
+    int32_t rank, left, right;
+} candidate;
+
+typedef struct cached {
+    uint8_t n_bytes, n_ids; /* n_bytes 0: empty */
+    char bytes[CACHED_BYTES];
+    int32_t id[CACHED_IDS];
+} cached;
+
+typedef struct encoder {
+    const geodec_tokenizer *t;
+    const geodec__bpe *b;
+    symbol *symbol;
+    candidate *heap;
+    int64_t room, n_heap;
+    cached *cache;
+    uint64_t cache_mask;
+    int32_t *ids;
+    int64_t n;
+} encoder;
+
+static geodec_status put_string(encoder *e, int32_t id, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (id < e->t->n) {
+        e->ids[e->n++] = id;
+        goto done;
+    }
+    /* no piece: byte by byte */
+    size_t n;
+    const char *s = string(e->t, e->b, id, &n);
+    char text[GEODEC__MAX_PIECE];
+    n = geodec__bpe_piece_text(s, n, text);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+        int32_t one = e->b->byte[byte];
+        if (one >= e->t->n) one = e->t->byte_id[byte] >= 0 ? e->t->byte_id[byte] : e->t->unk;
+        if (one < 0)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no token for byte 0x%02x and no unknown token", byte);
+        e->ids[e->n++] = one;
+    }
+done:
+    return st;
+}
+
+/* Few symbols: the lowest rank is looked for anew after each merge. */
+static geodec_status merge_short(encoder *e, const char *text, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t id[SHORT_WORD], rank[SHORT_WORD];
+    for (size_t i = 0; i < n; i++) id[i] = e->b->byte[(unsigned char)text[i]];
+    for (size_t i = 0; i + 1 < n; i++) rank[i] = rank_of(e->b, id[i], id[i + 1]);
+    for (;;) {
+        size_t best = n;
+        for (size_t i = 0; i + 1 < n; i++)
+            if (rank[i] >= 0 && (best == n || rank[i] < rank[best])) best = i;
+        if (best == n) break;
+        id[best] = e->b->merge[rank[best]].result;
+        memmove(id + best + 1, id + best + 2, (n - best - 2) * sizeof *id);
+        n--;
+        if (best + 1 < n) memmove(rank + best + 1, rank + best + 2, (n - best - 2) * sizeof *rank);
+        if (best > 0) rank[best - 1] = rank_of(e->b, id[best - 1], id[best]);
+        if (best + 1 < n) rank[best] = rank_of(e->b, id[best], id[best + 1]);
+    }
+    for (size_t i = 0; i < n; i++) GEODEC_TRY(put_string(e, id[i], err));
+done:
+    return st;
+}
+
+/* Lower rank first, then the leftmost. */
+static bool before(const candidate *a, const candidate *b)
+{
+    return a->rank < b->rank || (a->rank == b->rank && a->left < b->left);
+}
+
+static void push(encoder *e, int32_t left, int32_t right)
+{
+    if (left < 0 || right < 0) return;
+    const candidate c = {rank_of(e->b, e->symbol[left].id, e->symbol[right].id), left, right};
+    if (c.rank < 0) return;
+    int64_t i = e->n_heap++;
+    for (; i > 0 && before(&c, &e->heap[(i - 1) / 2]); i = (i - 1) / 2) e->heap[i] = e->heap[(i - 1) / 2];
+    e->heap[i] = c;
+}
+
+static candidate pop(encoder *e)
+{
+    const candidate top = e->heap[0], last = e->heap[--e->n_heap];
+    int64_t i = 0;
+    for (;;) {
+        int64_t child = 2 * i + 1;
+        if (child >= e->n_heap) break;
+        if (child + 1 < e->n_heap && before(&e->heap[child + 1], &e->heap[child])) child++;
+        if (!before(&e->heap[child], &last)) break;
+        e->heap[i] = e->heap[child];
+        i = child;
+    }
+    e->heap[i] = last;
+    return top;
+}
+
+static geodec_status merge_long(encoder *e, const char *text, int32_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (n > e->room) {
+        geodec_mem_free(e->symbol);
+        geodec_mem_free(e->heap);
+        e->symbol = NULL;
+        e->heap = NULL;
+        e->room = 0;
+        GEODEC_NEW(e->symbol, n);
+        GEODEC_NEW(e->heap, 3 * (int64_t)n); /* one pair a boundary at first, two more a merge */
+        e->room = n;
+    }
+    for (int32_t i = 0; i < n; i++)
+        e->symbol[i] = (symbol){e->b->byte[(unsigned char)text[i]], i - 1, i + 1 < n ? i + 1 : -1};
+    e->n_heap = 0;
+    for (int32_t i = 0; i + 1 < n; i++) push(e, i, i + 1);
+    while (e->n_heap > 0) {
+        const candidate c = pop(e);
+        const merge *m = &e->b->merge[c.rank];
+        symbol *left = &e->symbol[c.left], *right = &e->symbol[c.right];
+        if (left->id != m->left || right->id != m->right || left->next != c.right) continue; /* stale */
+        left->id = m->result;
+        right->id = -1;
+        left->next = right->next;
+        if (right->next >= 0) e->symbol[right->next].prev = c.left;
+        push(e, left->prev, c.left);
+        push(e, c.left, left->next);
+    }
+    for (int32_t i = 0; i >= 0; i = e->symbol[i].next) GEODEC_TRY(put_string(e, e->symbol[i].id, err));
+done:
+    return st;
+}
+
+/* Id of the piece that is this word, or -1. */
+static int32_t whole_word(const encoder *e, const char *text, size_t n)
+{
+    char letters[2 * GEODEC__MAX_PIECE];
+    size_t k = 0;
+    if (n > e->t->longest_match) return -1;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+        memcpy(letters + k, e->b->letter[byte], e->b->letter_bytes[byte]);
+        k += e->b->letter_bytes[byte];
+    }
+    return geodec__tokenizer_find(e->t, letters, k);
+}
+
+static geodec_status encode_word(void *ctx, const char *text, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    encoder *e = ctx;
+    cached *c = NULL;
+    if (n == 0) goto done;
+    if (n <= CACHED_BYTES) {
+        c = &e->cache[geodec__hash(text, n) & e->cache_mask];
+        if (c->n_bytes == n && memcmp(c->bytes, text, n) == 0) {
+            memcpy(e->ids + e->n, c->id, c->n_ids * sizeof *c->id);
+            e->n += c->n_ids;
+            goto done;
+        }
+    }
+    const int64_t first = e->n;
+    const int32_t whole = geodec__pretoken_whole_words(e->t->pre) ? whole_word(e, text, n) : -1;
+    if (whole >= 0)
+        e->ids[e->n++] = whole;
+    else if (n <= SHORT_WORD)
+        GEODEC_TRY(merge_short(e, text, n, err));
+    else
+        GEODEC_TRY(merge_long(e, text, (int32_t)n, err));
+    if (c && e->n - first <= CACHED_IDS) {
+        c->n_bytes = (uint8_t)n;
+        c->n_ids = (uint8_t)(e->n - first);
+        memcpy(c->bytes, text, n);
+        memcpy(c->id, e->ids + first, c->n_ids * sizeof *c->id);
+    }
+done:
+    return st;
+}
+
+geodec_status geodec__bpe_encode(const geodec_tokenizer *t, const char *text, size_t n, int32_t *ids, int64_t *count,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    encoder e = {.t = t, .b = t->bpe, .ids = ids, .n = *count};
+    int64_t slots = 16;
+    while (slots < 8192 && slots < (int64_t)n / 16) slots *= 2;
+    GEODEC_NEW(e.cache, slots);
+    e.cache_mask = (uint64_t)slots - 1;
+    GEODEC_TRY(geodec__pretoken_split(t->pre, text, n, (geodec__word_sink){encode_word, &e}, err));
+    *count = e.n;
+done:
+    geodec_mem_free(e.symbol);
+    geodec_mem_free(e.heap);
+    geodec_mem_free(e.cache);
+    return st;
+}

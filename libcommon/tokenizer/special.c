@@ -1,0 +1,281 @@
+#include "base/mem.h"
+#include "tokenizer/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Tokens that are found in text before it is cut into words: user-defined, control and unknown ones. */
+struct geodec__specials {
+    int32_t n;
+    int32_t *by_text;    /* [n] ids in byte order of their pieces: those that begin alike stand together */
+    int32_t *by_length;  /* [n] ids, the longest first, equal lengths by id: the order in which they are taken */
+    int32_t *rank;       /* [n] place in by_length of by_text[i] */
+    int32_t first[257];  /* range in by_text of each first byte */
+    uint64_t pair[1024]; /* bit b0 * 256 + b1: some token begins with these two bytes, or is the single byte b0 */
+};
+
+static bool is_special(int32_t type)
+{
+    return type == GEODEC_TOKEN_USER || type == GEODEC_TOKEN_CONTROL || type == GEODEC_TOKEN_UNKNOWN;
+}
+
+static const unsigned char *piece(const geodec_tokenizer *t, int32_t id)
+{
+    return (const unsigned char *)t->bytes + t->at[id];
+}
+
+/* ---- creation --------------------------------------------------------------------------------------------------- */
+
+static int text_order(const void *a, const void *b, void *ctx)
+{
+    const geodec_tokenizer *t = ctx;
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    const int32_t n = t->length[x] < t->length[y] ? t->length[x] : t->length[y];
+    const int c = memcmp(piece(t, x), piece(t, y), (size_t)n);
+    if (c != 0) return c;
+    return t->length[x] != t->length[y] ? (t->length[x] > t->length[y]) - (t->length[x] < t->length[y])
+                                        : (x > y) - (x < y);
+}
+
+static int length_order(const void *a, const void *b, void *ctx)
+{
+    const geodec_tokenizer *t = ctx;
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return t->length[x] != t->length[y] ? (t->length[x] < t->length[y]) - (t->length[x] > t->length[y])
+                                        : (x > y) - (x < y);
+}
+
+static void set_pairs(geodec__specials *s, const unsigned char *p, int32_t n)
+{
+    const uint32_t from = (uint32_t)p[0] * 256 + (n > 1 ? p[1] : 0), to = n > 1 ? from : from + 255;
+    for (uint32_t b = from; b <= to; b++) s->pair[b >> 6] |= (uint64_t)1 << (b & 63);
+}
+
+geodec_status geodec__specials_create(const geodec_tokenizer *t, geodec__specials **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__specials *s = NULL;
+    int32_t *place = NULL;
+    int32_t n = 0;
+    for (int32_t id = 0; id < t->n; id++) n += is_special(t->type[id]) && t->length[id] > 0;
+    GEODEC_NEW(s, 1);
+    GEODEC_NEW(s->by_text, n);
+    GEODEC_NEW(s->by_length, n);
+    GEODEC_NEW(s->rank, n);
+    GEODEC_NEW(place, t->n);
+    for (int32_t id = 0; id < t->n; id++) {
+        if (!is_special(t->type[id]) || t->length[id] == 0) continue;
+        s->by_text[s->n] = s->by_length[s->n] = id;
+        s->n++;
+        set_pairs(s, piece(t, id), t->length[id]);
+    }
+    void *ctx = (void *)(uintptr_t)t;
+    qsort_r(s->by_text, (size_t)n, sizeof *s->by_text, text_order, ctx);
+    qsort_r(s->by_length, (size_t)n, sizeof *s->by_length, length_order, ctx);
+    for (int32_t i = 0; i < n; i++) place[s->by_length[i]] = i;
+    for (int32_t i = 0; i < n; i++) s->rank[i] = place[s->by_text[i]];
+    for (int b = 0, i = 0; b <= 256; b++) {
+        while (i < n && piece(t, s->by_text[i])[0] < b) i++;
+        s->first[b] = i;
+    }
+    *out = s;
+    s = NULL;
+done:
+    geodec__specials_destroy(s);
+    geodec_mem_free(place);
+    return st;
+}
+
+void geodec__specials_destroy(geodec__specials *s)
+{
+    if (!s) return;
+    geodec_mem_free(s->by_text);
+    geodec_mem_free(s->by_length);
+    geodec_mem_free(s->rank);
+    geodec_mem_free(s);
+}
+
+/* ---- which tokens occur at all ---------------------------------------------------------------------------------- */
+
+/* First of by_text[lo, hi) - all longer than d and alike up to d - whose byte d is at least c. */
+static int32_t lower(const geodec_tokenizer *t, int32_t lo, int32_t hi, int32_t d, int c)
+{
+    while (lo < hi) {
+        const int32_t mid = lo + (hi - lo) / 2;
+        if (piece(t, t->special->by_text[mid])[d] < c)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Marks every token that stands in the text at p. */
+static bool mark_at(const geodec_tokenizer *t, const unsigned char *p, size_t room, uint8_t *seen)
+{
+    const geodec__specials *s = t->special;
+    int32_t lo = s->first[p[0]], hi = s->first[p[0] + 1];
+    bool any = false;
+    for (int32_t d = 1; lo < hi; d++) {
+        while (lo < hi && t->length[s->by_text[lo]] == d) {
+            seen[s->rank[lo++]] = 1;
+            any = true;
+        }
+        if ((size_t)d >= room) break;
+        lo = lower(t, lo, hi, d, p[d]);
+        hi = lower(t, lo, hi, d, p[d] + 1);
+    }
+    return any;
+}
+
+static bool mark_all(const geodec_tokenizer *t, const unsigned char *text, size_t n, uint8_t *seen)
+{
+    const geodec__specials *s = t->special;
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t b = (uint32_t)text[i] * 256 + (i + 1 < n ? text[i + 1] : 0);
+        if (i + 1 < n && !(s->pair[b >> 6] >> (b & 63) & 1)) continue;
+        any = mark_at(t, text + i, n - i, seen) || any;
+    }
+    return any;
+}
+
+/* ---- taking them ------------------------------------------------------------------------------------------------ */
+
+typedef struct cutter {
+    const geodec_tokenizer *t;
+    const char *text;
+    int64_t n;
+    uint8_t *taken; /* [n] */
+    const geodec_span *plain;
+    int64_t n_plain;
+    geodec__part *part; /* the tokens taken, then all parts */
+    int64_t n_part, room;
+} cutter;
+
+static bool touches_plain(const cutter *c, int64_t at, int64_t end)
+{
+    int64_t lo = 0, hi = c->n_plain; /* the first span that ends beyond `at` */
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (c->plain[mid].end <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    while (lo < c->n_plain && c->plain[lo].begin == c->plain[lo].end) lo++;
+    return lo < c->n_plain && c->plain[lo].begin < end;
+}
+
+static geodec_status put(cutter *c, geodec__part p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (c->n_part == c->room) {
+        const int64_t room = c->room ? 2 * c->room : 16;
+        geodec__part *more = geodec_mem_grow(c->part, c->room, room, sizeof *more);
+        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld parts of a text", (long long)room);
+        c->part = more;
+        c->room = room;
+    }
+    c->part[c->n_part++] = p;
+done:
+    return st;
+}
+
+/* Does the token take the blanks after it? */
+static bool strips(const geodec_tokenizer *t, int32_t id)
+{
+    static const char *const not_these[] = {"<unk>", "<s>", "<|endoftext|>"};
+    if (!t->strip_after) return false;
+    for (size_t i = 0; i < sizeof not_these / sizeof *not_these; i++)
+        if (strcmp(t->bytes + t->at[id], not_these[i]) == 0) return false;
+    return true;
+}
+
+static bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/* Takes every occurrence of a token in what is left of the text. */
+static geodec_status take(cutter *c, int32_t id, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *what = c->t->bytes + c->t->at[id];
+    const int64_t n = c->t->length[id];
+    const bool anywhere = c->t->type[id] == GEODEC_TOKEN_USER, strip = strips(c->t, id);
+    for (int64_t at = 0; at < c->n;) {
+        if (c->taken[at]) {
+            const uint8_t *next = memchr(c->taken + at, 0, (size_t)(c->n - at));
+            if (!next) break;
+            at = next - c->taken;
+        }
+        const uint8_t *stop = memchr(c->taken + at, 1, (size_t)(c->n - at));
+        const int64_t end = stop ? stop - c->taken : c->n;
+        while (at < end) {
+            const char *hit = memmem(c->text + at, (size_t)(end - at), what, (size_t)n);
+            if (!hit) break;
+            at = hit - c->text;
+            if (!anywhere && touches_plain(c, at, at + n)) {
+                at++;
+                continue;
+            }
+            memset(c->taken + at, 1, (size_t)n);
+            GEODEC_TRY(put(c, (geodec__part){.at = at, .n = n, .id = id}, err));
+            for (at += n; strip && at < end && blank(c->text[at]); at++) {
+                c->taken[at] = 1;
+                c->part[c->n_part - 1].n++;
+            }
+        }
+        at = end;
+    }
+done:
+    return st;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const geodec__part *x = a, *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The tokens in order, with the ordinary text between them. */
+static geodec_status fill_gaps(cutter *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n_tokens = c->n_part;
+    if (n_tokens) qsort(c->part, (size_t)n_tokens, sizeof *c->part, by_place);
+    int64_t at = 0;
+    for (int64_t i = 0; i < n_tokens; i++) {
+        const geodec__part p = c->part[i];
+        if (at < p.at) GEODEC_TRY(put(c, (geodec__part){.at = at, .n = p.at - at, .id = -1}, err));
+        at = p.at + p.n;
+    }
+    if (at < c->n) GEODEC_TRY(put(c, (geodec__part){.at = at, .n = c->n - at, .id = -1}, err));
+    if (c->n_part) qsort(c->part, (size_t)c->n_part, sizeof *c->part, by_place);
+done:
+    return st;
+}
+
+geodec_status geodec__specials_cut(const geodec_tokenizer *t, const char *text, size_t n, bool parse,
+                                   const geodec_span *plain, int64_t n_plain, geodec__part **parts, int64_t *n_parts,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint8_t *seen = NULL;
+    cutter c = {.t = t, .text = text, .n = (int64_t)n, .plain = plain, .n_plain = n_plain};
+    GEODEC_NEW(seen, t->special->n);
+    if (t->special->n && mark_all(t, (const unsigned char *)text, n, seen)) {
+        GEODEC_NEW(c.taken, c.n);
+        for (int32_t i = 0; i < t->special->n; i++) {
+            const int32_t id = t->special->by_length[i];
+            if (seen[i] && (parse || t->type[id] == GEODEC_TOKEN_USER)) GEODEC_TRY(take(&c, id, err));
+        }
+    }
+    GEODEC_TRY(fill_gaps(&c, err));
+    *parts = c.part;
+    *n_parts = c.n_part;
+    c.part = NULL;
+done:
+    geodec_mem_free(seen);
+    geodec_mem_free(c.taken);
+    geodec_mem_free(c.part);
+    return st;
+}
