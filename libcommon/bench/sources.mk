@@ -1,1 +1,1 @@
-bench_SRCS := shape.c shape_blocks.c
+bench_SRCS := shape.c shape_blocks.c read_limit.c speed.c

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-shape: random models that say what they are.
+# geodec-shape: random models that say what they are. geodec-bench: its tables are whole.
 
 bats_require_minimum_version 1.5.0
 
@@ -31,4 +31,30 @@ setup() {
     echo old > x-random.gguf
     run --separate-stderr "$bin/geodec-shape" --layers 1 -o x-random.gguf smollm2-135m
     [ "$status" -ne 0 ] && [ "$(cat x-random.gguf)" = old ]
+}
+
+@test "geodec-bench: a table and the same as JSON" {
+    cd "$tmp"
+    "$bin/geodec-shape" --quiet --layers 1 --type q8_0 smollm2-135m
+    model=smollm2-135m-random-q8_0.gguf
+    run --separate-stderr "$bin/geodec-bench" --quiet -r 1 --prompt 8 --generate 4 --widths 1,4 "$model"
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = $'measure\tn\tunit\tmedian\tmin\tmax\tcontrol_name\tcontrol' ]
+    for row in read_limit$'\t'0 pp$'\t'8 tg$'\t'4 bandwidth$'\t'0 v$'\t'1 v$'\t'4 first_token$'\t'8 peak_memory$'\t'0; do
+        printf '%s\n' "${lines[@]}" | grep -q "^$row"$'\t' || { echo "no row $row"; false; }
+    done
+    [ "${#lines[@]}" -eq 9 ]
+    run --separate-stderr "$bin/geodec-bench" --quiet -r 1 --prompt 8 --generate 0 --widths none --first 0 \
+        --no-read-limit --isa scalar --format json "$model"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'"isa": "scalar"'* && "$output" == *'"measure": "pp"'* && "$output" != *'"measure": "tg"'* ]]
+}
+
+@test "geodec-bench: bad lists and missing files" {
+    for list in 0 65 1,,2 x 1x ''; do
+        run --separate-stderr "$bin/geodec-bench" --widths "$list" "$tmp/absent.gguf"
+        [ "$status" -ne 0 ] && [[ "$stderr" == *"not a list"* ]] || { echo "$list: $stderr"; false; }
+    done
+    run --separate-stderr "$bin/geodec-bench" "$tmp/absent.gguf"
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"absent.gguf"* ]] && [ "${#stderr_lines[@]}" -eq 1 ]
 }

@@ -1,2 +1,3 @@
 bench_TESTS := \
-  test_shape.c
+  test_shape.c \
+  test_speed.c
