@@ -13,7 +13,7 @@ struct geodec_reference {
 
 /* One block evaluated at a sequence: all that its derivatives need. Overwritten by the next block. Every buffer is one
  * of `all`; those an architecture has no use for stay NULL. */
-enum { GEODEC__REF_BUFFERS = 20 };
+enum { GEODEC__REF_BUFFERS = 21 };
 typedef struct geodec__ref_tape {
     const geodec_reference *r;
     int64_t n;

@@ -32,6 +32,7 @@ geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, geod
     geodec__ref_tape t = {.r = r, .n = n};
 #define BUFFER(member, count)                                                                                          \
     do {                                                                                                               \
+        if (t.n_all == GEODEC__REF_BUFFERS) GEODEC_THROW(GEODEC_INTERNAL, "more buffers than places for them");        \
         GEODEC_NEW(t.member, count);                                                                                   \
         t.all[t.n_all++] = t.member;                                                                                   \
     } while (0)

@@ -1,2 +1,5 @@
 reference_TESTS := \
-  test_golden.c
+  models.c \
+  test_derivatives.c \
+  test_golden.c \
+  test_operators.c

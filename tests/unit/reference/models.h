@@ -1,0 +1,16 @@
+/* Small models with seeded weights, built in memory field by field: one for each architecture, so that the reference is
+ * tested without the code that reads configurations from files. */
+#ifndef GEODEC_TESTS_REFERENCE_MODELS_H
+#define GEODEC_TESTS_REFERENCE_MODELS_H
+
+#include "model/weights.h"
+
+enum { MODEL_KINDS = 11 };
+/* kind 0 .. MODEL_KINDS-1. Never NULL. */
+geodec_model *models_create(int kind);
+void models_destroy(geodec_model *m);
+const char *models_name(int kind);
+/* n tokens, the same for the same model. */
+void models_tokens(const geodec_model *m, int32_t *token, int64_t n);
+
+#endif

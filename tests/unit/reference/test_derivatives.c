@@ -1,0 +1,254 @@
+/* jvp and vjp of whole suffixes of small models, one of each architecture. */
+#include "linalg/lapack.h"
+#include "reference/check.h"
+#include "reference/models.h"
+#include "reference/reference.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LENGTH = 13 };
+
+typedef struct suffix {
+    const geodec_reference *r;
+    int32_t from, to;
+    int64_t n;
+    const geodec_reference_rows *rows;
+} suffix;
+
+static void run(void *ctx, const double *x, double *y)
+{
+    const suffix *s = ctx;
+    geodec_err err = {0};
+    test_ok(geodec_reference_run(s->r, s->from, s->to, s->n, x, s->rows, y, &err), &err);
+}
+
+static geodec_reference_point *linearise(const suffix *s, const double *x)
+{
+    geodec_err err = {0};
+    geodec_reference_point *p = NULL;
+    test_ok(geodec_reference_linearise(s->r, s->from, s->to, s->n, x, s->rows, &p, &err), &err);
+    return p;
+}
+
+static void jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    geodec_err err = {0};
+    geodec_reference_point *p = linearise(ctx, x);
+    test_ok(geodec_reference_jvp(p, k, dx, dy, &err), &err);
+    geodec_reference_point_destroy(p);
+}
+
+static void vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    geodec_err err = {0};
+    geodec_reference_point *p = linearise(ctx, x);
+    test_ok(geodec_reference_vjp(p, k, gy, gx, &err), &err);
+    geodec_reference_point_destroy(p);
+}
+
+/* A model, its reference, and every boundary of one sequence. */
+typedef struct fixture {
+    geodec_model *m;
+    geodec_reference *r;
+    int32_t token[LENGTH];
+    double *state, *logits;
+} fixture;
+
+static fixture open_fixture(int kind, geodec_pool *pool)
+{
+    geodec_err err = {0};
+    fixture f = {.m = models_create(kind)};
+    const geodec_model_config *c = &f.m->config;
+    geodec_linalg_init();
+    const geodec_reference_options o = {.pool = pool};
+    test_ok(geodec_reference_create(f.m, &o, &f.r, &err), &err);
+    models_tokens(f.m, f.token, LENGTH);
+    f.state = geodec_mem_new((int64_t)(c->n_layer + 1) * LENGTH * c->d_model, sizeof *f.state);
+    f.logits = geodec_mem_new((int64_t)LENGTH * c->n_vocab, sizeof *f.logits);
+    const geodec_reference_trace trace = {.state = f.state};
+    test_ok(geodec_reference_forward(f.r, f.token, LENGTH, &trace, f.logits, &err), &err);
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    geodec_mem_free(f->state);
+    geodec_mem_free(f->logits);
+    geodec_reference_destroy(f->r);
+    models_destroy(f->m);
+}
+
+Test(reference_derivatives, of_every_architecture, .timeout = 120)
+{
+    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+        fixture f = open_fixture(kind, NULL);
+        const int32_t layers = f.m->config.n_layer;
+        const int32_t wanted[3] = {2, 7, LENGTH - 1};
+        const geodec_reference_rows rows = {3, wanted};
+        double worst = 0;
+        for (int32_t from = 0; from <= layers; from++)
+            for (int32_t to = from + 1; to <= layers + 1; to++) {
+                suffix s = {f.r, from, to, LENGTH, (from + to) % 2 ? &rows : NULL};
+                const check_map map = {.name = models_name(kind),
+                                       .n_in = (int64_t)LENGTH * f.m->config.d_model,
+                                       .n_out = (s.rows ? 3 : LENGTH) * geodec_reference_width(f.r, to),
+                                       .run = run,
+                                       .jvp = jvp,
+                                       .vjp = vjp,
+                                       .ctx = &s};
+                const double e = check_derivatives(&map, f.state + from * map.n_in, 2e-6, 1e-6);
+                worst = e > worst ? e : worst;
+            }
+        (void)fprintf(stderr, "%s: largest relative error of a directional derivative %.1e\n", models_name(kind),
+                      worst);
+        close_fixture(&f);
+    }
+}
+
+/* From any boundary on, the map gives the logits of the whole pass; wanted rows are rows of all. */
+Test(reference_derivatives, suffixes_continue_the_pass)
+{
+    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+        fixture f = open_fixture(kind, NULL);
+        const geodec_model_config *c = &f.m->config;
+        geodec_err err = {0};
+        const int64_t size = (int64_t)LENGTH * c->d_model, v = c->n_vocab;
+        double *y = geodec_mem_new(LENGTH * v, sizeof *y);
+        for (int32_t from = 0; from <= c->n_layer; from++) {
+            test_ok(geodec_reference_run(f.r, from, c->n_layer + 1, LENGTH, f.state + from * size, NULL, y, &err),
+                    &err);
+            cr_assert(memcmp(y, f.logits, (size_t)(LENGTH * v) * sizeof *y) == 0, "%s from %d", models_name(kind),
+                      from);
+            const int32_t last = LENGTH - 1;
+            test_ok(geodec_reference_run(f.r, from, c->n_layer + 1, LENGTH, f.state + from * size,
+                                         &(geodec_reference_rows){1, &last}, y, &err),
+                    &err);
+            cr_assert_lt(check_distance(v, y, f.logits + last * v), 1e-14);
+        }
+        geodec_mem_free(y);
+        close_fixture(&f);
+    }
+}
+
+/* A row sees itself and the rows before it only: a shorter sequence gives the same rows. */
+Test(reference_derivatives, later_tokens_change_nothing)
+{
+    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+        fixture f = open_fixture(kind, NULL);
+        geodec_err err = {0};
+        const int64_t v = f.m->config.n_vocab, n = 6;
+        double *y = geodec_mem_new(n * v, sizeof *y);
+        test_ok(geodec_reference_forward(f.r, f.token, n, NULL, y, &err), &err);
+        cr_assert_lt(check_distance(n * v, y, f.logits), 1e-13, "%s", models_name(kind));
+        geodec_mem_free(y);
+        close_fixture(&f);
+    }
+}
+
+/* Long enough for several blocks of queries and rows. */
+Test(reference_derivatives, same_bytes_with_any_number_of_threads)
+{
+    enum { N = 150, K = 9 };
+    static const int kinds[] = {4, 9};
+    for (int i = 0; i < 2; i++) {
+        double *forward[3], *tangent[3], *cotangent[3];
+        int64_t v = 0, d = 0;
+        for (int threads = 1; threads <= 3; threads++) {
+            geodec_err err = {0};
+            geodec_pool *pool = NULL;
+            geodec_model *m = models_create(kinds[i]);
+            geodec_reference *r = NULL;
+            int32_t token[N];
+            v = m->config.n_vocab;
+            d = m->config.d_model;
+            test_ok(geodec_pool_create(threads, &pool, &err), &err);
+            test_ok(geodec_reference_create(m, &(geodec_reference_options){.pool = pool}, &r, &err), &err);
+            models_tokens(m, token, N);
+            double *dx = check_random(K * N * d, 5), *gy = check_random(K * N * v, 6);
+            double *state = geodec_mem_new((m->config.n_layer + 1) * N * d, sizeof *state);
+            double *y = forward[threads - 1] = geodec_mem_new(N * v, sizeof *y);
+            double *dy = tangent[threads - 1] = geodec_mem_new(K * N * v, sizeof *dy);
+            double *gx = cotangent[threads - 1] = geodec_mem_new(K * N * d, sizeof *gx);
+            test_ok(geodec_reference_forward(r, token, N, &(geodec_reference_trace){.state = state}, y, &err), &err);
+            const suffix s = {r, 1, m->config.n_layer + 1, N, NULL};
+            geodec_reference_point *p = linearise(&s, state + N * d);
+            test_ok(geodec_reference_jvp(p, K, dx, dy, &err), &err);
+            test_ok(geodec_reference_vjp(p, K, gy, gx, &err), &err);
+            geodec_reference_point_destroy(p);
+            double *const all[] = {dx, gy, state};
+            for (size_t j = 0; j < sizeof all / sizeof *all; j++) geodec_mem_free(all[j]);
+            geodec_reference_destroy(r);
+            geodec_pool_destroy(pool);
+            models_destroy(m);
+        }
+        for (int t = 1; t < 3; t++) {
+            cr_assert(memcmp(forward[t], forward[0], (size_t)(N * v) * sizeof(double)) == 0);
+            cr_assert(memcmp(tangent[t], tangent[0], (size_t)(K * N * v) * sizeof(double)) == 0);
+            cr_assert(memcmp(cotangent[t], cotangent[0], (size_t)(K * N * d) * sizeof(double)) == 0);
+        }
+        for (int t = 0; t < 3; t++) {
+            geodec_mem_free(forward[t]);
+            geodec_mem_free(tangent[t]);
+            geodec_mem_free(cotangent[t]);
+        }
+    }
+}
+
+/* Long-rope: the second table of divisors from the original context on. */
+Test(reference_derivatives, divisors_follow_the_context)
+{
+    enum { PHI3 = 6 };
+    fixture f = open_fixture(PHI3, NULL); /* the model's context 512 is longer than the original 256 */
+    geodec_err err = {0};
+    geodec_reference *r = NULL;
+    const int64_t size = (int64_t)LENGTH * f.m->config.n_vocab;
+    double *y = geodec_mem_new(size, sizeof *y);
+    for (int32_t n_ctx = 256; n_ctx <= 257; n_ctx++) {
+        test_ok(geodec_reference_create(f.m, &(geodec_reference_options){.n_ctx = n_ctx}, &r, &err), &err);
+        test_ok(geodec_reference_forward(r, f.token, LENGTH, NULL, y, &err), &err);
+        const double e = check_distance(size, y, f.logits);
+        if (n_ctx == 256)
+            cr_assert_gt(e, 1e-3);
+        else
+            cr_assert_eq(e, 0);
+        geodec_reference_destroy(r);
+    }
+    geodec_mem_free(y);
+    close_fixture(&f);
+}
+
+Test(reference_derivatives, refuses)
+{
+    fixture f = open_fixture(0, NULL);
+    const int32_t layers = f.m->config.n_layer, unordered[2] = {3, 3};
+    const geodec_reference_rows none = {0, NULL}, twice = {2, unordered};
+    double y[1];
+    const struct {
+        int32_t from, to;
+        int64_t n;
+        const geodec_reference_rows *rows;
+        geodec_status want;
+    } cases[] = {{-1, 1, 1, NULL, GEODEC_RANGE},      {layers + 1, layers + 1, 1, NULL, GEODEC_RANGE},
+                 {1, 0, 1, NULL, GEODEC_RANGE},       {0, layers + 2, 1, NULL, GEODEC_RANGE},
+                 {0, 1, 0, NULL, GEODEC_RANGE},       {0, 1, (int64_t)1 << 40, NULL, GEODEC_LIMIT},
+                 {0, 1, LENGTH, &none, GEODEC_RANGE}, {0, 1, LENGTH, &twice, GEODEC_RANGE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        geodec_reference_point *p = NULL;
+        cr_assert_eq(geodec_reference_run(f.r, cases[i].from, cases[i].to, cases[i].n, f.state, cases[i].rows, y, NULL),
+                     cases[i].want, "case %d", (int)i);
+        cr_assert_eq(
+            geodec_reference_linearise(f.r, cases[i].from, cases[i].to, cases[i].n, f.state, cases[i].rows, &p, NULL),
+            cases[i].want, "case %d", (int)i);
+    }
+    const suffix s = {f.r, 0, 1, LENGTH, NULL};
+    geodec_reference_point *p = linearise(&s, f.state);
+    cr_assert_eq(geodec_reference_jvp(p, 0, f.state, y, NULL), GEODEC_RANGE);
+    cr_assert_eq(geodec_reference_vjp(p, (int64_t)1 << 50, f.state, y, NULL), GEODEC_LIMIT);
+    geodec_reference_point_destroy(p);
+    f.token[2] = f.m->config.n_vocab;
+    cr_assert_eq(geodec_reference_forward(f.r, f.token, LENGTH, NULL, NULL, NULL), GEODEC_RANGE);
+    cr_assert_eq(geodec_reference_nll(f.r, f.token, 1, y, NULL), GEODEC_RANGE);
+    close_fixture(&f);
+}

@@ -1,0 +1,392 @@
+/* Every operator of the reference: its value against the formula written out, its derivatives against differences. */
+#include "linalg/lapack.h"
+#include "reference/check.h"
+#include "reference/ops.h"
+#include "support/support.h"
+
+#include <string.h>
+
+static float *gains(int64_t n, uint64_t seed)
+{
+    double *x = check_random(n, seed);
+    float *g = geodec_mem_new(n, sizeof *g);
+    for (int64_t i = 0; i < n; i++) g[i] = (float)(1 + 0.3 * x[i]);
+    geodec_mem_free(x);
+    return g;
+}
+
+static void check_at(const check_map *m, double spread)
+{
+    double *x = check_random(m->n_in, 1);
+    for (int64_t i = 0; i < m->n_in; i++) x[i] *= spread;
+    (void)check_derivatives(m, x, 1e-5, 1e-8); /* the bar is 1e-6 */
+    geodec_mem_free(x);
+}
+
+#define NEAR(a, b, ...) cr_assert_lt(fabs((a) - (b)), 1e-13 * (1 + fabs(b)), __VA_ARGS__)
+
+/* ---- norm ------------------------------------------------------------------------------------------------------- */
+
+typedef struct norm {
+    int64_t n, d;
+    double eps;
+    float *gain;
+} norm;
+static void norm_run(void *ctx, const double *x, double *y)
+{
+    const norm *o = ctx;
+    geodec__ref_norm(o->n, o->d, o->eps, o->gain, x, y);
+}
+static void norm_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    const norm *o = ctx;
+    geodec__ref_norm_jvp(o->n, o->d, o->eps, o->gain, x, k, dx, dy);
+}
+static void norm_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    const norm *o = ctx;
+    geodec__ref_norm_vjp(o->n, o->d, o->eps, o->gain, x, k, gy, gx);
+}
+
+Test(reference_operators, norm)
+{
+    static const double eps[] = {1e-6, 0.3}; /* the second matters in the derivative */
+    for (int e = 0; e < 2; e++) {
+        norm o = {.n = 4, .d = 9, .eps = eps[e], .gain = gains(9, 2)};
+        check_at(&(check_map){"norm", 36, 36, norm_run, norm_jvp, norm_vjp, &o}, 1);
+        const double x[2] = {3, 4};
+        double y[2];
+        geodec__ref_norm(1, 2, 0.5, o.gain, x, y);
+        NEAR(y[1], 4 / sqrt(13) * (double)o.gain[1], "norm");
+        geodec_mem_free(o.gain);
+    }
+}
+
+/* ---- rotation --------------------------------------------------------------------------------------------------- */
+
+typedef struct rotation {
+    geodec_model_config c;
+    geodec__ref_angles angles;
+    int64_t n, heads, size;
+} rotation;
+static void rotate_all(void *ctx, int64_t k, const double *x, double *y, bool transpose)
+{
+    const rotation *o = ctx;
+    memcpy(y, x, (size_t)(k * o->size) * sizeof *x);
+    geodec__ref_rotate(&o->c, &o->angles, k * o->n, o->heads, transpose, y);
+}
+static void rotate_run(void *ctx, const double *x, double *y) { rotate_all(ctx, 1, x, y, false); }
+static void rotate_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    (void)x;
+    rotate_all(ctx, k, dx, dy, false);
+}
+static void rotate_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    (void)x;
+    rotate_all(ctx, k, gy, gx, true);
+}
+
+Test(reference_operators, rotation)
+{
+    const float divisor[3] = {1, 2, 5};
+    for (int kind = 0; kind < 8; kind++) {
+        const bool halves = kind & 1, local = kind & 2, scaled = kind & 4;
+        rotation o = {.c = {.head_dim = 8,
+                            .rope_dim = 6, /* the last two of a head stay */
+                            .rope_base = 500,
+                            .rope_base_local = 20,
+                            .rope_pairs = halves ? GEODEC_ROPE_HALVES : GEODEC_ROPE_ADJACENT,
+                            .rope_scale = scaled ? 0.25 : 0,
+                            .rope_magnitude = scaled ? 1.5f : 0},
+                      .n = 4,
+                      .heads = 2,
+                      .size = 64};
+        geodec_err err = {0};
+        test_ok(geodec__ref_angles_create(&o.c, local, local ? NULL : divisor, 4, &o.angles, &err), &err);
+        check_at(&(check_map){"rotation", 64, 64, rotate_run, rotate_jvp, rotate_vjp, &o}, 1);
+        double *x = check_random(64, 3), *y = geodec_mem_new(64, sizeof *y);
+        rotate_run(&o, x, y);
+        const int64_t t = 3, h = 1, at = (t * o.heads + h) * 8;
+        for (int64_t i = 0; i < 3; i++) {
+            const double angle =
+                (double)t *
+                (local ? pow(20, -(double)i / 3) : pow(500, -(double)i / 3) / (double)divisor[i] * (scaled ? 0.25 : 1));
+            const int64_t a = at + (halves ? i : 2 * i), b = halves ? a + 3 : a + 1;
+            const double m = scaled ? 1.5 : 1;
+            NEAR(y[a], m * (x[a] * cos(angle) - x[b] * sin(angle)), "kind %d pair %d", kind, (int)i);
+            NEAR(y[b], m * (x[b] * cos(angle) + x[a] * sin(angle)), "kind %d pair %d", kind, (int)i);
+        }
+        cr_assert(y[at + 6] == x[at + 6] && y[at + 7] == x[at + 7]);
+        geodec__ref_angles_destroy(&o.angles);
+        geodec_mem_free(x);
+        geodec_mem_free(y);
+    }
+}
+
+/* ---- matrices --------------------------------------------------------------------------------------------------- */
+
+static void product_run(void *ctx, const double *x, double *y)
+{
+    geodec_err err = {0};
+    test_ok(geodec__ref_product(NULL, ctx, 3, x, y, &err), &err);
+}
+static void product_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    (void)x;
+    geodec_err err = {0};
+    test_ok(geodec__ref_product(NULL, ctx, 3 * k, dx, dy, &err), &err);
+}
+static void product_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    (void)x;
+    geodec_err err = {0};
+    test_ok(geodec__ref_product_vjp(NULL, ctx, 3 * k, gy, gx, &err), &err);
+}
+
+/* Two shapes: one within a block, one of several panels. */
+Test(reference_operators, product)
+{
+    static const int64_t shapes[][2] = {{40, 7}, {1 << 14, 300}};
+    geodec_linalg_init();
+    for (int s = 0; s < 2; s++) {
+        const int64_t cols = shapes[s][0], rows = shapes[s][1];
+        float *data = gains(cols * rows, 4);
+        geodec__matrix w = {
+            .data = (const uint8_t *)data, .rows = rows, .cols = cols, .row_bytes = cols * 4, .type = GEODEC_GGML_F32};
+        check_at(&(check_map){"product", 3 * cols, 3 * rows, product_run, product_jvp, product_vjp, &w}, 1);
+        double *x = check_random(3 * cols, 5), *y = geodec_mem_new(3 * rows, sizeof *y);
+        product_run(&w, x, y);
+        for (int64_t o = 0; o < rows; o += 37) {
+            double sum = 0;
+            for (int64_t i = 0; i < cols; i++) sum += (double)data[o * cols + i] * x[2 * cols + i];
+            cr_assert_lt(fabs(y[2 * rows + o] - sum), 1e-10, "row %d", (int)o);
+        }
+        geodec_mem_free(x);
+        geodec_mem_free(y);
+        geodec_mem_free(data);
+    }
+}
+
+/* ---- attention: x is q, then k, then v -------------------------------------------------------------------------- */
+
+static int64_t size_q(const geodec__ref_attention *a) { return a->n * a->n_head * a->head_dim; }
+static int64_t size_k(const geodec__ref_attention *a) { return a->n * a->n_kv_head * a->head_dim; }
+
+static geodec__ref_attention at_point(const geodec__ref_attention *a, const double *x)
+{
+    geodec__ref_attention p = *a;
+    p.q = x;
+    p.k = x + size_q(a);
+    p.v = p.k + size_k(a);
+    return p;
+}
+static void attend_run(void *ctx, const double *x, double *y)
+{
+    geodec_err err = {0};
+    const geodec__ref_attention p = at_point(ctx, x);
+    test_ok(geodec__ref_attend(NULL, &p, y, &err), &err);
+}
+/* Part `at` .. `at + n` of every tangent, between [k][total] and [k][n]. */
+static void part(int64_t k, int64_t total, int64_t at, int64_t n, double *all, double *one, bool put)
+{
+    for (int64_t j = 0; j < k; j++)
+        memcpy(put ? all + j * total + at : one + j * n, put ? one + j * n : all + j * total + at,
+               (size_t)n * sizeof *all);
+}
+static void attend_split(const geodec__ref_attention *a, int64_t k, double *all, double *p[3], bool put)
+{
+    const int64_t total = size_q(a) + 2 * size_k(a);
+    const int64_t at[3] = {0, size_q(a), size_q(a) + size_k(a)}, n[3] = {size_q(a), size_k(a), size_k(a)};
+    for (int i = 0; i < 3; i++) {
+        if (!put) p[i] = geodec_mem_new(k * n[i], sizeof(double));
+        part(k, total, at[i], n[i], all, p[i], put);
+    }
+}
+static void attend_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    geodec_err err = {0};
+    const geodec__ref_attention p = at_point(ctx, x);
+    const int64_t size = k * (size_q(&p) + 2 * size_k(&p));
+    double *d[3], *copy = geodec_mem_new(size, sizeof *copy);
+    memcpy(copy, dx, (size_t)size * sizeof *copy);
+    attend_split(&p, k, copy, d, false);
+    test_ok(geodec__ref_attend_jvp(NULL, &p, k, d[0], d[1], d[2], dy, &err), &err);
+    geodec_mem_free(copy);
+    for (int i = 0; i < 3; i++) geodec_mem_free(d[i]);
+}
+static void attend_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    geodec_err err = {0};
+    const geodec__ref_attention p = at_point(ctx, x);
+    double *g[3];
+    attend_split(&p, k, gx, g, false); /* for its memory */
+    test_ok(geodec__ref_attend_vjp(NULL, &p, k, gy, g[0], g[1], g[2], &err), &err);
+    attend_split(&p, k, gx, g, true);
+    for (int i = 0; i < 3; i++) geodec_mem_free(g[i]);
+}
+
+static void attend_plainly(const geodec__ref_attention *a, double *o)
+{
+    const int64_t dim = a->head_dim, share = a->n_head / a->n_kv_head;
+    for (int64_t t = 0; t < a->n; t++)
+        for (int64_t h = 0; h < a->n_head; h++) {
+            double sum = 0, *y = o + (t * a->n_head + h) * dim;
+            for (int64_t i = 0; i < dim; i++) y[i] = 0;
+            for (int64_t u = 0; u <= t; u++) {
+                double s = 0;
+                if (a->window > 0 && t - u >= a->window) continue;
+                for (int64_t i = 0; i < dim; i++)
+                    s += a->q[(t * a->n_head + h) * dim + i] * a->k[(u * a->n_kv_head + h / share) * dim + i];
+                s *= a->scale;
+                const double e = exp(a->cap != 0 ? a->cap * tanh(s / a->cap) : s);
+                sum += e;
+                for (int64_t i = 0; i < dim; i++) y[i] += e * a->v[(u * a->n_kv_head + h / share) * dim + i];
+            }
+            for (int64_t i = 0; i < dim; i++) y[i] /= sum;
+        }
+}
+
+Test(reference_operators, attention)
+{
+    static const struct {
+        int64_t n, n_head, n_kv_head, head_dim, window;
+        double scale, cap;
+    } cases[] = {
+        {7, 3, 1, 5, 0, 0.4, 0},  {9, 4, 2, 4, 3, 0.5, 0},    {9, 2, 2, 6, 4, 0.7, 1.5},  {1, 2, 1, 4, 0, 0.5, 0},
+        {70, 2, 1, 4, 0, 0.5, 2}, {140, 2, 1, 4, 20, 0.5, 0}, {130, 2, 2, 4, 64, 0.5, 1}, {8, 2, 1, 4, 1, 0.5, 0},
+    };
+    geodec_linalg_init();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        geodec__ref_attention a = {.n = cases[i].n,
+                                   .n_head = cases[i].n_head,
+                                   .n_kv_head = cases[i].n_kv_head,
+                                   .head_dim = cases[i].head_dim,
+                                   .window = cases[i].window,
+                                   .scale = cases[i].scale,
+                                   .cap = cases[i].cap};
+        const int64_t total = size_q(&a) + 2 * size_k(&a);
+        check_at(&(check_map){"attention", total, size_q(&a), attend_run, attend_jvp, attend_vjp, &a}, 1);
+        double *x = check_random(total, 6), *y = geodec_mem_new(size_q(&a), sizeof *y),
+               *want = geodec_mem_new(size_q(&a), sizeof *want);
+        attend_run(&a, x, y);
+        const geodec__ref_attention p = at_point(&a, x);
+        attend_plainly(&p, want);
+        for (int64_t j = 0; j < size_q(&a); j++) NEAR(y[j], want[j], "case %d value %d", (int)i, (int)j);
+        geodec_mem_free(x);
+        geodec_mem_free(y);
+        geodec_mem_free(want);
+    }
+}
+
+/* ---- gated activation: x is gate, then up ----------------------------------------------------------------------- */
+
+typedef struct gated {
+    geodec_activation act;
+    int64_t n;
+} gated;
+static void gated_run(void *ctx, const double *x, double *y)
+{
+    const gated *o = ctx;
+    geodec__ref_gated(o->act, o->n, x, x + o->n, y);
+}
+static void gated_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    const gated *o = ctx;
+    for (int64_t j = 0; j < k; j++)
+        geodec__ref_gated_jvp(o->act, o->n, x, x + o->n, 1, dx + j * 2 * o->n, dx + (j * 2 + 1) * o->n, dy + j * o->n);
+}
+static void gated_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    const gated *o = ctx;
+    for (int64_t j = 0; j < k; j++)
+        geodec__ref_gated_vjp(o->act, o->n, x, x + o->n, 1, gy + j * o->n, gx + j * 2 * o->n, gx + (j * 2 + 1) * o->n);
+}
+
+Test(reference_operators, gated_activation)
+{
+    gated o = {.n = 60};
+    for (int act = 0; act < 2; act++) {
+        o.act = (geodec_activation)act;
+        check_at(&(check_map){"gated activation", 120, 60, gated_run, gated_jvp, gated_vjp, &o}, 2);
+        /* both limits, without overflow */
+        const double gate[3] = {800, -800, 1.5}, up[3] = {2, 2, 2};
+        double y[3];
+        geodec__ref_gated(o.act, 3, gate, up, y);
+        const double inner = sqrt(2 / acos(-1)) * (1.5 + 0.044715 * 1.5 * 1.5 * 1.5);
+        const double want = act == GEODEC_SILU ? 3 / (1 + exp(-1.5)) : 1.5 * (1 + tanh(inner));
+        cr_assert(y[0] == 1600 && y[1] == 0);
+        NEAR(y[2], want, "activation %d", act);
+    }
+}
+
+/* ---- router ----------------------------------------------------------------------------------------------------- */
+
+typedef struct router {
+    geodec__ref_router r;
+    int64_t n;
+    double *prob;
+    int32_t *id;
+    double *weight;
+} router;
+static void route_run(void *ctx, const double *x, double *y)
+{
+    const router *o = ctx;
+    geodec__ref_route(&o->r, o->n, x, o->prob, o->id, y);
+}
+static void route_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    const router *o = ctx;
+    geodec__ref_route(&o->r, o->n, x, o->prob, o->id, o->weight);
+    geodec__ref_route_jvp(&o->r, o->n, o->prob, o->id, k, dx, dy);
+}
+static void route_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+{
+    const router *o = ctx;
+    geodec__ref_route(&o->r, o->n, x, o->prob, o->id, o->weight);
+    geodec__ref_route_vjp(&o->r, o->n, o->prob, o->id, k, gy, gx);
+}
+
+Test(reference_operators, router)
+{
+    for (int keep = 0; keep < 2; keep++) {
+        router o = {.r = {.n_expert = 7, .n_used = 3, .keep = keep, .scale = 1.25}, .n = 5};
+        o.prob = geodec_mem_new(35, sizeof *o.prob);
+        o.id = geodec_mem_new(15, sizeof *o.id);
+        o.weight = geodec_mem_new(15, sizeof *o.weight);
+        check_at(&(check_map){"router", 35, 15, route_run, route_jvp, route_vjp, &o}, 1);
+        /* ties go to the lowest id; the weights by hand */
+        const double logits[7] = {0, log(2), 0, log(4), log(2), -5, -900};
+        const double all = 1 + 2 + 1 + 4 + 2 + exp(-5), sum = keep ? all : 8;
+        geodec__ref_route(&o.r, 1, logits, o.prob, o.id, o.weight);
+        cr_assert(o.id[0] == 3 && o.id[1] == 1 && o.id[2] == 4);
+        NEAR(o.weight[0], 1.25 * 4 / sum, "weight");
+        NEAR(o.weight[2], 1.25 * 2 / sum, "weight");
+        geodec_mem_free(o.prob);
+        geodec_mem_free(o.id);
+        geodec_mem_free(o.weight);
+    }
+}
+
+/* ---- soft-cap --------------------------------------------------------------------------------------------------- */
+
+static void softcap_run(void *ctx, const double *x, double *y)
+{
+    (void)ctx;
+    geodec__ref_softcap(1.5, 30, x, y);
+}
+static void softcap_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+{
+    double y[30];
+    softcap_run(ctx, x, y);
+    geodec__ref_softcap_derivative(1.5, 30, y, k, dx, dy);
+}
+
+Test(reference_operators, softcap)
+{
+    check_at(&(check_map){"soft-cap", 30, 30, softcap_run, softcap_jvp, softcap_jvp, NULL}, 2);
+    const double x = 0.9;
+    double y;
+    geodec__ref_softcap(1.5, 1, &x, &y);
+    NEAR(y, 1.5 * tanh(0.6), "soft-cap");
+}
