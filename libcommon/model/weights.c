@@ -127,9 +127,12 @@ static geodec_status bind_attention(binder *b, int32_t i, geodec__layer *l)
         GEODEC_TRY(bind_matrix(b, i, "attn_k.weight", d, kv, 1, &l->k));
         GEODEC_TRY(bind_matrix(b, i, "attn_v.weight", d, kv, 1, &l->v));
     }
-    GEODEC_TRY(bind_vector(b, a->qkv_bias, i, "attn_q.bias", q, &l->q_bias));
-    GEODEC_TRY(bind_vector(b, a->qkv_bias, i, "attn_k.bias", kv, &l->k_bias));
-    GEODEC_TRY(bind_vector(b, a->qkv_bias, i, "attn_v.bias", kv, &l->v_bias));
+    const bool biased = find(b, i, "attn_q.bias") || find(b, i, "attn_k.bias") || find(b, i, "attn_v.bias");
+    /* one of the three alone is a damaged file */
+    const geodec__presence bias = a->qkv_bias == GEODEC__MAYBE && biased ? GEODEC__ALWAYS : a->qkv_bias;
+    GEODEC_TRY(bind_vector(b, bias, i, "attn_q.bias", q, &l->q_bias));
+    GEODEC_TRY(bind_vector(b, bias, i, "attn_k.bias", kv, &l->k_bias));
+    GEODEC_TRY(bind_vector(b, bias, i, "attn_v.bias", kv, &l->v_bias));
     GEODEC_TRY(bind_vector(b, norm, i, "attn_q_norm.weight", whole ? q : c->head_dim, &l->q_norm));
     GEODEC_TRY(bind_vector(b, norm, i, "attn_k_norm.weight", whole ? kv : c->head_dim, &l->k_norm));
     GEODEC_TRY(bind_matrix(b, i, "attn_output.weight", q, d, 1, &l->o));

@@ -161,7 +161,41 @@ unreadable() {
 @test "wrong shape of a norm" { refused wrong-norm-shape "'output_norm.weight'"; }
 @test "embedding of another vocabulary" { refused wrong-vocab-shape "'token_embd.weight'"; }
 @test "stated vocabulary size" { refused vocab-size "'llama.vocab_size' is 301"; }
-@test "a tensor the architecture has not" { refused unexpected-tensor "'blk.0.attn_q.bias'"; }
+@test "a tensor the architecture has not" { refused unexpected-tensor "'blk.0.attn_q_norm.weight' has no place"; }
+@test "a bias on the query alone" { refused lonely-bias "'blk.0.attn_k.bias' is missing"; }
+@test "each required key of each architecture" {
+    for arch in qwen2 qwen3 gemma2 gemma3 phi3 qwen3moe olmoe; do
+        for path in "$dir"/without-$arch.*.gguf; do
+            name=$(basename "$path" .gguf)
+            refused "$name" "'${name#without-}' is missing"
+        done
+    done
+}
+@test "tensors an architecture needs" {
+    refused no-query-bias "'blk.1.attn_q.bias' is missing"
+    refused no-key-norm "'blk.0.attn_k_norm.weight' is missing"
+    refused long-norm "'blk.0.attn_q_norm.weight' is [24, 2"
+    refused no-post-norm "'blk.3.post_ffw_norm.weight' is missing"
+    refused no-head "'output.weight' is missing"
+    refused no-gate-half "'blk.0.ffn_up.weight' is [60, 133"
+    refused short-factors-alone "'rope_factors_long.weight' is missing"
+    refused long-factors-alone "'rope_factors_short.weight' is missing"
+    refused missing-expert "'blk.1.ffn_up.3.weight' is missing"
+}
+@test "features that are not supported, and keys that contradict each other" {
+    refused divisors-of-others "'rope_freqs.weight' has no place"
+    refused yarn "'qwen2.rope.scaling.type': scaling 'yarn'"
+    refused longrope-of-others "'qwen3.rope.scaling.type': scaling 'longrope'"
+    refused longrope-with-factor "'phi3.rope.scaling.factor': a factor of 32 contradicts"
+    refused sigmoid "'qwen3moe.expert_gating_func': gating function 2"
+    refused shared-experts "'qwen3moe.expert_shared_count': 1"
+    refused experts-of-a-dense "'qwen2.expert_count'"
+    refused window-of-others "'qwen3.attention.sliding_window'"
+    refused pattern-without-window "'gemma3.attention.sliding_window_pattern' without"
+    refused cap-of-others "'gemma3.attn_logit_softcapping'"
+    refused more-experts-than-there-are "'olmoe.expert_used_count': 17"
+    refused predicted-layers "'qwen3.nextn_predict_layers': 1"
+}
 @test "a norm that is not a number" { refused nan-norm "'blk.0.attn_norm.weight': value 0"; }
 @test "unknown tokenizer, by name" { unreadable unknown-tokenizer "'gpt2'"; }
 @test "too few scores" { unreadable few-scores "'tokenizer.ggml.scores' has 299"; }

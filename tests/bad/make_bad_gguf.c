@@ -2,7 +2,7 @@
  *
  * Two sorts of damage: raw bytes changed in the good file, and models written with a wrong key, tensor or vocabulary.
  */
-#include "model/synthetic.h"
+#include "model/families.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -70,7 +70,8 @@ static void wrong_models(void)
     MODEL("wrong-shape", s.resize = "blk.1.attn_k.weight");
     MODEL("wrong-norm-shape", s.resize = "output_norm.weight");
     MODEL("wrong-vocab-shape", s.resize = "token_embd.weight");
-    MODEL("unexpected-tensor", s.extra = "blk.0.attn_q.bias");
+    MODEL("unexpected-tensor", s.extra = "blk.0.attn_q_norm.weight");
+    MODEL("lonely-bias", s.extra = "blk.0.attn_q.bias");
     MODEL("vocab-size", s.vocab_key = 301);
     MODEL("few-scores", s.n_scores = 299);
     MODEL("nan-score", s.nan_score = true);
@@ -86,6 +87,62 @@ static void wrong_models(void)
     MODEL("experts-used", s.n_expert = 3, s.n_expert_used = 4);
     MODEL("no-experts-used", s.n_expert = 3, s.n_expert_used = 0);
     MODEL("dense-for-experts", s.n_expert = 3, s.n_expert_used = 2, s.skip = "blk.0.ffn_gate_inp.weight");
+}
+
+/* The family of that name, damaged. */
+#define FAMILY(name, of, ...)                                                                                          \
+    do {                                                                                                               \
+        synthetic s = family_named(of);                                                                                \
+        __VA_ARGS__;                                                                                                   \
+        write_model((name), &s);                                                                                       \
+    } while (0)
+
+static synthetic family_named(const char *name)
+{
+    for (size_t i = 0; i < N_FAMILIES; i++)
+        if (strcmp(families[i].name, name) == 0) return families[i].s;
+    die(name);
+    return small;
+}
+
+static void wrong_families(void)
+{
+    static const char *const required[] = {
+        "block_count",         "embedding_length",     "context_length",
+        "feed_forward_length", "attention.head_count", "attention.layer_norm_rms_epsilon",
+        "expert_count",        "expert_used_count",    "expert_feed_forward_length"};
+    static const char *const of[] = {"qwen2", "qwen3", "gemma2", "gemma3", "phi3-short", "qwen3moe", "olmoe"};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (size_t k = 0; k < sizeof required / sizeof *required; k++) {
+            char key[80], name[120];
+            const synthetic good_one = family_named(of[i]);
+            if (k >= 6 && !good_one.n_expert) continue;
+            if (strcmp(of[i], "qwen3moe") == 0 ? k == 3 : k == 8) continue; /* which of the two widths it needs */
+            (void)snprintf(key, sizeof key, "%s.%s", good_one.arch, required[k]);
+            (void)snprintf(name, sizeof name, "without-%s", key);
+            FAMILY(name, of[i], s.skip = key);
+        }
+    FAMILY("no-query-bias", "qwen2", s.skip = "blk.1.attn_q.bias");
+    FAMILY("no-key-norm", "qwen3", s.skip = "blk.0.attn_k_norm.weight");
+    FAMILY("long-norm", "qwen3", s.resize = "blk.0.attn_q_norm.weight");
+    FAMILY("no-post-norm", "gemma2", s.skip = "blk.3.post_ffw_norm.weight");
+    FAMILY("no-head", "olmoe", s.tied = true);
+    FAMILY("no-gate-half", "phi3-short", s.resize = "blk.0.ffn_up.weight");
+    FAMILY("short-factors-alone", "phi3-short", s.skip = "rope_factors_long.weight");
+    FAMILY("long-factors-alone", "phi3-short", s.skip = "rope_factors_short.weight");
+    FAMILY("missing-expert", "mixtral-old", s.skip = "blk.1.ffn_up.3.weight");
+    FAMILY("divisors-of-others", "qwen3", s.rope_freqs = true);
+    FAMILY("yarn", "qwen2", s.rope_type = "yarn", s.rope_factor = 4);
+    FAMILY("longrope-of-others", "qwen3", s.rope_type = "longrope");
+    FAMILY("longrope-with-factor", "phi3-long", s.rope_type = "longrope", s.rope_factor = 32);
+    FAMILY("sigmoid", "qwen3moe", s.gating = 2);
+    FAMILY("shared-experts", "qwen3moe", s.number_key = "qwen3moe.expert_shared_count", s.number_value = 1);
+    FAMILY("experts-of-a-dense", "qwen2", s.n_expert = 4, s.n_expert_used = 2);
+    FAMILY("window-of-others", "qwen3", s.window = 8);
+    FAMILY("pattern-without-window", "gemma3", s.window = 0, s.window_pattern = 6);
+    FAMILY("cap-of-others", "gemma3", s.attn_softcap = 50);
+    FAMILY("more-experts-than-there-are", "olmoe", s.n_expert_used = 17);
+    FAMILY("predicted-layers", "qwen3", s.number_key = "qwen3.nextn_predict_layers", s.number_value = 1);
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------ */
@@ -208,6 +265,7 @@ int main(int argc, char **argv)
     (void)fclose(f);
     wrong_bytes();
     wrong_models();
+    wrong_families();
     free(good);
     free(copy);
     return 0;

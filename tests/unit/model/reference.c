@@ -2,6 +2,7 @@
 #include "model/weights.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +14,27 @@ static double *allocate(int64_t n)
     return p;
 }
 
-/* A whole tensor as doubles. */
-static double *load(const geodec_model *m, int layer, const char *suffix)
+/* Tensors and keys are looked up by name, and what an architecture does is decided here by its name: nothing depends on
+ * the library's table or on what it bound. */
+static bool is(const geodec_model *m, const char *arch)
+{
+    return strcmp(geodec_model_configuration(m)->arch, arch) == 0;
+}
+
+static bool gemma(const geodec_model *m) { return is(m, "gemma2") || is(m, "gemma3"); }
+
+/* A float key of the architecture. */
+static double key(const geodec_model *m, const char *suffix, double otherwise)
 {
     char name[80];
-    if (layer < 0)
-        (void)snprintf(name, sizeof name, "%s.weight", suffix);
-    else
-        (void)snprintf(name, sizeof name, "blk.%d.%s.weight", layer, suffix);
+    double v;
+    (void)snprintf(name, sizeof name, "%s.%s", geodec_model_configuration(m)->arch, suffix);
+    return geodec_gguf_get_f64(geodec_model_gguf(m), name, &v, NULL) == GEODEC_OK ? v : otherwise;
+}
+
+/* A whole tensor as doubles; NULL when there is none. name with its .weight or .bias. */
+static double *load_named(const geodec_model *m, const char *name)
+{
     const geodec_gguf_tensor *t = geodec_gguf_find(geodec_model_gguf(m), name);
     if (!t) return NULL;
     const int64_t n = t->dim[0] * t->dim[1] * t->dim[2];
@@ -31,6 +45,30 @@ static double *load(const geodec_model *m, int layer, const char *suffix)
     for (int64_t i = 0; i < n; i++) out[i] = (double)f[i];
     free(f);
     return out;
+}
+
+static double *load(const geodec_model *m, int layer, const char *suffix)
+{
+    char name[80];
+    if (layer < 0)
+        (void)snprintf(name, sizeof name, "%s.weight", suffix);
+    else
+        (void)snprintf(name, sizeof name, "blk.%d.%s.weight", layer, suffix);
+    return load_named(m, name);
+}
+
+static double *load_bias(const geodec_model *m, int layer, const char *suffix)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "blk.%d.%s.bias", layer, suffix);
+    return load_named(m, name);
+}
+
+static double *copy(const double *from, int64_t n)
+{
+    double *p = allocate(n);
+    memcpy(p, from, (size_t)n * sizeof *p);
+    return p;
 }
 
 static void multiply(const double *w, const double *x, int rows, int cols, double *y)
@@ -48,25 +86,48 @@ static void normalise(const double *x, const double *w, int n, double eps, doubl
     for (int i = 0; i < n; i++) y[i] = x[i] / sqrt(sum / n + eps) * w[i];
 }
 
-static void rotate(double *x, int heads, int dim, int rope, double base, int position)
+static void add(double *y, const double *bias, int n)
 {
-    for (int h = 0; h < heads; h++)
-        for (int i = 0; i < rope; i += 2) {
-            const double angle = position * pow(base, -(double)i / rope), c = cos(angle), s = sin(angle);
-            double *p = x + h * dim + i;
-            const double a = p[0], b = p[1];
-            p[0] = a * c - b * s;
-            p[1] = a * s + b * c;
-        }
+    for (int i = 0; bias && i < n; i++) y[i] += bias[i];
 }
 
-static void feed_forward(const double *gate, const double *up, const double *down, const double *x, int d, int f,
-                         double weight, double *out)
+/* Rotates all heads of one row. */
+static void rotate(const geodec_model *m, int layer, double *x, int heads, int position)
 {
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int rope = c->rope_dim;
+    const bool halves = !is(m, "llama"), local = is(m, "gemma3") && m->layer[layer].window > 0;
+    const double base = local ? key(m, "rope.freq_base_swa", 10000) : key(m, "rope.freq_base", 10000);
+    const double factor = local ? 1 : key(m, "rope.scaling.factor", 1),
+                 magnitude = key(m, "rope.scaling.attn_factor", 1);
+    double *divisor = is(m, "phi3")
+                          ? load(m, -1, c->n_ctx > c->rope_n_ctx_original ? "rope_factors_long" : "rope_factors_short")
+                          : load(m, -1, "rope_freqs");
+    for (int h = 0; h < heads; h++)
+        for (int i = 0; i < rope / 2; i++) {
+            const double angle = position * pow(base, -2.0 * i / rope) / factor / (divisor ? divisor[i] : 1);
+            double *p = x + h * c->head_dim + (halves ? i : 2 * i), *r = p + (halves ? rope / 2 : 1);
+            const double a = *p, b = *r;
+            *p = magnitude * (a * cos(angle) - b * sin(angle));
+            *r = magnitude * (a * sin(angle) + b * cos(angle));
+        }
+    free(divisor);
+}
+
+static double activate(const geodec_model *m, double x)
+{
+    if (!gemma(m)) return x / (1 + exp(-x));
+    return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+}
+
+static void feed_forward(const geodec_model *m, const double *gate, const double *up, const double *down,
+                         const double *x, double weight, double *out)
+{
+    const int d = geodec_model_configuration(m)->d_model, f = geodec_model_configuration(m)->d_ff;
     double *g = allocate(f), *u = allocate(f), *y = allocate(d);
     multiply(gate, x, f, d, g);
     multiply(up, x, f, d, u);
-    for (int i = 0; i < f; i++) g[i] = g[i] / (1 + exp(-g[i])) * u[i];
+    for (int i = 0; i < f; i++) g[i] = activate(m, g[i]) * u[i];
     multiply(down, g, d, f, y);
     for (int i = 0; i < d; i++) out[i] += weight * y[i];
     free(g);
@@ -74,13 +135,25 @@ static void feed_forward(const double *gate, const double *up, const double *dow
     free(y);
 }
 
+/* Expert e's own copy of a matrix of n numbers. */
+static double *load_expert(const geodec_model *m, int layer, const char *suffix, int e, int64_t n)
+{
+    char name[40];
+    (void)snprintf(name, sizeof name, "%s.%d", suffix, e);
+    double *own = load(m, layer, name);
+    if (own) return own;
+    (void)snprintf(name, sizeof name, "%s_exps", suffix);
+    double *all = load(m, layer, name);
+    own = copy(all + e * n, n);
+    free(all);
+    return own;
+}
+
 static void experts(const geodec_model *m, int layer, const double *x, double *out)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
     const int e = c->n_expert, d = c->d_model, f = c->d_ff;
     double *router = load(m, layer, "ffn_gate_inp"), *p = allocate(e), sum = 0, chosen = 0;
-    double *gate = load(m, layer, "ffn_gate_exps"), *up = load(m, layer, "ffn_up_exps"),
-           *down = load(m, layer, "ffn_down_exps");
     int *taken = calloc((size_t)e, sizeof *taken);
     if (!taken) abort();
     multiply(router, x, e, d, p);
@@ -93,16 +166,59 @@ static void experts(const geodec_model *m, int layer, const double *x, double *o
         taken[best] = 1;
         chosen += p[best];
     }
-    for (int i = 0; i < e; i++)
-        if (taken[i])
-            feed_forward(gate + (int64_t)i * f * d, up + (int64_t)i * f * d, down + (int64_t)i * f * d, x, d, f,
-                         p[i] / chosen, out);
+    if (is(m, "olmoe")) chosen = 1;
+    for (int i = 0; i < e; i++) {
+        if (!taken[i]) continue;
+        double *gate = load_expert(m, layer, "ffn_gate", i, (int64_t)f * d),
+               *up = load_expert(m, layer, "ffn_up", i, (int64_t)f * d),
+               *down = load_expert(m, layer, "ffn_down", i, (int64_t)f * d);
+        feed_forward(m, gate, up, down, x, p[i] / chosen * key(m, "expert_weights_scale", 1), out);
+        free(gate);
+        free(up);
+        free(down);
+    }
     free(router);
+    free(p);
+    free(taken);
+}
+
+static void dense(const geodec_model *m, int layer, const double *x, double *out)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    double *gate = load(m, layer, "ffn_gate"), *up = load(m, layer, "ffn_up"), *down = load(m, layer, "ffn_down");
+    if (gate)
+        feed_forward(m, gate, up, down, x, 1, out);
+    else /* the gate is the first half of up */
+        feed_forward(m, up, up + (int64_t)c->d_ff * c->d_model, down, x, 1, out);
     free(gate);
     free(up);
     free(down);
-    free(p);
-    free(taken);
+}
+
+/* Query, key or value of one row, biased, normalised and rotated. */
+static void project(const geodec_model *m, int layer, char what, const double *x, int position, double *y)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int heads = what == 'q' ? c->n_head : c->n_kv_head, n = heads * c->head_dim;
+    char name[16];
+    (void)snprintf(name, sizeof name, "attn_%c", what);
+    double *w = load(m, layer, name), *bias = load_bias(m, layer, name);
+    if (!w) { /* query, key and value in one matrix */
+        const int64_t kv = (int64_t)c->n_kv_head * c->head_dim, q = (int64_t)c->n_head * c->head_dim;
+        double *all = load(m, layer, "attn_qkv");
+        w = copy(all + (what == 'q' ? 0 : what == 'k' ? q : q + kv) * c->d_model, (int64_t)n * c->d_model);
+        free(all);
+    }
+    multiply(w, x, n, c->d_model, y);
+    add(y, bias, n);
+    (void)snprintf(name, sizeof name, "attn_%c_norm", what);
+    double *norm = load(m, layer, name);
+    const int part = is(m, "olmoe") ? n : c->head_dim;
+    for (int i = 0; norm && i < n; i += part) normalise(y + i, norm, part, (double)c->rms_eps, y + i);
+    if (what != 'v') rotate(m, layer, y, heads, position);
+    free(w);
+    free(bias);
+    free(norm);
 }
 
 static void attention(const geodec_model *m, int layer, const double *x, int n, double *out)
@@ -110,16 +226,13 @@ static void attention(const geodec_model *m, int layer, const double *x, int n, 
     const geodec_model_config *c = geodec_model_configuration(m);
     const int d = c->d_model, dim = c->head_dim, nq = c->n_head * dim, nkv = c->n_kv_head * dim,
               share = c->n_head / c->n_kv_head;
-    double *wq = load(m, layer, "attn_q"), *wk = load(m, layer, "attn_k"), *wv = load(m, layer, "attn_v");
-    double *wo = load(m, layer, "attn_output");
+    double *wo = load(m, layer, "attn_output"), *bias = load_bias(m, layer, "attn_output");
     double *q = allocate(n * nq), *k = allocate(n * nkv), *v = allocate(n * nkv), *mixed = allocate(nq),
            *s = allocate(n);
     for (int t = 0; t < n; t++) {
-        multiply(wq, x + t * d, nq, d, q + t * nq);
-        multiply(wk, x + t * d, nkv, d, k + t * nkv);
-        multiply(wv, x + t * d, nkv, d, v + t * nkv);
-        rotate(q + t * nq, c->n_head, dim, c->rope_dim, c->rope_base, t);
-        rotate(k + t * nkv, c->n_kv_head, dim, c->rope_dim, c->rope_base, t);
+        project(m, layer, 'q', x + t * d, t, q + t * nq);
+        project(m, layer, 'k', x + t * d, t, k + t * nkv);
+        project(m, layer, 'v', x + t * d, t, v + t * nkv);
         memset(mixed, 0, (size_t)nq * sizeof *mixed);
         for (int h = 0; h < c->n_head; h++) {
             const int window = m->layer[layer].window, first = window > 0 && t >= window ? t - window + 1 : 0;
@@ -137,8 +250,9 @@ static void attention(const geodec_model *m, int layer, const double *x, int n, 
                 for (int i = 0; i < dim; i++) mixed[h * dim + i] += s[p] / sum * v[p * nkv + h / share * dim + i];
         }
         multiply(wo, mixed, d, nq, out + t * d);
+        add(out + t * d, bias, d);
     }
-    double *const all[] = {wq, wk, wv, wo, q, k, v, mixed, s};
+    double *const all[] = {bias, wo, q, k, v, mixed, s};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -150,36 +264,35 @@ double *reference_logits(const geodec_model *m, const int32_t *token, int n, dou
     double *x = allocate(n * d), *y = allocate(n * d), *z = allocate(n * d),
            *logits = allocate((int64_t)n * c->n_vocab);
     for (int t = 0; t < n; t++) memcpy(x + t * d, embedding + (int64_t)token[t] * d, (size_t)d * sizeof *x);
+    for (int i = 0; gemma(m) && i < n * d; i++) x[i] *= sqrt(d);
     if (residual) memcpy(residual, x, (size_t)(n * d) * sizeof *x);
     for (int layer = 0; layer < c->n_layer; layer++) {
-        double *w1 = load(m, layer, "attn_norm"), *w2 = load(m, layer, "ffn_norm");
+        double *w1 = load(m, layer, "attn_norm"), *w2 = load(m, layer, "ffn_norm"),
+               *p1 = load(m, layer, "post_attention_norm"), *p2 = load(m, layer, "post_ffw_norm");
         for (int t = 0; t < n; t++) normalise(x + t * d, w1, d, (double)c->rms_eps, y + t * d);
         attention(m, layer, y, n, z);
+        for (int t = 0; p1 && t < n; t++) normalise(z + t * d, p1, d, (double)c->rms_eps, z + t * d);
         for (int i = 0; i < n * d; i++) x[i] += z[i];
-        double *gate = NULL, *up = NULL, *down = NULL;
-        if (c->n_expert == 0) {
-            gate = load(m, layer, "ffn_gate");
-            up = load(m, layer, "ffn_up");
-            down = load(m, layer, "ffn_down");
-        }
+        memset(z, 0, (size_t)(n * d) * sizeof *z);
         for (int t = 0; t < n; t++) {
             normalise(x + t * d, w2, d, (double)c->rms_eps, y + t * d);
-            if (c->n_expert == 0)
-                feed_forward(gate, up, down, y + t * d, d, c->d_ff, 1, x + t * d);
-            else
-                experts(m, layer, y + t * d, x + t * d);
+            (c->n_expert ? experts : dense)(m, layer, y + t * d, z + t * d);
+            if (p2) normalise(z + t * d, p2, d, (double)c->rms_eps, z + t * d);
         }
+        for (int i = 0; i < n * d; i++) x[i] += z[i];
         if (residual) memcpy(residual + (int64_t)(layer + 1) * n * d, x, (size_t)(n * d) * sizeof *x);
         free(w1);
         free(w2);
-        free(gate);
-        free(up);
-        free(down);
+        free(p1);
+        free(p2);
     }
     double *w = load(m, -1, "output_norm");
+    const double cap = key(m, "final_logit_softcapping", is(m, "gemma2") ? 30 : 0);
     for (int t = 0; t < n; t++) {
         normalise(x + t * d, w, d, (double)c->rms_eps, y);
-        multiply(head, y, c->n_vocab, d, logits + (int64_t)t * c->n_vocab);
+        double *row = logits + (int64_t)t * c->n_vocab;
+        multiply(head, y, c->n_vocab, d, row);
+        for (int i = 0; cap > 0 && i < c->n_vocab; i++) row[i] = cap * tanh(row[i] / cap);
     }
     free(w);
     free(embedding);

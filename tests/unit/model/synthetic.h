@@ -19,6 +19,23 @@ typedef struct synthetic {
     int type;                        /* of the matrices; rows must be multiples of its block */
     bool tied;
     uint64_t seed;
+    /* beyond a plain llama; zero: no such key or tensor */
+    const char *arch;               /* prefix of the keys, decides the tensors; NULL = llama */
+    bool qkv_bias, o_bias;          /* (qwen2 has the first always) */
+    bool split_qkv;                 /* phi3 without fused attn_qkv */
+    bool single_experts;            /* one tensor per expert */
+    bool rope_freqs;                /* divisors of a llama; of phi3: short and long */
+    int32_t n_ctx_original;         /* rope.scaling.original_context_length */
+    const char *rope_type;          /* rope.scaling.type */
+    float rope_factor, attn_factor; /* rope.scaling.factor, .attn_factor */
+    float rope_base, rope_base_swa; /* rope.freq_base, .freq_base_swa */
+    int32_t window, window_pattern; /* attention.sliding_window, _pattern */
+    float attn_scale, attn_softcap, final_softcap;
+    float expert_scale;
+    int32_t gating;         /* expert_gating_func */
+    int32_t norm_experts;   /* expert_weights_norm: 1 true, -1 false */
+    const char *number_key; /* a further key with number_value, written as uint32 */
+    int32_t number_value;
     /* for damaged files; NULL or zero leaves the model good */
     const char *skip;                     /* this key or tensor is left out */
     const char *retype;                   /* this key is written as a string */
@@ -55,12 +72,13 @@ static inline geodec_status synthetic_tensor(synthetic_writer *o, const char *na
     if (o->s->skip && strcmp(o->s->skip, name) == 0) goto done;
     if (o->s->resize && strcmp(o->s->resize, name) == 0) rows++;
     const int64_t dim[3] = {cols, rows, count}, n = cols * rows * count;
-    const bool norm = strstr(name, "norm") != NULL;
+    const bool norm = strstr(name, "norm") != NULL, bias = strstr(name, ".bias") != NULL,
+               divisor = strncmp(name, "rope_f", 6) == 0;
     const float scale = 1.7f / sqrtf((float)cols); /* of a uniform: about unit variance of the product */
     GEODEC_NEW(x, n);
     for (int64_t i = 0; i < n; i++) {
         const float u = (float)(2 * geodec_rng_uniform(&o->rng) - 1);
-        x[i] = norm ? 1.0f + 0.3f * u : scale * u;
+        x[i] = norm ? 1.0f + 0.3f * u : bias ? 0.4f * u : divisor ? 2.5f + 2.2f * u : scale * u;
     }
     const int n_dims = count > 1 ? 3 : rows > 1 ? 2 : 1;
     GEODEC_TRY(geodec_gguf_put_tensor(o->w, name, type, n_dims, dim, x, err));
@@ -127,31 +145,182 @@ done:
     return st;
 }
 
+static inline bool synthetic_is(const synthetic *s, const char *arch)
+{
+    return strcmp(s->arch ? s->arch : "llama", arch) == 0;
+}
+
+static inline int64_t synthetic_head_dim(const synthetic *s)
+{
+    return s->head_dim ? s->head_dim : s->d_model / s->n_head;
+}
+
+/* A tensor of a block; suffix with its .weight or .bias. */
+static inline geodec_status synthetic_part(synthetic_writer *o, int32_t layer, const char *suffix, int type,
+                                           int64_t cols, int64_t rows, int64_t count)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "blk.%d.%s", layer, suffix);
+    return synthetic_tensor(o, name, type, cols, rows, count);
+}
+
+static inline geodec_status synthetic_attention(synthetic_writer *o, int32_t layer)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = o->err;
+    const synthetic *s = o->s;
+    enum { F32 = GEODEC_GGML_F32 };
+    const int64_t d = s->d_model, dim = synthetic_head_dim(s), q = s->n_head * dim, kv = s->n_kv_head * dim;
+    const bool per_head = synthetic_is(s, "qwen3") || synthetic_is(s, "qwen3moe") || synthetic_is(s, "gemma3"),
+               whole = synthetic_is(s, "olmoe");
+    GEODEC_TRY(synthetic_part(o, layer, "attn_norm.weight", F32, d, 1, 1));
+    if (synthetic_is(s, "phi3") && !s->split_qkv) {
+        GEODEC_TRY(synthetic_part(o, layer, "attn_qkv.weight", s->type, d, q + 2 * kv, 1));
+    } else {
+        GEODEC_TRY(synthetic_part(o, layer, "attn_q.weight", s->type, d, q, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "attn_k.weight", s->type, d, kv, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "attn_v.weight", s->type, d, kv, 1));
+    }
+    if (s->qkv_bias || synthetic_is(s, "qwen2")) {
+        GEODEC_TRY(synthetic_part(o, layer, "attn_q.bias", F32, q, 1, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "attn_k.bias", F32, kv, 1, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "attn_v.bias", F32, kv, 1, 1));
+    }
+    if (per_head || whole) {
+        GEODEC_TRY(synthetic_part(o, layer, "attn_q_norm.weight", F32, whole ? q : dim, 1, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "attn_k_norm.weight", F32, whole ? kv : dim, 1, 1));
+    }
+    GEODEC_TRY(synthetic_part(o, layer, "attn_output.weight", s->type, q, d, 1));
+    if (s->o_bias) GEODEC_TRY(synthetic_part(o, layer, "attn_output.bias", F32, d, 1, 1));
+done:
+    return st;
+}
+
+/* All experts of one sort, in one tensor or in one each. */
+static inline geodec_status synthetic_experts(synthetic_writer *o, int32_t layer, const char *name, int64_t cols,
+                                              int64_t rows)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = o->err;
+    char suffix[48];
+    if (!o->s->single_experts) {
+        (void)snprintf(suffix, sizeof suffix, "%s_exps.weight", name);
+        return synthetic_part(o, layer, suffix, o->s->type, cols, rows, o->s->n_expert);
+    }
+    for (int32_t e = 0; e < o->s->n_expert; e++) {
+        (void)snprintf(suffix, sizeof suffix, "%s.%d.weight", name, e);
+        GEODEC_TRY(synthetic_part(o, layer, suffix, o->s->type, cols, rows, 1));
+    }
+done:
+    return st;
+}
+
 static inline geodec_status synthetic_layer(synthetic_writer *o, int32_t layer)
 {
     geodec_status st = GEODEC_OK;
+    geodec_err *err = o->err;
     const synthetic *s = o->s;
-    const int64_t d = s->d_model, dim = s->head_dim ? s->head_dim : s->d_model / s->n_head, f = s->d_ff;
-    const int64_t experts = s->n_expert > 0 ? s->n_expert : 1;
-    const char *const suffix = s->n_expert > 0 ? "_exps" : "";
-    const struct {
-        const char *name;
-        const char *suffix;
-        int type;
-        int64_t cols, rows, count;
-    } list[] = {
-        {"attn_norm", "", GEODEC_GGML_F32, d, 1, 1},         {"attn_q", "", s->type, d, s->n_head * dim, 1},
-        {"attn_k", "", s->type, d, s->n_kv_head * dim, 1},   {"attn_v", "", s->type, d, s->n_kv_head * dim, 1},
-        {"attn_output", "", s->type, s->n_head * dim, d, 1}, {"ffn_norm", "", GEODEC_GGML_F32, d, 1, 1},
-        {"ffn_gate", suffix, s->type, d, f, experts},        {"ffn_up", suffix, s->type, d, f, experts},
-        {"ffn_down", suffix, s->type, f, d, experts},        {"ffn_gate_inp", "", GEODEC_GGML_F32, d, experts, 1},
-    };
-    for (size_t i = 0; i < sizeof list / sizeof *list - (s->n_expert > 0 ? 0 : 1); i++) {
-        char name[80];
-        (void)snprintf(name, sizeof name, "blk.%d.%s%s.weight", layer, list[i].name, list[i].suffix);
-        st = synthetic_tensor(o, name, list[i].type, list[i].cols, list[i].rows, list[i].count);
-        if (st != GEODEC_OK) return st;
+    const int64_t d = s->d_model, f = s->d_ff;
+    const bool post = synthetic_is(s, "gemma2") || synthetic_is(s, "gemma3"), fused = synthetic_is(s, "phi3");
+    GEODEC_TRY(synthetic_attention(o, layer));
+    if (post) GEODEC_TRY(synthetic_part(o, layer, "post_attention_norm.weight", GEODEC_GGML_F32, d, 1, 1));
+    GEODEC_TRY(synthetic_part(o, layer, "ffn_norm.weight", GEODEC_GGML_F32, d, 1, 1));
+    if (s->n_expert > 0) {
+        GEODEC_TRY(synthetic_experts(o, layer, "ffn_gate", d, f));
+        GEODEC_TRY(synthetic_experts(o, layer, "ffn_up", d, f));
+        GEODEC_TRY(synthetic_experts(o, layer, "ffn_down", f, d));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_gate_inp.weight", GEODEC_GGML_F32, d, s->n_expert, 1));
+    } else {
+        if (!fused) GEODEC_TRY(synthetic_part(o, layer, "ffn_gate.weight", s->type, d, f, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_up.weight", s->type, d, fused ? 2 * f : f, 1));
+        GEODEC_TRY(synthetic_part(o, layer, "ffn_down.weight", s->type, f, d, 1));
     }
+    if (post) GEODEC_TRY(synthetic_part(o, layer, "post_ffw_norm.weight", GEODEC_GGML_F32, d, 1, 1));
+done:
+    return st;
+}
+
+static inline geodec_status synthetic_f32(synthetic_writer *o, const char *key, float v)
+{
+    if (o->s->skip && strcmp(o->s->skip, key) == 0) return GEODEC_OK;
+    return geodec_gguf_put_f32(o->w, key, v, o->err);
+}
+
+/* The keys of the architecture; the first seven are always there, the others when they are not 0. */
+static inline geodec_status synthetic_keys(synthetic_writer *o)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = o->err;
+    const synthetic *s = o->s;
+    const char *arch = s->arch ? s->arch : "llama";
+    const int32_t dim = (int32_t)synthetic_head_dim(s);
+    char key[80];
+    const struct {
+        const char *suffix;
+        int32_t v;
+    } keys[] = {
+        {"context_length", s->n_ctx},
+        {"embedding_length", s->d_model},
+        {"block_count", s->n_layer},
+        {"feed_forward_length", s->d_ff},
+        {"attention.head_count", s->n_head},
+        {"attention.head_count_kv", s->n_kv_head},
+        {"rope.dimension_count", s->rope_dim ? s->rope_dim : dim},
+        {"expert_count", s->n_expert},
+        {"expert_used_count", s->n_expert_used},
+        {"attention.key_length", s->head_dim},
+        {"attention.value_length", s->head_dim},
+        {"expert_feed_forward_length", strcmp(arch, "qwen3moe") == 0 ? s->d_ff : 0},
+        {"rope.scaling.original_context_length", s->n_ctx_original},
+        {"attention.sliding_window", s->window},
+        {"attention.sliding_window_pattern", s->window_pattern},
+        {"expert_gating_func", s->gating},
+        {"vocab_size", s->vocab_key},
+    };
+    const struct {
+        const char *suffix;
+        float v;
+    } floats[] = {
+        {"attention.layer_norm_rms_epsilon", s->eps != 0 ? s->eps : 1e-5f},
+        {"rope.freq_base", s->rope_base},
+        {"rope.freq_base_swa", s->rope_base_swa},
+        {"rope.scaling.factor", s->rope_factor},
+        {"rope.scaling.attn_factor", s->attn_factor},
+        {"attention.scale", s->attn_scale},
+        {"attn_logit_softcapping", s->attn_softcap},
+        {"final_logit_softcapping", s->final_softcap},
+        {"expert_weights_scale", s->expert_scale},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        (void)snprintf(key, sizeof key, "%s.%s", arch, keys[i].suffix);
+        if (i < 7 || keys[i].v || (i < 9 && s->n_expert)) GEODEC_TRY(synthetic_u32(o, key, (uint32_t)keys[i].v));
+    }
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+        (void)snprintf(key, sizeof key, "%s.%s", arch, floats[i].suffix);
+        if (floats[i].v != 0) GEODEC_TRY(synthetic_f32(o, key, floats[i].v));
+    }
+    (void)snprintf(key, sizeof key, "%s.rope.scaling.type", arch);
+    if (s->rope_type) GEODEC_TRY(geodec_gguf_put_str(o->w, key, s->rope_type, err));
+    (void)snprintf(key, sizeof key, "%s.expert_weights_norm", arch);
+    if (s->norm_experts) GEODEC_TRY(geodec_gguf_put_bool(o->w, key, s->norm_experts > 0, err));
+    if (s->number_key) GEODEC_TRY(geodec_gguf_put_u32(o->w, s->number_key, (uint32_t)s->number_value, err));
+    if (s->bos_key) GEODEC_TRY(synthetic_u32(o, "tokenizer.ggml.bos_token_id", (uint32_t)s->bos_key));
+done:
+    return st;
+}
+
+static inline geodec_status synthetic_divisors(synthetic_writer *o)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_err *err = o->err;
+    const int64_t pairs = (o->s->rope_dim ? o->s->rope_dim : synthetic_head_dim(o->s)) / 2;
+    if (synthetic_is(o->s, "phi3")) {
+        GEODEC_TRY(synthetic_tensor(o, "rope_factors_long.weight", GEODEC_GGML_F32, pairs, 1, 1));
+        GEODEC_TRY(synthetic_tensor(o, "rope_factors_short.weight", GEODEC_GGML_F32, pairs, 1, 1));
+    } else {
+        GEODEC_TRY(synthetic_tensor(o, "rope_freqs.weight", GEODEC_GGML_F32, pairs, 1, 1));
+    }
+done:
     return st;
 }
 
@@ -159,40 +328,17 @@ static inline geodec_status synthetic_write(const char *path, const synthetic *s
 {
     geodec_status st = GEODEC_OK;
     synthetic_writer o = {.s = s, .rng = geodec_rng_stream(s->seed, geodec_rng_id("synthetic model", 0)), .err = err};
-    const int32_t dim = s->head_dim ? s->head_dim : s->d_model / s->n_head;
-    const struct {
-        const char *key;
-        int32_t v;
-    } keys[] = {
-        {"llama.context_length", s->n_ctx},
-        {"llama.embedding_length", s->d_model},
-        {"llama.block_count", s->n_layer},
-        {"llama.feed_forward_length", s->d_ff},
-        {"llama.attention.head_count", s->n_head},
-        {"llama.attention.head_count_kv", s->n_kv_head},
-        {"llama.rope.dimension_count", s->rope_dim ? s->rope_dim : dim},
-        {"llama.expert_count", s->n_expert},
-        {"llama.expert_used_count", s->n_expert_used},
-    };
+    const char *arch = s->arch ? s->arch : "llama";
     GEODEC_TRY(geodec_gguf_writer_create(path, &o.w, err));
     if (!s->skip || strcmp(s->skip, "general.architecture") != 0)
-        GEODEC_TRY(geodec_gguf_put_str(o.w, "general.architecture", s->architecture ? s->architecture : "llama", err));
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (i < 7 || s->n_expert) GEODEC_TRY(synthetic_u32(&o, keys[i].key, (uint32_t)keys[i].v));
-    if (s->head_dim) {
-        GEODEC_TRY(synthetic_u32(&o, "llama.attention.key_length", (uint32_t)dim));
-        GEODEC_TRY(synthetic_u32(&o, "llama.attention.value_length", (uint32_t)dim));
-    }
-    if (s->bos_key) GEODEC_TRY(synthetic_u32(&o, "tokenizer.ggml.bos_token_id", (uint32_t)s->bos_key));
-    if (s->vocab_key) GEODEC_TRY(synthetic_u32(&o, "llama.vocab_size", (uint32_t)s->vocab_key));
-    if (!s->skip || strcmp(s->skip, "llama.attention.layer_norm_rms_epsilon") != 0)
-        GEODEC_TRY(
-            geodec_gguf_put_f32(o.w, "llama.attention.layer_norm_rms_epsilon", s->eps != 0 ? s->eps : 1e-5f, err));
+        GEODEC_TRY(geodec_gguf_put_str(o.w, "general.architecture", s->architecture ? s->architecture : arch, err));
+    GEODEC_TRY(synthetic_keys(&o));
     GEODEC_TRY(synthetic_vocab(&o));
     GEODEC_TRY(synthetic_tensor(&o, "token_embd.weight", s->type, s->d_model, s->n_vocab, 1));
     GEODEC_TRY(synthetic_tensor(&o, "output_norm.weight", GEODEC_GGML_F32, s->d_model, 1, 1));
     if (!s->tied) GEODEC_TRY(synthetic_tensor(&o, "output.weight", s->type, s->d_model, s->n_vocab, 1));
     for (int32_t i = 0; i < s->n_layer; i++) GEODEC_TRY(synthetic_layer(&o, i));
+    if (s->rope_freqs) GEODEC_TRY(synthetic_divisors(&o));
     if (s->extra) GEODEC_TRY(synthetic_tensor(&o, s->extra, GEODEC_GGML_F32, s->d_model, 1, 1));
     geodec_gguf_writer *w = o.w;
     o.w = NULL;

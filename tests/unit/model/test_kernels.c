@@ -182,6 +182,34 @@ Test(model_kernels, softmax_and_swiglu)
     cr_assert(e[0] == 1.0f && e[2] == 1.0f && e[1] < 1e-37f);
 }
 
+Test(model_kernels, geglu)
+{
+    enum { N = 1003 };
+    static float x[N + 16], up[N + 16], first[N + 16], gate[N + 16];
+    geodec_rng r = geodec_rng_stream(4, geodec_rng_id("functions", 0));
+    for (int i = 0; i < N; i++) {
+        x[i] = (i % 3 ? 4 : 40) * random_float(&r);
+        up[i] = random_float(&r);
+    }
+    bool have = false;
+    for (int k = 0; k < 3; k++) {
+        const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
+        if (!kernels) continue;
+        memcpy(gate, x, sizeof gate);
+        kernels->geglu(gate, up, N);
+        for (int i = 0; i < N; i++) {
+            const double g = (double)x[i], u = sqrt(2 / acos(-1)) * (g + 0.044715 * g * g * g),
+                         want = g * 0.5 * (1 + tanh(u)) * (double)up[i];
+            /* the sigmoid's argument is rounded: its error grows with the argument */
+            cr_assert_lt(fabs((double)gate[i] - want), 3e-7 * (1 + fabs(u)) * fabs(want) + 1e-12, "gelu(%g)", g);
+        }
+        for (int i = N; i < N + 5; i++) cr_assert_eq(gate[i], 0.0f, "the padding stays zero");
+        if (!have) memcpy(first, gate, sizeof gate);
+        have = true;
+        cr_assert(memcmp(first, gate, N * sizeof *gate) == 0, "%s differs", geodec_isa_name(isas[k]));
+    }
+}
+
 Test(model_kernels, softcap)
 {
     enum { N = 4003 };

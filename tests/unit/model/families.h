@@ -1,0 +1,74 @@
+/* A small seeded model of every architecture and of every variant that takes another path, for tests and for the
+ * comparison with another program. Shapes are odd on purpose: heads that do not fill vectors, one key head, a key head
+ * for each query head, heads wider than the model. */
+#ifndef GEODEC_TESTS_FAMILIES_H
+#define GEODEC_TESTS_FAMILIES_H
+
+#include "model/synthetic.h"
+
+typedef struct family {
+    const char *name;
+    bool peer; /* llama.cpp computes the same function (it knows neither windows of llama and phi3 nor experts in
+                  tensors of their own, and llama's windows and the experts' scale are keys it does not read) */
+    synthetic s;
+} family;
+
+/* clang-format off */
+static const family families[] = {
+    {"llama-3", true, /* divisors, biases */
+     {.n_layer = 2, .d_model = 48, .n_head = 3, .n_kv_head = 1, .d_ff = 75, .n_vocab = 300, .n_ctx = 256,
+      .type = GEODEC_GGML_F32, .rope_freqs = true, .rope_base = 500000, .qkv_bias = true, .o_bias = true, .seed = 101}},
+    {"mistral", false, /* a window in every layer, linear scaling */
+     {.n_layer = 2, .d_model = 40, .n_head = 2, .n_kv_head = 2, .d_ff = 64, .n_vocab = 290, .n_ctx = 256,
+      .type = GEODEC_GGML_F16, .head_dim = 26, .window = 13, .rope_type = "linear", .rope_factor = 4, .seed = 102}},
+    {"llama-linear", true,
+     {.n_layer = 2, .d_model = 40, .n_head = 4, .n_kv_head = 2, .d_ff = 64, .n_vocab = 290, .n_ctx = 256,
+      .type = GEODEC_GGML_F32, .head_dim = 26, .rope_type = "linear", .rope_factor = 4, .seed = 103}},
+    {"mixtral", true,
+     {.n_layer = 2, .d_model = 32, .n_head = 4, .n_kv_head = 2, .d_ff = 48, .n_vocab = 300, .n_ctx = 256,
+      .type = GEODEC_GGML_F32, .n_expert = 8, .n_expert_used = 2, .seed = 104}},
+    {"mixtral-old", false, /* a tensor for each expert */
+     {.n_layer = 2, .d_model = 32, .n_head = 4, .n_kv_head = 2, .d_ff = 48, .n_vocab = 300, .n_ctx = 256,
+      .type = GEODEC_GGML_F16, .n_expert = 5, .n_expert_used = 2, .single_experts = true, .expert_scale = 1.75f,
+      .seed = 105}},
+    {"qwen2", true,
+     {.arch = "qwen2", .n_layer = 2, .d_model = 56, .n_head = 4, .n_kv_head = 2, .d_ff = 90, .n_vocab = 310,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .rope_base = 1000000, .tied = true, .seed = 106}},
+    {"qwen3", true, /* heads wider than d / n */
+     {.arch = "qwen3", .n_layer = 2, .d_model = 48, .n_head = 3, .n_kv_head = 1, .d_ff = 70, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 24, .rope_base = 1000000, .seed = 107}},
+    {"gemma2", true, /* four layers, two of them sliding */
+     {.arch = "gemma2", .n_layer = 4, .d_model = 40, .n_head = 4, .n_kv_head = 2, .d_ff = 72, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 12, .window = 11, .attn_softcap = 1.5f, .final_softcap = 2,
+      .tied = true, .seed = 108}},
+    {"gemma3", true, /* seven layers: the sixth is global */
+     {.arch = "gemma3", .n_layer = 7, .d_model = 32, .n_head = 2, .n_kv_head = 1, .d_ff = 50, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 64, .window = 9, .rope_base = 1000000, .rope_type = "linear",
+      .rope_factor = 8, .tied = true, .seed = 109}},
+    {"gemma3-wide", true, /* heads of 256, another pattern, a scale, separate head, final cap */
+     {.arch = "gemma3", .n_layer = 3, .d_model = 32, .n_head = 1, .n_kv_head = 1, .d_ff = 64, .n_vocab = 290,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 256, .window = 20, .window_pattern = 3, .rope_base = 1000000,
+      .rope_base_swa = 20000, .final_softcap = 3, .seed = 110}},
+    {"phi3-short", true,
+     {.arch = "phi3", .n_layer = 2, .d_model = 60, .n_head = 5, .n_kv_head = 1, .d_ff = 66, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .rope_dim = 8, .rope_freqs = true, .n_ctx_original = 256,
+      .attn_factor = 1.19f, .seed = 111}},
+    {"phi3-long", true,
+     {.arch = "phi3", .n_layer = 2, .d_model = 60, .n_head = 5, .n_kv_head = 5, .d_ff = 66, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .rope_freqs = true, .n_ctx_original = 64, .attn_factor = 1.19f,
+      .split_qkv = true, .seed = 112}},
+    {"phi3-window", false,
+     {.arch = "phi3", .n_layer = 2, .d_model = 64, .n_head = 2, .n_kv_head = 2, .d_ff = 96, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_Q8_0, .window = 10, .tied = true, .seed = 113}},
+    {"qwen3moe", true, /* 128 experts, 8 used */
+     {.arch = "qwen3moe", .n_layer = 2, .d_model = 32, .n_head = 3, .n_kv_head = 1, .d_ff = 16, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .head_dim = 18, .n_expert = 128, .n_expert_used = 8, .rope_base = 1000000,
+      .seed = 114}},
+    {"olmoe", true, /* norms over the whole width, weights kept */
+     {.arch = "olmoe", .n_layer = 2, .d_model = 48, .n_head = 4, .n_kv_head = 4, .d_ff = 24, .n_vocab = 300,
+      .n_ctx = 256, .type = GEODEC_GGML_F32, .n_expert = 16, .n_expert_used = 5, .seed = 115}},
+};
+/* clang-format on */
+enum { N_FAMILIES = sizeof families / sizeof *families };
+
+#endif
