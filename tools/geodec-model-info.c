@@ -63,6 +63,32 @@ static void print_text(const char *name, const char *text)
     putchar('\n');
 }
 
+/* What is more than a plain llama; a line only where there is something to say. */
+static void print_additions(const geodec_model_config *k)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"rope_base_sliding", k->rope_base_local},
+        {"rope_scale", k->rope_scale},
+        {"rope_magnitude", (double)k->rope_magnitude},
+        {"rope_context_original", k->rope_n_ctx_original},
+        {"attention_scale", k->attn_scale},
+        {"attention_softcap", (double)k->attn_softcap},
+        {"logit_softcap", (double)k->final_softcap},
+        {"embedding_scale", (double)k->embed_scale},
+        {"sliding_window", k->window},
+        {"sliding_period", k->window > 0 ? k->window_period : 0},
+        {"expert_scale", (double)k->expert_scale},
+    };
+    printf("rope_pairs\t%s\nactivation\t%s\n", k->rope_pairs == GEODEC_ROPE_HALVES ? "halves" : "adjacent",
+           k->activation == GEODEC_GELU_TANH ? "gelu-tanh" : "silu");
+    if (k->n_expert > 0) printf("expert_weights\t%s\n", k->expert_keep_weights ? "kept" : "renormalised");
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].value != 0) printf("%s\t%.9g\n", numbers[i].name, numbers[i].value);
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -78,6 +104,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     printf("experts\t%d\nexperts_used\t%d\n", k->n_expert, k->n_expert_used);
     printf("rms_epsilon\t%.9g\nrope_base\t%.17g\nhead\t%s\n", (double)k->rms_eps, k->rope_base,
            k->tied ? "tied" : "separate");
+    print_additions(k);
     printf("bos\t%d\neos\t%d\n", geodec_tokenizer_bos(t), geodec_tokenizer_eos(t));
     print_types(geodec_model_gguf(m));
     printf("fingerprint\t%s\ntokenizer_fingerprint\t%s\n", geodec_model_fingerprint(m),
