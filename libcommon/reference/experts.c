@@ -14,19 +14,12 @@ static geodec__ref_router router_of(const geodec_model_config *c)
                                 .scale = c->expert_scale != 0 ? (double)c->expert_scale : 1};
 }
 
-static geodec__matrix of_expert(const geodec__matrix *all, int64_t e)
-{
-    geodec__matrix m = *all;
-    m.data += e * m.rows * m.row_bytes;
-    return m;
-}
-
 static geodec__ref_ffn network(const geodec__ref_tape *t, const geodec__layer *l, int64_t e)
 {
     const int64_t first = t->first[e], ff = l->gate.rows;
-    return (geodec__ref_ffn){.gate = of_expert(&l->gate, e),
-                             .up = of_expert(&l->up, e),
-                             .down = of_expert(&l->down, e),
+    return (geodec__ref_ffn){.gate = geodec__expert(&l->gate, e),
+                             .up = geodec__expert(&l->up, e),
+                             .down = geodec__expert(&l->down, e),
                              .m = t->first[e + 1] - first,
                              .g = t->gate + first * ff,
                              .u = t->up + first * ff};

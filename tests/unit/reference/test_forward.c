@@ -1,0 +1,70 @@
+/* The two evaluations of every architecture, written apart from each other: the forward pass in exact mode and the
+ * reference. */
+#include "base/mem.h"
+#include "linalg/lapack.h"
+#include "reference/models.h"
+#include "reference/reference.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Largest |a - b| over n values, relative to the largest |b|. */
+static double error(int64_t n, const float *a, const double *b)
+{
+    double worst = 0, largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double e = fabs((double)a[i] - b[i]);
+        if (!(e <= worst)) worst = e;
+        if (fabs(b[i]) > largest) largest = fabs(b[i]);
+    }
+    return worst / largest;
+}
+
+/* Every boundary and the logits; n_ctx as that of the session. Returns the largest relative error. */
+static double compare(const geodec_model *m, const int32_t *token, int32_t n, int32_t n_ctx)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    geodec_err err = {0};
+    geodec_session *s = NULL;
+    geodec_reference *r = NULL;
+    const int64_t states = (int64_t)(c->n_layer + 1) * n * c->d_model, size = (int64_t)n * c->n_vocab;
+    double *want_state = geodec_mem_new(states, sizeof *want_state), *want = geodec_mem_new(size, sizeof *want);
+    float *state = geodec_mem_new(states, sizeof *state), *logits = geodec_mem_new(size, sizeof *logits);
+    int32_t *layers = geodec_mem_new(c->n_layer + 1, sizeof *layers);
+    for (int32_t l = 0; l <= c->n_layer; l++) layers[l] = l;
+    test_ok(geodec_session_create(m, &(geodec_session_options){.n_ctx = n_ctx}, &s, &err), &err);
+    test_ok(geodec_reference_create(m, &(geodec_reference_options){.n_ctx = n_ctx}, &r, &err), &err);
+    test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = token}, logits,
+                           &(geodec_capture){c->n_layer + 1, layers, state}, &err),
+            &err);
+    test_ok(geodec_reference_forward(r, token, n, &(geodec_reference_trace){.state = want_state}, want, &err), &err);
+    double worst = error(size, logits, want);
+    for (int32_t l = 0; l <= c->n_layer; l++) {
+        const int64_t at = l * n * c->d_model;
+        const double e = error((int64_t)n * c->d_model, state + at, want_state + at);
+        if (!(e <= worst)) worst = e;
+    }
+    geodec_session_destroy(s);
+    geodec_reference_destroy(r);
+    void *const all[] = {want_state, want, state, logits, layers};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    return worst;
+}
+
+Test(reference_forward, exact_mode_agrees_on_models_built_by_hand)
+{
+    enum { N = 40 };
+    geodec_linalg_init();
+    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+        geodec_model *m = models_create(kind);
+        int32_t token[N];
+        models_tokens(m, token, N);
+        for (int32_t n_ctx = 256; n_ctx <= 257; n_ctx++) { /* both tables of divisors */
+            const double e = compare(m, token, N, n_ctx);
+            cr_assert_lt(e, 1e-5, "%s: error %g", models_name(kind), e);
+        }
+        models_destroy(m);
+    }
+}
