@@ -81,3 +81,7 @@ bench: $(BENCHES:$(B)/bench/%=%)
 $(BENCHES:$(B)/bench/%=%): %: $(B)/bench/%
 	@$<
 -include $(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.d)
+# Beside llama.cpp on one file: make bench-peer PEER=llama.cpp/build/bin MODEL=model.gguf [ARGS="--kv f16"]
+.PHONY: bench-peer
+bench-peer: $(B)/bin/geodec-bench $(B)/bin/geodec-model-info
+	@B=$(B) sh tests/bench/peer.sh $(if $(PEER),$(PEER),$(error bench-peer needs PEER=folder)) $(if $(MODEL),$(MODEL),$(error bench-peer needs MODEL=file)) $(ARGS)
