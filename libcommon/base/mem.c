@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static int64_t fail_countdown; /* 0 = off; tests only */
 
@@ -37,6 +38,29 @@ void *geodec_mem_grow(void *p, int64_t n_old, int64_t n_new, size_t size)
 }
 
 void geodec_mem_free(void *p) { free(p); }
+
+enum { HUGE_PAGE = 1 << 21 };
+
+void *geodec_mem_map(int64_t bytes)
+{
+    if (fail_countdown > 0 && --fail_countdown == 0) return NULL;
+    if (bytes <= 0 || bytes > PTRDIFF_MAX - HUGE_PAGE) return NULL;
+    const size_t n = (size_t)bytes, extra = n >= HUGE_PAGE ? HUGE_PAGE : 0;
+    char *p = mmap(NULL, n + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    if (!extra) return p;
+    const size_t page = 4096, before = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+    char *start = p + before, *end = start + (n + page - 1) / page * page;
+    if (before) (void)munmap(p, before);
+    if (end < p + n + extra) (void)munmap(end, (size_t)(p + n + extra - end));
+    (void)madvise(start, n, MADV_HUGEPAGE);
+    return start;
+}
+
+void geodec_mem_unmap(void *p, int64_t bytes)
+{
+    if (p) (void)munmap(p, (size_t)bytes);
+}
 
 char *geodec_mem_strdup(const char *s)
 {

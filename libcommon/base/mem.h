@@ -15,6 +15,12 @@ GEODEC_API void *geodec_mem_new(int64_t n, size_t size) GEODEC_MUST_USE;
 GEODEC_API void *geodec_mem_grow(void *p, int64_t n_old, int64_t n_new, size_t size) GEODEC_MUST_USE;
 /* NULL is allowed. */
 GEODEC_API void geodec_mem_free(void *p);
+/* Large memory that is zero, touched only as it is written, and asks for huge pages; aligned to a page, or to a huge
+ * page when it is larger than one. NULL when bytes <= 0 or memory is short. Give back with geodec_mem_unmap and the
+ * same number of bytes. */
+GEODEC_API void *geodec_mem_map(int64_t bytes) GEODEC_MUST_USE;
+/* NULL is allowed. */
+GEODEC_API void geodec_mem_unmap(void *p, int64_t bytes);
 /* A copy of s; NULL when memory is short. */
 GEODEC_API char *geodec_mem_strdup(const char *s) GEODEC_MUST_USE;
 

@@ -1,83 +1,313 @@
-/* Attention of a batch: rotation, the new rows of the cache, and every query head against its keys and values. */
+/* Attention of a batch: rotation, the new rows of the cache, and every query head against its keys and values. The
+ * arithmetic is defined in kernels.h; here work is cut into tasks, which changes no bit.
+ *
+ * A task takes all query heads of one key head for some rows, so that a block of keys is loaded once for all of them,
+ * and walks over the splits. With few rows and a long context it takes one split instead, and the states are merged
+ * afterwards. */
+#include "base/mem.h"
 #include "model/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Rotates query and key, scales the query, puts key and value into the cache. */
-static void store_row(geodec_session *s, int32_t layer, int64_t row)
+enum {
+    QUERIES = 48,         /* of a tile, unless a key head serves more */
+    SPLIT_ROWS = 8,       /* rows up to which splits are tasks of their own */
+    SMALL_WORK = 1 << 15, /* multiply-adds below which a hand-over to the pool costs more than it saves */
+};
+
+static int64_t heads_per_key(const geodec_model_config *c) { return c->n_head / c->n_kv_head; }
+static int64_t tile_queries(const geodec_model_config *c)
 {
+    return heads_per_key(c) > QUERIES ? heads_per_key(c) : QUERIES;
+}
+static int64_t splits_of(int64_t n_ctx) { return (n_ctx + GEODEC__SPLIT - 1) / GEODEC__SPLIT; }
+
+/* ---- storing ---------------------------------------------------------------------------------------------------- */
+
+typedef struct store {
+    geodec_session *s;
+    int32_t layer;
+    int64_t n;
+} store;
+
+/* One key head and its query heads, all rows: rotates query and key, scales the query, puts key and value into the
+ * cache. */
+static void store_task(void *ctx, int64_t kv, int worker)
+{
+    const store *t = ctx;
+    geodec_session *s = t->s;
     const geodec_model_config *c = &s->model->config;
-    const int64_t dim = c->head_dim, stride = geodec__pad(dim), at = s->length + row,
-                  position = s->length + s->depth[row];
-    const int32_t table = s->model->layer[layer].rope;
+    const int64_t dim = c->head_dim, share = heads_per_key(c);
     const float scale = (float)(c->attn_scale > 0 ? c->attn_scale : 1.0 / sqrt((double)dim));
-    float *q = s->query_row[row];
-    geodec__rope_apply(s, table, q, c->n_head, position);
-    geodec__rope_apply(s, table, s->key_row[row], c->n_kv_head, position);
-    for (int64_t i = 0; i < c->n_head * dim; i++) q[i] *= scale;
-    for (int32_t h = 0; h < c->n_kv_head; h++) {
-        const int64_t head = (int64_t)layer * c->n_kv_head + h;
-        float *k = s->k + head * s->k_head + at / 16 * dim * 16 + at % 16;
-        for (int64_t d = 0; d < dim; d++) k[d * 16] = s->key_row[row][h * dim + d];
-        memcpy(s->v + head * s->v_head + at * stride, s->value_row[row] + h * dim, (size_t)dim * sizeof(float));
+    const int32_t table = s->model->layer[t->layer].rope;
+    (void)worker;
+    for (int64_t row = 0; row < t->n; row++) {
+        const int64_t position = s->length + s->depth[row];
+        float *q = s->query_row[row] + kv * share * dim, *k = s->key_row[row] + kv * dim;
+        geodec__rope_apply(s, table, q, (int32_t)share, position);
+        geodec__rope_apply(s, table, k, 1, position);
+        for (int64_t i = 0; i < share * dim; i++) q[i] *= scale;
+        geodec__cache_put(s, t->layer, kv, s->length + row, k, s->value_row[row] + kv * dim);
     }
 }
+
+/* ---- one tile --------------------------------------------------------------------------------------------------- */
 
 typedef struct attention {
     geodec_session *s;
     int32_t layer;
     bool chain;
+    int64_t n; /* rows */
+    int64_t tile_rows, tiles;
+    int64_t split_begin, split_end; /* splits any row sees */
+    float *partial;                 /* [n_kv_head][tiles][splits][queries][state] when splits are tasks, else NULL */
 } attention;
 
-static void attend_task(void *ctx, int64_t task, int worker)
+/* The rows and the key head of a task. */
+typedef struct tile {
+    const attention *a;
+    geodec__attend_scratch *w;
+    int64_t head, row, rows; /* key head; first row and number of rows */
+} tile;
+
+static int64_t position_of(const attention *a, int64_t row) { return a->s->length + a->s->depth[row]; }
+
+/* A tree's path counts as positions, so the window is one of positions too. */
+static int64_t first_seen(const attention *a, int64_t row)
 {
-    const attention *t = ctx;
-    geodec_session *s = t->s;
-    const geodec_model_config *c = &s->model->config;
-    const int64_t row = task / c->n_head, h = task % c->n_head, kv = h / (c->n_head / c->n_kv_head);
-    const int64_t head = (int64_t)t->layer * c->n_kv_head + kv;
-    geodec__worker *w = &s->worker[worker];
-    geodec__attend a = {.q = s->query_row[row] + h * c->head_dim,
-                        .k = s->k + head * s->k_head,
-                        .v = s->v + head * s->v_head,
-                        .head_dim = c->head_dim,
-                        .v_stride = geodec__pad(c->head_dim),
-                        .softcap = c->attn_softcap,
-                        .path = w->path,
-                        .scores = w->scores,
-                        .out = w->head};
-    if (t->chain) { /* cache rows are positions: all but the row itself count as past */
-        a.n_past = s->length + row;
-        a.n_path = 1;
-        w->path[0] = s->length + (int32_t)row;
-    } else {
-        a.n_past = s->length;
-        a.n_path = s->depth[row] + 1;
-        int32_t i = (int32_t)row;
-        for (int64_t at = a.n_path - 1; at >= 0; at--, i = s->parent[i]) w->path[at] = s->length + i;
-    }
-    /* a tree's path counts as positions: those behind the window are left out at its front */
-    const int64_t window = s->model->layer[t->layer].window, seen = a.n_past + a.n_path;
-    a.first = window > 0 && window < seen ? seen - window : 0;
-    s->kernels->attend(&a);
-    memcpy(s->mixed_row[row] + h * c->head_dim, a.out, (size_t)c->head_dim * sizeof(float));
+    const int64_t window = a->s->model->layer[a->layer].window, seen = position_of(a, row) + 1;
+    return window > 0 && window < seen ? seen - window : 0;
 }
 
-static void attend_rows(geodec_session *s, int32_t layer, int64_t n, bool chain)
+static void start_state(float *state, int64_t dim)
 {
-    const geodec_model_config *c = &s->model->config;
-    attention t = {s, layer, chain};
-    enum { SMALL_WORK = 1 << 15 };
-    const int64_t tasks = n * c->n_head, work = tasks * (s->length + n) * c->head_dim;
-    if (work < SMALL_WORK)
-        for (int64_t i = 0; i < tasks; i++) attend_task(&t, i, 0);
-    else
-        geodec_pool_run_dynamic(s->pool, tasks, attend_task, &t);
+    memset(state, 0, (size_t)geodec__attend_state(dim) * sizeof *state);
+    state[geodec__attend_width(dim) + GEODEC__ATTEND_TOP] = -INFINITY;
 }
+
+/* The splits a row sees are first_split .. last_split. */
+static int64_t first_split(const attention *a, int64_t row) { return first_seen(a, row) / GEODEC__SPLIT; }
+static int64_t last_split(const attention *a, int64_t row) { return position_of(a, row) / GEODEC__SPLIT; }
+
+/* Adds the queries of a row to the list when it sees anything of the block. */
+static int64_t list_row(const tile *t, int64_t row, int64_t base, int64_t n)
+{
+    const int64_t share = heads_per_key(&t->a->s->model->config), from = first_seen(t->a, row) - base,
+                  to = position_of(t->a, row) + 1 - base;
+    const int32_t lo = from > 0 ? (int32_t)from : 0, hi = to < GEODEC__KEYS ? (int32_t)to : GEODEC__KEYS;
+    for (int64_t h = 0; h < share && from < GEODEC__KEYS && lo < hi; h++) {
+        geodec__attend_query *q = &t->w->query[(row - t->row) * share + h];
+        q->lo = lo;
+        q->hi = hi;
+        t->w->list[n++] = q;
+    }
+    return n;
+}
+
+/* A block whose keys lie in the cache in the order of their positions. */
+static void block_of_cache(const tile *t, int64_t block)
+{
+    const geodec_session *s = t->a->s;
+    const geodec_model_config *c = &s->model->config;
+    int64_t n = 0, rows = 0;
+    for (int64_t r = t->row; r < t->row + t->rows; r++) n = list_row(t, r, block * GEODEC__KEYS, n);
+    for (int64_t i = 0; i < n; i++) rows = t->w->list[i]->hi > rows ? t->w->list[i]->hi : rows;
+    if (n == 0) return;
+    const float *k, *v;
+    geodec__cache_block(s, t->a->layer, t->head, block, rows, t->w->k, t->w->v, &k, &v);
+    s->kernels->attend_block(t->w->list, n, k, v, c->head_dim, c->attn_softcap);
+}
+
+/* A block of a tree: the cache as it was before the call, then each row's own path. */
+static void block_of_paths(const tile *t, int64_t block)
+{
+    const geodec_session *s = t->a->s;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t base = block * GEODEC__KEYS, common = s->length - base, dim = c->head_dim;
+    if (common > 0) {
+        const float *k, *v;
+        geodec__cache_block(s, t->a->layer, t->head, block, common, t->w->k, t->w->v, &k, &v);
+        if (k != t->w->k) memcpy(t->w->k, k, (size_t)(GEODEC__KEYS * dim) * sizeof *k);
+        if (v != t->w->v) memcpy(t->w->v, v, (size_t)(common * dim) * sizeof *v);
+    }
+    for (int64_t r = t->row; r < t->row + t->rows; r++) {
+        const int64_t n = list_row(t, r, base, 0);
+        if (n == 0) continue;
+        for (int64_t i = r; i >= 0; i = s->parent[i]) { /* from the row itself to its oldest ancestor */
+            const int64_t lane = position_of(t->a, i) - base;
+            if (lane < t->w->list[0]->lo) break;
+            if (lane < GEODEC__KEYS) geodec__cache_row(s, t->a->layer, t->head, s->length + i, lane, t->w->k, t->w->v);
+        }
+        s->kernels->attend_block(t->w->list, n, t->w->k, t->w->v, dim, c->attn_softcap);
+    }
+}
+
+/* The tile's states of splits split_begin .. split_end-1, merged into total [rows * heads][state]. */
+static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, float *total)
+{
+    const attention *a = t->a;
+    const geodec_session *s = a->s;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t dim = c->head_dim, share = heads_per_key(c), size = geodec__attend_state(dim), n = t->rows * share;
+    int64_t first = INT64_MAX, last = 0;
+    for (int64_t r = t->row; r < t->row + t->rows; r++) {
+        first = first_seen(a, r) < first ? first_seen(a, r) : first;
+        last = position_of(a, r) > last ? position_of(a, r) : last;
+        for (int64_t h = 0; h < share; h++)
+            t->w->query[(r - t->row) * share + h].q = s->query_row[r] + (t->head * share + h) * dim;
+    }
+    for (int64_t split = split_begin; split < split_end; split++) {
+        const int64_t begin = split * GEODEC__SPLIT, end = begin + GEODEC__SPLIT;
+        if (last < begin || first >= end) continue;
+        for (int64_t i = 0; i < n; i++) { /* a row's first split here makes the total, later ones are merged into it */
+            const int64_t own = first_split(a, t->row + i / share);
+            t->w->query[i].state = (split == (own > split_begin ? own : split_begin) ? total : t->w->split) + i * size;
+            start_state(t->w->query[i].state, dim);
+        }
+        const int64_t from = (first > begin ? first : begin) / GEODEC__KEYS,
+                      to = (last < end - 1 ? last : end - 1) / GEODEC__KEYS;
+        for (int64_t block = from; block <= to; block++) {
+            if (a->chain || (block + 1) * GEODEC__KEYS <= s->length)
+                block_of_cache(t, block);
+            else
+                block_of_paths(t, block);
+        }
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t row = t->row + i / share;
+            const float *state = t->w->query[i].state;
+            if (state != total + i * size && split > first_split(a, row) && split <= last_split(a, row))
+                s->kernels->attend_merge(total + i * size, state, dim);
+        }
+    }
+}
+
+static void finish(const tile *t, int64_t query, float *state)
+{
+    const geodec_session *s = t->a->s;
+    const int64_t dim = s->model->config.head_dim, share = heads_per_key(&s->model->config);
+    s->kernels->attend_finish(state, dim);
+    memcpy(s->mixed_row[t->row + query / share] + (t->head * share + query % share) * dim, state,
+           (size_t)dim * sizeof *state);
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------ */
+
+static tile tile_at(const attention *a, int64_t head, int64_t index, int worker)
+{
+    const int64_t row = index * a->tile_rows, left = a->n - row;
+    return (tile){a, &a->s->worker[worker].attend, head, row, left < a->tile_rows ? left : a->tile_rows};
+}
+
+static void tile_task(void *ctx, int64_t task, int worker)
+{
+    const attention *a = ctx;
+    const geodec_model_config *c = &a->s->model->config;
+    const tile t = tile_at(a, task / a->tiles, task % a->tiles, worker);
+    run_splits(&t, a->split_begin, a->split_end, t.w->total);
+    for (int64_t i = 0; i < t.rows * heads_per_key(c); i++)
+        finish(&t, i, t.w->total + i * geodec__attend_state(c->head_dim));
+}
+
+/* Place of one task's states: tasks are [n_kv_head][tiles][splits]. */
+static float *partial_of(const attention *a, int64_t task)
+{
+    const geodec_model_config *c = &a->s->model->config;
+    return a->partial + task * a->tile_rows * heads_per_key(c) * geodec__attend_state(c->head_dim);
+}
+
+static void split_task(void *ctx, int64_t task, int worker)
+{
+    const attention *a = ctx;
+    const int64_t splits = a->split_end - a->split_begin, place = task / splits, split = a->split_begin + task % splits;
+    const tile t = tile_at(a, place / a->tiles, place % a->tiles, worker);
+    run_splits(&t, split, split + 1, partial_of(a, task));
+}
+
+static void merge_splits(const attention *a)
+{
+    const geodec_session *s = a->s;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t splits = a->split_end - a->split_begin, dim = c->head_dim, size = geodec__attend_state(dim);
+    for (int64_t place = 0; place < c->n_kv_head * a->tiles; place++) {
+        const tile t = tile_at(a, place / a->tiles, place % a->tiles, 0);
+        for (int64_t i = 0; i < t.rows * heads_per_key(c); i++) {
+            const int64_t row = t.row + i / heads_per_key(c), first = first_split(a, row) - a->split_begin;
+            float *total = partial_of(a, place * splits + first) + i * size;
+            for (int64_t split = first + 1; split <= last_split(a, row) - a->split_begin; split++)
+                s->kernels->attend_merge(total, partial_of(a, place * splits + split) + i * size, dim);
+            finish(&t, i, total);
+        }
+    }
+}
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain)
 {
-    for (int64_t r = 0; r < n; r++) store_row(s, layer, r);
-    attend_rows(s, layer, n, chain);
+    const geodec_model_config *c = &s->model->config;
+    const int64_t share = heads_per_key(c), threads = geodec_pool_threads(s->pool);
+    store put = {s, layer, n};
+    geodec_pool_run_dynamic(n * c->n_kv_head * c->head_dim * (2 + share) < SMALL_WORK ? NULL : s->pool, c->n_kv_head,
+                            store_task, &put);
+
+    attention a = {.s = s, .layer = layer, .chain = chain, .n = n, .split_begin = INT64_MAX};
+    int64_t keys = 0;
+    for (int64_t r = 0; r < n; r++) {
+        const int64_t first = first_seen(&a, r), position = position_of(&a, r);
+        keys += position - first + 1;
+        a.split_begin = min64(a.split_begin, first / GEODEC__SPLIT);
+        a.split_end = position / GEODEC__SPLIT + 1 > a.split_end ? position / GEODEC__SPLIT + 1 : a.split_end;
+    }
+    const int64_t most = tile_queries(c) / share, splits = a.split_end - a.split_begin;
+    geodec_pool *pool = keys * c->n_head * c->head_dim < SMALL_WORK ? NULL : s->pool;
+    if (pool && threads > 1 && splits > 1 && n <= SPLIT_ROWS) {
+        a.tile_rows = min64(n, most);
+        a.tiles = (n + a.tile_rows - 1) / a.tile_rows;
+        a.partial = s->partial;
+        geodec_pool_run_dynamic(pool, c->n_kv_head * a.tiles * splits, split_task, &a);
+        merge_splits(&a);
+        return;
+    }
+    /* a few tasks for every thread */
+    const int64_t even = pool ? (n * c->n_kv_head + 4 * threads - 1) / (4 * threads) : n;
+    a.tile_rows = min64(min64(n, most), even > 0 ? even : 1);
+    a.tiles = (n + a.tile_rows - 1) / a.tile_rows;
+    geodec_pool_run_dynamic(pool, c->n_kv_head * a.tiles, tile_task, &a);
+}
+
+/* ---- work space ------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t n = min64(tile_queries(c), s->max_batch * heads_per_key(c)), size = geodec__attend_state(c->head_dim),
+                  block = GEODEC__KEYS * c->head_dim + GEODEC__LANES;
+    for (int i = 0; i < s->n_workers; i++) {
+        geodec__attend_scratch *w = &s->worker[i].attend;
+        GEODEC_NEW(w->data, n * (2 * size + GEODEC__KEYS) + 2 * block);
+        w->k = w->data;
+        w->v = w->k + block;
+        w->total = w->v + block;
+        w->split = w->total + n * size;
+        GEODEC_NEW(w->query, n);
+        GEODEC_NEW(w->list, n);
+        for (int64_t q = 0; q < n; q++) w->query[q].score = w->split + n * size + q * GEODEC__KEYS;
+    }
+    /* a batch may start in the middle of a split, and its tiles may be rounded up to whole ones */
+    if (s->n_workers > 1 && splits_of(s->n_ctx) > 1)
+        GEODEC_NEW(s->partial, 2 * SPLIT_ROWS * c->n_head * splits_of(s->n_ctx) * size);
+done:
+    return st;
+}
+
+void geodec__attention_destroy(geodec_session *s)
+{
+    for (int i = 0; i < s->n_workers; i++) {
+        geodec_mem_free(s->worker[i].attend.data);
+        geodec_mem_free(s->worker[i].attend.query);
+        geodec_mem_free(s->worker[i].attend.list);
+    }
+    geodec_mem_free(s->partial);
 }

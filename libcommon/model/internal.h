@@ -19,13 +19,27 @@ typedef struct geodec__job {
     int64_t n; /* rows */
 } geodec__job;
 
+/* What one worker needs for a tile of attention: queries of at most `queries` heads of rows. */
+typedef struct geodec__attend_scratch {
+    float *data;                 /* owns the floats below and the queries' scores */
+    float *k, *v;                /* [GEODEC__KEYS * head_dim + 16] a block as floats */
+    float *total, *split;        /* [queries][state] */
+    geodec__attend_query *query; /* [queries] */
+    geodec__attend_query **list; /* [queries] those that see a block */
+} geodec__attend_scratch;
+
 /* What one worker may scribble on. */
 typedef struct geodec__worker {
     float *weights; /* [GEODEC__STRIP][pad(widest input)] */
-    float *scores;  /* [pad(n_ctx)] */
-    float *head;    /* [pad(head_dim)] */
-    int32_t *path;  /* [max_batch] */
+    geodec__attend_scratch attend;
 } geodec__worker;
+
+/* cache.c has the layout. */
+typedef struct geodec__cache {
+    uint8_t *data; /* [blocks][n_layer][n_kv_head][piece] */
+    int64_t bytes;
+    int64_t piece, k_scale, v, v_scale; /* bytes of a piece and where its parts begin */
+} geodec__cache;
 
 struct geodec_session {
     const geodec_model *model;
@@ -35,10 +49,9 @@ struct geodec_session {
     geodec_kv_type kv;
     int32_t n_ctx, max_batch, length;
     geodec_counters counters;
-    /* cache: k [n_layer][n_kv_head][n_ctx/16][head_dim][16], v [n_layer][n_kv_head][n_ctx][pad(head_dim)] */
-    float *k, *v;
-    int64_t k_head, v_head; /* floats of one head of one layer */
-    float *cosine, *sine;   /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
+    geodec__cache cache;
+    float *partial;       /* states of splits that are tasks of their own (attention.c), NULL with one worker */
+    float *cosine, *sine; /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
     float *x, *norm, *query, *key, *value, *mixed, *gate, *up, *down;
@@ -65,9 +78,21 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
 /* Rotates query and key rows, scales the query, appends key and value to the cache, and leaves every head's weighted
  * sum of values in mixed. */
 void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain);
-/* Cache memory; refuses what this machine cannot hold. */
+/* Work space; needs the workers. */
+geodec_status geodec__attention_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__attention_destroy(geodec_session *s);
+/* Cache memory, touched as it fills; refuses what this machine cannot hold. */
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__cache_destroy(geodec_session *s);
+/* Stores key and value [head_dim] of a row. */
+void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v);
+/* A block as keys [head_dim][GEODEC__KEYS] and its first `rows` values [rows][head_dim]: in place when the cache is
+ * float32, else decoded into the scratch [GEODEC__KEYS * head_dim + 16] each. */
+void geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block, int64_t rows,
+                         float *k_scratch, float *v_scratch, const float **k, const float **v);
+/* One row into place `lane` of such arrays. */
+void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
+                       float *v);
 /* Angles for every position of the session, and the rotation of `heads` heads of x by those of one table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);

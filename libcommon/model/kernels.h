@@ -16,20 +16,42 @@
 
 enum { GEODEC__STRIP = 12 /* weight rows decoded at once: scratch holds this many */ };
 
-/* One query head of one row. Keys at positions 0 .. n_past-1 lie in cache rows of the same number; the n_path keys
- * after them (ancestors, then the row itself) in rows path[0] < path[1] < ... */
-typedef struct geodec__attend {
-    const float *q; /* [head_dim], scaled by 1/sqrt(head_dim) */
-    const float *k; /* [ceil(rows/16)][head_dim][16] */
-    const float *v; /* [rows][v_stride], padding zero */
-    int64_t head_dim, v_stride;
-    int64_t n_past, n_path; /* n_path >= 1 */
-    int64_t first;          /* position of the first key seen, <= n_past + n_path - 1 */
-    float softcap;          /* scores become cap tanh(score / cap); 0 = as they are */
-    const int32_t *path;    /* [n_path] */
-    float *scores;          /* scratch [pad(last row + 1)] */
-    float *out;             /* [v_stride] */
-} geodec__attend;
+/* ---- attention ---------------------------------------------------------------------------------------------------
+ * Keys are taken in blocks of GEODEC__KEYS and splits of GEODEC__SPLIT by position in the text: position p belongs to
+ * block p / 64 and split p / 512, whoever computes it. For one query head of one row:
+ *   score    of a key: fused multiply-add over the head's dimensions in ascending order, then the soft cap
+ *   block    top' = max(top, scores); when it grew, everything summed so far in this split is multiplied by exp(top -
+ *            top'); e = exp(score - top'); the sum of e: 16 partial sums by position modulo 16; values: fused
+ *            multiply-add in ascending order of position, in C partial sums by position modulo C (C = 4 up to 16
+ *            dimensions, 2 up to 32, else 1)
+ *   split    blocks in ascending order, from zero sums
+ *   merge    splits in ascending order: sums = fma(b, exp(top_b - top'), a * exp(top_a - top'))
+ *   finish   C partial sums (0 + 1) + (2 + 3), times 1 / (the 16 sums, reduced as a dot product's)
+ * Blocks and splits of which the row sees nothing are left out. Where a key lies in the cache does not matter, nor how
+ * many queries share a call: the bits are those of one row alone.
+ *
+ * Milakov and Gimelshein 2018 (online softmax); Dao et al. 2022 (blocks), 2023 (splits). */
+enum {
+    GEODEC__KEYS = 64,
+    GEODEC__SPLIT = 512,
+    GEODEC__KV_GROUP = 32,  /* dimensions that share a scale in a Q8_0 cache */
+    GEODEC__ATTEND_TOP = 16 /* where a state has its largest score, counted from its width */
+};
+
+/* Partial sums of a value. */
+static inline int64_t geodec__attend_chains(int64_t dim) { return dim <= 16 ? 4 : dim <= 32 ? 2 : 1; }
+static inline int64_t geodec__attend_width(int64_t dim) { return geodec__attend_chains(dim) * geodec__pad(dim); }
+/* Floats of a state: values [chains][pad(dim)], 16 sums of exponentials, the largest score. */
+static inline int64_t geodec__attend_state(int64_t dim) { return geodec__attend_width(dim) + 32; }
+static inline int64_t geodec__kv_groups(int64_t dim) { return (dim + GEODEC__KV_GROUP - 1) / GEODEC__KV_GROUP; }
+
+/* A query head of a row against one block of keys. A split starts with zeros and -INFINITY as the largest score. */
+typedef struct geodec__attend_query {
+    const float *q; /* [head_dim], scaled */
+    float *score;   /* scratch [GEODEC__KEYS] */
+    float *state;   /* [geodec__attend_state(head_dim)] */
+    int32_t lo, hi; /* keys lo .. hi-1 of the block are seen, lo < hi */
+} geodec__attend_query;
 
 typedef struct geodec__kernels {
     geodec_isa isa;
@@ -45,7 +67,17 @@ typedef struct geodec__kernels {
     float (*softmax)(float *x, int64_t n);
     /* x[i] = cap tanh(x[i] / cap) */
     void (*softcap)(float *x, int64_t n, float cap);
-    void (*attend)(const geodec__attend *a);
+    /* k [head_dim][GEODEC__KEYS], v [GEODEC__KEYS][head_dim] (readable to the end of its last vector); places outside
+     * of every query's lo .. hi-1 may hold anything. softcap 0: none. */
+    void (*attend_block)(geodec__attend_query *const *query, int64_t n, const float *k, const float *v,
+                         int64_t head_dim, float softcap);
+    void (*attend_merge)(float *into, const float *from, int64_t head_dim); /* states of two splits */
+    void (*attend_finish)(float *state, int64_t head_dim);                  /* leaves the result in its first floats */
+    void (*decode_f16)(const uint16_t *h, int64_t n, float *x);
+    /* q [head_dim][GEODEC__KEYS], scale bfloat16 [groups][GEODEC__KEYS] to k as above */
+    void (*decode_q8_keys)(const int8_t *q, const uint16_t *scale, int64_t head_dim, float *k);
+    /* q [rows][head_dim], scale [rows][groups] to v [rows][head_dim] and what is left of its last vector */
+    void (*decode_q8_values)(const int8_t *q, const uint16_t *scale, int64_t head_dim, int64_t rows, float *v);
 } geodec__kernels;
 
 extern const geodec__kernels geodec__kernels_scalar;

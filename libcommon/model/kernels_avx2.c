@@ -33,6 +33,14 @@ static inline vec v_fma(vec a, vec b, vec c)
     return (vec){_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
 }
 
+static inline float v_top(vec a)
+{
+    const __m256 m8 = _mm256_max_ps(a.lo, a.hi);
+    const __m128 m4 = _mm_max_ps(_mm256_castps256_ps128(m8), _mm256_extractf128_ps(m8, 1));
+    const __m128 m2 = _mm_max_ps(m4, _mm_movehl_ps(m4, m4));
+    return _mm_cvtss_f32(_mm_max_ss(m2, _mm_shuffle_ps(m2, m2, 1)));
+}
+
 static inline __m256 pow2_8(__m256 t)
 {
     const __m256i n = _mm256_add_epi32(_mm256_castps_si256(t), _mm256_set1_epi32(127));
@@ -107,7 +115,8 @@ static inline vec scale_f16(const uint8_t *p)
 /* 16 registers: 12 for sums, the rest for weights; x comes from memory. */
 #define MAX_GROUP 3
 #define TILE_ROWS(B) ((B) == 1 ? 4 : 2)
-#define SCORE_BLOCKS 4
+#define ATTEND_ROWS 3
+#define ATTEND_WIDE(R) ((R) == 1 ? 4 : 2)
 #define KERNELS geodec__kernels_avx2
 #define KERNELS_ISA GEODEC_ISA_AVX2
 #include "model/kernels_body.h"

@@ -22,6 +22,8 @@ static inline vec v_below(vec a, vec b, vec x, vec y)
 {
     return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
 }
+static inline float v_top(vec a) { return _mm512_reduce_max_ps(a); }
+
 static inline vec v_pow2(vec t)
 {
     const __m512i n = _mm512_add_epi32(_mm512_castps_si512(t), _mm512_set1_epi32(127));
@@ -79,7 +81,8 @@ static inline vec scale_f16(const uint8_t *p)
 /* 32 registers: at most 24 for sums. The heights divide a strip and a task's block of rows. */
 #define MAX_GROUP 8
 #define TILE_ROWS(B) ((B) <= 2 ? 8 : (B) == 3 ? 6 : (B) == 4 ? 6 : (B) <= 6 ? 4 : 3)
-#define SCORE_BLOCKS 8
+#define ATTEND_ROWS 6
+#define ATTEND_WIDE(R) 4
 #define KERNELS geodec__kernels_avx512
 #define KERNELS_ISA GEODEC_ISA_AVX512
 #include "model/kernels_body.h"

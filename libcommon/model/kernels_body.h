@@ -7,6 +7,7 @@
  * binary16 in all lanes MAX_GROUP, TILE_ROWS(B)       rows of x a tile takes at most, weight rows of a tile for B rows
  * of x KERNELS, KERNELS_ISA          name and value of the table */
 
+#include "base/f16.h"
 #include "gguf/gguf.h"
 #include "model/kernels.h"
 
@@ -357,126 +358,33 @@ INLINE float sum_lanes(vec s)
     return out[0];
 }
 
-/* Of x[first] .. x[n-1], first < 16; what is before them becomes zero. */
-static float softmax_from(float *x, int64_t first, int64_t n)
+static float softmax(float *x, int64_t n)
 {
     const int64_t padded = geodec__pad(n);
-    float lane[16];
-    for (int64_t i = 0; i < first; i++) x[i] = -3e38f;
     for (int64_t i = n; i < padded; i++) x[i] = -3e38f;
     vec m = v_load(x);
     for (int64_t i = 16; i < padded; i += 16) m = v_max(v_load(x + i), m);
-    v_store(lane, m);
-    float top = lane[0];
-    for (int i = 1; i < 16; i++) top = lane[i] > top ? lane[i] : top;
-    const vec shift = v_set1(top);
+    const vec shift = v_set1(v_top(m));
     for (int64_t i = 0; i < padded; i += 16) v_store(x + i, v_exp(v_sub(v_load(x + i), shift)));
-    for (int64_t i = 0; i < first; i++) x[i] = 0;
     for (int64_t i = n; i < padded; i++) x[i] = 0;
     vec s = v_zero();
     for (int64_t i = 0; i < padded; i += 16) s = v_add(s, v_load(x + i));
     return sum_lanes(s);
 }
 
-static float softmax(float *x, int64_t n) { return softmax_from(x, 0, n); }
+#include "model/attend_body.h"
 
-/* ---- attention -------------------------------------------------------------------------------------------------- */
-
-/* Scores of `count` blocks of 16 cache rows, each a chain of its own; count is a constant after inlining. */
-INLINE void score_blocks(const int count, const float *q, const float *k, int64_t head_dim, float *s)
-{
-    vec sum[8];
-    UNROLL
-    for (int b = 0; b < count; b++) sum[b] = v_zero();
-    for (int64_t d = 0; d < head_dim; d++) {
-        const vec qd = v_set1(q[d]);
-        UNROLL
-        for (int b = 0; b < count; b++) sum[b] = v_fma(qd, v_load(k + (b * head_dim + d) * 16), sum[b]);
-    }
-    UNROLL
-    for (int b = 0; b < count; b++) v_store(s + 16 * b, sum[b]);
-}
-
-/* As many chains at once as there are registers: a chain alone waits for each of its additions. */
-static void score_all(const float *q, const float *k, int64_t head_dim, int64_t blocks, float *s)
-{
-    for (; blocks >= SCORE_BLOCKS; blocks -= SCORE_BLOCKS, k += SCORE_BLOCKS * 16 * head_dim, s += SCORE_BLOCKS * 16)
-        score_blocks(SCORE_BLOCKS, q, k, head_dim, s);
-    switch (blocks) {
-#define REST(n)                                                                                                        \
-    case n:                                                                                                            \
-        score_blocks(n, q, k, head_dim, s);                                                                            \
-        break;
-#if SCORE_BLOCKS > 1
-        REST(1)
-        REST(2)
-        REST(3)
-#endif
-#if SCORE_BLOCKS > 4
-        REST(4)
-        REST(5)
-        REST(6)
-        REST(7)
-#endif
-#undef REST
-    default:
-        break;
-    }
-}
-
-/* Weighted sum of values for `count` times 16 dimensions; count is a constant after inlining. */
-INLINE void sum_values(const int count, const geodec__attend *a, int64_t d, vec scale)
-{
-    const float *v = a->v + d, *e = a->scores;
-    vec sum[4][2];
-    const int64_t n = a->n_past + a->n_path, whole = a->n_past / 4 * 4;
-    int64_t p = a->first;
-    UNROLL
-    for (int j = 0; j < 4; j++) sum[j][0] = sum[j][1] = v_zero();
-    for (; p < a->n_past && p % 4; p++) {
-        UNROLL
-        for (int i = 0; i < count; i++)
-            sum[p & 3][i] = v_fma(v_set1(e[p]), v_load(v + p * a->v_stride + 16 * i), sum[p & 3][i]);
-    }
-    for (; p < whole; p += 4) {
-        UNROLL
-        for (int j = 0; j < 4; j++) {
-            const vec w = v_set1(e[p + j]);
-            UNROLL
-            for (int i = 0; i < count; i++) sum[j][i] = v_fma(w, v_load(v + (p + j) * a->v_stride + 16 * i), sum[j][i]);
-        }
-    }
-    for (; p < n; p++) {
-        const int64_t row = p < a->n_past ? p : a->path[p - a->n_past];
-        UNROLL
-        for (int i = 0; i < count; i++)
-            sum[p & 3][i] = v_fma(v_set1(e[p]), v_load(v + row * a->v_stride + 16 * i), sum[p & 3][i]);
-    }
-    UNROLL
-    for (int i = 0; i < count; i++)
-        v_store(a->out + d + 16 * i, v_mul(v_add(v_add(sum[0][i], sum[1][i]), v_add(sum[2][i], sum[3][i])), scale));
-}
-
-static void attend(const geodec__attend *a)
-{
-    const int64_t n = a->n_past + a->n_path, rows = a->path[a->n_path - 1] + 1;
-    const int64_t begin = (a->first < a->n_past ? a->first : a->n_past) / 16 * 16;
-    float *s = a->scores;
-    score_all(a->q, a->k + begin * a->head_dim, a->head_dim, (rows - begin + 15) / 16, s + begin);
-    /* from cache rows to positions: path ascends, so this may be done in place */
-    for (int64_t i = 0; i < a->n_path; i++) s[a->n_past + i] = s[a->path[i]];
-    const int64_t seen = a->first / 16 * 16;
-    if (a->softcap > 0) softcap(s + a->first, n - a->first, a->softcap);
-    const vec inverse = v_set1(1.0f / softmax_from(s + seen, a->first - seen, n - seen));
-    int64_t d = 0;
-    for (; d + 32 <= a->v_stride; d += 32) sum_values(2, a, d, inverse);
-    if (d < a->v_stride) sum_values(1, a, d, inverse);
-}
-
-const geodec__kernels KERNELS = {.isa = KERNELS_ISA,
-                                 .matmul = matmul,
-                                 .swiglu = swiglu,
-                                 .geglu = geglu,
-                                 .softcap = softcap,
-                                 .softmax = softmax,
-                                 .attend = attend};
+const geodec__kernels KERNELS = {
+    .isa = KERNELS_ISA,
+    .matmul = matmul,
+    .swiglu = swiglu,
+    .geglu = geglu,
+    .softcap = softcap,
+    .softmax = softmax,
+    .attend_block = attend_block,
+    .attend_merge = attend_merge,
+    .attend_finish = attend_finish,
+    .decode_f16 = decode_f16,
+    .decode_q8_keys = decode_q8_keys,
+    .decode_q8_values = decode_q8_values,
+};

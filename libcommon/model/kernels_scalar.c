@@ -27,6 +27,13 @@ static inline vec v_max(vec a, vec b) { LANES(a.v[l] > b.v[l] ? a.v[l] : b.v[l])
 static inline vec v_min(vec a, vec b) { LANES(a.v[l] < b.v[l] ? a.v[l] : b.v[l]); }
 static inline vec v_below(vec a, vec b, vec x, vec y) { LANES(a.v[l] < b.v[l] ? x.v[l] : y.v[l]); }
 
+static inline float v_top(vec a)
+{
+    float top = a.v[0];
+    for (int l = 1; l < 16; l++) top = a.v[l] > top ? a.v[l] : top;
+    return top;
+}
+
 static inline vec v_pow2(vec t)
 {
     vec out;
@@ -72,7 +79,8 @@ static inline vec scale_f16(const uint8_t *p) { return v_set1(geodec_f16_to_f32(
 
 #define MAX_GROUP 1
 #define TILE_ROWS(B) 1
-#define SCORE_BLOCKS 1
+#define ATTEND_ROWS 1
+#define ATTEND_WIDE(R) 4
 #define KERNELS geodec__kernels_scalar
 #define KERNELS_ISA GEODEC_ISA_SCALAR
 #include "model/kernels_body.h"

@@ -62,9 +62,6 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     for (int i = 0; i < threads; i++) {
         geodec__worker *w = &s->worker[i];
         GEODEC_NEW(w->weights, GEODEC__STRIP * geodec__pad(widest));
-        GEODEC_NEW(w->scores, geodec__pad(s->n_ctx));
-        GEODEC_NEW(w->head, geodec__pad(c->head_dim));
-        GEODEC_NEW(w->path, s->max_batch);
     }
 done:
     return st;
@@ -88,7 +85,6 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->arithmetic = o->arithmetic;
     s->kv = o->kv;
     if (o->arithmetic != GEODEC_EXACT) GEODEC_THROW(GEODEC_UNSUPPORTED, "fast arithmetic is not there yet");
-    if (o->kv != GEODEC_KV_F32) GEODEC_THROW(GEODEC_UNSUPPORTED, "only a float32 cache is there yet");
     s->n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;
     s->kernels = geodec__kernels_for(o->isa);
@@ -97,6 +93,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(geodec__rope_create(s, err));
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
+    GEODEC_TRY(geodec__attention_create(s, err));
     *out = s;
     s = NULL;
 done:
@@ -121,12 +118,8 @@ void geodec_session_destroy(geodec_session *s)
     geodec_mem_free(s->job);
     geodec_mem_free(s->expert_id);
     geodec_mem_free(s->assigned);
-    for (int i = 0; i < s->n_workers; i++) {
-        geodec_mem_free(s->worker[i].weights);
-        geodec_mem_free(s->worker[i].scores);
-        geodec_mem_free(s->worker[i].head);
-        geodec_mem_free(s->worker[i].path);
-    }
+    for (int i = 0; i < s->n_workers; i++) geodec_mem_free(s->worker[i].weights);
+    geodec__attention_destroy(s);
     geodec_mem_free(s->worker);
     geodec_mem_free(s);
 }

@@ -1,0 +1,311 @@
+/* Attention over one block of keys, written once over a vector of 16 floats; included by kernels_body.h. kernels.h has
+ * the definition. The including file also gives
+ *   v_top(a)                the largest lane
+ *   ATTEND_ROWS             queries of a register tile (at most 6)
+ *   ATTEND_WIDE(R)          vectors of sums each of R queries may have: 4, or 2 where registers are few */
+
+/* ---- scores ----------------------------------------------------------------------------------------------------- */
+
+/* Scores of R queries with V groups of 16 keys; R and V are constants after inlining. */
+INLINE void score_tile(const int R, const int V, geodec__attend_query *const *query, const float *k, int64_t dim,
+                       int64_t group)
+{
+    vec sum[6][4];
+    const float *q[6];
+    UNROLL
+    for (int r = 0; r < R; r++) {
+        q[r] = query[r]->q;
+        UNROLL
+        for (int j = 0; j < V; j++) sum[r][j] = v_zero();
+    }
+    k += 16 * group;
+    for (int64_t d = 0; d < dim; d++, k += GEODEC__KEYS) {
+        vec key[4];
+        UNROLL
+        for (int j = 0; j < V; j++) key[j] = v_load(k + 16 * j);
+        UNROLL
+        for (int r = 0; r < R; r++) {
+            const vec qd = v_set1(q[r][d]);
+            UNROLL
+            for (int j = 0; j < V; j++) sum[r][j] = v_fma(qd, key[j], sum[r][j]);
+        }
+    }
+    UNROLL
+    for (int r = 0; r < R; r++) {
+        UNROLL
+        for (int j = 0; j < V; j++) v_store(query[r]->score + 16 * (group + j), sum[r][j]);
+    }
+}
+
+typedef void (*score_fn)(geodec__attend_query *const *query, const float *k, int64_t dim, int64_t group);
+#define SCORE(R, V)                                                                                                    \
+    static void score_##R##_##V(geodec__attend_query *const *query, const float *k, int64_t dim, int64_t group)        \
+    {                                                                                                                  \
+        score_tile(R, V, query, k, dim, group);                                                                        \
+    }
+#define SCORE_ROW(R) SCORE(R, 1) SCORE(R, 2) SCORE(R, 4)
+#define SCORE_NAMES(R)                                                                                                 \
+    {                                                                                                                  \
+        score_##R##_1, score_##R##_2, score_##R##_4                                                                    \
+    }
+SCORE_ROW(1)
+#if ATTEND_ROWS > 1
+SCORE_ROW(2)
+SCORE_ROW(3)
+#endif
+#if ATTEND_ROWS > 3
+SCORE_ROW(4)
+SCORE_ROW(5)
+SCORE_ROW(6)
+#endif
+static const score_fn score_table[ATTEND_ROWS + 1][3] = {
+    {NULL, NULL, NULL}, SCORE_NAMES(1),
+#if ATTEND_ROWS > 1
+    SCORE_NAMES(2),     SCORE_NAMES(3),
+#endif
+#if ATTEND_ROWS > 3
+    SCORE_NAMES(4),     SCORE_NAMES(5), SCORE_NAMES(6),
+#endif
+};
+
+/* The groups of keys any of the queries sees. */
+static void score_queries(geodec__attend_query *const *query, int64_t n, const float *k, int64_t dim)
+{
+    int64_t lo = GEODEC__KEYS, hi = 0;
+    for (int64_t r = 0; r < n; r++) {
+        lo = query[r]->lo < lo ? query[r]->lo : lo;
+        hi = query[r]->hi > hi ? query[r]->hi : hi;
+    }
+    const score_fn *table = score_table[n];
+    const int64_t end = (hi + 15) / 16;
+    for (int64_t g = lo / 16; g < end;) {
+        const int64_t left = end - g, step = left >= 4 && ATTEND_WIDE(n) >= 4 ? 4 : left >= 2 ? 2 : 1;
+        table[step / 2](query, k, dim, g);
+        g += step;
+    }
+}
+
+/* ---- weights ---------------------------------------------------------------------------------------------------- */
+
+/* Scores become exponentials; the state is brought to the new largest score. */
+static void weigh(geodec__attend_query *query, int64_t width, float cap)
+{
+    float *s = query->score, *state = query->state;
+    const int64_t begin = query->lo / 16 * 16, end = (query->hi + 15) / 16 * 16;
+    if (cap > 0) softcap(s + begin, end - begin, cap);
+    for (int64_t i = begin; i < query->lo; i++) s[i] = -3e38f;
+    for (int64_t i = query->hi; i < end; i++) s[i] = -3e38f;
+    vec m = v_load(s + begin);
+    for (int64_t i = begin + 16; i < end; i += 16) m = v_max(v_load(s + i), m);
+    const float before = state[width + GEODEC__ATTEND_TOP], here = v_top(m);
+    if (here > before) {
+        state[width + GEODEC__ATTEND_TOP] = here;
+        const vec shrink = v_exp(v_set1(before - here));
+        for (int64_t i = 0; i < width + 16; i += 16) v_store(state + i, v_mul(v_load(state + i), shrink));
+    }
+    const vec top = v_set1(state[width + GEODEC__ATTEND_TOP]);
+    for (int64_t i = begin; i < end; i += 16) v_store(s + i, v_exp(v_sub(v_load(s + i), top)));
+    for (int64_t i = begin; i < query->lo; i++) s[i] = 0;
+    for (int64_t i = query->hi; i < end; i++) s[i] = 0;
+    vec sum = v_load(state + width);
+    for (int64_t i = begin; i < end; i += 16) sum = v_add(sum, v_load(s + i));
+    v_store(state + width, sum);
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------------- */
+
+/* Adds keys lo .. hi-1 (multiples of C) to D vectors of R queries' sums, C of them by position modulo C; R, D and C are
+ * constants after inlining. */
+INLINE void value_tile(const int R, const int D, const int C, geodec__attend_query *const *query, const float *v,
+                       int64_t dim, int64_t at, int64_t lo, int64_t hi)
+{
+    vec sum[6][4];
+    const float *e[6];
+    float *acc[6];
+    UNROLL
+    for (int r = 0; r < R; r++) {
+        e[r] = query[r]->score;
+        acc[r] = query[r]->state + at;
+        UNROLL
+        for (int i = 0; i < C * D; i++) sum[r][i] = v_load(acc[r] + 16 * i);
+    }
+    for (int64_t p = lo; p < hi; p += C) {
+        UNROLL
+        for (int j = 0; j < C; j++) {
+            vec x[4];
+            UNROLL
+            for (int i = 0; i < D; i++) x[i] = v_load(v + (p + j) * dim + at + 16 * i);
+            UNROLL
+            for (int r = 0; r < R; r++) {
+                const vec w = v_set1(e[r][p + j]);
+                UNROLL
+                for (int i = 0; i < D; i++) sum[r][j * D + i] = v_fma(w, x[i], sum[r][j * D + i]);
+            }
+        }
+    }
+    UNROLL
+    for (int r = 0; r < R; r++) {
+        UNROLL
+        for (int i = 0; i < C * D; i++) v_store(acc[r] + 16 * i, sum[r][i]);
+    }
+}
+
+typedef void (*value_fn)(geodec__attend_query *const *query, const float *v, int64_t dim, int64_t at, int64_t lo,
+                         int64_t hi);
+#define VALUE(R, D, C)                                                                                                 \
+    static void value_##R##_##D##_##C(geodec__attend_query *const *query, const float *v, int64_t dim, int64_t at,     \
+                                      int64_t lo, int64_t hi)                                                          \
+    {                                                                                                                  \
+        value_tile(R, D, C, query, v, dim, at, lo, hi);                                                                \
+    }
+/* one to four vectors; two vectors of two sums; one of four */
+#define VALUE_ROW(R) VALUE(R, 1, 1) VALUE(R, 2, 1) VALUE(R, 3, 1) VALUE(R, 4, 1) VALUE(R, 2, 2) VALUE(R, 1, 4)
+#define VALUE_NAMES(R)                                                                                                 \
+    {                                                                                                                  \
+        value_##R##_1_1, value_##R##_2_1, value_##R##_3_1, value_##R##_4_1, value_##R##_2_2, value_##R##_1_4           \
+    }
+VALUE_ROW(1)
+#if ATTEND_ROWS > 1
+VALUE_ROW(2)
+VALUE_ROW(3)
+#endif
+#if ATTEND_ROWS > 3
+VALUE_ROW(4)
+VALUE_ROW(5)
+VALUE_ROW(6)
+#endif
+static const value_fn value_table[ATTEND_ROWS + 1][6] = {
+    {NULL, NULL, NULL, NULL, NULL, NULL},
+    VALUE_NAMES(1),
+#if ATTEND_ROWS > 1
+    VALUE_NAMES(2),
+    VALUE_NAMES(3),
+#endif
+#if ATTEND_ROWS > 3
+    VALUE_NAMES(4),
+    VALUE_NAMES(5),
+    VALUE_NAMES(6),
+#endif
+};
+
+/* One key of one query. */
+static void value_key(const geodec__attend_query *query, const float *v, int64_t dim, int64_t chains, int64_t p)
+{
+    const int64_t padded = geodec__pad(dim);
+    float *acc = query->state + p % chains * padded;
+    const vec w = v_set1(query->score[p]);
+    for (int64_t i = 0; i < padded; i += 16) v_store(acc + i, v_fma(w, v_load(v + p * dim + i), v_load(acc + i)));
+}
+
+/* Keys lo .. hi-1 of n queries. */
+static void value_range(geodec__attend_query *const *query, int64_t n, const float *v, int64_t dim, int64_t lo,
+                        int64_t hi)
+{
+    if (lo >= hi) return;
+    const int64_t padded = geodec__pad(dim), chains = geodec__attend_chains(dim), wide = ATTEND_WIDE(n);
+    const value_fn *table = value_table[n];
+    if (chains == 1) {
+        for (int64_t at = 0; at < padded;) {
+            const int64_t left = (padded - at) / 16, step = left < wide ? left : wide;
+            table[step - 1](query, v, dim, at, lo, hi);
+            at += 16 * step;
+        }
+        return;
+    }
+    const int64_t up = (lo + chains - 1) / chains * chains, begin = up < hi ? up : hi;
+    const int64_t down = hi / chains * chains, end = down > begin ? down : begin;
+    const int shape = chains == 2 ? 4 : 5;
+    for (int64_t r = 0; r < n; r++) {
+        for (int64_t p = lo; p < begin; p++) value_key(query[r], v, dim, chains, p);
+        if (wide < 4) value_table[1][shape](query + r, v, dim, 0, begin, end);
+    }
+    if (wide >= 4) table[shape](query, v, dim, 0, begin, end);
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t p = end; p < hi; p++) value_key(query[r], v, dim, chains, p);
+}
+
+/* The keys all of the queries see together, those before and after them one query at a time. */
+static void value_queries(geodec__attend_query *const *query, int64_t n, const float *v, int64_t dim)
+{
+    int64_t lo = 0, hi = GEODEC__KEYS;
+    for (int64_t r = 0; r < n; r++) {
+        lo = query[r]->lo > lo ? query[r]->lo : lo;
+        hi = query[r]->hi < hi ? query[r]->hi : hi;
+    }
+    if (n == 1 || lo >= hi) {
+        for (int64_t r = 0; r < n; r++) value_range(query + r, 1, v, dim, query[r]->lo, query[r]->hi);
+        return;
+    }
+    for (int64_t r = 0; r < n; r++) value_range(query + r, 1, v, dim, query[r]->lo, lo);
+    value_range(query, n, v, dim, lo, hi);
+    for (int64_t r = 0; r < n; r++) value_range(query + r, 1, v, dim, hi, query[r]->hi);
+}
+
+/* ---- the kernels ------------------------------------------------------------------------------------------------ */
+
+static void attend_block(geodec__attend_query *const *query, int64_t n, const float *k, const float *v, int64_t dim,
+                         float cap)
+{
+    const int64_t width = geodec__attend_width(dim);
+    /* tiles of nearly equal size; all scores before all values, so that keys and then values stay in the first cache */
+    const int64_t tiles = (n + ATTEND_ROWS - 1) / ATTEND_ROWS;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;
+        score_queries(query + begin, end - begin, k, dim);
+    }
+    for (int64_t r = 0; r < n; r++) weigh(query[r], width, cap);
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;
+        value_queries(query + begin, end - begin, v, dim);
+    }
+}
+
+static void attend_merge(float *into, const float *from, int64_t dim)
+{
+    const int64_t width = geodec__attend_width(dim);
+    const float a = into[width + GEODEC__ATTEND_TOP], b = from[width + GEODEC__ATTEND_TOP], top = b > a ? b : a;
+    const vec ca = v_exp(v_set1(a - top)), cb = v_exp(v_set1(b - top));
+    for (int64_t i = 0; i < width + 16; i += 16)
+        v_store(into + i, v_fma(v_load(from + i), cb, v_mul(v_load(into + i), ca)));
+    into[width + GEODEC__ATTEND_TOP] = top;
+}
+
+static void attend_finish(float *state, int64_t dim)
+{
+    const int64_t width = geodec__attend_width(dim), padded = geodec__pad(dim), chains = geodec__attend_chains(dim);
+    const vec inverse = v_set1(1.0f / sum_lanes(v_load(state + width)));
+    for (int64_t i = 0; i < padded; i += 16) {
+        vec x = v_load(state + i);
+        if (chains > 1) x = v_add(x, v_load(state + padded + i));
+        if (chains > 2) x = v_add(x, v_add(v_load(state + 2 * padded + i), v_load(state + 3 * padded + i)));
+        v_store(state + i, v_mul(x, inverse));
+    }
+}
+
+/* ---- element types of the cache --------------------------------------------------------------------------------- */
+
+static void decode_f16(const uint16_t *h, int64_t n, float *x)
+{
+    const uint8_t *p = (const uint8_t *)h;
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) v_store(x + i, load_f16(p + 2 * i));
+    for (; i < n; i++) x[i] = geodec_f16_to_f32(h[i]);
+}
+
+static void decode_q8_keys(const int8_t *q, const uint16_t *scale, int64_t dim, float *k)
+{
+    for (int64_t d = 0; d < dim; d++)
+        for (int64_t i = 0; i < GEODEC__KEYS; i += 16) {
+            const vec s = load_bf16((const uint8_t *)(scale + d / GEODEC__KV_GROUP * GEODEC__KEYS + i));
+            v_store(k + d * GEODEC__KEYS + i, v_mul(s, load_i8((const uint8_t *)(q + d * GEODEC__KEYS + i))));
+        }
+}
+
+static void decode_q8_values(const int8_t *q, const uint16_t *scale, int64_t dim, int64_t rows, float *v)
+{
+    const int64_t groups = geodec__kv_groups(dim);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t d = 0; d < dim; d += 16) /* past the end of a row: the next row's place, written after */
+            v_store(v + r * dim + d, v_mul(v_set1(geodec_bf16_to_f32(scale[r * groups + d / GEODEC__KV_GROUP])),
+                                           load_i8((const uint8_t *)(q + r * dim + d))));
+}
