@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static int64_t fail_countdown; /* 0 = off; tests only */
 
@@ -49,7 +50,7 @@ void *geodec_mem_map(int64_t bytes)
     char *p = mmap(NULL, n + extra, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
     if (!extra) return p;
-    const size_t page = 4096, before = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
     char *start = p + before, *end = start + (n + page - 1) / page * page;
     if (before) (void)munmap(p, before);
     if (end < p + n + extra) (void)munmap(end, (size_t)(p + n + extra - end));

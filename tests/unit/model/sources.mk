@@ -1,5 +1,6 @@
 model_TESTS := \
   reference.c \
+  test_attention.c \
   test_forward.c \
   test_golden.c \
   test_kernels.c
