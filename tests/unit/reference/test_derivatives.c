@@ -1,5 +1,6 @@
 /* jvp and vjp of whole suffixes of small models, one of each architecture. */
 #include "linalg/lapack.h"
+#include "model/families.h"
 #include "reference/check.h"
 #include "reference/models.h"
 #include "reference/reference.h"
@@ -104,6 +105,47 @@ Test(reference_derivatives, of_every_architecture, .timeout = 120)
         (void)fprintf(stderr, "%s: largest relative error of a directional derivative %.1e\n", models_name(kind),
                       worst);
         close_fixture(&f);
+    }
+}
+
+/* The same on files, every family and variant; long enough for the windows, and across the final norm and cap. */
+Test(reference_derivatives, of_every_family, .timeout = 120)
+{
+    enum { N = 24 };
+    geodec_linalg_init();
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        const char *path = test_tmp("family.gguf");
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        geodec_reference *r = NULL;
+        int32_t token[N];
+        test_ok(synthetic_write(path, &families[i].s, &err), &err);
+        test_ok(geodec_model_open(path, &m, &err), &err);
+        test_ok(geodec_reference_create(m, NULL, &r, &err), &err);
+        const geodec_model_config *c = geodec_model_configuration(m);
+        const int64_t size = (int64_t)N * c->d_model;
+        double *state = geodec_mem_new((c->n_layer + 1) * size, sizeof *state);
+        for (int t = 0; t < N; t++) token[t] = (37 * t + t * t + 11) % c->n_vocab;
+        test_ok(geodec_reference_forward(r, token, N, &(geodec_reference_trace){.state = state}, NULL, &err), &err);
+        const int32_t wanted[2] = {N / 2, N - 1};
+        const geodec_reference_rows rows = {2, wanted};
+        double worst = 0;
+        for (int32_t from = 0; from < 2; from++) {
+            suffix s = {r, from, c->n_layer + 1, N, &rows};
+            const check_map map = {.name = families[i].name,
+                                   .n_in = size,
+                                   .n_out = 2 * (int64_t)c->n_vocab,
+                                   .run = run,
+                                   .jvp = jvp,
+                                   .vjp = vjp,
+                                   .ctx = &s};
+            const double e = check_derivatives(&map, state + from * size, 2e-6, 1e-6);
+            worst = e > worst ? e : worst;
+        }
+        (void)fprintf(stderr, "%s: largest relative error of a directional derivative %.1e\n", families[i].name, worst);
+        geodec_mem_free(state);
+        geodec_reference_destroy(r);
+        geodec_model_close(m);
     }
 }
 
@@ -250,5 +292,34 @@ Test(reference_derivatives, refuses)
     f.token[2] = f.m->config.n_vocab;
     cr_assert_eq(geodec_reference_forward(f.r, f.token, LENGTH, NULL, NULL, NULL), GEODEC_RANGE);
     cr_assert_eq(geodec_reference_nll(f.r, f.token, 1, y, NULL), GEODEC_RANGE);
+    close_fixture(&f);
+}
+
+/* Wherever memory runs out, the call says so and leaves nothing behind (the address sanitizer counts). */
+Test(reference_derivatives, out_of_memory)
+{
+    enum { QWEN3MOE = 9 };
+    fixture f = open_fixture(QWEN3MOE, NULL);
+    const int32_t head = f.m->config.n_layer + 1, last = LENGTH - 1;
+    const geodec_reference_rows rows = {1, &last};
+    double *dy = check_random(f.m->config.n_vocab, 1);
+    double *dx = check_random((int64_t)LENGTH * f.m->config.d_model, 2);
+    int failures = 0;
+    geodec_status st = GEODEC_NOMEM;
+    for (int64_t k = 1; st == GEODEC_NOMEM; k++, failures++) {
+        geodec_reference_point *p = NULL;
+        geodec_mem_fail_after(k);
+        st = geodec_reference_forward(f.r, f.token, LENGTH, NULL, f.logits, NULL);
+        if (st == GEODEC_OK) st = geodec_reference_run(f.r, 0, head, LENGTH, f.state, &rows, f.logits, NULL);
+        if (st == GEODEC_OK) st = geodec_reference_linearise(f.r, 0, head, LENGTH, f.state, &rows, &p, NULL);
+        if (st == GEODEC_OK) st = geodec_reference_jvp(p, 1, dx, dy, NULL);
+        if (st == GEODEC_OK) st = geodec_reference_vjp(p, 1, dy, dx, NULL);
+        geodec_mem_fail_after(0);
+        geodec_reference_point_destroy(p);
+    }
+    cr_assert_eq(st, GEODEC_OK);
+    cr_assert_gt(failures, 200);
+    geodec_mem_free(dx);
+    geodec_mem_free(dy);
     close_fixture(&f);
 }

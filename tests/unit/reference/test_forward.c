@@ -2,6 +2,7 @@
  * reference. */
 #include "base/mem.h"
 #include "linalg/lapack.h"
+#include "model/families.h"
 #include "reference/models.h"
 #include "reference/reference.h"
 #include "support/support.h"
@@ -66,5 +67,23 @@ Test(reference_forward, exact_mode_agrees_on_models_built_by_hand)
             cr_assert_lt(e, 1e-5, "%s: error %g", models_name(kind), e);
         }
         models_destroy(m);
+    }
+}
+
+Test(reference_forward, exact_mode_agrees_on_files)
+{
+    enum { N = 60 };
+    geodec_linalg_init();
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        const char *path = test_tmp("family.gguf");
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        int32_t token[N];
+        test_ok(synthetic_write(path, &families[i].s, &err), &err);
+        test_ok(geodec_model_open(path, &m, &err), &err);
+        for (int t = 0; t < N; t++) token[t] = (37 * t + t * t + 11) % families[i].s.n_vocab;
+        const double e = compare(m, token, N, 0);
+        cr_assert_lt(e, 1e-5, "%s: error %g", families[i].name, e);
+        geodec_model_close(m);
     }
 }
