@@ -38,9 +38,13 @@ typedef struct geodec_ggml_traits {
     const char *name;
     int block;       /* elements a block */
     int block_bytes; /* bytes a block */
-    /* n elements, n a multiple of block. Reference conversions; encode NULL when there is no encoder. */
+    /* n elements, n a multiple of block. Reference conversions: decode is exact; encode lowers the squared error by a
+     * search where the format leaves a choice, nearest only rounds under the scale of the block's extremes (the control
+     * of encode). Both NULL when there is no encoder. */
     void (*decode)(const void *src, float *dst, int64_t n);
     void (*encode)(const float *src, void *dst, int64_t n);
+    void (*nearest)(const float *src, void *dst, int64_t n);
+    float limit; /* the encoders take finite values of a magnitude below this */
 } geodec_ggml_traits;
 /* NULL for a type that is not supported. */
 GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_of(int type);

@@ -1,22 +1,39 @@
 #include "gguf/types_internal.h"
 
+#include <math.h>
+
+#define PLAIN(T, t, block, bytes, limit)                                                                               \
+    {                                                                                                                  \
+        GEODEC_GGML_##T, #T, block, bytes, geodec__decode_##t, geodec__encode_##t, geodec__encode_##t, limit           \
+    }
+#define SEARCHED(T, t, block, limit)                                                                                   \
+    {                                                                                                                  \
+        GEODEC_GGML_##T, #T, block, T##_BYTES, geodec__decode_##t, geodec__encode_##t, geodec__nearest_##t, limit      \
+    }
+#define READ_ONLY(T, t, block)                                                                                         \
+    {                                                                                                                  \
+        GEODEC_GGML_##T, #T, block, T##_BYTES, geodec__decode_##t, NULL, NULL, 0                                       \
+    }
+
+/* Limits: scales are binary16, whose largest value is 65504 (65520 is the first that rounds to infinity); a searched
+ * scale can be somewhat larger than the one that just reaches the extreme. */
 static const geodec_ggml_traits table[] = {
-    {GEODEC_GGML_F32, "F32", 1, 4, geodec__decode_f32, geodec__encode_f32},
-    {GEODEC_GGML_F16, "F16", 1, 2, geodec__decode_f16, geodec__encode_f16},
-    {GEODEC_GGML_BF16, "BF16", 1, 2, geodec__decode_bf16, geodec__encode_bf16},
-    {GEODEC_GGML_Q4_0, "Q4_0", Q_BLOCK, Q4_0_BYTES, geodec__decode_q4_0, NULL},
-    {GEODEC_GGML_Q4_1, "Q4_1", Q_BLOCK, Q4_1_BYTES, geodec__decode_q4_1, NULL},
-    {GEODEC_GGML_Q5_0, "Q5_0", Q_BLOCK, Q5_0_BYTES, geodec__decode_q5_0, NULL},
-    {GEODEC_GGML_Q5_1, "Q5_1", Q_BLOCK, Q5_1_BYTES, geodec__decode_q5_1, NULL},
-    {GEODEC_GGML_Q8_0, "Q8_0", Q_BLOCK, Q8_0_BYTES, geodec__decode_q8_0, geodec__encode_q8_0},
-    {GEODEC_GGML_Q2_K, "Q2_K", QK_BLOCK, Q2_K_BYTES, geodec__decode_q2_k, NULL},
-    {GEODEC_GGML_Q3_K, "Q3_K", QK_BLOCK, Q3_K_BYTES, geodec__decode_q3_k, NULL},
-    {GEODEC_GGML_Q4_K, "Q4_K", QK_BLOCK, Q4_K_BYTES, geodec__decode_q4_k, NULL},
-    {GEODEC_GGML_Q5_K, "Q5_K", QK_BLOCK, Q5_K_BYTES, geodec__decode_q5_k, NULL},
-    {GEODEC_GGML_Q6_K, "Q6_K", QK_BLOCK, Q6_K_BYTES, geodec__decode_q6_k, NULL},
-    {GEODEC_GGML_IQ4_NL, "IQ4_NL", Q_BLOCK, IQ4_NL_BYTES, geodec__decode_iq4_nl, NULL},
-    {GEODEC_GGML_TQ1_0, "TQ1_0", QK_BLOCK, TQ1_0_BYTES, geodec__decode_tq1_0, NULL},
-    {GEODEC_GGML_TQ2_0, "TQ2_0", QK_BLOCK, TQ2_0_BYTES, geodec__decode_tq2_0, NULL},
+    PLAIN(F32, f32, 1, 4, INFINITY),
+    PLAIN(F16, f16, 1, 2, 65520.0f),
+    PLAIN(BF16, bf16, 1, 2, 0x1.ffp127f),
+    SEARCHED(Q4_0, q4_0, Q_BLOCK, 6 * 65504.0f),
+    READ_ONLY(Q4_1, q4_1, Q_BLOCK),
+    SEARCHED(Q5_0, q5_0, Q_BLOCK, 14 * 65504.0f),
+    READ_ONLY(Q5_1, q5_1, Q_BLOCK),
+    PLAIN(Q8_0, q8_0, Q_BLOCK, Q8_0_BYTES, 127 * 65504.0f),
+    READ_ONLY(Q2_K, q2_k, QK_BLOCK),
+    READ_ONLY(Q3_K, q3_k, QK_BLOCK),
+    SEARCHED(Q4_K, q4_k, QK_BLOCK, 60 * 65504.0f),
+    SEARCHED(Q5_K, q5_k, QK_BLOCK, 60 * 65504.0f),
+    SEARCHED(Q6_K, q6_k, QK_BLOCK, 30 * 128 * 65504.0f),
+    READ_ONLY(IQ4_NL, iq4_nl, Q_BLOCK),
+    READ_ONLY(TQ1_0, tq1_0, QK_BLOCK),
+    SEARCHED(TQ2_0, tq2_0, QK_BLOCK, 65504.0f),
 };
 
 const geodec_ggml_traits *geodec_ggml_traits_of(int type)

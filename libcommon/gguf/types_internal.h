@@ -101,5 +101,17 @@ void geodec__encode_f32(const float *src, void *dst, int64_t n);
 void geodec__encode_f16(const float *src, void *dst, int64_t n);
 void geodec__encode_bf16(const float *src, void *dst, int64_t n);
 void geodec__encode_q8_0(const float *src, void *dst, int64_t n);
+void geodec__encode_q4_0(const float *src, void *dst, int64_t n);
+void geodec__nearest_q4_0(const float *src, void *dst, int64_t n);
+void geodec__encode_q5_0(const float *src, void *dst, int64_t n);
+void geodec__nearest_q5_0(const float *src, void *dst, int64_t n);
+void geodec__encode_q4_k(const float *src, void *dst, int64_t n);
+void geodec__nearest_q4_k(const float *src, void *dst, int64_t n);
+void geodec__encode_q5_k(const float *src, void *dst, int64_t n);
+void geodec__nearest_q5_k(const float *src, void *dst, int64_t n);
+void geodec__encode_q6_k(const float *src, void *dst, int64_t n);
+void geodec__nearest_q6_k(const float *src, void *dst, int64_t n);
+void geodec__encode_tq2_0(const float *src, void *dst, int64_t n);
+void geodec__nearest_tq2_0(const float *src, void *dst, int64_t n);
 
 #endif

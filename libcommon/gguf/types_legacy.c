@@ -1,8 +1,6 @@
 /* Blocks of 32 values with one binary16 scale (and minimum). */
 #include "gguf/types_internal.h"
 
-#include <math.h>
-
 void geodec__decode_q4_0(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
@@ -73,22 +71,6 @@ void geodec__decode_iq4_nl(const void *src, float *dst, int64_t n)
         for (int j = 0; j < 16; j++) {
             dst[j] = d * (float)level[q[j] & 15];
             dst[j + 16] = d * (float)level[q[j] >> 4];
-        }
-    }
-}
-
-/* As ggml's reference: bytes are rounded with the float32 scale, which is then stored as binary16. */
-void geodec__encode_q8_0(const float *src, void *dst, int64_t n)
-{
-    uint8_t *p = dst;
-    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q8_0_BYTES, src += Q_BLOCK) {
-        float amax = 0;
-        for (int j = 0; j < Q_BLOCK; j++) amax = fmaxf(amax, fabsf(src[j]));
-        const float scale = amax / 127.0f, inverse = scale > 0 ? 1.0f / scale : 0.0f;
-        geodec__store16(p, geodec_f32_to_f16(scale));
-        for (int j = 0; j < Q_BLOCK; j++) {
-            const float q = fminf(127.0f, fmaxf(-127.0f, roundf(src[j] * inverse)));
-            p[2 + j] = (uint8_t)(int8_t)q;
         }
     }
 }

@@ -214,15 +214,14 @@ done:
 
 /* ---- tensors ---------------------------------------------------------------------------------------------------- */
 
-static geodec_status check_values(const char *name, int type, const float *x, int64_t n, geodec_err *err)
+static geodec_status check_values(const char *name, const geodec_ggml_traits *t, const float *x, int64_t n,
+                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    /* 65520 is the first value that rounds to infinity in binary16; a Q8_0 scale (largest / 127) is binary16 too. */
-    const float limit = type == GEODEC_GGML_F16 ? 65520.0f : type == GEODEC_GGML_Q8_0 ? 127.0f * 65504.0f : INFINITY;
     for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i]) || fabsf(x[i]) >= limit)
+        if (!(fabsf(x[i]) < t->limit))
             GEODEC_THROW(GEODEC_NUMERIC, "tensor '%.64s': value %g at %lld cannot be stored as %s", name, (double)x[i],
-                         (long long)i, geodec_ggml_type_name(type));
+                         (long long)i, t->name);
 done:
     return st;
 }
@@ -275,7 +274,7 @@ geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, in
         GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%.64s': no encoder for type %s", name, geodec_ggml_type_name(type));
     if (w->n_planned) GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': the file's tensors are planned ones", name);
     GEODEC_TRY(check_tensor(name, type, n_dims, dim, &n, &size, err));
-    GEODEC_TRY(check_values(name, type, data, n, err));
+    GEODEC_TRY(check_values(name, t, data, n, err));
     GEODEC_NEW(encoded, size);
     t->encode(data, encoded, n);
     GEODEC_TRY_MSG(add_name(&w->tensor_names, "tensor", name, GGUF_MAX_NAME, err), "%s", w->path);

@@ -1,0 +1,187 @@
+/* Encoder of Q4_K and Q5_K: eight groups of 32 values d s q - dmin m.
+ *
+ * Each group is fitted alone; the largest scale and minimum give d and dmin; then, alternately, every group's integers
+ * s and m move to the neighbours that lower its error, and d and dmin are solved for by least squares over the block.
+ */
+#include "gguf/encode_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { GROUPS = 8, WIDTH = 32, TOP_SCALE = 63, ROUNDS = 3, LESS = 4 };
+
+/* A block being fitted. */
+typedef struct block {
+    uint16_t d, dmin; /* binary16 */
+    uint8_t s[GROUPS], m[GROUPS];
+    uint8_t q[QK_BLOCK];
+    float error;
+} block;
+
+/* Squared error of a group under scale and minimum with the nearest levels, which go to q unless it is NULL. */
+static float group_error(const float *x, int top, float scale, float min, uint8_t *q)
+{
+    const float inverse = scale > 0 ? geodec__inverse(scale) : 0;
+    float error = 0;
+    for (int i = 0; i < WIDTH; i++) {
+        const float level = geodec__level((x[i] + min) * inverse, 0, (float)top), e = scale * level - min - x[i];
+        error += e * e;
+        if (q) q[i] = (uint8_t)level;
+    }
+    return error;
+}
+
+static int clamp63(int v) { return v < 0 ? 0 : v > TOP_SCALE ? TOP_SCALE : v; }
+
+/* The best of the neighbours (s + ds, m + dm) of (s, m), |ds| <= 1; moves there. */
+static bool move(const float *x, int top, float d, float dmin, int dm, uint8_t *s, uint8_t *m, float *error)
+{
+    const int s0 = *s, m0 = *m;
+    for (int ns = clamp63(s0 - 1); ns <= clamp63(s0 + 1); ns++)
+        for (int side = -1; side <= 1; side++) {
+            const int nm = m0 + side * dm;
+            if (nm < 0 || nm > TOP_SCALE || (ns == s0 && nm == m0)) continue;
+            const float e = group_error(x, top, d * (float)ns, dmin * (float)nm, NULL);
+            if (e < *error) {
+                *error = e;
+                *s = (uint8_t)ns;
+                *m = (uint8_t)nm;
+            }
+        }
+    return *s != s0 || *m != m0;
+}
+
+/* Descent over neighbours, then over minima a whole level away: other levels for much the same values. */
+static void descend(const float *x, int top, float d, float dmin, uint8_t *s, uint8_t *m)
+{
+    float error = group_error(x, top, d * (float)*s, dmin * (float)*m, NULL);
+    if (dmin > 0) {
+        const float level = d * (float)*s / dmin;
+        if (level >= 1.5f && level < TOP_SCALE) (void)move(x, top, d, dmin, (int)(level + 0.5f), s, m, &error);
+    }
+    for (int step = 0; step < 8 && move(x, top, d, dmin, 1, s, m, &error); step++) continue;
+}
+
+/* Levels of all groups, and the error. */
+static void quantise(const float *x, int top, block *b)
+{
+    const float d = geodec_f16_to_f32(b->d), dmin = geodec_f16_to_f32(b->dmin);
+    b->error = 0;
+    for (int g = 0; g < GROUPS; g++)
+        b->error += group_error(x + WIDTH * g, top, d * (float)b->s[g], dmin * (float)b->m[g], b->q + WIDTH * g);
+}
+
+/* Least squares for d and dmin with everything else fixed; false when the equations are singular. */
+static bool solve_scales(const float *x, const block *b, float *d, float *dmin)
+{
+    double ss = 0, sm = 0, mm = 0, sx = 0, mx = 0;
+    for (int i = 0; i < QK_BLOCK; i++) {
+        const double s = (double)b->s[i / WIDTH] * b->q[i], m = -(double)b->m[i / WIDTH], v = (double)x[i];
+        ss += s * s;
+        sm += s * m;
+        mm += m * m;
+        sx += s * v;
+        mx += m * v;
+    }
+    const double det = ss * mm - sm * sm;
+    if (mm == 0 && ss > 0) {
+        *d = (float)(sx / ss);
+        *dmin = 0;
+        return *d >= 0;
+    }
+    if (!(det > 1e-9 * ss * mm)) return false;
+    *d = (float)((sx * mm - mx * sm) / det);
+    *dmin = (float)((mx * ss - sx * sm) / det);
+    return *d >= 0 && *dmin >= 0;
+}
+
+/* Integers of all groups for given d and dmin. */
+static void round_scales(const float *x, int top, const float *scale, const float *min, float d, float dmin, block *b)
+{
+    b->d = geodec_f32_to_f16(d);
+    b->dmin = geodec_f32_to_f16(dmin);
+    const float by_scale = geodec__inverse(geodec_f16_to_f32(b->d)),
+                by_min = geodec__inverse(geodec_f16_to_f32(b->dmin));
+    for (int g = 0; g < GROUPS; g++) {
+        b->s[g] = (uint8_t)geodec__level(scale[g] * by_scale, 0, TOP_SCALE);
+        b->m[g] = (uint8_t)geodec__level(min[g] * by_min, 0, TOP_SCALE);
+    }
+    quantise(x, top, b);
+}
+
+/* Every group fitted alone; d and dmin such that the largest scale and minimum become 63, or (a search) a little less.
+ */
+static void start(const float *x, int top, bool search, block *b)
+{
+    float scale[GROUPS], min[GROUPS], top_scale = 0, top_min = 0;
+    for (int g = 0; g < GROUPS; g++) {
+        geodec__fit_affine(x + WIDTH * g, WIDTH, top, search, &scale[g], &min[g]);
+        if (scale[g] > top_scale) top_scale = scale[g];
+        if (min[g] > top_min) top_min = min[g];
+    }
+    round_scales(x, top, scale, min, top_scale / TOP_SCALE, top_min / TOP_SCALE, b);
+    for (int s = TOP_SCALE; search && s > TOP_SCALE - LESS; s--)
+        for (int m = TOP_SCALE; m > TOP_SCALE - LESS && b->error > 0; m--) {
+            block other;
+            if (s == TOP_SCALE && m == TOP_SCALE) continue;
+            round_scales(x, top, scale, min, top_scale / (float)s, top_min / (float)m, &other);
+            if (other.error < b->error) *b = other;
+        }
+}
+
+static void refine(const float *x, int top, block *b)
+{
+    for (int round = 0; round < ROUNDS && b->error > 0; round++) {
+        block next = *b;
+        float d = geodec_f16_to_f32(b->d), dmin = geodec_f16_to_f32(b->dmin);
+        for (int g = 0; g < GROUPS; g++) descend(x + WIDTH * g, top, d, dmin, &next.s[g], &next.m[g]);
+        quantise(x, top, &next);
+        if (next.error < b->error) *b = next;
+        if (!solve_scales(x, b, &d, &dmin)) break;
+        next = *b;
+        next.d = geodec_f32_to_f16(d);
+        next.dmin = geodec_f32_to_f16(dmin);
+        if (next.d == b->d && next.dmin == b->dmin) break;
+        quantise(x, top, &next);
+        if (!(next.error < b->error)) break;
+        *b = next;
+    }
+}
+
+/* The inverse of geodec__k_scale_min for all groups. */
+static void pack_scales(const block *b, uint8_t packed[12])
+{
+    for (int g = 0; g < 4; g++) {
+        packed[g] = (uint8_t)(b->s[g] | (b->s[g + 4] >> 4) << 6);
+        packed[g + 4] = (uint8_t)(b->m[g] | (b->m[g + 4] >> 4) << 6);
+        packed[g + 8] = (uint8_t)((b->s[g + 4] & 15) | (b->m[g + 4] & 15) << 4);
+    }
+}
+
+static void encode(const float *src, uint8_t *p, int64_t n, int bits, bool search)
+{
+    const int bytes = bits == 4 ? Q4_K_BYTES : Q5_K_BYTES, top = (1 << bits) - 1;
+    for (int64_t i = 0; i < n / QK_BLOCK; i++, p += bytes, src += QK_BLOCK) {
+        block b;
+        start(src, top, search, &b);
+        if (search) refine(src, top, &b);
+        geodec__store16(p, b.d);
+        geodec__store16(p + 2, b.dmin);
+        pack_scales(&b, p + 4);
+        uint8_t *low = p + 16;
+        if (bits == 5) {
+            memset(p + 16, 0, 32);
+            for (int j = 0; j < QK_BLOCK; j++) p[16 + j % 32] |= (uint8_t)((b.q[j] >> 4) << (j / 32));
+            low = p + 48;
+        }
+        for (int j = 0; j < 128; j++) {
+            const uint8_t *q = b.q + 64 * (j / 32) + j % 32;
+            low[j] = (uint8_t)((q[0] & 15) | (q[32] & 15) << 4);
+        }
+    }
+}
+
+void geodec__encode_q4_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 4, true); }
+void geodec__nearest_q4_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 4, false); }
+void geodec__encode_q5_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 5, true); }
+void geodec__nearest_q5_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 5, false); }

@@ -1,0 +1,81 @@
+/* Encoders of blocks of 32. */
+#include "gguf/encode_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* As ggml's reference: bytes are rounded with the float32 scale, which is then stored as binary16. */
+void geodec__encode_q8_0(const float *src, void *dst, int64_t n)
+{
+    uint8_t *p = dst;
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q8_0_BYTES, src += Q_BLOCK) {
+        float amax = 0;
+        for (int j = 0; j < Q_BLOCK; j++) amax = fmaxf(amax, fabsf(src[j]));
+        const float scale = amax / 127.0f, inverse = scale > 0 ? 1.0f / scale : 0.0f;
+        geodec__store16(p, geodec_f32_to_f16(scale));
+        for (int j = 0; j < Q_BLOCK; j++) {
+            const float q = fminf(127.0f, fmaxf(-127.0f, roundf(src[j] * inverse)));
+            p[2 + j] = (uint8_t)(int8_t)q;
+        }
+    }
+}
+
+/* Levels of a block under a binary16 scale, their squared error, and the least-squares scale for them. */
+static float quantise(const float *x, int top, uint16_t half, int8_t *q, float *scale)
+{
+    const float d = geodec_f16_to_f32(half), inverse = geodec__inverse(d);
+    float error = 0, xq = 0, qq = 0;
+    for (int j = 0; j < Q_BLOCK; j++) {
+        const float level = geodec__level(x[j] * inverse, (float)-top, (float)(top - 1)), e = d * level - x[j];
+        q[j] = (int8_t)level;
+        error += e * e;
+        xq += x[j] * level;
+        qq += level * level;
+    }
+    *scale = qq > 0 ? xq / qq : 0;
+    return error;
+}
+
+/* The binary16 scale and levels -top .. top-1 of a block. */
+static uint16_t fit_block(const float *x, int top, bool search, int8_t *q)
+{
+    float scale;
+    uint16_t half = geodec_f32_to_f16(geodec__fit_scale(x, Q_BLOCK, top, search));
+    float error = quantise(x, top, half, q, &scale);
+    for (int k = 0; search && k < 2; k++) { /* once more under the scale as stored */
+        int8_t again[Q_BLOCK];
+        const uint16_t better = geodec_f32_to_f16(scale);
+        if (better == half) break;
+        const float e = quantise(x, top, better, again, &scale);
+        if (!(e < error)) break;
+        error = e;
+        half = better;
+        memcpy(q, again, sizeof again);
+    }
+    return half;
+}
+
+static void encode_q4_0(const float *src, uint8_t *p, int64_t n, bool search)
+{
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q4_0_BYTES, src += Q_BLOCK) {
+        int8_t q[Q_BLOCK];
+        geodec__store16(p, fit_block(src, 8, search, q));
+        for (int j = 0; j < 16; j++) p[2 + j] = (uint8_t)((q[j] + 8) | (q[j + 16] + 8) << 4);
+    }
+}
+
+static void encode_q5_0(const float *src, uint8_t *p, int64_t n, bool search)
+{
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q5_0_BYTES, src += Q_BLOCK) {
+        int8_t q[Q_BLOCK];
+        geodec__store16(p, fit_block(src, 16, search, q));
+        memset(p + 2, 0, 4);
+        for (int j = 0; j < Q_BLOCK; j++) p[2 + j / 8] |= (uint8_t)(((q[j] + 16) >> 4) << (j % 8));
+        for (int j = 0; j < 16; j++) p[6 + j] = (uint8_t)(((q[j] + 16) & 15) | ((q[j + 16] + 16) & 15) << 4);
+    }
+}
+
+void geodec__encode_q4_0(const float *src, void *dst, int64_t n) { encode_q4_0(src, dst, n, true); }
+void geodec__nearest_q4_0(const float *src, void *dst, int64_t n) { encode_q4_0(src, dst, n, false); }
+void geodec__encode_q5_0(const float *src, void *dst, int64_t n) { encode_q5_0(src, dst, n, true); }
+void geodec__nearest_q5_0(const float *src, void *dst, int64_t n) { encode_q5_0(src, dst, n, false); }

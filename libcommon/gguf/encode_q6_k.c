@@ -1,0 +1,118 @@
+/* Encoder of Q6_K: sixteen groups of 16 values d s (q - 32). Fitted like Q4_K, without minima. */
+#include "gguf/encode_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    GROUPS = 16,
+    WIDTH = 16,
+    TOP = 32,
+    ROUNDS = 3,
+    LESS = 6,
+    NEAR = 4 /* integer scales tried to each side */
+};
+
+typedef struct block {
+    uint16_t d;
+    int8_t s[GROUPS];
+    int8_t q[QK_BLOCK]; /* -32 .. 31 */
+    float error;
+} block;
+
+static float group_error(const float *x, float scale, int8_t *q)
+{
+    const float inverse = scale != 0 ? geodec__inverse(scale) : 0;
+    float error = 0;
+    for (int i = 0; i < WIDTH; i++) {
+        const float level = geodec__level(x[i] * inverse, -TOP, TOP - 1), e = scale * level - x[i];
+        error += e * e;
+        if (q) q[i] = (int8_t)level;
+    }
+    return error;
+}
+
+static void quantise(const float *x, block *b)
+{
+    const float d = geodec_f16_to_f32(b->d);
+    b->error = 0;
+    for (int g = 0; g < GROUPS; g++) b->error += group_error(x + WIDTH * g, d * (float)b->s[g], b->q + WIDTH * g);
+}
+
+/* The best integer scale of a group near the one it has. */
+static int8_t nearby_scale(const float *x, float d, int8_t s)
+{
+    int best = s;
+    float error = group_error(x, d * (float)s, NULL);
+    for (int t = s - NEAR; t <= s + NEAR; t++) {
+        if (t < -128 || t > 127 || t == s) continue;
+        const float e = group_error(x, d * (float)t, NULL);
+        if (e < error) {
+            error = e;
+            best = t;
+        }
+    }
+    return (int8_t)best;
+}
+
+/* Every group fitted alone; d such that the extreme scale becomes -128, or (a search) a little less. */
+static void start(const float *x, bool search, block *b)
+{
+    float scale[GROUPS], extreme = 0;
+    for (int g = 0; g < GROUPS; g++) {
+        scale[g] = geodec__fit_scale(x + WIDTH * g, WIDTH, TOP, search);
+        if (fabsf(scale[g]) > fabsf(extreme)) extreme = scale[g];
+    }
+    *b = (block){.error = INFINITY};
+    for (int top = 128; top > 128 - (search ? LESS : 1) && b->error > 0; top--) {
+        block other = {.d = geodec_f32_to_f16(extreme / (float)-top)};
+        const float inverse = geodec__inverse(geodec_f16_to_f32(other.d));
+        for (int g = 0; g < GROUPS; g++) other.s[g] = (int8_t)geodec__level(scale[g] * inverse, -128, 127);
+        quantise(x, &other);
+        if (other.error < b->error) *b = other;
+    }
+}
+
+static void refine(const float *x, block *b)
+{
+    for (int round = 0; round < ROUNDS && b->error > 0; round++) {
+        block next = *b;
+        const float d = geodec_f16_to_f32(b->d);
+        for (int g = 0; g < GROUPS; g++) next.s[g] = nearby_scale(x + WIDTH * g, d, b->s[g]);
+        quantise(x, &next);
+        if (next.error < b->error) *b = next;
+        double xq = 0, qq = 0; /* least squares for d */
+        for (int i = 0; i < QK_BLOCK; i++) {
+            const double q = (double)b->s[i / WIDTH] * b->q[i];
+            xq += q * (double)x[i];
+            qq += q * q;
+        }
+        if (qq == 0) break;
+        next = *b;
+        next.d = geodec_f32_to_f16((float)(xq / qq));
+        if (next.d == b->d) break;
+        quantise(x, &next);
+        if (!(next.error < b->error)) break;
+        *b = next;
+    }
+}
+
+static void encode(const float *src, uint8_t *p, int64_t n, bool search)
+{
+    for (int64_t i = 0; i < n / QK_BLOCK; i++, p += Q6_K_BYTES, src += QK_BLOCK) {
+        block b;
+        start(src, search, &b);
+        if (search) refine(src, &b);
+        memset(p, 0, 192);
+        for (int j = 0; j < QK_BLOCK; j++) { /* half, quarter k, place l: see types_kquants.c */
+            const int half = j / 128, k = j % 128 / 32, l = j % 32, q = b.q[j] + TOP;
+            p[64 * half + 32 * (k % 2) + l] |= (uint8_t)((q & 15) << 4 * (k / 2));
+            p[128 + 32 * half + l] |= (uint8_t)((q >> 4) << 2 * k);
+        }
+        for (int g = 0; g < GROUPS; g++) p[192 + g] = (uint8_t)b.s[g];
+        geodec__store16(p + 208, b.d);
+    }
+}
+
+void geodec__encode_q6_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, true); }
+void geodec__nearest_q6_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, false); }
