@@ -53,6 +53,12 @@ const geodec_gguf_tensor *geodec_gguf_find(const geodec_gguf *g, const char *nam
     return NULL;
 }
 
+int64_t geodec_gguf_n_keys(const geodec_gguf *g) { return g->n_keys; }
+const char *geodec_gguf_key_at(const geodec_gguf *g, int64_t i)
+{
+    return i < 0 || i >= g->n_keys ? NULL : g->key[i].name;
+}
+
 bool geodec_gguf_has(const geodec_gguf *g, const char *key) { return geodec__gguf_lookup(g, key) != NULL; }
 
 /* ---- scalars ---------------------------------------------------------------------------------------------------- */

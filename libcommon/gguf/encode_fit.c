@@ -46,8 +46,9 @@ float geodec__fit_scale(const float *x, int n, int top, bool search)
     return best;
 }
 
-/* Levels under inverse scale and offset, the least-squares a and b for them with b >= 0, and their squared error. */
-static float try_affine(const float *x, int n, float top, float inverse, float offset, float *a, float *b)
+/* Levels under inverse scale and offset, the least-squares a and b for them, and their squared error. */
+static float try_affine(const float *x, int n, float top, float inverse, float offset, bool any_sign, float *a,
+                        float *b)
 {
     float level[32], sq = 0, sqq = 0, sx = 0, sxq = 0;
     for (int i = 0; i < n; i++) {
@@ -61,7 +62,7 @@ static float try_affine(const float *x, int n, float top, float inverse, float o
     const float det = (float)n * sqq - sq * sq;
     *a = det > 0 ? ((float)n * sxq - sx * sq) / det : 0;
     *b = det > 0 ? (sq * sxq - sqq * sx) / det : -sx / (float)n;
-    if (*b < 0) {
+    if (*b < 0 && !any_sign) {
         *b = 0;
         *a = sqq > 0 ? sxq / sqq : 0;
     }
@@ -74,9 +75,9 @@ static float try_affine(const float *x, int n, float top, float inverse, float o
     return error;
 }
 
-void geodec__fit_affine(const float *x, int n, int top, bool search, float *a, float *b)
+void geodec__fit_affine(const float *x, int n, int top, bool search, bool any_sign, float *a, float *b)
 {
-    float lo = 0, hi = x[0]; /* the minimum cannot be above zero */
+    float lo = any_sign ? x[0] : 0, hi = x[0]; /* b >= 0: the lowest level is at most zero */
     for (int i = 0; i < n; i++) {
         if (x[i] < lo) lo = x[i];
         if (x[i] > hi) hi = x[i];
@@ -88,7 +89,8 @@ void geodec__fit_affine(const float *x, int n, int top, bool search, float *a, f
     float error = INFINITY;
     for (int k = -16; k <= 12; k++) {
         float scale, min;
-        const float e = try_affine(x, n, (float)top, ((float)top + 0.125f * (float)k) / range, -lo, &scale, &min);
+        const float e =
+            try_affine(x, n, (float)top, ((float)top + 0.125f * (float)k) / range, -lo, any_sign, &scale, &min);
         if (e < error) {
             error = e;
             *a = scale;
@@ -97,7 +99,7 @@ void geodec__fit_affine(const float *x, int n, int top, bool search, float *a, f
     }
     for (int k = 0; k<REFINE && * a> 0; k++) {
         float scale, min;
-        const float e = try_affine(x, n, (float)top, geodec__inverse(*a), *b, &scale, &min);
+        const float e = try_affine(x, n, (float)top, geodec__inverse(*a), *b, any_sign, &scale, &min);
         if (!(e < error)) break;
         error = e;
         *a = scale;

@@ -28,7 +28,7 @@ static inline float geodec__inverse(float scale)
  * scales about largest / top with one least-squares step each. 0 for zeros. n <= 32. */
 float geodec__fit_scale(const float *x, int n, int top, bool search);
 
-/* Scale a >= 0 and minimum b >= 0 of a q - b for q = 0 .. top, likewise. */
-void geodec__fit_affine(const float *x, int n, int top, bool search, float *a, float *b);
+/* Scale a >= 0 and minimum b of a q - b for q = 0 .. top, likewise; b >= 0 unless any_sign. */
+void geodec__fit_affine(const float *x, int n, int top, bool search, bool any_sign, float *a, float *b);
 
 #endif

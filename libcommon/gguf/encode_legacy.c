@@ -75,7 +75,63 @@ static void encode_q5_0(const float *src, uint8_t *p, int64_t n, bool search)
     }
 }
 
+/* Levels 0 .. top of a block under binary16 scale and minimum, and their squared error. */
+static float quantise_affine(const float *x, int top, uint16_t scale, uint16_t min, uint8_t *q)
+{
+    const float d = geodec_f16_to_f32(scale), m = geodec_f16_to_f32(min), inverse = geodec__inverse(d);
+    float error = 0;
+    for (int j = 0; j < Q_BLOCK; j++) {
+        const float level = geodec__level((x[j] - m) * inverse, 0, (float)top), e = d * level + m - x[j];
+        q[j] = (uint8_t)level;
+        error += e * e;
+    }
+    return error;
+}
+
+/* Scale, then minimum, then levels. The minimum as stored moves all levels: its two neighbours are tried too. */
+static void fit_affine_block(const float *x, int top, bool search, uint8_t *head, uint8_t *q)
+{
+    float a, b, best = INFINITY;
+    geodec__fit_affine(x, Q_BLOCK, top, search, true, &a, &b);
+    const uint16_t scale = geodec_f32_to_f16(a), min = geodec_f32_to_f16(-b);
+    const int near = search ? 1 : 0;
+    for (int k = -near; k <= near; k++) {
+        uint8_t levels[Q_BLOCK];
+        const uint16_t m = (min & 0x7fffu) == 0 && k < 0 ? min : (uint16_t)(min + k);
+        const float e = quantise_affine(x, top, scale, m, levels);
+        if (!(e < best)) continue;
+        best = e;
+        geodec__store16(head, scale);
+        geodec__store16(head + 2, m);
+        memcpy(q, levels, sizeof levels);
+    }
+}
+
+static void encode_q4_1(const float *src, uint8_t *p, int64_t n, bool search)
+{
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q4_1_BYTES, src += Q_BLOCK) {
+        uint8_t q[Q_BLOCK];
+        fit_affine_block(src, 15, search, p, q);
+        for (int j = 0; j < 16; j++) p[4 + j] = (uint8_t)(q[j] | q[j + 16] << 4);
+    }
+}
+
+static void encode_q5_1(const float *src, uint8_t *p, int64_t n, bool search)
+{
+    for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q5_1_BYTES, src += Q_BLOCK) {
+        uint8_t q[Q_BLOCK];
+        fit_affine_block(src, 31, search, p, q);
+        memset(p + 4, 0, 4);
+        for (int j = 0; j < Q_BLOCK; j++) p[4 + j / 8] |= (uint8_t)((q[j] >> 4) << (j % 8));
+        for (int j = 0; j < 16; j++) p[8 + j] = (uint8_t)((q[j] & 15) | (q[j + 16] & 15) << 4);
+    }
+}
+
 void geodec__encode_q4_0(const float *src, void *dst, int64_t n) { encode_q4_0(src, dst, n, true); }
 void geodec__nearest_q4_0(const float *src, void *dst, int64_t n) { encode_q4_0(src, dst, n, false); }
 void geodec__encode_q5_0(const float *src, void *dst, int64_t n) { encode_q5_0(src, dst, n, true); }
 void geodec__nearest_q5_0(const float *src, void *dst, int64_t n) { encode_q5_0(src, dst, n, false); }
+void geodec__encode_q4_1(const float *src, void *dst, int64_t n) { encode_q4_1(src, dst, n, true); }
+void geodec__nearest_q4_1(const float *src, void *dst, int64_t n) { encode_q4_1(src, dst, n, false); }
+void geodec__encode_q5_1(const float *src, void *dst, int64_t n) { encode_q5_1(src, dst, n, true); }
+void geodec__nearest_q5_1(const float *src, void *dst, int64_t n) { encode_q5_1(src, dst, n, false); }

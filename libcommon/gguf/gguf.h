@@ -81,6 +81,9 @@ GEODEC_API const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g,
 GEODEC_API const geodec_gguf_tensor *geodec_gguf_find(const geodec_gguf *g, const char *name);
 
 GEODEC_API bool geodec_gguf_has(const geodec_gguf *g, const char *key);
+/* Names of keys in the order of the file; NULL outside. */
+GEODEC_API int64_t geodec_gguf_n_keys(const geodec_gguf *g);
+GEODEC_API const char *geodec_gguf_key_at(const geodec_gguf *g, int64_t i);
 /* Any integer type that fits; GEODEC_NOTFOUND, GEODEC_FORMAT (another type). */
 GEODEC_API geodec_status geodec_gguf_get_i64(const geodec_gguf *g, const char *key, int64_t *v,
                                              geodec_err *err) GEODEC_MUST_USE;
@@ -121,6 +124,9 @@ GEODEC_API geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const 
                                                    geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n,
                                                    geodec_err *err) GEODEC_MUST_USE;
+/* A key of an open file, verbatim: any kind, any array. GEODEC_NOTFOUND. */
+GEODEC_API geodec_status geodec_gguf_put_copy(geodec_gguf_writer *w, const geodec_gguf *g, const char *key,
+                                              geodec_err *err) GEODEC_MUST_USE;
 /* Encodes float32 data [dims, fastest first] to `type` (copied now). Rows that are no multiple of the block are
  * refused. */
 GEODEC_API geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims,

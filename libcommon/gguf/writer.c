@@ -212,6 +212,35 @@ done:
     return st;
 }
 
+/* Bytes of an array's elements in the file. */
+static size_t elements_size(const geodec_gguf *g, const geodec__gguf_key *k)
+{
+    if (k->element != GGUF_STRING) return (size_t)k->count * geodec__gguf_width(k->element);
+    if (k->count == 0) return 0;
+    const size_t last = k->at[k->count - 1], first = (size_t)(k->value - g->map.data);
+    uint64_t length;
+    memcpy(&length, g->map.data + last, sizeof length);
+    return last - first + sizeof length + (size_t)length;
+}
+
+geodec_status geodec_gguf_put_copy(geodec_gguf_writer *w, const geodec_gguf *g, const char *key, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__gguf_key *k = geodec__gguf_lookup(g, key);
+    if (!k) GEODEC_THROW(GEODEC_NOTFOUND, "%s: key '%.100s' is missing", g->path, key);
+    if (k->kind == GGUF_ARRAY) {
+        GEODEC_TRY(put_array_head(w, key, (geodec__gguf_kind)k->element, k->count, err));
+        GEODEC_TRY(put(&w->keys, k->value, elements_size(g, k), err));
+    } else if (k->kind == GGUF_STRING) { /* not put_str: the text may hold zeros */
+        GEODEC_TRY(put_head(w, key, GGUF_STRING, err));
+        GEODEC_TRY(put_text(&w->keys, (const char *)k->value, (size_t)k->count, err));
+    } else {
+        GEODEC_TRY(put_scalar(w, key, (geodec__gguf_kind)k->kind, k->value, err));
+    }
+done:
+    return st;
+}
+
 /* ---- tensors ---------------------------------------------------------------------------------------------------- */
 
 static geodec_status check_values(const char *name, const geodec_ggml_traits *t, const float *x, int64_t n,

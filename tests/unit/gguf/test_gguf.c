@@ -249,7 +249,8 @@ Test(gguf, writer_refuses)
                  GEODEC_NUMERIC);
     cr_assert_eq(geodec_gguf_put_tensor(w, "t", GEODEC_GGML_F16, 1, (const int64_t[]){32}, big, &err), GEODEC_NUMERIC);
     cr_assert_eq(geodec_gguf_put_tensor(w, "t", GEODEC_GGML_Q8_0, 1, (const int64_t[]){31}, good, &err), GEODEC_INVAL);
-    cr_assert_eq(geodec_gguf_put_tensor(w, "t", 12, 1, (const int64_t[]){32}, good, &err), GEODEC_UNSUPPORTED);
+    cr_assert_eq(geodec_gguf_put_tensor(w, "t", GEODEC_GGML_Q2_K, 1, (const int64_t[]){32}, good, &err),
+                 GEODEC_UNSUPPORTED);
     cr_assert_eq(geodec_gguf_put_tensor(w, "t", GEODEC_GGML_F32, 5, (const int64_t[]){1, 1, 1, 1, 1}, good, &err),
                  GEODEC_INVAL);
     cr_assert_eq(geodec_gguf_put_tensor(w, "t", GEODEC_GGML_F32, 2, (const int64_t[]){INT64_MAX, 2}, good, &err),

@@ -3,4 +3,5 @@ model_TESTS := \
   test_attention.c \
   test_forward.c \
   test_golden.c \
-  test_kernels.c
+  test_kernels.c \
+  test_types.c
