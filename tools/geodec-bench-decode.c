@@ -9,11 +9,13 @@
 #include "support/bench_table.h"
 #include "support/cli.h"
 #include "support/decode_report.h"
+#include "support/evaluation.h"
 
 enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
 
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path;
-static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *modes = "greedy,sampled", *isa = "auto";
+static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *modes = "greedy,sampled", *isa = "auto",
+                  *arithmetic = "exact", *kv = "f32";
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop;
@@ -102,6 +104,8 @@ static const cli_option options[] = {
      .metavar = "N",
      .help = "prompts that are timed, 0 = no timing"},
     CLI_ISA_OPTION(isa),
+    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_KV_OPTION(kv),
 };
 
 static const cli_tool tool = {
@@ -141,7 +145,7 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
         if (p->offset[i + 1] - p->offset[i] > longest) longest = p->offset[i + 1] - p->offset[i];
     for (int i = 0; i < n; i++) {
         GEODEC_TRY(decode_session(m, (int32_t)(longest + max_tokens), /* whatever context the file names */
-                                  isa, NULL, &s[i], err));
+                                  isa, arithmetic, kv, NULL, &s[i], err));
         target[i] = geodec_target_session(s[i], DECODE_BATCH);
     }
 done:

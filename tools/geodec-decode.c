@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "support/cli.h"
 #include "support/decode_report.h"
+#include "support/evaluation.h"
 #include "support/printer.h"
 #include "support/report.h"
 
@@ -14,7 +15,7 @@ enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = "none", *gamma_text = "auto",
                                                                        *stop_text, *report;
-static const char *isa = "auto";
+static const char *isa = "auto", *arithmetic = "exact", *kv = "f32";
 static int64_t max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
 static bool echo, check_plain;
@@ -99,6 +100,8 @@ static const cli_option options[] = {
      .metavar = "N",
      .help = "context length in tokens, 0 = the model's"},
     CLI_ISA_OPTION(isa),
+    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_KV_OPTION(kv),
     {.name = "echo", .type = CLI_FLAG, .target = &echo, .help = "write the prompt before the text"},
     {.name = "check-plain",
      .type = CLI_FLAG,
@@ -189,7 +192,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(read_prompt(t, &prompt, &n, err));
     GEODEC_TRY(geodec_drafting_open(m, artifacts, &draft, 1, &drafting, err));
     GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));
-    GEODEC_TRY(decode_session(m, (int32_t)context, isa, c->pool, &s, err));
+    GEODEC_TRY(decode_session(m, (int32_t)context, isa, arithmetic, kv, c->pool, &s, err));
     const geodec_target target = geodec_target_session(s, DECODE_BATCH);
     o.sampling = (geodec_sampling){temperature, (int32_t)top_k, top_p, c->seed};
     o.max_tokens = max_tokens;

@@ -3,12 +3,14 @@
 #include "decode/sample.h"
 #include "io/atomic.h"
 #include "support/cli.h"
+#include "support/evaluation.h"
 
 #include <stdio.h>
 
 static const char *model_path, *output = "sample.tokens";
 static int64_t texts = 768, first, length = 256, top_k;
 static double temperature = 1, top_p = 1;
+static const char *arithmetic = "exact", *kv = "f32";
 static bool as_text;
 
 static const cli_option options[] = {
@@ -58,6 +60,8 @@ static const cli_option options[] = {
      .max = 1,
      .metavar = "P",
      .help = "from the most probable tokens of total mass P"},
+    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_KV_OPTION(kv),
     {.name = "text",
      .type = CLI_FLAG,
      .target = &as_text,
@@ -120,7 +124,9 @@ static geodec_status run(const cli *c, geodec_err *err)
                                      .temperature = temperature,
                                      .top_k = (int32_t)top_k,
                                      .top_p = top_p,
-                                     .seed = c->seed};
+                                     .seed = c->seed,
+                                     .arithmetic = arithmetic_of(arithmetic),
+                                     .kv = kv_of(kv)};
     GEODEC_TRY(geodec_atomic_open(output, &w.file, err));
     GEODEC_TRY(geodec_sample_run(m, &o, take, &w, c->pool, &c->hooks, err));
     st = geodec_atomic_commit(w.file, err);

@@ -58,7 +58,7 @@ geodec_status geodec_sample_run(const geodec_model *m, const geodec_sample_optio
 {
     geodec_status st = GEODEC_OK;
     const int group = 4 * geodec_pool_threads(pool); /* several texts a thread, since they end at different lengths */
-    const geodec_session_options so = {.n_ctx = o->length, .max_batch = 1};
+    const geodec_session_options so = {.n_ctx = o->length, .max_batch = 1, .arithmetic = o->arithmetic, .kv = o->kv};
     slot *s = NULL;
     if (geodec_tokenizer_bos(geodec_model_tokenizer(m)) < 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the model's tokenizer has no token to begin a text with");

@@ -21,6 +21,8 @@ typedef struct geodec_sample_options {
     int32_t top_k;
     double top_p;
     uint64_t seed;
+    geodec_arithmetic arithmetic;
+    geodec_kv_type kv;
 } geodec_sample_options;
 
 /* Called from the caller's thread, in order; token [n] with BOS, without EOS. */

@@ -45,6 +45,16 @@ refused() {
     cmp "$tmp/one" "$tmp/two"
 }
 
+@test "a rounded cache keeps drafts exact; the report names it" {
+    for kv in f16 q8_0; do
+        decode --kv $kv --prompt "Once upon a time" --max-tokens 60 --draft ngram --check-plain --report "$tmp/$kv.json" > "$tmp/$kv"
+        [ -s "$tmp/$kv" ]
+        grep -q "\"kv\": \"$kv\"" "$tmp/$kv.json"
+    done
+    run --separate-stderr decode --kv q4_0
+    [ "$status" -eq 2 ]
+}
+
 @test "seeds matter when sampling and only then" {
     decode --temperature 1 --seed 1 --max-tokens 40 > "$tmp/a"
     decode --temperature 1 --seed 2 --max-tokens 40 > "$tmp/b"

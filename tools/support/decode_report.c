@@ -3,18 +3,21 @@
 #include "base/version.h"
 #include "io/json.h"
 #include "linalg/lapack.h"
+#include "support/evaluation.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, geodec_pool *pool,
-                             geodec_session **out, geodec_err *err)
+geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, const char *arithmetic,
+                             const char *kv, geodec_pool *pool, geodec_session **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    static const char *const name[] = {"auto", "scalar", "avx2", "avx512"};
-    geodec_session_options o = {.n_ctx = n_ctx, .max_batch = DECODE_BATCH, .pool = pool};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(isa, name[i]) == 0) o.isa = (geodec_isa)i;
+    const geodec_session_options o = {.n_ctx = n_ctx,
+                                      .max_batch = DECODE_BATCH,
+                                      .pool = pool,
+                                      .isa = isa_of(isa),
+                                      .arithmetic = arithmetic_of(arithmetic),
+                                      .kv = kv_of(kv)};
     if (!geodec_isa_available(o.isa)) GEODEC_THROW(GEODEC_UNSUPPORTED, "this CPU has no %s", isa);
     GEODEC_TRY(geodec_session_create(m, &o, out, err));
 done:
@@ -113,6 +116,9 @@ geodec_status decode_report_write(const char *path, const decode_report *r, geod
     geodec_json_put_str(w, "model_sha256", geodec_model_fingerprint(m));
     geodec_json_put_str(w, "tokenizer_sha256", geodec_tokenizer_fingerprint(geodec_model_tokenizer(m)));
     geodec_json_put_str(w, "isa", geodec_isa_name(geodec_session_isa(r->session)));
+    geodec_json_put_str(w, "arithmetic", geodec_session_arithmetic(r->session) == GEODEC_FAST ? "fast" : "exact");
+    const geodec_kv_type kv = geodec_session_kv(r->session);
+    geodec_json_put_str(w, "kv", kv == GEODEC_KV_F16 ? "f16" : kv == GEODEC_KV_Q8_0 ? "q8_0" : "f32");
     geodec_json_put_str(w, "blas_core", geodec_linalg_core());
     geodec_json_put_i64(w, "threads", r->cli->threads);
     geodec_json_put_str(w, "drafter", geodec_drafter_name(r->drafter));
