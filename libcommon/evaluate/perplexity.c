@@ -87,14 +87,14 @@ static geodec_status read_window(const job *j, reader *r, int64_t number, geodec
     if (s.bos) r->token[n++] = j->bos;
     memcpy(r->token + n, j->token + s.first, (size_t)s.count * sizeof *r->token);
     n += (int32_t)s.count;
-    geodec_scorer_begin(r->p);
-    if (r->q) geodec_scorer_begin(r->q);
+    GEODEC_TRY(geodec_scorer_begin(r->p, r->token, n, err));
+    if (r->q) GEODEC_TRY(geodec_scorer_begin(r->q, r->token, n, err));
     for (int32_t at = 0; at + 1 < n; at += GEODEC_SCORER_ROWS) { /* the last token predicts nothing */
         const int32_t rows = n - 1 - at < GEODEC_SCORER_ROWS ? n - 1 - at : GEODEC_SCORER_ROWS;
         bool want[GEODEC_SCORER_ROWS];
         for (int32_t i = 0; i < rows; i++) want[i] = at + i + 1 >= s.scored;
-        GEODEC_TRY(geodec_scorer_step(r->p, r->token + at, rows, want, err));
-        if (r->q) GEODEC_TRY(geodec_scorer_step(r->q, r->token + at, rows, want, err));
+        GEODEC_TRY(geodec_scorer_step(r->p, rows, want, err));
+        if (r->q) GEODEC_TRY(geodec_scorer_step(r->q, rows, want, err));
         for (int32_t i = 0; i < rows; i++)
             if (want[i]) score_row(j, r, i, r->token[at + i + 1], &w);
     }

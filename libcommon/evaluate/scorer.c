@@ -1,6 +1,9 @@
 #include "evaluate/scorer.h"
 
 #include "base/mem.h"
+#include "reference/reference.h"
+
+#include <string.h>
 
 const char *geodec_evaluation_arithmetic(const geodec_evaluation *e)
 {
@@ -14,25 +17,53 @@ const char *geodec_evaluation_kv(const geodec_evaluation *e)
 }
 
 struct geodec_scorer {
+    int64_t n_vocab;
+    const int32_t *token; /* of the window, and how many have been read */
+    int32_t n, read;
+    /* a session */
     geodec_session *session;
     float *logits; /* [GEODEC_SCORER_ROWS][n_vocab] */
-    int64_t n_vocab;
+    /* or float64: the whole window goes through the blocks at once, its rows through the head as they are asked for */
+    geodec_reference *reference;
+    double *embedding, *state; /* [window][d_model] */
+    double *wanted;            /* [GEODEC_SCORER_ROWS][n_vocab] logits of the wanted rows of a step */
+    int32_t place[GEODEC_SCORER_ROWS];
 };
 
-geodec_status geodec_scorer_create(const geodec_evaluation *e, int32_t window, geodec_scorer **out, geodec_err *err)
+static geodec_status create_session(geodec_scorer *s, const geodec_evaluation *e, int32_t window, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_scorer *s = NULL;
     const geodec_session_options o = {.n_ctx = window,
                                       .max_batch = window < GEODEC_SCORER_ROWS ? window : GEODEC_SCORER_ROWS,
                                       .isa = e->isa,
                                       .arithmetic = e->arithmetic,
                                       .kv = e->kv};
-    if (e->float64) GEODEC_THROW(GEODEC_UNSUPPORTED, "float64 evaluation is not there yet");
-    GEODEC_NEW(s, 1);
-    s->n_vocab = geodec_model_configuration(e->model)->n_vocab;
     GEODEC_TRY(geodec_session_create(e->model, &o, &s->session, err));
     GEODEC_NEW(s->logits, o.max_batch * s->n_vocab);
+done:
+    return st;
+}
+
+static geodec_status create_reference(geodec_scorer *s, const geodec_evaluation *e, int32_t window, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_reference_options o = {.n_ctx = window};
+    const int64_t d = geodec_model_configuration(e->model)->d_model;
+    GEODEC_TRY(geodec_reference_create(e->model, &o, &s->reference, err));
+    GEODEC_NEW(s->embedding, window * d);
+    GEODEC_NEW(s->state, window * d);
+    GEODEC_NEW(s->wanted, GEODEC_SCORER_ROWS * s->n_vocab);
+done:
+    return st;
+}
+
+geodec_status geodec_scorer_create(const geodec_evaluation *e, int32_t window, geodec_scorer **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_scorer *s = NULL;
+    GEODEC_NEW(s, 1);
+    s->n_vocab = geodec_model_configuration(e->model)->n_vocab;
+    GEODEC_TRY(e->float64 ? create_reference(s, e, window, err) : create_session(s, e, window, err));
     *out = s;
     s = NULL;
 done:
@@ -45,19 +76,59 @@ void geodec_scorer_destroy(geodec_scorer *s)
     if (!s) return;
     geodec_session_destroy(s->session);
     geodec_mem_free(s->logits);
+    geodec_reference_destroy(s->reference);
+    geodec_mem_free(s->embedding);
+    geodec_mem_free(s->state);
+    geodec_mem_free(s->wanted);
     geodec_mem_free(s);
 }
 
-void geodec_scorer_begin(geodec_scorer *s) { geodec_session_truncate(s->session, 0); }
-
-geodec_status geodec_scorer_step(geodec_scorer *s, const int32_t *token, int32_t n, const bool *want, geodec_err *err)
+geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_t n, geodec_err *err)
 {
-    const geodec_batch b = {.n = n, .token = token, .want = want};
-    return geodec_forward(s->session, &b, s->logits, NULL, err);
+    geodec_status st = GEODEC_OK;
+    s->token = token;
+    s->n = n;
+    s->read = 0;
+    if (s->reference) {
+        const int32_t head = geodec_model_configuration(geodec_reference_model(s->reference))->n_layer;
+        GEODEC_TRY(geodec_reference_embed(s->reference, token, n, s->embedding, err));
+        GEODEC_TRY(geodec_reference_run(s->reference, 0, head, n, s->embedding, NULL, s->state, err));
+    } else {
+        geodec_session_truncate(s->session, 0);
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (s->reference) {
+        const int32_t head = geodec_model_configuration(geodec_reference_model(s->reference))->n_layer;
+        int32_t row[GEODEC_SCORER_ROWS];
+        geodec_reference_rows rows = {0, row};
+        for (int32_t i = 0; i < n; i++)
+            if (want[i]) {
+                s->place[i] = (int32_t)rows.n;
+                row[rows.n++] = s->read + i;
+            }
+        if (rows.n > 0)
+            GEODEC_TRY(geodec_reference_run(s->reference, head, head + 1, s->n, s->state, &rows, s->wanted, err));
+    } else {
+        const geodec_batch b = {.n = n, .token = s->token + s->read, .want = want};
+        GEODEC_TRY(geodec_forward(s->session, &b, s->logits, NULL, err));
+    }
+    s->read += n;
+done:
+    return st;
 }
 
 void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out)
 {
+    if (s->reference) {
+        memcpy(out, s->wanted + s->place[i] * s->n_vocab, (size_t)s->n_vocab * sizeof *out);
+        return;
+    }
     const float *row = s->logits + i * s->n_vocab;
     for (int64_t v = 0; v < s->n_vocab; v++) out[v] = (double)row[v];
 }

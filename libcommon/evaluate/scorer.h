@@ -28,10 +28,11 @@ typedef struct geodec_scorer geodec_scorer;
 GEODEC_API geodec_status geodec_scorer_create(const geodec_evaluation *e, int32_t window, geodec_scorer **out,
                                               geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_scorer_destroy(geodec_scorer *s); /* NULL ok */
-/* Forgets what was read. */
-GEODEC_API void geodec_scorer_begin(geodec_scorer *s);
-/* Reads the next n (1 to GEODEC_SCORER_ROWS) tokens; want [n]: rows whose logits will be asked for. */
-GEODEC_API geodec_status geodec_scorer_step(geodec_scorer *s, const int32_t *token, int32_t n, const bool *want,
+/* Begins a window of n tokens (kept by the caller while it is read) and forgets the one before. */
+GEODEC_API geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_t n,
+                                             geodec_err *err) GEODEC_MUST_USE;
+/* Reads its next n (1 to GEODEC_SCORER_ROWS) tokens; want [n]: rows whose logits will be asked for. */
+GEODEC_API geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* Logits of row i of the last step (wanted there), as float64, into out [n_vocab]. */
 GEODEC_API void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out);

@@ -78,8 +78,8 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     const int64_t out = rows ? rows->n : n;
     const int32_t *row = rows ? rows->row : NULL;
     GEODEC_NEW(state, n * d);
-    GEODEC_TRY(geodec__ref_tape_create(r, n, &tape, err));
     memcpy(state, x, (size_t)(n * d) * sizeof *x);
+    if (from < last_block(r, to)) GEODEC_TRY(geodec__ref_tape_create(r, n, &tape, err));
     for (int32_t l = from; l < last_block(r, to); l++) GEODEC_TRY(run_block(&tape, l, state, err));
     if (to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, out * d);

@@ -41,12 +41,14 @@ done:
     return st;
 }
 
-static geodec_status embed(const geodec_reference *r, const int32_t *token, int64_t n, double *x, geodec_err *err)
+geodec_status geodec_reference_embed(const geodec_reference *r, const int32_t *token, int64_t n, double *x,
+                                     geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &r->model->config;
     const double scale = c->embed_scale != 0 ? (double)c->embed_scale : 1;
     float *buffer = NULL;
+    GEODEC_TRY(check_rows(n, err));
     GEODEC_NEW(buffer, c->d_model);
     for (int64_t t = 0; t < n; t++) {
         double *row = x + t * c->d_model;
@@ -68,7 +70,7 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     const geodec_model_config *c = &r->model->config;
     const int64_t size = n * c->d_model, used = c->n_expert_used;
     geodec__ref_tape tape = {0};
-    GEODEC_TRY(embed(r, token, n, x, err));
+    GEODEC_TRY(geodec_reference_embed(r, token, n, x, err));
     GEODEC_TRY(geodec__ref_tape_create(r, n, &tape, err));
     if (trace && trace->state) memcpy(trace->state, x, (size_t)size * sizeof *x);
     for (int32_t l = 0; l < c->n_layer; l++) {

@@ -57,6 +57,9 @@ typedef struct geodec_reference_trace {
     double *expert_weight; /* the same shape */
 } geodec_reference_trace;
 
+/* The stream at boundary 0: x [n][d_model] of n tokens. */
+GEODEC_API geodec_status geodec_reference_embed(const geodec_reference *r, const int32_t *token, int64_t n, double *x,
+                                                geodec_err *err) GEODEC_MUST_USE;
 /* Logits [n][n_vocab] (NULL for none) of a sequence of n tokens; trace may be NULL.
  * Errors: GEODEC_RANGE (n < 1, a token outside the vocabulary), GEODEC_LIMIT (n > 2^20), GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_reference_forward(const geodec_reference *r, const int32_t *token, int64_t n,

@@ -70,3 +70,10 @@ refused() {
     other=data/model/geodec-stories-f16.gguf
     refused 3 "different vocabularies" --against "$other" "$tmp/text.txt"
 }
+
+@test "float64 is the yardstick of exact mode" {
+    run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --arithmetic float64 --against-arithmetic exact "$tmp/text.txt"
+    echo "$output $stderr"
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    awk -v d="$(column max_delta)" -v a="$(column agreement)" 'BEGIN { exit !(d > 0 && d < 1e-4 && a == 1) }'
+}

@@ -4,6 +4,8 @@
 #include "evaluate/perplexity.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "linalg/lapack.h"
+#include "reference/reference.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -163,6 +165,49 @@ Test(perplexity, against_itself_and_another)
     geodec_pool_destroy(pool);
     geodec_model_close(m);
     geodec_model_close(other);
+}
+
+/* float64: the reference's own windows, a hair from exact mode, in both protocols; with any number of threads. */
+Test(perplexity, float64)
+{
+    geodec_err err = {0};
+    geodec_model *m = open_tiny(3);
+    geodec_reference *reference = NULL;
+    geodec_pool *pool = NULL;
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    const geodec_evaluation p = {.model = m, .float64 = true}, q = {.model = m};
+    int32_t ids[128];
+    int64_t n;
+    geodec_linalg_init();
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    for (int32_t stride = 0; stride < 4; stride += 3) {
+        const geodec_perplexity_options o = {.window = 9, .stride = stride};
+        geodec_perplexity_result r, threads;
+        test_ok(geodec_perplexity_text(&p, &q, &o, text, strlen(text), &r, NULL, NULL, &err), &err);
+        test_ok(geodec_perplexity_text(&p, &q, &o, text, strlen(text), &threads, pool, NULL, &err), &err);
+        cr_assert_eq(memcmp(r.window, threads.window, (size_t)r.windows * sizeof *r.window), 0);
+        cr_assert(r.max_delta > 0 && r.max_delta < 1e-5);
+        cr_assert_float_eq(r.agreement.mean, 1, 0.);
+        geodec_perplexity_free(&threads);
+        if (stride == 0) {
+            test_ok(geodec_tokenizer_encode(t, text, strlen(text), false, ids, &n, &err), &err);
+            test_ok(geodec_reference_create(m, NULL, &reference, &err), &err);
+            const int64_t whole = n / 8;
+            double *nll = geodec_mem_new(whole * 8, sizeof *nll);
+            test_ok(geodec_reference_windows_nll(reference, geodec_tokenizer_bos(t), ids, n, 9, whole, nll, &err),
+                    &err);
+            for (int64_t w = 0; w < whole; w++) {
+                double sum = 0;
+                for (int i = 0; i < 8; i++) sum += nll[w * 8 + i];
+                cr_assert_lt(fabs(r.window[w].nll - sum), 1e-12, "window %d", (int)w);
+            }
+            geodec_mem_free(nll);
+            geodec_reference_destroy(reference);
+        }
+        geodec_perplexity_free(&r);
+    }
+    geodec_pool_destroy(pool);
+    geodec_model_close(m);
 }
 
 Test(perplexity, refusals)
