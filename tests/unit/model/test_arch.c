@@ -1,0 +1,236 @@
+/* What the table of architectures makes of a file's keys: stated here as numbers, from the models' own descriptions. */
+#include "base/mem.h"
+#include "model/arch.h"
+#include "model/families.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+static geodec_model *open_written(const synthetic *s)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    const char *path = test_tmp("arch.gguf");
+    test_ok(synthetic_write(path, s, &err), &err);
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    return m;
+}
+
+static synthetic named(const char *name)
+{
+    for (size_t i = 0; i < N_FAMILIES; i++)
+        if (strcmp(families[i].name, name) == 0) return families[i].s;
+    cr_fatal("no family %s", name);
+}
+
+static geodec_model *open_family(const char *name)
+{
+    const synthetic s = named(name);
+    return open_written(&s);
+}
+
+static void windows_are(const geodec_model *m, const int32_t *window)
+{
+    for (int32_t i = 0; i < m->config.n_layer; i++)
+        cr_assert_eq(m->layer[i].window, window[i], "%s: layer %d has window %d", m->config.arch, i,
+                     m->layer[i].window);
+}
+
+Test(model_arch, every_family_is_in_the_table)
+{
+    char names[160];
+    cr_assert_str_eq(geodec__arch_names(names, sizeof names),
+                     "llama, qwen2, qwen3, qwen3moe, olmoe, gemma2, gemma3, phi3");
+    cr_assert_null(geodec__arch_find("LLAMA"));
+    cr_assert_null(geodec__arch_find("llam"));
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        geodec_model *m = open_written(&families[i].s);
+        const char *arch = families[i].s.arch ? families[i].s.arch : "llama";
+        cr_assert_str_eq(m->config.arch, arch);
+        cr_assert_eq(m->config.rope_pairs, strcmp(arch, "llama") == 0 ? GEODEC_ROPE_ADJACENT : GEODEC_ROPE_HALVES);
+        cr_assert_eq(m->config.activation, strncmp(arch, "gemma", 5) == 0 ? GEODEC_GELU_TANH : GEODEC_SILU);
+        cr_assert_eq(m->config.qk_norm_whole, strcmp(arch, "olmoe") == 0);
+        geodec_model_close(m);
+    }
+}
+
+Test(model_arch, windows)
+{
+    geodec_model *m = open_family("gemma2");
+    windows_are(m, (int32_t[]){11, 0, 11, 0});
+    geodec_model_close(m);
+    m = open_family("gemma3");
+    windows_are(m, (int32_t[]){9, 9, 9, 9, 9, 0, 9});
+    for (int32_t i = 0; i < 7; i++) cr_assert_eq(m->layer[i].rope, i == 5 ? 0 : 1);
+    cr_assert(m->config.rope_base == 1e6 && m->config.rope_base_local == 1e4 && m->config.rope_scale == 0.125);
+    geodec_model_close(m);
+    m = open_family("gemma3-wide");
+    windows_are(m, (int32_t[]){20, 20, 0});
+    cr_assert_eq(m->config.rope_base_local, 20000.0);
+    geodec_model_close(m);
+    m = open_family("mistral");
+    windows_are(m, (int32_t[]){13, 13});
+    geodec_model_close(m);
+    m = open_family("phi3-window");
+    windows_are(m, (int32_t[]){10, 10});
+    geodec_model_close(m);
+    m = open_family("qwen2");
+    windows_are(m, (int32_t[]){0, 0});
+    geodec_model_close(m);
+    /* gemma2's default window, gemma3 without any */
+    synthetic s = named("gemma2");
+    s.window = 0;
+    m = open_written(&s);
+    windows_are(m, (int32_t[]){4096, 0, 4096, 0});
+    geodec_model_close(m);
+    s = named("gemma3");
+    s.window = 0;
+    m = open_written(&s);
+    windows_are(m, (int32_t[]){0, 0, 0, 0, 0, 0, 0});
+    for (int32_t i = 0; i < 7; i++) cr_assert_eq(m->layer[i].rope, 0);
+    geodec_model_close(m);
+}
+
+Test(model_arch, scales_and_caps)
+{
+    synthetic s = named("gemma2");
+    geodec_model *m = open_written(&s);
+    cr_assert_float_eq(m->config.embed_scale, sqrt(40), 1e-6);
+    cr_assert(m->config.attn_scale == 0 && m->config.attn_softcap == 1.5f && m->config.final_softcap == 2);
+    geodec_model_close(m);
+    s.attn_softcap = s.final_softcap = 0;
+    s.attn_scale = 0.5f;
+    m = open_written(&s);
+    cr_assert(m->config.attn_scale == 0.5 && m->config.attn_softcap == 50 && m->config.final_softcap == 30);
+    geodec_model_close(m);
+    /* the 27B forms scale queries by the width of a head that would fill the model */
+    static const struct {
+        const char *name;
+        int32_t layers;
+    } wide[] = {{"gemma2", 46}, {"gemma3", 62}};
+    for (int i = 0; i < 2; i++) {
+        s = named(wide[i].name);
+        s.d_model = s.d_ff = 8;
+        s.n_head = 2;
+        s.n_kv_head = 1;
+        s.head_dim = 6;
+        s.n_layer = wide[i].layers;
+        m = open_written(&s);
+        cr_assert_float_eq(m->config.attn_scale, 0.5, 1e-12);
+        geodec_model_close(m);
+    }
+    m = open_family("qwen3");
+    cr_assert(m->config.embed_scale == 0 && m->config.attn_scale == 0 && m->config.final_softcap == 0);
+    geodec_model_close(m);
+}
+
+Test(model_arch, rotations)
+{
+    /* long-rope: sessions up to the original context use the short factors, longer ones the long factors */
+    geodec_model *m = open_family("phi3-short");
+    cr_assert(m->rope_divisor[0] && m->rope_divisor[1] && m->config.rope_n_ctx_original == 256);
+    cr_assert_eq(m->config.rope_magnitude, 1.19f);
+    for (int i = 0; i < m->config.rope_dim / 2; i++) {
+        const double plain = pow(10000, -2.0 * i / m->config.rope_dim);
+        cr_assert_float_eq(geodec__rope_step(m, 256, 0, i) * (double)m->rope_divisor[0][i], plain, 1e-15);
+        cr_assert_float_eq(geodec__rope_step(m, 257, 0, i) * (double)m->rope_divisor[1][i], plain, 1e-15);
+        cr_assert_neq(m->rope_divisor[0][i], m->rope_divisor[1][i]);
+    }
+    geodec_model_close(m);
+    m = open_family("gemma3");
+    cr_assert_float_eq(geodec__rope_step(m, 256, 0, 3), pow(1e6, -6.0 / 64) / 8, 1e-15);
+    cr_assert_float_eq(geodec__rope_step(m, 256, 1, 3), pow(1e4, -6.0 / 64), 1e-15);
+    geodec_model_close(m);
+    m = open_family("llama-linear");
+    cr_assert_eq(m->config.rope_scale, 0.25);
+    geodec_model_close(m);
+    synthetic s = named("llama-linear");
+    s.rope_type = "none"; /* then the factor says nothing */
+    m = open_written(&s);
+    cr_assert_eq(m->config.rope_scale, 0.0);
+    geodec_model_close(m);
+}
+
+Test(model_arch, experts)
+{
+    synthetic s = named("olmoe");
+    geodec_model *m = open_written(&s);
+    cr_assert(m->config.expert_keep_weights && m->config.expert_scale == 0);
+    geodec_model_close(m);
+    s.norm_experts = 1;
+    m = open_written(&s);
+    cr_assert_not(m->config.expert_keep_weights);
+    geodec_model_close(m);
+    s = named("mixtral");
+    s.norm_experts = -1;
+    s.number_key = "llama.expert_shared_count"; /* none is fine */
+    m = open_written(&s);
+    cr_assert(m->config.expert_keep_weights);
+    geodec_model_close(m);
+    m = open_family("qwen3moe");
+    cr_assert(!m->config.expert_keep_weights && m->config.n_expert == 128 && m->config.n_expert_used == 8);
+    geodec_model_close(m);
+}
+
+/* One tensor for each expert or one for all: the same bits. */
+Test(model_arch, single_expert_tensors_equal_merged_ones)
+{
+    synthetic s = named("mixtral-old");
+    enum { N = 30 };
+    geodec_err err = {0};
+    float *logits[2];
+    int32_t token[N];
+    int64_t v = 0;
+    for (int i = 0; i < N; i++) token[i] = 3 + 7 * i % 290;
+    for (int k = 0; k < 2; k++) {
+        s.single_experts = k == 0;
+        geodec_model *m = open_written(&s);
+        cr_assert_eq(m->layer[1].up.expert != NULL, k == 0);
+        geodec_session *session = NULL;
+        v = m->config.n_vocab;
+        logits[k] = geodec_mem_new(N * v, sizeof **logits);
+        test_ok(geodec_session_create(m, NULL, &session, &err), &err);
+        test_ok(geodec_forward(session, &(geodec_batch){.n = N, .token = token}, logits[k], NULL, &err), &err);
+        geodec_session_destroy(session);
+        geodec_model_close(m);
+    }
+    cr_assert(memcmp(logits[0], logits[1], (size_t)(N * v) * sizeof **logits) == 0);
+    geodec_mem_free(logits[0]);
+    geodec_mem_free(logits[1]);
+}
+
+Test(model_arch, what_a_trainer_does_not_know)
+{
+    static const struct {
+        const char *family, *says;
+    } list[] = {{"qwen2", "qwen2"},
+                {"gemma3", "gemma3"},
+                {"llama-3", "scaled rotations"},
+                {"llama-linear", "scaled rotations"},
+                {"mistral", "scaled rotations"},
+                {"mixtral-old", "scaled experts"}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        geodec_model *m = open_family(list[i].family);
+        cr_assert_str_eq(geodec__model_peculiarity(m), list[i].says);
+        geodec_model_close(m);
+    }
+    synthetic s = named("llama-3");
+    s.rope_freqs = false;
+    geodec_model *m = open_written(&s);
+    cr_assert_str_eq(geodec__model_peculiarity(m), "biases");
+    geodec_model_close(m);
+    s = named("mistral");
+    s.rope_factor = 0;
+    m = open_written(&s);
+    cr_assert_str_eq(geodec__model_peculiarity(m), "sliding attention");
+    geodec_model_close(m);
+    s = named("mixtral-old");
+    s.expert_scale = 0;
+    m = open_written(&s);
+    cr_assert_str_eq(geodec__model_peculiarity(m), "experts in tensors of their own");
+    geodec_model_close(m);
+    m = open_family("mixtral");
+    cr_assert_null(geodec__model_peculiarity(m));
+    geodec_model_close(m);
+}
