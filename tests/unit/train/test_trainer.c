@@ -5,9 +5,12 @@
 #include "fixture.h"
 #include "io/h5.h"
 #include "linalg/lapack.h"
+#include "model/families.h"
 #include "model/model.h"
+#include "support/support.h"
 #include "train/net.h"
 #include "train/params.h"
+#include "train/start.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -413,4 +416,23 @@ Test(trainer, published_models_agree_with_the_runtime)
         geodec_session_destroy(session);
         geodec_model_close(model);
     }
+}
+
+/* Only plain llama can be trained; anything else is refused by name. */
+Test(train_start, refuses_other_architectures)
+{
+    static const char *const says[] = {"scaled rotations", "qwen2"};
+    static const char *const names[] = {"llama-3", "qwen2"};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < N_FAMILIES; i++) {
+            if (strcmp(families[i].name, names[k]) != 0) continue;
+            geodec_err err = {0};
+            geodec_start s = {0};
+            char line[400];
+            const char *path = test_tmp("other.gguf");
+            test_ok(synthetic_write(path, &families[i].s, &err), &err);
+            cr_assert_eq(geodec_start_from(path, 0, &s, &err), GEODEC_UNSUPPORTED);
+            cr_assert(strstr(geodec_err_line(&err, line, sizeof line), says[k]), "%s", line);
+            cr_assert(strstr(line, "only plain llama models can be trained"), "%s", line);
+        }
 }
