@@ -27,26 +27,39 @@ void geodec__ref_gated(geodec_activation act, int64_t n, const double *gate, con
     }
 }
 
+/* The derivatives go strip by strip: act and its slope are formed once for all tangents. */
+enum { STRIP = 256 };
+
+static int64_t strip(geodec_activation act, int64_t n, int64_t first, const double *gate, double *value, double *slope)
+{
+    const int64_t m = n - first < STRIP ? n - first : STRIP;
+    for (int64_t i = 0; i < m; i++) activate(act, gate[first + i], &value[i], &slope[i]);
+    return m;
+}
+
 void geodec__ref_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
                            const double *dgate, const double *dup, double *dy)
 {
-    for (int64_t i = 0; i < n; i++) {
-        double value, slope;
-        activate(act, gate[i], &value, &slope);
-        for (int64_t j = 0; j < k; j++) dy[j * n + i] = slope * up[i] * dgate[j * n + i] + value * dup[j * n + i];
+    double value[STRIP], slope[STRIP];
+    for (int64_t first = 0; first < n; first += STRIP) {
+        const int64_t m = strip(act, n, first, gate, value, slope);
+        for (int64_t j = 0; j < k; j++)
+            for (int64_t i = 0, at = j * n + first; i < m; i++, at++)
+                dy[at] = slope[i] * up[first + i] * dgate[at] + value[i] * dup[at];
     }
 }
 
 void geodec__ref_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
                            const double *gy, double *ggate, double *gup)
 {
-    for (int64_t i = 0; i < n; i++) {
-        double value, slope;
-        activate(act, gate[i], &value, &slope);
-        for (int64_t j = 0; j < k; j++) {
-            const double g = gy[j * n + i];
-            ggate[j * n + i] = slope * up[i] * g;
-            gup[j * n + i] = value * g;
-        }
+    double value[STRIP], slope[STRIP];
+    for (int64_t first = 0; first < n; first += STRIP) {
+        const int64_t m = strip(act, n, first, gate, value, slope);
+        for (int64_t j = 0; j < k; j++)
+            for (int64_t i = 0, at = j * n + first; i < m; i++, at++) {
+                const double g = gy[at];
+                ggate[at] = slope[i] * up[first + i] * g;
+                gup[at] = value[i] * g;
+            }
     }
 }

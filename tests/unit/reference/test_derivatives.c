@@ -149,6 +149,42 @@ Test(reference_derivatives, of_every_family, .timeout = 120)
     }
 }
 
+/* Trained weights: the embedding's stream of a golden prompt to the logits of its last row. */
+Test(reference_derivatives, of_trained_models)
+{
+    static const char *const names[] = {"models/stories260K-q4_k_m.gguf", "models/stories-moe8x2-f32.gguf"};
+    static const int32_t token[] = {1, 403, 407, 261, 378, 432, 383, 286, 261, 400, 428};
+    enum { N = sizeof token / sizeof *token };
+    const int32_t last = N - 1;
+    const geodec_reference_rows rows = {1, &last};
+    geodec_linalg_init();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = test_shared(names[i]);
+        if (!path) return;
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        geodec_reference *r = NULL;
+        test_ok(geodec_model_open(path, &m, &err), &err);
+        test_ok(geodec_reference_create(m, NULL, &r, &err), &err);
+        const geodec_model_config *c = geodec_model_configuration(m);
+        double *x = geodec_mem_new((int64_t)N * c->d_model, sizeof *x);
+        test_ok(geodec_reference_embed(r, token, N, x, &err), &err);
+        suffix s = {r, 0, c->n_layer + 1, N, &rows};
+        const check_map map = {.name = names[i],
+                               .n_in = (int64_t)N * c->d_model,
+                               .n_out = c->n_vocab,
+                               .run = run,
+                               .jvp = jvp,
+                               .vjp = vjp,
+                               .ctx = &s};
+        const double e = check_derivatives(&map, x, 1e-7, 1e-5);
+        (void)fprintf(stderr, "%s: largest relative error of a directional derivative %.1e\n", names[i], e);
+        geodec_mem_free(x);
+        geodec_reference_destroy(r);
+        geodec_model_close(m);
+    }
+}
+
 /* From any boundary on, the map gives the logits of the whole pass; wanted rows are rows of all. */
 Test(reference_derivatives, suffixes_continue_the_pass)
 {

@@ -303,9 +303,28 @@ static void gated_vjp(void *ctx, const double *x, int64_t k, const double *gy, d
         geodec__ref_gated_vjp(o->act, o->n, x, x + o->n, 1, gy + j * o->n, gx + j * 2 * o->n, gx + (j * 2 + 1) * o->n);
 }
 
+/* Several tangents at once are the same as one after another, over more than a strip. */
+static void gated_together(geodec_activation act)
+{
+    enum { N = 700, K = 3 };
+    double *x = check_random(2 * N, 7), *d = check_random(2 * K * N, 8);
+    double *one = geodec_mem_new(2 * K * N, sizeof *one), *all = geodec_mem_new(2 * K * N, sizeof *all);
+    const double *dup = d + K * N;
+    for (int j = 0; j < K; j++) geodec__ref_gated_jvp(act, N, x, x + N, 1, d + j * N, dup + j * N, one + j * N);
+    geodec__ref_gated_jvp(act, N, x, x + N, K, d, dup, all);
+    cr_assert(memcmp(one, all, K * N * sizeof *one) == 0);
+    for (int j = 0; j < K; j++) geodec__ref_gated_vjp(act, N, x, x + N, 1, d + j * N, one + j * N, one + (K + j) * N);
+    geodec__ref_gated_vjp(act, N, x, x + N, K, d, all, all + K * N);
+    cr_assert(memcmp(one, all, 2 * K * N * sizeof *one) == 0);
+    double *const memory[] = {x, d, one, all};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) geodec_mem_free(memory[i]);
+}
+
 Test(reference_operators, gated_activation)
 {
     gated o = {.n = 60};
+    gated_together(GEODEC_SILU);
+    gated_together(GEODEC_GELU_TANH);
     for (int act = 0; act < 2; act++) {
         o.act = (geodec_activation)act;
         check_at(&(check_map){"gated activation", 120, 60, gated_run, gated_jvp, gated_vjp, &o}, 2);
