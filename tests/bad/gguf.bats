@@ -197,7 +197,7 @@ unreadable() {
     refused predicted-layers "'qwen3.nextn_predict_layers': 1"
 }
 @test "a norm that is not a number" { refused nan-norm "'blk.0.attn_norm.weight': value 0"; }
-@test "unknown tokenizer, by name" { unreadable unknown-tokenizer "'gpt2'"; }
+@test "unknown tokenizer, by name" { unreadable unknown-tokenizer "'bert'"; }
 @test "too few scores" { unreadable few-scores "'tokenizer.ggml.scores' has 299"; }
 @test "a score that is not a number" { unreadable nan-score "tokenizer.ggml.scores: the score of token 299"; }
 @test "a byte token that is none" { unreadable bad-byte-token "byte token 10"; }

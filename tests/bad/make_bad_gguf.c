@@ -63,7 +63,7 @@ static void wrong_models(void)
     MODEL("missing-types", s.skip = "tokenizer.ggml.token_type");
     MODEL("text-for-number", s.retype = "llama.block_count");
     MODEL("unknown-architecture", s.architecture = "mamba");
-    MODEL("unknown-tokenizer", s.tokenizer = "gpt2");
+    MODEL("unknown-tokenizer", s.tokenizer = "bert");
     MODEL("missing-embedding", s.skip = "token_embd.weight");
     MODEL("missing-tensor", s.skip = "blk.1.ffn_up.weight");
     MODEL("missing-norm", s.skip = "blk.0.attn_norm.weight");
