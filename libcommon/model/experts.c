@@ -46,6 +46,26 @@ static void combine(geodec_session *s, int64_t row, const int32_t *id, const flo
     for (int64_t i = 0; i < d; i++) x[i] += sum[i];
 }
 
+/* Gathers the rows by expert, ascending rows within one: s->assigned[row k + rank] is the place of that choice, the
+ * places of expert e end before s->expert_end[e]. */
+static void group(geodec_session *s, const int32_t *id, int64_t per_row, int64_t n)
+{
+    const int32_t experts = s->model->config.n_expert, k = s->model->config.n_expert_used;
+    int32_t *end = s->expert_end, before = 0;
+    memset(end, 0, (size_t)experts * sizeof *end);
+    for (int64_t i = 0; i < n * k; i++) end[id[i / k * per_row + i % k]]++;
+    for (int32_t e = 0; e < experts; e++) {
+        const int32_t count = end[e];
+        end[e] = before;
+        before += count;
+    }
+    for (int64_t i = 0; i < n * k; i++) {
+        const int32_t place = end[id[i / k * per_row + i % k]]++;
+        s->assigned[i] = place;
+        s->input[place] = s->norm_row[i / k];
+    }
+}
+
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n)
 {
     const geodec_model_config *c = &s->model->config;
@@ -58,35 +78,25 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
     geodec__jobs_run(s, 1);
     for (int64_t r = 0; r < n; r++) choose(s, s->router_row[r], id + r * per_row, weight + r * per_row);
 
-    int64_t n_jobs = 0, place = 0;
-    for (int32_t e = 0; e < c->n_expert; e++) {
-        const int64_t first = place;
-        for (int64_t r = 0; r < n; r++)
-            for (int32_t j = 0; j < k; j++)
-                if (id[r * per_row + j] == e) {
-                    s->assigned[r * k + j] = (int32_t)place;
-                    s->input[place++] = s->norm_row[r];
-                }
-        if (place == first) continue;
-        s->job[n_jobs++] = (geodec__job){.w = geodec__expert(&layer->gate, e),
-                                         .up = geodec__expert(&layer->up, e),
-                                         .x = s->input + first,
-                                         .y = s->gate_row + first,
-                                         .y_up = s->up_row + first,
-                                         .n = place - first};
-    }
+    group(s, id, per_row, n);
+    int64_t n_jobs = 0;
+    for (int32_t e = 0, first = 0; e < c->n_expert; first = s->expert_end[e++])
+        if (s->expert_end[e] > first)
+            s->job[n_jobs++] = (geodec__job){.w = geodec__expert(&layer->gate, e),
+                                             .up = geodec__expert(&layer->up, e),
+                                             .x = s->input + first,
+                                             .y = s->gate_row + first,
+                                             .y_up = s->up_row + first,
+                                             .n = s->expert_end[e] - first};
     geodec__jobs_run(s, n_jobs);
+    for (int64_t i = 0; i < n * k; i++) s->input[i] = s->gate_row[i];
     n_jobs = 0;
-    place = 0;
-    for (int32_t e = 0; e < c->n_expert; e++) {
-        const int64_t first = place;
-        for (int64_t i = 0; i < n * k; i++)
-            if (id[i / k * per_row + i % k] == e) place++;
-        if (place == first) continue;
-        for (int64_t i = first; i < place; i++) s->input[i] = s->gate_row[i];
-        s->job[n_jobs++] = (geodec__job){
-            .w = geodec__expert(&layer->down, e), .x = s->input + first, .y = s->down_row + first, .n = place - first};
-    }
+    for (int32_t e = 0, first = 0; e < c->n_expert; first = s->expert_end[e++])
+        if (s->expert_end[e] > first)
+            s->job[n_jobs++] = (geodec__job){.w = geodec__expert(&layer->down, e),
+                                             .x = s->input + first,
+                                             .y = s->down_row + first,
+                                             .n = s->expert_end[e] - first};
     geodec__jobs_run(s, n_jobs);
     for (int64_t r = 0; r < n; r++) combine(s, r, id + r * per_row, weight + r * per_row);
 }

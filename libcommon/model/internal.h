@@ -65,6 +65,7 @@ struct geodec_session {
     float **router_row;     /* [max_batch] */
     int32_t *expert_id;     /* [max_batch][n_layer][n_expert_used] best first */
     float *expert_weight;   /* the same shape */
+    int32_t *expert_end;    /* [n_expert] where each expert's gathered rows end */
     int32_t *assigned;      /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
     geodec__job *job;       /* [max(3, n_expert)] */
     geodec__worker *worker; /* [threads] */

@@ -46,6 +46,7 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
         GEODEC_NEW(s->expert_id, places * c->n_layer);
         GEODEC_NEW(s->expert_weight, places * c->n_layer);
         GEODEC_NEW(s->assigned, places);
+        GEODEC_NEW(s->expert_end, c->n_expert);
     }
 done:
     return st;
@@ -118,6 +119,7 @@ void geodec_session_destroy(geodec_session *s)
     geodec_mem_free(s->job);
     geodec_mem_free(s->expert_id);
     geodec_mem_free(s->assigned);
+    geodec_mem_free(s->expert_end);
     for (int i = 0; i < s->n_workers; i++) geodec_mem_free(s->worker[i].weights);
     geodec__attention_destroy(s);
     geodec_mem_free(s->worker);
