@@ -157,6 +157,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         s->depth[i] = s->parent[i] < 0 ? 0 : s->depth[s->parent[i]] + 1;
         chain = chain && s->parent[i] == i - 1;
     }
+    geodec__rope_reach(s, s->length + n);
     const geodec_ggml_traits *embedding = geodec_ggml_traits_of(m->embedding.type);
     for (int32_t i = 0; i < n; i++) {
         embedding->decode(m->embedding.data + b->token[i] * m->embedding.row_bytes, s->x_row[i], c->d_model);

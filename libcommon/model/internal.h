@@ -51,6 +51,8 @@ struct geodec_session {
     geodec_counters counters;
     geodec__cache cache;
     float *partial;       /* states of splits that are tasks of their own (attention.c), NULL with one worker */
+    double *rope_step;    /* [tables][rope_dim/2] */
+    int32_t rope_rows;    /* positions whose angles are there */
     float *cosine, *sine; /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
@@ -94,8 +96,9 @@ void geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, i
 /* One row into place `lane` of such arrays. */
 void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
                        float *v);
-/* Angles for every position of the session, and the rotation of `heads` heads of x by those of one table. */
+/* Tables of angles; their rows up to position end - 1; and the rotation of `heads` heads of x by those of one table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__rope_reach(geodec_session *s, int32_t end);
 void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
 
 #endif

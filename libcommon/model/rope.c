@@ -18,25 +18,32 @@ double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t t, int64_
     return divisor ? step / (double)divisor[i] : step;
 }
 
-/* Cosines and sines in double, rounded once. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t pairs = c->rope_dim / 2, tables = c->rope_base_local > 0 ? 2 : 1, n = s->n_ctx;
-    const double magnitude = c->rope_magnitude > 0 ? (double)c->rope_magnitude : 1;
-    GEODEC_NEW(s->cosine, tables * n * pairs);
-    GEODEC_NEW(s->sine, tables * n * pairs);
-    for (int64_t t = 0; t < tables; t++)
-        for (int64_t i = 0; i < pairs; i++) {
-            const double step = geodec__rope_step(s->model, s->n_ctx, (int32_t)t, i);
-            for (int64_t p = 0; p < n; p++) {
-                s->cosine[(t * n + p) * pairs + i] = (float)(magnitude * cos((double)p * step));
-                s->sine[(t * n + p) * pairs + i] = (float)(magnitude * sin((double)p * step));
-            }
-        }
+    const int64_t pairs = c->rope_dim / 2, tables = c->rope_base_local > 0 ? 2 : 1;
+    GEODEC_NEW(s->rope_step, tables * pairs);
+    GEODEC_NEW(s->cosine, tables * s->n_ctx * pairs);
+    GEODEC_NEW(s->sine, tables * s->n_ctx * pairs);
+    for (int64_t k = 0; k < tables * pairs; k++)
+        s->rope_step[k] = geodec__rope_step(s->model, s->n_ctx, (int32_t)(k / pairs), k % pairs);
 done:
     return st;
+}
+
+/* In double, rounded once. A session of a long context starts at once: rows are filled when they are reached. */
+void geodec__rope_reach(geodec_session *s, int32_t end)
+{
+    const geodec_model_config *c = &s->model->config;
+    const int64_t pairs = c->rope_dim / 2, tables = c->rope_base_local > 0 ? 2 : 1;
+    const double magnitude = c->rope_magnitude > 0 ? (double)c->rope_magnitude : 1;
+    for (; s->rope_rows < end; s->rope_rows++)
+        for (int64_t k = 0; k < tables * pairs; k++) {
+            const int64_t at = (k / pairs * s->n_ctx + s->rope_rows) * pairs + k % pairs;
+            s->cosine[at] = (float)(magnitude * cos((double)s->rope_rows * s->rope_step[k]));
+            s->sine[at] = (float)(magnitude * sin((double)s->rope_rows * s->rope_step[k]));
+        }
 }
 
 /* Rotates the pairs of each head's first rope_dim dimensions. */

@@ -112,6 +112,7 @@ void geodec_session_destroy(geodec_session *s)
                             s->gate_row, s->up_row,   s->down_row,  s->router_row, s->output};
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) geodec_mem_free(data[i]);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) geodec_mem_free(rows[i]);
+    geodec_mem_free(s->rope_step);
     geodec_mem_free(s->input);
     geodec_mem_free(s->want);
     geodec_mem_free(s->parent);
