@@ -23,12 +23,14 @@ typedef struct attention {
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* One head's block of queries: rows first .. first + rows - 1 against keys from .. from + keys - 1. */
+/* One head's block of queries: rows first .. first + rows - 1 against keys from .. from + keys - 1, of which those from
+ * column `vary` on have tangents. */
 typedef struct block {
     int64_t h, g, first, rows, from, keys; /* query head, its KV head */
-    int64_t ldq, ldk;                      /* distance of two tokens */
-    const double *q, *k, *v;               /* first row of the block, first key, first value */
-    double *p, *slope, *d;                 /* [rows][keys] */
+    int64_t vary;
+    int64_t ldq, ldk;        /* distance of two tokens */
+    const double *q, *k, *v; /* first row of the block, first key, first value */
+    double *p, *slope, *d;   /* [rows][keys] */
 } block;
 
 static block block_of(const attention *t, int64_t h, int64_t first, int worker)
@@ -42,6 +44,7 @@ static block block_of(const attention *t, int64_t h, int64_t first, int worker)
                .ldk = a->n_kv_head * a->head_dim};
     b.from = a->window > 0 && first - a->window + 1 > 0 ? first - a->window + 1 : 0;
     b.keys = b.first + b.rows - b.from;
+    b.vary = a->first > b.from ? a->first - b.from : 0;
     b.q = a->q + first * b.ldq + h * a->head_dim;
     b.k = a->k + b.from * b.ldk + b.g * a->head_dim;
     b.v = a->v + b.from * b.ldk + b.g * a->head_dim;
@@ -94,13 +97,18 @@ static void through_softmax(const geodec__ref_attention *a, const block *b, bool
     }
 }
 
-static int64_t blocks_of(const geodec__ref_attention *a) { return (a->n + QUERY_BLOCK - 1) / QUERY_BLOCK; }
+/* Blocks of queries from row `first` on. */
+static int64_t blocks_from(const geodec__ref_attention *a, int64_t first)
+{
+    return (a->n - first + QUERY_BLOCK - 1) / QUERY_BLOCK;
+}
 
 static void forward_task(void *ctx, int64_t task, int worker)
 {
     const attention *t = ctx;
     const geodec__ref_attention *a = t->a;
-    const block b = block_of(t, task / blocks_of(a), task % blocks_of(a) * QUERY_BLOCK, worker);
+    const int64_t blocks = blocks_from(a, 0);
+    const block b = block_of(t, task / blocks, task % blocks * QUERY_BLOCK, worker);
     probabilities(a, &b);
     geodec_blas_gemm(false, false, b.rows, a->head_dim, b.keys, 1, b.p, b.keys, b.v, b.ldk, 0,
                      t->o + b.first * b.ldq + b.h * a->head_dim, b.ldq);
@@ -110,18 +118,20 @@ static void jvp_task(void *ctx, int64_t task, int worker)
 {
     const attention *t = ctx;
     const geodec__ref_attention *a = t->a;
-    const block b = block_of(t, task / blocks_of(a), task % blocks_of(a) * QUERY_BLOCK, worker);
-    const int64_t at_q = b.first * b.ldq + b.h * a->head_dim, at_k = b.from * b.ldk + b.g * a->head_dim;
+    const int64_t dim = a->head_dim, blocks = blocks_from(a, a->first), n = a->n - a->first; /* rows of a tangent */
+    const block b = block_of(t, task / blocks, a->first + task % blocks * QUERY_BLOCK, worker);
+    const int64_t at_q = (b.first - a->first) * b.ldq + b.h * dim;
+    const int64_t at_k = (b.from + b.vary - a->first) * b.ldk + b.g * dim, vary = b.keys - b.vary;
     probabilities(a, &b);
     for (int64_t j = 0; j < t->k; j++) {
-        const double *dq = t->q + j * a->n * b.ldq + at_q, *dk = t->key + j * a->n * b.ldk + at_k,
-                     *dv = t->v + j * a->n * b.ldk + at_k;
-        double *d_o = t->o + j * a->n * b.ldq + at_q;
-        geodec_blas_gemm(false, true, b.rows, b.keys, a->head_dim, a->scale, dq, b.ldq, b.k, b.ldk, 0, b.d, b.keys);
-        geodec_blas_gemm(false, true, b.rows, b.keys, a->head_dim, a->scale, b.q, b.ldq, dk, b.ldk, 1, b.d, b.keys);
+        const double *dq = t->q + j * n * b.ldq + at_q, *dk = t->key + j * n * b.ldk + at_k,
+                     *dv = t->v + j * n * b.ldk + at_k;
+        double *d_o = t->o + j * n * b.ldq + at_q;
+        geodec_blas_gemm(false, true, b.rows, b.keys, dim, a->scale, dq, b.ldq, b.k, b.ldk, 0, b.d, b.keys);
+        geodec_blas_gemm(false, true, b.rows, vary, dim, a->scale, b.q, b.ldq, dk, b.ldk, 1, b.d + b.vary, b.keys);
         through_softmax(a, &b, false);
-        geodec_blas_gemm(false, false, b.rows, a->head_dim, b.keys, 1, b.d, b.keys, b.v, b.ldk, 0, d_o, b.ldq);
-        geodec_blas_gemm(false, false, b.rows, a->head_dim, b.keys, 1, b.p, b.keys, dv, b.ldk, 1, d_o, b.ldq);
+        geodec_blas_gemm(false, false, b.rows, dim, b.keys, 1, b.d, b.keys, b.v, b.ldk, 0, d_o, b.ldq);
+        geodec_blas_gemm(false, false, b.rows, dim, vary, 1, b.p + b.vary, b.keys, dv, b.ldk, 1, d_o, b.ldq);
     }
 }
 
@@ -130,27 +140,28 @@ static void vjp_task(void *ctx, int64_t task, int worker)
 {
     const attention *t = ctx;
     const geodec__ref_attention *a = t->a;
-    const int64_t g = task % a->n_kv_head, share = a->n_head / a->n_kv_head;
+    const int64_t g = task % a->n_kv_head, share = a->n_head / a->n_kv_head, n = a->n - a->first;
     const int64_t j0 = task / a->n_kv_head * TANGENT_BLOCK, j1 = smaller(j0 + TANGENT_BLOCK, t->k);
     const int64_t dim = a->head_dim, ldq = a->n_head * dim, ldk = a->n_kv_head * dim;
-    for (int64_t row = j0 * a->n; row < j1 * a->n; row++) {
+    for (int64_t row = j0 * n; row < j1 * n; row++) {
         memset(t->gk + row * ldk + g * dim, 0, (size_t)dim * sizeof(double));
         memset(t->gv + row * ldk + g * dim, 0, (size_t)dim * sizeof(double));
     }
     for (int64_t h = g * share; h < (g + 1) * share; h++)
-        for (int64_t i = 0; i < blocks_of(a); i++) {
-            const block b = block_of(t, h, i * QUERY_BLOCK, worker);
-            const int64_t at_q = b.first * ldq + h * dim, at_k = b.from * ldk + g * dim;
+        for (int64_t i = 0; i < blocks_from(a, a->first); i++) {
+            const block b = block_of(t, h, a->first + i * QUERY_BLOCK, worker);
+            const int64_t at_q = (b.first - a->first) * ldq + h * dim;
+            const int64_t at_k = (b.from + b.vary - a->first) * ldk + g * dim, vary = b.keys - b.vary;
             probabilities(a, &b);
             for (int64_t j = j0; j < j1; j++) {
-                const double *go = t->q + j * a->n * ldq + at_q;
-                double *gk = t->gk + j * a->n * ldk + at_k, *gv = t->gv + j * a->n * ldk + at_k;
-                geodec_blas_gemm(true, false, b.keys, dim, b.rows, 1, b.p, b.keys, go, ldq, 1, gv, ldk);
+                const double *go = t->q + j * n * ldq + at_q;
+                double *gk = t->gk + j * n * ldk + at_k, *gv = t->gv + j * n * ldk + at_k;
+                geodec_blas_gemm(true, false, vary, dim, b.rows, 1, b.p + b.vary, b.keys, go, ldq, 1, gv, ldk);
                 geodec_blas_gemm(false, true, b.rows, b.keys, dim, 1, go, ldq, b.v, ldk, 0, b.d, b.keys);
                 through_softmax(a, &b, true);
                 geodec_blas_gemm(false, false, b.rows, dim, b.keys, a->scale, b.d, b.keys, b.k, ldk, 0,
-                                 t->gq + j * a->n * ldq + at_q, ldq);
-                geodec_blas_gemm(true, false, b.keys, dim, b.rows, a->scale, b.d, b.keys, b.q, ldq, 1, gk, ldk);
+                                 t->gq + j * n * ldq + at_q, ldq);
+                geodec_blas_gemm(true, false, vary, dim, b.rows, a->scale, b.d + b.vary, b.keys, b.q, ldq, 1, gk, ldk);
             }
         }
 }
@@ -168,14 +179,14 @@ done:
 geodec_status geodec__ref_attend(geodec_pool *pool, const geodec__ref_attention *a, double *o, geodec_err *err)
 {
     attention t = {.a = a, .o = o};
-    return run(pool, &t, a->n_head * blocks_of(a), forward_task, err);
+    return run(pool, &t, a->n_head * blocks_from(a, 0), forward_task, err);
 }
 
 geodec_status geodec__ref_attend_jvp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k, const double *dq,
                                      const double *dk, const double *dv, double *d_o, geodec_err *err)
 {
     attention t = {.a = a, .k = k, .q = dq, .key = dk, .v = dv, .o = d_o};
-    return run(pool, &t, a->n_head * blocks_of(a), jvp_task, err);
+    return run(pool, &t, a->n_head * blocks_from(a, a->first), jvp_task, err);
 }
 
 geodec_status geodec__ref_attend_vjp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k, const double *go,

@@ -14,15 +14,15 @@ static geodec__ref_router router_of(const geodec_model_config *c)
                                 .scale = c->expert_scale != 0 ? (double)c->expert_scale : 1};
 }
 
-static geodec__ref_ffn network(const geodec__ref_tape *t, const geodec__layer *l, int64_t e)
+/* Expert e on its slots from `from` on. */
+static geodec__ref_ffn network(const geodec__ref_tape *t, const geodec__layer *l, int64_t e, int64_t from)
 {
-    const int64_t first = t->first[e], ff = l->gate.rows;
     return (geodec__ref_ffn){.gate = geodec__expert(&l->gate, e),
                              .up = geodec__expert(&l->up, e),
                              .down = geodec__expert(&l->down, e),
-                             .m = t->first[e + 1] - first,
-                             .g = t->gate + first * ff,
-                             .u = t->up + first * ff};
+                             .m = t->start[e + 1] - from,
+                             .g = t->gate + from * l->gate.rows,
+                             .u = t->up + from * l->gate.rows};
 }
 
 static void assign_slots(geodec__ref_tape *t)
@@ -31,26 +31,30 @@ static void assign_slots(geodec__ref_tape *t)
     const int64_t used = c->n_expert_used;
     int32_t place = 0;
     for (int32_t e = 0; e < c->n_expert; e++) {
-        t->first[e] = place;
+        t->start[e] = place;
         for (int64_t a = 0; a < t->n * used; a++)
             if (t->id[a] == e) {
                 t->slot[a] = place;
                 t->owner[place++] = (int32_t)a;
             }
+        t->vary[e] = t->start[e];
+        while (t->vary[e] < place && t->owner[t->vary[e]] / used < t->first) t->vary[e]++;
     }
-    t->first[c->n_expert] = place;
+    t->start[c->n_expert] = place;
 }
 
-/* out [k][m][d] = rows of in [k][n][d] that expert e takes, each times its weight when scaled. */
-static void gather(const geodec__ref_tape *t, int64_t e, int64_t k, bool scaled, const double *in, double *out)
+/* out [k][m][d]: of in [k][n - first][d] the rows of expert e's m slots from `from` on, times their weights when
+ * scaled. */
+static void gather(const geodec__ref_tape *t, int64_t e, int64_t from, int64_t first, int64_t k, bool scaled,
+                   const double *in, double *out)
 {
     const geodec_model_config *c = &t->r->model->config;
     const int64_t d = c->d_model;
     for (int64_t j = 0; j < k; j++)
-        for (int32_t s = t->first[e]; s < t->first[e + 1]; s++, out += d) {
-            const double *from = in + (j * t->n + t->owner[s] / c->n_expert_used) * d;
+        for (int64_t s = from; s < t->start[e + 1]; s++, out += d) {
+            const double *row = in + (j * (t->n - first) + t->owner[s] / c->n_expert_used - first) * d;
             const double w = scaled ? t->weight[t->owner[s]] : 1;
-            for (int64_t i = 0; i < d; i++) out[i] = w * from[i];
+            for (int64_t i = 0; i < d; i++) out[i] = w * row[i];
         }
 }
 
@@ -67,10 +71,10 @@ geodec_status geodec__ref_experts(geodec__ref_tape *t, const geodec__layer *l, g
     assign_slots(t);
     memset(t->ffn_out, 0, (size_t)(t->n * d) * sizeof(double));
     for (int32_t e = 0; e < c->n_expert; e++) {
-        const geodec__ref_ffn f = network(t, l, e);
-        gather(t, e, 1, false, t->z, rows);
-        GEODEC_TRY(geodec__ref_ffn_run(t->r, &f, rows, t->hidden, t->expert_out + t->first[e] * d, err));
-        for (int32_t s = t->first[e]; s < t->first[e + 1]; s++) {
+        const geodec__ref_ffn f = network(t, l, e, t->start[e]);
+        gather(t, e, t->start[e], 0, 1, false, t->z, rows);
+        GEODEC_TRY(geodec__ref_ffn_run(t->r, &f, rows, t->hidden, t->expert_out + t->start[e] * d, err));
+        for (int32_t s = t->start[e]; s < t->start[e + 1]; s++) {
             double *y = t->ffn_out + t->owner[s] / c->n_expert_used * d;
             for (int64_t i = 0; i < d; i++) y[i] += t->weight[t->owner[s]] * t->expert_out[s * d + i];
         }
@@ -86,24 +90,24 @@ geodec_status geodec__ref_experts_jvp(const geodec__ref_tape *t, const geodec__l
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const geodec__ref_router router = router_of(c);
-    const int64_t d = c->d_model, n = t->n, used = c->n_expert_used;
+    const int64_t d = c->d_model, n = t->n - t->first, used = c->n_expert_used, before = t->first * used;
     double *dlogits = NULL, *dweight = NULL, *rows = NULL, *out = NULL;
     GEODEC_NEW(dlogits, k * n * c->n_expert);
     GEODEC_NEW(dweight, k * n * used);
     GEODEC_NEW(rows, k * n * d);
     GEODEC_NEW(out, k * n * d);
     GEODEC_TRY(geodec__ref_product(t->r->pool, &l->router, k * n, dz, dlogits, err));
-    geodec__ref_route_jvp(&router, n, t->prob, t->id, k, dlogits, dweight);
+    geodec__ref_route_jvp(&router, n, t->prob + t->first * c->n_expert, t->id + before, k, dlogits, dweight);
     memset(dy, 0, (size_t)(k * n * d) * sizeof *dy);
     for (int32_t e = 0; e < c->n_expert; e++) {
-        const geodec__ref_ffn f = network(t, l, e);
-        gather(t, e, k, false, dz, rows);
+        const geodec__ref_ffn f = network(t, l, e, t->vary[e]);
+        gather(t, e, t->vary[e], t->first, k, false, dz, rows);
         GEODEC_TRY(geodec__ref_ffn_jvp(t->r, &f, k, rows, out, err));
         for (int64_t j = 0; j < k; j++)
-            for (int32_t s = t->first[e]; s < t->first[e + 1]; s++) {
-                double *to = dy + (j * n + t->owner[s] / used) * d;
-                const double *y = t->expert_out + s * d, *dout = out + (j * f.m + s - t->first[e]) * d;
-                const double w = t->weight[t->owner[s]], dw = dweight[j * n * used + t->owner[s]];
+            for (int32_t s = t->vary[e]; s < t->start[e + 1]; s++) {
+                double *to = dy + (j * n + t->owner[s] / used - t->first) * d;
+                const double *y = t->expert_out + s * d, *dout = out + (j * f.m + s - t->vary[e]) * d;
+                const double w = t->weight[t->owner[s]], dw = dweight[j * n * used + t->owner[s] - before];
                 for (int64_t i = 0; i < d; i++) to[i] += dw * y[i] + w * dout[i];
             }
     }
@@ -121,23 +125,24 @@ geodec_status geodec__ref_experts_vjp(const geodec__ref_tape *t, const geodec__l
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const geodec__ref_router router = router_of(c);
-    const int64_t d = c->d_model, n = t->n, used = c->n_expert_used;
+    const int64_t d = c->d_model, n = t->n - t->first, used = c->n_expert_used, before = t->first * used;
     double *glogits = NULL, *gweight = NULL, *rows = NULL, *part = NULL;
     GEODEC_NEW(glogits, k * n * c->n_expert);
     GEODEC_NEW(gweight, k * n * used);
     GEODEC_NEW(rows, k * n * d);
     GEODEC_NEW(part, k * n * d);
     for (int64_t a = 0; a < k * n * used; a++)
-        gweight[a] = geodec_blas_dot(d, gy + a / used * d, t->expert_out + t->slot[a % (n * used)] * d);
-    geodec__ref_route_vjp(&router, n, t->prob, t->id, k, gweight, glogits);
+        gweight[a] = geodec_blas_dot(d, gy + a / used * d, t->expert_out + t->slot[before + a % (n * used)] * d);
+    geodec__ref_route_vjp(&router, n, t->prob + t->first * c->n_expert, t->id + before, k, gweight, glogits);
     GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->router, k * n, glogits, gz, err));
     for (int32_t e = 0; e < c->n_expert; e++) {
-        const geodec__ref_ffn f = network(t, l, e);
-        gather(t, e, k, true, gy, rows);
+        const geodec__ref_ffn f = network(t, l, e, t->vary[e]);
+        gather(t, e, t->vary[e], t->first, k, true, gy, rows);
         GEODEC_TRY(geodec__ref_ffn_vjp(t->r, &f, k, rows, part, err));
         for (int64_t j = 0; j < k; j++)
-            for (int32_t s = t->first[e]; s < t->first[e + 1]; s++)
-                geodec__ref_add(d, part + (j * f.m + s - t->first[e]) * d, gz + (j * n + t->owner[s] / used) * d);
+            for (int32_t s = t->vary[e]; s < t->start[e + 1]; s++)
+                geodec__ref_add(d, part + (j * f.m + s - t->vary[e]) * d,
+                                gz + (j * n + t->owner[s] / used - t->first) * d);
     }
 done:
     geodec_mem_free(glogits);

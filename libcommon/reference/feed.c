@@ -53,9 +53,12 @@ done:
     return st;
 }
 
-static geodec__ref_ffn dense(const geodec__ref_tape *t, const geodec__layer *l)
+/* The network on rows first .. n-1. */
+static geodec__ref_ffn dense(const geodec__ref_tape *t, const geodec__layer *l, int64_t first)
 {
-    return (geodec__ref_ffn){.gate = l->gate, .up = l->up, .down = l->down, .m = t->n, .g = t->gate, .u = t->up};
+    const int64_t before = first * l->gate.rows;
+    return (geodec__ref_ffn){
+        .gate = l->gate, .up = l->up, .down = l->down, .m = t->n - first, .g = t->gate + before, .u = t->up + before};
 }
 
 geodec_status geodec__ref_feed(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
@@ -68,7 +71,7 @@ geodec_status geodec__ref_feed(geodec__ref_tape *t, const geodec__layer *l, doub
     if (l->router.data) {
         GEODEC_TRY(geodec__ref_experts(t, l, err));
     } else {
-        const geodec__ref_ffn f = dense(t, l);
+        const geodec__ref_ffn f = dense(t, l, 0);
         GEODEC_TRY(geodec__ref_ffn_run(t->r, &f, t->z, t->hidden, t->ffn_out, err));
     }
     if (l->ffn_post_norm) { /* nothing needs z any more */
@@ -86,18 +89,19 @@ geodec_status geodec__ref_feed_jvp(const geodec__ref_tape *t, const geodec__laye
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    const int64_t n = t->n, d = c->d_model;
+    const int64_t n = t->n - t->first, d = c->d_model;
     double *dz = NULL, *dy = NULL;
     GEODEC_NEW(dz, k * n * d);
     GEODEC_NEW(dy, k * n * d);
-    geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle, k, dx, dz);
+    geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle + t->first * d, k, dx, dz);
     if (l->router.data) {
         GEODEC_TRY(geodec__ref_experts_jvp(t, l, k, dz, dy, err));
     } else {
-        const geodec__ref_ffn f = dense(t, l);
+        const geodec__ref_ffn f = dense(t, l, t->first);
         GEODEC_TRY(geodec__ref_ffn_jvp(t->r, &f, k, dz, dy, err));
     }
-    if (l->ffn_post_norm) geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out, k, dy, dy);
+    if (l->ffn_post_norm)
+        geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out + t->first * d, k, dy, dy);
     geodec__ref_add(k * n * d, dy, dx);
 done:
     geodec_mem_free(dz);
@@ -110,22 +114,22 @@ geodec_status geodec__ref_feed_vjp(const geodec__ref_tape *t, const geodec__laye
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    const int64_t n = t->n, d = c->d_model;
+    const int64_t n = t->n - t->first, d = c->d_model;
     double *gz = NULL, *gy = NULL;
     const double *in = gx;
     GEODEC_NEW(gz, k * n * d);
     if (l->ffn_post_norm) {
         GEODEC_NEW(gy, k * n * d);
-        geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out, k, gx, gy);
+        geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out + t->first * d, k, gx, gy);
         in = gy;
     }
     if (l->router.data) {
         GEODEC_TRY(geodec__ref_experts_vjp(t, l, k, in, gz, err));
     } else {
-        const geodec__ref_ffn f = dense(t, l);
+        const geodec__ref_ffn f = dense(t, l, t->first);
         GEODEC_TRY(geodec__ref_ffn_vjp(t->r, &f, k, in, gz, err));
     }
-    geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle, k, gz, gz);
+    geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle + t->first * d, k, gz, gz);
     geodec__ref_add(k * n * d, gz, gx);
 done:
     geodec_mem_free(gz);

@@ -13,10 +13,11 @@ struct geodec_reference {
 
 /* One block evaluated at a sequence: all that its derivatives need. Overwritten by the next block. Every buffer is one
  * of `all`; those an architecture has no use for stay NULL. */
-enum { GEODEC__REF_BUFFERS = 21 };
+enum { GEODEC__REF_BUFFERS = 22 };
 typedef struct geodec__ref_tape {
     const geodec_reference *r;
     int64_t n;
+    int64_t first; /* derivatives concern rows first .. n-1; the rows before are constant */
     geodec__ref_angles angles[2];
     void *all[GEODEC__REF_BUFFERS];
     int n_all;
@@ -36,17 +37,19 @@ typedef struct geodec__ref_tape {
     double *prob, *weight; /* [n][n_expert], [n][n_expert_used] */
     int32_t *id;           /* [n][n_expert_used] best first */
     int32_t *slot;         /* [n][n_expert_used] place of (row, rank) */
-    int32_t *first;        /* [n_expert + 1] first slot of each expert */
+    int32_t *start;        /* [n_expert + 1] first slot of each expert */
+    int32_t *vary;         /* [n_expert] first slot of each expert whose row is not constant */
     int32_t *owner;        /* [n n_expert_used] n_expert_used row + rank of a slot */
     double *expert_out;    /* [slots][d_model] */
 } geodec__ref_tape;
 
-geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, geodec__ref_tape *out,
+geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, int64_t first, geodec__ref_tape *out,
                                       geodec_err *err) GEODEC_MUST_USE;
 void geodec__ref_tape_destroy(geodec__ref_tape *t);
 
-/* The halves of a block. Forward adds to x [n][d_model] and fills the tape; jvp and vjp work on dx, gx [k][n][d_model]
- * in place (the residual connection is included) and need the tape of this block. */
+/* The halves of a block. Forward adds to x [n][d_model] and fills the tape; jvp and vjp work on dx and gx
+ * [k][n - first][d_model] in place (the residual connection is included) and need the tape of this block. Rows first ..
+ * n-1 depend on each other and on constant rows only, so their derivatives are a closed system. */
 geodec_status geodec__ref_mix(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__ref_mix_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
                                   geodec_err *err) GEODEC_MUST_USE;
@@ -72,7 +75,7 @@ geodec_status geodec__ref_ffn_jvp(const geodec_reference *r, const geodec__ref_f
 geodec_status geodec__ref_ffn_vjp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k, const double *gy,
                                   double *gz, geodec_err *err) GEODEC_MUST_USE;
 
-/* The expert network: y [n][d_model] from z (both in the tape: z, ffn_out). */
+/* The expert network: y [n][d_model] from z (both in the tape: z, ffn_out); derivatives [k][n - first][d_model]. */
 geodec_status geodec__ref_experts(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__ref_experts_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *dz,
                                       double *dy, geodec_err *err) GEODEC_MUST_USE;

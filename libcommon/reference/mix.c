@@ -26,6 +26,7 @@ static geodec__ref_attention point_of(const geodec__ref_tape *t, const geodec__l
 {
     const geodec_model_config *c = &t->r->model->config;
     return (geodec__ref_attention){.n = t->n,
+                                   .first = t->first,
                                    .n_head = c->n_head,
                                    .n_kv_head = c->n_kv_head,
                                    .head_dim = c->head_dim,
@@ -50,7 +51,7 @@ static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, 
         memcpy(before, y, (size_t)(t->n * w->rows) * sizeof *y);
         geodec__ref_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
     }
-    geodec__ref_rotate(c, &t->angles[l->rope], t->n, heads, false, y);
+    geodec__ref_rotate(c, &t->angles[l->rope], 0, 1, heads, false, y);
 done:
     return st;
 }
@@ -86,11 +87,12 @@ static geodec_status project_jvp(const geodec__ref_tape *t, const geodec__layer 
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    GEODEC_TRY(geodec__ref_product(t->r->pool, w, k * t->n, dz, dy, err));
+    const int64_t n = t->n - t->first;
+    GEODEC_TRY(geodec__ref_product(t->r->pool, w, k * n, dz, dy, err));
     if (gain)
-        geodec__ref_norm_jvp(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, before, k, dy,
-                             dy);
-    geodec__ref_rotate(c, &t->angles[l->rope], k * t->n, heads, false, dy);
+        geodec__ref_norm_jvp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
+                             before + t->first * w->rows, k, dy, dy);
+    geodec__ref_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
 done:
     return st;
 }
@@ -100,21 +102,22 @@ geodec_status geodec__ref_mix_jvp(const geodec__ref_tape *t, const geodec__layer
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    const int64_t n = t->n, d = c->d_model;
+    const int64_t n = t->n - t->first, d = c->d_model;
     double *dz = NULL, *dq = NULL, *dk = NULL, *dv = NULL, *d_o = NULL;
     GEODEC_NEW(dz, k * n * d);
     GEODEC_NEW(dq, k * n * l->q.rows);
     GEODEC_NEW(dk, k * n * l->k.rows);
     GEODEC_NEW(dv, k * n * l->v.rows);
     GEODEC_NEW(d_o, k * n * l->q.rows);
-    geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->attn_norm, t->x, k, dx, dz);
+    geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, dx, dz);
     GEODEC_TRY(project_jvp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, dz, dq, err));
     GEODEC_TRY(project_jvp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, dz, dk, err));
     GEODEC_TRY(geodec__ref_product(t->r->pool, &l->v, k * n, dz, dv, err));
     const geodec__ref_attention a = point_of(t, l);
     GEODEC_TRY(geodec__ref_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
     GEODEC_TRY(geodec__ref_product(t->r->pool, &l->o, k * n, d_o, dz, err));
-    if (l->attn_post_norm) geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, k, dz, dz);
+    if (l->attn_post_norm)
+        geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, dz, dz);
     geodec__ref_add(k * n * d, dz, dx);
 done:
     geodec_mem_free(dz);
@@ -132,12 +135,13 @@ static geodec_status project_vjp(const geodec__ref_tape *t, const geodec__layer 
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    geodec__ref_rotate(c, &t->angles[l->rope], k * t->n, heads, true, gy);
+    const int64_t n = t->n - t->first;
+    geodec__ref_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
     if (gain)
-        geodec__ref_norm_vjp(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, before, k, gy,
-                             gy);
-    GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, w, k * t->n, gy, scratch, err));
-    geodec__ref_add(k * t->n * c->d_model, scratch, gz);
+        geodec__ref_norm_vjp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
+                             before + t->first * w->rows, k, gy, gy);
+    GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, w, k * n, gy, scratch, err));
+    geodec__ref_add(k * n * c->d_model, scratch, gz);
 done:
     return st;
 }
@@ -147,7 +151,7 @@ geodec_status geodec__ref_mix_vjp(const geodec__ref_tape *t, const geodec__layer
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    const int64_t n = t->n, d = c->d_model;
+    const int64_t n = t->n - t->first, d = c->d_model;
     double *gz = NULL, *part = NULL, *go = NULL, *gq = NULL, *gk = NULL, *gv = NULL;
     GEODEC_NEW(gz, k * n * d);
     GEODEC_NEW(part, k * n * d);
@@ -157,7 +161,7 @@ geodec_status geodec__ref_mix_vjp(const geodec__ref_tape *t, const geodec__layer
     GEODEC_NEW(gv, k * n * l->v.rows);
     const double *gy = gx;
     if (l->attn_post_norm) {
-        geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, k, gx, part);
+        geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, gx, part);
         gy = part;
     }
     GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->o, k * n, gy, go, err));
@@ -166,7 +170,7 @@ geodec_status geodec__ref_mix_vjp(const geodec__ref_tape *t, const geodec__layer
     GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->v, k * n, gv, gz, err));
     GEODEC_TRY(project_vjp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, gq, part, gz, err));
     GEODEC_TRY(project_vjp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, gk, part, gz, err));
-    geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->attn_norm, t->x, k, gz, gz);
+    geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, gz, gz);
     geodec__ref_add(k * n * d, gz, gx);
 done:
     geodec_mem_free(gz);

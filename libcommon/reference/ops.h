@@ -29,9 +29,9 @@ typedef struct geodec__ref_angles {
 geodec_status geodec__ref_angles_create(const geodec_model_config *c, int table, const float *divisor, int64_t n,
                                         geodec__ref_angles *out, geodec_err *err) GEODEC_MUST_USE;
 void geodec__ref_angles_destroy(geodec__ref_angles *a);
-/* In place: x [n][heads][head_dim], row i at position i mod a->n, so that stacked tangents are one array. */
-void geodec__ref_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t n, int64_t heads,
-                        bool transpose, double *x);
+/* In place: x [k][n - first][heads][head_dim] with n = a->n: rows first .. n-1 of k stacked sequences. */
+void geodec__ref_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
+                        int64_t heads, bool transpose, double *x);
 
 /* ---- product.c: matrices of the file ------------------------------------------------------------------------------
  */
@@ -48,11 +48,13 @@ void geodec__ref_decode_row(const geodec__matrix *w, int64_t row, float *buffer,
  */
 typedef struct geodec__ref_attention {
     int64_t n, n_head, n_kv_head, head_dim, window; /* window 0 = all before */
+    int64_t first;                                  /* derivatives concern rows first .. n-1; the rest is constant */
     double scale, cap;                              /* cap 0 = none */
     const double *q, *k, *v;                        /* the point */
 } geodec__ref_attention;
 geodec_status geodec__ref_attend(geodec_pool *pool, const geodec__ref_attention *a, double *o,
                                  geodec_err *err) GEODEC_MUST_USE;
+/* Tangents and cotangents are [k][n - first][...]. */
 geodec_status geodec__ref_attend_jvp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k, const double *dq,
                                      const double *dk, const double *dv, double *d_o, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__ref_attend_vjp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k, const double *go,

@@ -7,8 +7,8 @@
 struct geodec_reference_point {
     const geodec_reference *r;
     int32_t from, to;
-    int64_t n;
-    int32_t *row; /* [n_rows] wanted rows; NULL = all */
+    int64_t n, first;
+    int32_t *row; /* [n_rows] wanted rows */
     int64_t n_rows;
     double *x;      /* [min(to, n_layer) - from + 1][n][d_model] boundaries */
     double *y;      /* [n_rows][d_model] input of the head, with to = n_layer + 1 */
@@ -17,7 +17,7 @@ struct geodec_reference_point {
 
 enum { MAX_ROWS = 1 << 20, MAX_TANGENT_ROWS = 1 << 26 };
 
-static geodec_status check(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
+static geodec_status check(const geodec_reference *r, int32_t from, int32_t to, int64_t n, int64_t first,
                            const geodec_reference_rows *rows, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -26,30 +26,34 @@ static geodec_status check(const geodec_reference *r, int32_t from, int32_t to, 
         GEODEC_THROW(GEODEC_RANGE, "boundaries %d to %d; 0 to %d exist, in this order", from, to, n_layer + 1);
     if (n < 1) GEODEC_THROW(GEODEC_RANGE, "a sequence of %lld rows", (long long)n);
     if (n > MAX_ROWS) GEODEC_THROW(GEODEC_LIMIT, "a sequence of %lld rows; at most %d", (long long)n, (int)MAX_ROWS);
+    if (first < 0 || first >= n)
+        GEODEC_THROW(GEODEC_RANGE, "derivatives from row %lld of %lld", (long long)first, (long long)n);
     if (rows && rows->n < 1) GEODEC_THROW(GEODEC_RANGE, "%lld rows are wanted", (long long)rows->n);
     for (int64_t i = 0; rows && i < rows->n; i++)
-        if (rows->row[i] < 0 || rows->row[i] >= n || (i > 0 && rows->row[i] <= rows->row[i - 1]))
-            GEODEC_THROW(GEODEC_RANGE, "wanted row %d does not ascend within 0 to %lld", rows->row[i],
-                         (long long)(n - 1));
+        if (rows->row[i] < first || rows->row[i] >= n || (i > 0 && rows->row[i] <= rows->row[i - 1]))
+            GEODEC_THROW(GEODEC_RANGE, "wanted row %d does not ascend within %lld to %lld", rows->row[i],
+                         (long long)first, (long long)(n - 1));
 done:
     return st;
 }
 
-/* y [k][n_rows][d] = wanted rows of x [k][n][d]. */
-static void pick(const int32_t *row, int64_t n_rows, int64_t n, int64_t d, int64_t k, const double *x, double *y)
+/* y [k][n_rows][d] = wanted rows (counted from `first`) of x [k][n][d]; row NULL: all. */
+static void pick(const int32_t *row, int64_t n_rows, int64_t first, int64_t n, int64_t d, int64_t k, const double *x,
+                 double *y)
 {
     for (int64_t j = 0; j < k; j++)
         for (int64_t i = 0; i < n_rows; i++, y += d)
-            memcpy(y, x + (j * n + (row ? row[i] : i)) * d, (size_t)d * sizeof *x);
+            memcpy(y, x + (j * n + (row ? row[i] - first : i)) * d, (size_t)d * sizeof *x);
 }
 
 /* The transpose: x [k][n][d] zero but for the wanted rows. */
-static void place(const int32_t *row, int64_t n_rows, int64_t n, int64_t d, int64_t k, const double *y, double *x)
+static void place(const int32_t *row, int64_t n_rows, int64_t first, int64_t n, int64_t d, int64_t k, const double *y,
+                  double *x)
 {
     memset(x, 0, (size_t)(k * n * d) * sizeof *x);
     for (int64_t j = 0; j < k; j++)
         for (int64_t i = 0; i < n_rows; i++, y += d)
-            memcpy(x + (j * n + (row ? row[i] : i)) * d, y, (size_t)d * sizeof *x);
+            memcpy(x + (j * n + (row ? row[i] - first : i)) * d, y, (size_t)d * sizeof *x);
 }
 
 static geodec_status run_block(geodec__ref_tape *t, int32_t l, double *x, geodec_err *err)
@@ -74,19 +78,19 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     const int64_t d = r->model->config.d_model;
     geodec__ref_tape tape = {0};
     double *state = NULL, *wanted = NULL;
-    GEODEC_TRY(check(r, from, to, n, rows, err));
+    GEODEC_TRY(check(r, from, to, n, 0, rows, err));
     const int64_t out = rows ? rows->n : n;
     const int32_t *row = rows ? rows->row : NULL;
     GEODEC_NEW(state, n * d);
     memcpy(state, x, (size_t)(n * d) * sizeof *x);
-    if (from < last_block(r, to)) GEODEC_TRY(geodec__ref_tape_create(r, n, &tape, err));
+    if (from < last_block(r, to)) GEODEC_TRY(geodec__ref_tape_create(r, n, 0, &tape, err));
     for (int32_t l = from; l < last_block(r, to); l++) GEODEC_TRY(run_block(&tape, l, state, err));
     if (to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, out * d);
-        pick(row, out, n, d, 1, state, wanted);
+        pick(row, out, 0, n, d, 1, state, wanted);
         GEODEC_TRY(geodec__ref_head(r, out, wanted, y, err));
     } else {
-        pick(row, out, n, d, 1, state, y);
+        pick(row, out, 0, n, d, 1, state, y);
     }
 done:
     geodec__ref_tape_destroy(&tape);
@@ -106,7 +110,7 @@ void geodec_reference_point_destroy(geodec_reference_point *p)
 }
 
 geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
-                                         const double *x, const geodec_reference_rows *rows,
+                                         const double *x, int64_t first, const geodec_reference_rows *rows,
                                          geodec_reference_point **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -114,16 +118,15 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
     const int64_t size = n * c->d_model;
     geodec__ref_tape tape = {0};
     geodec_reference_point *p = NULL;
-    GEODEC_TRY(check(r, from, to, n, rows, err));
+    GEODEC_TRY(check(r, from, to, n, first, rows, err));
     const int32_t last = last_block(r, to);
     GEODEC_NEW(p, 1);
-    *p = (geodec_reference_point){.r = r, .from = from, .to = to, .n = n, .n_rows = rows ? rows->n : n};
-    if (rows) {
-        GEODEC_NEW(p->row, rows->n);
-        memcpy(p->row, rows->row, (size_t)rows->n * sizeof *p->row);
-    }
+    *p = (geodec_reference_point){
+        .r = r, .from = from, .to = to, .n = n, .first = first, .n_rows = rows ? rows->n : n - first};
+    GEODEC_NEW(p->row, p->n_rows);
+    for (int64_t i = 0; i < p->n_rows; i++) p->row[i] = rows ? rows->row[i] : (int32_t)(first + i);
     GEODEC_NEW(p->x, (last - from + 1) * size);
-    GEODEC_TRY(geodec__ref_tape_create(r, n, &tape, err));
+    GEODEC_TRY(geodec__ref_tape_create(r, n, 0, &tape, err));
     memcpy(p->x, x, (size_t)size * sizeof *x);
     for (int32_t l = from; l < last; l++) {
         double *next = p->x + (l - from + 1) * size;
@@ -132,7 +135,7 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
     }
     if (to > c->n_layer) {
         GEODEC_NEW(p->y, p->n_rows * c->d_model);
-        pick(p->row, p->n_rows, n, c->d_model, 1, p->x + (last - from) * size, p->y);
+        pick(p->row, p->n_rows, 0, n, c->d_model, 1, p->x + (last - from) * size, p->y);
         if (c->final_softcap != 0) {
             GEODEC_NEW(p->logits, p->n_rows * c->n_vocab);
             GEODEC_TRY(geodec__ref_head(r, p->n_rows, p->y, p->logits, err));
@@ -171,13 +174,13 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
 {
     geodec_status st = GEODEC_OK;
     const geodec_reference *r = p->r;
-    const int64_t d = r->model->config.d_model, size = p->n * d;
+    const int64_t d = r->model->config.d_model, n = p->n - p->first, size = n * d;
     geodec__ref_tape tape = {0};
     double *state = NULL, *tangent = NULL, *wanted = NULL;
     GEODEC_TRY(check_tangents(p, k, err));
-    GEODEC_NEW(state, size);
+    GEODEC_NEW(state, p->n * d);
     GEODEC_NEW(tangent, k * size);
-    GEODEC_TRY(geodec__ref_tape_create(r, p->n, &tape, err));
+    GEODEC_TRY(geodec__ref_tape_create(r, p->n, p->first, &tape, err));
     memcpy(tangent, dx, (size_t)(k * size) * sizeof *dx);
     for (int32_t l = p->from; l < last_block(r, p->to); l++) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
@@ -186,10 +189,10 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
     }
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
-        pick(p->row, p->n_rows, p->n, d, k, tangent, wanted);
+        pick(p->row, p->n_rows, p->first, n, d, k, tangent, wanted);
         GEODEC_TRY(geodec__ref_head_jvp(r, p->n_rows, p->y, p->logits, k, wanted, dy, err));
     } else {
-        pick(p->row, p->n_rows, p->n, d, k, tangent, dy);
+        pick(p->row, p->n_rows, p->first, n, d, k, tangent, dy);
     }
 done:
     geodec__ref_tape_destroy(&tape);
@@ -204,18 +207,18 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
 {
     geodec_status st = GEODEC_OK;
     const geodec_reference *r = p->r;
-    const int64_t d = r->model->config.d_model, size = p->n * d;
+    const int64_t d = r->model->config.d_model, n = p->n - p->first;
     geodec__ref_tape tape = {0};
     double *state = NULL, *wanted = NULL;
     GEODEC_TRY(check_tangents(p, k, err));
-    GEODEC_NEW(state, size);
-    GEODEC_TRY(geodec__ref_tape_create(r, p->n, &tape, err));
+    GEODEC_NEW(state, p->n * d);
+    GEODEC_TRY(geodec__ref_tape_create(r, p->n, p->first, &tape, err));
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
         GEODEC_TRY(geodec__ref_head_vjp(r, p->n_rows, p->y, p->logits, k, gy, wanted, err));
-        place(p->row, p->n_rows, p->n, d, k, wanted, gx);
+        place(p->row, p->n_rows, p->first, n, d, k, wanted, gx);
     } else {
-        place(p->row, p->n_rows, p->n, d, k, gy, gx);
+        place(p->row, p->n_rows, p->first, n, d, k, gy, gx);
     }
     for (int32_t l = last_block(r, p->to) - 1; l >= p->from; l--) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));

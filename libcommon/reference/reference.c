@@ -71,7 +71,7 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     const int64_t size = n * c->d_model, used = c->n_expert_used;
     geodec__ref_tape tape = {0};
     GEODEC_TRY(geodec_reference_embed(r, token, n, x, err));
-    GEODEC_TRY(geodec__ref_tape_create(r, n, &tape, err));
+    GEODEC_TRY(geodec__ref_tape_create(r, n, 0, &tape, err));
     if (trace && trace->state) memcpy(trace->state, x, (size_t)size * sizeof *x);
     for (int32_t l = 0; l < c->n_layer; l++) {
         const geodec__layer *layer = &r->model->layer[l];

@@ -25,10 +25,10 @@
  *
  * Cost. Weights are decoded anew in every call, a panel of at most 32 MiB at a time: with P parameters a call decodes P
  * values and makes about 2 P n multiplications and additions (experts: of those chosen), attention about
- * 4 n^2 n_head head_dim a layer. jvp of k tangents: one forward pass plus 2 P n k; vjp the same plus a second decoding.
- * k tangents in one call decode once, so a Jacobian or a Fisher metric (d_model cotangents of one row) should take k as
- * large as memory allows: 8 k n max(2 d_ff, 2 n_head head_dim, d_model) bytes, and 8 k n_rows n_vocab for the logits.
- */
+ * 4 n^2 n_head head_dim a layer. jvp of k tangents of m rows: one forward pass plus 2 P m k; vjp the same and one more
+ * decoding. k tangents in one call decode and run forward once, so a Jacobian or a Fisher metric (d_model tangents of
+ * one row: m = 1) should take k as large as memory allows: about 8 k m max(2 d_ff, 4 n_head head_dim, 3 d_model) bytes,
+ * and 8 k n_rows n_vocab for the logits. */
 #ifndef GEODEC_REFERENCE_REFERENCE_H
 #define GEODEC_REFERENCE_REFERENCE_H
 
@@ -89,18 +89,22 @@ GEODEC_API geodec_status geodec_reference_run(const geodec_reference *r, int32_t
                                               geodec_err *err) GEODEC_MUST_USE;
 
 /* F(from, to) linearised at x: keeps the boundaries between (8 (to - from + 1) n d_model bytes); what is inside a block
- * is evaluated again when a derivative is asked for. x and rows are copied. */
+ * is evaluated again when a derivative is asked for. x and rows are copied.
+ * Derivatives are those of rows first .. n-1 of the result with respect to rows first .. n-1 of x; earlier rows are
+ * constant, and cost nothing: rows depend on no later row, so with first = n - 1 a tangent is one row in every block.
+ * first = 0 is the whole Jacobian. Wanted rows lie in first .. n-1. */
 typedef struct geodec_reference_point geodec_reference_point;
 GEODEC_API geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
-                                                    const double *x, const geodec_reference_rows *rows,
+                                                    const double *x, int64_t first, const geodec_reference_rows *rows,
                                                     geodec_reference_point **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_reference_point_destroy(geodec_reference_point *p); /* NULL ok */
 
-/* Below, J = dF/dx at the point, out = rows->n or n. k >= 1 tangents, all independent of each other.
- * dy [k][out][width(to)] = J dx, dx [k][n][d_model]. */
+/* Below, J = dF/dx at the point, m = n - first, out = rows->n, or m without. k >= 1 tangents, independent of each
+ * other. dy [k][out][width(to)] = J dx, dx [k][m][d_model]. Errors: GEODEC_RANGE (k < 1), GEODEC_LIMIT (k n > 2^26),
+ * GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, const double *dx, double *dy,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* gx [k][n][d_model] = J^T gy, gy [k][out][width(to)]. */
+/* gx [k][m][d_model] = J^T gy, gy [k][out][width(to)]. */
 GEODEC_API geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, const double *gy, double *gx,
                                               geodec_err *err) GEODEC_MUST_USE;
 

@@ -22,14 +22,15 @@ static parts parts_of(const geodec_model *m)
     return p;
 }
 
-geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, geodec__ref_tape *out, geodec_err *err)
+geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, int64_t first, geodec__ref_tape *out,
+                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &r->model->config;
     const parts p = parts_of(r->model);
     const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
     const int64_t used = p.experts ? c->n_expert_used : 1;
-    geodec__ref_tape t = {.r = r, .n = n};
+    geodec__ref_tape t = {.r = r, .n = n, .first = first};
 #define BUFFER(member, count)                                                                                          \
     do {                                                                                                               \
         if (t.n_all == GEODEC__REF_BUFFERS) GEODEC_THROW(GEODEC_INTERNAL, "more buffers than places for them");        \
@@ -59,7 +60,8 @@ geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, geod
         BUFFER(weight, n * used);
         BUFFER(id, n * used);
         BUFFER(slot, n * used);
-        BUFFER(first, c->n_expert + 1);
+        BUFFER(start, c->n_expert + 1);
+        BUFFER(vary, c->n_expert);
         BUFFER(owner, n * used);
         BUFFER(expert_out, n * used * d);
     }

@@ -23,10 +23,10 @@ static inline double *check_random(int64_t n, uint64_t seed)
 typedef struct check_map {
     const char *name;
     int64_t n_in, n_out;
-    void (*run)(void *ctx, const double *x, double *y);
-    void (*jvp)(void *ctx, const double *x, int64_t k, const double *dx, double *dy);
-    void (*vjp)(void *ctx, const double *x, int64_t k, const double *gy, double *gx);
-    void *ctx;
+    void (*run)(const void *ctx, const double *x, double *y);
+    void (*jvp)(const void *ctx, const double *x, int64_t k, const double *dx, double *dy);
+    void (*vjp)(const void *ctx, const double *x, int64_t k, const double *gy, double *gx);
+    const void *ctx;
 } check_map;
 
 static inline double check_dot(int64_t n, const double *a, const double *b)

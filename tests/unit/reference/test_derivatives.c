@@ -14,11 +14,11 @@ enum { LENGTH = 13 };
 typedef struct suffix {
     const geodec_reference *r;
     int32_t from, to;
-    int64_t n;
+    int64_t n, first;
     const geodec_reference_rows *rows;
 } suffix;
 
-static void run(void *ctx, const double *x, double *y)
+static void run(const void *ctx, const double *x, double *y)
 {
     const suffix *s = ctx;
     geodec_err err = {0};
@@ -29,11 +29,11 @@ static geodec_reference_point *linearise(const suffix *s, const double *x)
 {
     geodec_err err = {0};
     geodec_reference_point *p = NULL;
-    test_ok(geodec_reference_linearise(s->r, s->from, s->to, s->n, x, s->rows, &p, &err), &err);
+    test_ok(geodec_reference_linearise(s->r, s->from, s->to, s->n, x, s->first, s->rows, &p, &err), &err);
     return p;
 }
 
-static void jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+static void jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     geodec_err err = {0};
     geodec_reference_point *p = linearise(ctx, x);
@@ -41,7 +41,7 @@ static void jvp(void *ctx, const double *x, int64_t k, const double *dx, double 
     geodec_reference_point_destroy(p);
 }
 
-static void vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+static void vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     geodec_err err = {0};
     geodec_reference_point *p = linearise(ctx, x);
@@ -91,7 +91,7 @@ Test(reference_derivatives, of_every_architecture, .timeout = 120)
         double worst = 0;
         for (int32_t from = 0; from <= layers; from++)
             for (int32_t to = from + 1; to <= layers + 1; to++) {
-                suffix s = {f.r, from, to, LENGTH, (from + to) % 2 ? &rows : NULL};
+                suffix s = {f.r, from, to, LENGTH, 0, (from + to) % 2 ? &rows : NULL};
                 const check_map map = {.name = models_name(kind),
                                        .n_in = (int64_t)LENGTH * f.m->config.d_model,
                                        .n_out = (s.rows ? 3 : LENGTH) * geodec_reference_width(f.r, to),
@@ -131,7 +131,7 @@ Test(reference_derivatives, of_every_family, .timeout = 120)
         const geodec_reference_rows rows = {2, wanted};
         double worst = 0;
         for (int32_t from = 0; from < 2; from++) {
-            suffix s = {r, from, c->n_layer + 1, N, &rows};
+            suffix s = {r, from, c->n_layer + 1, N, 0, &rows};
             const check_map map = {.name = families[i].name,
                                    .n_in = size,
                                    .n_out = 2 * (int64_t)c->n_vocab,
@@ -169,7 +169,7 @@ Test(reference_derivatives, of_trained_models)
         const geodec_model_config *c = geodec_model_configuration(m);
         double *x = geodec_mem_new((int64_t)N * c->d_model, sizeof *x);
         test_ok(geodec_reference_embed(r, token, N, x, &err), &err);
-        suffix s = {r, 0, c->n_layer + 1, N, &rows};
+        suffix s = {r, 0, c->n_layer + 1, N, 0, &rows};
         const check_map map = {.name = names[i],
                                .n_in = (int64_t)N * c->d_model,
                                .n_out = c->n_vocab,
@@ -206,6 +206,69 @@ Test(reference_derivatives, suffixes_continue_the_pass)
             cr_assert_lt(check_distance(v, y, f.logits + last * v), 1e-14);
         }
         geodec_mem_free(y);
+        close_fixture(&f);
+    }
+}
+
+/* Derivatives with constant rows before `first` are those of all rows with nothing in the rows before. */
+static void check_tail(const suffix *whole, const double *x, int64_t first, int64_t d, int64_t v)
+{
+    enum { K = 3 };
+    geodec_err err = {0};
+    const int64_t n = whole->n, m = n - first;
+    suffix tail = *whole;
+    tail.first = first;
+    double *dx = check_random(K * n * d, 7), *gy = check_random(K * n * v, 8);
+    double *dx_tail = geodec_mem_new(K * m * d, sizeof *dx), *gy_tail = geodec_mem_new(K * m * v, sizeof *gy);
+    double *dy = geodec_mem_new(K * n * v, sizeof *dy), *dy_tail = geodec_mem_new(K * m * v, sizeof *dy);
+    double *gx = geodec_mem_new(K * n * d, sizeof *gx), *gx_tail = geodec_mem_new(K * m * d, sizeof *gx);
+    for (int64_t j = 0; j < K; j++) {
+        memset(dx + j * n * d, 0, (size_t)(first * d) * sizeof *dx);
+        memset(gy + j * n * v, 0, (size_t)(first * v) * sizeof *gy);
+        memcpy(dx_tail + j * m * d, dx + (j * n + first) * d, (size_t)(m * d) * sizeof *dx);
+        memcpy(gy_tail + j * m * v, gy + (j * n + first) * v, (size_t)(m * v) * sizeof *gy);
+    }
+    jvp(whole, x, K, dx, dy);
+    jvp(&tail, x, K, dx_tail, dy_tail);
+    vjp(whole, x, K, gy, gx);
+    vjp(&tail, x, K, gy_tail, gx_tail);
+    for (int64_t j = 0; j < K; j++) {
+        cr_assert_lt(check_distance(m * v, dy_tail + j * m * v, dy + (j * n + first) * v), 1e-13, "first %d",
+                     (int)first);
+        cr_assert_lt(check_distance(m * d, gx_tail + j * m * d, gx + (j * n + first) * d), 1e-13, "first %d",
+                     (int)first);
+    }
+    /* and one wanted row */
+    const int32_t last = (int32_t)n - 1;
+    geodec_reference_point *p = NULL;
+    test_ok(geodec_reference_linearise(whole->r, whole->from, whole->to, n, x, first,
+                                       &(geodec_reference_rows){1, &last}, &p, &err),
+            &err);
+    test_ok(geodec_reference_jvp(p, 1, dx_tail, gy_tail, &err), &err);
+    cr_assert_lt(check_distance(v, gy_tail, dy + (n - 1) * v), 1e-13, "first %d", (int)first);
+    geodec_reference_point_destroy(p);
+    double *const all[] = {dx, gy, dx_tail, gy_tail, dy, dy_tail, gx, gx_tail};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+}
+
+Test(reference_derivatives, of_the_last_rows)
+{
+    static const int64_t some[] = {1, 5, LENGTH - 1};
+    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+        fixture f = open_fixture(kind, NULL);
+        const suffix s = {f.r, 0, f.m->config.n_layer + 1, LENGTH, 0, NULL};
+        for (int i = 0; i < 3; i++) check_tail(&s, f.state, some[i], f.m->config.d_model, f.m->config.n_vocab);
+        close_fixture(&f);
+    }
+    /* several blocks of queries, with a window and with experts */
+    enum { N = 150, GEMMA2 = 4, OLMOE = 10 };
+    static const int64_t far[] = {3, 64, 100, N - 1};
+    for (int kind = GEMMA2; kind <= OLMOE; kind += OLMOE - GEMMA2) {
+        fixture f = open_fixture(kind, NULL);
+        const suffix s = {f.r, 0, f.m->config.n_layer, N, 0, NULL};
+        double *x = check_random((int64_t)N * f.m->config.d_model, 9);
+        for (int i = 0; i < 4; i++) check_tail(&s, x, far[i], f.m->config.d_model, f.m->config.d_model);
+        geodec_mem_free(x);
         close_fixture(&f);
     }
 }
@@ -250,7 +313,7 @@ Test(reference_derivatives, same_bytes_with_any_number_of_threads)
             double *dy = tangent[threads - 1] = geodec_mem_new(K * N * v, sizeof *dy);
             double *gx = cotangent[threads - 1] = geodec_mem_new(K * N * d, sizeof *gx);
             test_ok(geodec_reference_forward(r, token, N, &(geodec_reference_trace){.state = state}, y, &err), &err);
-            const suffix s = {r, 1, m->config.n_layer + 1, N, NULL};
+            const suffix s = {r, 1, m->config.n_layer + 1, N, 0, NULL};
             geodec_reference_point *p = linearise(&s, state + N * d);
             test_ok(geodec_reference_jvp(p, K, dx, dy, &err), &err);
             test_ok(geodec_reference_vjp(p, K, gy, gx, &err), &err);
@@ -316,11 +379,11 @@ Test(reference_derivatives, refuses)
         geodec_reference_point *p = NULL;
         cr_assert_eq(geodec_reference_run(f.r, cases[i].from, cases[i].to, cases[i].n, f.state, cases[i].rows, y, NULL),
                      cases[i].want, "case %d", (int)i);
-        cr_assert_eq(
-            geodec_reference_linearise(f.r, cases[i].from, cases[i].to, cases[i].n, f.state, cases[i].rows, &p, NULL),
-            cases[i].want, "case %d", (int)i);
+        cr_assert_eq(geodec_reference_linearise(f.r, cases[i].from, cases[i].to, cases[i].n, f.state, 0, cases[i].rows,
+                                                &p, NULL),
+                     cases[i].want, "case %d", (int)i);
     }
-    const suffix s = {f.r, 0, 1, LENGTH, NULL};
+    const suffix s = {f.r, 0, 1, LENGTH, 0, NULL};
     geodec_reference_point *p = linearise(&s, f.state);
     cr_assert_eq(geodec_reference_jvp(p, 0, f.state, y, NULL), GEODEC_RANGE);
     cr_assert_eq(geodec_reference_vjp(p, (int64_t)1 << 50, f.state, y, NULL), GEODEC_LIMIT);
@@ -347,7 +410,7 @@ Test(reference_derivatives, out_of_memory)
         geodec_mem_fail_after(k);
         st = geodec_reference_forward(f.r, f.token, LENGTH, NULL, f.logits, NULL);
         if (st == GEODEC_OK) st = geodec_reference_run(f.r, 0, head, LENGTH, f.state, &rows, f.logits, NULL);
-        if (st == GEODEC_OK) st = geodec_reference_linearise(f.r, 0, head, LENGTH, f.state, &rows, &p, NULL);
+        if (st == GEODEC_OK) st = geodec_reference_linearise(f.r, 0, head, LENGTH, f.state, 0, &rows, &p, NULL);
         if (st == GEODEC_OK) st = geodec_reference_jvp(p, 1, dx, dy, NULL);
         if (st == GEODEC_OK) st = geodec_reference_vjp(p, 1, dy, dx, NULL);
         geodec_mem_fail_after(0);

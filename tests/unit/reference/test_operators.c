@@ -32,17 +32,17 @@ typedef struct norm {
     double eps;
     float *gain;
 } norm;
-static void norm_run(void *ctx, const double *x, double *y)
+static void norm_run(const void *ctx, const double *x, double *y)
 {
     const norm *o = ctx;
     geodec__ref_norm(o->n, o->d, o->eps, o->gain, x, y);
 }
-static void norm_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+static void norm_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     const norm *o = ctx;
     geodec__ref_norm_jvp(o->n, o->d, o->eps, o->gain, x, k, dx, dy);
 }
-static void norm_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+static void norm_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     const norm *o = ctx;
     geodec__ref_norm_vjp(o->n, o->d, o->eps, o->gain, x, k, gy, gx);
@@ -69,19 +69,19 @@ typedef struct rotation {
     geodec__ref_angles angles;
     int64_t n, heads, size;
 } rotation;
-static void rotate_all(void *ctx, int64_t k, const double *x, double *y, bool transpose)
+static void rotate_all(const void *ctx, int64_t k, const double *x, double *y, bool transpose)
 {
     const rotation *o = ctx;
     memcpy(y, x, (size_t)(k * o->size) * sizeof *x);
-    geodec__ref_rotate(&o->c, &o->angles, k * o->n, o->heads, transpose, y);
+    geodec__ref_rotate(&o->c, &o->angles, 0, k, o->heads, transpose, y);
 }
-static void rotate_run(void *ctx, const double *x, double *y) { rotate_all(ctx, 1, x, y, false); }
-static void rotate_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+static void rotate_run(const void *ctx, const double *x, double *y) { rotate_all(ctx, 1, x, y, false); }
+static void rotate_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     (void)x;
     rotate_all(ctx, k, dx, dy, false);
 }
-static void rotate_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+static void rotate_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     (void)x;
     rotate_all(ctx, k, gy, gx, true);
@@ -126,18 +126,18 @@ Test(reference_operators, rotation)
 
 /* ---- matrices --------------------------------------------------------------------------------------------------- */
 
-static void product_run(void *ctx, const double *x, double *y)
+static void product_run(const void *ctx, const double *x, double *y)
 {
     geodec_err err = {0};
     test_ok(geodec__ref_product(NULL, ctx, 3, x, y, &err), &err);
 }
-static void product_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+static void product_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     (void)x;
     geodec_err err = {0};
     test_ok(geodec__ref_product(NULL, ctx, 3 * k, dx, dy, &err), &err);
 }
-static void product_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+static void product_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     (void)x;
     geodec_err err = {0};
@@ -181,7 +181,7 @@ static geodec__ref_attention at_point(const geodec__ref_attention *a, const doub
     p.v = p.k + size_k(a);
     return p;
 }
-static void attend_run(void *ctx, const double *x, double *y)
+static void attend_run(const void *ctx, const double *x, double *y)
 {
     geodec_err err = {0};
     const geodec__ref_attention p = at_point(ctx, x);
@@ -203,7 +203,7 @@ static void attend_split(const geodec__ref_attention *a, int64_t k, double *all,
         part(k, total, at[i], n[i], all, p[i], put);
     }
 }
-static void attend_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+static void attend_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     geodec_err err = {0};
     const geodec__ref_attention p = at_point(ctx, x);
@@ -215,7 +215,7 @@ static void attend_jvp(void *ctx, const double *x, int64_t k, const double *dx, 
     geodec_mem_free(copy);
     for (int i = 0; i < 3; i++) geodec_mem_free(d[i]);
 }
-static void attend_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+static void attend_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     geodec_err err = {0};
     const geodec__ref_attention p = at_point(ctx, x);
@@ -285,18 +285,18 @@ typedef struct gated {
     geodec_activation act;
     int64_t n;
 } gated;
-static void gated_run(void *ctx, const double *x, double *y)
+static void gated_run(const void *ctx, const double *x, double *y)
 {
     const gated *o = ctx;
     geodec__ref_gated(o->act, o->n, x, x + o->n, y);
 }
-static void gated_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+static void gated_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     const gated *o = ctx;
     for (int64_t j = 0; j < k; j++)
         geodec__ref_gated_jvp(o->act, o->n, x, x + o->n, 1, dx + j * 2 * o->n, dx + (j * 2 + 1) * o->n, dy + j * o->n);
 }
-static void gated_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+static void gated_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     const gated *o = ctx;
     for (int64_t j = 0; j < k; j++)
@@ -348,18 +348,18 @@ typedef struct router {
     int32_t *id;
     double *weight;
 } router;
-static void route_run(void *ctx, const double *x, double *y)
+static void route_run(const void *ctx, const double *x, double *y)
 {
     const router *o = ctx;
     geodec__ref_route(&o->r, o->n, x, o->prob, o->id, y);
 }
-static void route_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+static void route_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     const router *o = ctx;
     geodec__ref_route(&o->r, o->n, x, o->prob, o->id, o->weight);
     geodec__ref_route_jvp(&o->r, o->n, o->prob, o->id, k, dx, dy);
 }
-static void route_vjp(void *ctx, const double *x, int64_t k, const double *gy, double *gx)
+static void route_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     const router *o = ctx;
     geodec__ref_route(&o->r, o->n, x, o->prob, o->id, o->weight);
@@ -389,12 +389,12 @@ Test(reference_operators, router)
 
 /* ---- soft-cap --------------------------------------------------------------------------------------------------- */
 
-static void softcap_run(void *ctx, const double *x, double *y)
+static void softcap_run(const void *ctx, const double *x, double *y)
 {
     (void)ctx;
     geodec__ref_softcap(1.5, 30, x, y);
 }
-static void softcap_jvp(void *ctx, const double *x, int64_t k, const double *dx, double *dy)
+static void softcap_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     double y[30];
     softcap_run(ctx, x, y);
