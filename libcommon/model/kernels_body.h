@@ -57,30 +57,32 @@ INLINE vec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
     }
 }
 
-/* Asks for weights some rows ahead of their use: a tile's rows are several short streams, which the hardware does not
- * follow. Past the end of the matrix it does nothing. */
-INLINE void prefetch(const int type, const uint8_t *row, int64_t c)
+/* How far ahead of their use weights are asked for, in bytes; 0 = not at all. Tiles read several rows at once: rows
+ * below a page are streams too short for the hardware to follow, so the lines of the whole tile are asked for in the
+ * order of memory; long rows it follows by itself, and better without advice. */
+enum { AHEAD = 16384, LONG_ROW = 4096 };
+INLINE int64_t ahead_of(int64_t row_bytes) { return row_bytes <= LONG_ROW ? AHEAD : 0; }
+
+/* The part of the lines `ahead` that step `step` of a tile of R rows asks for. Past the end of the matrix it does
+ * nothing. */
+INLINE void prefetch(const int type, const int R, const uint8_t *w, int64_t step)
 {
-    if (type == GEODEC_GGML_Q8_0)
-        __builtin_prefetch(row + (c >> 1) * Q8_BLOCK_BYTES + (c & 1) * 16);
-    else
-        __builtin_prefetch(row + c * (type == GEODEC_GGML_F32 ? 64 : 32));
+    const int bytes = R * (type == GEODEC_GGML_Q8_0 ? Q8_BLOCK_BYTES : type == GEODEC_GGML_F32 ? 64 : 32);
+    UNROLL
+    for (int k = 0; k < bytes; k += 64) __builtin_prefetch(w + step * bytes + k);
 }
 
-INLINE void decode_row(const int type, const uint8_t *row, int64_t row_bytes, int64_t cols, float *out)
+INLINE void decode_row(const int type, const uint8_t *row, int64_t cols, float *out)
 {
     const int64_t chunks = cols / 16, tail = cols % 16;
-    for (int64_t c = 0; c < chunks; c++) {
-        prefetch(type, row + GEODEC__STRIP * row_bytes, c);
-        v_store(out + 16 * c, load_weights(type, row, c));
-    }
+    for (int64_t c = 0; c < chunks; c++) v_store(out + 16 * c, load_weights(type, row, c));
     if (tail) v_store(out + 16 * chunks, load_tail(type, row, chunks, tail));
 }
 
 /* ---- matrix products -------------------------------------------------------------------------------------------- */
 
 /* One tile: R weight rows against B rows of x, all sums in registers. type, R and B are constants after inlining. */
-INLINE void tile(const int type, const bool ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
+INLINE void tile(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
                  int64_t cols, const float *const *x, float *const *y, int64_t o)
 {
     vec sum[MAX_TILE];
@@ -89,6 +91,7 @@ INLINE void tile(const int type, const bool ahead, const int R, const int B, con
     for (int i = 0; i < R * B; i++) sum[i] = v_zero();
     const int step = type == GEODEC_GGML_Q8_0 ? 2 : 1; /* both halves of a block share one scale */
     for (int64_t c = 0; c < chunks; c += step) {
+        if (ahead) prefetch(type, R, w + ahead, c / step);
         UNROLL
         for (int half = 0; half < step; half++) {
             if (B <= R) { /* the smaller set stays in registers, the other passes by */
@@ -98,7 +101,6 @@ INLINE void tile(const int type, const bool ahead, const int R, const int B, con
                 UNROLL
                 for (int j = 0; j < R; j++) {
                     const vec wv = v_keep(load_weights(type, w + j * row_bytes, c + half));
-                    if (ahead && half == 0) prefetch(type, w + (R + j) * row_bytes, c);
                     UNROLL
                     for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(xv[r], wv, sum[r * R + j]);
                 }
@@ -107,7 +109,6 @@ INLINE void tile(const int type, const bool ahead, const int R, const int B, con
                 UNROLL
                 for (int j = 0; j < R; j++) {
                     wv[j] = v_keep(load_weights(type, w + j * row_bytes, c + half));
-                    if (ahead && half == 0) prefetch(type, w + (R + j) * row_bytes, c);
                 }
                 UNROLL
                 for (int r = 0; r < B; r++) {
@@ -164,11 +165,12 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
         float *yr[B_];                                                                                                 \
         UNROLL                                                                                                         \
         for (int r = 0; r < B_; r++) xr[r] = x[r], yr[r] = y[r];                                                       \
+        const int64_t distance = (ahead) ? ahead_of(row_bytes) : 0;                                                    \
         int64_t j = 0;                                                                                                 \
         for (; rows - j >= TILE_ROWS(B_); j += TILE_ROWS(B_))                                                          \
-            tile(type, ahead, TILE_ROWS(B_), B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);               \
+            tile(type, distance, TILE_ROWS(B_), B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);            \
         if (TILE_ROWS(B_) > 1)                                                                                         \
-            for (; j < rows; j++) tile(type, ahead, 1, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);     \
+            for (; j < rows; j++) tile(type, distance, 1, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);  \
     }
 
 #if MAX_GROUP == 1
@@ -213,8 +215,7 @@ INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__
         const uint8_t *data = w->data + o * w->row_bytes;
         int64_t row_bytes = w->row_bytes;
         if (decoded) {
-            for (int64_t j = 0; j < rows; j++)
-                decode_row(type, data + j * row_bytes, row_bytes, w->cols, scratch + j * stride);
+            for (int64_t j = 0; j < rows; j++) decode_row(type, data + j * row_bytes, w->cols, scratch + j * stride);
             data = (const uint8_t *)(const void *)scratch;
             row_bytes = stride * (int64_t)sizeof *scratch;
         }
