@@ -59,6 +59,7 @@
 #include "io/format.h"
 #include "io/h5.h"
 #include "io/json.h"
+#include "io/safetensors.h"
 #include "io/tsv.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"

@@ -4,18 +4,21 @@
 #include "geometry/activations.h"
 #include "io/file.h"
 #include "support/cli.h"
+#include "support/evaluation.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { MAX_LAYERS = 1024 };
+enum { MAX_LAYERS = 1024, TOP_DEFAULT = 8 };
 
-static const char *model_path, *text_path, *tokens_path, *layers = "last", *output = "activations.h5";
-static int64_t window, max_tokens, top_m = 8;
+static const char *model_path, *text_path, *tokens_path, *layers = "last", *positions = "all", *output, *format = "h5";
+static const char *arithmetic = "exact", *kv = "f32", *isa = "auto";
+static int64_t window, max_tokens, top_m = -1, shard_tokens = 1 << 18;
 static bool logits, half;
 
 static const cli_option options[] = {
-    CLI_OUTPUT_OPTION(output, "activations.h5"),
+    CLI_OUTPUT_OPTION(output, "activations.h5, or activations, a folder, for safetensors"),
     CLI_MODEL_OPTION(model_path),
     {.name = "text",
      .type = CLI_STR,
@@ -35,6 +38,12 @@ static const cli_option options[] = {
      .target = &layers,
      .metavar = "LIST",
      .help = "layers to keep: all, last, sink (2/3 of the depth) or numbers (0 = embedding) joined by commas"},
+    {.name = "positions",
+     .letter = 'p',
+     .type = CLI_STR,
+     .target = &positions,
+     .metavar = "WHICH",
+     .help = "rows to keep of each document: all, last, every:K, or FROM:TO (TO left out)"},
     {.name = "window",
      .letter = 'w',
      .type = CLI_I64,
@@ -50,16 +59,34 @@ static const cli_option options[] = {
      .min = 0,
      .max = 1e12,
      .metavar = "N",
-     .help = "stop after N rows (0: all)"},
+     .help = "stop after N tokens were read (0: all)"},
     {.name = "top-m",
      .type = CLI_I64,
      .target = &top_m,
-     .min = 1,
+     .min = -1,
      .max = GEODEC_EXPORT_TOP_MAX,
      .metavar = "M",
-     .help = "best logits kept for each row"},
+     .help = "best logits kept for each row, and the argmax; 0: neither, which saves the model's head (-1: 8 for h5, 0 "
+             "for safetensors)"},
     {.name = "logits", .type = CLI_FLAG, .target = &logits, .help = "keep all logits of each row"},
     {.name = "f16", .type = CLI_FLAG, .target = &half, .help = "keep states as float16"},
+    {.name = "format",
+     .type = CLI_CHOICE,
+     .target = &format,
+     .choices = "h5|safetensors",
+     .metavar = "FORMAT",
+     .help = "one artifact, or a folder of safetensors shards with an index"},
+    {.name = "shard-tokens",
+     .type = CLI_I64,
+     .flags = CLI_VOLATILE,
+     .target = &shard_tokens,
+     .min = 2,
+     .max = 1e12,
+     .metavar = "N",
+     .help = "tokens of a shard: what a run that is stopped may lose"},
+    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_KV_OPTION(kv),
+    CLI_ISA_OPTION(isa),
 };
 
 static const cli_tool tool = {
@@ -68,9 +95,13 @@ static const cli_tool tool = {
     .usage = "--model FILE (--text FILE | --tokens FILE) [OPTIONS]",
     .description =
         "One row a token. A document longer than the window is cut into windows, each of which begins with the\n"
-        "model's BOS token. Rows are streamed: memory does not grow with the text.",
+        "model's BOS token. Rows are streamed: memory does not grow with the text, but with its longest document.\n"
+        "A run that was stopped goes on where it was when the same command is given again, and the result is the same\n"
+        "bytes: every --shard-tokens tokens are a file of their own, in the folder of --format safetensors, or in\n"
+        "OUTPUT.parts until the artifact is whole (texts of fewer bytes than that are done in one go).",
     .examples =
-        "geodec-export --model model.gguf --text book.txt --layers sink,last --max-tokens 100000 -o activations.h5",
+        "geodec-export --model model.gguf --text book.txt --layers sink,last --max-tokens 100000 -o activations.h5\n"
+        "geodec-export --model model.gguf --text book.txt --layers all --f16 --format safetensors -o states",
     .options = options,
     .n_options = CLI_COUNT(options),
 };
@@ -123,55 +154,160 @@ done:
     return st;
 }
 
+/* A number that ends at `end`; -1 when it is none. */
+static int64_t number(const char *text, char end, const char **next)
+{
+    char *stop = NULL;
+    const long long v = *text >= '0' && *text <= '9' ? strtoll(text, &stop, 10) : -1;
+    if (v < 0 || *stop != end) return -1;
+    *next = stop + 1;
+    return v;
+}
+
+static geodec_status parse_positions(geodec_export_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *rest = positions;
+    if (strcmp(positions, "all") == 0) {
+        o->positions = GEODEC_EXPORT_ALL;
+    } else if (strcmp(positions, "last") == 0) {
+        o->positions = GEODEC_EXPORT_LAST;
+    } else if (strncmp(positions, "every:", 6) == 0 && (o->every = number(positions + 6, '\0', &rest)) > 0) {
+        o->positions = GEODEC_EXPORT_EVERY;
+    } else if ((o->from = number(positions, ':', &rest)) >= 0 && (o->to = number(rest, '\0', &rest)) > o->from) {
+        o->positions = GEODEC_EXPORT_RANGE;
+    } else {
+        GEODEC_THROW(GEODEC_INVAL, "--positions: '%s' is none of all, last, every:K, FROM:TO", positions);
+    }
+done:
+    return st;
+}
+
+static const char *input_path(void) { return text_path ? text_path : tokens_path; }
+
+typedef struct input {
+    geodec_map map;
+    geodec_text_source *text;
+    geodec_token_source *tokens;
+    geodec_export_source source;
+} input;
+
+static geodec_status open_input(const geodec_model *m, input *in, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *path = input_path();
+    GEODEC_TRY(geodec_map_open(path, &in->map, err));
+    const char *bytes = (const char *)in->map.data;
+    if (text_path) {
+        GEODEC_TRY(geodec_text_source_create(path, bytes, in->map.size, geodec_model_tokenizer(m), &in->text, err));
+        in->source = geodec_text_source_get(in->text);
+    } else {
+        GEODEC_TRY(geodec_token_source_create(path, bytes, in->map.size, geodec_model_configuration(m)->n_vocab,
+                                              &in->tokens, err));
+        in->source = geodec_token_source_get(in->tokens);
+    }
+done:
+    return st;
+}
+
+static void close_input(input *in)
+{
+    geodec_text_source_destroy(in->text);
+    geodec_token_source_destroy(in->tokens);
+    geodec_map_close(&in->map);
+}
+
+static geodec_status join(const char *a, const char *b, char **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const size_t n = strlen(a) + strlen(b) + 1;
+    GEODEC_NEW(*out, (int64_t)n);
+    memcpy(*out, a, strlen(a));
+    memcpy(*out + strlen(a), b, strlen(b) + 1);
+done:
+    return st;
+}
+
+static geodec_status to_artifact(const cli *c, const geodec_model *m, const geodec_export_options *o, const input *in,
+                                 const geodec_provenance *p, geodec_export_summary *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    char *parts = NULL;
+    const int64_t bytes = (int64_t)in->map.size;
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, output, p, &out, err));
+    GEODEC_TRY(join(output, ".parts", &parts, err));
+    if (access(parts, F_OK) != 0 && (bytes < shard_tokens || (max_tokens && max_tokens <= shard_tokens))) {
+        GEODEC_TRY_MSG(geodec_export_run(m, o, &in->source, out, s, c->pool, &c->hooks, err), "%s", input_path());
+    } else {
+        const geodec_export_sharding g = {
+            .folder = parts, .tokens = shard_tokens, .provenance = p, .replace = c->force, .unfinished = true};
+        GEODEC_TRY_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
+        GEODEC_TRY(geodec_export_assemble(m, o, parts, s->shards, out, &c->hooks, err));
+    }
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    if (st == GEODEC_OK && s->shards) st = geodec_export_shards_remove(parts, err);
+done:
+    geodec_artifact_close(out);
+    geodec_mem_free(parts);
+    return st;
+}
+
+static geodec_status to_shards(const cli *c, const geodec_model *m, const geodec_export_options *o, const input *in,
+                               const geodec_provenance *p, const char *index, geodec_export_summary *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_export_sharding g = {.folder = output, .tokens = shard_tokens, .provenance = p, .replace = c->force};
+    if (access(index, F_OK) == 0) GEODEC_TRY(geodec_export_shards_remove(output, err)); /* a whole one, with --force */
+    GEODEC_TRY_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
+done:
+    return st;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
-    geodec_map map = {0};
-    geodec_text_source *text = NULL;
-    geodec_token_source *tokens = NULL;
-    geodec_artifact *out = NULL;
-    geodec_export_summary s;
+    char *index = NULL;
+    input in = {.text = NULL};
+    geodec_export_summary s = {0};
     int32_t list[MAX_LAYERS];
     geodec_provenance p = cli_provenance(c);
+    const bool shards = strcmp(format, "safetensors") == 0;
     if (!text_path == !tokens_path) GEODEC_THROW(GEODEC_INVAL, "give one of --text and --tokens");
-    const char *input = text_path ? text_path : tokens_path;
-    GEODEC_TRY(cli_may_write(c, output, err));
+    if (!output) output = shards ? "activations" : "activations.h5";
+    GEODEC_TRY(join(output, "/model.safetensors.index.json", &index, err));
+    GEODEC_TRY(cli_may_write(c, shards ? index : output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     const geodec_model_config *mc = geodec_model_configuration(m);
+    if (top_m < 0) top_m = shards ? 0 : TOP_DEFAULT;
     geodec_export_options o = {.layer = list,
                                .window = (int32_t)(window ? window : mc->n_ctx),
-                               .max_rows = max_tokens,
+                               .max_tokens = max_tokens,
                                .top_m = (int32_t)(top_m < mc->n_vocab ? top_m : mc->n_vocab),
                                .logits = logits,
-                               .half = half};
+                               .half = half,
+                               .arithmetic = arithmetic_of(arithmetic),
+                               .kv = kv_of(kv),
+                               .isa = isa_of(isa)};
     GEODEC_TRY(parse_layers(mc->n_layer, list, &o.n_layers, err));
-    GEODEC_TRY(geodec_map_open(input, &map, err));
-    geodec_export_source source;
-    if (text_path) {
-        GEODEC_TRY(
-            geodec_text_source_create(input, (const char *)map.data, map.size, geodec_model_tokenizer(m), &text, err));
-        source = geodec_text_source_get(text);
-    } else {
-        GEODEC_TRY(geodec_token_source_create(input, (const char *)map.data, map.size, mc->n_vocab, &tokens, err));
-        source = geodec_token_source_get(tokens);
-    }
+    GEODEC_TRY(parse_positions(&o, err));
+    GEODEC_TRY(open_input(m, &in, err));
     p.model_fingerprint = geodec_model_fingerprint(m);
     p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
     GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
-    GEODEC_TRY(geodec_provenance_add_file(&p, input, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, output, &p, &out, err));
-    GEODEC_TRY_MSG(geodec_export_run(m, &o, &source, out, &s, c->pool, &c->hooks, err), "%s", input);
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    if (st != GEODEC_OK) goto done;
+    GEODEC_TRY(geodec_provenance_add_file(&p, input_path(), err));
+    if (shards)
+        GEODEC_TRY(to_shards(c, m, &o, &in, &p, index, &s, err));
+    else
+        GEODEC_TRY(to_artifact(c, m, &o, &in, &p, &s, err));
+    if (s.resumed) cli_say(c, "%lld of %lld shards were there", (long long)s.resumed, (long long)s.shards);
     cli_say(c, "%lld rows of %lld sequences, %d layers of width %d -> %s", (long long)s.rows, (long long)s.sequences,
             o.n_layers, mc->d_model, output);
 done:
-    geodec_artifact_close(out);
-    geodec_text_source_destroy(text);
-    geodec_token_source_destroy(tokens);
-    geodec_map_close(&map);
+    close_input(&in);
+    geodec_mem_free(index);
     geodec_model_close(m);
     return st;
 }

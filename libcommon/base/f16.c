@@ -1,6 +1,11 @@
 #include "base/f16.h"
 
+#include "base/f16_internal.h"
+
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static uint32_t bits_of(float f)
 {
@@ -46,4 +51,21 @@ uint16_t geodec_f32_to_bf16(float f)
     const uint32_t u = bits_of(f);
     if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((u >> 16) | 0x40u);
     return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+}
+
+/* __builtin_cpu_supports also asks whether the operating system keeps the wide registers. */
+static int has_f16c(void)
+{
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1u) && __builtin_cpu_supports("avx2");
+#else
+    return 0;
+#endif
+}
+
+void geodec_f32_to_f16_n(const float *f, uint16_t *h, int64_t n)
+{
+    int64_t i = has_f16c() ? geodec__f32_to_f16_avx2(f, h, n) : 0;
+    for (; i < n; i++) h[i] = geodec_f32_to_f16(f[i]);
 }

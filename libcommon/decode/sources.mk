@@ -7,6 +7,10 @@ decode_SRCS := \
   counters.c \
   draft.c \
   export.c \
+  export_folder.c \
+  export_plan.c \
+  export_rows.c \
+  export_shards.c \
   export_sources.c \
   drafting.c \
   draft_flowmap.c \

@@ -16,11 +16,15 @@ static const geodec_field fields[] = {
     {"/token", GEODEC_I32, "R", GEODEC_FIELD_STREAM, "1", "token id of the row", 0},
     {"/position", GEODEC_I32, "R", GEODEC_FIELD_STREAM, "1", "position in its sequence, from 0", 0},
     {"/sequence", GEODEC_I32, "R", GEODEC_FIELD_STREAM, "1", "number of the sequence, from 0", 0},
+    {"/document", GEODEC_I32, "R", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
+     "number of the document its sequence was cut from, from 0", 1},
     {"/next_token", GEODEC_I32, "R", GEODEC_FIELD_STREAM, "1", "the text's own next token, -1 at the end of a sequence",
      0},
-    {"/argmax", GEODEC_I32, "R", GEODEC_FIELD_STREAM, "1", "token with the largest logit, lowest id on ties", 0},
-    {"/top_index", GEODEC_I32, "R,M", GEODEC_FIELD_STREAM, "1", "ids of the M largest logits, falling", 0},
-    {"/top_logit", GEODEC_F32, "R,M", GEODEC_FIELD_STREAM, "nat", "their logits", 0},
+    {"/argmax", GEODEC_I32, "R", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
+     "token with the largest logit, lowest id on ties", 0},
+    {"/top_index", GEODEC_I32, "R,M", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
+     "ids of the M largest logits, falling", 0},
+    {"/top_logit", GEODEC_F32, "R,M", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "nat", "their logits", 0},
     {"/logits", GEODEC_F32, "R,V", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "nat", "all logits", 0},
 };
 
@@ -29,12 +33,17 @@ static const geodec_attr attrs[] = {
     {"d_model", GEODEC_ATTR_I64, 0, "width of the residual stream"},
     {"n_vocab", GEODEC_ATTR_I64, 0, "size of the vocabulary"},
     {"n_ctx", GEODEC_ATTR_I64, 0, "context length of the model file"},
+    {"window", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "longest sequence"},
+    {"positions", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "rows kept of each document: all, last, every:K, FROM:TO (absent: all)"},
+    {"arithmetic", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "of the passes: exact or fast (absent: exact)"},
+    {"kv", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "element type of the passes' cache: f32, f16, q8_0 (absent: f32)"},
 };
 
 const geodec_kind geodec_kind_activations = {
     .name = "activations",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-export",
     .purpose = "hidden states, tokens and best logits of a model on a text",
     .fields = fields,

@@ -4,7 +4,8 @@
  * Row r belongs to the token /token[r] standing at /position[r] of the sequence /sequence[r]; its state is the residual
  * stream after the model has read that token, at each of the L kept layers (layer 0 = embedding, n_layer = input of the
  * final norm). /next_token is what the text itself has next (-1 at the end of a sequence), /argmax what the model would
- * have said. Rows of one sequence are contiguous and in order of position.
+ * have said. Rows of one sequence are contiguous and in order of position; with the attribute `positions` other than
+ * "all" some are left out. /argmax and the best logits may be absent.
  *
  * Dimensions: R rows, L kept layers, d = d_model, M kept best logits, V = n_vocab. */
 #ifndef GEODEC_GEOMETRY_ACTIVATIONS_H

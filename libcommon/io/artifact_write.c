@@ -146,7 +146,9 @@ static geodec_status make_lists(const geodec_field *f, const int64_t *shape, int
     GEODEC__H5(H5Pset_fletcher32(*dcpl), GEODEC_INTERNAL, "Fletcher32");
     /* The unused part of edge chunks is written too: it must not be left-over memory. */
     GEODEC__H5(H5Pset_fill_time(*dcpl, H5D_FILL_TIME_ALLOC), GEODEC_INTERNAL, "fill time");
-    GEODEC__H5(H5Pset_chunk_cache(*dapl, CHUNK_SLOTS, CHUNK_CACHE, 1.0), GEODEC_INTERNAL, "chunk cache");
+    /* Streams are written in whole chunks, once: kept chunks would only be memory that grows with the rows. */
+    const size_t cache = (f->flags & GEODEC_FIELD_STREAM) ? 0 : CHUNK_CACHE;
+    GEODEC__H5(H5Pset_chunk_cache(*dapl, CHUNK_SLOTS, cache, 1.0), GEODEC_INTERNAL, "chunk cache");
 done:
     return st;
 }

@@ -11,4 +11,6 @@ io_SRCS := \
   json_read.c \
   json_write.c \
   provenance.c \
+  safetensors_read.c \
+  safetensors_write.c \
   tsv.c

@@ -113,3 +113,18 @@ Test(base, error_chain_reads_outside_in_on_one_line)
     cr_assert_str_eq(geodec_err_line(&err, line, sizeof line), "file x.h5: byte 7 is bad?");
     cr_assert_eq(outer(NULL), GEODEC_FORMAT);
 }
+
+Test(base, f16_arrays_have_the_bits_of_single_values)
+{
+    enum { N = 1 << 16 };
+    static float f[N + 7];
+    static uint16_t h[N + 7];
+    for (uint32_t round = 0; round < 8; round++) {
+        for (uint32_t i = 0; i < N + 7; i++) { /* every exponent and NaN, low mantissa bits of all kinds */
+            const uint32_t u = (i << 16) | (i * 40503u + round * 12289u) % 65536u;
+            memcpy(&f[i], &u, sizeof u);
+        }
+        geodec_f32_to_f16_n(f, h, N + 7);
+        for (uint32_t i = 0; i < N + 7; i++) cr_assert_eq(h[i], geodec_f32_to_f16(f[i]), "%a", (double)f[i]);
+    }
+}

@@ -7,5 +7,6 @@ decode_TESTS := \
   test_predict.c \
   test_sampler.c \
   test_session.c \
+  test_shards.c \
   tiny.c \
   toy.c

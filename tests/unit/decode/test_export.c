@@ -117,7 +117,7 @@ Test(export, same_bytes_with_any_threads_and_a_limit)
     test_ok(geodec_file_sha256(test_tmp("a.h5"), hex[0], &err), &err);
     test_ok(geodec_file_sha256(test_tmp("b.h5"), hex[1], &err), &err);
     cr_assert_str_eq(hex[0], hex[1]);
-    o.max_rows = 9;
+    o.max_tokens = 9;
     test_ok(make(m, text, test_tmp("c.h5"), 3, o, &sum, &err), &err);
     cr_assert_eq(sum.rows, 9);
     geodec_model_close(m);

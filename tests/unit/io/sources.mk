@@ -3,4 +3,5 @@ io_TESTS := \
   test_artifact.c \
   test_compare.c \
   test_file.c \
+  test_safetensors.c \
   test_text.c

@@ -1,0 +1,17 @@
+/* What the reader and the writer of safetensors files share; private to the io folder. */
+#ifndef GEODEC_IO_SAFETENSORS_INTERNAL_H
+#define GEODEC_IO_SAFETENSORS_INTERNAL_H
+
+#include "io/safetensors.h"
+
+typedef struct geodec__safetensor_place {
+    geodec_safetensor t;
+    int64_t begin, bytes; /* behind the header */
+} geodec__safetensor_place;
+
+/* "F32"; NULL for a type the format lacks. */
+const char *geodec__safetensor_dtype(geodec_type t);
+/* Bytes of a tensor: GEODEC_FORMAT for a bad type, rank or shape, GEODEC_LIMIT for more than memory can count. */
+geodec_status geodec__safetensor_size(const geodec_safetensor *t, int64_t *bytes, geodec_err *err) GEODEC_MUST_USE;
+
+#endif
