@@ -108,4 +108,13 @@ GEODEC_API geodec_status geodec_reference_jvp(const geodec_reference_point *p, i
 GEODEC_API geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, const double *gy, double *gx,
                                               geodec_err *err) GEODEC_MUST_USE;
 
+/* The Fisher metric of the next-token distribution p = softmax(logits of row n-1), pulled back to that row of the
+ * stream at boundary `from`: G = J^T (diag p - p p^T) J with J = d logits_{n-1} / d x_{n-1}; KL(p(x) || p(x + u)) = u^T
+ * G u / 2 + O(u^3) (Amari 1998). x [n][d_model] is the whole sequence there; metric [d_model][d_model], symmetric and
+ * positive semidefinite (rank at most n_vocab - 1); probability [n_vocab], or NULL. Unit tangents go k at a time (1 ..
+ * d_model), each through jvp and vjp: about 4 P d_model multiplications and additions. */
+GEODEC_API geodec_status geodec_reference_fisher(const geodec_reference *r, int32_t from, int64_t n, const double *x,
+                                                 int64_t k, double *metric, double *probability,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+
 #endif

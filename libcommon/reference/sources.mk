@@ -2,6 +2,7 @@ reference_SRCS := \
   attention.c \
   experts.c \
   feed.c \
+  fisher.c \
   gated.c \
   head.c \
   mix.c \

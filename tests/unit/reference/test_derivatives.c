@@ -273,6 +273,54 @@ Test(reference_derivatives, of_the_last_rows)
     }
 }
 
+/* KL(p || softmax of the last row's logits after the step h u of the stream's last row). */
+static double divergence(const suffix *s, const double *p, const double *x, double h, const double *u)
+{
+    const int64_t d = geodec_reference_width(s->r, 0), v = geodec_reference_width(s->r, s->to);
+    double *at = geodec_mem_new(s->n * d, sizeof *at), *y = geodec_mem_new(v, sizeof *y), sum = 0, kl = 0;
+    memcpy(at, x, (size_t)(s->n * d) * sizeof *at);
+    for (int64_t i = 0; i < d; i++) at[(s->n - 1) * d + i] += h * u[i];
+    run(s, at, y);
+    for (int64_t i = 0; i < v; i++) sum += exp(y[i]);
+    for (int64_t i = 0; i < v; i++) kl += p[i] * (log(p[i]) - (y[i] - log(sum)));
+    geodec_mem_free(at);
+    geodec_mem_free(y);
+    return kl;
+}
+
+/* The Fisher metric is the second difference of the divergence, whatever the number of tangents at a time. */
+Test(reference_derivatives, fisher_metric)
+{
+    for (int kind = 0; kind < MODEL_KINDS; kind++) {
+        fixture f = open_fixture(kind, NULL);
+        const int64_t d = f.m->config.d_model, v = f.m->config.n_vocab;
+        geodec_err err = {0};
+        double *g = geodec_mem_new(d * d, sizeof *g), *again = geodec_mem_new(d * d, sizeof *g),
+               *p = geodec_mem_new(v, sizeof *p), *u = check_random(d, 4);
+        for (int32_t from = 0; from <= f.m->config.n_layer; from++) {
+            const double *x = f.state + from * LENGTH * d;
+            const int32_t last = LENGTH - 1;
+            const geodec_reference_rows rows = {1, &last};
+            const suffix s = {f.r, from, f.m->config.n_layer + 1, LENGTH, last, &rows};
+            test_ok(geodec_reference_fisher(f.r, from, LENGTH, x, d, g, p, &err), &err);
+            test_ok(geodec_reference_fisher(f.r, from, LENGTH, x, 7, again, NULL, &err), &err);
+            cr_assert_lt(check_distance(d * d, again, g), 1e-13);
+            double total = 0, form = 0;
+            for (int64_t i = 0; i < v; i++) total += p[i];
+            for (int64_t i = 0; i < d; i++) form += u[i] * check_dot(d, g + i * d, u);
+            cr_assert(form > 0 && fabs(total - 1) < 1e-13);
+            const double h = 1e-3 / sqrt(form);
+            const double second = (divergence(&s, p, x, h, u) + divergence(&s, p, x, -h, u)) / (h * h);
+            cr_assert_lt(fabs(second - form), 1e-4 * form, "%s from %d: %g, not %g", models_name(kind), from, second,
+                         form);
+        }
+        cr_assert_eq(geodec_reference_fisher(f.r, 0, LENGTH, f.state, 0, g, p, NULL), GEODEC_RANGE);
+        double *const all[] = {g, again, p, u};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+        close_fixture(&f);
+    }
+}
+
 /* A row sees itself and the rows before it only: a shorter sequence gives the same rows. */
 Test(reference_derivatives, later_tokens_change_nothing)
 {
