@@ -32,6 +32,7 @@ const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *na
 }
 
 const char *geodec_gguf_path(const geodec_gguf *g) { return g->path; }
+void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n) { geodec_map_release(&g->map, data, n); }
 int64_t geodec_gguf_n_tensors(const geodec_gguf *g) { return g->n_tensors; }
 const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i)
 {

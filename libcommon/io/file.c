@@ -46,6 +46,14 @@ done:
     return st;
 }
 
+void geodec_map_release(const geodec_map *m, const uint8_t *data, size_t n)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)m->data;
+    const uintptr_t begin = ((uintptr_t)data - base) / page * page; /* a map begins at a page */
+    if (n > 0 && data >= m->data && n <= m->size && (uintptr_t)data - base <= m->size - n)
+        (void)madvise((void *)(base + begin), (uintptr_t)data - base - begin + n, MADV_DONTNEED);
+}
+
 void geodec_map_close(geodec_map *m)
 {
     if (!m || !m->data) return;

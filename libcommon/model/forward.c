@@ -141,6 +141,22 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
         s->kernels->softcap(s->output[r], c->n_vocab, c->final_softcap);
 }
 
+/* A tied head that was packed is read there, so that the file's copy stays out of memory. */
+static void embed_rows(geodec_session *s, const geodec_batch *b)
+{
+    const geodec__matrix *e = &s->model->embedding;
+    const geodec__panels panels = geodec__prepared_find(s->prepared, e);
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(e->type);
+    for (int32_t i = 0; i < b->n; i++) {
+        if (panels.data)
+            geodec__panel_decode_row(&panels, b->token[i], s->x_row[i]);
+        else
+            t->decode(e->data + b->token[i] * e->row_bytes, s->x_row[i], e->cols);
+        const float scale = s->model->config.embed_scale;
+        for (int64_t k = 0; scale > 0 && k < e->cols; k++) s->x_row[i][k] *= scale;
+    }
+}
+
 static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, float *logits, bool packed,
                                   const geodec_capture *capture, geodec_err *err)
 {
@@ -158,11 +174,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         chain = chain && s->parent[i] == i - 1;
     }
     geodec__rope_reach(s, s->length + n);
-    const geodec_ggml_traits *embedding = geodec_ggml_traits_of(m->embedding.type);
-    for (int32_t i = 0; i < n; i++) {
-        embedding->decode(m->embedding.data + b->token[i] * m->embedding.row_bytes, s->x_row[i], c->d_model);
-        for (int64_t k = 0; c->embed_scale > 0 && k < c->d_model; k++) s->x_row[i][k] *= c->embed_scale;
-    }
+    embed_rows(s, b);
     capture_layer(s, capture, 0, n);
     for (int32_t layer = 0; layer < c->n_layer; layer++) {
         run_layer(s, layer, n, chain);

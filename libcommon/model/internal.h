@@ -2,6 +2,7 @@
 #ifndef GEODEC_MODEL_INTERNAL_H
 #define GEODEC_MODEL_INTERNAL_H
 
+#include "model/fast.h"
 #include "model/kernels.h"
 
 /* Reads and limits every hyper-parameter. */
@@ -17,6 +18,9 @@ typedef struct geodec__job {
     float *const *y;
     float *const *y_up;
     int64_t n; /* rows */
+    /* set by geodec__jobs_run in fast arithmetic: the weights' panels (data NULL: in floats) and x rounded for them */
+    geodec__panels panels, panels_up;
+    const geodec__fast_block *rounded, *rounded_up;
 } geodec__job;
 
 /* What one worker needs for a tile of attention: queries of at most `queries` heads of rows. */
@@ -70,6 +74,11 @@ struct geodec_session {
     int32_t *expert_end;    /* [n_expert] where each expert's gathered rows end */
     int32_t *assigned;      /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
     geodec__job *job;       /* [max(3, n_expert)] */
+    /* fast arithmetic: NULL in exact */
+    const geodec__prepared *prepared;
+    const geodec__fast *fast;
+    geodec__fast_block *rounded; /* [rounded_size] inputs of one hand-out */
+    int64_t rounded_size;
     geodec__worker *worker; /* [threads] */
     int n_workers;
 };

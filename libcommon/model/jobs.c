@@ -2,53 +2,147 @@
 #include "model/internal.h"
 
 enum {
-    BLOCK = 32, /* output rows of a task: whole vectors, so that a block's gate is finished where it was computed */
-    SMALL_WORK = 1 << 16 /* multiply-adds below which a hand-over to the pool costs more than it saves */
+    BLOCK = 32, /* output rows that stay together: whole panels and vectors, and a block's gate is finished where it was
+                   computed */
+    SMALL_WORK = 1 << 16,    /* multiply-adds below which a hand-over to the pool costs more than it saves */
+    SMALL_ROUNDING = 1 << 13 /* the same for activations to be rounded */
 };
 
-typedef struct dispatch {
-    const geodec_session *s;
-    int64_t n_jobs;
-} dispatch;
+/* ---- rounding of the inputs -------------------------------------------------------------------------------------- */
 
-static int64_t blocks_of(const geodec__job *j) { return (j->w.rows + BLOCK - 1) / BLOCK; }
+/* An input that was rounded for weights of one offset and group; the jobs that share it come after each other. */
+typedef struct rounding {
+    const float *const *x;
+    int64_t n, cols;
+    int offset, group;
+    geodec__fast_block *out;
+    const geodec__fast *fast;
+} rounding;
+
+static void round_row(void *ctx, int64_t row, int worker)
+{
+    (void)worker;
+    const rounding *r = ctx;
+    const int64_t first = row / GEODEC__FAST_TILE * GEODEC__FAST_TILE;
+    const int64_t stride = r->n - first < GEODEC__FAST_TILE ? r->n - first : GEODEC__FAST_TILE;
+    r->fast->quantise(r->x[row], r->cols, r->offset, r->group, r->out + first * (r->cols / 32) + row - first, stride);
+}
+
+/* The input of j for these weights; *last is the one made before, *at where the next goes. NULL: no room left. */
+static const geodec__fast_block *round_input(geodec_session *s, const geodec__job *j, const geodec__panels *w,
+                                             rounding *last, int64_t *at)
+{
+    const geodec__panel_format *f = w->format;
+    const int64_t cols = w->records * 32 * f->blocks, size = j->n * (cols / 32);
+    if (last->x == j->x && last->n == j->n && last->cols == cols && last->offset == f->offset &&
+        last->group == f->group)
+        return last->out;
+    if (size > s->rounded_size - *at) return NULL;
+    *last = (rounding){j->x, j->n, cols, f->offset, f->group, s->rounded + *at, s->fast};
+    *at += size;
+    if (j->n * cols < SMALL_ROUNDING)
+        for (int64_t r = 0; r < j->n; r++) round_row(last, r, 0);
+    else
+        geodec_pool_run_dynamic(s->pool, j->n, round_row, last);
+    return last->out;
+}
+
+/* Rounds the inputs of as many jobs as there is room for (at least one); returns how many. */
+static int64_t round_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
+{
+    rounding last = {0};
+    int64_t at = 0;
+    for (int64_t i = 0; i < n_jobs; i++) {
+        geodec__job *j = &job[i];
+        j->panels = geodec__prepared_find(s->prepared, &j->w);
+        j->panels_up = j->up.data ? geodec__prepared_find(s->prepared, &j->up) : (geodec__panels){0};
+        if (j->panels.data && !(j->rounded = round_input(s, j, &j->panels, &last, &at))) return i;
+        if (j->panels_up.data && !(j->rounded_up = round_input(s, j, &j->panels_up, &last, &at))) return i;
+    }
+    return n_jobs;
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+static void multiply(const geodec_session *s, const geodec__matrix *w, const geodec__panels *panels,
+                     const geodec__fast_block *rounded, const geodec__job *j, float *const *y, int64_t begin,
+                     int64_t end, int worker)
+{
+    if (panels->data)
+        s->fast->product(panels, begin / GEODEC__PANEL, geodec__panels_count(end), rounded, j->n, y);
+    else
+        s->kernels->matmul(w, begin, end, j->x, j->n, y, s->worker[worker].weights);
+}
 
 static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begin, int64_t end, int worker)
 {
-    float *scratch = s->worker[worker].weights;
-    s->kernels->matmul(&j->w, begin, end, j->x, j->n, j->y, scratch);
+    multiply(s, &j->w, &j->panels, j->rounded, j, j->y, begin, end, worker);
     if (!j->up.data) return;
-    s->kernels->matmul(&j->up, begin, end, j->x, j->n, j->y_up, scratch);
+    multiply(s, &j->up, &j->panels_up, j->rounded_up, j, j->y_up, begin, end, worker);
     const bool gelu = s->model->config.activation == GEODEC_GELU_TANH;
     for (int64_t r = 0; r < j->n; r++)
         (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->y[r] + begin, j->y_up[r] + begin, end - begin);
 }
 
-static void run_task(void *ctx, int64_t task, int worker)
+/* The blocks of all jobs one after another are cut in pieces: a large one for each thread, which it streams through
+ * without asking, then small ones that even out what the threads did not do at the same speed. */
+typedef struct dispatch {
+    const geodec_session *s;
+    const geodec__job *job;
+    int64_t n_jobs, blocks, threads;
+    int64_t large, small; /* blocks of a piece */
+} dispatch;
+
+static int64_t blocks_of(const geodec__job *j) { return (j->w.rows + BLOCK - 1) / BLOCK; }
+
+static int64_t piece_begin(const dispatch *d, int64_t piece)
+{
+    const int64_t at =
+        piece < d->threads ? piece * d->large : d->threads * d->large + (piece - d->threads) * d->small;
+    return at < d->blocks ? at : d->blocks;
+}
+
+static void run_piece(void *ctx, int64_t piece, int worker)
 {
     const dispatch *d = ctx;
-    for (const geodec__job *j = d->s->job; j < d->s->job + d->n_jobs; j++) {
-        const int64_t blocks = blocks_of(j);
-        if (task < blocks) {
-            const int64_t begin = task * BLOCK, end = begin + BLOCK < j->w.rows ? begin + BLOCK : j->w.rows;
-            run_rows(d->s, j, begin, end, worker);
-            return;
-        }
-        task -= blocks;
+    int64_t begin = piece_begin(d, piece), end = piece_begin(d, piece + 1);
+    for (const geodec__job *j = d->job; j < d->job + d->n_jobs && end > 0; j++) {
+        const int64_t blocks = blocks_of(j), last = end < blocks ? end : blocks;
+        if (begin < last)
+            run_rows(d->s, j, begin * BLOCK, last * BLOCK < j->w.rows ? last * BLOCK : j->w.rows, worker);
+        begin = begin > blocks ? begin - blocks : 0;
+        end -= blocks;
     }
+}
+
+static void run_jobs(const geodec_session *s, const geodec__job *job, int64_t n_jobs)
+{
+    int64_t work = 0, blocks = 0;
+    const int64_t threads = geodec_pool_threads(s->pool);
+    for (int64_t i = 0; i < n_jobs; i++) {
+        work += job[i].w.rows * job[i].w.cols * job[i].n * (job[i].up.data ? 2 : 1);
+        blocks += blocks_of(&job[i]);
+    }
+    if (threads == 1 || work < SMALL_WORK) {
+        for (int64_t i = 0; i < n_jobs; i++) run_rows(s, &job[i], 0, job[i].w.rows, 0);
+        return;
+    }
+    dispatch d = {.s = s, .job = job, .n_jobs = n_jobs, .blocks = blocks, .threads = threads};
+    d.large = blocks * 3 / (4 * threads);
+    d.small = blocks / (16 * threads) + 1;
+    const int64_t rest = blocks - threads * d.large;
+    geodec_pool_run_dynamic(s->pool, threads + (rest + d.small - 1) / d.small, run_piece, &d);
 }
 
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
 {
-    int64_t work = 0, tasks = 0;
-    for (int64_t i = 0; i < n_jobs; i++) {
-        work += s->job[i].w.rows * s->job[i].w.cols * s->job[i].n * (s->job[i].up.data ? 2 : 1);
-        tasks += blocks_of(&s->job[i]);
-    }
-    if (geodec_pool_threads(s->pool) == 1 || work < SMALL_WORK) {
-        for (int64_t i = 0; i < n_jobs; i++) run_rows(s, &s->job[i], 0, s->job[i].w.rows, 0);
+    if (!s->prepared) {
+        run_jobs(s, s->job, n_jobs);
         return;
     }
-    dispatch d = {s, n_jobs};
-    geodec_pool_run_dynamic(s->pool, tasks, run_task, &d);
+    for (int64_t done = 0; done < n_jobs;) {
+        const int64_t n = round_inputs(s, s->job + done, n_jobs - done);
+        run_jobs(s, s->job + done, n);
+        done += n;
+    }
 }

@@ -55,6 +55,7 @@ done:
 void geodec_model_close(geodec_model *m)
 {
     if (!m) return;
+    geodec__prepared_free(m->prepared);
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
     geodec_mem_free(m->layer);

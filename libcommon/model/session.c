@@ -68,6 +68,21 @@ done:
     return st;
 }
 
+/* Room for the inputs of one hand-out: query, key and value may want three roundings of theirs, gate and up two. */
+static geodec_status new_fast(geodec_session *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = &s->model->config;
+    const int64_t widest = larger(larger(c->d_model, c->d_ff), (int64_t)c->n_head * c->head_dim);
+    const int64_t places = s->max_batch * larger(1, c->n_expert_used);
+    s->fast = geodec__fast_for(s->kernels->isa);
+    GEODEC_TRY(geodec__prepare(s->model, s->pool, &s->prepared, err));
+    s->rounded_size = larger(3 * (int64_t)s->max_batch, 2 * places) * (widest / 32);
+    GEODEC_NEW(s->rounded, s->rounded_size);
+done:
+    return st;
+}
+
 geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o, geodec_session **out,
                                     geodec_err *err)
 {
@@ -85,7 +100,6 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->pool = o->pool;
     s->arithmetic = o->arithmetic;
     s->kv = o->kv;
-    if (o->arithmetic != GEODEC_EXACT) GEODEC_THROW(GEODEC_UNSUPPORTED, "fast arithmetic is not there yet");
     s->n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;
     s->kernels = geodec__kernels_for(o->isa);
@@ -95,6 +109,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
     GEODEC_TRY(geodec__attention_create(s, err));
+    if (s->arithmetic == GEODEC_FAST) GEODEC_TRY(new_fast(s, err));
     *out = s;
     s = NULL;
 done:
@@ -118,6 +133,7 @@ void geodec_session_destroy(geodec_session *s)
     geodec_mem_free(s->parent);
     geodec_mem_free(s->depth);
     geodec_mem_free(s->job);
+    geodec_mem_free(s->rounded);
     geodec_mem_free(s->expert_id);
     geodec_mem_free(s->assigned);
     geodec_mem_free(s->expert_end);

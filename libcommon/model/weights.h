@@ -54,7 +54,8 @@ struct geodec_model {
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
     geodec__layer *layer;                /* [n_layer] */
-    pthread_mutex_t *lazy;               /* guards what is made on first use */
+    pthread_mutex_t *lazy;               /* guards what is made on first use: */
+    struct geodec__prepared *prepared;   /* weights for fast arithmetic (panels.h), NULL until asked for */
     char fingerprint[GEODEC_SHA256_HEX]; /* empty until asked for */
 };
 

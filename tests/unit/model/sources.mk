@@ -2,6 +2,7 @@ model_TESTS := \
   reference.c \
   test_attention.c \
   test_arch.c \
+  test_fast.c \
   test_forward.c \
   test_golden.c \
   test_kernels.c \

@@ -1,0 +1,117 @@
+/* AVX2, FMA and F16C: 16 lanes in two registers. Products of bytes are added in pairs with saturation: 4 to 6 bit codes
+ * stay far from it unsigned; 8-bit codes are taken signed (128 * 127 * 2 fits). */
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include "model/fast.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+typedef struct fvec {
+    __m256 lo, hi;
+} fvec;
+typedef struct ivec {
+    __m256i lo, hi;
+} ivec;
+typedef ivec codes;
+typedef uint16_t halves __attribute__((vector_size(32))); /* shifts by numbers that need not be constants */
+
+static inline __m128i load8(const uint8_t *p) { return _mm_loadl_epi64((const __m128i *)(const void *)p); }
+static inline __m128i load16(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
+
+static inline fvec f_zero(void) { return (fvec){_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+static inline fvec f_set1(float x) { return (fvec){_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+static inline fvec f_mul(fvec a, fvec b) { return (fvec){_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)}; }
+static inline fvec f_fma(fvec a, fvec b, fvec c)
+{
+    return (fvec){_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
+}
+static inline fvec f_fnma(fvec a, fvec b, fvec c)
+{
+    return (fvec){_mm256_fnmadd_ps(a.lo, b.lo, c.lo), _mm256_fnmadd_ps(a.hi, b.hi, c.hi)};
+}
+static inline void f_store(float *p, fvec a, int64_t n)
+{
+    float t[16];
+    _mm256_storeu_ps(t, a.lo);
+    _mm256_storeu_ps(t + 8, a.hi);
+    memcpy(p, t, (size_t)n * sizeof *p);
+}
+static inline fvec f_half(const uint8_t *p)
+{
+    return (fvec){_mm256_cvtph_ps(load16(p)), _mm256_cvtph_ps(load16(p + 16))};
+}
+static inline fvec f_ints(__m256i lo, __m256i hi) { return (fvec){_mm256_cvtepi32_ps(lo), _mm256_cvtepi32_ps(hi)}; }
+static inline fvec f_u8(const uint8_t *p)
+{
+    return f_ints(_mm256_cvtepu8_epi32(load8(p)), _mm256_cvtepu8_epi32(load8(p + 8)));
+}
+static inline fvec f_i8(const uint8_t *p)
+{
+    return f_ints(_mm256_cvtepi8_epi32(load8(p)), _mm256_cvtepi8_epi32(load8(p + 8)));
+}
+static inline fvec f_u4(const uint8_t *p, int shift)
+{
+    const __m256i mask = _mm256_set1_epi32(15);
+    return f_ints(_mm256_and_si256(_mm256_srli_epi32(_mm256_cvtepu8_epi32(load8(p)), shift), mask),
+                  _mm256_and_si256(_mm256_srli_epi32(_mm256_cvtepu8_epi32(load8(p + 8)), shift), mask));
+}
+
+static inline ivec i_set1(int32_t x) { return (ivec){_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
+static inline fvec i_float(ivec a) { return f_ints(a.lo, a.hi); }
+
+static inline codes c_load(const uint8_t *p)
+{
+    const __m256i *v = (const __m256i *)(const void *)p;
+    return (codes){_mm256_loadu_si256(v), _mm256_loadu_si256(v + 1)};
+}
+/* Shifts of 16 bits: what crosses into the other byte is masked away. */
+static inline __attribute__((always_inline)) __m256i field(__m256i a, int from, int to, int mask)
+{
+    const halves v = from > to ? (halves)a >> (from - to) : (halves)a << (to - from);
+    return _mm256_and_si256((__m256i)v, _mm256_set1_epi8((char)(mask << to)));
+}
+static inline __attribute__((always_inline)) codes c_field(codes a, int from, int to, int mask)
+{
+    return (codes){field(a.lo, from, to, mask), field(a.hi, from, to, mask)};
+}
+static inline codes c_or(codes a, codes b)
+{
+    return (codes){_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
+}
+static inline codes c_bytes(codes a)
+{
+    const __m256i top = _mm256_set1_epi8((char)0x80);
+    return (codes){_mm256_xor_si256(a.lo, top), _mm256_xor_si256(a.hi, top)};
+}
+static inline codes c_table(codes a)
+{
+    const __m256i t = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113));
+    return (codes){_mm256_shuffle_epi8(t, a.lo), _mm256_shuffle_epi8(t, a.hi)};
+}
+static inline __m256i dot(bool wide, __m256i sum, __m256i c, __m256i q)
+{
+    const __m256i pairs = wide ? _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c))
+                               : _mm256_maddubs_epi16(c, q);
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+static inline __attribute__((always_inline)) ivec c_dot(bool wide, ivec sum, codes c, const int8_t *q)
+{
+    int32_t four;
+    memcpy(&four, q, sizeof four);
+    const __m256i v = _mm256_set1_epi32(four);
+    return (ivec){dot(wide, sum.lo, c.lo, v), dot(wide, sum.hi, c.hi, v)};
+}
+
+#define START(wide, s) ((wide) ? 0 : (s))
+#define WIDTHS(X, ...)                                                                                                 \
+    X(1, __VA_ARGS__)                                                                                                  \
+    X(2, __VA_ARGS__)                                                                                                  \
+    X(4, __VA_ARGS__)
+#define WIDEST 4
+#define FAST geodec__fast_avx2
+#define FAST_ISA GEODEC_ISA_AVX2
+#include "model/fast_body.h"
+#else
+typedef int geodec__no_avx2; /* built for another architecture */
+#endif
