@@ -26,7 +26,8 @@ typedef struct geodec__fast_block {
 _Static_assert(sizeof(geodec__fast_block) == 64, "one line of the cache");
 
 enum {
-    /* Activations of n rows come in tiles of 16 rows: tile t is [cols / 32][rows of the tile] at block 16 t cols / 32. */
+    /* Activations of n rows come in tiles of 16 rows: tile t is [cols / 32][rows of the tile] at block 16 t cols / 32.
+     */
     GEODEC__FAST_TILE = 16
 };
 

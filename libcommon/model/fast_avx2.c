@@ -74,10 +74,7 @@ static inline __attribute__((always_inline)) codes c_field(codes a, int from, in
 {
     return (codes){field(a.lo, from, to, mask), field(a.hi, from, to, mask)};
 }
-static inline codes c_or(codes a, codes b)
-{
-    return (codes){_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)};
-}
+static inline codes c_or(codes a, codes b) { return (codes){_mm256_or_si256(a.lo, b.lo), _mm256_or_si256(a.hi, b.hi)}; }
 static inline codes c_bytes(codes a)
 {
     const __m256i top = _mm256_set1_epi8((char)0x80);
@@ -91,8 +88,8 @@ static inline codes c_table(codes a)
 }
 static inline __m256i dot(bool wide, __m256i sum, __m256i c, __m256i q)
 {
-    const __m256i pairs = wide ? _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c))
-                               : _mm256_maddubs_epi16(c, q);
+    const __m256i pairs =
+        wide ? _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c)) : _mm256_maddubs_epi16(c, q);
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 static inline __attribute__((always_inline)) ivec c_dot(bool wide, ivec sum, codes c, const int8_t *q)

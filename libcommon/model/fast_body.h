@@ -7,8 +7,8 @@
  *         c_or; c_table(v) IQ4_NL's table, as c_dot wants it; c_bytes(v) the same for codes of 8 bits
  *   c_dot(wide, sum, codes, q)   sum[l] + the four products of lane l's codes and q[0 .. 3]; wide: codes of 8 bits
  *   START(wide, s)               what a sum of codes begins with: s takes the offset away, 0 if c_bytes did
- *   WIDTHS(X, ...)               X(n, ...) for every number of rows that has a kernel, ascending; WIDEST the last of them
- *   FAST, FAST_ISA               name and value of the table */
+ *   WIDTHS(X, ...)               X(n, ...) for every number of rows that has a kernel, ascending; WIDEST the last of
+ * them FAST, FAST_ISA               name and value of the table */
 
 #include "model/fast.h"
 

@@ -17,10 +17,7 @@ static inline fvec f_set1(float x) { return _mm512_set1_ps(x); }
 static inline fvec f_mul(fvec a, fvec b) { return _mm512_mul_ps(a, b); }
 static inline fvec f_fma(fvec a, fvec b, fvec c) { return _mm512_fmadd_ps(a, b, c); }
 static inline fvec f_fnma(fvec a, fvec b, fvec c) { return _mm512_fnmadd_ps(a, b, c); }
-static inline void f_store(float *p, fvec a, int64_t n)
-{
-    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), a);
-}
+static inline void f_store(float *p, fvec a, int64_t n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1u), a); }
 static inline fvec f_half(const uint8_t *p)
 {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
@@ -47,9 +44,8 @@ static inline codes c_or(codes a, codes b) { return _mm512_or_si512(a, b); }
 static inline codes c_bytes(codes a) { return a; }
 static inline codes c_table(codes a)
 {
-    const __m128i t =
-        _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, (char)129, (char)141, (char)153, (char)166, (char)181, (char)197,
-                      (char)217, (char)241); /* IQ4_NL's values and 128 */
+    const __m128i t = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, (char)129, (char)141, (char)153, (char)166,
+                                    (char)181, (char)197, (char)217, (char)241); /* IQ4_NL's values and 128 */
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(t), a);
 }
 static inline ivec c_dot(bool wide, ivec sum, codes c, const int8_t *q)

@@ -67,13 +67,13 @@ struct geodec_session {
     bool *want;              /* [max_batch] all false between calls */
     int32_t *parent, *depth; /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
     /* experts */
-    float *router;          /* [max_batch][pad(n_expert)] */
-    float **router_row;     /* [max_batch] */
-    int32_t *expert_id;     /* [max_batch][n_layer][n_expert_used] best first */
-    float *expert_weight;   /* the same shape */
-    int32_t *expert_end;    /* [n_expert] where each expert's gathered rows end */
-    int32_t *assigned;      /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
-    geodec__job *job;       /* [max(3, n_expert)] */
+    float *router;        /* [max_batch][pad(n_expert)] */
+    float **router_row;   /* [max_batch] */
+    int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
+    float *expert_weight; /* the same shape */
+    int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
+    int32_t *assigned;    /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
+    geodec__job *job;     /* [max(3, n_expert)] */
     /* fast arithmetic: NULL in exact */
     const geodec__prepared *prepared;
     const geodec__fast *fast;

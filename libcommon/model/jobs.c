@@ -97,8 +97,7 @@ static int64_t blocks_of(const geodec__job *j) { return (j->w.rows + BLOCK - 1) 
 
 static int64_t piece_begin(const dispatch *d, int64_t piece)
 {
-    const int64_t at =
-        piece < d->threads ? piece * d->large : d->threads * d->large + (piece - d->threads) * d->small;
+    const int64_t at = piece < d->threads ? piece * d->large : d->threads * d->large + (piece - d->threads) * d->small;
     return at < d->blocks ? at : d->blocks;
 }
 
@@ -108,8 +107,7 @@ static void run_piece(void *ctx, int64_t piece, int worker)
     int64_t begin = piece_begin(d, piece), end = piece_begin(d, piece + 1);
     for (const geodec__job *j = d->job; j < d->job + d->n_jobs && end > 0; j++) {
         const int64_t blocks = blocks_of(j), last = end < blocks ? end : blocks;
-        if (begin < last)
-            run_rows(d->s, j, begin * BLOCK, last * BLOCK < j->w.rows ? last * BLOCK : j->w.rows, worker);
+        if (begin < last) run_rows(d->s, j, begin * BLOCK, last * BLOCK < j->w.rows ? last * BLOCK : j->w.rows, worker);
         begin = begin > blocks ? begin - blocks : 0;
         end -= blocks;
     }

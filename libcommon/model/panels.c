@@ -15,8 +15,9 @@
      .minima = (minima_),                                                                                              \
      .table = (table_),                                                                                                \
      .scales = (scales_),                                                                                              \
-     .head_bytes = 32 + 32 * ((minima_) != 0) + ((scales_) == GEODEC__SCALES_NONE ? 0 : 256),                                 \
-     .record_bytes = 32 + 32 * ((minima_) != 0) + ((scales_) == GEODEC__SCALES_NONE ? 0 : 256) + 64 * (bits_) * (blocks_)},
+     .head_bytes = 32 + 32 * ((minima_) != 0) + ((scales_) == GEODEC__SCALES_NONE ? 0 : 256),                          \
+     .record_bytes =                                                                                                   \
+         32 + 32 * ((minima_) != 0) + ((scales_) == GEODEC__SCALES_NONE ? 0 : 256) + 64 * (bits_) * (blocks_)},
 static const geodec__panel_format formats[] = {GEODEC__PANEL_FORMATS(X)};
 #undef X
 
@@ -210,7 +211,8 @@ INLINE void read_codes(const geodec__panel_format *f, const block_layout *l, con
     }
 }
 
-static void write_codes(const geodec__panel_format *f, const block_layout *l, const uint32_t c[8], int b, uint8_t *block)
+static void write_codes(const geodec__panel_format *f, const block_layout *l, const uint32_t c[8], int b,
+                        uint8_t *block)
 {
     if (f->blocks == 1) {
         uint8_t *q = block + l->low;

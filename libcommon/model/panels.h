@@ -6,14 +6,12 @@
  *   d           [16] binary16, one a row
  *   dmin        [16] binary16, where the type has minima
  *   scales      of the groups of a 256-column block: see geodec__panel_scales
- *   codes       for each 32 columns `bits` vectors of [16 rows][4 bytes], unsigned codes, value = scale (code - offset):
- *                 8 bits   vector g: word g
- *                 4 bits   vector g < 4: word g in the low, word g + 4 in the high nibbles
- *                 2 bits   vector p < 2: word 4p + f in bits 2f, 2f + 1 of each byte
- *                 5, 3     those of 4 or 2 bits, then a plane: bit g of each byte is the highest bit of word g
- *                 6        those of 4 bits, then two planes as for 2 bits, holding the two highest bits
- * The codes keep their width, so a panel is as large as its rows in the file (Q4_K and Q5_K: their 6-bit scales become
- * bytes, 2.8 and 2.3 % more; Q3_K 3.6 %). Packing loses nothing: a row can be had back byte for byte. */
+ *   codes       for each 32 columns `bits` vectors of [16 rows][4 bytes], unsigned codes, value = scale (code -
+ * offset): 8 bits   vector g: word g 4 bits   vector g < 4: word g in the low, word g + 4 in the high nibbles 2 bits
+ * vector p < 2: word 4p + f in bits 2f, 2f + 1 of each byte 5, 3     those of 4 or 2 bits, then a plane: bit g of each
+ * byte is the highest bit of word g 6        those of 4 bits, then two planes as for 2 bits, holding the two highest
+ * bits The codes keep their width, so a panel is as large as its rows in the file (Q4_K and Q5_K: their 6-bit scales
+ * become bytes, 2.8 and 2.3 % more; Q3_K 3.6 %). Packing loses nothing: a row can be had back byte for byte. */
 #ifndef GEODEC_MODEL_PANELS_H
 #define GEODEC_MODEL_PANELS_H
 
@@ -32,17 +30,17 @@ typedef enum geodec__panel_scales {
 /* The types that have panels: name, type, bits of a code, 32-column blocks of a record, columns of a group (one scale),
  * offset, sign of the minima (0: none), codes go through IQ4_NL's table (biased by 128), scales. */
 #define GEODEC__PANEL_FORMATS(X)                                                                                       \
-    X(q8_0, GEODEC_GGML_Q8_0, 8, 1, 32, 128, 0, false, GEODEC__SCALES_NONE)                                        \
-    X(q4_0, GEODEC_GGML_Q4_0, 4, 1, 32, 8, 0, false, GEODEC__SCALES_NONE)                                          \
-    X(q4_1, GEODEC_GGML_Q4_1, 4, 1, 32, 0, 1, false, GEODEC__SCALES_NONE)                                           \
-    X(q5_0, GEODEC_GGML_Q5_0, 5, 1, 32, 16, 0, false, GEODEC__SCALES_NONE)                                         \
-    X(q5_1, GEODEC_GGML_Q5_1, 5, 1, 32, 0, 1, false, GEODEC__SCALES_NONE)                                           \
-    X(iq4_nl, GEODEC_GGML_IQ4_NL, 4, 1, 32, 128, 0, true, GEODEC__SCALES_NONE)                                     \
-    X(q2_k, GEODEC_GGML_Q2_K, 2, 8, 16, 0, -1, false, GEODEC__SCALES_NIBBLES)                                        \
-    X(q3_k, GEODEC_GGML_Q3_K, 3, 8, 16, 4, 0, false, GEODEC__SCALES_SIGNED)                                        \
-    X(q4_k, GEODEC_GGML_Q4_K, 4, 8, 32, 0, -1, false, GEODEC__SCALES_PAIRS)                                          \
-    X(q5_k, GEODEC_GGML_Q5_K, 5, 8, 32, 0, -1, false, GEODEC__SCALES_PAIRS)                                          \
-    X(q6_k, GEODEC_GGML_Q6_K, 6, 8, 16, 32, 0, false, GEODEC__SCALES_SIGNED)                                       \
+    X(q8_0, GEODEC_GGML_Q8_0, 8, 1, 32, 128, 0, false, GEODEC__SCALES_NONE)                                            \
+    X(q4_0, GEODEC_GGML_Q4_0, 4, 1, 32, 8, 0, false, GEODEC__SCALES_NONE)                                              \
+    X(q4_1, GEODEC_GGML_Q4_1, 4, 1, 32, 0, 1, false, GEODEC__SCALES_NONE)                                              \
+    X(q5_0, GEODEC_GGML_Q5_0, 5, 1, 32, 16, 0, false, GEODEC__SCALES_NONE)                                             \
+    X(q5_1, GEODEC_GGML_Q5_1, 5, 1, 32, 0, 1, false, GEODEC__SCALES_NONE)                                              \
+    X(iq4_nl, GEODEC_GGML_IQ4_NL, 4, 1, 32, 128, 0, true, GEODEC__SCALES_NONE)                                         \
+    X(q2_k, GEODEC_GGML_Q2_K, 2, 8, 16, 0, -1, false, GEODEC__SCALES_NIBBLES)                                          \
+    X(q3_k, GEODEC_GGML_Q3_K, 3, 8, 16, 4, 0, false, GEODEC__SCALES_SIGNED)                                            \
+    X(q4_k, GEODEC_GGML_Q4_K, 4, 8, 32, 0, -1, false, GEODEC__SCALES_PAIRS)                                            \
+    X(q5_k, GEODEC_GGML_Q5_K, 5, 8, 32, 0, -1, false, GEODEC__SCALES_PAIRS)                                            \
+    X(q6_k, GEODEC_GGML_Q6_K, 6, 8, 16, 32, 0, false, GEODEC__SCALES_SIGNED)                                           \
     X(tq2_0, GEODEC_GGML_TQ2_0, 2, 8, 32, 1, 0, false, GEODEC__SCALES_NONE)
 
 typedef enum geodec__panel_index {

@@ -22,7 +22,8 @@ static float random_float(geodec_rng *r) { return (float)(2 * geodec_rng_uniform
 static float half_at(const uint8_t *p) { return geodec_f16_to_f32((uint16_t)(p[0] | p[1] << 8)); }
 static int bit(const uint8_t *p, int i) { return p[i / 8] >> (i % 8) & 1; }
 
-/* ---- one weight, from its block ----------------------------------------------------------------------------------- */
+/* ---- one weight, from its block -----------------------------------------------------------------------------------
+ */
 
 typedef struct weight {
     int code;         /* signed: the offset is off */
@@ -91,7 +92,8 @@ static weight weight_at(const geodec__matrix *w, int64_t row, int64_t col)
     return t->block == 32 ? legacy_weight(w->type, block, i) : super_weight(w->type, block, i);
 }
 
-/* ---- the definition ----------------------------------------------------------------------------------------------- */
+/* ---- the definition -----------------------------------------------------------------------------------------------
+ */
 
 static int group_of(int type)
 {
@@ -138,7 +140,8 @@ static float plain_product(const geodec__matrix *w, int64_t row, const float *x)
     return acc;
 }
 
-/* ---- matrices ----------------------------------------------------------------------------------------------------- */
+/* ---- matrices -----------------------------------------------------------------------------------------------------
+ */
 
 static void put_half(uint8_t *p, float v)
 {
@@ -205,7 +208,8 @@ Test(model_fast, packing_loses_nothing)
     }
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------- */
+/* ---- products -----------------------------------------------------------------------------------------------------
+ */
 
 typedef struct inputs {
     float *x;

@@ -94,6 +94,61 @@ static double logit_error(const char *name, geodec_isa isa)
     return worst;
 }
 
+/* Fast arithmetic on real models of every quantised kind: near exact, and the same bits for rows alone, in batches, and
+ * on every instruction set. */
+Test(model_golden, fast_is_near_exact_and_stable)
+{
+    static const char *const names[] = {"stories260K-ff192-q8_0",    "stories260K-rot256-q8_0",
+                                        "stories260K-ff192-q4_0",    "stories260K-rot256-q4_0",
+                                        "stories260K-rot256-q4_k_m", "stories260K-rot256-q6_k",
+                                        "stories-moe8x2-q4_0",       "stories-moe8x2-rot256-q4_k_m"};
+    enum { N = 40 };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        geodec_model *m = open_model(names[k]);
+        if (!m) return;
+        geodec_err err = {0};
+        const int64_t v = geodec_model_configuration(m)->n_vocab;
+        float *exact = geodec_mem_new(N * v, sizeof *exact), *fast = geodec_mem_new(N * v, sizeof *fast),
+              *row = geodec_mem_new(v, sizeof *row);
+        int32_t ids[N];
+        for (int i = 0; i < N; i++) ids[i] = i == 0 ? 1 : 259 + 37 * i % ((int)v - 259);
+        geodec_session_options o = {.n_ctx = N};
+        geodec_session *s;
+        test_ok(geodec_session_create(m, &o, &s, &err), &err);
+        test_ok(geodec_forward(s, &(geodec_batch){.n = N, .token = ids}, exact, NULL, &err), &err);
+        geodec_session_destroy(s);
+        o.arithmetic = GEODEC_FAST;
+        for (int isa = GEODEC_ISA_AUTO; isa <= GEODEC_ISA_AVX512; isa++) {
+            if (!geodec_isa_available((geodec_isa)isa)) continue;
+            o.isa = (geodec_isa)isa;
+            test_ok(geodec_session_create(m, &o, &s, &err), &err);
+            cr_assert_eq(geodec_session_arithmetic(s), GEODEC_FAST);
+            if (isa == GEODEC_ISA_AUTO)
+                test_ok(geodec_forward(s, &(geodec_batch){.n = N, .token = ids}, fast, NULL, &err), &err);
+            else
+                for (int i = 0; i < N; i++) {
+                    test_ok(geodec_forward(s, &(geodec_batch){.n = 1, .token = ids + i}, row, NULL, &err), &err);
+                    cr_assert(memcmp(row, fast + i * v, (size_t)v * sizeof *row) == 0, "%s: row %d on %s", names[k], i,
+                              geodec_isa_name((geodec_isa)isa));
+                }
+            geodec_session_destroy(s);
+        }
+        double error = 0, size = 0;
+        for (int64_t i = 0; i < N * v; i++) {
+            error += ((double)fast[i] - (double)exact[i]) * ((double)fast[i] - (double)exact[i]);
+            size += (double)exact[i] * (double)exact[i];
+        }
+        /* a product's relative error is about 1/127/sqrt(12) of a block's largest value, and the logits of these models
+         * amplify it little; a wrong scale or sign anywhere makes it larger than 0.1 */
+        cr_assert_lt(sqrt(error / size), 0.02, "%s: relative error %g", names[k], sqrt(error / size));
+        cr_assert_gt(error, 0, "%s: nothing was rounded", names[k]);
+        geodec_mem_free(exact);
+        geodec_mem_free(fast);
+        geodec_mem_free(row);
+        geodec_model_close(m);
+    }
+}
+
 Test(model_golden, logits)
 {
     for (size_t i = 0; i < N_GOLDENS; i++) {
