@@ -194,6 +194,47 @@ Test(model_forward, equals_the_plain_evaluation)
     }
 }
 
+/* The same family with block-quantised weights: every row a multiple of 32. */
+static synthetic quantised(const synthetic *from, int type)
+{
+    synthetic s = *from;
+    s.type = type;
+    s.d_model = 64;
+    s.d_ff = 32;
+    s.head_dim = 32;
+    s.rope_dim = 0;
+    return s;
+}
+
+/* Fused matrices, experts' slices and odd head counts in blocks. */
+Test(model_forward, quantised_families_equal_the_plain_evaluation)
+{
+    static const int types[] = {GEODEC_GGML_Q8_0, GEODEC_GGML_Q4_0, GEODEC_GGML_Q5_1};
+    enum { N = 14 };
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        const synthetic recipe = quantised(&families[i].s, types[i % 3]);
+        geodec_err err = {0};
+        geodec_model *m = NULL;
+        const char *path = test_tmp("quantised.gguf");
+        test_ok(synthetic_write(path, &recipe, &err), &err);
+        test_ok(geodec_model_open(path, &m, &err), &err);
+        const geodec_model_config *c = geodec_model_configuration(m);
+        int32_t token[N];
+        random_tokens(m, token, N, 40 + i);
+        double *want = reference_logits(m, token, N, NULL);
+        float *logits = geodec_mem_new((int64_t)N * c->n_vocab, sizeof *logits);
+        geodec_session *s = open_session(m, GEODEC_ISA_AUTO, NULL, 0);
+        test_ok(geodec_forward(s, &(geodec_batch){.n = N, .token = token}, logits, NULL, &err), &err);
+        for (int64_t k = 0; k < (int64_t)N * c->n_vocab; k++)
+            cr_assert_lt(fabs((double)logits[k] - want[k]), 2e-5, "%s logit %d: %g, not %g", families[i].name, (int)k,
+                         (double)logits[k], want[k]);
+        free(want);
+        geodec_mem_free(logits);
+        geodec_session_destroy(s);
+        geodec_model_close(m);
+    }
+}
+
 /* ---- batch invariance ------------------------------------------------------------------------------------------- */
 
 /* Every `step`-th size of batch, from the largest. */
