@@ -274,34 +274,27 @@ typedef struct encoder {
     int64_t n;
 } encoder;
 
-static geodec_status put_string(encoder *e, int32_t id, geodec_err *err)
+static void put_string(encoder *e, int32_t id)
 {
-    geodec_status st = GEODEC_OK;
     if (id < e->t->n) {
         e->ids[e->n++] = id;
-        goto done;
+        return;
     }
-    /* no piece: byte by byte */
+    /* no piece: byte by byte; a byte that is no piece either is left out */
     size_t n;
     const char *s = string(e->t, e->b, id, &n);
     char text[GEODEC__MAX_PIECE];
     n = geodec__bpe_piece_text(s, n, text);
     for (size_t i = 0; i < n; i++) {
         const unsigned char byte = (unsigned char)text[i];
-        int32_t one = e->b->byte[byte];
-        if (one >= e->t->n) one = e->t->byte_id[byte] >= 0 ? e->t->byte_id[byte] : e->t->unk;
-        if (one < 0)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no token for byte 0x%02x and no unknown token", byte);
-        e->ids[e->n++] = one;
+        const int32_t one = e->b->byte[byte] < e->t->n ? e->b->byte[byte] : e->t->byte_id[byte];
+        if (one >= 0) e->ids[e->n++] = one;
     }
-done:
-    return st;
 }
 
 /* Few symbols: the lowest rank is looked for anew after each merge. */
-static geodec_status merge_short(encoder *e, const char *text, size_t n, geodec_err *err)
+static void merge_short(encoder *e, const char *text, size_t n)
 {
-    geodec_status st = GEODEC_OK;
     int32_t id[SHORT_WORD], rank[SHORT_WORD];
     for (size_t i = 0; i < n; i++) id[i] = e->b->byte[(unsigned char)text[i]];
     for (size_t i = 0; i + 1 < n; i++) rank[i] = rank_of(e->b, id[i], id[i + 1]);
@@ -317,9 +310,7 @@ static geodec_status merge_short(encoder *e, const char *text, size_t n, geodec_
         if (best > 0) rank[best - 1] = rank_of(e->b, id[best - 1], id[best]);
         if (best + 1 < n) rank[best] = rank_of(e->b, id[best], id[best + 1]);
     }
-    for (size_t i = 0; i < n; i++) GEODEC_TRY(put_string(e, id[i], err));
-done:
-    return st;
+    for (size_t i = 0; i < n; i++) put_string(e, id[i]);
 }
 
 /* Lower rank first, then the leftmost. */
@@ -383,7 +374,7 @@ static geodec_status merge_long(encoder *e, const char *text, int32_t n, geodec_
         push(e, left->prev, c.left);
         push(e, c.left, left->next);
     }
-    for (int32_t i = 0; i >= 0; i = e->symbol[i].next) GEODEC_TRY(put_string(e, e->symbol[i].id, err));
+    for (int32_t i = 0; i >= 0; i = e->symbol[i].next) put_string(e, e->symbol[i].id);
 done:
     return st;
 }
@@ -421,7 +412,7 @@ static geodec_status encode_word(void *ctx, const char *text, size_t n, geodec_e
     if (whole >= 0)
         e->ids[e->n++] = whole;
     else if (n <= SHORT_WORD)
-        GEODEC_TRY(merge_short(e, text, n, err));
+        merge_short(e, text, n);
     else
         GEODEC_TRY(merge_long(e, text, (int32_t)n, err));
     if (c && e->n - first <= CACHED_IDS) {

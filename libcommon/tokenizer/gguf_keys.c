@@ -71,6 +71,60 @@ done:
     return st;
 }
 
+/* Some files give tokens that end turns or mark what to fill in as ordinary or user-defined ones; text must not be able
+ * to write them, so they count as control tokens (as in llama.cpp). */
+static void retype_control(const char *const *text, const size_t *len, int32_t *type, int64_t n)
+{
+    static const char *const control[] = {"</s>",
+                                          "<|im_end|>",
+                                          "<|eot_id|>",
+                                          "<|eom_id|>",
+                                          "<|end|>",
+                                          "<|return|>",
+                                          "<|call|>",
+                                          "<end_of_turn>",
+                                          "<|endoftext|>",
+                                          "<|end_of_text|>",
+                                          "<EOT>",
+                                          "_<EOT>",
+                                          "[EOT]",
+                                          "[EOS]",
+                                          "<eos>",
+                                          "<end_of_utterance>",
+                                          "<\xef\xbd\x9c"
+                                          "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+                                          "<|fim_prefix|>",
+                                          "<fim-prefix>",
+                                          "<fim_prefix>",
+                                          "<|fim_suffix|>",
+                                          "<fim-suffix>",
+                                          "<fim_suffix>",
+                                          "<|fim_middle|>",
+                                          "<fim-middle>",
+                                          "<fim_middle>",
+                                          "<|fim_pad|>",
+                                          "<fim-pad>",
+                                          "<fim_pad>",
+                                          "<|fim_repo|>",
+                                          "<|repo_name|>",
+                                          "<fim-repo>",
+                                          "<reponame>",
+                                          "<|file_sep|>",
+                                          "<PRE>",
+                                          "<SUF>",
+                                          "<MID>",
+                                          "<PAD>",
+                                          "[PAD]",
+                                          "<REPO>"};
+    for (int64_t i = 0; i < n; i++) {
+        if (type[i] != GEODEC_TOKEN_NORMAL && type[i] != GEODEC_TOKEN_USER) continue;
+        if (len[i] < 4 || len[i] > 32 || (text[i][0] != '<' && text[i][0] != '[' && text[i][0] != '_')) continue;
+        for (size_t k = 0; k < sizeof control / sizeof *control; k++)
+            if (strlen(control[k]) == len[i] && memcmp(control[k], text[i], len[i]) == 0)
+                type[i] = GEODEC_TOKEN_CONTROL;
+    }
+}
+
 /* Which kind, and what goes without saying in it. */
 static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geodec_err *err)
 {
@@ -119,6 +173,7 @@ geodec_status geodec_tokenizer_from_gguf(const geodec_gguf *g, geodec_tokenizer 
     for (int64_t i = 0; i < n; i++) type[i] = GEODEC_TOKEN_NORMAL;
     if (geodec_gguf_has(g, key_scores)) GEODEC_TRY(geodec_gguf_array_f32(g, key_scores, score, n, err));
     if (geodec_gguf_has(g, key_types)) GEODEC_TRY(geodec_gguf_array_i32(g, key_types, type, n, err));
+    retype_control(text, len, type, n);
     GEODEC_TRY(read_special(g, !v.pre, type, (int32_t)n, special, err));
     if (v.pre) GEODEC_TRY(read_strings(g, key_merges, &merge, &merge_len, &v.n_merges, err));
     v.n = (int32_t)n;

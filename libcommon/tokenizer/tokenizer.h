@@ -8,7 +8,8 @@
  * tokenizer.ggml.model = "gpt2" (byte-level, merges by rank; Radford et al. 2019): the regular expressions of the
  * pre-tokenizer tokenizer.ggml.pre cut the text into words (geodec_pretokenizer_name), each byte of a word becomes a
  * character of a printable alphabet, and the adjacent pair of the lowest rank in tokenizer.ggml.merges is merged,
- * leftmost first, until none is left. Some pre-tokenizers take a word that is a token whole.
+ * leftmost first, until none is left. Some pre-tokenizers take a word that is a token whole. A byte the vocabulary has
+ * no token for is left out (falcon and starcoder lack some control characters).
  *
  * Both: user-defined tokens are found in the text first, the longest first; control tokens only when asked for. Bytes
  * that are no UTF-8 are kept: where words are cut each counts as a control character, and it is encoded as the byte it
