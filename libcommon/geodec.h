@@ -76,6 +76,7 @@
 #include "records/flowtrack.h"
 #include "records/lookup.h"
 #include "records/records.h"
+#include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/vocab_train.h"
 #include "train/layout.h"

@@ -41,8 +41,7 @@ geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t, const char
         if (t->bos < 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no begin-of-sequence token");
         ids[written++] = t->bos;
     }
-    GEODEC_TRY(geodec__specials_cut(t, text, n, options->parse_special, options->plain, options->n_plain, &part,
-                                    &n_parts, err));
+    GEODEC_TRY(geodec__specials_cut(t, text, n, options, &part, &n_parts, err));
     for (int64_t i = 0; i < n_parts; i++) {
         const geodec__part *p = &part[i];
         if (p->id >= 0) {

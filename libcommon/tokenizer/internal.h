@@ -97,10 +97,10 @@ typedef struct geodec__part {
 geodec_status geodec__specials_create(const geodec_tokenizer *t, geodec__specials **out,
                                       geodec_err *err) GEODEC_MUST_USE;
 void geodec__specials_destroy(geodec__specials *s);
-/* The text in parts. User-defined tokens are always found; control and unknown tokens with `parse`, outside the plain
- * spans. Caller frees *parts. */
-geodec_status geodec__specials_cut(const geodec_tokenizer *t, const char *text, size_t n, bool parse,
-                                   const geodec_span *plain, int64_t n_plain, geodec__part **parts, int64_t *n_parts,
+/* The text in parts. User-defined tokens are always found; control and unknown tokens when the options say so, outside
+ * the plain spans. Caller frees *parts. */
+geodec_status geodec__specials_cut(const geodec_tokenizer *t, const char *text, size_t n,
+                                   const geodec_encode_options *options, geodec__part **parts, int64_t *n_parts,
                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,1 +1,2 @@
-tokenizer_SRCS := vocabulary.c encode.c spm.c bpe.c pretoken.c special.c decode.c gguf_keys.c vocab_train.c
+tokenizer_SRCS := vocabulary.c encode.c spm.c bpe.c pretoken.c special.c decode.c gguf_keys.c vocab_train.c \
+  chat.c chat_table.c chat_detect.c

@@ -147,24 +147,25 @@ typedef struct cutter {
     const char *text;
     int64_t n;
     uint8_t *taken; /* [n] */
-    const geodec_span *plain;
-    int64_t n_plain;
+    const geodec_encode_options *options;
     geodec__part *part; /* the tokens taken, then all parts */
     int64_t n_part, room;
 } cutter;
 
 static bool touches_plain(const cutter *c, int64_t at, int64_t end)
 {
-    int64_t lo = 0, hi = c->n_plain; /* the first span that ends beyond `at` */
+    const geodec_span *plain = c->options->plain;
+    const int64_t n_plain = c->options->n_plain;
+    int64_t lo = 0, hi = n_plain; /* the first span that ends beyond `at` */
     while (lo < hi) {
         const int64_t mid = lo + (hi - lo) / 2;
-        if (c->plain[mid].end <= at)
+        if (plain[mid].end <= at)
             lo = mid + 1;
         else
             hi = mid;
     }
-    while (lo < c->n_plain && c->plain[lo].begin == c->plain[lo].end) lo++;
-    return lo < c->n_plain && c->plain[lo].begin < end;
+    while (lo < n_plain && plain[lo].begin == plain[lo].end) lo++;
+    return lo < n_plain && plain[lo].begin < end;
 }
 
 static geodec_status put(cutter *c, geodec__part p, geodec_err *err)
@@ -194,13 +195,22 @@ static bool strips(const geodec_tokenizer *t, int32_t id)
 
 static bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+/* A user-defined token that counts as a control token: part of the words the caller reserves, and more than blanks. */
+static bool reserved(const cutter *c, const char *what, size_t n)
+{
+    size_t i = 0;
+    while (i < n && blank(what[i])) i++;
+    return i < n && c->options->reserved && memmem(c->options->reserved, c->options->n_reserved, what, n);
+}
+
 /* Takes every occurrence of a token in what is left of the text. */
 static geodec_status take(cutter *c, int32_t id, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const char *what = c->t->bytes + c->t->at[id];
     const int64_t n = c->t->length[id];
-    const bool anywhere = c->t->type[id] == GEODEC_TOKEN_USER, strip = strips(c->t, id);
+    const bool anywhere = c->t->type[id] == GEODEC_TOKEN_USER && !reserved(c, what, (size_t)n),
+               strip = strips(c->t, id);
     for (int64_t at = 0; at < c->n;) {
         if (c->taken[at]) {
             const uint8_t *next = memchr(c->taken + at, 0, (size_t)(c->n - at));
@@ -254,19 +264,19 @@ done:
     return st;
 }
 
-geodec_status geodec__specials_cut(const geodec_tokenizer *t, const char *text, size_t n, bool parse,
-                                   const geodec_span *plain, int64_t n_plain, geodec__part **parts, int64_t *n_parts,
+geodec_status geodec__specials_cut(const geodec_tokenizer *t, const char *text, size_t n,
+                                   const geodec_encode_options *options, geodec__part **parts, int64_t *n_parts,
                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     uint8_t *seen = NULL;
-    cutter c = {.t = t, .text = text, .n = (int64_t)n, .plain = plain, .n_plain = n_plain};
+    cutter c = {.t = t, .text = text, .n = (int64_t)n, .options = options};
     GEODEC_NEW(seen, t->special->n);
     if (t->special->n && mark_all(t, (const unsigned char *)text, n, seen)) {
         GEODEC_NEW(c.taken, c.n);
         for (int32_t i = 0; i < t->special->n; i++) {
             const int32_t id = t->special->by_length[i];
-            if (seen[i] && (parse || t->type[id] == GEODEC_TOKEN_USER)) GEODEC_TRY(take(&c, id, err));
+            if (seen[i] && (options->parse_special || t->type[id] == GEODEC_TOKEN_USER)) GEODEC_TRY(take(&c, id, err));
         }
     }
     GEODEC_TRY(fill_gaps(&c, err));

@@ -77,6 +77,10 @@ typedef struct geodec_encode_options {
     bool parse_special;       /* control and unknown tokens written in the text become those tokens */
     const geodec_span *plain; /* [n_plain] ascending: no control token is found that touches one of these */
     int64_t n_plain;
+    /* [n_reserved] bytes, or NULL: a user-defined token that stands in them, and is not white space alone, is kept out
+     * of the plain spans like a control token. */
+    const char *reserved;
+    size_t n_reserved;
 } geodec_encode_options;
 /* ids must hold n + 3 values. Special tokens are taken out of the text one after the other: longer ones first, equal
  * lengths by id, each wherever it is left, from the left. After one, SentencePiece text gets its prefix again (except

@@ -1,0 +1,176 @@
+#include "base/mem.h"
+#include "tokenizer/chat_internal.h"
+#include "tokenizer/internal.h"
+
+#include <string.h>
+
+geodec_status geodec_chat_role_of(const char *name, geodec_chat_role *out, geodec_err *err)
+{
+    static const char *const names[GEODEC__N_ROLES] = {"system", "user", "assistant"};
+    for (int i = 0; i < GEODEC__N_ROLES; i++)
+        if (strcmp(names[i], name) == 0) {
+            *out = (geodec_chat_role)i;
+            return GEODEC_OK;
+        }
+    return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "role '%.40s' is not system, user or assistant",
+                          name);
+}
+
+/* ---- the text --------------------------------------------------------------------------------------------------- */
+
+/* First pass: text NULL, lengths are counted. */
+typedef struct writer {
+    char *text;
+    geodec_span *plain;
+    size_t n;
+    int64_t n_plain;
+} writer;
+
+static void put(writer *w, const char *s, size_t n)
+{
+    if (w->text && n) memcpy(w->text + w->n, s, n);
+    w->n += n;
+}
+
+static void put_fixed(writer *w, const char *s)
+{
+    if (s) put(w, s, strlen(s));
+}
+
+static void put_plain(writer *w, const char *s, size_t n)
+{
+    if (n == 0) return;
+    if (w->plain) w->plain[w->n_plain] = (geodec_span){(int64_t)w->n, (int64_t)(w->n + n)};
+    w->n_plain++;
+    put(w, s, n);
+}
+
+static bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static void put_content(writer *w, const geodec_chat_template *t, const geodec_chat_message *m)
+{
+    const char *s = m->content;
+    size_t n = m->n;
+    if (t->trim[m->role]) {
+        for (; n > 0 && blank(*s); n--) s++;
+        while (n > 0 && blank(s[n - 1])) n--;
+    }
+    put_plain(w, s, n);
+}
+
+static void write_all(writer *w, const geodec_chat_template *t, const geodec_chat_message *m, int64_t n,
+                      bool generation)
+{
+    bool open = t->open_at_start;
+    int64_t system = 0; /* messages from here on may be system messages that wait for a user's */
+    put_fixed(w, t->begin);
+    if (t->system && (n == 0 || m[0].role != GEODEC_CHAT_SYSTEM)) {
+        put_fixed(w, t->before[GEODEC_CHAT_SYSTEM]);
+        put_fixed(w, t->system);
+        put_fixed(w, t->after[GEODEC_CHAT_SYSTEM]);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const geodec_chat_role role = m[i].role;
+        if (t->system_with_user && role == GEODEC_CHAT_SYSTEM) continue;
+        if (t->turn && !open) put_fixed(w, t->turn);
+        open = role != GEODEC_CHAT_ASSISTANT;
+        put_fixed(w, t->before[role]);
+        if (t->system_with_user && role == GEODEC_CHAT_USER) {
+            const size_t before = w->n;
+            for (; system < i; system++)
+                if (m[system].role == GEODEC_CHAT_SYSTEM) put_content(w, t, &m[system]);
+            if (w->n > before) put_fixed(w, "\n\n");
+        }
+        put_content(w, t, &m[i]);
+        put_fixed(w, t->after[role]);
+    }
+    if (generation) put_fixed(w, t->generation);
+}
+
+geodec_status geodec_chat_render(const geodec_chat_template *t, const geodec_chat_message *message, int64_t n,
+                                 bool add_generation_prompt, geodec_chat_text *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    writer w = {0};
+    size_t total = 0;
+    if (n < 0) GEODEC_THROW(GEODEC_INVAL, "%lld messages", (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        if (message[i].role < GEODEC_CHAT_SYSTEM || message[i].role > GEODEC_CHAT_ASSISTANT)
+            GEODEC_THROW(GEODEC_INVAL, "message %lld has no role", (long long)i);
+        if (message[i].n > INT32_MAX || (total += message[i].n) > INT32_MAX)
+            GEODEC_THROW(GEODEC_LIMIT, "a conversation of more than %d bytes", INT32_MAX);
+    }
+    write_all(&w, t, message, n, add_generation_prompt);
+    const size_t length = w.n;
+    const int64_t spans = w.n_plain;
+    w = (writer){0};
+    GEODEC_NEW(w.text, length + 1);
+    GEODEC_NEW(w.plain, spans);
+    write_all(&w, t, message, n, add_generation_prompt);
+    *out = (geodec_chat_text){w.text, w.n, w.plain, w.n_plain};
+    w = (writer){0};
+done:
+    geodec_mem_free(w.text);
+    geodec_mem_free(w.plain);
+    return st;
+}
+
+void geodec_chat_text_free(geodec_chat_text *t)
+{
+    geodec_mem_free(t->text);
+    geodec_mem_free(t->plain);
+    *t = (geodec_chat_text){0};
+}
+
+/* ---- tokens ----------------------------------------------------------------------------------------------------- */
+
+/* All the words a template writes itself, each on its own. */
+static size_t fixed_words(const geodec_chat_template *t, char *out)
+{
+    const char *word[GEODEC__N_ROLES * 2 + 3];
+    int n = 0;
+    size_t at = 0;
+    word[n++] = t->begin;
+    word[n++] = t->turn;
+    word[n++] = t->generation;
+    for (int i = 0; i < GEODEC__N_ROLES; i++) {
+        word[n++] = t->before[i];
+        word[n++] = t->after[i];
+    }
+    for (int i = 0; i < n; i++) {
+        const size_t k = word[i] ? strlen(word[i]) : 0;
+        if (out && k) memcpy(out + at, word[i], k);
+        if (out) out[at + k] = '\0';
+        at += k + 1;
+    }
+    return at;
+}
+
+geodec_status geodec_chat_encode(const geodec_chat_template *t, const geodec_tokenizer *k,
+                                 const geodec_chat_message *message, int64_t n, bool add_generation_prompt,
+                                 int32_t **ids, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_chat_text text = {0};
+    char *words = NULL;
+    int32_t *id = NULL;
+    const size_t n_words = fixed_words(t, NULL);
+    GEODEC_TRY(geodec_chat_render(t, message, n, add_generation_prompt, &text, err));
+    GEODEC_NEW(words, n_words);
+    (void)fixed_words(t, words);
+    GEODEC_NEW(id, text.n + 3);
+    const geodec_encode_options options = {.bos = true,
+                                           .parse_special = true,
+                                           .plain = text.plain,
+                                           .n_plain = text.n_plain,
+                                           .reserved = words,
+                                           .n_reserved = n_words};
+    GEODEC_TRY(geodec_tokenizer_encode_with(k, text.text, text.n, &options, id, count, err));
+    *ids = id;
+    id = NULL;
+done:
+    geodec_chat_text_free(&text);
+    geodec_mem_free(words);
+    geodec_mem_free(id);
+    return st;
+}
