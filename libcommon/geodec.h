@@ -52,6 +52,7 @@
 #include "geometry/twonn.h"
 #include "geometry/validity.h"
 #include "gguf/gguf.h"
+#include "gguf/quantize.h"
 #include "io/artifact.h"
 #include "io/atomic.h"
 #include "io/compare.h"

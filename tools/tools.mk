@@ -1,7 +1,7 @@
 # One tool a line: geodec-<name>, source tools/geodec-<name>.c
 TOOLS_PLANNED := \
   info check diff table \
-  tokenize model-info \
+  tokenize model-info quantize \
   corpus vocab train \
   sample perplexity \
   export cloud null metric christoffel geodesic riemann propagate records coverage validity \

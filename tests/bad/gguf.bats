@@ -118,6 +118,21 @@ unreadable() {
     unreadable q4-k-tensor "'blk.0.attn_q.weight': rows of 32 are no multiple of the Q4_K block of 256"
     unreadable tq1-tensor "'blk.0.attn_q.weight': rows of 32 are no multiple of the TQ1_0 block of 256"
 }
+@test "cut within a block, type by type" {
+    for t in q4-0 q4-k q6-k tq2-0; do
+        run "$bin/geodec-model-info" "$dir/$t.gguf"
+        [ "$status" -eq 0 ]
+        unreadable "$t-cut" "'blk.1.ffn_down.weight'"
+    done
+}
+@test "geodec-quantize refuses weights that are not numbers" {
+    for t in q4-0 q4-k q6-k tq2-0; do
+        says "$dir/$t-nan.gguf" 3 "'token_embd.weight': value 0 is not finite" in_little_memory \
+            "$bin/geodec-quantize" --threads 1 --type f16 -o "$dir/out.gguf" "$dir/$t-nan.gguf"
+    done
+    says "$dir/iq2-tensor.gguf" 3 "'blk.0.attn_q.weight' has type IQ2_XXS" in_little_memory \
+        "$bin/geodec-quantize" --threads 1 --type f16 -o "$dir/out.gguf" "$dir/iq2-tensor.gguf"
+}
 @test "offset outside the file" { unreadable offset-outside "lies outside the file"; }
 @test "offset near 2^64" { unreadable offset-wraps "lies outside the file"; }
 @test "misaligned offset" { unreadable offset-misaligned "no multiple of the alignment"; }

@@ -250,6 +250,39 @@ static void wrong_bytes(void)
     patch_u32("nan-norm", last + (size_t)offset, 0x7fc00000);
 }
 
+/* ---- quantised models ------------------------------------------------------------------------------------------- */
+
+/* A good model of one block type, cut within its last block, and one whose first tensor's first scale is a NaN. The
+ * embedding is the first tensor, so its data begin the data section: right after what is cut off by all tensors. */
+static void wrong_blocks(const char *name, int type, int32_t width, size_t scale_at)
+{
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
+    char cut_name[40], nan_name[40];
+    (void)snprintf(cut_name, sizeof cut_name, "%s-cut", name);
+    (void)snprintf(nan_name, sizeof nan_name, "%s-nan", name);
+    MODEL(name, s.d_model = width, s.d_ff = width, s.type = type);
+    MODEL(nan_name, s.d_model = width, s.d_ff = width, s.type = type);
+    geodec_err err = {0};
+    geodec_gguf *g = NULL;
+    if (geodec_gguf_open(path_of(name), &g, &err) != GEODEC_OK) die("cannot read a quantised model");
+    const geodec_gguf_tensor *embedding = geodec_gguf_tensor_at(g, 0);
+    const geodec_gguf_tensor *last = geodec_gguf_tensor_at(g, geodec_gguf_n_tensors(g) - 1);
+    const uint8_t *base = embedding->data, *end = (const uint8_t *)last->data + last->bytes;
+    const long from_base = (long)(end - base), in_file = (long)((from_base + 31) / 32 * 32);
+    if (last->type != type || embedding->type != type) die("the first and last tensors are not of the type asked for");
+    FILE *f = fopen(path_of(nan_name), "r+b");
+    if (!f || fseek(f, -in_file + (long)scale_at, SEEK_END) != 0) die("cannot change the model");
+    if (fwrite(&(const uint16_t){0x7e00}, 2, 1, f) != 1 || fclose(f) != 0) die("cannot change the model");
+    f = fopen(path_of(name), "rb");
+    unsigned char *all = malloc((size_t)in_file + (1 << 20));
+    if (!f || !all) die("cannot read a quantised model");
+    const size_t n = fread(all, 1, (size_t)in_file + (1 << 20), f);
+    (void)fclose(f);
+    write_bytes(cut_name, all, n - (size_t)(in_file - from_base) - (size_t)t->block_bytes / 2);
+    free(all);
+    geodec_gguf_close(g);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) die("usage: make_bad_gguf FOLDER");
@@ -266,6 +299,10 @@ int main(int argc, char **argv)
     wrong_bytes();
     wrong_models();
     wrong_families();
+    wrong_blocks("q4-0", GEODEC_GGML_Q4_0, 64, 0);
+    wrong_blocks("q4-k", GEODEC_GGML_Q4_K, 256, 2);
+    wrong_blocks("q6-k", GEODEC_GGML_Q6_K, 256, 208);
+    wrong_blocks("tq2-0", GEODEC_GGML_TQ2_0, 256, 64);
     free(good);
     free(copy);
     return 0;

@@ -92,7 +92,7 @@ Test(gguf_encode, near_the_global_optimum)
     } cases[] = {{GEODEC_GGML_Q4_0, -8, 7, 0.01, 0.1},
                  {GEODEC_GGML_Q5_0, -16, 15, 0.04, 0.25},
                  {GEODEC_GGML_TQ2_0, -1, 1, 1e-3, 1e-2}};
-    enum { BLOCKS = 16 };
+    enum { BLOCKS = 8 };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const geodec_ggml_traits *t = geodec_ggml_traits_of(cases[k].type);
         float x[256], y[256];

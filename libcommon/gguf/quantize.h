@@ -1,0 +1,50 @@
+/* A copy of a GGUF file with its matrices in other types.
+ *
+ * Keys are copied verbatim but for general.file_type and general.quantization_version, which are set, and
+ * general.alignment, which is left out (the copy has 32). Vectors, norm gains, expert routers and other small weights
+ * keep their bytes, and so does any tensor whose type does not change. One tensor is worked on at a time, in slabs of
+ * rows, so memory is bounded whatever the file's size. The bytes do not depend on the number of threads. */
+#ifndef GEODEC_GGUF_QUANTIZE_H
+#define GEODEC_GGUF_QUANTIZE_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "gguf/gguf.h"
+
+typedef struct geodec_quantize_options {
+    /* One of geodec_quantize_recipes(). The mixes (q4_k_m ...) give some tensors more bits by llama.cpp's rules, and
+     * all quantised recipes the output matrix (or the embedding that serves as one) Q6_K. */
+    const char *recipe;
+    /* "PATTERN=TYPE,PATTERN=TYPE": shell patterns of tensor names, the first that matches decides; NULL = none. */
+    const char *overrides;
+    bool pure;    /* every matrix in the recipe's main type */
+    bool nearest; /* plain rounding in place of the encoders' search */
+} geodec_quantize_options;
+
+/* Rows that are no multiple of a type's block get another: Q4_K Q5_0, Q5_K Q5_1, Q6_K Q8_0, TQ2_0 Q4_0; where that does
+ * not fit either, F16. (An override is refused instead.) */
+
+/* What happened to one tensor. x: values of the input as decoded, y: of the output. Zeros (cosine 1) for a tensor that
+ * was copied. */
+typedef struct geodec_quantize_row {
+    const char *name; /* the input's */
+    int from, to;     /* geodec_ggml_type */
+    int64_t values;
+    size_t bytes;   /* of the output */
+    double size;    /* rms of x */
+    double rms;     /* of y - x */
+    double largest; /* |y - x| */
+    double cosine;  /* <x, y> / |x| |y| */
+    double nearest; /* control: rms of y - x with plain rounding to the same type */
+    double q8_0;    /* control: the same for Q8_0; NaN where rows are no multiple of 32 */
+} geodec_quantize_row;
+
+/* Names separated by '|'. */
+GEODEC_API const char *geodec_quantize_recipes(void);
+/* Writes `path` (atomically). rows [tensors of in], or NULL. GEODEC_INVAL (recipe, override), GEODEC_UNSUPPORTED (a
+ * type that cannot be decoded), GEODEC_NUMERIC (a value that the new type cannot hold; names the tensor), GEODEC_IO. */
+GEODEC_API geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geodec_quantize_options *o,
+                                         geodec_pool *pool, const geodec_hooks *hooks, geodec_quantize_row *rows,
+                                         geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,19 @@
+/* Which type each tensor gets. */
+#ifndef GEODEC_GGUF_QUANTIZE_INTERNAL_H
+#define GEODEC_GGUF_QUANTIZE_INTERNAL_H
+
+#include "gguf/quantize.h"
+
+typedef struct geodec__recipe {
+    const char *name;
+    int type;           /* of most matrices */
+    uint32_t file_type; /* llama.cpp's number, for general.file_type */
+} geodec__recipe;
+
+/* NULL when there is none of that name. */
+const geodec__recipe *geodec__recipe_named(const char *name);
+/* type[i] for every tensor of g. */
+geodec_status geodec__recipe_types(const geodec_gguf *g, const geodec__recipe *r, const geodec_quantize_options *o,
+                                   int *type, geodec_err *err) GEODEC_MUST_USE;
+
+#endif
