@@ -77,6 +77,7 @@
 #include "records/flowtrack.h"
 #include "records/lookup.h"
 #include "records/records.h"
+#include "reference/reference.h"
 #include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/vocab_train.h"

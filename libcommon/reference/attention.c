@@ -5,7 +5,7 @@
  *     gv = P^T go,  gP = go v^T,  gs = t'(s) P (gP - rowsum(P gP)),  gq = scale gs k,  gk = scale gs^T q */
 #include "base/mem.h"
 #include "linalg/blas.h"
-#include "reference/ops.h"
+#include "reference/ops_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Gated activation: SiLU (Elfwing et al. 2018) or the tanh form of GELU (Hendrycks and Gimpel 2016), times up. */
-#include "reference/ops.h"
+#include "reference/ops_internal.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* RMS normalisation (Zhang and Sennrich 2019). */
-#include "reference/ops.h"
+#include "reference/ops_internal.h"
 
 #include <math.h>
 

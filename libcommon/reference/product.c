@@ -2,7 +2,7 @@
  * of the result is written by one task, so the bytes do not depend on the number of threads. */
 #include "base/mem.h"
 #include "linalg/blas.h"
-#include "reference/ops.h"
+#include "reference/ops_internal.h"
 
 enum {
     PANEL_BYTES = 32 << 20,

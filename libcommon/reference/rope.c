@@ -1,6 +1,6 @@
 /* Rotary position embedding (Su et al. 2021). */
 #include "base/mem.h"
-#include "reference/ops.h"
+#include "reference/ops_internal.h"
 
 #include <math.h>
 

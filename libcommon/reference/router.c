@@ -1,6 +1,6 @@
 /* Choice of experts. With p = softmax(logits) and S the sum of the chosen p, w_e = scale p_e / S, or scale p_e. The
  * choice itself is constant under differentiation. */
-#include "reference/ops.h"
+#include "reference/ops_internal.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "reference/ops.h"
+#include "reference/ops_internal.h"
 
 #include <math.h>
 
