@@ -30,6 +30,7 @@
 #include "decode/sampler.h"
 #include "decode/target.h"
 #include "decode/verify.h"
+#include "evaluate/fisher.h"
 #include "evaluate/perplexity.h"
 #include "evaluate/scorer.h"
 #include "geometry/activations.h"

@@ -3,7 +3,7 @@ TOOLS_PLANNED := \
   info check diff table \
   tokenize model-info quantize \
   corpus vocab train \
-  sample perplexity \
+  sample perplexity fisher \
   export cloud null metric christoffel geodesic riemann propagate records coverage validity \
   bake decode bench-decode \
   shape bench
@@ -16,6 +16,7 @@ SUPPORT_SRCS := \
   describe.c \
   evaluation.c \
   kinds.c \
+  layers.c \
   printer.c \
   report.c \
   schema.c

@@ -1,4 +1,5 @@
 evaluate_SRCS := \
+  fisher.c \
   perplexity.c \
   scorer.c \
   windows.c
