@@ -1,12 +1,19 @@
 /* Thread pool: an explicit object, created by a tool and passed down; NULL always means "run on the caller's thread".
  *
  * Work is cut into tasks 0..n-1 and a task's result must not depend on which worker runs it or when, so 1 and n threads
- * give the same bytes. Sums over tasks are made by the caller, in task order. */
+ * give the same bytes. Sums over tasks are made by the caller, in task order.
+ *
+ * Memory. Worker w owns the contiguous tasks [n w / T, n (w+1) / T) in both kinds of run (geodec_pool_range): in
+ * geodec_pool_run it runs exactly these, in geodec_pool_run_dynamic it runs these first and then helps others. Pages
+ * belong to the NUMA node of the thread that first writes them, so data filled by geodec_pool_run lies where the
+ * workers that read the same share of the tasks run - provided the workers stay where they are, which is what pinning
+ * is for. */
 #ifndef GEODEC_BASE_POOL_H
 #define GEODEC_BASE_POOL_H
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct geodec_pool geodec_pool;
@@ -14,17 +21,31 @@ typedef struct geodec_pool geodec_pool;
 /* task in 0..n_tasks-1; worker in 0..threads-1 (index for per-worker scratch memory). */
 typedef void (*geodec_pool_fn)(void *ctx, int64_t task, int worker);
 
-/* threads >= 1 workers, the caller included; 0 = number of online processors. */
+typedef struct geodec_pool_options {
+    int threads;       /* workers, the caller included; 0 = processors this process may use */
+    bool pin;          /* each worker stays on one processor (base/topology.h), the caller too until destroy */
+    const char *sysfs; /* NULL = /sys/devices/system; tests describe other machines */
+} geodec_pool_options;
+
+/* threads >= 1 workers, the caller included; 0 = number of processors in the scheduler's mask. */
 GEODEC_API geodec_status geodec_pool_create(int threads, geodec_pool **out, geodec_err *err) GEODEC_MUST_USE;
+/* GEODEC_UNSUPPORTED when the system refuses to pin. */
+GEODEC_API geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool **out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
 /* Joins the workers. NULL ok. */
 GEODEC_API void geodec_pool_destroy(geodec_pool *pool);
 /* 1 for NULL. */
 GEODEC_API int geodec_pool_threads(const geodec_pool *pool);
+/* Processor a worker is pinned to, as the kernel counts; -1 when it is not pinned. */
+GEODEC_API int geodec_pool_cpu(const geodec_pool *pool, int worker);
+/* Tasks begin .. end-1 of n that a worker owns. */
+GEODEC_API void geodec_pool_range(const geodec_pool *pool, int64_t n_tasks, int worker, int64_t *begin, int64_t *end);
 
-/* Runs all tasks and returns when they are done. Worker w takes the contiguous range [n w / T, n (w+1) / T).
- * Not re-entrant: fn must not call run on the same pool. One caller at a time. */
+/* Runs all tasks and returns when they are done; worker w runs its own range and nothing else, so this waits for every
+ * worker. Not re-entrant: fn must not call run on the same pool. One caller at a time. */
 GEODEC_API void geodec_pool_run(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
-/* The same with tasks handed out one by one, for uneven work. */
+/* The same for uneven work and short runs: a worker that is done, or that came before others woke up, takes tasks of
+ * the others' ranges one by one. Only workers that joined are waited for. */
 GEODEC_API void geodec_pool_run_dynamic(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
 
 #endif

@@ -1,6 +1,7 @@
 #include "support/cli.h"
 
 #include "base/mem.h"
+#include "base/topology.h"
 #include "base/version.h"
 #include "io/h5.h"
 #include "linalg/lapack.h"
@@ -173,7 +174,9 @@ static void print_help(const cli_tool *t)
         }
         print_option(o->letter, o->name, metavar, o->help, text);
     }
-    print_option('t', "threads", "N", "worker threads; results do not depend on it (default: all processors)", NULL);
+    print_option('t', "threads", "N",
+                 "worker threads; results do not depend on it (default: the processors it may use)", NULL);
+    print_option(0, "pin", NULL, "keep each worker on one processor, cores before hyperthreads, nodes in turn", NULL);
     print_option(0, "seed", "N", "seed of every random draw", "1");
     print_option(0, "force", NULL, "replace existing outputs", NULL);
     print_option('q', "quiet", NULL, "no summary and no progress", NULL);
@@ -197,8 +200,8 @@ static int64_t default_threads(void)
         const long v = text ? strtol(text, &end, 10) : 0;
         if (text && end != text && !*end && v >= 1 && v <= 1024) return v;
     }
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : online > 1024 ? 1024 : online;
+    const int usable = geodec_cpus_count();
+    return usable > 1024 ? 1024 : usable;
 }
 
 enum { DONE = -1 };
@@ -211,6 +214,7 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
     bool help = false, version = false, verbose = false;
     const cli_option common[] = {
         {.name = "threads", .letter = 't', .type = CLI_I64, .target = &c->threads, .min = 1, .max = 1024},
+        {.name = "pin", .type = CLI_FLAG, .target = &c->pin},
         {.name = "seed", .type = CLI_U64, .target = &c->seed},
         {.name = "force", .type = CLI_FLAG, .target = &c->force},
         {.name = "quiet", .letter = 'q', .type = CLI_FLAG, .target = &c->quiet},
@@ -292,7 +296,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     }
     canonical_command(&c, command);
     c.hooks = report_hooks(tool->name, c.quiet, c.verbose);
-    st = (int)geodec_pool_create((int)c.threads, &c.pool, err);
+    st = (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
     if (st == GEODEC_OK) st = (int)run(&c, err);
     geodec_pool_destroy(c.pool);
     report_progress_end();

@@ -11,7 +11,7 @@
  *     int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
  *
  * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 130
- * interrupt. Options common to all tools: --threads, --seed, --force, --quiet, --verbose, --help, --version. */
+ * interrupt. Options common to all tools: --threads, --pin, --seed, --force, --quiet, --verbose, --help, --version. */
 #ifndef GEODEC_TOOLS_SUPPORT_CLI_H
 #define GEODEC_TOOLS_SUPPORT_CLI_H
 
@@ -67,7 +67,8 @@ typedef struct cli {
     const cli_tool *tool;
     int n_args;
     char **args;       /* positional arguments */
-    int64_t threads;   /* --threads, default: GEODEC_THREADS, else OMP_NUM_THREADS, else all processors */
+    int64_t threads;   /* --threads, default: GEODEC_THREADS, else OMP_NUM_THREADS, else the usable processors */
+    bool pin;          /* --pin: workers stay on one processor each */
     uint64_t seed;     /* --seed, default 1 */
     bool force, quiet; /* --force: outputs may be replaced */
     int64_t verbose;

@@ -1,1 +1,1 @@
-base_TESTS := test_base.c
+base_TESTS := test_base.c test_pool.c

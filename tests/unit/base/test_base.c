@@ -1,6 +1,5 @@
 #include "base/f16.h"
 #include "base/mem.h"
-#include "base/pool.h"
 #include "base/rng.h"
 #include "base/sha256.h"
 #include "support/support.h"
@@ -52,30 +51,6 @@ Test(base, f16_every_value_round_trips)
     cr_assert_eq(geodec_f32_to_f16(1e6f), 0x7c00);
     cr_assert_eq(geodec_f32_to_bf16(1.0f), 0x3f80);
     cr_assert_eq(geodec_bf16_to_f32(0xc000), -2.0f);
-}
-
-static void count_task(void *ctx, int64_t task, int worker)
-{
-    (void)worker;
-    ((int *)ctx)[task]++;
-}
-
-Test(base, pool_runs_each_task_once)
-{
-    geodec_err err = {0};
-    geodec_pool *pool = NULL;
-    test_ok(geodec_pool_create(4, &pool, &err), &err);
-    /* runs of either kind in every order and length: a helper that wakes late may find another job than the one it was
-     * woken for */
-    geodec_rng r = geodec_rng_stream(1, geodec_rng_id("pool", 0));
-    for (int round = 0; round < 3000; round++) {
-        int seen[37] = {0};
-        const int n = (int)geodec_rng_below(&r, 38);
-        (geodec_rng_below(&r, 3) ? geodec_pool_run_dynamic : geodec_pool_run)(pool, n, count_task, seen);
-        for (int i = 0; i < 37; i++) cr_assert_eq(seen[i], i < n);
-    }
-    geodec_pool_destroy(pool);
-    cr_assert_eq(geodec_pool_create(-1, &pool, &err), GEODEC_RANGE);
 }
 
 Test(base, memory_refuses_overflow_and_fails_on_demand)
