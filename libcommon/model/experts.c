@@ -26,11 +26,15 @@ static void choose(const geodec_session *s, float *p, int32_t *id, float *weight
     memset(p, 0, (size_t)geodec__pad(n) * sizeof *p);
 }
 
-/* Adds every row's experts in ascending id, so that the order does not depend on the batch. */
-static void combine(geodec_session *s, int64_t row, const int32_t *id, const float *weight)
+/* In ascending id, so that the order does not depend on the batch. Other rows' experts are still needed, so the sum
+ * goes into norm, which nobody reads any more. */
+float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
 {
-    const int32_t k = s->model->config.n_expert_used;
-    const int64_t d = s->model->config.d_model;
+    const geodec_model_config *c = &s->model->config;
+    const int32_t k = c->n_expert_used;
+    const int64_t d = c->d_model, at = (row * c->n_layer + index) * k;
+    const int32_t *id = s->expert_id + at;
+    const float *weight = s->expert_weight + at;
     float *sum = s->norm_row[row];
     memset(sum, 0, (size_t)d * sizeof *sum);
     for (int32_t last = -1, done = 0; done < k; done++) {
@@ -42,8 +46,7 @@ static void combine(geodec_session *s, int64_t row, const int32_t *id, const flo
         for (int64_t i = 0; i < d; i++) sum[i] += weight[next] * y[i];
         last = id[next];
     }
-    float *x = s->x_row[row];
-    for (int64_t i = 0; i < d; i++) x[i] += sum[i];
+    return sum;
 }
 
 /* Gathers the rows by expert, ascending rows within one: s->assigned[row k + rank] is the place of that choice, the
@@ -98,5 +101,4 @@ void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t 
                                              .y = s->down_row + first,
                                              .n = s->expert_end[e] - first};
     geodec__jobs_run(s, n_jobs);
-    for (int64_t r = 0; r < n; r++) combine(s, r, id + r * per_row, weight + r * per_row);
 }

@@ -1,6 +1,5 @@
 #include "model/internal.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- checks ----------------------------------------------------------------------------------------------------- */
@@ -30,75 +29,80 @@ done:
 
 /* ---- pieces of a layer ------------------------------------------------------------------------------------------ */
 
-/* y = x / rms(x) * w; the sum of squares in double, eight partial sums in fixed order. */
-static void rms_norm(const float *x, const float *w, int64_t n, float eps, float *y)
+enum {
+    ROWS = 4,             /* rows of a task */
+    FEW_NUMBERS = 1 << 14 /* below it a hand-over to the pool costs more than it saves */
+};
+
+/* What happens to each row between two matrix products. */
+typedef struct row_work {
+    geodec_session *s;
+    void (*fn)(const struct row_work *w, int64_t row);
+    int64_t n;
+    const geodec__layer *layer;
+    const float *bias, *post_norm, *next_norm; /* of finish_row */
+    bool experts;                              /* the output lies with the row's experts */
+    int32_t index;                             /* of the layer */
+} row_work;
+
+static void row_task(void *ctx, int64_t task, int worker)
 {
-    double sum[8] = {0};
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int l = 0; l < 8; l++) sum[l] += (double)x[i + l] * (double)x[i + l];
-    for (int l = 0; i < n; i++, l++) sum[l] += (double)x[i] * (double)x[i];
-    const double total = ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
-    const float scale = (float)(1.0 / sqrt(total / (double)n + (double)eps));
-    for (i = 0; i < n; i++) y[i] = x[i] * scale * w[i];
+    (void)worker;
+    const row_work *w = ctx;
+    for (int64_t r = task * ROWS; r < w->n && r < (task + 1) * ROWS; r++) w->fn(w, r);
 }
 
-static void norm_rows(geodec_session *s, const float *weight, int64_t n)
+/* width: numbers touched in a row. */
+static void run_rows(row_work *w, int64_t width)
+{
+    const int64_t tasks = (w->n + ROWS - 1) / ROWS;
+    if (tasks == 1 || w->n * width < FEW_NUMBERS)
+        for (int64_t i = 0; i < tasks; i++) row_task(w, i, 0);
+    else
+        geodec_pool_run_dynamic(w->s->pool, tasks, row_task, w);
+}
+
+/* The residual stream, normalised, becomes the next product's input. */
+static void norm_row(const row_work *w, int64_t r)
+{
+    geodec_session *s = w->s;
+    const geodec_model_config *c = &s->model->config;
+    s->kernels->rms_norm(s->x_row[r], w->next_norm, c->d_model, c->rms_eps, s->norm_row[r]);
+    s->input[r] = s->norm_row[r];
+}
+
+/* Adds a block's output to the residual stream, biased and normalised before where the architecture says so,
+ * and goes on to the next product's input unless there is none. */
+static void finish_row(const row_work *w, int64_t r)
+{
+    geodec_session *s = w->s;
+    const geodec_model_config *c = &s->model->config;
+    float *y = w->experts ? geodec__experts_sum(s, w->index, r) : s->down_row[r], *x = s->x_row[r];
+    for (int64_t i = 0; w->bias && i < c->d_model; i++) y[i] += w->bias[i];
+    if (w->post_norm) s->kernels->rms_norm(y, w->post_norm, c->d_model, c->rms_eps, y);
+    for (int64_t i = 0; i < c->d_model; i++) x[i] += y[i];
+    if (w->next_norm) norm_row(w, r);
+}
+
+/* Bias and RMS norm (of each head, or of the whole width) of a row of queries, keys or values; NULL: none. */
+static void adjust(const geodec_session *s, float *y, const float *bias, const float *norm, int64_t width)
 {
     const geodec_model_config *c = &s->model->config;
-    for (int64_t r = 0; r < n; r++) {
-        rms_norm(s->x_row[r], weight, c->d_model, c->rms_eps, s->norm_row[r]);
-        s->input[r] = s->norm_row[r];
-    }
+    const int64_t part = c->qk_norm_whole ? width : c->head_dim;
+    for (int64_t i = 0; bias && i < width; i++) y[i] += bias[i];
+    for (int64_t i = 0; norm && i < width; i += part) s->kernels->rms_norm(y + i, norm, part, c->rms_eps, y + i);
 }
 
-/* A bias on every row; NULL: none. */
-static void add_bias(float *const *y, const float *bias, int64_t width, int64_t n)
+static void adjust_row(const row_work *w, int64_t r)
 {
-    for (int64_t r = 0; bias && r < n; r++)
-        for (int64_t i = 0; i < width; i++) y[r][i] += bias[i];
+    const geodec__layer *l = w->layer;
+    adjust(w->s, w->s->query_row[r], l->q_bias, l->q_norm, l->q.rows);
+    adjust(w->s, w->s->key_row[r], l->k_bias, l->k_norm, l->k.rows);
+    adjust(w->s, w->s->value_row[r], l->v_bias, NULL, l->v.rows);
 }
 
-/* RMS norm of query or key: of each head, or of the whole width; NULL: none. */
-static void norm_heads(const geodec_model_config *c, float *const *y, const float *weight, int32_t heads, int64_t n)
+static void feed_forward(geodec_session *s, const geodec__layer *l, int32_t index, int64_t n)
 {
-    const int64_t width = (int64_t)heads * c->head_dim, part = c->qk_norm_whole ? width : c->head_dim;
-    for (int64_t r = 0; weight && r < n; r++)
-        for (int64_t i = 0; i < width; i += part) rms_norm(y[r] + i, weight, part, c->rms_eps, y[r] + i);
-}
-
-/* Adds a block's output to the residual stream, normalised before where the architecture has such a norm. */
-static void add_rows(geodec_session *s, float *const *y, const float *post_norm, int64_t n)
-{
-    const geodec_model_config *c = &s->model->config;
-    for (int64_t r = 0; r < n; r++) {
-        if (post_norm) rms_norm(y[r], post_norm, c->d_model, c->rms_eps, y[r]);
-        for (int64_t i = 0; i < c->d_model; i++) s->x_row[r][i] += y[r][i];
-    }
-}
-
-static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
-{
-    const geodec__layer *l = &s->model->layer[index];
-    const geodec_model_config *c = &s->model->config;
-    norm_rows(s, l->attn_norm, n);
-    s->job[0] = (geodec__job){.w = l->q, .x = s->input, .y = s->query_row, .n = n};
-    s->job[1] = (geodec__job){.w = l->k, .x = s->input, .y = s->key_row, .n = n};
-    s->job[2] = (geodec__job){.w = l->v, .x = s->input, .y = s->value_row, .n = n};
-    geodec__jobs_run(s, 3);
-    add_bias(s->query_row, l->q_bias, l->q.rows, n);
-    add_bias(s->key_row, l->k_bias, l->k.rows, n);
-    add_bias(s->value_row, l->v_bias, l->v.rows, n);
-    norm_heads(c, s->query_row, l->q_norm, c->n_head, n);
-    norm_heads(c, s->key_row, l->k_norm, c->n_kv_head, n);
-    geodec__attention_run(s, index, n, chain);
-    for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
-    s->job[0] = (geodec__job){.w = l->o, .x = s->input, .y = s->down_row, .n = n};
-    geodec__jobs_run(s, 1);
-    add_bias(s->down_row, l->o_bias, c->d_model, n);
-    add_rows(s, s->down_row, l->attn_post_norm, n);
-
-    norm_rows(s, l->ffn_norm, n);
     if (l->router.data) {
         geodec__experts_run(s, l, index, n);
         return;
@@ -108,7 +112,34 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     for (int64_t r = 0; r < n; r++) s->input[r] = s->gate_row[r];
     s->job[0] = (geodec__job){.w = l->down, .x = s->input, .y = s->down_row, .n = n};
     geodec__jobs_run(s, 1);
-    add_rows(s, s->down_row, l->ffn_post_norm, n);
+}
+
+static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
+{
+    const geodec__layer *l = &s->model->layer[index];
+    const int64_t d = s->model->config.d_model;
+    row_work w = {.s = s, .fn = norm_row, .n = n, .layer = l, .index = index, .next_norm = l->attn_norm};
+    run_rows(&w, d);
+    s->job[0] = (geodec__job){.w = l->q, .x = s->input, .y = s->query_row, .n = n};
+    s->job[1] = (geodec__job){.w = l->k, .x = s->input, .y = s->key_row, .n = n};
+    s->job[2] = (geodec__job){.w = l->v, .x = s->input, .y = s->value_row, .n = n};
+    geodec__jobs_run(s, 3);
+    w.fn = adjust_row;
+    if (l->q_bias || l->q_norm) run_rows(&w, l->q.rows + l->k.rows);
+    geodec__attention_run(s, index, n, chain);
+    for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
+    s->job[0] = (geodec__job){.w = l->o, .x = s->input, .y = s->down_row, .n = n};
+    geodec__jobs_run(s, 1);
+    w.fn = finish_row;
+    w.bias = l->o_bias;
+    w.post_norm = l->attn_post_norm;
+    w.next_norm = l->ffn_norm;
+    run_rows(&w, 2 * d);
+    feed_forward(s, l, index, n);
+    w.bias = w.next_norm = NULL;
+    w.post_norm = l->ffn_post_norm;
+    w.experts = l->router.data != NULL;
+    run_rows(&w, d);
 }
 
 /* ---- the pass --------------------------------------------------------------------------------------------------- */
@@ -129,7 +160,7 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
     int64_t wanted = 0;
     for (int32_t r = 0; r < b->n; r++) {
         if (b->want && !b->want[r]) continue;
-        rms_norm(s->x_row[r], s->model->output_norm, c->d_model, c->rms_eps, s->norm_row[r]);
+        s->kernels->rms_norm(s->x_row[r], s->model->output_norm, c->d_model, c->rms_eps, s->norm_row[r]);
         s->input[wanted] = s->norm_row[r];
         s->output[wanted] = logits + (packed ? wanted : r) * c->n_vocab;
         wanted++;

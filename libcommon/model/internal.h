@@ -85,8 +85,10 @@ struct geodec_session {
 
 /* Runs all jobs in one hand-out to the pool (or here when they are small). */
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
-/* Feed-forward of all n rows with experts: reads norm, adds to x. */
+/* Feed-forward of all n rows with experts: reads norm, leaves each choice's output in down. */
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
+/* The weighted sum of a row's experts after that; overwrites the row of norm and returns it. */
+float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row);
 /* Rotates query and key rows, scales the query, appends key and value to the cache, and leaves every head's weighted
  * sum of values in mixed. */
 void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain);

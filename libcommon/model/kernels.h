@@ -63,6 +63,8 @@ typedef struct geodec__kernels {
     void (*swiglu)(float *gate, const float *up, int64_t n);
     /* gate[i] = gelu(gate[i]) * up[i], gelu(x) = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 */
     void (*geglu)(float *gate, const float *up, int64_t n);
+    /* y = x / rms(x) * w; the sum of squares in double, eight partial sums in fixed order. y may be x. */
+    void (*rms_norm)(const float *x, const float *w, int64_t n, float eps, float *y);
     /* x[i] = exp(x[i] - max x), returns the sum; x has room for pad(n) values */
     float (*softmax)(float *x, int64_t n);
     /* x[i] = cap tanh(x[i] / cap) */

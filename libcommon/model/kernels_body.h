@@ -11,6 +11,7 @@
 #include "gguf/gguf.h"
 #include "model/kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -352,6 +353,20 @@ static void geglu(float *gate, const float *up, int64_t n)
     }
 }
 
+/* The order of the sums is written out, so the compiler may choose vectors for them and the bits stay. */
+static void rms_norm(const float *x, const float *w, int64_t n, float eps, float *y)
+{
+    double sum[8] = {0};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++) sum[l] += (double)x[i + l] * (double)x[i + l];
+    for (int l = 0; i < n; i++, l++) sum[l & 7] += (double)x[i] * (double)x[i];
+    const double total = ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+    const float scale = (float)(1.0 / sqrt(total / (double)n + (double)eps));
+    for (i = 0; i + 16 <= n; i += 16) v_store(y + i, v_mul(v_mul(v_load(x + i), v_set1(scale)), v_load(w + i)));
+    for (; i < n; i++) y[i] = x[i] * scale * w[i];
+}
+
 INLINE float sum_lanes(vec s)
 {
     float out[4];
@@ -380,6 +395,7 @@ const geodec__kernels KERNELS = {
     .matmul = matmul,
     .swiglu = swiglu,
     .geglu = geglu,
+    .rms_norm = rms_norm,
     .softcap = softcap,
     .softmax = softmax,
     .attend_block = attend_block,

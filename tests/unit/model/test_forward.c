@@ -89,6 +89,19 @@ static const synthetic models[] = {
      .n_expert = 3,
      .n_expert_used = 3,
      .seed = 7},
+    /* wide enough that what happens between the products is shared out too */
+    {.n_layer = 1,
+     .d_model = 272,
+     .n_head = 4,
+     .n_kv_head = 1,
+     .d_ff = 40,
+     .n_vocab = 290,
+     .n_ctx = 128,
+     .type = GEODEC_GGML_F16,
+     .head_dim = 64,
+     .qkv_bias = true,
+     .tied = true,
+     .seed = 8},
 };
 /* The models above, then the architectures. */
 enum { N_PLAIN = sizeof models / sizeof *models, N_MODELS = N_PLAIN + N_FAMILIES, LENGTH = 70 };

@@ -210,6 +210,37 @@ Test(model_kernels, geglu)
     }
 }
 
+Test(model_kernels, rms_norm)
+{
+    static const int sizes[] = {1, 7, 8, 15, 16, 33, 200, 577};
+    float x[600], w[600], first[600], y[600];
+    geodec_rng r = geodec_rng_stream(5, geodec_rng_id("functions", 0));
+    for (int i = 0; i < 600; i++) {
+        x[i] = 3 * random_float(&r);
+        w[i] = random_float(&r);
+    }
+    for (size_t z = 0; z < sizeof sizes / sizeof *sizes; z++) {
+        const int n = sizes[z];
+        double sum = 0;
+        for (int i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
+        bool have = false;
+        for (int k = 0; k < 3; k++) {
+            const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
+            if (!kernels) continue;
+            memcpy(y, x, sizeof y);
+            kernels->rms_norm(y, w, n, 1e-5f, y); /* in place */
+            for (int i = 0; i < n; i++) {
+                const double want = (double)x[i] / sqrt(sum / n + (double)1e-5f) * (double)w[i];
+                cr_assert_leq(fabs((double)y[i] - want), 2e-7 * fabs(want));
+            }
+            cr_assert(memcmp(y + n, x + n, sizeof y - (size_t)n * sizeof *y) == 0, "nothing past the end is touched");
+            if (!have) memcpy(first, y, sizeof y);
+            have = true;
+            cr_assert(memcmp(first, y, sizeof y) == 0, "%s differs", geodec_isa_name(isas[k]));
+        }
+    }
+}
+
 Test(model_kernels, softcap)
 {
     enum { N = 4003 };
