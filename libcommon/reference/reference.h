@@ -89,7 +89,7 @@ GEODEC_API geodec_status geodec_reference_run(const geodec_reference *r, int32_t
                                               geodec_err *err) GEODEC_MUST_USE;
 
 /* F(from, to) linearised at x: keeps the boundaries between (8 (to - from + 1) n d_model bytes); what is inside a block
- * is evaluated again when a derivative is asked for. x and rows are copied.
+ * is evaluated again when a derivative is asked for. x and rows are copied; r must outlive the point.
  * Derivatives are those of rows first .. n-1 of the result with respect to rows first .. n-1 of x; earlier rows are
  * constant, and cost nothing: rows depend on no later row, so with first = n - 1 a tangent is one row in every block.
  * first = 0 is the whole Jacobian. Wanted rows lie in first .. n-1. */
