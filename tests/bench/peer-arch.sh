@@ -16,6 +16,7 @@ profile=${B:-build/release}
 mkdir -p "$folder"
 
 make -s "$profile/lib/libgeodec.a"
+# shellcheck disable=SC2046 # several words on purpose
 cc -std=c11 -O2 -Ilibcommon -Itests/unit tests/bench/arch_models.c "$profile/lib/libgeodec.a" \
    -o "$folder/arch_models" $(pkg-config --libs hdf5-serial jansson libpcre2-8 nettle openblas) -llapacke -lgsl -lpthread -lm
 
