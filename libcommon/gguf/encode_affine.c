@@ -8,27 +8,34 @@
 #include <math.h>
 #include <string.h>
 
-enum { GROUPS = 8, WIDTH = 32, TOP_SCALE = 63, ROUNDS = 3, LESS = 4 };
+enum { GROUPS = 8, WIDTH = 32, TOP_SCALE = 63, ROUNDS = 3, LESS = 6 };
 
 /* A block being fitted. */
 typedef struct block {
     uint16_t d, dmin; /* binary16 */
     uint8_t s[GROUPS], m[GROUPS];
-    uint8_t q[QK_BLOCK];
-    float error;
+    float error;         /* under the nearest levels */
+    uint8_t q[QK_BLOCK]; /* filled when they are needed */
 } block;
 
-/* Squared error of a group under scale and minimum with the nearest levels, which go to q unless it is NULL. */
-static float group_error(const float *x, int top, float scale, float min, uint8_t *q)
+/* Squared error of a group under scale and minimum with the nearest levels. */
+static float group_error(const float *x, int top, float scale, float min)
+{
+    const geodec__v4 by = geodec__v4_set(scale > 0 ? geodec__inverse(scale) : 0), a = geodec__v4_set(scale),
+                     b = geodec__v4_set(min), lo = {0}, hi = geodec__v4_set((float)top);
+    geodec__v4 error = {0};
+    for (int i = 0; i < WIDTH; i += 4) {
+        const geodec__v4 v = geodec__v4_load(x + i), e = a * geodec__v4_level((v + b) * by, lo, hi) - b - v;
+        error += e * e;
+    }
+    return geodec__v4_sum(error);
+}
+
+/* Those levels. */
+static void group_levels(const float *x, int top, float scale, float min, uint8_t *q)
 {
     const float inverse = scale > 0 ? geodec__inverse(scale) : 0;
-    float error = 0;
-    for (int i = 0; i < WIDTH; i++) {
-        const float level = geodec__level((x[i] + min) * inverse, 0, (float)top), e = scale * level - min - x[i];
-        error += e * e;
-        if (q) q[i] = (uint8_t)level;
-    }
-    return error;
+    for (int i = 0; i < WIDTH; i++) q[i] = (uint8_t)geodec__level((x[i] + min) * inverse, 0, (float)top);
 }
 
 static int clamp63(int v) { return v < 0 ? 0 : v > TOP_SCALE ? TOP_SCALE : v; }
@@ -41,7 +48,7 @@ static bool move(const float *x, int top, float d, float dmin, int dm, uint8_t *
         for (int side = -1; side <= 1; side++) {
             const int nm = m0 + side * dm;
             if (nm < 0 || nm > TOP_SCALE || (ns == s0 && nm == m0)) continue;
-            const float e = group_error(x, top, d * (float)ns, dmin * (float)nm, NULL);
+            const float e = group_error(x, top, d * (float)ns, dmin * (float)nm);
             if (e < *error) {
                 *error = e;
                 *s = (uint8_t)ns;
@@ -54,7 +61,7 @@ static bool move(const float *x, int top, float d, float dmin, int dm, uint8_t *
 /* Descent over neighbours, then over minima a whole level away: other levels for much the same values. */
 static void descend(const float *x, int top, float d, float dmin, uint8_t *s, uint8_t *m)
 {
-    float error = group_error(x, top, d * (float)*s, dmin * (float)*m, NULL);
+    float error = group_error(x, top, d * (float)*s, dmin * (float)*m);
     if (dmin > 0) {
         const float level = d * (float)*s / dmin;
         if (level >= 1.5f && level < TOP_SCALE) (void)move(x, top, d, dmin, (int)(level + 0.5f), s, m, &error);
@@ -62,13 +69,19 @@ static void descend(const float *x, int top, float d, float dmin, uint8_t *s, ui
     for (int step = 0; step < 8 && move(x, top, d, dmin, 1, s, m, &error); step++) continue;
 }
 
-/* Levels of all groups, and the error. */
-static void quantise(const float *x, int top, block *b)
+static void score(const float *x, int top, block *b)
 {
     const float d = geodec_f16_to_f32(b->d), dmin = geodec_f16_to_f32(b->dmin);
     b->error = 0;
     for (int g = 0; g < GROUPS; g++)
-        b->error += group_error(x + WIDTH * g, top, d * (float)b->s[g], dmin * (float)b->m[g], b->q + WIDTH * g);
+        b->error += group_error(x + WIDTH * g, top, d * (float)b->s[g], dmin * (float)b->m[g]);
+}
+
+static void fill_levels(const float *x, int top, block *b)
+{
+    const float d = geodec_f16_to_f32(b->d), dmin = geodec_f16_to_f32(b->dmin);
+    for (int g = 0; g < GROUPS; g++)
+        group_levels(x + WIDTH * g, top, d * (float)b->s[g], dmin * (float)b->m[g], b->q + WIDTH * g);
 }
 
 /* Least squares for d and dmin with everything else fixed; false when the equations are singular. */
@@ -106,7 +119,7 @@ static void round_scales(const float *x, int top, const float *scale, const floa
         b->s[g] = (uint8_t)geodec__level(scale[g] * by_scale, 0, TOP_SCALE);
         b->m[g] = (uint8_t)geodec__level(min[g] * by_min, 0, TOP_SCALE);
     }
-    quantise(x, top, b);
+    score(x, top, b);
 }
 
 /* Every group fitted alone; d and dmin such that the largest scale and minimum become 63, or (a search) a little less.
@@ -135,14 +148,15 @@ static void refine(const float *x, int top, block *b)
         block next = *b;
         float d = geodec_f16_to_f32(b->d), dmin = geodec_f16_to_f32(b->dmin);
         for (int g = 0; g < GROUPS; g++) descend(x + WIDTH * g, top, d, dmin, &next.s[g], &next.m[g]);
-        quantise(x, top, &next);
+        score(x, top, &next);
         if (next.error < b->error) *b = next;
+        fill_levels(x, top, b);
         if (!solve_scales(x, b, &d, &dmin)) break;
         next = *b;
         next.d = geodec_f32_to_f16(d);
         next.dmin = geodec_f32_to_f16(dmin);
         if (next.d == b->d && next.dmin == b->dmin) break;
-        quantise(x, top, &next);
+        score(x, top, &next);
         if (!(next.error < b->error)) break;
         *b = next;
     }
@@ -165,6 +179,7 @@ static void encode(const float *src, uint8_t *p, int64_t n, int bits, bool searc
         block b;
         start(src, top, search, &b);
         if (search) refine(src, top, &b);
+        fill_levels(src, top, &b);
         geodec__store16(p, b.d);
         geodec__store16(p + 2, b.dmin);
         pack_scales(&b, p + 4);

@@ -7,12 +7,14 @@ enum { REFINE = 4 /* least-squares steps after the grid, at most: each is kept o
 /* Levels under one inverse scale, and the least-squares scale for them; returns how much of sum x^2 it explains. */
 static float try_scale(const float *x, int n, float top, float inverse, float *scale)
 {
-    float xq = 0, qq = 0;
-    for (int i = 0; i < n; i++) {
-        const float q = geodec__level(x[i] * inverse, -top, top - 1);
-        xq += x[i] * q;
-        qq += q * q;
+    const geodec__v4 by = geodec__v4_set(inverse), lo = geodec__v4_set(-top), hi = geodec__v4_set(top - 1);
+    geodec__v4 xq4 = {0}, qq4 = {0};
+    for (int i = 0; i < n; i += 4) {
+        const geodec__v4 v = geodec__v4_load(x + i), q = geodec__v4_level(v * by, lo, hi);
+        xq4 += v * q;
+        qq4 += q * q;
     }
+    const float xq = geodec__v4_sum(xq4), qq = geodec__v4_sum(qq4);
     *scale = qq > 0 ? xq / qq : 0;
     return qq > 0 ? xq * xq / qq : 0;
 }
@@ -50,16 +52,18 @@ float geodec__fit_scale(const float *x, int n, int top, bool search)
 static float try_affine(const float *x, int n, float top, float inverse, float offset, bool any_sign, float *a,
                         float *b)
 {
-    float level[32], sq = 0, sqq = 0, sx = 0, sxq = 0;
-    for (int i = 0; i < n; i++) {
-        const float q = geodec__level((x[i] + offset) * inverse, 0, top);
-        level[i] = q;
-        sq += q;
-        sqq += q * q;
-        sx += x[i];
-        sxq += x[i] * q;
+    const geodec__v4 by = geodec__v4_set(inverse), shift = geodec__v4_set(offset), lo = {0}, hi = geodec__v4_set(top);
+    geodec__v4 level[8], sq4 = {0}, sqq4 = {0}, sx4 = {0}, sxq4 = {0}, error = {0};
+    for (int i = 0; i < n; i += 4) {
+        const geodec__v4 v = geodec__v4_load(x + i), q = geodec__v4_level((v + shift) * by, lo, hi);
+        level[i / 4] = q;
+        sq4 += q;
+        sqq4 += q * q;
+        sx4 += v;
+        sxq4 += v * q;
     }
-    const float det = (float)n * sqq - sq * sq;
+    const float sq = geodec__v4_sum(sq4), sqq = geodec__v4_sum(sqq4), sx = geodec__v4_sum(sx4),
+                sxq = geodec__v4_sum(sxq4), det = (float)n * sqq - sq * sq;
     *a = det > 0 ? ((float)n * sxq - sx * sq) / det : 0;
     *b = det > 0 ? (sq * sxq - sqq * sx) / det : -sx / (float)n;
     if (*b < 0 && !any_sign) {
@@ -67,12 +71,12 @@ static float try_affine(const float *x, int n, float top, float inverse, float o
         *a = sqq > 0 ? sxq / sqq : 0;
     }
     if (*a < 0) *a = 0;
-    float error = 0;
-    for (int i = 0; i < n; i++) {
-        const float d = *a * level[i] - *b - x[i];
+    const geodec__v4 scale = geodec__v4_set(*a), min = geodec__v4_set(*b);
+    for (int i = 0; i < n; i += 4) {
+        const geodec__v4 d = scale * level[i / 4] - min - geodec__v4_load(x + i);
         error += d * d;
     }
-    return error;
+    return geodec__v4_sum(error);
 }
 
 void geodec__fit_affine(const float *x, int n, int top, bool search, bool any_sign, float *a, float *b)

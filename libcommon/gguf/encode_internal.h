@@ -9,6 +9,7 @@
 #include "gguf/types_internal.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* The nearest integer from lo to hi. Adding 1.5 2^23 leaves no bits for a fraction: ties go to even. */
 static inline float geodec__level(float v, float lo, float hi)
@@ -16,6 +17,30 @@ static inline float geodec__level(float v, float lo, float hi)
     v = v < lo ? lo : v > hi ? hi : v;
     return (v + 12582912.0f) - 12582912.0f;
 }
+
+/* Four values at once, for the loops that take the time. Sums have four parts, added at the end in one order. */
+typedef float geodec__v4 __attribute__((vector_size(16)));
+typedef int32_t geodec__i4 __attribute__((vector_size(16)));
+
+static inline geodec__v4 geodec__v4_load(const float *p)
+{
+    geodec__v4 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+static inline geodec__v4 geodec__v4_set(float v) { return (geodec__v4){v, v, v, v}; }
+static inline geodec__v4 geodec__v4_select(geodec__i4 mask, geodec__v4 a, geodec__v4 b)
+{
+    return (geodec__v4)((mask & (geodec__i4)a) | (~mask & (geodec__i4)b));
+}
+static inline geodec__v4 geodec__v4_level(geodec__v4 v, geodec__v4 lo, geodec__v4 hi)
+{
+    const geodec__v4 magic = geodec__v4_set(12582912.0f);
+    v = geodec__v4_select(v < lo, lo, v);
+    v = geodec__v4_select(v > hi, hi, v);
+    return (v + magic) - magic;
+}
+static inline float geodec__v4_sum(geodec__v4 v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 
 /* 1 / scale, 0 for a scale so small that this overflows. */
 static inline float geodec__inverse(float scale)
@@ -25,7 +50,7 @@ static inline float geodec__inverse(float scale)
 }
 
 /* The scale a (either sign) that minimises sum (x[i] - a q[i])^2 over levels q = -top .. top-1, over a grid of starting
- * scales about largest / top with one least-squares step each. 0 for zeros. n <= 32. */
+ * scales about largest / top with one least-squares step each. 0 for zeros. n is 16 or 32. */
 float geodec__fit_scale(const float *x, int n, int top, bool search);
 
 /* Scale a >= 0 and minimum b of a q - b for q = 0 .. top, likewise; b >= 0 unless any_sign. */

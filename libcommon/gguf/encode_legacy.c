@@ -4,18 +4,26 @@
 #include <math.h>
 #include <string.h>
 
+/* roundf for |v| < 2^23: halves away from zero. */
+static inline int round_away(float v)
+{
+    const int t = (int)v; /* towards zero; what is left is exact */
+    const float rest = v - (float)t;
+    return t + (rest >= 0.5f) - (rest <= -0.5f);
+}
+
 /* As ggml's reference: bytes are rounded with the float32 scale, which is then stored as binary16. */
 void geodec__encode_q8_0(const float *src, void *dst, int64_t n)
 {
     uint8_t *p = dst;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q8_0_BYTES, src += Q_BLOCK) {
         float amax = 0;
-        for (int j = 0; j < Q_BLOCK; j++) amax = fmaxf(amax, fabsf(src[j]));
-        const float scale = amax / 127.0f, inverse = scale > 0 ? 1.0f / scale : 0.0f;
+        for (int j = 0; j < Q_BLOCK; j++) amax = fabsf(src[j]) > amax ? fabsf(src[j]) : amax;
+        const float scale = amax / 127.0f, inverse = geodec__inverse(scale);
         geodec__store16(p, geodec_f32_to_f16(scale));
         for (int j = 0; j < Q_BLOCK; j++) {
-            const float q = fminf(127.0f, fmaxf(-127.0f, roundf(src[j] * inverse)));
-            p[2 + j] = (uint8_t)(int8_t)q;
+            const int q = round_away(src[j] * inverse);
+            p[2 + j] = (uint8_t)(int8_t)(q > 127 ? 127 : q < -127 ? -127 : q);
         }
     }
 }

@@ -16,37 +16,46 @@ enum {
 typedef struct block {
     uint16_t d;
     int8_t s[GROUPS];
-    int8_t q[QK_BLOCK]; /* -32 .. 31 */
-    float error;
+    float error;        /* under the nearest levels */
+    int8_t q[QK_BLOCK]; /* -32 .. 31, filled when they are needed */
 } block;
 
-static float group_error(const float *x, float scale, int8_t *q)
+static float group_error(const float *x, float scale)
 {
-    const float inverse = scale != 0 ? geodec__inverse(scale) : 0;
-    float error = 0;
-    for (int i = 0; i < WIDTH; i++) {
-        const float level = geodec__level(x[i] * inverse, -TOP, TOP - 1), e = scale * level - x[i];
+    const geodec__v4 by = geodec__v4_set(scale != 0 ? geodec__inverse(scale) : 0), a = geodec__v4_set(scale),
+                     lo = geodec__v4_set(-TOP), hi = geodec__v4_set(TOP - 1);
+    geodec__v4 error = {0};
+    for (int i = 0; i < WIDTH; i += 4) {
+        const geodec__v4 v = geodec__v4_load(x + i), e = a * geodec__v4_level(v * by, lo, hi) - v;
         error += e * e;
-        if (q) q[i] = (int8_t)level;
     }
-    return error;
+    return geodec__v4_sum(error);
 }
 
-static void quantise(const float *x, block *b)
+static void score(const float *x, block *b)
 {
     const float d = geodec_f16_to_f32(b->d);
     b->error = 0;
-    for (int g = 0; g < GROUPS; g++) b->error += group_error(x + WIDTH * g, d * (float)b->s[g], b->q + WIDTH * g);
+    for (int g = 0; g < GROUPS; g++) b->error += group_error(x + WIDTH * g, d * (float)b->s[g]);
+}
+
+static void fill_levels(const float *x, block *b)
+{
+    const float d = geodec_f16_to_f32(b->d);
+    for (int i = 0; i < QK_BLOCK; i++) {
+        const float scale = d * (float)b->s[i / WIDTH], inverse = scale != 0 ? geodec__inverse(scale) : 0;
+        b->q[i] = (int8_t)geodec__level(x[i] * inverse, -TOP, TOP - 1);
+    }
 }
 
 /* The best integer scale of a group near the one it has. */
 static int8_t nearby_scale(const float *x, float d, int8_t s)
 {
     int best = s;
-    float error = group_error(x, d * (float)s, NULL);
+    float error = group_error(x, d * (float)s);
     for (int t = s - NEAR; t <= s + NEAR; t++) {
         if (t < -128 || t > 127 || t == s) continue;
-        const float e = group_error(x, d * (float)t, NULL);
+        const float e = group_error(x, d * (float)t);
         if (e < error) {
             error = e;
             best = t;
@@ -68,7 +77,7 @@ static void start(const float *x, bool search, block *b)
         block other = {.d = geodec_f32_to_f16(extreme / (float)-top)};
         const float inverse = geodec__inverse(geodec_f16_to_f32(other.d));
         for (int g = 0; g < GROUPS; g++) other.s[g] = (int8_t)geodec__level(scale[g] * inverse, -128, 127);
-        quantise(x, &other);
+        score(x, &other);
         if (other.error < b->error) *b = other;
     }
 }
@@ -79,8 +88,9 @@ static void refine(const float *x, block *b)
         block next = *b;
         const float d = geodec_f16_to_f32(b->d);
         for (int g = 0; g < GROUPS; g++) next.s[g] = nearby_scale(x + WIDTH * g, d, b->s[g]);
-        quantise(x, &next);
+        score(x, &next);
         if (next.error < b->error) *b = next;
+        fill_levels(x, b);
         double xq = 0, qq = 0; /* least squares for d */
         for (int i = 0; i < QK_BLOCK; i++) {
             const double q = (double)b->s[i / WIDTH] * b->q[i];
@@ -91,7 +101,7 @@ static void refine(const float *x, block *b)
         next = *b;
         next.d = geodec_f32_to_f16((float)(xq / qq));
         if (next.d == b->d) break;
-        quantise(x, &next);
+        score(x, &next);
         if (!(next.error < b->error)) break;
         *b = next;
     }
@@ -103,6 +113,7 @@ static void encode(const float *src, uint8_t *p, int64_t n, bool search)
         block b;
         start(src, search, &b);
         if (search) refine(src, &b);
+        fill_levels(src, &b);
         memset(p, 0, 192);
         for (int j = 0; j < QK_BLOCK; j++) { /* half, quarter k, place l: see types_kquants.c */
             const int half = j / 128, k = j % 128 / 32, l = j % 32, q = b.q[j] + TOP;

@@ -95,13 +95,12 @@ static int type_of(const geodec_gguf *g, const char *part, int layer)
     return t->type;
 }
 
-static geodec_gguf *quantized(const char *from, const char *to, const geodec_quantize_options *o,
-                              geodec_quantize_row *rows)
+static geodec_gguf *quantized(const char *from, const char *to, const geodec_quantize_options *o)
 {
     geodec_err err = {0};
     geodec_gguf *in = open_gguf(from);
-    test_ok(geodec_quantize(in, to, o, NULL, NULL, rows, &err), &err);
-    if (!rows) geodec_gguf_close(in); /* else names are the input's: it stays open until the process ends */
+    test_ok(geodec_quantize(in, to, o, NULL, NULL, NULL, &err), &err);
+    geodec_gguf_close(in);
     return open_gguf(to);
 }
 
@@ -110,7 +109,7 @@ static geodec_gguf *quantized(const char *from, const char *to, const geodec_qua
 Test(gguf_quantize, types_of_a_mix)
 {
     const char *from = write_model("dense.gguf", GEODEC_GGML_F32, false, 0);
-    geodec_gguf *g = quantized(from, test_tmp("mix.gguf"), &(geodec_quantize_options){.recipe = "q4_k_m"}, NULL);
+    geodec_gguf *g = quantized(from, test_tmp("mix.gguf"), &(geodec_quantize_options){.recipe = "q4_k_m"});
     cr_assert_eq(type_of(g, "token_embd.weight", -1), GEODEC_GGML_Q4_K);
     cr_assert_eq(type_of(g, "output.weight", -1), GEODEC_GGML_Q6_K);
     cr_assert_eq(type_of(g, "output_norm.weight", -1), GEODEC_GGML_F32);
@@ -161,7 +160,7 @@ Test(gguf_quantize, types_of_other_recipes)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const char *from = write_model("from.gguf", GEODEC_GGML_BF16, cases[k].tied, cases[k].experts);
         const geodec_quantize_options o = {.recipe = cases[k].recipe, .pure = cases[k].pure};
-        geodec_gguf *g = quantized(from, test_tmp("to.gguf"), &o, NULL);
+        geodec_gguf *g = quantized(from, test_tmp("to.gguf"), &o);
         const int type = type_of(g, cases[k].tensor, -1);
         cr_assert_eq(type, cases[k].type, "%s: %s is %s", cases[k].recipe, cases[k].tensor,
                      geodec_ggml_type_name(type));
@@ -190,7 +189,7 @@ Test(gguf_quantize, types_of_the_peer)
             if (!path[i]) return;
         }
         const geodec_quantize_options o = {.recipe = cases[k][2]};
-        geodec_gguf *ours = quantized(path[0], test_tmp("ours.gguf"), &o, NULL), *theirs = open_gguf(path[1]);
+        geodec_gguf *ours = quantized(path[0], test_tmp("ours.gguf"), &o), *theirs = open_gguf(path[1]);
         cr_assert_eq(geodec_gguf_n_tensors(ours), geodec_gguf_n_tensors(theirs));
         for (int64_t i = 0; i < geodec_gguf_n_tensors(ours); i++) {
             const geodec_gguf_tensor *t = geodec_gguf_tensor_at(ours, i), *u = geodec_gguf_find(theirs, t->name);
@@ -209,7 +208,7 @@ Test(gguf_quantize, copies_what_it_does_not_change)
     geodec_err err = {0};
     const char *from = write_model("source.gguf", GEODEC_GGML_F16, false, 4);
     geodec_gguf *in = open_gguf(from);
-    geodec_gguf *g = quantized(from, test_tmp("copy.gguf"), &(geodec_quantize_options){.recipe = "f16"}, NULL);
+    geodec_gguf *g = quantized(from, test_tmp("copy.gguf"), &(geodec_quantize_options){.recipe = "f16"});
     char a[GEODEC_SHA256_HEX], b[GEODEC_SHA256_HEX];
     geodec_gguf_tensor_digest(in, a);
     geodec_gguf_tensor_digest(g, b);
@@ -250,7 +249,10 @@ Test(gguf_quantize, figures)
     static geodec_quantize_row rows[MAX_TENSORS];
     const char *from = write_model("figures.gguf", GEODEC_GGML_F16, false, 0);
     geodec_gguf *in = open_gguf(from);
-    geodec_gguf *out = quantized(from, test_tmp("figured.gguf"), &(geodec_quantize_options){.recipe = "q4_k_m"}, rows);
+    geodec_err err = {0};
+    const char *to = test_tmp("figured.gguf");
+    test_ok(geodec_quantize(in, to, &(geodec_quantize_options){.recipe = "q4_k_m"}, NULL, NULL, rows, &err), &err);
+    geodec_gguf *out = open_gguf(to);
     int changed = 0;
     for (int64_t i = 0; i < geodec_gguf_n_tensors(in); i++) {
         const geodec_gguf_tensor *a = geodec_gguf_tensor_at(in, i), *b = geodec_gguf_tensor_at(out, i);
@@ -330,8 +332,7 @@ Test(gguf_quantize, overrides)
     geodec_gguf *g = quantized(
         from, test_tmp("overridden.gguf"),
         &(geodec_quantize_options){.recipe = "q4_k_m",
-                                   .overrides = "*.bias=bf16,blk.[02].attn_q.weight=q8_0,*attn_q*=F16,*down*=q4_1"},
-        NULL);
+                                   .overrides = "*.bias=bf16,blk.[02].attn_q.weight=q8_0,*attn_q*=F16,*down*=q4_1"});
     cr_assert_eq(type_of(g, "blk.0.attn_q.weight", -1), GEODEC_GGML_Q8_0);
     cr_assert_eq(type_of(g, "blk.1.attn_q.weight", -1), GEODEC_GGML_F16);
     cr_assert_eq(type_of(g, "blk.2.attn_q.weight", -1), GEODEC_GGML_Q8_0);
@@ -375,7 +376,8 @@ Test(gguf_quantize, refusals)
     test_ok(geodec_gguf_put_tensor(w, "blk.0.attn_q.weight", GEODEC_GGML_F32, 2, (const int64_t[]){16, 2}, x, &err),
             &err);
     test_ok(geodec_gguf_writer_commit(w, &err), &err);
-    refused(huge, &(geodec_quantize_options){.recipe = "f16"}, GEODEC_NUMERIC, "'blk.0.attn_q.weight': value 7 is too large");
+    refused(huge, &(geodec_quantize_options){.recipe = "f16"}, GEODEC_NUMERIC,
+            "'blk.0.attn_q.weight': value 7 is too large");
 }
 
 /* Every allocation that can fail does; nothing is left behind. */
