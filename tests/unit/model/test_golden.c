@@ -63,12 +63,23 @@ static int32_t *read_ids(const json_t *array, int32_t *n)
     return ids;
 }
 
-static double logit_error(const char *name, geodec_isa isa)
+static geodec_session *open_session_of(const geodec_model *m, geodec_isa isa, geodec_arithmetic arithmetic)
+{
+    geodec_err err = {0};
+    geodec_session *s = NULL;
+    const geodec_session_options o = {.n_ctx = 256, .max_batch = 256, .isa = isa, .arithmetic = arithmetic};
+    test_ok(geodec_session_create(m, &o, &s, &err), &err);
+    return s;
+}
+
+/* Largest error of this arithmetic on the golden's text; of the peer too where peer is not NULL. */
+static double model_error(const geodec_model *m, const char *name, geodec_isa isa, geodec_arithmetic arithmetic,
+                          double *peer)
 {
     const char *json_path = shared("golden/llama", name, ".json"),
-               *npy = shared("golden/llama", name, ".dequant64.npy");
-    geodec_model *m = json_path && npy ? open_model(name) : NULL;
-    if (!m) return 0;
+               *npy = shared("golden/llama", name, ".dequant64.npy"),
+               *peer_npy = shared("golden/llama", name, ".logits.npy");
+    cr_assert(json_path && npy && peer_npy);
     json_t *root = json_load_file(json_path, 0, NULL);
     geodec_err err = {0};
     int32_t n;
@@ -77,20 +88,32 @@ static double logit_error(const char *name, geodec_isa isa)
     int32_t *ids = read_ids(json_object_get(json_object_get(root, "full_logits"), "ids"), &n);
     double *want = test_npy(npy, shape, &dims);
     cr_assert(want && dims == 2 && shape[0] == n && shape[1] == geodec_model_configuration(m)->n_vocab);
-    geodec_session *s = open_session(m, isa);
+    double *theirs = peer ? test_npy(peer_npy, shape, &dims) : NULL;
+    geodec_session *s = open_session_of(m, isa, arithmetic);
     float *logits = geodec_mem_new(n * shape[1], sizeof *logits);
     test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = ids}, logits, NULL, &err), &err);
     double worst = 0;
+    if (peer) *peer = 0;
     for (int64_t i = 0; i < n * shape[1]; i++) {
         const double e = fabs((double)logits[i] - want[i]);
         if (!(e <= worst)) worst = e;
+        if (peer) *peer = fmax(*peer, fabs(theirs[i] - want[i]));
     }
     geodec_session_destroy(s);
-    geodec_model_close(m);
     geodec_mem_free(logits);
     geodec_mem_free(want);
+    geodec_mem_free(theirs);
     geodec_mem_free(ids);
     json_decref(root);
+    return worst;
+}
+
+static double logit_error(const char *name, geodec_isa isa)
+{
+    geodec_model *m = shared("golden/llama", name, ".json") ? open_model(name) : NULL;
+    if (!m) return 0;
+    const double worst = model_error(m, name, isa, GEODEC_EXACT, NULL);
+    geodec_model_close(m);
     return worst;
 }
 
@@ -249,6 +272,63 @@ Test(model_golden, greedy_continuations)
         (void)fprintf(stderr, "%s: %d of %d greedy continuations equal the peer's, %d decided\n", cases[k].name, same,
                       (int)i, checked);
         geodec_mem_free(logits);
+        geodec_model_close(m);
+        json_decref(root);
+    }
+}
+
+/* Every step of the peer's greedy texts in both arithmetics, along the peer's tokens: where its margin is wider than
+ * twice the errors of both sides together, the best token must be the same. */
+Test(model_golden, greedy_steps_in_both_arithmetics)
+{
+    for (size_t k = 0; k < 2 * N_GOLDENS; k++) {
+        const char *name = goldens[k / 2].name;
+        const geodec_arithmetic arithmetic = k % 2 ? GEODEC_FAST : GEODEC_EXACT;
+        const char *path = shared("golden/llama", name, ".json");
+        geodec_model *m = path ? open_model(name) : NULL;
+        if (!m) return;
+        double peer_error;
+        const double error = model_error(m, name, GEODEC_ISA_AUTO, arithmetic, &peer_error);
+        json_t *root = json_load_file(path, 0, NULL);
+        const int64_t v = geodec_model_configuration(m)->n_vocab;
+        const json_t *prompt;
+        size_t i;
+        int steps = 0, same = 0, decided = 0;
+        json_array_foreach(json_object_get(root, "prompts"), i, prompt)
+        {
+            geodec_err err = {0};
+            int32_t n, n_more;
+            int32_t *ids = read_ids(json_object_get(prompt, "ids"), &n),
+                    *more = read_ids(json_object_get(prompt, "greedy_ids"), &n_more);
+            const int32_t all = n + n_more - 1 < 256 ? n + n_more - 1 : 256;
+            int32_t *text = geodec_mem_new(n + n_more, sizeof *text);
+            float *logits = geodec_mem_new(all * v, sizeof *logits);
+            memcpy(text, ids, (size_t)n * sizeof *text);
+            memcpy(text + n, more, (size_t)n_more * sizeof *text);
+            geodec_session *s = open_session_of(m, GEODEC_ISA_AUTO, arithmetic);
+            test_ok(geodec_forward(s, &(geodec_batch){.n = all, .token = text}, logits, NULL, &err), &err);
+            for (int32_t t = 0; t < n_more && n - 1 + t < all; t++) {
+                const json_t *best =
+                    json_object_get(json_array_get(json_object_get(prompt, "top20"), (size_t)t), "logits");
+                const double margin =
+                    json_number_value(json_array_get(best, 0)) - json_number_value(json_array_get(best, 1));
+                const int32_t id = geodec_argmax(logits + (n - 1 + t) * v, v);
+                steps++;
+                same += id == more[t];
+                if (!(margin > 2 * (error + peer_error))) continue;
+                decided++;
+                cr_assert_eq(id, more[t], "%s prompt %d step %d: margin %g, errors %g and %g", name, (int)i, t, margin,
+                             error, peer_error);
+            }
+            geodec_session_destroy(s);
+            geodec_mem_free(logits);
+            geodec_mem_free(text);
+            geodec_mem_free(ids);
+            geodec_mem_free(more);
+        }
+        cr_assert_gt(decided, steps / 16, "%s: only %d of %d steps are decided", name, decided, steps);
+        (void)fprintf(stderr, "%s %s: error %.2g (peer %.2g); %d steps, %d the same, %d decided\n", name,
+                      arithmetic == GEODEC_FAST ? "fast" : "exact", error, peer_error, steps, same, decided);
         geodec_model_close(m);
         json_decref(root);
     }
