@@ -112,4 +112,10 @@ geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUS
 void geodec__rope_reach(geodec_session *s, int32_t end);
 void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
 
+/* Moves the model's float matrices into huge pages when the first session is made (resident.c): the bytes stay, their
+ * place changes. Where memory does not allow it, nothing changes. Guarded by the model's mutex. */
+typedef struct geodec__resident geodec__resident;
+void geodec__resident_make(const geodec_model *m, geodec_pool *pool);
+void geodec__resident_free(geodec__resident *r); /* NULL ok */
+
 #endif

@@ -109,6 +109,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
     GEODEC_TRY(geodec__attention_create(s, err));
+    geodec__resident_make(m, s->pool);
     if (s->arithmetic == GEODEC_FAST) GEODEC_TRY(new_fast(s, err));
     *out = s;
     s = NULL;
