@@ -60,17 +60,26 @@ INLINE vec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
 
 /* How far ahead of their use weights are asked for, in bytes; 0 = not at all. Tiles read several rows at once: rows
  * below a page are streams too short for the hardware to follow, so the lines of the whole tile are asked for in the
- * order of memory; long rows it follows by itself, and better without advice. */
-enum { AHEAD = 16384, LONG_ROW = 4096 };
-INLINE int64_t ahead_of(int64_t row_bytes) { return row_bytes <= LONG_ROW ? AHEAD : 0; }
+ * order of memory. Long rows it follows by itself, and better without advice. A single row of x wants the weights in
+ * the first cache and nowhere else; several rows fill that one themselves, so their weights come into the second. */
+enum { AHEAD_ONE = 16384, AHEAD_MORE = 32768, LONG_ROW = 4096 };
+INLINE int64_t ahead_of(int64_t row_bytes, const int B)
+{
+    return row_bytes > LONG_ROW ? 0 : B == 1 ? AHEAD_ONE : AHEAD_MORE;
+}
 
-/* The part of the lines `ahead` that step `step` of a tile of R rows asks for. Past the end of the matrix it does
- * nothing. */
-INLINE void prefetch(const int type, const int R, const uint8_t *w, int64_t step)
+/* The part of the lines at w that step `step` of a tile of R rows asks for. Past the end of the matrix it does nothing.
+ */
+INLINE void prefetch(const int type, const int R, const int B, const uint8_t *w, int64_t step)
 {
     const int bytes = R * (type == GEODEC_GGML_Q8_0 ? Q8_BLOCK_BYTES : type == GEODEC_GGML_F32 ? 64 : 32);
     UNROLL
-    for (int k = 0; k < bytes; k += 64) __builtin_prefetch(w + step * bytes + k);
+    for (int k = 0; k < bytes; k += 64) {
+        if (B == 1)
+            __builtin_prefetch(w + step * bytes + k, 0, 0);
+        else
+            __builtin_prefetch(w + step * bytes + k, 0, 2);
+    }
 }
 
 INLINE void decode_row(const int type, const uint8_t *row, int64_t cols, float *out)
@@ -92,7 +101,7 @@ INLINE void tile(const int type, const int64_t ahead, const int R, const int B, 
     for (int i = 0; i < R * B; i++) sum[i] = v_zero();
     const int step = type == GEODEC_GGML_Q8_0 ? 2 : 1; /* both halves of a block share one scale */
     for (int64_t c = 0; c < chunks; c += step) {
-        if (ahead) prefetch(type, R, w + ahead, c / step);
+        if (ahead) prefetch(type, R, B, w + ahead, c / step);
         UNROLL
         for (int half = 0; half < step; half++) {
             if (B <= R) { /* the smaller set stays in registers, the other passes by */
@@ -166,7 +175,7 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
         float *yr[B_];                                                                                                 \
         UNROLL                                                                                                         \
         for (int r = 0; r < B_; r++) xr[r] = x[r], yr[r] = y[r];                                                       \
-        const int64_t distance = (ahead) ? ahead_of(row_bytes) : 0;                                                    \
+        const int64_t distance = (ahead) ? ahead_of(row_bytes, B_) : 0;                                                \
         int64_t j = 0;                                                                                                 \
         for (; rows - j >= TILE_ROWS(B_); j += TILE_ROWS(B_))                                                          \
             tile(type, distance, TILE_ROWS(B_), B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);            \
@@ -220,8 +229,13 @@ INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__
             data = (const uint8_t *)(const void *)scratch;
             row_bytes = stride * (int64_t)sizeof *scratch;
         }
+        const uint8_t *next = w->data + (o + rows) * w->row_bytes;
+        const int64_t lines = rows * w->row_bytes / 64;
         for (int64_t g = 0; g < groups; g++) {
             const int64_t first = n * g / groups, last = n * (g + 1) / groups;
+            if (decoded) /* the next strip comes into the second-level cache meanwhile */
+                for (int64_t i = lines * g / groups; i < lines * (g + 1) / groups; i++)
+                    __builtin_prefetch(next + 64 * i, 0, 2);
             const bool in_cache = decoded || (g > 0 && type == GEODEC_GGML_F32);
             const group_fn *group = in_cache ? group_strip : direct;
             group[last - first](data, row_bytes, w->cols, o, rows, x + first, y + first);
