@@ -2,6 +2,7 @@
 
 #include "base/f16_internal.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -66,6 +67,12 @@ static int has_f16c(void)
 
 void geodec_f32_to_f16_n(const float *f, uint16_t *h, int64_t n)
 {
-    int64_t i = has_f16c() ? geodec__f32_to_f16_avx2(f, h, n) : 0;
+    static atomic_int known; /* 1 no, 2 yes; asked once: in a virtual machine the question takes microseconds */
+    int have = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!have) {
+        have = 1 + has_f16c();
+        atomic_store_explicit(&known, have, memory_order_relaxed);
+    }
+    int64_t i = have == 2 ? geodec__f32_to_f16_avx2(f, h, n) : 0;
     for (; i < n; i++) h[i] = geodec_f32_to_f16(f[i]);
 }

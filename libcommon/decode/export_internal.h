@@ -4,7 +4,7 @@
 
 #include "decode/export.h"
 
-enum { GEODEC__EXPORT_PASS = 64 /* rows of one forward pass */ };
+enum { GEODEC__EXPORT_PASS = 128 /* rows of one forward pass */ };
 
 geodec_status geodec__export_check(const geodec_model_config *c, const geodec_export_options *o,
                                    geodec_err *err) GEODEC_MUST_USE;
