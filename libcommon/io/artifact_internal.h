@@ -50,6 +50,18 @@ geodec_status geodec__header_parse(const char block[GEODEC__USER_BLOCK], geodec_
 geodec_status geodec__header_digest(int fd, int64_t start, char hex[GEODEC_SHA256_HEX],
                                     geodec_err *err) GEODEC_MUST_USE;
 
+/* ---- whole chunks (artifact_chunks.c) --------------------------------------------------------------------------- */
+
+enum { GEODEC__CHECKSUM = 4 /* bytes behind a chunk */ };
+
+/* The Fletcher-32 checksum of HDF5's filter (16-bit words, first byte high). An odd last byte is not counted. */
+uint32_t geodec__fletcher32(const void *bytes, size_t n);
+/* Whether whole chunks may be written as they are: rows of full width, nothing compressed, types as in the file. */
+bool geodec__chunks_direct(const geodec_field *f, const int64_t *shape, const hsize_t *chunk, int rank);
+/* Writes the chunk whose first row is `row`; buffer holds `bytes` and room for the checksum. */
+geodec_status geodec__chunk_write(hid_t dataset, const char *path, int64_t row, char *buffer, int64_t bytes,
+                                  geodec_err *err) GEODEC_MUST_USE;
+
 /* ---- the object ------------------------------------------------------------------------------------------------- */
 
 struct geodec_artifact {
@@ -70,7 +82,8 @@ struct geodec_artifact {
         /* STREAM field being written: rows in the dataset, rows of a chunk, and rows that wait in buffer[chunk_rows] so
          * that whole chunks are written, and a short field gets a short chunk. */
         int64_t rows, chunk_rows, waiting;
-        char *buffer; /* NULL for chunks of one row */
+        char *buffer; /* NULL for chunks of one row; has room for the checksum behind a chunk */
+        bool direct;  /* whole chunks go to the file as they are, with the checksum HDF5 would compute */
         int rank;
         int64_t shape[GEODEC_RANK_MAX];
     } * field;

@@ -271,6 +271,31 @@ done:
     return st;
 }
 
+/* n_rows, whole chunks of a field with a buffer, which nothing waits in unless data is the buffer. */
+static geodec_status put_chunks(geodec_artifact *a, int i, int64_t n_rows, const char *data, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_field *f = &a->kind->fields[i];
+    struct geodec__field_state *s = &a->field[i];
+    const int64_t bytes = s->chunk_rows * row_bytes(f, s);
+    hsize_t size[GEODEC_RANK_MAX];
+    if (!s->direct) {
+        GEODEC_TRY(put_rows(a, i, n_rows, false, data, err));
+        goto done;
+    }
+    if (s->dataset < 0) GEODEC_TRY(make_dataset(a, i, INT32_MAX, err));
+    for (int d = 0; d < s->rank; d++) size[d] = (hsize_t)s->shape[d];
+    size[0] = (hsize_t)(s->rows + n_rows);
+    GEODEC__H5(H5Dset_extent(s->dataset, size), GEODEC_IO, "field %s: cannot write", f->path);
+    for (; n_rows > 0; n_rows -= s->chunk_rows, data += bytes) {
+        if (data != s->buffer) memcpy(s->buffer, data, (size_t)bytes);
+        GEODEC_TRY(geodec__chunk_write(s->dataset, f->path, s->rows, s->buffer, bytes, err));
+        s->rows += s->chunk_rows;
+    }
+done:
+    return st;
+}
+
 static geodec_status start_stream(geodec_artifact *a, int i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -285,7 +310,10 @@ static geodec_status start_stream(geodec_artifact *a, int i, geodec_err *err)
     shape[0] = INT32_MAX;
     chunk_shape(shape, s->rank, geodec_type_size(f->type), chunk);
     s->chunk_rows = (int64_t)chunk[0];
-    if (bytes && s->chunk_rows > 1) GEODEC_NEW(s->buffer, s->chunk_rows * bytes);
+    if (bytes && s->chunk_rows > 1) {
+        GEODEC_NEW(s->buffer, s->chunk_rows * bytes + GEODEC__CHECKSUM);
+        s->direct = geodec__chunks_direct(f, shape, chunk, s->rank);
+    }
     s->present = true;
 done:
     return st;
@@ -312,14 +340,14 @@ static geodec_status add_rows(geodec_artifact *a, int i, int64_t n_rows, const v
     while (n_rows > 0) {
         int64_t take = n_rows - n_rows % s->chunk_rows;
         if (s->waiting == 0 && take > 0) {
-            GEODEC_TRY(put_rows(a, i, take, false, from, err));
+            GEODEC_TRY(put_chunks(a, i, take, from, err));
         } else {
             take = n_rows < s->chunk_rows - s->waiting ? n_rows : s->chunk_rows - s->waiting;
             memcpy(s->buffer + s->waiting * width, from, (size_t)(take * width));
             s->waiting += take;
             if (s->waiting == s->chunk_rows) {
                 s->waiting = 0;
-                GEODEC_TRY(put_rows(a, i, s->chunk_rows, false, s->buffer, err));
+                GEODEC_TRY(put_chunks(a, i, s->chunk_rows, s->buffer, err));
             }
         }
         from += take * width;

@@ -1,5 +1,6 @@
 io_SRCS := \
   h5.c \
+  artifact_chunks.c \
   artifact_header.c \
   artifact_kind.c \
   artifact_read.c \

@@ -269,3 +269,25 @@ static void golden(const char *name, double each, double whole)
 
 Test(perplexity, golden_f32) { golden("stories260K-f32", 1e-3, 1e-5); }
 Test(perplexity, golden_f16) { golden("stories260K-f16", 0.1, 2e-4); }
+
+/* The bar is 0.1 % of the perplexity; exact mode differs from float64 by rounding of sums alone. */
+Test(perplexity, exact_mode_of_a_quantised_model_is_the_float64_one)
+{
+    geodec_err err = {0};
+    const char *model = test_shared("models/stories260K-rot256-q4_k_m.gguf"),
+               *book = test_shared("text/tinystories-a.txt");
+    if (!model || !book) return;
+    geodec_model *m = NULL;
+    geodec_map map;
+    geodec_perplexity_result r;
+    const geodec_perplexity_options o = {.window = 128, .max_windows = 2};
+    test_ok(geodec_model_open(model, &m, &err), &err);
+    test_ok(geodec_map_open(book, &map, &err), &err);
+    const geodec_evaluation p = {.model = m, .float64 = true}, q = {.model = m};
+    test_ok(geodec_perplexity_text(&p, &q, &o, (const char *)map.data, map.size, &r, NULL, NULL, &err), &err);
+    cr_assert_float_eq(r.difference.mean, 0, 1e-5, "%g", r.difference.mean);
+    cr_assert(r.kl.mean < 1e-9, "%g", r.kl.mean);
+    geodec_perplexity_free(&r);
+    geodec_map_close(&map);
+    geodec_model_close(m);
+}

@@ -270,6 +270,28 @@ Test(artifact, bytes_do_not_depend_on_how_rows_arrive)
     geodec_mem_free(x);
 }
 
+/* Whole chunks carry a checksum of the writer's own; HDF5 compares it when it reads. Words of all zeros and all ones
+ * sum to nothing modulo 65535, where its rule for zero shows. */
+Test(artifact, checksums_of_whole_chunks_are_what_hdf5_expects)
+{
+    static const geodec_field fields[] = {{"/x", GEODEC_I32, "T,3", GEODEC_FIELD_STREAM, "1", "a stream", 0}};
+    static const geodec_kind kind = {.name = "s", .tool = "t", .purpose = "p", .fields = fields, .n_fields = 1};
+    const geodec_provenance p = {.tool = "t"};
+    enum { N = 150000 };
+    int32_t *x = geodec_mem_new(3 * N, sizeof *x), *back = NULL;
+    geodec_artifact *a = NULL;
+    for (int i = 0; i < 3 * N; i++) x[i] = i < N ? 0 : i < 2 * N ? -1 : (int32_t)((uint32_t)i * 2654435761u);
+    test_ok(geodec_artifact_create(&kind, test_tmp("c.h5"), &p, &a, &err), &err);
+    test_ok(geodec_artifact_append(a, "/x", N, x, &err), &err);
+    test_ok(geodec_artifact_commit(a, &err), &err);
+    test_ok(geodec_artifact_open(&kind, test_tmp("c.h5"), &a, &err), &err);
+    test_ok(geodec_artifact_read(a, "/x", &back, &err), &err);
+    cr_assert_eq(memcmp(x, back, 3 * N * sizeof *x), 0);
+    geodec_artifact_close(a);
+    geodec_mem_free(back);
+    geodec_mem_free(x);
+}
+
 /* ---- mistakes of the writer ------------------------------------------------------------------------------------- */
 
 Test(artifact, non_finite_values_are_refused_unless_the_field_allows_them)
