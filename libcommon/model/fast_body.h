@@ -6,6 +6,7 @@
  *   codes c_load(p) 64 bytes; c_field(v, from, to, mask) bits `from`.. of every byte moved to `to`.., others zero;
  *         c_or; c_table(v) IQ4_NL's table, as c_dot wants it; c_bytes(v) the same for codes of 8 bits
  *   c_dot(wide, sum, codes, q)   sum[l] + the four products of lane l's codes and q[0 .. 3]; wide: codes of 8 bits
+ *   OWN_ROUNDING                 if the set brings its own largest and round_values
  *   START(wide, s)               what a sum of codes begins with: s takes the offset away, 0 if c_bytes did
  *   WIDTHS(X, ...)               X(n, ...) for every number of rows that has a kernel, ascending; WIDEST the last of
  * them FAST, FAST_ISA               name and value of the table */
@@ -26,39 +27,54 @@
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
-INLINE void quantise_block(const float *x, int offset, int group, geodec__fast_block *out)
+#ifndef OWN_ROUNDING
+/* Bits of the largest magnitude: they sort like integers, infinity and NaN above all. */
+INLINE int32_t largest(const float *x)
 {
-    int32_t bits[32], q[32], top = 0;
+    int32_t bits[32], top = 0;
     memcpy(bits, x, sizeof bits);
     for (int i = 0; i < 32; i++) {
-        const int32_t size = bits[i] & 0x7fffffff; /* magnitudes sort like integers, infinity and NaN above all */
+        const int32_t size = bits[i] & 0x7fffffff;
         top = size > top ? size : top;
     }
-    float a;
-    memcpy(&a, &top, sizeof a);
-    memset(out, 0, sizeof *out);
-    if (top >= 0x7f800000) {
-        out->scale = out->sum[0] = out->sum[1] = NAN;
-        return;
-    }
-    if (a < 1e-30f) return;
-    const float inverse = 127.0f / a, magic = 12582912.0f; /* adding 1.5 2^23 rounds to an integer, ties to even */
+    return top;
+}
+
+/* q = x times inverse, rounded; the sums of both halves. */
+INLINE void round_values(const float *x, float inverse, int8_t *q, int32_t sum[2])
+{
+    const float magic = 12582912.0f; /* adding 1.5 2^23 rounds to an integer, ties to even */
     const int32_t magic_bits = 0x4b400000;
+    int32_t v[32]; /* simple loops: the compiler makes vectors of them */
     for (int i = 0; i < 32; i++) {
         const float t = x[i] * inverse + magic;
         int32_t u;
         memcpy(&u, &t, sizeof u);
-        q[i] = u - magic_bits;
+        v[i] = u - magic_bits;
+    }
+    for (int i = 0; i < 32; i++) q[i] = (int8_t)v[i];
+    for (int i = 0; i < 16; i++) sum[0] += v[i];
+    for (int i = 16; i < 32; i++) sum[1] += v[i];
+}
+#endif
+
+INLINE void quantise_block(const float *x, int offset, int group, geodec__fast_block *out)
+{
+    const int32_t top = largest(x);
+    float a;
+    memcpy(&a, &top, sizeof a);
+    if (top >= 0x7f800000 || a < 1e-30f) {
+        memset(out, 0, sizeof *out);
+        if (top >= 0x7f800000) out->scale = out->sum[0] = out->sum[1] = NAN;
+        return;
     }
     int32_t sum[2] = {0, 0};
-    for (int i = 0; i < 16; i++) sum[0] += q[i];
-    for (int i = 16; i < 32; i++) sum[1] += q[i];
-    for (int i = 0; i < 32; i++) out->q[i] = (int8_t)q[i];
+    round_values(x, 127.0f / a, out->q, sum);
     if (group == 32) {
         sum[0] += sum[1];
         sum[1] = 0;
     }
-    out->scale = a / 127.0f;
+    out->scale = a * (1.0f / 127.0f);
     for (int k = 0; k < 2; k++) {
         out->sum[k] = (float)sum[k] * out->scale;
         out->start[k] = -offset * sum[k];
@@ -91,6 +107,8 @@ INLINE void load_codes(const int bits, const bool table, const uint8_t *p, codes
     }
 }
 
+enum { AHEAD = 4096 /* bytes between what is used and what is asked for */ };
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* One panel against B rows of a tile. The format and B are constants after inlining. */
@@ -100,6 +118,7 @@ INLINE void panel(const int bits, const int blocks, const int group, const int s
 {
     const bool wide = bits == 8 || table;
     const int head = 32 + (sign ? 32 : 0) + (scales == GEODEC__SCALES_NONE ? 0 : 256);
+    const int lines = ((head + 63) / 64 + blocks - 1) / blocks + bits; /* of the cache, for each 32 columns */
     fvec acc[WIDEST];
     UNROLL
     for (int r = 0; r < B; r++) acc[r] = f_zero();
@@ -109,6 +128,10 @@ INLINE void panel(const int bits, const int blocks, const int group, const int s
         const uint8_t *fine = p + head - 256;
         for (int b = 0; b < blocks; b++, x += stride) {
             codes c[8];
+            if (B > 4) { /* with fewer rows the hardware's own prefetching keeps up, with more it falls asleep */
+                UNROLL
+                for (int at = 0; at < lines; at++) __builtin_prefetch(p + AHEAD + (b * lines + at) * 64);
+            }
             load_codes(bits, table, p + head + 64 * bits * b, c);
             UNROLL
             for (int h = 0; h < 32 / group; h++) {

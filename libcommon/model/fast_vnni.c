@@ -56,6 +56,33 @@ static inline ivec c_dot(bool wide, ivec sum, codes c, const int8_t *q)
     return _mm512_dpbusd_epi32(sum, c, _mm512_set1_epi32(four));
 }
 
+#define OWN_ROUNDING
+static inline int32_t largest(const float *x)
+{
+    const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
+    const __m512i a = _mm512_and_si512(_mm512_loadu_si512(x), magnitude);
+    const __m512i b = _mm512_and_si512(_mm512_loadu_si512(x + 16), magnitude);
+    const __m512i m16 = _mm512_max_epi32(a, b);
+    const __m256i m8 = _mm256_max_epi32(_mm512_castsi512_si256(m16), _mm512_extracti64x4_epi64(m16, 1));
+    __m128i m = _mm_max_epi32(_mm256_castsi256_si128(m8), _mm256_extracti128_si256(m8, 1));
+    m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1)));
+}
+/* The conversion rounds to nearest, ties to even. */
+static inline void round_values(const float *x, float inverse, int8_t *q, int32_t sum[2])
+{
+    const __m512 scale = _mm512_set1_ps(inverse);
+    const __m128i low = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), scale)));
+    const __m128i high = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), scale)));
+    _mm_storeu_si128((__m128i *)(void *)q, low);
+    _mm_storeu_si128((__m128i *)(void *)(q + 16), high);
+    const __m128i ones = _mm_set1_epi8(1), zero = _mm_setzero_si128();
+    const __m128i l = _mm_dpbusd_epi32(zero, ones, low), h = _mm_dpbusd_epi32(zero, ones, high);
+    const __m128i pairs = _mm_add_epi32(_mm_unpacklo_epi32(l, h), _mm_unpackhi_epi32(l, h)); /* l h l h */
+    const __m128i both = _mm_add_epi32(pairs, _mm_shuffle_epi32(pairs, 0x4e));
+    _mm_storel_epi64((__m128i *)(void *)sum, both);
+}
+
 /* 32 registers: eight of codes, sixteen of sums. */
 #define START(wide, s) (s)
 #define WIDTHS(X, ...)                                                                                                 \

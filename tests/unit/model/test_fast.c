@@ -116,7 +116,7 @@ static float round_block(const float *x, int q[32])
     }
     if (a < 1e-30f) return 0;
     for (int i = 0; i < 32; i++) q[i] = (int)nearbyintf(x[i] * (127.0f / a));
-    return a / 127.0f;
+    return a * (1.0f / 127.0f);
 }
 
 static float plain_product(const geodec__matrix *w, int64_t row, const float *x)
