@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "io/file.h"
 #include "support/cli.h"
+#include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 
 enum { INPUT_LIMIT = 1 << 28 };
 
-static const char *model_path;
-static bool only_ids, decode, lines, bos;
+static const char *model_path, *template_name = "auto";
+static bool only_ids, only_counts, decode, lines, bos, parse_special, show_control, chat, only_text, closed;
 static const cli_option options[] = {
     {.name = "model",
      .letter = 'm',
@@ -25,12 +26,44 @@ static const cli_option options[] = {
      .type = CLI_FLAG,
      .target = &only_ids,
      .help = "print a line of ids, as geodec-export --tokens reads it, in place of a table"},
+    {.name = "count",
+     .type = CLI_FLAG,
+     .target = &only_counts,
+     .help = "print numbers alone: sequences, tokens, bytes of text"},
     {.name = "decode", .letter = 'd', .type = CLI_FLAG, .target = &decode, .help = "FILE holds ids; print their text"},
+    {.name = "show-control",
+     .type = CLI_FLAG,
+     .target = &show_control,
+     .help = "with --decode: control tokens are shown as they are written"},
     {.name = "lines",
      .type = CLI_FLAG,
      .target = &lines,
      .help = "every line is a sequence of its own (else the whole file is one)"},
-    {.name = "bos", .type = CLI_FLAG, .target = &bos, .help = "begin every sequence with the begin-of-sequence token"},
+    {.name = "bos",
+     .type = CLI_FLAG,
+     .target = &bos,
+     .help = "begin every sequence with the begin-of-sequence token where the model's own rule asks for it"},
+    {.name = "parse-special",
+     .type = CLI_FLAG,
+     .target = &parse_special,
+     .help = "control tokens written in the text become those tokens"},
+    {.name = "chat",
+     .type = CLI_FLAG,
+     .target = &chat,
+     .help = "FILE is a conversation, JSON: [{\"role\": \"user\", \"content\": \"...\"}, ...]"},
+    {.name = "template",
+     .type = CLI_STR,
+     .target = &template_name,
+     .metavar = "NAME",
+     .help = "with --chat: the format by name, or 'auto': from the model's own template"},
+    {.name = "closed",
+     .type = CLI_FLAG,
+     .target = &closed,
+     .help = "with --chat: do not open the assistant's next turn"},
+    {.name = "text",
+     .type = CLI_FLAG,
+     .target = &only_text,
+     .help = "with --chat: print the conversation as text, begin-of-sequence left out"},
 };
 
 static const cli_tool tool = {
@@ -40,10 +73,12 @@ static const cli_tool tool = {
     .description =
         "Without --ids it prints one token a line: its id, a tab, and its piece with control characters,\n"
         "backslashes and bytes that are not UTF-8 escaped. Decoding what --ids printed gives the text back,\n"
-        "byte for byte, as long as it has no U+2581 of its own.",
+        "byte for byte, as long as a SentencePiece text has no U+2581 of its own.\n"
+        "With --chat the model's control tokens come from the template alone: what messages say stays text.",
     .examples = "  echo 'Once upon a time' | geodec-tokenize --model model.gguf -\n"
                 "  geodec-tokenize --model model.gguf --ids --bos --lines stories.txt > stories.ids\n"
-                "  geodec-tokenize --model model.gguf --decode --lines stories.ids",
+                "  geodec-tokenize --model model.gguf --decode --lines stories.ids\n"
+                "  geodec-tokenize --model model.gguf --chat --template chatml --text talk.json",
     .options = options,
     .n_options = CLI_COUNT(options),
     .min_args = 1,
@@ -92,6 +127,11 @@ static void print_sequence(const geodec_tokenizer *t, const int32_t *ids, int64_
     if (only_ids) putchar('\n');
 }
 
+static void print_counts(int64_t sequences, int64_t tokens, size_t bytes)
+{
+    printf("sequences\t%lld\ntokens\t%lld\nbytes\t%zu\n", (long long)sequences, (long long)tokens, bytes);
+}
+
 /* All is encoded before anything is printed, so that a refusal leaves stdout empty. */
 static geodec_status encode(const geodec_tokenizer *t, const char *path, const char *text, size_t n, geodec_err *err)
 {
@@ -102,22 +142,56 @@ static geodec_status encode(const geodec_tokenizer *t, const char *path, const c
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: byte %lld is not valid UTF-8", path, (long long)bad);
     for (size_t i = 0; i < n; i++) n_sequences += text[i] == '\n';
     n_sequences = lines ? n_sequences + 1 : 1;
-    GEODEC_NEW(ids, (int64_t)n + 2 * n_sequences); /* two above the length of each sequence */
+    const geodec_encode_options how = {.bos = bos, .parse_special = parse_special};
+    GEODEC_NEW(ids, (int64_t)n + 3 * n_sequences); /* three above the length of each sequence */
     GEODEC_NEW(end, n_sequences);
     int64_t used = 0;
     for (const char *p = text; used < n_sequences && (!lines || p < text + n); used++) {
         const char *stop = lines ? memchr(p, '\n', (size_t)(text + n - p)) : NULL;
         if (!stop) stop = text + n;
         int64_t count;
-        GEODEC_TRY_MSG(geodec_tokenizer_encode(t, p, (size_t)(stop - p), bos, ids + written, &count, err), "%s", path);
+        GEODEC_TRY_MSG(geodec_tokenizer_encode_with(t, p, (size_t)(stop - p), &how, ids + written, &count, err), "%s",
+                       path);
         written += count;
         end[used] = written;
         p = stop + 1;
     }
-    for (int64_t i = 0; i < used; at = end[i++]) print_sequence(t, ids + at, end[i] - at);
+    if (only_counts) print_counts(used, written, n);
+    for (int64_t i = 0; i < used && !only_counts; at = end[i++]) print_sequence(t, ids + at, end[i] - at);
 done:
     geodec_mem_free(ids);
     geodec_mem_free(end);
+    return st;
+}
+
+/* ---- a conversation --------------------------------------------------------------------------------------------- */
+
+static geodec_status converse(const geodec_gguf *g, const geodec_tokenizer *t, const char *path, const char *json,
+                              size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_chat_template *k;
+    geodec_conversation c = {0};
+    geodec_chat_text text = {0};
+    int32_t *ids = NULL;
+    int64_t count = 0;
+    if (strcmp(template_name, "auto") == 0)
+        GEODEC_TRY(geodec_chat_template_of(g, &k, err));
+    else
+        GEODEC_TRY(geodec_chat_template_find(template_name, &k, err));
+    GEODEC_TRY(geodec_conversation_parse(json, n, path, &c, err));
+    GEODEC_TRY_MSG(geodec_chat_render(k, c.message, c.n, !closed, &text, err), "%s", path);
+    GEODEC_TRY_MSG(geodec_chat_encode(k, t, c.message, c.n, !closed, &ids, &count, err), "%s", path);
+    if (only_text)
+        (void)fwrite(text.text, 1, text.n, stdout);
+    else if (only_counts)
+        print_counts(1, count, text.n);
+    else
+        print_sequence(t, ids, count);
+done:
+    geodec_chat_text_free(&text);
+    geodec_conversation_free(&c);
+    geodec_mem_free(ids);
     return st;
 }
 
@@ -146,6 +220,31 @@ done:
     return st;
 }
 
+/* Text of a sequence; caller frees. */
+static geodec_status sequence_text(const geodec_tokenizer *t, const int32_t *ids, int64_t n, char **text,
+                                   size_t *length, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *out = NULL;
+    size_t at = 0, room = geodec_detok_room(t);
+    geodec_detok d;
+    if (!show_control) return geodec_tokenizer_decode(t, ids, n, text, length, err);
+    for (int64_t i = 0; i < n; i++) {
+        size_t piece;
+        (void)geodec_tokenizer_piece(t, ids[i], &piece);
+        room += piece;
+    }
+    GEODEC_NEW(out, room);
+    geodec_detok_init(&d, t);
+    d.show_control = true;
+    for (int64_t i = 0; i < n; i++) at += geodec_detok_feed(&d, ids[i], out + at);
+    at += geodec_detok_flush(&d, out + at);
+    *text = out;
+    *length = at;
+done:
+    return st;
+}
+
 static geodec_status decode_ids(const geodec_tokenizer *t, const char *path, const char *text, size_t n, FILE *out,
                                 geodec_err *err)
 {
@@ -159,7 +258,7 @@ static geodec_status decode_ids(const geodec_tokenizer *t, const char *path, con
     for (const char *p = text; p < end; p++, line++) {
         GEODEC_TRY(parse_line(t, path, &p, end, line, ids, &count, err));
         if (!lines) continue;
-        GEODEC_TRY_MSG(geodec_tokenizer_decode(t, ids, count, &back, &length, err), "%s:%lld", path, (long long)line);
+        GEODEC_TRY_MSG(sequence_text(t, ids, count, &back, &length, err), "%s:%lld", path, (long long)line);
         (void)fwrite(back, 1, length, out);
         (void)fputc('\n', out);
         geodec_mem_free(back);
@@ -167,7 +266,7 @@ static geodec_status decode_ids(const geodec_tokenizer *t, const char *path, con
         count = 0;
     }
     if (!lines) {
-        GEODEC_TRY_MSG(geodec_tokenizer_decode(t, ids, count, &back, &length, err), "%s", path);
+        GEODEC_TRY_MSG(sequence_text(t, ids, count, &back, &length, err), "%s", path);
         (void)fwrite(back, 1, length, out);
     }
 done:
@@ -205,11 +304,21 @@ static geodec_status run(const cli *c, geodec_err *err)
     size_t n;
     const char *path = c->args[0];
     if (decode && (only_ids || bos)) GEODEC_THROW(GEODEC_INVAL, "--decode goes with neither --ids nor --bos");
+    if (decode && (only_counts || parse_special || chat))
+        GEODEC_THROW(GEODEC_INVAL, "--decode goes with none of --count, --parse-special, --chat");
+    if (chat && (lines || bos || parse_special))
+        GEODEC_THROW(GEODEC_INVAL, "--chat goes with none of --lines, --bos, --parse-special");
+    if (!chat && (only_text || closed || strcmp(template_name, "auto") != 0))
+        GEODEC_THROW(GEODEC_INVAL, "--template, --closed and --text go with --chat");
+    if (show_control && !decode) GEODEC_THROW(GEODEC_INVAL, "--show-control goes with --decode");
+    if (only_ids + only_counts + only_text > 1) GEODEC_THROW(GEODEC_INVAL, "give one of --ids, --count, --text");
     GEODEC_TRY(geodec_gguf_open(model_path, &g, err));
     GEODEC_TRY(geodec_tokenizer_from_gguf(g, &t, err));
     GEODEC_TRY(geodec_file_read(path, INPUT_LIMIT, &text, &n, err));
     if (decode)
         GEODEC_TRY(decode_all(t, path, text, n, err));
+    else if (chat)
+        GEODEC_TRY(converse(g, t, path, text, n, err));
     else
         GEODEC_TRY(encode(t, path, text, n, err));
 done:

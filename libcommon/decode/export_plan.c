@@ -9,7 +9,7 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 void geodec__plan_init(geodec__plan *p, const geodec_model *m, const geodec_export_options *o,
                        const geodec_export_source *source)
 {
-    *p = (geodec__plan){.o = o, .source = source, .bos = geodec_tokenizer_bos(geodec_model_tokenizer(m))};
+    *p = (geodec__plan){.o = o, .source = source, .bos = geodec_tokenizer_start(geodec_model_tokenizer(m))};
 }
 
 void geodec__plan_clear(geodec__plan *p)

@@ -30,7 +30,7 @@ geodec_status geodec_prompts_cut(const geodec_tokenizer *t, const char *text, si
     geodec_prompts p = {0};
     int32_t *ids = NULL;
     int64_t have = 0;
-    const int32_t bos = geodec_tokenizer_bos(t);
+    const int32_t bos = geodec_tokenizer_start(t);
     const int64_t own = length - (bos >= 0); /* tokens of the text in a prompt */
     GEODEC_TRY(check_text(text, n, count, err));
     if (own < 1) GEODEC_THROW(GEODEC_INVAL, "prompts of %lld tokens", (long long)length);

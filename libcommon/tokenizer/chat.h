@@ -40,6 +40,18 @@ typedef struct geodec_chat_message {
     size_t n;
 } geodec_chat_message;
 
+/* Messages from JSON: [{"role": "user", "content": "..."}, ...], or an object with that array as "messages". name: of
+ * the source, for messages of error. At most GEODEC_CHAT_MESSAGES. GEODEC_FORMAT names the message that is none. */
+enum { GEODEC_CHAT_MESSAGES = 1 << 16 };
+typedef struct geodec_conversation {
+    geodec_chat_message *message; /* [n], inside root */
+    int64_t n;
+    void *root;
+} geodec_conversation;
+GEODEC_API geodec_status geodec_conversation_parse(const char *json, size_t n, const char *name,
+                                                   geodec_conversation *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_conversation_free(geodec_conversation *c);
+
 typedef struct geodec_chat_text {
     char *text; /* [n] and a zero */
     size_t n;

@@ -19,28 +19,38 @@ const char *geodec_chat_template_name_at(int i)
 
 const char *geodec_chat_template_name(const geodec_chat_template *t) { return t->name; }
 
-static void list_names(char *out, size_t room)
+/* "WHAT; known are: all names", in frames of the error, which hold a line each. */
+static geodec_status refuse(const char *what, geodec_err *err)
 {
+    enum { LINE = 200 };
+    char names[8 * LINE] = "";
     size_t at = 0;
     const char *name;
-    out[0] = '\0';
-    for (int i = 0; (name = geodec_chat_template_name_at(i)) && at < room; i++)
-        at += (size_t)snprintf(out + at, room - at, "%s%s", i ? " " : "", name);
+    for (int i = 0; (name = geodec_chat_template_name_at(i)) && at < sizeof names; i++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? " " : "", name);
+    bool first = true;
+    for (size_t end = strlen(names); end > 0; first = false) {
+        size_t begin = end > LINE ? end - LINE : 0;
+        while (begin > 0 && names[begin - 1] != ' ') begin++;
+        const char *more = first ? "" : " and";
+        if (first)
+            (void)geodec_err_set(err, GEODEC_UNSUPPORTED, __func__, __LINE__, "%s", names + begin);
+        else
+            (void)geodec_err_add(err, GEODEC_UNSUPPORTED, __func__, __LINE__, "%s%s", names + begin, more);
+        end = begin > 0 ? begin - 1 : 0;
+        names[end] = '\0';
+    }
+    return geodec_err_add(err, GEODEC_UNSUPPORTED, __func__, __LINE__, "%s; known are", what);
 }
 
 geodec_status geodec_chat_template_find(const char *name, const geodec_chat_template **out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    char names[GEODEC_ERR_TEXT * 2];
+    char what[80];
     const geodec_chat_template *t = named(name);
-    list_names(names, sizeof names);
-    if (!t) {
-        (void)geodec_err_set(err, GEODEC_UNSUPPORTED, __func__, __LINE__, "%.215s", names);
-        GEODEC_TRY_MSG(GEODEC_UNSUPPORTED, "no chat template '%.40s'; known are", name);
-    }
+    (void)snprintf(what, sizeof what, "no chat template '%.40s'", name);
+    if (!t) return refuse(what, err);
     *out = t;
-done:
-    return st;
+    return GEODEC_OK;
 }
 
 /* ---- by marks --------------------------------------------------------------------------------------------------- */
@@ -134,19 +144,15 @@ geodec_status geodec_chat_template_of(const geodec_gguf *g, const geodec_chat_te
     geodec_status st = GEODEC_OK;
     static const char key[] = "tokenizer.chat_template";
     const char *jinja;
-    char *eos = NULL, names[GEODEC_ERR_TEXT * 2];
+    char *eos = NULL;
     const geodec_chat_template *t;
     if (!geodec_gguf_has(g, key))
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is missing: name a template", geodec_gguf_path(g), key);
     GEODEC_TRY(geodec_gguf_get_str(g, key, &jinja, err));
     GEODEC_TRY(eos_text(g, &eos, err));
     t = geodec_chat_template_detect(jinja, eos);
-    if (!t) {
-        list_names(names, sizeof names);
-        (void)geodec_err_set(err, GEODEC_UNSUPPORTED, __func__, __LINE__, "%.215s", names);
-        GEODEC_TRY_MSG(GEODEC_UNSUPPORTED, "%s: key '%s' is none of the known chat templates; known are",
-                       geodec_gguf_path(g), key);
-    }
+    if (!t)
+        GEODEC_TRY_MSG(refuse("it is none of the known chat templates", err), "%s: key '%s'", geodec_gguf_path(g), key);
     *out = t;
 done:
     geodec_mem_free(eos);
