@@ -4,13 +4,35 @@
  *   ATTEND_ROWS             queries of a register tile (at most 6)
  *   ATTEND_WIDE(R)          vectors of sums each of R queries may have: 4, or 2 where registers are few */
 
+/* ---- elements --------------------------------------------------------------------------------------------------- */
+
+/* 16 elements of keys or values, from element i; those of Q8_0 without their scale. type is a constant after inlining.
+ */
+INLINE vec load_elements(const int type, const void *p, int64_t i)
+{
+    const uint8_t *bytes = p;
+    return type == GEODEC_KV_F32   ? v_load((const float *)p + i)
+           : type == GEODEC_KV_F16 ? load_f16(bytes + 2 * i)
+                                   : load_i8(bytes + i);
+}
+
+INLINE int64_t element_size(const int type) { return type == GEODEC_KV_F32 ? 4 : type == GEODEC_KV_F16 ? 2 : 1; }
+
+static inline float float_of_bf16(uint16_t b)
+{
+    const uint32_t u = (uint32_t)b << 16;
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
 /* ---- scores ----------------------------------------------------------------------------------------------------- */
 
-/* Scores of R queries with V groups of 16 keys; R and V are constants after inlining. */
-INLINE void score_tile(const int R, const int V, geodec__attend_query *const *query, const float *k, int64_t dim,
-                       int64_t group)
+/* Scores of R queries with V groups of 16 keys; type, R and V are constants after inlining. */
+INLINE void score_tile(const int type, const int R, const int V, geodec__attend_query *const *query,
+                       const geodec__attend_keys *keys, int64_t dim, int64_t group)
 {
-    vec sum[6][4];
+    vec sum[6][4], scale[4];
     const float *q[6];
     UNROLL
     for (int r = 0; r < R; r++) {
@@ -18,16 +40,31 @@ INLINE void score_tile(const int R, const int V, geodec__attend_query *const *qu
         UNROLL
         for (int j = 0; j < V; j++) sum[r][j] = v_zero();
     }
-    k += 16 * group;
-    for (int64_t d = 0; d < dim; d++, k += GEODEC__KEYS) {
-        vec key[4];
+    const uint8_t *ahead = (const uint8_t *)keys->k + keys->ahead;
+    const int64_t part = type == GEODEC_KV_Q8_0 ? GEODEC__KV_GROUP : dim, row = GEODEC__KEYS * element_size(type);
+    for (int64_t first = 0; first < dim; first += part) {
+        const int64_t end = first + part < dim ? first + part : dim;
         UNROLL
-        for (int j = 0; j < V; j++) key[j] = v_load(k + 16 * j);
-        UNROLL
-        for (int r = 0; r < R; r++) {
-            const vec qd = v_set1(q[r][d]);
+        for (int j = 0; j < V && type == GEODEC_KV_Q8_0; j++)
+            scale[j] = load_bf16(
+                (const uint8_t *)(keys->k_scale + first / GEODEC__KV_GROUP * GEODEC__KEYS + 16 * (group + j)));
+        for (int64_t d = first; d < end; d++) {
+            vec key[4];
+            if (keys->ahead) {
+                UNROLL
+                for (int64_t line = 0; line < row; line += 64) __builtin_prefetch(ahead + d * row + line);
+            }
             UNROLL
-            for (int j = 0; j < V; j++) sum[r][j] = v_fma(qd, key[j], sum[r][j]);
+            for (int j = 0; j < V; j++) {
+                key[j] = load_elements(type, keys->k, d * GEODEC__KEYS + 16 * (group + j));
+                if (type == GEODEC_KV_Q8_0) key[j] = v_mul(scale[j], key[j]);
+            }
+            UNROLL
+            for (int r = 0; r < R; r++) {
+                const vec qd = v_set1(q[r][d]);
+                UNROLL
+                for (int j = 0; j < V; j++) sum[r][j] = v_fma(qd, key[j], sum[r][j]);
+            }
         }
     }
     UNROLL
@@ -37,50 +74,57 @@ INLINE void score_tile(const int R, const int V, geodec__attend_query *const *qu
     }
 }
 
-typedef void (*score_fn)(geodec__attend_query *const *query, const float *k, int64_t dim, int64_t group);
-#define SCORE(R, V)                                                                                                    \
-    static void score_##R##_##V(geodec__attend_query *const *query, const float *k, int64_t dim, int64_t group)        \
+typedef void (*score_fn)(geodec__attend_query *const *query, const geodec__attend_keys *keys, int64_t dim,
+                         int64_t group);
+#define SCORE(T, R, V)                                                                                                 \
+    static void score_##T##_##R##_##V(geodec__attend_query *const *query, const geodec__attend_keys *keys,             \
+                                      int64_t dim, int64_t group)                                                      \
     {                                                                                                                  \
-        score_tile(R, V, query, k, dim, group);                                                                        \
+        score_tile(GEODEC_KV_##T, R, V, query, keys, dim, group);                                                      \
     }
-#define SCORE_ROW(R) SCORE(R, 1) SCORE(R, 2) SCORE(R, 4)
-#define SCORE_NAMES(R)                                                                                                 \
+#define SCORE_ROW(T, R) SCORE(T, R, 1) SCORE(T, R, 2) SCORE(T, R, 4)
+#define SCORE_NAMES(T, R)                                                                                              \
     {                                                                                                                  \
-        score_##R##_1, score_##R##_2, score_##R##_4                                                                    \
+        score_##T##_##R##_1, score_##T##_##R##_2, score_##T##_##R##_4                                                  \
     }
-SCORE_ROW(1)
-#if ATTEND_ROWS > 1
-SCORE_ROW(2)
-SCORE_ROW(3)
+#if ATTEND_ROWS == 1
+#define ROWS_OF(WHAT, T) WHAT(T, 1)
+#define NAMES_OF(WHAT, T)                                                                                              \
+    {                                                                                                                  \
+        {NULL}, WHAT(T, 1)                                                                                             \
+    }
+#elif ATTEND_ROWS == 3
+#define ROWS_OF(WHAT, T) WHAT(T, 1) WHAT(T, 2) WHAT(T, 3)
+#define NAMES_OF(WHAT, T)                                                                                              \
+    {                                                                                                                  \
+        {NULL}, WHAT(T, 1), WHAT(T, 2), WHAT(T, 3)                                                                     \
+    }
+#else
+#define ROWS_OF(WHAT, T) WHAT(T, 1) WHAT(T, 2) WHAT(T, 3) WHAT(T, 4) WHAT(T, 5) WHAT(T, 6)
+#define NAMES_OF(WHAT, T)                                                                                              \
+    {                                                                                                                  \
+        {NULL}, WHAT(T, 1), WHAT(T, 2), WHAT(T, 3), WHAT(T, 4), WHAT(T, 5), WHAT(T, 6)                                 \
+    }
 #endif
-#if ATTEND_ROWS > 3
-SCORE_ROW(4)
-SCORE_ROW(5)
-SCORE_ROW(6)
-#endif
-static const score_fn score_table[ATTEND_ROWS + 1][3] = {
-    {NULL, NULL, NULL}, SCORE_NAMES(1),
-#if ATTEND_ROWS > 1
-    SCORE_NAMES(2),     SCORE_NAMES(3),
-#endif
-#if ATTEND_ROWS > 3
-    SCORE_NAMES(4),     SCORE_NAMES(5), SCORE_NAMES(6),
-#endif
-};
+ROWS_OF(SCORE_ROW, F32)
+ROWS_OF(SCORE_ROW, F16)
+ROWS_OF(SCORE_ROW, Q8_0)
+static const score_fn score_table[3][ATTEND_ROWS + 1][3] = {NAMES_OF(SCORE_NAMES, F32), NAMES_OF(SCORE_NAMES, F16),
+                                                            NAMES_OF(SCORE_NAMES, Q8_0)};
 
 /* The groups of keys any of the queries sees. */
-static void score_queries(geodec__attend_query *const *query, int64_t n, const float *k, int64_t dim)
+static void score_queries(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys, int64_t dim)
 {
     int64_t lo = GEODEC__KEYS, hi = 0;
     for (int64_t r = 0; r < n; r++) {
         lo = query[r]->lo < lo ? query[r]->lo : lo;
         hi = query[r]->hi > hi ? query[r]->hi : hi;
     }
-    const score_fn *table = score_table[n];
+    const score_fn *table = score_table[keys->type][n];
     const int64_t end = (hi + 15) / 16;
     for (int64_t g = lo / 16; g < end;) {
         const int64_t left = end - g, step = left >= 4 && ATTEND_WIDE(n) >= 4 ? 4 : left >= 2 ? 2 : 1;
-        table[step / 2](query, k, dim, g);
+        table[step / 2](query, keys, dim, g);
         g += step;
     }
 }
@@ -100,8 +144,10 @@ static void weigh(geodec__attend_query *query, int64_t width, float cap)
     const float before = state[width + GEODEC__ATTEND_TOP], here = v_top(m);
     if (here > before) {
         state[width + GEODEC__ATTEND_TOP] = here;
-        const vec shrink = v_exp(v_set1(before - here));
-        for (int64_t i = 0; i < width + 16; i += 16) v_store(state + i, v_mul(v_load(state + i), shrink));
+        if (before > -INFINITY) { /* nothing is summed yet otherwise */
+            const vec shrink = v_exp(v_set1(before - here));
+            for (int64_t i = 0; i < width + 16; i += 16) v_store(state + i, v_mul(v_load(state + i), shrink));
+        }
     }
     const vec top = v_set1(state[width + GEODEC__ATTEND_TOP]);
     for (int64_t i = begin; i < end; i += 16) v_store(s + i, v_exp(v_sub(v_load(s + i), top)));
@@ -115,9 +161,9 @@ static void weigh(geodec__attend_query *query, int64_t width, float cap)
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
 /* Adds keys lo .. hi-1 (multiples of C) to D vectors of R queries' sums, C of them by position modulo C; R, D and C are
- * constants after inlining. */
-INLINE void value_tile(const int R, const int D, const int C, geodec__attend_query *const *query, const float *v,
-                       int64_t dim, int64_t at, int64_t lo, int64_t hi)
+ * constants after inlining, as is type. */
+INLINE void value_tile(const int type, const int R, const int D, const int C, geodec__attend_query *const *query,
+                       const geodec__attend_keys *keys, int64_t dim, int64_t at, int64_t lo, int64_t hi)
 {
     vec sum[6][4];
     const float *e[6];
@@ -129,12 +175,25 @@ INLINE void value_tile(const int R, const int D, const int C, geodec__attend_que
         UNROLL
         for (int i = 0; i < C * D; i++) sum[r][i] = v_load(acc[r] + 16 * i);
     }
+    float scale[2][GEODEC__KEYS]; /* D is even where there is more than one group; at is a multiple of 32 then */
+    const int64_t group = at / GEODEC__KV_GROUP, groups = geodec__kv_groups(dim);
+    for (int g = 0; g < 2 && type == GEODEC_KV_Q8_0 && group + g < groups; g++)
+        for (int64_t p = lo; p < hi; p++) scale[g][p] = float_of_bf16(keys->v_scale[p * groups + group + g]);
+    const uint8_t *ahead = (const uint8_t *)keys->v + keys->ahead;
     for (int64_t p = lo; p < hi; p += C) {
         UNROLL
         for (int j = 0; j < C; j++) {
             vec x[4];
+            if (keys->ahead) { /* the next block, every line of this part of the row */
+                UNROLL
+                for (int64_t line = 0; line < 16 * D * element_size(type); line += 64)
+                    __builtin_prefetch(ahead + ((p + j) * dim + at) * element_size(type) + line);
+            }
             UNROLL
-            for (int i = 0; i < D; i++) x[i] = v_load(v + (p + j) * dim + at + 16 * i);
+            for (int i = 0; i < D; i++) {
+                x[i] = load_elements(type, keys->v, (p + j) * dim + at + 16 * i);
+                if (type == GEODEC_KV_Q8_0) x[i] = v_mul(v_set1(scale[i / 2][p + j]), x[i]);
+            }
             UNROLL
             for (int r = 0; r < R; r++) {
                 const vec w = v_set1(e[r][p + j]);
@@ -150,64 +209,55 @@ INLINE void value_tile(const int R, const int D, const int C, geodec__attend_que
     }
 }
 
-typedef void (*value_fn)(geodec__attend_query *const *query, const float *v, int64_t dim, int64_t at, int64_t lo,
-                         int64_t hi);
-#define VALUE(R, D, C)                                                                                                 \
-    static void value_##R##_##D##_##C(geodec__attend_query *const *query, const float *v, int64_t dim, int64_t at,     \
-                                      int64_t lo, int64_t hi)                                                          \
+typedef void (*value_fn)(geodec__attend_query *const *query, const geodec__attend_keys *keys, int64_t dim, int64_t at,
+                         int64_t lo, int64_t hi);
+#define VALUE(T, R, D, C)                                                                                              \
+    static void value_##T##_##R##_##D##_##C(geodec__attend_query *const *query, const geodec__attend_keys *keys,       \
+                                            int64_t dim, int64_t at, int64_t lo, int64_t hi)                           \
     {                                                                                                                  \
-        value_tile(R, D, C, query, v, dim, at, lo, hi);                                                                \
+        value_tile(GEODEC_KV_##T, R, D, C, query, keys, dim, at, lo, hi);                                              \
     }
 /* one to four vectors; two vectors of two sums; one of four */
-#define VALUE_ROW(R) VALUE(R, 1, 1) VALUE(R, 2, 1) VALUE(R, 3, 1) VALUE(R, 4, 1) VALUE(R, 2, 2) VALUE(R, 1, 4)
-#define VALUE_NAMES(R)                                                                                                 \
+#define VALUE_ROW(T, R)                                                                                                \
+    VALUE(T, R, 1, 1) VALUE(T, R, 2, 1) VALUE(T, R, 3, 1) VALUE(T, R, 4, 1) VALUE(T, R, 2, 2) VALUE(T, R, 1, 4)
+#define VALUE_NAMES(T, R)                                                                                              \
     {                                                                                                                  \
-        value_##R##_1_1, value_##R##_2_1, value_##R##_3_1, value_##R##_4_1, value_##R##_2_2, value_##R##_1_4           \
+        value_##T##_##R##_1_1, value_##T##_##R##_2_1, value_##T##_##R##_3_1, value_##T##_##R##_4_1,                    \
+            value_##T##_##R##_2_2, value_##T##_##R##_1_4                                                               \
     }
-VALUE_ROW(1)
-#if ATTEND_ROWS > 1
-VALUE_ROW(2)
-VALUE_ROW(3)
-#endif
-#if ATTEND_ROWS > 3
-VALUE_ROW(4)
-VALUE_ROW(5)
-VALUE_ROW(6)
-#endif
-static const value_fn value_table[ATTEND_ROWS + 1][6] = {
-    {NULL, NULL, NULL, NULL, NULL, NULL},
-    VALUE_NAMES(1),
-#if ATTEND_ROWS > 1
-    VALUE_NAMES(2),
-    VALUE_NAMES(3),
-#endif
-#if ATTEND_ROWS > 3
-    VALUE_NAMES(4),
-    VALUE_NAMES(5),
-    VALUE_NAMES(6),
-#endif
-};
+ROWS_OF(VALUE_ROW, F32)
+ROWS_OF(VALUE_ROW, F16)
+ROWS_OF(VALUE_ROW, Q8_0)
+static const value_fn value_table[3][ATTEND_ROWS + 1][6] = {NAMES_OF(VALUE_NAMES, F32), NAMES_OF(VALUE_NAMES, F16),
+                                                            NAMES_OF(VALUE_NAMES, Q8_0)};
 
 /* One key of one query. */
-static void value_key(const geodec__attend_query *query, const float *v, int64_t dim, int64_t chains, int64_t p)
+static void value_key(const geodec__attend_query *query, const geodec__attend_keys *keys, int64_t dim, int64_t chains,
+                      int64_t p)
 {
     const int64_t padded = geodec__pad(dim);
     float *acc = query->state + p % chains * padded;
     const vec w = v_set1(query->score[p]);
-    for (int64_t i = 0; i < padded; i += 16) v_store(acc + i, v_fma(w, v_load(v + p * dim + i), v_load(acc + i)));
+    for (int64_t i = 0; i < padded; i += 16) {
+        vec x = keys->type == GEODEC_KV_F32   ? load_elements(GEODEC_KV_F32, keys->v, p * dim + i)
+                : keys->type == GEODEC_KV_F16 ? load_elements(GEODEC_KV_F16, keys->v, p * dim + i)
+                                              : load_elements(GEODEC_KV_Q8_0, keys->v, p * dim + i);
+        if (keys->type == GEODEC_KV_Q8_0) x = v_mul(v_set1(float_of_bf16(keys->v_scale[p])), x); /* one group */
+        v_store(acc + i, v_fma(w, x, v_load(acc + i)));
+    }
 }
 
 /* Keys lo .. hi-1 of n queries. */
-static void value_range(geodec__attend_query *const *query, int64_t n, const float *v, int64_t dim, int64_t lo,
-                        int64_t hi)
+static void value_range(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys, int64_t dim,
+                        int64_t lo, int64_t hi)
 {
     if (lo >= hi) return;
     const int64_t padded = geodec__pad(dim), chains = geodec__attend_chains(dim), wide = ATTEND_WIDE(n);
-    const value_fn *table = value_table[n];
+    const value_fn *table = value_table[keys->type][n];
     if (chains == 1) {
         for (int64_t at = 0; at < padded;) {
             const int64_t left = (padded - at) / 16, step = left < wide ? left : wide;
-            table[step - 1](query, v, dim, at, lo, hi);
+            table[step - 1](query, keys, dim, at, lo, hi);
             at += 16 * step;
         }
         return;
@@ -216,16 +266,16 @@ static void value_range(geodec__attend_query *const *query, int64_t n, const flo
     const int64_t down = hi / chains * chains, end = down > begin ? down : begin;
     const int shape = chains == 2 ? 4 : 5;
     for (int64_t r = 0; r < n; r++) {
-        for (int64_t p = lo; p < begin; p++) value_key(query[r], v, dim, chains, p);
-        if (wide < 4) value_table[1][shape](query + r, v, dim, 0, begin, end);
+        for (int64_t p = lo; p < begin; p++) value_key(query[r], keys, dim, chains, p);
+        if (wide < 4) value_table[keys->type][1][shape](query + r, keys, dim, 0, begin, end);
     }
-    if (wide >= 4) table[shape](query, v, dim, 0, begin, end);
+    if (wide >= 4) table[shape](query, keys, dim, 0, begin, end);
     for (int64_t r = 0; r < n; r++)
-        for (int64_t p = end; p < hi; p++) value_key(query[r], v, dim, chains, p);
+        for (int64_t p = end; p < hi; p++) value_key(query[r], keys, dim, chains, p);
 }
 
 /* The keys all of the queries see together, those before and after them one query at a time. */
-static void value_queries(geodec__attend_query *const *query, int64_t n, const float *v, int64_t dim)
+static void value_queries(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys, int64_t dim)
 {
     int64_t lo = 0, hi = GEODEC__KEYS;
     for (int64_t r = 0; r < n; r++) {
@@ -233,30 +283,32 @@ static void value_queries(geodec__attend_query *const *query, int64_t n, const f
         hi = query[r]->hi < hi ? query[r]->hi : hi;
     }
     if (n == 1 || lo >= hi) {
-        for (int64_t r = 0; r < n; r++) value_range(query + r, 1, v, dim, query[r]->lo, query[r]->hi);
+        for (int64_t r = 0; r < n; r++) value_range(query + r, 1, keys, dim, query[r]->lo, query[r]->hi);
         return;
     }
-    for (int64_t r = 0; r < n; r++) value_range(query + r, 1, v, dim, query[r]->lo, lo);
-    value_range(query, n, v, dim, lo, hi);
-    for (int64_t r = 0; r < n; r++) value_range(query + r, 1, v, dim, hi, query[r]->hi);
+    for (int64_t r = 0; r < n; r++) value_range(query + r, 1, keys, dim, query[r]->lo, lo);
+    value_range(query, n, keys, dim, lo, hi);
+    for (int64_t r = 0; r < n; r++) value_range(query + r, 1, keys, dim, hi, query[r]->hi);
 }
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------ */
 
-static void attend_block(geodec__attend_query *const *query, int64_t n, const float *k, const float *v, int64_t dim,
+static void attend_block(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys, int64_t dim,
                          float cap)
 {
     const int64_t width = geodec__attend_width(dim);
     /* tiles of nearly equal size; all scores before all values, so that keys and then values stay in the first cache */
     const int64_t tiles = (n + ATTEND_ROWS - 1) / ATTEND_ROWS;
+    geodec__attend_keys here = *keys;
+    here.ahead = 0; /* the first tile asks for the next block */
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;
-        score_queries(query + begin, end - begin, k, dim);
+        score_queries(query + begin, end - begin, t ? &here : keys, dim);
     }
     for (int64_t r = 0; r < n; r++) weigh(query[r], width, cap);
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;
-        value_queries(query + begin, end - begin, v, dim);
+        value_queries(query + begin, end - begin, t ? &here : keys, dim);
     }
 }
 
@@ -306,6 +358,6 @@ static void decode_q8_values(const int8_t *q, const uint16_t *scale, int64_t dim
     const int64_t groups = geodec__kv_groups(dim);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t d = 0; d < dim; d += 16) /* past the end of a row: the next row's place, written after */
-            v_store(v + r * dim + d, v_mul(v_set1(geodec_bf16_to_f32(scale[r * groups + d / GEODEC__KV_GROUP])),
+            v_store(v + r * dim + d, v_mul(v_set1(float_of_bf16(scale[r * groups + d / GEODEC__KV_GROUP])),
                                            load_i8((const uint8_t *)(q + r * dim + d))));
 }

@@ -12,6 +12,7 @@
 
 enum {
     QUERIES = 48,         /* of a tile, unless a key head serves more */
+    DECODED = 12,         /* queries above which a rounded block is decoded once, not in every tile */
     SPLIT_ROWS = 8,       /* rows up to which splits are tasks of their own */
     SMALL_WORK = 1 << 15, /* multiply-adds below which a hand-over to the pool costs more than it saves */
 };
@@ -105,6 +106,12 @@ static int64_t list_row(const tile *t, int64_t row, int64_t base, int64_t n)
     return n;
 }
 
+/* The worker's block of float32. */
+static geodec__attend_keys decoded(const geodec__attend_scratch *w)
+{
+    return (geodec__attend_keys){.type = GEODEC_KV_F32, .k = w->k, .v = w->v};
+}
+
 /* A block whose keys lie in the cache in the order of their positions. */
 static void block_of_cache(const tile *t, int64_t block)
 {
@@ -114,9 +121,12 @@ static void block_of_cache(const tile *t, int64_t block)
     for (int64_t r = t->row; r < t->row + t->rows; r++) n = list_row(t, r, block * GEODEC__KEYS, n);
     for (int64_t i = 0; i < n; i++) rows = t->w->list[i]->hi > rows ? t->w->list[i]->hi : rows;
     if (n == 0) return;
-    const float *k, *v;
-    geodec__cache_block(s, t->a->layer, t->head, block, rows, t->w->k, t->w->v, &k, &v);
-    s->kernels->attend_block(t->w->list, n, k, v, c->head_dim, c->attn_softcap);
+    geodec__attend_keys keys = geodec__cache_block(s, t->a->layer, t->head, block);
+    if (keys.type != GEODEC_KV_F32 && n > DECODED) {
+        geodec__cache_decode(s, &keys, rows, t->w->k, t->w->v);
+        keys = decoded(t->w);
+    }
+    s->kernels->attend_block(t->w->list, n, &keys, c->head_dim, c->attn_softcap);
 }
 
 /* A block of a tree: the cache as it was before the call, then each row's own path. */
@@ -125,11 +135,10 @@ static void block_of_paths(const tile *t, int64_t block)
     const geodec_session *s = t->a->s;
     const geodec_model_config *c = &s->model->config;
     const int64_t base = block * GEODEC__KEYS, common = s->length - base, dim = c->head_dim;
+    const geodec__attend_keys keys = decoded(t->w);
     if (common > 0) {
-        const float *k, *v;
-        geodec__cache_block(s, t->a->layer, t->head, block, common, t->w->k, t->w->v, &k, &v);
-        if (k != t->w->k) memcpy(t->w->k, k, (size_t)(GEODEC__KEYS * dim) * sizeof *k);
-        if (v != t->w->v) memcpy(t->w->v, v, (size_t)(common * dim) * sizeof *v);
+        const geodec__attend_keys cached = geodec__cache_block(s, t->a->layer, t->head, block);
+        geodec__cache_decode(s, &cached, common, t->w->k, t->w->v);
     }
     for (int64_t r = t->row; r < t->row + t->rows; r++) {
         const int64_t n = list_row(t, r, base, 0);
@@ -139,7 +148,7 @@ static void block_of_paths(const tile *t, int64_t block)
             if (lane < t->w->list[0]->lo) break;
             if (lane < GEODEC__KEYS) geodec__cache_row(s, t->a->layer, t->head, s->length + i, lane, t->w->k, t->w->v);
         }
-        s->kernels->attend_block(t->w->list, n, t->w->k, t->w->v, dim, c->attn_softcap);
+        s->kernels->attend_block(t->w->list, n, &keys, dim, c->attn_softcap);
     }
 }
 

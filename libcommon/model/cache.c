@@ -119,26 +119,33 @@ void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t r
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-void geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block, int64_t rows,
-                         float *k_scratch, float *v_scratch, const float **k, const float **v)
+geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
+{
+    const geodec_model_config *c = &s->model->config;
+    const uint8_t *piece = piece_of(s, layer, head, block);
+    return (geodec__attend_keys){.type = s->kv,
+                                 .k = piece,
+                                 .v = piece + s->cache.v,
+                                 .k_scale = (const void *)(piece + s->cache.k_scale),
+                                 .v_scale = (const void *)(piece + s->cache.v_scale),
+                                 .ahead = s->cache.piece * c->n_layer * c->n_kv_head};
+}
+
+void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v)
 {
     const int64_t dim = s->model->config.head_dim;
-    const uint8_t *piece = piece_of(s, layer, head, block);
-    const void *keys = piece, *values = piece + s->cache.v;
-    *k = k_scratch;
-    *v = v_scratch;
-    switch (s->kv) {
+    switch (keys->type) {
     case GEODEC_KV_F32:
-        *k = keys;
-        *v = values;
+        memcpy(k, keys->k, (size_t)(GEODEC__KEYS * dim) * sizeof *k);
+        memcpy(v, keys->v, (size_t)(rows * dim) * sizeof *v);
         break;
     case GEODEC_KV_F16:
-        s->kernels->decode_f16(keys, GEODEC__KEYS * dim, k_scratch);
-        s->kernels->decode_f16(values, rows * dim, v_scratch);
+        s->kernels->decode_f16(keys->k, GEODEC__KEYS * dim, k);
+        s->kernels->decode_f16(keys->v, rows * dim, v);
         break;
     case GEODEC_KV_Q8_0:
-        s->kernels->decode_q8_keys(keys, (const void *)(piece + s->cache.k_scale), dim, k_scratch);
-        s->kernels->decode_q8_values(values, (const void *)(piece + s->cache.v_scale), dim, rows, v_scratch);
+        s->kernels->decode_q8_keys(keys->k, keys->k_scale, dim, k);
+        s->kernels->decode_q8_values(keys->v, keys->v_scale, dim, rows, v);
         break;
     }
 }

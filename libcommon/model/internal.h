@@ -100,10 +100,11 @@ geodec_status geodec__cache_create(geodec_session *s, geodec_err *err) GEODEC_MU
 void geodec__cache_destroy(geodec_session *s);
 /* Stores key and value [head_dim] of a row. */
 void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v);
-/* A block as keys [head_dim][GEODEC__KEYS] and its first `rows` values [rows][head_dim]: in place when the cache is
- * float32, else decoded into the scratch [GEODEC__KEYS * head_dim + 16] each. */
-void geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block, int64_t rows,
-                         float *k_scratch, float *v_scratch, const float **k, const float **v);
+/* A block where it lies. */
+geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block);
+/* Its keys and the first `rows` values as float32: [head_dim][GEODEC__KEYS], [rows][head_dim] and what is left of the
+ * last vector. */
+void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v);
 /* One row into place `lane` of such arrays. */
 void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
                        float *v);

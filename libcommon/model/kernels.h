@@ -45,6 +45,14 @@ static inline int64_t geodec__attend_width(int64_t dim) { return geodec__attend_
 static inline int64_t geodec__attend_state(int64_t dim) { return geodec__attend_width(dim) + 32; }
 static inline int64_t geodec__kv_groups(int64_t dim) { return (dim + GEODEC__KV_GROUP - 1) / GEODEC__KV_GROUP; }
 
+/* A block of the cache, or one decoded to float32. What lies outside of every query's lo .. hi-1 may hold anything. */
+typedef struct geodec__attend_keys {
+    geodec_kv_type type;
+    const void *k, *v;                 /* [head_dim][GEODEC__KEYS]; [GEODEC__KEYS][head_dim] and 16 elements more */
+    const uint16_t *k_scale, *v_scale; /* bfloat16, with Q8_0: [groups][GEODEC__KEYS]; [GEODEC__KEYS][groups] */
+    int64_t ahead; /* bytes from this block to the one needed next, which is asked for meanwhile; 0 = unknown */
+} geodec__attend_keys;
+
 /* A query head of a row against one block of keys. A split starts with zeros and -INFINITY as the largest score. */
 typedef struct geodec__attend_query {
     const float *q; /* [head_dim], scaled */
@@ -69,9 +77,8 @@ typedef struct geodec__kernels {
     float (*softmax)(float *x, int64_t n);
     /* x[i] = cap tanh(x[i] / cap) */
     void (*softcap)(float *x, int64_t n, float cap);
-    /* k [head_dim][GEODEC__KEYS], v [GEODEC__KEYS][head_dim] (readable to the end of its last vector); places outside
-     * of every query's lo .. hi-1 may hold anything. softcap 0: none. */
-    void (*attend_block)(geodec__attend_query *const *query, int64_t n, const float *k, const float *v,
+    /* softcap 0: none. The bits are those of a float32 cache of the decoded values. */
+    void (*attend_block)(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys,
                          int64_t head_dim, float softcap);
     void (*attend_merge)(float *into, const float *from, int64_t head_dim); /* states of two splits */
     void (*attend_finish)(float *state, int64_t head_dim);                  /* leaves the result in its first floats */

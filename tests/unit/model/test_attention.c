@@ -403,10 +403,9 @@ Test(model_attention, equal_and_huge_scores)
             memset(query.state, 0, sizeof state[0]);
             query.state[64 + GEODEC__ATTEND_TOP] = -INFINITY;
             for (int64_t block = split * 8; block < split * 8 + 8 && block * 64 <= LAST; block++) {
-                const float *keys, *values;
-                geodec__cache_block(s, 1, 0, block, 64, NULL, NULL, &keys, &values);
+                const geodec__attend_keys keys = geodec__cache_block(s, 1, 0, block);
                 query.hi = LAST + 1 - block * 64 < 64 ? (int32_t)(LAST + 1 - block * 64) : 64;
-                s->kernels->attend_block(list, 1, keys, values, 64, 0);
+                s->kernels->attend_block(list, 1, &keys, 64, 0);
             }
             if (split > 0) s->kernels->attend_merge(state[0], state[1], 64);
         }
@@ -463,14 +462,14 @@ Test(model_attention, cache_types_round_as_they_say)
             /* every kernel decodes a block to the same floats as one row alone */
             float *k = geodec_mem_new(64 * dim + 16, sizeof *k), *v = geodec_mem_new(64 * dim + 16, sizeof *v);
             for (int j = 0; j < 3; j++) {
-                const float *keys, *values;
                 s->kernels = geodec__kernels_for(isas[j]);
                 if (!s->kernels) continue;
-                geodec__cache_block(s, 1, 1, 2, 64, k, v, &keys, &values);
+                const geodec__attend_keys block = geodec__cache_block(s, 1, 1, 2);
+                geodec__cache_decode(s, &block, 64, k, v);
                 for (int lane = 0; lane < 64; lane++) {
                     row_of_cache got = held(s, 1, 128 + lane);
-                    for (int d = 0; d < dim; d++) cr_assert_eq(keys[d * 64 + lane], got.k[d]);
-                    SAME(got.v, values + lane * dim, dim, "%s: values", geodec_isa_name(isas[j]));
+                    for (int d = 0; d < dim; d++) cr_assert_eq(k[d * 64 + lane], got.k[d]);
+                    SAME(got.v, v + lane * dim, dim, "%s: values", geodec_isa_name(isas[j]));
                     geodec_mem_free(got.k);
                     geodec_mem_free(got.v);
                 }
