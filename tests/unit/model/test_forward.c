@@ -219,6 +219,41 @@ static synthetic quantised(const synthetic *from, int type)
     return s;
 }
 
+/* In fast arithmetic: the same bits one by one, in batches, on every instruction set and with two threads; and near
+ * `exact` (roundings of activations to bytes have no exact answer: the bound only excludes another function). */
+static void check_fast(const geodec_model *m, const int32_t *token, int n, const float *exact, const char *name)
+{
+    const int64_t v = geodec_model_configuration(m)->n_vocab;
+    geodec_err err = {0};
+    geodec_pool *pool = NULL;
+    test_ok(geodec_pool_create(2, &pool, &err), &err);
+    arithmetic = GEODEC_FAST;
+    geodec_session *s = open_session(m, GEODEC_ISA_AUTO, NULL, 0);
+    float *want = one_by_one(s, token, n), *got = geodec_mem_new(n * v, sizeof *got);
+    geodec_session_destroy(s);
+    for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
+        if (!geodec_isa_available((geodec_isa)isa)) continue;
+        s = open_session(m, (geodec_isa)isa, isa == GEODEC_ISA_AVX2 ? NULL : pool, 0);
+        for (int at = 0; at < n; at += 5)
+            test_ok(geodec_forward(s, &(geodec_batch){.n = n - at < 5 ? n - at : 5, .token = token + at}, got + at * v,
+                                   NULL, &err),
+                    &err);
+        SAME_BITS(got, want, n * v, "%s: fast on %s", name, geodec_isa_name((geodec_isa)isa));
+        geodec_session_destroy(s);
+    }
+    double square = 0, size = 0;
+    for (int64_t k = 0; k < n * v; k++) {
+        square += pow((double)want[k] - (double)exact[k], 2);
+        size += pow((double)exact[k], 2);
+    }
+    cr_assert(square > 0 && sqrt(square / size) < 0.1, "%s: fast is %g of the logits from exact", name,
+              sqrt(square / size));
+    geodec_pool_destroy(pool);
+    geodec_mem_free(want);
+    geodec_mem_free(got);
+    arithmetic = GEODEC_EXACT;
+}
+
 /* Fused matrices, experts' slices and odd head counts in blocks. */
 Test(model_forward, quantised_families_equal_the_plain_evaluation)
 {
@@ -241,6 +276,7 @@ Test(model_forward, quantised_families_equal_the_plain_evaluation)
         for (int64_t k = 0; k < (int64_t)N * c->n_vocab; k++)
             cr_assert_lt(fabs((double)logits[k] - want[k]), 2e-5, "%s logit %d: %g, not %g", families[i].name, (int)k,
                          (double)logits[k], want[k]);
+        check_fast(m, token, N, logits, families[i].name);
         free(want);
         geodec_mem_free(logits);
         geodec_session_destroy(s);
