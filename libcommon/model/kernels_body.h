@@ -243,8 +243,16 @@ INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__
     }
 }
 
-/* Types without a load of their own: a strip of rows is decoded by the type table, then goes by all rows of x. Slow for
- * few rows of x, the same bits for any number. */
+#if MAX_GROUP > 1
+#include "model/decode_body.h"
+#else /* vectors that are arrays gain nothing */
+static void decode_blocks(const geodec_ggml_traits *t, const uint8_t *row, int64_t cols, float *out)
+{
+    t->decode(row, out, cols);
+}
+#endif
+
+/* Types without a load of their own: a strip of rows is decoded first, then goes by all rows of x. */
 static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                            float *const *y, float *scratch)
 {
@@ -253,7 +261,7 @@ static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, 
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
         for (int64_t j = 0; j < rows; j++)
-            traits->decode(w->data + (o + j) * w->row_bytes, scratch + j * stride, w->cols);
+            decode_blocks(traits, w->data + (o + j) * w->row_bytes, w->cols, scratch + j * stride);
         for (int64_t g = 0; g < groups; g++) {
             const int64_t first = n * g / groups, last = n * (g + 1) / groups;
             group_strip[last - first]((const uint8_t *)(const void *)scratch, stride * (int64_t)sizeof *scratch,
