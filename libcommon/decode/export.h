@@ -1,11 +1,11 @@
 /* Export: a model reads token sequences, and its residual stream, argmax and best logits go into an activations
  * artifact (HDF5), or into safetensors shards with an index.
  *
- * A document longer than the window is cut: each window is a sequence of the file and begins with the model's BOS token
- * (when there is one), so every row is what the model computes with a context that is wholly in the file. Windows are
- * independent; workers read them with sessions of their own (where those would take too much memory, one session uses
- * all workers), and rows stand in text order: same bytes with any number of threads. Memory does not grow with the
- * text, but with its longest document, which is tokenized as a whole. */
+ * A document longer than the window is cut: each window is a sequence of the file and begins with the token that starts
+ * a text by the vocabulary's rule (BOS, or none), so every row is what the model computes with a context that is wholly
+ * in the file. Windows are independent; workers read them with sessions of their own (where those would take too much
+ * memory, one session uses all workers), and rows stand in text order: same bytes with any number of threads. Memory
+ * does not grow with the text, but with its longest document, which is tokenized as a whole. */
 #ifndef GEODEC_DECODE_EXPORT_H
 #define GEODEC_DECODE_EXPORT_H
 

@@ -221,11 +221,8 @@ static geodec_status tokenize(const geodec_tokenizer *t, const char *text, size_
 {
     geodec_status st = GEODEC_OK;
     const int64_t bad = geodec_utf8_check(text, n);
-    int32_t start[4];
-    int64_t count;
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 text: invalid byte at offset %lld", (long long)bad);
-    GEODEC_TRY(geodec_tokenizer_encode(t, "", 0, true, start, &count, err)); /* what texts begin with, if anything */
-    j->bos = count > 0 ? start[0] : -1;
+    j->bos = geodec_tokenizer_start(t);
     GEODEC_NEW(*token, (int64_t)n + 2);
     GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, *token, &j->n, err));
     j->token = *token;

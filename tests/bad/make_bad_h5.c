@@ -146,8 +146,8 @@ static void raw_cases(const char *folder)
     } flips[] = {
         {"flip-header-mark", 3},
         {"flip-header-kind", 18},
-        {"flip-header-version", find("1.0\n", 4, 0)},
-        {"flip-header-minor", find("1.0\n", 4, 0) + 2},
+        {"flip-header-version", find("1.1\n", 4, 0)},
+        {"flip-header-minor", find("1.1\n", 4, 0) + 2},
         {"flip-header-digest", find("sha256 ", 7, 0) + 20},
         {"flip-header-padding", 400},
         {"flip-superblock", BLOCK + 20},
@@ -173,13 +173,13 @@ static void raw_cases(const char *folder)
     save(path, prose, sizeof prose);
     (void)snprintf(path, sizeof path, "%s/header-then-junk.h5", folder);
     save(path, prose, sizeof prose);
-    seal(path, "activations", "1.0");
+    seal(path, "activations", "1.1");
     (void)snprintf(path, sizeof path, "%s/hdf5-without-header.h5", folder);
     MUST(H5Fclose(H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)));
     /* the chunk's Fletcher32 under a valid digest: only reading the data can tell */
     (void)snprintf(path, sizeof path, "%s/sealed-bad-chunk.h5", folder);
     flip(path, find(data, sizeof data, BLOCK));
-    seal(path, "activations", "1.0");
+    seal(path, "activations", "1.1");
 }
 
 /* ---- cases rebuilt with HDF5 ------------------------------------------------------------------------------------ */
@@ -347,31 +347,31 @@ static void sealed_cases(const char *folder)
         damage fn;
         const char *kind, *version;
     } cases[] = {
-        {"sealed-good", nothing, "activations", "1.0"},
-        {"missing-field", missing_field, "activations", "1.0"},
-        {"wrong-type", wrong_type, "activations", "1.0"},
-        {"big-endian", big_endian, "activations", "1.0"},
-        {"wrong-rank", wrong_rank, "activations", "1.0"},
-        {"dims-disagree", dims_disagree, "activations", "1.0"},
-        {"absurd-chunked", absurd_chunked, "activations", "1.0"},
-        {"absurd-contiguous", absurd_contiguous, "activations", "1.0"},
-        {"absurd-product", absurd_product, "activations", "1.0"},
-        {"larger-than-file", larger_than_file, "activations", "1.0"},
-        {"absurd-chunk", absurd_chunk, "activations", "1.0"},
-        {"missing-chunks", missing_chunks, "activations", "1.0"},
-        {"unwritten", unwritten, "activations", "1.0"},
-        {"missing-attribute", missing_attribute, "activations", "1.0"},
-        {"missing-provenance", missing_provenance, "activations", "1.0"},
-        {"wrong-attribute", wrong_attribute, "activations", "1.0"},
-        {"escape-in-text", escape_in_text, "activations", "1.0"},
-        {"bad-utf8", bad_utf8, "activations", "1.0"},
-        {"variable-text", variable_text, "activations", "1.0"},
-        {"soft-link", soft_link, "activations", "1.0"},
-        {"external-link", external_link, "activations", "1.0"},
-        {"external-storage", external_storage, "activations", "1.0"},
-        {"group-for-field", group_for_field, "activations", "1.0"},
-        {"unknown-filter", unknown_filter, "activations", "1.0"},
-        {"not-a-number", not_a_number, "activations", "1.0"},
+        {"sealed-good", nothing, "activations", "1.1"},
+        {"missing-field", missing_field, "activations", "1.1"},
+        {"wrong-type", wrong_type, "activations", "1.1"},
+        {"big-endian", big_endian, "activations", "1.1"},
+        {"wrong-rank", wrong_rank, "activations", "1.1"},
+        {"dims-disagree", dims_disagree, "activations", "1.1"},
+        {"absurd-chunked", absurd_chunked, "activations", "1.1"},
+        {"absurd-contiguous", absurd_contiguous, "activations", "1.1"},
+        {"absurd-product", absurd_product, "activations", "1.1"},
+        {"larger-than-file", larger_than_file, "activations", "1.1"},
+        {"absurd-chunk", absurd_chunk, "activations", "1.1"},
+        {"missing-chunks", missing_chunks, "activations", "1.1"},
+        {"unwritten", unwritten, "activations", "1.1"},
+        {"missing-attribute", missing_attribute, "activations", "1.1"},
+        {"missing-provenance", missing_provenance, "activations", "1.1"},
+        {"wrong-attribute", wrong_attribute, "activations", "1.1"},
+        {"escape-in-text", escape_in_text, "activations", "1.1"},
+        {"bad-utf8", bad_utf8, "activations", "1.1"},
+        {"variable-text", variable_text, "activations", "1.1"},
+        {"soft-link", soft_link, "activations", "1.1"},
+        {"external-link", external_link, "activations", "1.1"},
+        {"external-storage", external_storage, "activations", "1.1"},
+        {"group-for-field", group_for_field, "activations", "1.1"},
+        {"unknown-filter", unknown_filter, "activations", "1.1"},
+        {"not-a-number", not_a_number, "activations", "1.1"},
         {"major-too-new", version_9, "activations", "9.0"},
         {"versions-disagree", nothing, "activations", "1.7"},
         {"unknown-kind", nothing, "nonsense", "1.0"},

@@ -133,7 +133,7 @@ int main(int argc, char **argv)
             geodec_export_source source = geodec_text_source_get(text);
             const timing begin = now();
             if (i == 0)
-                tokens = prefill(s, &source, geodec_tokenizer_bos(geodec_model_tokenizer(m)), window, limit);
+                tokens = prefill(s, &source, geodec_tokenizer_start(geodec_model_tokenizer(m)), window, limit);
             else
                 export(m, &settings[i - 1], &source, window, limit, file);
             keep(&best[i], begin);
