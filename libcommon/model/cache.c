@@ -61,9 +61,16 @@ static uint8_t *piece_of(const geodec_session *s, int64_t layer, int64_t head, i
 
 /* ---- storing ---------------------------------------------------------------------------------------------------- */
 
-static uint16_t rounded_half(float x)
+enum { PART = 64 };
+
+/* At most PART values, elements `step` apart. */
+static void put_halves(const float *x, int64_t n, uint16_t *h, int64_t step)
 {
-    return geodec_f32_to_f16(x > 65504.0f ? 65504.0f : x < -65504.0f ? -65504.0f : x);
+    float within[PART];
+    uint16_t half[PART];
+    for (int64_t i = 0; i < n; i++) within[i] = x[i] > 65504.0f ? 65504.0f : x[i] < -65504.0f ? -65504.0f : x[i];
+    geodec_f32_to_f16_n(within, half, n);
+    for (int64_t i = 0; i < n; i++) h[i * step] = half[i];
 }
 
 /* A group of one row, elements `step` apart. */
@@ -100,8 +107,11 @@ void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t r
         memcpy((float *)values + lane * dim, v, (size_t)dim * sizeof *v);
         break;
     case GEODEC_KV_F16:
-        for (int64_t d = 0; d < dim; d++) ((uint16_t *)keys)[d * GEODEC__KEYS + lane] = rounded_half(k[d]);
-        for (int64_t d = 0; d < dim; d++) ((uint16_t *)values)[lane * dim + d] = rounded_half(v[d]);
+        for (int64_t d = 0; d < dim; d += PART) {
+            const int64_t n = dim - d < PART ? dim - d : PART;
+            put_halves(k + d, n, (uint16_t *)keys + d * GEODEC__KEYS + lane, GEODEC__KEYS);
+            put_halves(v + d, n, (uint16_t *)values + lane * dim + d, 1);
+        }
         break;
     case GEODEC_KV_Q8_0: {
         uint16_t *k_scale = (void *)(piece + s->cache.k_scale), *v_scale = (void *)(piece + s->cache.v_scale);
