@@ -250,7 +250,7 @@ static const shape shapes[] = {
     {8, 4, 2, 0, 0, GEODEC_KV_F32},        {64, 9, 3, 0, 0, GEODEC_KV_F32},      {80, 4, 4, 33, 0, GEODEC_KV_F16},
     {128, 4, 1, 700, 5.0f, GEODEC_KV_F32}, {256, 2, 1, 0, 50.0f, GEODEC_KV_F16}, {20, 6, 2, 5, 0, GEODEC_KV_F32},
     {8, 6, 2, 64, 0, GEODEC_KV_Q8_0},      {80, 6, 3, 0, 3.0f, GEODEC_KV_Q8_0},  {64, 2, 2, 65, 0, GEODEC_KV_Q8_0},
-    {32, 14, 2, 1, 0, GEODEC_KV_F16},
+    {32, 14, 2, 1, 0, GEODEC_KV_F16},      {8, 50, 1, 0, 0, GEODEC_KV_F16},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 static const int starts[] = {0, 1, 62, 63, 64, 500, 511, 512, 1100};
