@@ -34,7 +34,7 @@ typedef struct geodec__attend_scratch {
 
 /* What one worker may scribble on. */
 typedef struct geodec__worker {
-    float *weights; /* [GEODEC__STRIP][pad(widest input)] */
+    float *weights; /* [GEODEC__STRIP][apart(widest input)] */
     geodec__attend_scratch attend;
 } geodec__worker;
 

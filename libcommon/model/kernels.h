@@ -64,7 +64,7 @@ typedef struct geodec__attend_query {
 typedef struct geodec__kernels {
     geodec_isa isa;
     /* y[r][o] = sum_i x[r][i] w[o][i] for o in begin..end-1, r in 0..n-1. Rows of x are padded (zero or finite garbage
-     * never: zero). scratch [GEODEC__STRIP][pad(cols)]. */
+     * never: zero). scratch [GEODEC__STRIP][apart(cols)]. */
     void (*matmul)(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch);
     /* gate[i] = silu(gate[i]) * up[i] */

@@ -218,7 +218,7 @@ GROUPS(group_strip, GEODEC_GGML_F32, false)
 INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
                           const float *const *x, int64_t n, float *const *y, float *scratch)
 {
-    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__pad(w->cols);
+    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__apart(w->cols);
     const bool decoded = type != GEODEC_GGML_F32 && groups > 2;
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
@@ -257,7 +257,7 @@ static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, 
                            float *const *y, float *scratch)
 {
     const geodec_ggml_traits *traits = geodec_ggml_traits_of(w->type);
-    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__pad(w->cols);
+    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__apart(w->cols);
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
         for (int64_t j = 0; j < rows; j++)

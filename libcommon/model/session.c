@@ -12,7 +12,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static geodec_status new_rows(float **data, float ***row, int64_t n, int64_t width, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t stride = geodec__pad(width);
+    const int64_t stride = geodec__apart(width);
     GEODEC_NEW(*data, n * stride);
     GEODEC_NEW(*row, n);
     for (int64_t i = 0; i < n; i++) (*row)[i] = *data + i * stride;
@@ -62,7 +62,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     s->n_workers = threads;
     for (int i = 0; i < threads; i++) {
         geodec__worker *w = &s->worker[i];
-        GEODEC_NEW(w->weights, GEODEC__STRIP * geodec__pad(widest));
+        GEODEC_NEW(w->weights, GEODEC__STRIP * geodec__apart(widest));
     }
 done:
     return st;

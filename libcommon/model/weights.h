@@ -12,6 +12,14 @@ enum { GEODEC__LANES = 16 /* partial sums of a dot product, and keys in a block 
 /* Rounded up to whole vectors: row strides of all activation buffers; the padding is zero. */
 static inline int64_t geodec__pad(int64_t n) { return (n + GEODEC__LANES - 1) / GEODEC__LANES * GEODEC__LANES; }
 
+/* Stride of rows that are read together: strides that are multiples of half a page would put them all into the same few
+ * places of the first-level cache. */
+static inline int64_t geodec__apart(int64_t n)
+{
+    const int64_t stride = geodec__pad(n);
+    return stride % 512 ? stride : stride + GEODEC__LANES;
+}
+
 /* A weight matrix inside the map: `rows` outputs of `cols` inputs, row o at data + o * row_bytes. */
 typedef struct geodec__matrix {
     const uint8_t *data;
