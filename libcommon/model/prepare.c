@@ -102,7 +102,8 @@ static geodec_status pack_all(const geodec_model *m, geodec_pool *pool, geodec__
     GEODEC_NEW(l.matrix, l.n);
     p->bytes = l.bytes;
     p->data = geodec_mem_map(p->bytes);
-    if (p->bytes > 0 && !p->data) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of packed weights", (long long)p->bytes);
+    if (p->bytes > 0 && !p->data)
+        GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of packed weights", (long long)p->bytes);
     l.n = 0;
     l.bytes = 0;
     each_matrix(m, add, &l);

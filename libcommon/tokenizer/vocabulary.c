@@ -266,8 +266,8 @@ bool geodec_tokenizer_is_end(const geodec_tokenizer *t, int32_t id)
                                        "<EOT>",
                                        "<|EOT|>",
                                        "<|END_OF_TURN_TOKEN|>",
-                                       "<\xef\xbd\x9c"
-                                       "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"};
+                                       ("<\xef\xbd\x9c"
+                                        "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>")};
     if (id < 0 || id >= t->n) return false;
     if (id == t->eos) return true;
     if (t->type[id] != GEODEC_TOKEN_CONTROL) return false;

@@ -61,6 +61,7 @@ static const description kinds[MODEL_KINDS] = {
 enum { MOST = 200 };
 typedef struct owner {
     geodec_model m; /* first: the model is the owner */
+    pthread_mutex_t lazy;
     void *all[MOST];
     int n;
     geodec_rng rng;
@@ -130,6 +131,8 @@ geodec_model *models_create(int kind)
     cr_assert(o);
     o->rng = geodec_rng_stream(17, geodec_rng_id("reference model", (uint64_t)kind));
     geodec_model *m = &o->m;
+    pthread_mutex_init(&o->lazy, NULL);
+    m->lazy = &o->lazy;
     m->config = k->config;
     m->config.arch = k->name;
     m->name = k->name;
@@ -152,6 +155,7 @@ void models_destroy(geodec_model *m)
 {
     owner *o = (owner *)m;
     for (int i = 0; i < o->n; i++) geodec_mem_free(o->all[i]);
+    pthread_mutex_destroy(&o->lazy);
     geodec_mem_free(o);
 }
 
