@@ -42,9 +42,20 @@ static int layer_of(const char *name)
     return sscanf(name, "blk.%7d.", &layer) == 1 ? layer : -1;
 }
 
+/* 0 where the file does not say. */
+static int64_t expert_count(const geodec_gguf *g)
+{
+    const char *arch;
+    char key[128];
+    int64_t n;
+    if (geodec_gguf_get_str(g, "general.architecture", &arch, NULL) != GEODEC_OK) return 0;
+    (void)snprintf(key, sizeof key, "%.80s.expert_count", arch);
+    return geodec_gguf_get_i64(g, key, &n, NULL) == GEODEC_OK ? n : 0;
+}
+
 static facts facts_of(const geodec_gguf *g)
 {
-    facts f = {.tied = geodec_gguf_find(g, "output.weight") == NULL};
+    facts f = {.n_expert = expert_count(g), .tied = geodec_gguf_find(g, "output.weight") == NULL};
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
         const int layer = layer_of(t->name);

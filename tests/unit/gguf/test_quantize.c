@@ -168,6 +168,24 @@ Test(gguf_quantize, types_of_other_recipes)
     }
 }
 
+/* Experts as tensors of their own show in the key only. */
+Test(gguf_quantize, experts_by_key)
+{
+    for (uint32_t n = 7; n <= 8; n++) {
+        geodec_err err = {0};
+        const char *from = test_tmp("by-key.gguf");
+        geodec_gguf_writer *w = begin(from);
+        test_ok(geodec_gguf_put_u32(w, "llama.expert_count", n, &err), &err);
+        put(w, "blk.0.attn_k.weight", GEODEC_GGML_F16, WIDTH, 3, 1);
+        put(w, "blk.0.ffn_down.0.weight", GEODEC_GGML_F16, WIDTH, 3, 1);
+        test_ok(geodec_gguf_writer_commit(w, &err), &err);
+        geodec_gguf *g = quantized(from, test_tmp("keyed.gguf"), &(geodec_quantize_options){.recipe = "q4_k_m"});
+        cr_assert_eq(type_of(g, "attn_k.weight", 0), n == 8 ? GEODEC_GGML_Q8_0 : GEODEC_GGML_Q4_K);
+        cr_assert_eq(type_of(g, "ffn_down.0.weight", 0), GEODEC_GGML_Q6_K);
+        geodec_gguf_close(g);
+    }
+}
+
 /* The files of the shared folder were made by llama-quantize: every tensor has the same type, and Q8_0, which leaves no
  * choice, the same bytes. */
 Test(gguf_quantize, types_of_the_peer)
