@@ -163,7 +163,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_bench_counts counts = {0};
     geodec_speed speed = {0};
     bench_request requests[GEODEC_BENCH_DRAFTERS];
-    int32_t stop[2];
+    int32_t stop[GEODEC_STOP_TOKENS];
     char *beside = NULL;
     const int workers = (int)c->threads;
     geodec_bench_plan plan = {.prompts = &prompts,

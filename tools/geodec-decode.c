@@ -178,7 +178,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_session *s = NULL;
     geodec_drafting *drafting = NULL;
     geodec_drafter *drafter = NULL;
-    int32_t *prompt = NULL, stop[2];
+    int32_t *prompt = NULL, stop[GEODEC_STOP_TOKENS];
     int64_t n = 0;
     geodec_decoded got = {0}, plain = {0};
     printer *p = NULL;

@@ -123,11 +123,13 @@ geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_proven
     return d->file ? geodec_provenance_add_artifact(p, d->file, err) : GEODEC_OK;
 }
 
-int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[2])
+int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS])
 {
     int32_t n = 0;
     const int32_t eos = geodec_tokenizer_eos(t), bos = geodec_tokenizer_bos(t);
     if (eos >= 0) stop[n++] = eos;
     if (bos >= 0 && bos != eos) stop[n++] = bos;
+    for (int32_t id = 0; id < geodec_tokenizer_size(t) && n < GEODEC_STOP_TOKENS; id++)
+        if (id != eos && id != bos && geodec_tokenizer_is_end(t, id)) stop[n++] = id;
     return n;
 }

@@ -24,8 +24,8 @@ GEODEC_API geodec_status geodec_drafting_create(const geodec_drafting *d, const 
 GEODEC_API geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p,
                                                     geodec_err *err) GEODEC_MUST_USE;
 
-/* Tokens that end a text: the tokenizer's EOS and BOS, where it has them (BOS parts texts from each other). Returns how
- * many. */
-GEODEC_API int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[2]);
+/* Tokens that end a text: EOS, BOS (a new text begins) and control tokens that end a turn. Returns how many. */
+enum { GEODEC_STOP_TOKENS = 16 };
+GEODEC_API int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS]);
 
 #endif
