@@ -91,8 +91,8 @@ static void retype_control(const char *const *text, const size_t *len, int32_t *
                                           "[EOS]",
                                           "<eos>",
                                           "<end_of_utterance>",
-                                          "<\xef\xbd\x9c"
-                                          "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+                                          ("<\xef\xbd\x9c"
+                                           "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"),
                                           "<|fim_prefix|>",
                                           "<fim-prefix>",
                                           "<fim_prefix>",
