@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/f16.h"
+#include "base/finite.h"
 #include "base/hooks.h"
 #include "base/mem.h"
 #include "base/pool.h"

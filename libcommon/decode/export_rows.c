@@ -1,9 +1,9 @@
 /* One window through the model, and its kept rows. */
 #include "base/f16.h"
+#include "base/finite.h"
 #include "base/mem.h"
 #include "decode/export_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 #define MEMORY_WANTED ((int64_t)1 << 30) /* of all workers together */
@@ -134,21 +134,6 @@ static void fill_columns(const geodec__reader *reader, const geodec__plan *p, co
     }
 }
 
-/* Infinite or NaN: all bits of the exponent set. */
-static bool all_finite(const float *f, int64_t n)
-{
-    unsigned bad = 0;
-    for (int64_t i = 0; i < n; i++) bad |= isfinite(f[i]) ? 0u : 1u;
-    return !bad;
-}
-
-static bool all_finite_half(const uint16_t *h, int64_t n)
-{
-    unsigned bad = 0;
-    for (int64_t i = 0; i < n; i++) bad |= (h[i] & 0x7c00u) == 0x7c00u;
-    return !bad;
-}
-
 static geodec_status fill_states(const geodec__reader *reader, const geodec__plan *p, const geodec__span *s,
                                  const pass *k, int64_t d, geodec__rows *r, geodec_err *err)
 {
@@ -164,7 +149,7 @@ static geodec_status fill_states(const geodec__reader *reader, const geodec__pla
                 geodec_f32_to_f16_n(x, r->half + to, d);
             else
                 memcpy(r->state + to, x, (size_t)d * sizeof *x);
-            if (o->half ? !all_finite_half(r->half + to, d) : !all_finite(r->state + to, d))
+            if ((o->half ? geodec_nonfinite_f16(r->half + to, d) : geodec_nonfinite_f32(r->state + to, d)) >= 0)
                 GEODEC_THROW(GEODEC_NUMERIC, "layer %d of token %d of window %d %s", o->layer[l], k->at + k->place[i],
                              s->sequence, o->half ? "is beyond float16: export float32" : "is not a finite number");
         }

@@ -1,4 +1,5 @@
 /* Field tables: types, axes, and the rules a table must keep. */
+#include "base/finite.h"
 #include "base/mem.h"
 #include "io/artifact_internal.h"
 
@@ -138,13 +139,9 @@ static int64_t find_nonfinite(geodec_type t, const void *data, int64_t n)
         for (int64_t i = 0; i < n; i++)
             if (!isfinite(x[i])) return i;
     } else if (t == GEODEC_F32) {
-        const float *x = data;
-        for (int64_t i = 0; i < n; i++)
-            if (!isfinite(x[i])) return i;
+        return geodec_nonfinite_f32(data, n);
     } else if (t == GEODEC_F16) {
-        const uint16_t *x = data;
-        for (int64_t i = 0; i < n; i++)
-            if ((x[i] & 0x7c00u) == 0x7c00u) return i;
+        return geodec_nonfinite_f16(data, n);
     }
     return -1;
 }

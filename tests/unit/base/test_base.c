@@ -1,4 +1,5 @@
 #include "base/f16.h"
+#include "base/finite.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sha256.h"
@@ -101,5 +102,29 @@ Test(base, f16_arrays_have_the_bits_of_single_values)
         }
         geodec_f32_to_f16_n(f, h, N + 7);
         for (uint32_t i = 0; i < N + 7; i++) cr_assert_eq(h[i], geodec_f32_to_f16(f[i]), "%a", (double)f[i]);
+    }
+}
+
+Test(base, the_first_value_that_is_no_number_is_found)
+{
+    enum { N = 200 };
+    float x[N];
+    uint16_t h[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = i % 2 ? -3.4e38f : 1e-45f * (float)i;
+        h[i] = i % 2 ? 0xfbff : (uint16_t)i;
+    }
+    cr_assert_eq(geodec_nonfinite_f32(x, N), -1);
+    cr_assert_eq(geodec_nonfinite_f16(h, N), -1);
+    for (int i = 0; i < N; i++) {
+        const float old = x[i];
+        const uint16_t before = h[i];
+        x[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
+        h[i] = i % 3 == 0 ? 0x7e01 : i % 3 == 1 ? 0x7c00 : 0xfc00;
+        cr_assert_eq(geodec_nonfinite_f32(x, N), i);
+        cr_assert_eq(geodec_nonfinite_f16(h, N), i);
+        cr_assert_eq(geodec_nonfinite_f32(x, i), -1);
+        x[i] = old;
+        h[i] = before;
     }
 }

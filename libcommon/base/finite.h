@@ -1,0 +1,13 @@
+/* Are these numbers? Many at once, without a branch for each. */
+#ifndef GEODEC_BASE_FINITE_H
+#define GEODEC_BASE_FINITE_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/* Index of the first value that is NaN or infinite, or -1. f16: IEEE binary16. */
+GEODEC_API int64_t geodec_nonfinite_f32(const float *x, int64_t n);
+GEODEC_API int64_t geodec_nonfinite_f16(const uint16_t *x, int64_t n);
+
+#endif
