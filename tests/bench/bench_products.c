@@ -1,0 +1,145 @@
+/* Speed of the integer products alone, as TSV on stdout.
+ *
+ *     bench-products [--quick] [--only TYPE] [--isa scalar|avx2|avx512] [--threads N]
+ *
+ * For each type a matrix larger than the caches, packed and filled with arbitrary codes, is multiplied by b rows, cut
+ * in equal parts for the threads. us: the fastest of several rounds; v: beside one row; gbps: packed bytes / time;
+ * limit_gbps (control): the same threads reading the same bytes, in the same rounds; gmacs: 1e9 multiply-adds a second.
+ */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "bench/read_limit.h"
+#include "model/fast.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { COLS = 2048, MATRIX_BYTES = 64 << 20, MAX_ROWS = 64 };
+
+static const int rows_list[] = {1, 2, 4, 8, 16, 64};
+enum { N_ROWS = sizeof rows_list / sizeof *rows_list };
+static const int types[] = {GEODEC_GGML_Q8_0, GEODEC_GGML_Q4_0, GEODEC_GGML_Q4_1,   GEODEC_GGML_Q5_0,
+                            GEODEC_GGML_Q5_1, GEODEC_GGML_Q2_K, GEODEC_GGML_Q3_K,   GEODEC_GGML_Q4_K,
+                            GEODEC_GGML_Q5_K, GEODEC_GGML_Q6_K, GEODEC_GGML_IQ4_NL, GEODEC_GGML_TQ2_0};
+
+static void die(const geodec_err *err)
+{
+    char line[512];
+    (void)fprintf(stderr, "bench-products: %s\n", geodec_err_line(err, line, sizeof line));
+    exit(1);
+}
+
+typedef struct work {
+    const geodec__fast *fast;
+    geodec__panels w;
+    const geodec__fast_block *x;
+    float *const *y;
+    int64_t n, threads, bytes;
+} work;
+
+static void product_task(void *ctx, int64_t task, int worker)
+{
+    (void)worker;
+    const work *k = ctx;
+    const int64_t count = geodec__panels_count(k->w.rows);
+    k->fast->product(&k->w, count * task / k->threads, count * (task + 1) / k->threads, k->x, k->n, k->y);
+}
+
+/* Processor time leaves out what other processes of a busy machine take; several threads have only elapsed time. */
+static double now(const geodec_pool *pool)
+{
+    if (pool) return geodec_clock_seconds();
+    struct timespec t;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double run(geodec_pool *pool, geodec_pool_fn fn, work *k)
+{
+    const double t = now(pool);
+    geodec_pool_run(pool, k->threads, fn, k);
+    return now(pool) - t;
+}
+
+static void bench(int type, geodec_isa isa, geodec_pool *pool, geodec_read_limit *memory, int rounds)
+{
+    const geodec__panel_format *f = geodec__panel_format_of(type);
+    work k = {.fast = geodec__fast_for(isa), .threads = geodec_pool_threads(pool)};
+    k.w = (geodec__panels){.format = f, .records = COLS / (32 * f->blocks)};
+    const int64_t count = MATRIX_BYTES / geodec__panel_bytes(&k.w), blocks = COLS / 32;
+    k.w.rows = count * GEODEC__PANEL;
+    k.bytes = count * geodec__panel_bytes(&k.w);
+    uint8_t *data = geodec_mem_map(k.bytes);
+    geodec__fast_block *x = geodec_mem_new(MAX_ROWS * blocks, sizeof *x);
+    float *y = geodec_mem_new(MAX_ROWS * k.w.rows, sizeof *y), *y_row[MAX_ROWS], row[COLS];
+    if (!data || !x || !y) exit(1);
+    for (int64_t i = 0; i < k.bytes; i++) data[i] = (uint8_t)(i * 7 % 61); /* halves of 0 to 1, no NaN */
+    for (int i = 0; i < COLS; i++) row[i] = (float)(i % 13 - 6);
+    for (int r = 0; r < MAX_ROWS; r++) y_row[r] = y + r * k.w.rows;
+    k.w.data = data;
+    k.x = x;
+    k.y = y_row;
+    double best[N_ROWS], limit = 0;
+    for (int i = 0; i < N_ROWS; i++) best[i] = 1e9;
+    for (int round = 0; round < rounds; round++) {
+        const double read = geodec_read_limit_measure(memory);
+        if (read > limit) limit = read;
+        for (int i = 0; i < N_ROWS; i++) {
+            k.n = rows_list[i];
+            for (int64_t r = 0; r < k.n; r++) {
+                const int64_t first = r / GEODEC__FAST_TILE * GEODEC__FAST_TILE;
+                const int64_t stride = k.n - first < GEODEC__FAST_TILE ? k.n - first : GEODEC__FAST_TILE;
+                k.fast->quantise(row, COLS, f->offset, f->group, x + first * blocks + r - first, stride);
+            }
+            const double t = run(pool, product_task, &k);
+            if (t < best[i]) best[i] = t;
+        }
+    }
+    for (int i = 0; i < N_ROWS; i++)
+        (void)printf("%s\t%s\t%d\t%d\t%.1f\t%.2f\t%.1f\t%.1f\t%.1f\n", geodec_ggml_type_name(type),
+                     geodec_isa_name(k.fast->isa), (int)k.threads, rows_list[i], best[i] * 1e6, best[i] / best[0],
+                     (double)k.bytes / best[i] * 1e-9, limit * 1e-9,
+                     (double)k.w.rows * COLS * rows_list[i] / best[i] * 1e-9);
+    (void)fflush(stdout);
+    geodec_mem_unmap(data, k.bytes);
+    geodec_mem_free(x);
+    geodec_mem_free(y);
+}
+
+int main(int argc, char **argv)
+{
+    geodec_isa isa = GEODEC_ISA_AUTO;
+    int threads = 1, rounds = 15;
+    const char *only = "";
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0)
+            rounds = 4;
+        else if (strcmp(argv[i], "--isa") == 0 && i + 1 < argc) {
+            const char *name = argv[++i];
+            for (int k = GEODEC_ISA_SCALAR; k <= GEODEC_ISA_AVX512; k++)
+                if (strcmp(name, geodec_isa_name((geodec_isa)k)) == 0) isa = (geodec_isa)k;
+        } else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+            threads = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            only = argv[++i];
+        else {
+            (void)fprintf(stderr, "usage: bench-products [--quick] [--only TYPE] [--isa NAME] [--threads N]\n");
+            return 2;
+        }
+    }
+    geodec_err err = {0};
+    geodec_pool *pool = NULL;
+    if (threads > 64) return 2;
+    if (threads > 1 && geodec_pool_create(threads, &pool, &err) != GEODEC_OK) die(&err);
+    geodec_read_limit *memory = NULL;
+    if (geodec_read_limit_create(pool, &memory, &err) != GEODEC_OK) die(&err);
+    (void)printf("type\tisa\tthreads\tb\tus\tv\tgbps\tlimit_gbps\tgmacs\n");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!*only || strcmp(only, geodec_ggml_type_name(types[i])) == 0) bench(types[i], isa, pool, memory, rounds);
+    geodec_read_limit_destroy(memory);
+    geodec_pool_destroy(pool);
+    return 0;
+}
