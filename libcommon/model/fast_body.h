@@ -107,7 +107,7 @@ INLINE void load_codes(const int bits, const bool table, const uint8_t *p, codes
     }
 }
 
-enum { AHEAD = 4096 /* bytes between what is used and what is asked for */ };
+enum { AHEAD = 8192 /* bytes between what is used and what is asked for, into the second level of the cache */ };
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
@@ -128,9 +128,9 @@ INLINE void panel(const int bits, const int blocks, const int group, const int s
         const uint8_t *fine = p + head - 256;
         for (int b = 0; b < blocks; b++, x += stride) {
             codes c[8];
-            if (B > 4) { /* with fewer rows the hardware's own prefetching keeps up, with more it falls asleep */
+            if (B > 1) { /* one row is fast enough for the hardware to run ahead; more are not, and memory would wait */
                 UNROLL
-                for (int at = 0; at < lines; at++) __builtin_prefetch(p + AHEAD + (b * lines + at) * 64);
+                for (int at = 0; at < lines; at++) __builtin_prefetch(p + AHEAD + (b * lines + at) * 64, 0, 2);
             }
             load_codes(bits, table, p + head + 64 * bits * b, c);
             UNROLL

@@ -23,7 +23,6 @@ struct geodec__prepared {
  * that is only looked up is not. */
 static void each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx)
 {
-    fn(ctx, &m->head);
     const int64_t experts = m->config.n_expert > 0 ? m->config.n_expert : 1;
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
@@ -39,11 +38,18 @@ static void each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geode
             }
         }
     }
+    fn(ctx, &m->head);
 }
 
+/* Matrices in the order of their use, which is that of their panels: what a product asks for beyond its end is then the
+ * next one's. */
+typedef struct item {
+    geodec__matrix w;
+    int64_t at; /* of its panels */
+} item;
+
 typedef struct listing {
-    const geodec__matrix **w; /* unused while counting */
-    geodec__matrix *matrix;
+    item *item; /* NULL while counting */
     int64_t n, bytes;
 } listing;
 
@@ -57,7 +63,7 @@ static void add(void *ctx, const geodec__matrix *w)
 {
     listing *l = ctx;
     if (!geodec__panel_format_of(w->type)) return;
-    if (l->matrix) l->matrix[l->n] = *w;
+    if (l->item) l->item[l->n] = (item){*w, l->bytes};
     l->n++;
     l->bytes += (packed_bytes(w) + 63) / 64 * 64;
 }
@@ -65,7 +71,7 @@ static void add(void *ctx, const geodec__matrix *w)
 /* The largest first: while it is packed its pages of the file are in memory too, and nothing else is. */
 static int by_size(const void *a, const void *b)
 {
-    const geodec__matrix *x = a, *y = b;
+    const geodec__matrix *x = &((const item *)a)->w, *y = &((const item *)b)->w;
     const int64_t p = x->rows * x->row_bytes, q = y->rows * y->row_bytes;
     return p != q ? (p < q) - (p > q) : (x->data > y->data) - (x->data < y->data);
 }
@@ -99,7 +105,7 @@ static geodec_status pack_all(const geodec_model *m, geodec_pool *pool, geodec__
     each_matrix(m, add, &l);
     GEODEC_NEW(p, 1);
     GEODEC_NEW(p->entry, l.n);
-    GEODEC_NEW(l.matrix, l.n);
+    GEODEC_NEW(l.item, l.n);
     p->bytes = l.bytes;
     p->data = geodec_mem_map(p->bytes);
     if (p->bytes > 0 && !p->data)
@@ -107,14 +113,13 @@ static geodec_status pack_all(const geodec_model *m, geodec_pool *pool, geodec__
     l.n = 0;
     l.bytes = 0;
     each_matrix(m, add, &l);
-    qsort(l.matrix, (size_t)l.n, sizeof *l.matrix, by_size);
-    int64_t at = 0;
+    qsort(l.item, (size_t)l.n, sizeof *l.item, by_size);
     for (int64_t i = 0; i < l.n; i++) {
-        const geodec__matrix *w = &l.matrix[i];
+        const geodec__matrix *w = &l.item[i].w;
         const geodec__panel_format *f = geodec__panel_format_of(w->type);
         p->entry[i] = (entry){
-            w->data, {.format = f, .data = p->data + at, .rows = w->rows, .records = w->cols / (32 * f->blocks)}};
-        at += (packed_bytes(w) + 63) / 64 * 64;
+            w->data,
+            {.format = f, .data = p->data + l.item[i].at, .rows = w->rows, .records = w->cols / (32 * f->blocks)}};
         packing task = {w, &p->entry[i].panels};
         geodec_pool_run_dynamic(pool, geodec__panels_count(w->rows), pack_task, &task);
         geodec_gguf_release(m->gguf, w->data, (size_t)(w->rows * w->row_bytes));
@@ -124,7 +129,7 @@ static geodec_status pack_all(const geodec_model *m, geodec_pool *pool, geodec__
     *out = p;
     p = NULL;
 done:
-    geodec_mem_free(l.matrix);
+    geodec_mem_free(l.item);
     geodec__prepared_free(p);
     return st;
 }
