@@ -56,17 +56,18 @@ static int64_t cache_bytes(const geodec_model_config *c, geodec_kv_type kv, int6
     return kv == GEODEC_KV_Q8_0 ? values / 32 * 34 : kv == GEODEC_KV_F16 ? 2 * values : 4 * values;
 }
 
-/* Bytes of the process's largest resident set since reset_peak; 0 where the system does not say. */
-static double peak_memory(void)
+/* Bytes of the process's resident set ("VmRSS:"), or of its largest since reset_peak ("VmHWM:"); 0 where the system
+ * does not say. */
+static double resident(const char *which)
 {
     char line[256];
-    double peak = 0;
+    double bytes = 0;
     FILE *f = fopen("/proc/self/status", "r");
     if (!f) return 0;
     while (fgets(line, sizeof line, f))
-        if (strncmp(line, "VmHWM:", 6) == 0) peak = 1024 * strtod(line + 6, NULL);
+        if (strncmp(line, which, strlen(which)) == 0) bytes = 1024 * strtod(line + strlen(which), NULL);
     (void)fclose(f);
-    return peak;
+    return bytes;
 }
 
 static void reset_peak(void)
@@ -217,7 +218,7 @@ static geodec_bench_row *add_row(bench *b, const char *name, const char *unit, i
     return r;
 }
 
-static void report(bench *b, double peak)
+static void report(bench *b, double start, double peak)
 {
     const geodec_bench_options *o = b->o;
     double limit = 0;
@@ -241,16 +242,16 @@ static void report(bench *b, double peak)
         r->control = o->width[i];
     }
     if (o->first) (void)add_row(b, "first_token", "s", o->first, b->s_first);
-    if (peak > 0) {
-        geodec_bench_row *r = &b->out->row[b->out->n_rows++];
-        *r = (geodec_bench_row){.name = "peak_memory",
-                                .unit = "bytes",
-                                .median = peak,
-                                .min = peak,
-                                .max = peak,
-                                .control_name = "file_and_cache",
-                                .control = (double)(b->out->file_bytes + b->out->kv_bytes)};
-    }
+    if (peak <= 0) return;
+    b->out->row[b->out->n_rows++] = (geodec_bench_row){
+        .name = "start_memory", .unit = "bytes", .median = start, .min = start, .max = start, .control_name = ""};
+    b->out->row[b->out->n_rows++] = (geodec_bench_row){.name = "peak_memory",
+                                                       .unit = "bytes",
+                                                       .median = peak,
+                                                       .min = peak,
+                                                       .max = peak,
+                                                       .control_name = "file_and_cache",
+                                                       .control = (double)(b->out->file_bytes + b->out->kv_bytes)};
 }
 
 static geodec_status check(const geodec_bench_options *o, geodec_err *err)
@@ -300,7 +301,7 @@ static void destroy(bench *b)
 }
 
 /* Opens everything and notes the file's and the process's figures; the buffers of the measurements come after that. */
-static geodec_status prepare(bench *b, double *peak, geodec_err *err)
+static geodec_status prepare(bench *b, double *start, double *peak, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_bench_options *o = b->o;
@@ -310,6 +311,7 @@ static geodec_status prepare(bench *b, double *peak, geodec_err *err)
     b->n_ctx = o->prompt > o->depth ? o->prompt : o->depth;
     b->n_ctx += (o->generate > widest ? o->generate : widest) + 8;
     if (b->n_ctx < o->first) b->n_ctx = o->first;
+    *start = resident("VmRSS:");
     reset_peak();
     GEODEC_TRY(open_session(b, b->n_ctx, &b->model, &b->session, err));
     const geodec_model_config *c = geodec_model_configuration(b->model);
@@ -324,7 +326,7 @@ static geodec_status prepare(bench *b, double *peak, geodec_err *err)
     GEODEC_NEW(b->logits, c->n_vocab);
     GEODEC_TRY(prompt(b, err));
     GEODEC_TRY(generate(b, 4, err));
-    *peak = peak_memory();
+    *peak = resident("VmHWM:");
     geodec_mem_free(b->logits);
     GEODEC_NEW(b->logits, (int64_t)widest * c->n_vocab);
     if (o->read_limit) GEODEC_TRY(geodec_read_limit_create(o->pool, &b->limit, err));
@@ -337,16 +339,16 @@ geodec_status geodec_bench_run(const char *path, const geodec_bench_options *o, 
                                geodec_bench_result *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double peak = 0;
+    double start = 0, peak = 0;
     bench b = {.path = path, .o = o, .hooks = hooks, .out = out};
     *out = (geodec_bench_result){0};
     GEODEC_TRY(check(o, err));
-    GEODEC_TRY(prepare(&b, &peak, err));
+    GEODEC_TRY(prepare(&b, &start, &peak, err));
     for (int32_t k = 0; k < o->repeats; k++) {
         GEODEC_TRY(geodec_hooks_progress(hooks, "repeats", k, o->repeats, err));
         GEODEC_TRY(sample_all(&b, k, err));
     }
-    report(&b, peak);
+    report(&b, start, peak);
 done:
     destroy(&b);
     return st;

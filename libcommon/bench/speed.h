@@ -10,6 +10,7 @@
  *                the read limit of the same run
  *   v            time of one pass over b rows divided by that of one row, at the same context; control: b
  *   first_token  seconds from opening the file to the token after a prompt of n tokens, file in the page cache
+ *   start_memory resident set before the file is opened: the program and its libraries
  *   peak_memory  peak resident set after a prompt and a few tokens; control: file size and cache
  *
  * The repeats of all are interleaved: a disturbance of the machine falls on each of them. */

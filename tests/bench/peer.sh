@@ -111,5 +111,7 @@ sort -t "$(printf '\t')" -k1,4 -k5,5g "$tmp/samples" | awk -F '\t' -v OFS='\t' -
             which = "file_and_cache"
             a = median("geodec", m, "peak_memory", 0); b = median("geodec", m, "peak_memory_control", 0)
             line(m, "peak_memory", 0, a, b, a / b, "<=1.05", a <= 1.05 * b)
+            a -= median("geodec", m, "start_memory", 0) # without the program and its libraries
+            line(m, "peak_above_start", 0, a, b, a / b, "<=1.05", a <= 1.05 * b)
         }
     }'
