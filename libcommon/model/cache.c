@@ -66,7 +66,7 @@ enum { PART = 64 };
 /* At most PART values, elements `step` apart. */
 static void put_halves(const float *x, int64_t n, uint16_t *h, int64_t step)
 {
-    float within[PART];
+    float within[PART] = {0};
     uint16_t half[PART];
     for (int64_t i = 0; i < n; i++) within[i] = x[i] > 65504.0f ? 65504.0f : x[i] < -65504.0f ? -65504.0f : x[i];
     geodec_f32_to_f16_n(within, half, n);
