@@ -45,7 +45,7 @@ static inline codes c_load(const uint8_t *p)
 }
 static inline codes c_field(codes a, int from, int to, unsigned mask)
 {
-    LANES(codes, 64, (uint8_t)((a.v[l] >> from & mask) << to));
+    LANES(codes, 64, (uint8_t)(((unsigned)(a.v[l] >> from) & mask) << to));
 }
 static inline codes c_or(codes a, codes b) { LANES(codes, 64, a.v[l] | b.v[l]); }
 static inline codes c_bytes(codes a) { return a; }
