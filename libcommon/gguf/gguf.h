@@ -105,6 +105,9 @@ GEODEC_API geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char 
                                                geodec_err *err) GEODEC_MUST_USE;
 /* The pages of data[0 .. n-1], inside the map, leave memory; they are read again when touched. */
 GEODEC_API void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n);
+/* The same for the whole file, whose `rare` bytes (n of them, may be 0) will from now on be read here and there only.
+ */
+GEODEC_API void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n);
 /* SHA-256 over name, type, dims and bytes of every tensor in name order: the model fingerprint. */
 GEODEC_API void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
 

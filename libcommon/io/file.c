@@ -46,13 +46,17 @@ done:
     return st;
 }
 
-void geodec_map_release(const geodec_map *m, const uint8_t *data, size_t n)
+/* Advice on the pages of n bytes at data; bytes outside the map are none of ours. */
+static void advise(const geodec_map *m, const uint8_t *data, size_t n, int advice)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)m->data;
+    if (n == 0 || data < m->data || n > m->size || (uintptr_t)data - base > m->size - n) return;
     const uintptr_t begin = ((uintptr_t)data - base) / page * page; /* a map begins at a page */
-    if (n > 0 && data >= m->data && n <= m->size && (uintptr_t)data - base <= m->size - n)
-        (void)madvise((void *)(base + begin), (uintptr_t)data - base - begin + n, MADV_DONTNEED);
+    (void)madvise((void *)(base + begin), (uintptr_t)data - base - begin + n, advice);
 }
+
+void geodec_map_release(const geodec_map *m, const uint8_t *data, size_t n) { advise(m, data, n, MADV_DONTNEED); }
+void geodec_map_sparse(const geodec_map *m, const uint8_t *data, size_t n) { advise(m, data, n, MADV_RANDOM); }
 
 void geodec_map_close(geodec_map *m)
 {

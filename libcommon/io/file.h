@@ -18,6 +18,8 @@ GEODEC_API geodec_status geodec_map_open(const char *path, geodec_map *out, geod
 GEODEC_API void geodec_map_close(geodec_map *m);
 /* The pages under data[0 .. n-1] leave this process's memory; they are read again when touched. */
 GEODEC_API void geodec_map_release(const geodec_map *m, const uint8_t *data, size_t n);
+/* Tells the system that these bytes will be read here and there: a touched page then brings no neighbours along. */
+GEODEC_API void geodec_map_sparse(const geodec_map *m, const uint8_t *data, size_t n);
 /* A whole text file, zero-terminated, at most limit bytes (GEODEC_LIMIT). "-" reads standard input. Caller frees. */
 GEODEC_API geodec_status geodec_file_read(const char *path, size_t limit, char **text, size_t *n,
                                           geodec_err *err) GEODEC_MUST_USE;

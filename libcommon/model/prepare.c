@@ -124,6 +124,9 @@ static geodec_status pack_all(const geodec_model *m, geodec_pool *pool, geodec__
         geodec_pool_run_dynamic(pool, geodec__panels_count(w->rows), pack_task, &task);
         geodec_gguf_release(m->gguf, w->data, (size_t)(w->rows * w->row_bytes));
     }
+    /* what read-around brought in goes too; rows of the embedding come back as they are looked up */
+    if (l.n > 0)
+        geodec_gguf_release_all(m->gguf, m->embedding.data, (size_t)(m->embedding.rows * m->embedding.row_bytes));
     p->n = l.n;
     qsort(p->entry, (size_t)p->n, sizeof *p->entry, by_key);
     *out = p;

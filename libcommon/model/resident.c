@@ -92,6 +92,7 @@ void geodec__resident_make(const geodec_model *model, geodec_pool *pool)
             m->resident = r;
             v = (visitor){.m = m, .pool = pool, .to = r->data};
             visit_all(&v, m);
+            geodec_gguf_release_all(m->gguf, NULL, 0);
         } else {
             geodec_mem_free(r); /* then the map serves */
         }

@@ -6,4 +6,5 @@ model_TESTS := \
   test_forward.c \
   test_golden.c \
   test_kernels.c \
+  test_memory.c \
   test_types.c
