@@ -128,7 +128,7 @@ INLINE void panel(const int bits, const int blocks, const int group, const int s
         const uint8_t *fine = p + head - 256;
         for (int b = 0; b < blocks; b++, x += stride) {
             codes c[8];
-            if (B > 1) { /* one row is fast enough for the hardware to run ahead; more are not, and memory would wait */
+            if (B > 2) { /* fewer are fast enough for the hardware to run ahead; more are not, and memory would wait */
                 UNROLL
                 for (int at = 0; at < lines; at++) __builtin_prefetch(p + AHEAD + (b * lines + at) * 64, 0, 2);
             }
