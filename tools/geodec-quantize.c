@@ -14,7 +14,6 @@ static geodec_quantize_options o;
 
 static const cli_option options[] = {
     {.name = "type",
-     .letter = 't',
      .type = CLI_CHOICE,
      .flags = CLI_REQUIRED,
      .target = &type,

@@ -10,7 +10,6 @@ static int64_t layers = 0;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "SHAPE-random-TYPE.gguf"),
     {.name = "type",
-     .letter = 't',
      .type = CLI_CHOICE,
      .target = &type,
      .choices = "f32|f16|bf16|q8_0|q4_0|q6_k|q4_k_m",

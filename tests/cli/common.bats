@@ -86,3 +86,10 @@ setup() {
     run "$bin/geodec"
     [ "$status" -eq 2 ]
 }
+
+@test "no two options of a tool share a letter" {
+    for t in "$bin"/geodec-*; do
+        twice=$("$t" --help | grep -oE '^  -[a-zA-Z],' | sort | uniq -d)
+        [ -z "$twice" ] || { echo "$t: $twice"; false; }
+    done
+}
