@@ -23,7 +23,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT INT TERM
 
 "$bin/geodec-model-info" "$model" >"$tmp/info"
-kind=$(awk -F '\t' '/^tensors_/ && $1 !~ /_(F32|F16|BF16)$/ { n += $2 } END { print n > 0 ? "block" : "float" }' "$tmp/info")
+kind=$(awk -F '\t' '/^tensors_/ && $1 !~ /_(F32|F16|BF16)$/ { n += $2 } END { print (n > 0 ? "block" : "float") }' "$tmp/info")
 arithmetic=${ARITHMETIC:-$([ "$kind" = block ] && echo "exact fast" || echo exact)}
 
 # sample lines: who, setting, measure, n, value
