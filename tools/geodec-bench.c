@@ -3,6 +3,7 @@
 #include "io/json.h"
 #include "io/tsv.h"
 #include "support/cli.h"
+#include "support/evaluation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,18 +44,8 @@ static const cli_option options[] = {
      .max = 1001,
      .metavar = "N",
      .help = "repeats, interleaved"},
-    {.name = "arithmetic",
-     .type = CLI_CHOICE,
-     .target = &arithmetic,
-     .choices = "exact|fast",
-     .metavar = "MODE",
-     .help = "arithmetic of the matrix products"},
-    {.name = "kv",
-     .type = CLI_CHOICE,
-     .target = &kv,
-     .choices = "f32|f16|q8_0",
-     .metavar = "TYPE",
-     .help = "element type of the key and value cache"},
+    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
     {.name = "no-read-limit", .type = CLI_FLAG, .target = &no_limit, .help = "leave the memory read limit out"},
     {.name = "format",
@@ -98,13 +89,6 @@ static geodec_status parse_widths(geodec_bench_options *o, geodec_err *err)
     }
 done:
     return st;
-}
-
-static int choice(const char *value, const char *const *names, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(value, names[i]) == 0) return i;
-    return 0;
 }
 
 static geodec_status print_tsv(const geodec_bench_result *r, geodec_err *err)
@@ -176,13 +160,10 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    static const char *const kv_names[] = {"f32", "f16", "q8_0"},
-                             *const isa_names[] = {"auto", "scalar", "avx2", "avx512"},
-                             *const arithmetic_names[] = {"exact", "fast"};
     geodec_bench_result r;
-    geodec_bench_options o = {.arithmetic = (geodec_arithmetic)choice(arithmetic, arithmetic_names, 2),
-                              .isa = (geodec_isa)choice(isa, isa_names, 4),
-                              .kv = (geodec_kv_type)choice(kv, kv_names, 3),
+    geodec_bench_options o = {.arithmetic = arithmetic_of(arithmetic),
+                              .isa = isa_of(isa),
+                              .kv = kv_of(kv),
                               .pool = c->pool,
                               .prompt = (int32_t)prompt,
                               .generate = (int32_t)generate,

@@ -9,6 +9,7 @@
  *   sgemm    cblas_sgemm for the same matrices and rows (float32 only)
  * Each figure is the median of several rounds, in processor time of the thread when there is one, in elapsed time
  * otherwise. */
+#include "arguments.h"
 #include "base/clock.h"
 #include "base/pool.h"
 #include "linalg/lapack.h"
@@ -160,25 +161,11 @@ static void bench(const char *label, const synthetic *shape, geodec_isa isa, geo
 
 int main(int argc, char **argv)
 {
-    geodec_isa isa = GEODEC_ISA_AUTO;
-    int threads = 1, rounds = ROUNDS;
-    const char *only = "";
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0)
-            rounds = 5;
-        else if (strcmp(argv[i], "--isa") == 0 && i + 1 < argc) {
-            const char *name = argv[++i];
-            for (int k = GEODEC_ISA_SCALAR; k <= GEODEC_ISA_AVX512; k++)
-                if (strcmp(name, geodec_isa_name((geodec_isa)k)) == 0) isa = (geodec_isa)k;
-        } else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
-            threads = atoi(argv[++i]);
-        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
-            only = argv[++i];
-        else {
-            (void)fprintf(stderr, "usage: bench-forward [--quick] [--only SHAPE] [--isa NAME] [--threads N]\n");
-            return 2;
-        }
-    }
+    bench_arguments given;
+    if (!bench_arguments_read(argc, argv, "bench-forward", "SHAPE", &given)) return 2;
+    const geodec_isa isa = given.isa;
+    const int threads = given.threads, rounds = given.quick ? 5 : ROUNDS;
+    const char *only = given.only;
     geodec_err err = {0};
     geodec_pool *pool = NULL;
     geodec_linalg_init();

@@ -6,6 +6,7 @@
  * in equal parts for the threads. us: the fastest of several rounds; v: beside one row; gbps: packed bytes / time;
  * limit_gbps (control): the same threads reading the same bytes, in the same rounds; gmacs: 1e9 multiply-adds a second.
  */
+#include "arguments.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -111,25 +112,11 @@ static void bench(int type, geodec_isa isa, geodec_pool *pool, geodec_read_limit
 
 int main(int argc, char **argv)
 {
-    geodec_isa isa = GEODEC_ISA_AUTO;
-    int threads = 1, rounds = 15;
-    const char *only = "";
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0)
-            rounds = 4;
-        else if (strcmp(argv[i], "--isa") == 0 && i + 1 < argc) {
-            const char *name = argv[++i];
-            for (int k = GEODEC_ISA_SCALAR; k <= GEODEC_ISA_AVX512; k++)
-                if (strcmp(name, geodec_isa_name((geodec_isa)k)) == 0) isa = (geodec_isa)k;
-        } else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
-            threads = atoi(argv[++i]);
-        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
-            only = argv[++i];
-        else {
-            (void)fprintf(stderr, "usage: bench-products [--quick] [--only TYPE] [--isa NAME] [--threads N]\n");
-            return 2;
-        }
-    }
+    bench_arguments given;
+    if (!bench_arguments_read(argc, argv, "bench-products", "TYPE", &given)) return 2;
+    const geodec_isa isa = given.isa;
+    const int threads = given.threads, rounds = given.quick ? 4 : 15;
+    const char *only = given.only;
     geodec_err err = {0};
     geodec_pool *pool = NULL;
     if (threads > 64) return 2;
