@@ -1,6 +1,6 @@
 # The layer table: a folder of libcommon may include and call its own files and these folders only.
 # scripts/check-layers compares #include lines with it; every unit test links nothing else (so an illegal call fails to link).
-FOLDERS := base linalg io gguf tokenizer corpus model reference evaluate train geometry records decode bench
+FOLDERS := base linalg io gguf tokenizer corpus model reference evaluate train geometry records published experiments decode bench
 
 DEPS_base      :=
 DEPS_linalg    := base
@@ -14,5 +14,7 @@ DEPS_evaluate  := reference model tokenizer gguf linalg io base
 DEPS_train     := model tokenizer gguf linalg io base
 DEPS_geometry  := linalg io base
 DEPS_records   := geometry linalg io base
+DEPS_published := records geometry linalg io base
+DEPS_experiments := published records geometry linalg io base
 DEPS_decode    := records geometry model tokenizer gguf linalg io base
 DEPS_bench     := model tokenizer gguf linalg io base

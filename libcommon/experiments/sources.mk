@@ -1,0 +1,3 @@
+experiments_SRCS := \
+  library.c \
+

@@ -1,0 +1,5 @@
+published_SRCS := \
+  field.c \
+  manifold.c \
+  path.c \
+

@@ -1,0 +1,3 @@
+experiments_TESTS := \
+  test_library.c \
+

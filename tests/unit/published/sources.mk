@@ -1,0 +1,4 @@
+published_TESTS := \
+  goldens.c \
+  test_manifold.c \
+
