@@ -140,3 +140,44 @@ void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, i
     geodec_rng r = geodec_rng_stream(seed, stream + replicate * 0x9e3779b97f4a7c15u);
     for (int64_t i = 0; i < n; i++) index[i] = (int64_t)geodec_rng_below(&r, (uint64_t)n);
 }
+
+static double ratio_of(int64_t n, const int64_t *index, const double *numerator, const double *denominator)
+{
+    double a = 0, b = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t k = index ? index[i] : i;
+        a += numerator[k];
+        b += denominator ? denominator[k] : 1;
+    }
+    return b != 0 ? a / b : NAN;
+}
+
+geodec_status geodec_stats_ratio(int64_t groups, const double *numerator, const double *denominator, int64_t replicates,
+                                 uint64_t seed, uint64_t stream, geodec_estimate *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t *index = NULL, used = 0;
+    double *draw = NULL;
+    for (int64_t i = 0; i < groups; i++)
+        if (!isfinite(numerator[i]) || (denominator && !isfinite(denominator[i])))
+            GEODEC_THROW(GEODEC_NUMERIC, "group %lld is not finite", (long long)i);
+    const double value = ratio_of(groups, NULL, numerator, denominator);
+    *out = (geodec_estimate){value, value, value};
+    if (replicates < 1 || groups < 1) goto done;
+    GEODEC_NEW(index, groups);
+    GEODEC_NEW(draw, replicates);
+    for (int64_t r = 0; r < replicates; r++) {
+        geodec_stats_resample(seed, stream, (uint64_t)r, groups, index);
+        const double x = ratio_of(groups, index, numerator, denominator);
+        if (!isnan(x)) draw[used++] = x;
+    }
+    if (used > 0) {
+        geodec_stats_sort(used, draw);
+        out->low = geodec_stats_percentile(used, draw, 0.025);
+        out->high = geodec_stats_percentile(used, draw, 0.975);
+    }
+done:
+    geodec_mem_free(index);
+    geodec_mem_free(draw);
+    return st;
+}

@@ -42,4 +42,15 @@ GEODEC_API double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x
 /* Bootstrap: n indices in 0..n-1 drawn with replacement; replicate r of stream `stream` (base/rng.h: geodec_rng_id). */
 GEODEC_API void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, int64_t n, int64_t *index);
 
+/* An estimate with its 95 % percentile bootstrap interval (low = high = value without replicates). */
+typedef struct geodec_estimate {
+    double value, low, high;
+} geodec_estimate;
+/* sum numerator / sum denominator of `groups` groups (texts, starts, clouds: what is independent of each other), which
+ * the bootstrap draws whole. denominator NULL = all one: the mean. Value NaN for no groups or a zero sum; replicates
+ * with a zero sum are left out. GEODEC_NUMERIC (not finite), GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_stats_ratio(int64_t groups, const double *numerator, const double *denominator,
+                                            int64_t replicates, uint64_t seed, uint64_t stream, geodec_estimate *out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+
 #endif

@@ -87,3 +87,30 @@ Test(linalg, resampling_is_a_function_of_the_replicate)
     geodec_stats_resample(1, 2, 3, N, b);
     cr_assert_arr_eq(a, b, sizeof a);
 }
+
+Test(linalg, ratio_with_its_interval)
+{
+    enum { N = 400 };
+    geodec_err err = {0};
+    geodec_estimate e;
+    double x[N], w[N];
+    geodec_rng r = geodec_rng_stream(5, 6);
+    for (int i = 0; i < N; i++) {
+        x[i] = 3 + geodec_rng_normal(&r);
+        w[i] = 2;
+    }
+    test_ok(geodec_stats_ratio(N, x, NULL, 2000, 1, 2, &e, &err), &err);
+    const double mean = geodec_stats_mean(N, x), se = sqrt(geodec_stats_variance(N, x) / N);
+    cr_assert_float_eq(e.value, mean, 1e-12);
+    cr_assert_float_eq((e.high - e.low) / (2 * 1.96 * se), 1, 0.08); /* of a mean, the normal interval */
+    cr_assert(e.low < mean && mean < e.high);
+    geodec_estimate half;
+    test_ok(geodec_stats_ratio(N, x, w, 2000, 1, 2, &half, &err), &err);
+    cr_assert_float_eq(half.low, e.low / 2, 1e-12);
+    test_ok(geodec_stats_ratio(N, x, NULL, 0, 1, 2, &e, &err), &err);
+    cr_assert(e.low == e.value && e.high == e.value);
+    test_ok(geodec_stats_ratio(0, x, NULL, 10, 1, 2, &e, &err), &err);
+    cr_assert(isnan(e.value));
+    x[3] = NAN;
+    cr_assert_eq(geodec_stats_ratio(N, x, NULL, 10, 1, 2, &e, &err), GEODEC_NUMERIC);
+}
