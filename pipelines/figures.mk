@@ -64,13 +64,24 @@ DRAFTER_WORDS = $$($(table) --attrs $(R)/benchdecode.h5 | sed -n 's/^drafters\t/
 $(eval $(call figure,acceptance,$(F)/bench.tsv,dir='$(F)'; drafters='$$(DRAFTER_WORDS)'))
 $(eval $(call figure,speedup,$(F)/bench.tsv,dir='$(F)'; drafters='$$(DRAFTER_WORDS)'))
 
+# ---- the laboratory: a fragment a stage (pipelines/lab/README) ----------------------------------------------------
+SHARED := $(or $(GEODEC_SHARED),../shared)
+X := results/exports
+EXPORTS := $(patsubst $(SHARED)/golden/ott/%.h5,%,$(filter-out %/sphere_n4.h5,$(wildcard $(SHARED)/golden/ott/*_n[0-9].h5)))
+LABORATORY :=
+EXPORT_ARTIFACTS :=
+LAB_FIGURES :=
+-include $(sort $(wildcard pipelines/lab/*.mk))
+FIGURES += $(LAB_FIGURES)
+CAPTIONS := pipelines/report/captions.tsv $(sort $(wildcard pipelines/lab/*.caption.tsv))
+
 # ---- report --------------------------------------------------------------------------------------------------------
 REPORT := $(R)/report
 FIGURE_FILES := $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
-$(R)/headline.tsv: pipelines/report/headline $(GEOMETRY) $(R)/null-riemann.h5 $(DECODING)
+$(R)/headline.tsv: pipelines/report/headline $(GEOMETRY) $(LABORATORY) $(DECODING)
 	$(run) BIN=$(BIN) EMBEDDED=$(if $(filter data/model/%,$(MODEL)),yes) bash $< $(R) > $@.tmp && mv $@.tmp $@
-$(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt pipelines/report/make-report pipelines/report/style.css pipelines/report/captions.tsv
-	$(run) for f in $(FIGURES); do awk -F'\t' -v f=$$f -v dir=$(F) '$$1 == f {print dir "/" f ".svg\t" $$2 "\t" $$3}' pipelines/report/captions.tsv; done \
+$(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt pipelines/report/make-report pipelines/report/style.css $(CAPTIONS)
+	$(run) for f in $(FIGURES); do awk -F'\t' -v f=$$f -v dir=$(F) '$$1 == f {print dir "/" f ".svg\t" $$2 "\t" $$3}' $(CAPTIONS); done \
 	    > $(R)/figures.tsv; \
 	  { printf 'model\t%s\n' "$(notdir $(MODEL))"; printf 'text\t%s\n' "$(if $(TEXT),$(notdir $(TEXT)),stories of the embedded corpus generator, a seed not trained on)"; \
 	    $(BIN)/geodec-info $(R)/activations.h5 | sed -n 's/^  model  *\(.*\)/model fingerprint\t\1/p; s/^  BLAS core  *\(.*\)/BLAS kernels\t\1/p'; \
