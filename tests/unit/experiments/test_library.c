@@ -14,7 +14,7 @@ Test(library, golden_streams)
     static const char *const spreads[] = {"0.1", "0.25", "0.5", "1.0"}, *const radii[] = {"0.5", "1.0", "2.0", "3.0",
                                                                                           "4.0"};
     for (int s = 0; s < 4; s++) {
-        char name[64];
+        char name[96];
         int64_t shape[8];
         (void)snprintf(name, sizeof name, "/queries_sd%s", spreads[s]);
         double *query = test_h5(path, name, shape, NULL);
