@@ -91,6 +91,7 @@ typedef struct dispatch {
     const geodec__job *job;
     int64_t n_jobs, blocks, threads;
     int64_t large, small; /* blocks of a piece */
+    int64_t tasks;        /* pieces, in the order of piece_of */
 } dispatch;
 
 static int64_t blocks_of(const geodec__job *j) { return (j->w.rows + BLOCK - 1) / BLOCK; }
@@ -101,9 +102,18 @@ static int64_t piece_begin(const dispatch *d, int64_t piece)
     return at < d->blocks ? at : d->blocks;
 }
 
-static void run_piece(void *ctx, int64_t piece, int worker)
+/* A worker takes the tasks of its own range first (pool.h), in order: its large piece, then its share of the small ones.
+ * Were the large pieces the first tasks, one worker would own them all and the others would begin with small ones. */
+static int64_t piece_of(const dispatch *d, int64_t task)
+{
+    const int64_t owner = ((task + 1) * d->threads - 1) / d->tasks;
+    return task == d->tasks * owner / d->threads ? owner : d->threads + task - (owner + 1);
+}
+
+static void run_piece(void *ctx, int64_t task, int worker)
 {
     const dispatch *d = ctx;
+    const int64_t piece = piece_of(d, task);
     int64_t begin = piece_begin(d, piece), end = piece_begin(d, piece + 1);
     for (const geodec__job *j = d->job; j < d->job + d->n_jobs && end > 0; j++) {
         const int64_t blocks = blocks_of(j), last = end < blocks ? end : blocks;
@@ -129,7 +139,8 @@ static void run_jobs(const geodec_session *s, const geodec__job *job, int64_t n_
     d.large = blocks * 3 / (4 * threads);
     d.small = blocks / (16 * threads) + 1;
     const int64_t rest = blocks - threads * d.large;
-    geodec_pool_run_dynamic(s->pool, threads + (rest + d.small - 1) / d.small, run_piece, &d);
+    d.tasks = threads + (rest + d.small - 1) / d.small;
+    geodec_pool_run_dynamic(s->pool, d.tasks, run_piece, &d);
 }
 
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
