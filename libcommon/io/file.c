@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_BLOCK = 1 << 16 };
+enum { READ_BLOCK = 1 << 16, FAULT_AROUND = 1 << 16 };
 
 /* extra: O_NONBLOCK where only a regular file will do, so that a named pipe without a writer is refused and not waited
  * for. */
@@ -55,7 +55,14 @@ static void advise(const geodec_map *m, const uint8_t *data, size_t n, int advic
     (void)madvise((void *)(base + begin), (uintptr_t)data - base - begin + n, advice);
 }
 
-void geodec_map_release(const geodec_map *m, const uint8_t *data, size_t n) { advise(m, data, n, MADV_DONTNEED); }
+/* The system maps the neighbours of a page that is read, so that pages around the bytes are in memory too. */
+void geodec_map_release(const geodec_map *m, const uint8_t *data, size_t n)
+{
+    if (n == 0 || data < m->data || n > m->size || (size_t)(data - m->data) > m->size - n) return;
+    const size_t at = (size_t)(data - m->data), before = at < FAULT_AROUND ? at : FAULT_AROUND;
+    const size_t left = m->size - at - n, after = left < FAULT_AROUND ? left : FAULT_AROUND;
+    advise(m, data - before, before + n + after, MADV_DONTNEED);
+}
 void geodec_map_sparse(const geodec_map *m, const uint8_t *data, size_t n) { advise(m, data, n, MADV_RANDOM); }
 
 void geodec_map_close(geodec_map *m)

@@ -16,7 +16,7 @@ typedef struct geodec_map {
 /* Maps a regular file read-only. GEODEC_NOTFOUND, GEODEC_IO (rights, a folder, ...). */
 GEODEC_API geodec_status geodec_map_open(const char *path, geodec_map *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_map_close(geodec_map *m);
-/* The pages under data[0 .. n-1] leave this process's memory; they are read again when touched. */
+/* The pages under and right around data[0 .. n-1] leave this process's memory; they are read again when touched. */
 GEODEC_API void geodec_map_release(const geodec_map *m, const uint8_t *data, size_t n);
 /* Tells the system that these bytes will be read here and there: a touched page then brings no neighbours along. */
 GEODEC_API void geodec_map_sparse(const geodec_map *m, const uint8_t *data, size_t n);

@@ -194,7 +194,7 @@ static void product(const geodec__panels *w, int64_t begin, int64_t end, const g
             for (int64_t r = 0, width; r < stride; r += width) {
                 width = stride - r < WIDEST ? stride - r : WIDEST;
                 while (!kernel[width]) width--;
-                kernel[width](w->data + i * bytes, w->records, tile + r, stride, y + first + r, o, rows);
+                kernel[width](w->data + (i - w->first) * bytes, w->records, tile + r, stride, y + first + r, o, rows);
             }
         }
     }

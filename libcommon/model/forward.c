@@ -172,17 +172,18 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
         s->kernels->softcap(s->output[r], c->n_vocab, c->final_softcap);
 }
 
-/* A tied head that was packed is read there, so that the file's copy stays out of memory. */
+/* A tied head that has moved is read there, so that the file's copy stays out of memory. */
 static void embed_rows(geodec_session *s, const geodec_batch *b)
 {
     const geodec__matrix *e = &s->model->embedding;
     const geodec__panels panels = geodec__prepared_find(s->prepared, e);
+    const uint8_t *data = geodec__prepared_data(s->floats, e);
     const geodec_ggml_traits *t = geodec_ggml_traits_of(e->type);
     for (int32_t i = 0; i < b->n; i++) {
         if (panels.data)
             geodec__panel_decode_row(&panels, b->token[i], s->x_row[i]);
         else
-            t->decode(e->data + b->token[i] * e->row_bytes, s->x_row[i], e->cols);
+            t->decode(data + b->token[i] * e->row_bytes, s->x_row[i], e->cols);
         const float scale = s->model->config.embed_scale;
         for (int64_t k = 0; scale > 0 && k < e->cols; k++) s->x_row[i][k] *= scale;
     }
@@ -204,6 +205,8 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         s->depth[i] = s->parent[i] < 0 ? 0 : s->depth[s->parent[i]] + 1;
         chain = chain && s->parent[i] == i - 1;
     }
+    geodec__prepare_pass(m, s->floats, s->pool, false);
+    geodec__prepare_pass(m, s->prepared, s->pool, false);
     geodec__rope_reach(s, s->length + n);
     embed_rows(s, b);
     capture_layer(s, capture, 0, n);
@@ -231,6 +234,8 @@ geodec_status geodec_prefill(geodec_session *s, const int32_t *token, int64_t n,
     if (n > s->n_ctx - s->length)
         GEODEC_THROW(GEODEC_LIMIT, "context full: %d tokens and %lld more do not fit in %d", s->length, (long long)n,
                      s->n_ctx);
+    /* a prompt of several passes would pack in the first and again in the second */
+    if (n > s->max_batch) geodec__prepare_pass(s->model, s->prepared, s->pool, true);
     for (int64_t at = 0; at < n;) {
         const int32_t count = (int32_t)(n - at < s->max_batch ? n - at : s->max_batch);
         geodec_batch b = {.n = count, .token = token + at};

@@ -10,6 +10,10 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *c, 
 /* Binds every tensor to its place; refuses wrong shapes, missing and unexpected tensors. Needs gguf and config. */
 geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
+/* Calls fn for every matrix that a pass multiplies by, an expert at a time. A tied head is one of them, an embedding
+ * that is only looked up is not. */
+void geodec__each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
+
 /* One matrix product of a dispatch; with up.data set, the fused half of a feed-forward: y = act(w x) * (up x), act
  * as the configuration says. */
 typedef struct geodec__job {
@@ -18,7 +22,8 @@ typedef struct geodec__job {
     float *const *y;
     float *const *y_up;
     int64_t n; /* rows */
-    /* set by geodec__jobs_run in fast arithmetic: the weights' panels (data NULL: in floats) and x rounded for them */
+    /* set by geodec__jobs_run in fast arithmetic: the weights' panels (format NULL: in floats) and x rounded for them
+     */
     geodec__panels panels, panels_up;
     const geodec__fast_block *rounded, *rounded_up;
 } geodec__job;
@@ -35,6 +40,7 @@ typedef struct geodec__attend_scratch {
 /* What one worker may scribble on. */
 typedef struct geodec__worker {
     float *weights; /* [GEODEC__STRIP][apart(widest input)] */
+    uint8_t *panel; /* fast arithmetic: one panel, while the weights are not packed */
     geodec__attend_scratch attend;
 } geodec__worker;
 
@@ -74,8 +80,9 @@ struct geodec_session {
     int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
     int32_t *assigned;    /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
     geodec__job *job;     /* [max(3, n_expert)] */
+    geodec__prepared *floats;
     /* fast arithmetic: NULL in exact */
-    const geodec__prepared *prepared;
+    geodec__prepared *prepared;
     const geodec__fast *fast;
     geodec__fast_block *rounded; /* [rounded_size] inputs of one hand-out */
     int64_t rounded_size;
@@ -112,11 +119,5 @@ void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__rope_reach(geodec_session *s, int32_t end);
 void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
-
-/* Moves the model's float matrices into huge pages when the first session is made (resident.c): the bytes stay, their
- * place changes. Where memory does not allow it, nothing changes. Guarded by the model's mutex. */
-typedef struct geodec__resident geodec__resident;
-void geodec__resident_make(const geodec_model *m, geodec_pool *pool);
-void geodec__resident_free(geodec__resident *r); /* NULL ok */
 
 #endif

@@ -1,6 +1,8 @@
 /* Matrix products of a layer, handed out by blocks of output rows. */
 #include "model/internal.h"
 
+#include <string.h>
+
 enum {
     BLOCK = 32, /* output rows that stay together: whole panels and vectors, and a block's gate is finished where it was
                    computed */
@@ -56,13 +58,27 @@ static int64_t round_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
         geodec__job *j = &job[i];
         j->panels = geodec__prepared_find(s->prepared, &j->w);
         j->panels_up = j->up.data ? geodec__prepared_find(s->prepared, &j->up) : (geodec__panels){0};
-        if (j->panels.data && !(j->rounded = round_input(s, j, &j->panels, &last, &at))) return i;
-        if (j->panels_up.data && !(j->rounded_up = round_input(s, j, &j->panels_up, &last, &at))) return i;
+        if (j->panels.format && !(j->rounded = round_input(s, j, &j->panels, &last, &at))) return i;
+        if (j->panels_up.format && !(j->rounded_up = round_input(s, j, &j->panels_up, &last, &at))) return i;
     }
     return n_jobs;
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
+
+/* Weights that are not packed yet: a panel at a time. */
+static void multiply_loose(const geodec_session *s, const geodec__matrix *w, geodec__panels one,
+                           const geodec__fast_block *rounded, int64_t n, float *const *y, int64_t begin, int64_t end,
+                           uint8_t *room)
+{
+    one.data = room;
+    for (int64_t p = begin / GEODEC__PANEL; p < geodec__panels_count(end); p++) {
+        if ((p + 1) * GEODEC__PANEL > w->rows) memset(room, 0, (size_t)geodec__panel_bytes(&one));
+        geodec__panel_pack(one.format, w, p, room);
+        one.first = p;
+        s->fast->product(&one, p, p + 1, rounded, n, y);
+    }
+}
 
 static void multiply(const geodec_session *s, const geodec__matrix *w, const geodec__panels *panels,
                      const geodec__fast_block *rounded, const geodec__job *j, float *const *y, int64_t begin,
@@ -70,6 +86,8 @@ static void multiply(const geodec_session *s, const geodec__matrix *w, const geo
 {
     if (panels->data)
         s->fast->product(panels, begin / GEODEC__PANEL, geodec__panels_count(end), rounded, j->n, y);
+    else if (panels->format)
+        multiply_loose(s, w, *panels, rounded, j->n, y, begin, end, s->worker[worker].panel);
     else
         s->kernels->matmul(w, begin, end, j->x, j->n, y, s->worker[worker].weights);
 }
@@ -145,6 +163,10 @@ static void run_jobs(const geodec_session *s, const geodec__job *job, int64_t n_
 
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
 {
+    for (int64_t i = 0; i < n_jobs; i++) {
+        s->job[i].w.data = geodec__prepared_data(s->floats, &s->job[i].w);
+        if (s->job[i].up.data) s->job[i].up.data = geodec__prepared_data(s->floats, &s->job[i].up);
+    }
     if (!s->prepared) {
         run_jobs(s, s->job, n_jobs);
         return;

@@ -56,7 +56,7 @@ void geodec_model_close(geodec_model *m)
 {
     if (!m) return;
     geodec__prepared_free(m->prepared);
-    geodec__resident_free(m->resident);
+    geodec__prepared_free(m->resident);
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
     geodec_mem_free(m->layer);

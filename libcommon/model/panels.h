@@ -63,11 +63,12 @@ typedef struct geodec__panel_format {
 /* NULL for a type without panels. */
 const geodec__panel_format *geodec__panel_format_of(int type);
 
-/* A packed matrix. data NULL: none. */
+/* A packed matrix, or some of its panels. */
 typedef struct geodec__panels {
     const geodec__panel_format *format;
-    const uint8_t *data; /* [ceil(rows/16)][records][record_bytes] */
+    const uint8_t *data; /* [ceil(rows/16) - first][records][record_bytes] */
     int64_t rows, records;
+    int64_t first; /* panel that data begins with */
 } geodec__panels;
 
 static inline int64_t geodec__panels_count(int64_t rows) { return (rows + GEODEC__PANEL - 1) / GEODEC__PANEL; }
@@ -78,14 +79,21 @@ void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, 
 /* The values of one row, as the type's decoder gives them. */
 void geodec__panel_decode_row(const geodec__panels *p, int64_t row, float *out);
 
-/* All matrices of a model that have panels, made once. */
+/* The matrices of a model that leave the file's map (prepare.c): those that have panels, or the floats. */
 typedef struct geodec__prepared geodec__prepared;
-/* Packs with the pool's threads and lets go of the file's pages. Guarded by the model's mutex; later calls return what
- * the first one made. */
-geodec_status geodec__prepare(const geodec_model *m, geodec_pool *pool, const geodec__prepared **out,
+/* Lists them and reserves their memory; nothing moves yet. Guarded by the model's mutex; later calls return what the
+ * first one made. The model owns it. */
+geodec_status geodec__prepare(const geodec_model *m, bool floats, geodec__prepared **out,
                               geodec_err *err) GEODEC_MUST_USE;
+/* Begins a pass: from the model's second one on matrices move; `now`: all of them, in the first too. Sessions of one
+ * model may call it at the same time, and be in a pass while another one moves. p may be NULL. */
+void geodec__prepare_pass(const geodec_model *m, geodec__prepared *p, geodec_pool *pool, bool now);
 void geodec__prepared_free(geodec__prepared *p);
-/* data NULL when this matrix has no panels; p may be NULL. */
+/* format NULL: this matrix has no panels; data NULL: they are not there yet. p may be NULL. */
 geodec__panels geodec__prepared_find(const geodec__prepared *p, const geodec__matrix *w);
+/* Where the matrix lies now, the file's map included. p may be NULL. */
+const uint8_t *geodec__prepared_data(const geodec__prepared *p, const geodec__matrix *w);
+/* Bytes of the largest panel. */
+int64_t geodec__prepared_widest(const geodec__prepared *p);
 
 #endif

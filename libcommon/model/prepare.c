@@ -1,148 +1,140 @@
-/* Packs the matrices of a model once and lets go of the file's copy. */
+/* Moves the matrices of a model out of the file's map: types that fast arithmetic knows become panels, floats are
+ * copied into huge pages (the map is made of small ones, and the walks through the page table cost a third of the
+ * memory's speed).
+ *
+ * The first pass of a model moves nothing: what it would wait for is memory that nobody has touched yet, the largest
+ * part of the time to a first token. It reads floats where they lie and packs a panel at a time in a worker's own room.
+ * Floats then move a share in each pass, which costs nothing twice; panels all in the second, since until they are
+ * there every pass would pack again. The bits of a result do not depend on it. */
 #include "base/mem.h"
 #include "model/internal.h"
-#include "model/panels.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SMALLEST = 8 << 20, /* floats: less than this stays in the caches */
+    PART = 3,           /* floats: of the machine's memory; larger models stay in the map, which the system can drop */
+    PASSES = 8,         /* floats: in which all have moved */
+    PIECE = 1 << 18,    /* bytes of a task of copying */
+    STEP = 1 << 20      /* bytes moved before the file's pages of them leave memory */
+};
 
 typedef struct entry {
-    const uint8_t *key; /* the matrix in the file's map */
-    geodec__panels panels;
+    geodec__matrix w;      /* in the file's map: what it is found by */
+    geodec__panels panels; /* format NULL: copied as it is */
+    uint8_t *to;
+    int64_t unit;  /* bytes of a task there: a panel, or a piece */
+    int64_t bytes; /* there */
+    atomic_bool ready;
 } entry;
 
 struct geodec__prepared {
-    int64_t n;
-    entry *entry; /* [n] by key */
+    entry *entry;  /* [n] by place in the file */
+    entry **order; /* [n] by place here */
+    int64_t n, next, passes, bytes, widest;
     uint8_t *data;
-    int64_t bytes;
+    bool floats;
+    atomic_bool done;
 };
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */
 
-/* Calls fn for every matrix that a pass multiplies by, an expert at a time. A tied head is one of them, an embedding
- * that is only looked up is not. */
-static void each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx)
+static bool is_float(const geodec__matrix *w)
 {
-    const int64_t experts = m->config.n_expert > 0 ? m->config.n_expert : 1;
-    for (int32_t i = 0; i < m->config.n_layer; i++) {
-        const geodec__layer *l = &m->layer[i];
-        const geodec__matrix *const single[] = {&l->q, &l->k, &l->v, &l->o, &l->router};
-        const geodec__matrix *const many[] = {&l->gate, &l->up, &l->down};
-        for (size_t k = 0; k < sizeof single / sizeof *single; k++)
-            if (single[k]->data) fn(ctx, single[k]);
-        for (size_t k = 0; k < sizeof many / sizeof *many; k++) {
-            if (!many[k]->data) continue;
-            for (int64_t e = 0; e < (l->router.data ? experts : 1); e++) {
-                const geodec__matrix w = geodec__expert(many[k], e);
-                fn(ctx, &w);
-            }
-        }
-    }
-    fn(ctx, &m->head);
+    return w->type == GEODEC_GGML_F32 || w->type == GEODEC_GGML_F16 || w->type == GEODEC_GGML_BF16;
 }
 
-/* Matrices in the order of their use, which is that of their panels: what a product asks for beyond its end is then the
- * next one's. */
-typedef struct item {
-    geodec__matrix w;
-    int64_t at; /* of its panels */
-} item;
-
+/* Matrices get their places in the order of their use: what a product asks for beyond its end is then the next one's.
+ */
 typedef struct listing {
-    item *item; /* NULL while counting */
-    int64_t n, bytes;
+    geodec__prepared *p; /* entry NULL while counting */
+    int64_t n, at;
 } listing;
-
-static int64_t packed_bytes(const geodec__matrix *w)
-{
-    const geodec__panel_format *f = geodec__panel_format_of(w->type);
-    return geodec__panels_count(w->rows) * (w->cols / (32 * f->blocks)) * f->record_bytes;
-}
 
 static void add(void *ctx, const geodec__matrix *w)
 {
     listing *l = ctx;
-    if (!geodec__panel_format_of(w->type)) return;
-    if (l->item) l->item[l->n] = (item){*w, l->bytes};
+    const geodec__panel_format *f = l->p->floats ? NULL : geodec__panel_format_of(w->type);
+    if (!f && !(l->p->floats && is_float(w))) return;
+    geodec__panels panels = {.format = f, .rows = w->rows};
+    int64_t unit = PIECE, bytes = w->rows * w->row_bytes;
+    if (f) {
+        panels.records = w->cols / (32 * f->blocks);
+        unit = geodec__panel_bytes(&panels);
+        bytes = geodec__panels_count(w->rows) * unit;
+        if (unit > l->p->widest) l->p->widest = unit;
+    }
+    if (l->p->entry) {
+        entry *e = &l->p->entry[l->n];
+        e->w = *w;
+        e->panels = panels;
+        e->to = l->p->data + l->at;
+        e->unit = unit;
+        e->bytes = bytes;
+    }
     l->n++;
-    l->bytes += (packed_bytes(w) + 63) / 64 * 64;
+    l->at += (bytes + 63) / 64 * 64;
 }
 
-/* The largest first: while it is packed its pages of the file are in memory too, and nothing else is. */
-static int by_size(const void *a, const void *b)
+static int by_use(const void *a, const void *b)
 {
-    const geodec__matrix *x = &((const item *)a)->w, *y = &((const item *)b)->w;
-    const int64_t p = x->rows * x->row_bytes, q = y->rows * y->row_bytes;
-    return p != q ? (p < q) - (p > q) : (x->data > y->data) - (x->data < y->data);
+    const entry *x = *(entry *const *)a, *y = *(entry *const *)b;
+    return (x->to > y->to) - (x->to < y->to);
 }
 
-static int by_key(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
-    return (x->key > y->key) - (x->key < y->key);
+    return (x->w.data > y->w.data) - (x->w.data < y->w.data);
 }
 
-/* ---- packing ----------------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-typedef struct packing {
-    const geodec__matrix *w;
-    const geodec__panels *panels;
-} packing;
-
-static void pack_task(void *ctx, int64_t task, int worker)
-{
-    (void)worker;
-    const packing *p = ctx;
-    uint8_t *data = (uint8_t *)(uintptr_t)p->panels->data;
-    geodec__panel_pack(p->panels->format, p->w, task, data + task * geodec__panel_bytes(p->panels));
-}
-
-static geodec_status pack_all(const geodec_model *m, geodec_pool *pool, geodec__prepared **out, geodec_err *err)
+/* Floats that are too few or too many to move, or find no memory, stay: an empty table. */
+static geodec_status create(const geodec_model *m, bool floats, geodec__prepared **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec__prepared *p = NULL;
-    listing l = {0};
-    each_matrix(m, add, &l);
     GEODEC_NEW(p, 1);
-    GEODEC_NEW(p->entry, l.n);
-    GEODEC_NEW(l.item, l.n);
-    p->bytes = l.bytes;
-    p->data = geodec_mem_map(p->bytes);
-    if (p->bytes > 0 && !p->data)
-        GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of packed weights", (long long)p->bytes);
-    l.n = 0;
-    l.bytes = 0;
-    each_matrix(m, add, &l);
-    qsort(l.item, (size_t)l.n, sizeof *l.item, by_size);
-    for (int64_t i = 0; i < l.n; i++) {
-        const geodec__matrix *w = &l.item[i].w;
-        const geodec__panel_format *f = geodec__panel_format_of(w->type);
-        p->entry[i] = (entry){
-            w->data,
-            {.format = f, .data = p->data + l.item[i].at, .rows = w->rows, .records = w->cols / (32 * f->blocks)}};
-        packing task = {w, &p->entry[i].panels};
-        geodec_pool_run_dynamic(pool, geodec__panels_count(w->rows), pack_task, &task);
-        geodec_gguf_release(m->gguf, w->data, (size_t)(w->rows * w->row_bytes));
+    p->floats = floats;
+    listing l = {.p = p};
+    geodec__each_matrix(m, add, &l);
+    const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    if (l.n > 0 && (!floats || (l.at >= SMALLEST && l.at <= memory / PART))) {
+        p->data = geodec_mem_map(l.at);
+        if (!p->data && !floats)
+            GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of packed weights", (long long)l.at);
     }
-    /* what read-around brought in goes too; rows of the embedding come back as they are looked up */
-    if (l.n > 0)
-        geodec_gguf_release_all(m->gguf, m->embedding.data, (size_t)(m->embedding.rows * m->embedding.row_bytes));
-    p->n = l.n;
-    qsort(p->entry, (size_t)p->n, sizeof *p->entry, by_key);
+    if (p->data) {
+        p->bytes = l.at;
+        GEODEC_NEW(p->entry, l.n);
+        GEODEC_NEW(p->order, l.n);
+        l = (listing){.p = p};
+        geodec__each_matrix(m, add, &l);
+        p->n = l.n;
+        qsort(p->entry, (size_t)p->n, sizeof *p->entry, by_place);
+        for (int64_t i = 0; i < p->n; i++) p->order[i] = &p->entry[i];
+        qsort(p->order, (size_t)p->n, sizeof *p->order, by_use);
+    }
+    atomic_init(&p->done, p->n == 0);
     *out = p;
     p = NULL;
 done:
-    geodec_mem_free(l.item);
     geodec__prepared_free(p);
     return st;
 }
 
-geodec_status geodec__prepare(const geodec_model *m, geodec_pool *pool, const geodec__prepared **out, geodec_err *err)
+geodec_status geodec__prepare(const geodec_model *model, bool floats, geodec__prepared **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    geodec_model *m = (geodec_model *)(uintptr_t)model;
     pthread_mutex_lock(m->lazy);
-    if (!m->prepared) st = pack_all(m, pool, &((geodec_model *)(uintptr_t)m)->prepared, err);
-    *out = m->prepared;
+    geodec__prepared **p = floats ? &m->resident : &m->prepared;
+    if (!*p) st = create(m, floats, p, err);
+    *out = *p;
     pthread_mutex_unlock(m->lazy);
     return st;
 }
@@ -152,19 +144,104 @@ void geodec__prepared_free(geodec__prepared *p)
     if (!p) return;
     geodec_mem_unmap(p->data, p->bytes);
     geodec_mem_free(p->entry);
+    geodec_mem_free(p->order);
     geodec_mem_free(p);
 }
 
-geodec__panels geodec__prepared_find(const geodec__prepared *p, const geodec__matrix *w)
+/* ---- moving ------------------------------------------------------------------------------------------------------ */
+
+typedef struct moving {
+    const entry *e;
+    int64_t first; /* task of this step */
+} moving;
+
+static void move_task(void *ctx, int64_t task, int worker)
+{
+    (void)worker;
+    const moving *v = ctx;
+    const entry *e = v->e;
+    const int64_t unit = v->first + task, at = unit * e->unit;
+    if (e->panels.format)
+        geodec__panel_pack(e->panels.format, &e->w, unit, e->to + at);
+    else
+        memcpy(e->to + at, e->w.data + at, (size_t)(e->bytes - at < e->unit ? e->bytes - at : e->unit));
+}
+
+/* In steps, so that the file's copy and this one are never both in memory. */
+static void move(const geodec_model *m, entry *e, geodec_pool *pool)
+{
+    const int64_t units = (e->bytes + e->unit - 1) / e->unit, step = e->unit < STEP ? STEP / e->unit : 1;
+    const int64_t size = e->w.rows * e->w.row_bytes;
+    const int64_t read = e->panels.format ? GEODEC__PANEL * e->w.row_bytes : e->unit; /* bytes of the file in a unit */
+    for (moving v = {.e = e}; v.first < units; v.first += step) {
+        const int64_t n = units - v.first < step ? units - v.first : step, at = v.first * read;
+        geodec_pool_run_dynamic(pool, n, move_task, &v);
+        geodec_gguf_release(m->gguf, e->w.data + at, (size_t)(size - at < n * read ? size - at : n * read));
+    }
+    atomic_store_explicit(&e->ready, true, memory_order_release);
+}
+
+static void move_share(const geodec_model *m, geodec__prepared *p, geodec_pool *pool, int64_t share)
+{
+    int64_t moved = 0;
+    /* what the first pass read must not be in memory beside the panels */
+    if (!p->floats) geodec_gguf_release_all(m->gguf, NULL, 0);
+    for (; p->next < p->n && moved < share; p->next++) {
+        move(m, p->order[p->next], pool);
+        moved += p->order[p->next]->bytes;
+    }
+    if (p->next < p->n) return;
+    /* what read-around brought in goes too; rows of an embedding come back as they are looked up */
+    const geodec__matrix *rare = &m->embedding;
+    geodec_gguf_release_all(m->gguf, p->floats ? NULL : rare->data,
+                            p->floats ? 0 : (size_t)(rare->rows * rare->row_bytes));
+    atomic_store_explicit(&p->done, true, memory_order_release);
+}
+
+void geodec__prepare_pass(const geodec_model *m, geodec__prepared *p, geodec_pool *pool, bool now)
+{
+    if (!p || atomic_load_explicit(&p->done, memory_order_acquire)) return;
+    pthread_mutex_lock(m->lazy);
+    if ((p->passes++ > 0 || now) && p->next < p->n)
+        move_share(m, p, pool, p->floats && !now ? p->bytes / PASSES : p->bytes);
+    pthread_mutex_unlock(m->lazy);
+}
+
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
+
+static const entry *find(const geodec__prepared *p, const geodec__matrix *w)
 {
     int64_t lo = 0, hi = p ? p->n : 0;
     while (lo < hi) {
         const int64_t mid = lo + (hi - lo) / 2;
-        if (p->entry[mid].key == w->data) return p->entry[mid].panels;
-        if (p->entry[mid].key < w->data)
+        if (p->entry[mid].w.data == w->data) return &p->entry[mid];
+        if (p->entry[mid].w.data < w->data)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return (geodec__panels){0};
+    return NULL;
 }
+
+static const uint8_t *moved_to(const entry *e)
+{
+    return atomic_load_explicit(&e->ready, memory_order_acquire) ? e->to : NULL;
+}
+
+geodec__panels geodec__prepared_find(const geodec__prepared *p, const geodec__matrix *w)
+{
+    const entry *e = find(p, w);
+    if (!e) return (geodec__panels){0};
+    geodec__panels panels = e->panels;
+    panels.data = moved_to(e);
+    return panels;
+}
+
+const uint8_t *geodec__prepared_data(const geodec__prepared *p, const geodec__matrix *w)
+{
+    const entry *e = find(p, w);
+    const uint8_t *to = e ? moved_to(e) : NULL;
+    return to ? to : w->data;
+}
+
+int64_t geodec__prepared_widest(const geodec__prepared *p) { return p->widest; }

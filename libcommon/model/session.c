@@ -73,12 +73,13 @@ static geodec_status new_fast(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t widest = larger(larger(c->d_model, c->d_ff), (int64_t)c->n_head * c->head_dim);
-    const int64_t places = s->max_batch * larger(1, c->n_expert_used);
+    const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = c->d_model;
     s->fast = geodec__fast_for(s->kernels->isa);
-    GEODEC_TRY(geodec__prepare(s->model, s->pool, &s->prepared, err));
-    s->rounded_size = larger(3 * (int64_t)s->max_batch, 2 * places) * (widest / 32);
+    GEODEC_TRY(geodec__prepare(s->model, false, &s->prepared, err));
+    const int64_t inputs = larger(larger(3 * n, 2 * places) * d, larger(places * c->d_ff, n * c->n_head * c->head_dim));
+    s->rounded_size = (inputs + 31) / 32;
     GEODEC_NEW(s->rounded, s->rounded_size);
+    for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, geodec__prepared_widest(s->prepared));
 done:
     return st;
 }
@@ -109,7 +110,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
     GEODEC_TRY(geodec__attention_create(s, err));
-    geodec__resident_make(m, s->pool);
+    GEODEC_TRY(geodec__prepare(m, true, &s->floats, err));
     if (s->arithmetic == GEODEC_FAST) GEODEC_TRY(new_fast(s, err));
     *out = s;
     s = NULL;
@@ -138,7 +139,10 @@ void geodec_session_destroy(geodec_session *s)
     geodec_mem_free(s->expert_id);
     geodec_mem_free(s->assigned);
     geodec_mem_free(s->expert_end);
-    for (int i = 0; i < s->n_workers; i++) geodec_mem_free(s->worker[i].weights);
+    for (int i = 0; i < s->n_workers; i++) {
+        geodec_mem_free(s->worker[i].weights);
+        geodec_mem_free(s->worker[i].panel);
+    }
     geodec__attention_destroy(s);
     geodec_mem_free(s->worker);
     geodec_mem_free(s);

@@ -64,7 +64,7 @@ struct geodec_model {
     geodec__layer *layer;                /* [n_layer] */
     pthread_mutex_t *lazy;               /* guards what is made on first use: */
     struct geodec__prepared *prepared;   /* weights for fast arithmetic (panels.h), NULL until asked for */
-    struct geodec__resident *resident;   /* float matrices in huge pages, NULL where they stay in the file's map */
+    struct geodec__prepared *resident;   /* float matrices in huge pages (the same), NULL until there is a session */
     char fingerprint[GEODEC_SHA256_HEX]; /* empty until asked for */
 };
 

@@ -1,6 +1,6 @@
-/* Float matrices of a model that is worth it lie in huge pages after the first session: the same bytes elsewhere. */
+/* Matrices leave the file's map after the first pass: the same bytes elsewhere, or panels that give the same bits. */
 #include "bench/shape.h"
-#include "model/weights.h"
+#include "model/internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -25,25 +25,49 @@ static const void *in_file(const geodec_model *m, const char *name)
     return geodec_gguf_find(geodec_model_gguf(m), name)->data;
 }
 
-Test(resident, large_float_matrices_move_and_keep_their_bytes)
+static void pass(geodec_session *s, int32_t token, float *logits)
 {
+    geodec_err err = {0};
+    test_ok(geodec_prefill(s, &token, 1, logits, &err), &err);
+}
+
+/* Does this session read the matrix from somewhere else than the file's map? */
+static bool moved(const geodec_session *s, const geodec__matrix *w)
+{
+    return geodec__prepared_data(s->floats, w) != w->data;
+}
+
+Test(resident, large_float_matrices_move_pass_by_pass_and_keep_their_bytes)
+{
+    enum { PASSES = 12, VOCAB = 600 };
     geodec_err err = {0};
     geodec_pool *pool = NULL;
     geodec_model *m = NULL;
     geodec_session *s = NULL, *second = NULL;
+    static float first[PASSES][VOCAB], again[VOCAB];
     test_ok(geodec_pool_create(2, &pool, &err), &err);
     test_ok(geodec_model_open(model_of("f16", 8192), &m, &err), &err);
-    const geodec__matrix before = m->layer[0].down;
-    cr_assert_eq((const void *)before.data, in_file(m, "blk.0.ffn_down.weight"));
+    const geodec__matrix *const down = &m->layer[0].down;
     const geodec_session_options o = {.n_ctx = 16, .max_batch = 4, .pool = pool};
     test_ok(geodec_session_create(m, &o, &s, &err), &err);
-    const geodec__matrix after = m->layer[0].down;
-    cr_assert_neq((const void *)after.data, (const void *)before.data);
-    cr_assert_eq(memcmp(after.data, before.data, (size_t)(after.rows * after.row_bytes)), 0);
-    cr_assert_eq((const void *)m->embedding.data, (const void *)m->head.data);
-    cr_assert_eq(memcmp(m->head.data, in_file(m, "token_embd.weight"), (size_t)(m->head.rows * m->head.row_bytes)), 0);
+    pass(s, 1, first[0]);
+    cr_assert(!moved(s, down) && !moved(s, &m->head), "the first pass waits for nothing");
+    pass(s, 2, first[1]);
+    cr_assert(moved(s, &m->layer[0].q) && !moved(s, &m->head), "the second moves a share");
+    for (int i = 2; i < PASSES; i++) pass(s, 1 + i, first[i]);
+    cr_assert(moved(s, down) && moved(s, &m->head) && moved(s, &m->embedding));
+    const uint8_t *const at = geodec__prepared_data(s->floats, down);
+    cr_assert_eq((const void *)down->data, in_file(m, "blk.0.ffn_down.weight"));
+    cr_assert_eq(memcmp(at, down->data, (size_t)(down->rows * down->row_bytes)), 0);
+    cr_assert_eq(memcmp(geodec__prepared_data(s->floats, &m->head), in_file(m, "token_embd.weight"),
+                        (size_t)(m->head.rows * m->head.row_bytes)),
+                 0);
     test_ok(geodec_session_create(m, &o, &second, &err), &err);
-    cr_assert_eq((const void *)m->layer[0].down.data, (const void *)after.data);
+    cr_assert_eq((const void *)geodec__prepared_data(second->floats, down), (const void *)at);
+    for (int i = 0; i < PASSES; i++) {
+        pass(second, 1 + i, again);
+        cr_assert_eq(memcmp(first[i], again, sizeof again), 0, "pass %d", i);
+    }
     /* the file's pages come back when they are read again */
     char hex[GEODEC_SHA256_HEX];
     geodec_gguf_tensor_digest(geodec_model_gguf(m), hex);
@@ -64,11 +88,48 @@ Test(resident, small_models_and_block_types_stay_in_the_map)
         geodec_err err = {0};
         geodec_model *m = NULL;
         geodec_session *s = NULL;
+        float logits[600];
         test_ok(geodec_model_open(model_of(cases[i].type, cases[i].d_ff), &m, &err), &err);
         const geodec_session_options o = {.n_ctx = 16, .max_batch = 4};
         test_ok(geodec_session_create(m, &o, &s, &err), &err);
-        cr_assert_eq((const void *)m->layer[0].down.data, in_file(m, "blk.0.ffn_down.weight"));
+        for (int k = 0; k < 3; k++) pass(s, k, logits);
+        cr_assert(!moved(s, &m->layer[0].down) && !moved(s, &m->head));
         geodec_session_destroy(s);
         geodec_model_close(m);
+    }
+}
+
+/* Fast arithmetic: the first pass packs as it goes, the second what stays, a prompt of several passes at once. */
+Test(resident, panels_are_there_from_the_second_pass_and_give_the_same_bits)
+{
+    static const char *const types[] = {"q8_0", "q4_0", "q4_k_m"};
+    enum { PROMPT = 5 };
+    static const int32_t token[PROMPT] = {1, 2, 3, 4, 5};
+    for (int i = 0; i < 3; i++) {
+        geodec_err err = {0};
+        geodec_model *m = NULL, *other = NULL;
+        geodec_session *s = NULL, *whole = NULL;
+        float loose[600], packed[600];
+        const char *path = model_of(types[i], 1024);
+        test_ok(geodec_model_open(path, &m, &err), &err);
+        test_ok(geodec_model_open(path, &other, &err), &err);
+        const geodec_session_options o = {.n_ctx = 16, .max_batch = PROMPT, .arithmetic = GEODEC_FAST};
+        const geodec_session_options small = {.n_ctx = 16, .max_batch = 2, .arithmetic = GEODEC_FAST};
+        test_ok(geodec_session_create(m, &o, &s, &err), &err);
+        test_ok(geodec_prefill(s, token, PROMPT, loose, &err), &err);
+        cr_assert_not_null(geodec__prepared_find(s->prepared, &m->head).format);
+        cr_assert_null(geodec__prepared_find(s->prepared, &m->head).data);
+        geodec_session_truncate(s, 0);
+        test_ok(geodec_prefill(s, token, PROMPT, packed, &err), &err);
+        cr_assert_not_null(geodec__prepared_find(s->prepared, &m->head).data);
+        cr_assert_eq(memcmp(loose, packed, sizeof loose), 0, "%s", types[i]);
+        test_ok(geodec_session_create(other, &small, &whole, &err), &err);
+        test_ok(geodec_prefill(whole, token, PROMPT, packed, &err), &err);
+        cr_assert_not_null(geodec__prepared_find(whole->prepared, &other->head).data);
+        cr_assert_eq(memcmp(loose, packed, sizeof loose), 0, "%s", types[i]);
+        geodec_session_destroy(s);
+        geodec_session_destroy(whole);
+        geodec_model_close(m);
+        geodec_model_close(other);
     }
 }
