@@ -8,6 +8,7 @@ io_SRCS := \
   atomic.c \
   compare.c \
   file.c \
+  foreign.c \
   format.c \
   json_read.c \
   json_write.c \

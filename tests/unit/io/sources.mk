@@ -3,5 +3,6 @@ io_TESTS := \
   test_artifact.c \
   test_compare.c \
   test_file.c \
+  test_foreign.c \
   test_safetensors.c \
   test_text.c

@@ -1,0 +1,29 @@
+/* Numbers out of HDF5 files that are no artifacts: golden files, random draws and matrices of other programs.
+ *
+ * Such a file is hostile until checked: a dataset must be a simple array of integers or floats (of any size and byte
+ * order; nothing is converted from text or compounds), of the wanted rank and extents, and its bytes must be able to
+ * lie in a file of this size before memory is asked for. Integers beyond 2^53 lose their last bits. */
+#ifndef GEODEC_IO_FOREIGN_H
+#define GEODEC_IO_FOREIGN_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+enum { GEODEC_FOREIGN_RANK_MAX = 8 };
+
+/* Dataset `name` of the file into new memory *out (C order; the caller frees with geodec_mem_free). rank: the wanted
+ * one, or -1 for any (then *rank_out tells; it may be NULL otherwise). shape [GEODEC_FOREIGN_RANK_MAX]: on entry the
+ * wanted extents, negative = any; on return the extents found. Every value must be finite.
+ * GEODEC_NOTFOUND (file or dataset), GEODEC_FORMAT, GEODEC_LIMIT, GEODEC_NUMERIC, GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape,
+                                             int *rank_out, double **out, geodec_err *err) GEODEC_MUST_USE;
+/* The same for whole numbers: GEODEC_RANGE when one lies outside low..high or has a fraction. */
+GEODEC_API geodec_status geodec_foreign_read_i64(const char *path, const char *name, int rank, int64_t *shape,
+                                                 int64_t low, int64_t high, int64_t **out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+/* A scalar number attribute of an object ("/" for the root). GEODEC_NOTFOUND, GEODEC_FORMAT, GEODEC_NUMERIC. */
+GEODEC_API geodec_status geodec_foreign_attr(const char *path, const char *object, const char *name, double *out,
+                                             geodec_err *err) GEODEC_MUST_USE;
+
+#endif
