@@ -1,5 +1,6 @@
 evaluate_SRCS := \
   fisher.c \
+  fisher_metric.c \
   perplexity.c \
   scorer.c \
   windows.c

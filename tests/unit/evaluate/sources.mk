@@ -1,4 +1,6 @@
 evaluate_TESTS := \
   ../decode/tiny.c \
+  ../reference/models.c \
   test_fisher.c \
+  test_fisher_metric.c \
   test_perplexity.c
