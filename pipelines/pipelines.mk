@@ -80,4 +80,5 @@ print-report:
 	@echo $(R)/report/index.html
 
 include pipelines/figures.mk
+include pipelines/claims.mk
 include pipelines/model.mk

@@ -1,13 +1,5 @@
-# One tool a line: geodec-<name>, source tools/geodec-<name>.c
-TOOLS_PLANNED := \
-  info check diff table \
-  tokenize model-info quantize \
-  corpus vocab train \
-  sample perplexity fisher \
-  export cloud null metric christoffel geodesic riemann propagate records coverage validity \
-  bake decode bench-decode \
-  shape bench
-TOOLS := $(foreach t,$(TOOLS_PLANNED),$(if $(wildcard tools/geodec-$t.c),$t))
+# A tool is one file: geodec-<name> from tools/geodec-<name>.c
+TOOLS := $(patsubst tools/geodec-%.c,%,$(sort $(wildcard tools/geodec-*.c)))
 SUPPORT_SRCS := \
   bench_plan.c \
   bench_table.c \
