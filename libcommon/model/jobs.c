@@ -120,8 +120,9 @@ static int64_t piece_begin(const dispatch *d, int64_t piece)
     return at < d->blocks ? at : d->blocks;
 }
 
-/* A worker takes the tasks of its own range first (pool.h), in order: its large piece, then its share of the small ones.
- * Were the large pieces the first tasks, one worker would own them all and the others would begin with small ones. */
+/* A worker takes the tasks of its own range first (pool.h), in order: its large piece, then its share of the small
+ * ones. Were the large pieces the first tasks, one worker would own them all and the others would begin with small
+ * ones. */
 static int64_t piece_of(const dispatch *d, int64_t task)
 {
     const int64_t owner = ((task + 1) * d->threads - 1) / d->tasks;

@@ -80,6 +80,7 @@ static inline vec scale_f16(const uint8_t *p)
 
 /* 32 registers: at most 24 for sums. The heights divide a strip and a task's block of rows. */
 #define MAX_GROUP 8
+#define STRIP_GROUP 6 /* four weight rows fill the vectors of results, three do not */
 #define TILE_ROWS(B) ((B) <= 3 ? 4 : (B) == 4 ? 6 : (B) <= 6 ? 4 : 3)
 #define ATTEND_ROWS 6
 #define ATTEND_WIDE(R) 4

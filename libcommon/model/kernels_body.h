@@ -24,6 +24,9 @@
 #define UNROLL _Pragma("GCC unroll 32")
 #endif
 
+#ifndef STRIP_GROUP /* rows of x that go by a decoded strip together */
+#define STRIP_GROUP MAX_GROUP
+#endif
 enum { Q8_BLOCK_BYTES = 34, MAX_TILE = 32 };
 
 /* ---- weights ---------------------------------------------------------------------------------------------------- */
@@ -218,8 +221,9 @@ GROUPS(group_strip, GEODEC_GGML_F32, false)
 INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
                           const float *const *x, int64_t n, float *const *y, float *scratch)
 {
-    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__apart(w->cols);
-    const bool decoded = type != GEODEC_GGML_F32 && groups > 2;
+    const int64_t direct_groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__apart(w->cols);
+    const bool decoded = type != GEODEC_GGML_F32 && direct_groups > 2;
+    const int64_t groups = decoded ? (n + STRIP_GROUP - 1) / STRIP_GROUP : direct_groups;
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
         const uint8_t *data = w->data + o * w->row_bytes;
