@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
+#include "linalg/expm_internal.h"
 
 #include <lapacke.h>
 #include <math.h>
@@ -43,18 +44,30 @@ static const double theta13 = 5.371920351148152;
 
 enum { EXPM_MAX_N = 4096, EXPM_MATRICES = 8 };
 
+const geodec__expm_kernels *geodec__expm_best(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return &geodec__expm_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &geodec__expm_avx2;
+#endif
+    return &geodec__expm_scalar;
+}
+
+int64_t geodec__expm_small_work(int64_t n)
+{
+    return GEODEC__EXPM_BUFFERS * n * ((n + 7) / 8 * 8) + 8; /* 8: to align them */
+}
+
 int64_t geodec_expm_scratch(int64_t n)
 {
     if (n < 1 || n > EXPM_MAX_N) return 0;
+    if (n <= GEODEC__EXPM_SMALL) return geodec__expm_small_work(n);
     return EXPM_MATRICES * n * n + (n * (int64_t)sizeof(lapack_int) + 7) / 8;
 }
 
 static void multiply(int64_t n, const double *a, const double *b, double *c)
 {
-    if (n <= 16)
-        geodec_blas_mul_small(n, a, b, c);
-    else
-        geodec_blas_gemm(false, false, n, n, n, 1, a, n, b, n, 0, c, n);
+    geodec_blas_gemm(false, false, n, n, n, 1, a, n, b, n, 0, c, n);
 }
 
 static double norm1(int64_t n, const double *a)
@@ -118,6 +131,18 @@ geodec_status geodec_expm(int64_t n, const double *a, double *e, double *scratch
     if (!scratch) {
         GEODEC_NEW(own, geodec_expm_scratch(n));
         scratch = own;
+    }
+    if (n <= GEODEC__EXPM_SMALL) {
+        double norm_small = 0;
+        switch (geodec__expm_best()->expm(n, a, e, scratch, &norm_small)) {
+        case GEODEC__EXPM_NOT_FINITE:
+            GEODEC_THROW(GEODEC_NUMERIC, "exponential of a matrix that is not finite");
+        case GEODEC__EXPM_OVERFLOW:
+            GEODEC_THROW(GEODEC_NUMERIC, "exponential of a matrix of norm %g overflows", norm_small);
+        case GEODEC__EXPM_OK:
+            break;
+        }
+        goto done;
     }
     const int64_t nn = n * n;
     double *scaled = scratch, *u = scratch + nn, *v = scratch + 2 * nn, *tmp = scratch + 3 * nn;

@@ -6,8 +6,10 @@
 
 #include <stdint.h>
 
-/* exp(A) of a general matrix by scaling and squaring with the [3/3]..[13/13] Pade approximants (Higham, SIAM J. Matrix
- * Anal. Appl. 26 (2005) 1179). a [n][n] kept, e [n][n], must not overlap. Backward error within unit roundoff.
+/* exp(A) of a general matrix by scaling and squaring: up to n = 64 with Taylor polynomials of degree 2..18 in few
+ * products (Bader, Blanes, Casas, Mathematics 7 (2019) 1174), the same bits on every processor; above with the
+ * [3/3]..[13/13] Pade approximants (Higham, SIAM J. Matrix Anal. Appl. 26 (2005) 1179).
+ * a [n][n] kept, e [n][n], must not overlap. Backward error within unit roundoff.
  * scratch: geodec_expm_scratch(n) doubles, or NULL to allocate. GEODEC_NUMERIC when a is not finite or exp overflows.
  */
 GEODEC_API int64_t geodec_expm_scratch(int64_t n);

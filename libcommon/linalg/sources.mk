@@ -3,6 +3,9 @@ linalg_SRCS := \
   chol.c \
   eig.c \
   expm.c \
+  expm_avx2.c \
+  expm_avx512.c \
+  expm_scalar.c \
   knn.c \
   lapack.c \
   stats.c \

@@ -1,6 +1,7 @@
 linalg_TESTS := \
   test_chol.c \
   test_eig.c \
+  test_expm.c \
   test_knn.c \
   test_stats.c \
 

@@ -1,0 +1,135 @@
+/* The exponential of small matrices against a long double Taylor series, at every degree, on every instruction set. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/expm.h"
+#include "linalg/expm_internal.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX = 70 };
+
+static void product(int n, const long double *a, const long double *b, long double *c)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            long double s = 0;
+            for (int k = 0; k < n; k++) s += a[i * n + k] * b[k * n + j];
+            c[i * n + j] = s;
+        }
+}
+
+/* Relative error in the Frobenius norm; 24 terms at |x| <= 4 / 64 leave nothing. */
+static double error_of(int n, const double *a, const double *e)
+{
+    enum { S = 8, TERMS = 20 };
+    static long double x[MAX * MAX], t[MAX * MAX], s[MAX * MAX], y[MAX * MAX];
+    for (int i = 0; i < n * n; i++) {
+        x[i] = ldexpl(a[i], -S);
+        s[i] = t[i] = i % (n + 1) == 0;
+    }
+    for (int k = 1; k < TERMS; k++) {
+        product(n, t, x, y);
+        for (int i = 0; i < n * n; i++) s[i] += t[i] = y[i] / k;
+    }
+    for (int q = 0; q < S; q++) {
+        product(n, s, s, y);
+        memcpy(s, y, sizeof s);
+    }
+    long double d2 = 0, r2 = 0;
+    for (int i = 0; i < n * n; i++) {
+        d2 += (s[i] - (long double)e[i]) * (s[i] - (long double)e[i]);
+        r2 += s[i] * s[i];
+    }
+    return (double)sqrtl(d2 / r2);
+}
+
+static void fill(int kind, int n, double norm, uint64_t seed, double *a)
+{
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("expm", (uint64_t)n));
+    double size = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const double z = geodec_rng_normal(&r);
+            a[i * n + j] = kind == 0   ? z
+                           : kind == 1 ? (j > i    ? z * pow(4, j - i - n)
+                                          : i == j ? 0.1 * z
+                                                   : 0)
+                           : i < n / 2 ? (double)(j == i + n / 2)
+                                       : 0.3 * z;
+        }
+    for (int j = 0; j < n; j++) {
+        double s = 0;
+        for (int i = 0; i < n; i++) s += fabs(a[i * n + j]);
+        size = fmax(size, s);
+    }
+    for (int i = 0; i < n * n; i++) a[i] *= norm / size;
+}
+
+/* 1e-15: what the degrees promise is 1.1e-16, and each squaring doubles the rounding errors. */
+Test(linalg, expm_of_small_matrices_is_exact_to_rounding)
+{
+    static const int sizes[] = {1, 2, 3, 5, 8, 12, 16, 17, 24, 33, 34, 47, 64, 66};
+    static const double norms[] = {1e-12, 1e-6, 1e-3, 0.02, 0.2, 0.9, 3};
+    static double a[MAX * MAX], e[MAX * MAX];
+    double worst = 0;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t i = 0; i < sizeof norms / sizeof *norms; i++)
+            for (int kind = 0; kind < 3; kind++) {
+                const int n = sizes[s];
+                fill(kind, n, norms[i], s, a);
+                test_ok(geodec_expm(n, a, e, NULL, NULL), NULL);
+                const double error = error_of(n, a, e);
+                cr_assert_lt(error, n <= GEODEC__EXPM_SMALL ? 1e-15 : 1e-14, "kind %d n %d norm %g: %g", kind, n,
+                             norms[i], error);
+                worst = fmax(worst, error);
+            }
+    cr_assert_gt(worst, 1e-17); /* the reference is not the thing itself */
+}
+
+Test(linalg, expm_has_the_same_bits_on_every_instruction_set)
+{
+    static const int sizes[] = {1, 3, 8, 11, 16, 29, 34, 42, 49, 57, 64};
+    static double a[64 * 64], e[64 * 64], f[64 * 64];
+    const geodec__expm_kernels *best = geodec__expm_best();
+    const geodec__expm_kernels *const all[] = {&geodec__expm_scalar, &geodec__expm_avx2, &geodec__expm_avx512};
+    int compared = 0;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        if (!all[k]->expm || (all[k] != &geodec__expm_scalar && best == &geodec__expm_scalar)) continue;
+        if (all[k] == &geodec__expm_avx512 && best != &geodec__expm_avx512) continue;
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (double norm = 1e-5; norm < 50; norm *= 7) {
+                const int64_t n = sizes[s];
+                double x, y, *work = geodec_mem_new(geodec__expm_small_work(n) + 1, sizeof *work);
+                fill(0, (int)n, norm, 7, a);
+                cr_assert_eq(geodec__expm_scalar.expm(n, a, e, work, &x), GEODEC__EXPM_OK);
+                cr_assert_eq(all[k]->expm(n, a, f, work + 1, &y), GEODEC__EXPM_OK); /* work need not be aligned */
+                cr_assert_eq(memcmp(e, f, (size_t)(n * n) * sizeof *e), 0, "%s n %d norm %g", all[k]->name, (int)n,
+                             norm);
+                cr_assert_eq(x, y);
+                geodec_mem_free(work);
+                compared++;
+            }
+    }
+    cr_assert_gt(compared, 0);
+}
+
+/* A large corner: exp(A + E) with |E| <= u |A| is what scaling and squaring can promise. */
+Test(linalg, expm_of_matrices_far_from_normal)
+{
+    for (double corner = 1e-3; corner < 1e12; corner *= 100) {
+        const double a[4] = {0.5, corner, 0, 0.5}, grow = exp(0.5), tolerance = 1e-15 * (1 + corner);
+        double e[4];
+        test_ok(geodec_expm(2, a, e, NULL, NULL), NULL);
+        cr_assert_float_eq(e[0], grow, tolerance);
+        cr_assert_float_eq(e[1], grow * corner, tolerance * (1 + corner));
+        cr_assert_eq(e[2], 0);
+        cr_assert_float_eq(e[3], grow, tolerance);
+    }
+    double big[9] = {0, 1e300, 0, 0, 0, 1e300, 0, 0, 0}, e[9];
+    cr_assert_eq(geodec_expm(3, big, e, NULL, NULL), GEODEC_NUMERIC);
+    big[1] = INFINITY;
+    cr_assert_eq(geodec_expm(3, big, e, NULL, NULL), GEODEC_NUMERIC);
+}
