@@ -44,6 +44,7 @@
 #include "geometry/jacobi.h"
 #include "geometry/magnus.h"
 #include "geometry/metric.h"
+#include "geometry/metric_space.h"
 #include "geometry/null.h"
 #include "geometry/pca.h"
 #include "geometry/propagate.h"

@@ -1,9 +1,9 @@
 /* geodec-christoffel: Christoffel symbols of a metric field, with their self-tests. */
 #include "base/mem.h"
 #include "geometry/christoffel.h"
-#include "geometry/metric.h"
 #include "linalg/stats.h"
 #include "support/cli.h"
+#include "support/space.h"
 
 #include <string.h>
 
@@ -84,9 +84,8 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
-    geodec_metric m = {0};
-    geodec_rbf *field = NULL;
+    geodec_artifact *out = NULL;
+    space_handle in = {0};
     geodec_christoffel g = {0};
     geodec_christoffel_options o = geodec_christoffel_defaults();
     geodec_provenance p = cli_provenance(c);
@@ -95,27 +94,23 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.step = step;
     o.control = control;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, c->args[0], &in, err));
-    GEODEC_TRY(geodec_metric_read(in, &m, err));
-    GEODEC_TRY_MSG(geodec_metric_field(&m, &field, err), "%s", c->args[0]);
-    const int64_t count = points > 0 && points < m.points ? points : m.points;
-    GEODEC_TRY(choose_points(&m, count, &x, err));
-    GEODEC_TRY(geodec_christoffel_compute(field, count, x, &o, c->pool, &c->hooks, &g, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    GEODEC_TRY(space_open(c->args[0], &in, err));
+    const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
+    GEODEC_TRY(choose_points(&in.metric, count, &x, err));
+    GEODEC_TRY(geodec_christoffel_compute(in.space, count, x, &o, c->pool, &c->hooks, &g, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_christoffel, output, &p, &out, err));
-    GEODEC_TRY(geodec_christoffel_write(&g, x, at, m.sigma, out, err));
+    GEODEC_TRY(geodec_christoffel_write(&g, x, at, in.metric.sigma, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     if (st != GEODEC_OK) goto done;
     GEODEC_TRY(geodec_stats_median(count, g.largest, &median, err));
     cli_say(c, "%lld %s, dimension %lld: median max |Gamma| %.3g, metric residual at most %.1e, %s control within %.1e",
-            (long long)count, at, (long long)m.n, median, g.worst_residual,
+            (long long)count, at, (long long)in.metric.n, median, g.worst_residual,
             o.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
 done:
     geodec_artifact_close(out);
-    geodec_artifact_close(in);
-    geodec_metric_clear(&m);
-    geodec_rbf_destroy(field);
+    space_close(&in);
     geodec_christoffel_clear(&g);
     geodec_mem_free(x);
     return st;

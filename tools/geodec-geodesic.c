@@ -1,6 +1,7 @@
 /* geodec-geodesic: geodesics of the smooth field from points of the cloud. */
 #include "geometry/geodesics.h"
 #include "support/cli.h"
+#include "support/space.h"
 
 #include <string.h>
 
@@ -111,9 +112,8 @@ static void summarise(const cli *c, const geodec_geodesics *g)
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
-    geodec_metric m = {0};
-    geodec_rbf *field = NULL;
+    geodec_artifact *out = NULL;
+    space_handle in = {0};
     geodec_geodesics g = {0};
     geodec_geodesics_options o = geodec_geodesics_defaults();
     geodec_provenance p = cli_provenance(c);
@@ -128,11 +128,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.control = control;
     o.seed = c->seed;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, c->args[0], &in, err));
-    GEODEC_TRY(geodec_metric_read(in, &m, err));
-    GEODEC_TRY_MSG(geodec_metric_field(&m, &field, err), "%s", c->args[0]);
-    GEODEC_TRY(geodec_geodesics_compute(&m, field, in, &o, c->pool, &c->hooks, &g, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &o, c->pool, &c->hooks, &g, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_geodesics, output, &p, &out, err));
     GEODEC_TRY(geodec_geodesics_write(&g, out, err));
     st = geodec_artifact_commit(out, err);
@@ -141,9 +139,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     summarise(c, &g);
 done:
     geodec_artifact_close(out);
-    geodec_artifact_close(in);
-    geodec_metric_clear(&m);
-    geodec_rbf_destroy(field);
+    space_close(&in);
     geodec_geodesics_clear(&g);
     return st;
 }

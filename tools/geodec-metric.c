@@ -1,7 +1,11 @@
-/* geodec-metric: local Mahalanobis metrics at the points of a cloud and the smooth field through them. */
+/* geodec-metric: a metric for the points of a cloud (local Mahalanobis metrics with the smooth field through them, one
+ * matrix everywhere, or the published harness's manifold), or a test space known in closed form. */
 #include "base/mem.h"
 #include "geometry/cloud.h"
 #include "geometry/metric.h"
+#include "geometry/pca.h"
+#include "linalg/chol.h"
+#include "published/manifold.h"
 #include "support/cli.h"
 
 #include <errno.h>
@@ -9,12 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "metric.h5", *centre = "mean", *shrink = "lw", *kind = "mahalanobis";
+static const char *output = "metric.h5", *centre = "mean", *shrink = "lw", *kind = "mahalanobis", *mode = "correct",
+                  *scale = "identity";
 static int64_t dim, k, points;
-static double ridge, ridge_relative, clip_min, clip_max, sigma, sigma_nn = 1;
+static double ridge, ridge_relative, clip_min, clip_max, sigma, sigma_nn = 1, curvature, step;
 static bool force_k;
 
-enum { DIM_MAX_AUTO = 12 }; /* the cost of curvature grows as n^5 */
+enum {
+    DIM_MAX_AUTO = 12, /* the cost of curvature grows as n^5 */
+    TEST_POINTS = 64,
+    TEST_DIM = 4,
+};
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "metric.h5"),
@@ -48,9 +57,36 @@ static const cli_option options[] = {
     {.name = "kind",
      .type = CLI_CHOICE,
      .target = &kind,
-     .choices = "mahalanobis",
+     .choices = "mahalanobis|euclidean|sphere|hyperbolic|flat|polar|gaussian-fisher",
      .metavar = "KIND",
-     .help = "how the local metric is made: mahalanobis, the inverse covariance of the neighbours"},
+     .help = "mahalanobis: inverse covariance of the neighbours; euclidean: one matrix everywhere; the rest are test "
+             "spaces of --dim and --points, and take no cloud"},
+    {.name = "mode",
+     .type = CLI_CHOICE,
+     .target = &mode,
+     .choices = "correct|ref",
+     .metavar = "MODE",
+     .help = "ref: the published harness's sampled manifold (k 8, ridge 1e-3, clip 1e-3 to 1e3, sigma 0.6)"},
+    {.name = "scale",
+     .type = CLI_CHOICE,
+     .target = &scale,
+     .choices = "identity|covariance",
+     .metavar = "HOW",
+     .help = "matrix of --kind euclidean: the identity, or the inverse covariance of all points"},
+    {.name = "curvature",
+     .type = CLI_F64,
+     .target = &curvature,
+     .min = -1e6,
+     .max = 1e6,
+     .metavar = "K",
+     .help = "of --kind sphere or hyperbolic (0: 1 or -1)"},
+    {.name = "h",
+     .type = CLI_F64,
+     .target = &step,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "X",
+     .help = "step of the differences of --mode ref (0: 1e-2)"},
     {.name = "centre",
      .type = CLI_CHOICE,
      .target = &centre,
@@ -110,17 +146,19 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-metric",
     .purpose = "fit a Riemannian metric to a cloud: inverse local covariances, smoothed in the logarithm",
-    .usage = "[OPTIONS] CLOUD.h5",
+    .usage = "[OPTIONS] [CLOUD.h5]",
     .description = "The metric at a point is the inverse covariance of its nearest neighbours; between points "
                    "logarithms are averaged\n"
                    "with Gaussian weights of width sigma. It is blind to density: neighbours lie at a g-distance of "
                    "about the root of\n"
                    "the dimension, however many points there are.",
     .examples = "geodec-metric -o metric.h5 cloud.h5\n"
-                "geodec-metric --dim 8 --k 32 --sigma-nn 1.5 -o metric.h5 cloud.h5",
+                "geodec-metric --dim 8 --k 32 --sigma-nn 1.5 -o metric.h5 cloud.h5\n"
+                "geodec-metric --mode ref -o metric-ref.h5 cloud.h5\n"
+                "geodec-metric --kind sphere --dim 4 --points 100 -o sphere.h5",
     .options = options,
     .n_options = CLI_COUNT(options),
-    .min_args = 1,
+    .min_args = 0,
     .max_args = 1,
 };
 
@@ -141,27 +179,116 @@ done:
     return st;
 }
 
-static geodec_status run(const cli *c, geodec_err *err)
+static geodec_status read_options(geodec_metric_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *o = geodec_metric_defaults();
+    GEODEC_TRY(read_shrink(&o->shrink, err));
+    o->k = k;
+    o->force_k = force_k;
+    o->centre = strcmp(centre, "point") == 0 ? GEODEC_CENTRE_POINT : GEODEC_CENTRE_MEAN;
+    o->ridge = ridge;
+    o->ridge_relative = ridge_relative;
+    o->clip_min = clip_min;
+    o->clip_max = clip_max > 0 ? clip_max : INFINITY;
+    o->sigma = sigma;
+    o->sigma_nn = sigma_nn;
+done:
+    return st;
+}
+
+/* The published harness's values where none is given. */
+static geodec_published_options published_options(void)
+{
+    geodec_published_options o = geodec_published_defaults();
+    if (k > 0) o.k = k;
+    if (ridge > 0) o.ridge = ridge;
+    if (clip_min > 0) o.clip_min = clip_min;
+    if (clip_max > 0) o.clip_max = clip_max;
+    if (sigma > 0) o.sigma = sigma;
+    if (step > 0) o.h = step;
+    return o;
+}
+
+/* The matrix of --kind euclidean at every point: g [points][n][n], in new memory. */
+static geodec_status constant_matrices(const cli *c, int64_t count, int64_t n, const double *x, double **out,
+                                       geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_moments moments = {0};
+    double *g = NULL, *cov = NULL;
+    GEODEC_NEW(g, count * n * n);
+    if (strcmp(scale, "covariance") == 0) {
+        GEODEC_NEW(cov, n * n);
+        GEODEC_TRY(geodec_moments_init(&moments, n, x, err));
+        GEODEC_TRY(geodec_moments_add(&moments, count, x, c->pool, err));
+        GEODEC_TRY(geodec_moments_result(&moments, NULL, cov, err));
+        GEODEC_TRY_MSG(geodec_chol_factor(n, cov, err), "covariance of all points");
+        geodec_chol_inverse(n, cov, g);
+    } else {
+        for (int64_t i = 0; i < n; i++) g[i * n + i] = 1;
+    }
+    for (int64_t p = 1; p < count; p++) memcpy(g + p * n * n, g, (size_t)(n * n) * sizeof *g);
+    *out = g;
+    g = NULL;
+done:
+    geodec_moments_clear(&moments);
+    geodec_mem_free(g);
+    geodec_mem_free(cov);
+    return st;
+}
+
+static void summarise(const cli *c, const geodec_metric *m, const geodec_metric_medians *own,
+                      const geodec_metric_medians *control)
+{
+    cli_say(c, "%s: %lld points, dimension %lld, %lld neighbours; sigma %.4g", geodec_metric_kind_name(m->kind),
+            (long long)m->points, (long long)m->n, (long long)m->k, m->sigma);
+    if (m->kind == GEODEC_METRIC_MAHALANOBIS)
+        cli_say(
+            c,
+            "medians (and of a Gaussian control): condition %.3g (%.3g), shrinkage %.2f (%.2f), nearest neighbour at "
+            "%.4g (%.4g)",
+            own->condition, control->condition, own->shrinkage, control->shrinkage, own->nn_distance,
+            control->nn_distance);
+    else
+        cli_say(c, "medians: condition %.3g, nearest neighbour at %.4g", own->condition, own->nn_distance);
+}
+
+/* Fits what was asked for to x [points][n]; manifold stays empty but in --mode ref. */
+static geodec_status fit(const cli *c, int64_t count, int64_t n, const double *x, geodec_metric *m,
+                         geodec_published_manifold *manifold, geodec_metric_medians *control, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric_options o;
+    const geodec_published_options published = published_options();
+    double *g = NULL;
+    GEODEC_TRY(read_options(&o, err));
+    if (strcmp(mode, "ref") == 0) {
+        GEODEC_TRY(geodec_published_manifold_fit(count, n, x, &published, c->pool, &c->hooks, manifold, err));
+        GEODEC_TRY(geodec_published_manifold_metric(manifold, &published, c->pool, &c->hooks, m, err));
+    } else if (strcmp(kind, "euclidean") == 0) {
+        GEODEC_TRY(constant_matrices(c, count, n, x, &g, err));
+        GEODEC_TRY(
+            geodec_metric_from_matrices(GEODEC_METRIC_EUCLIDEAN, count, n, x, g, &o, c->pool, &c->hooks, m, err));
+    } else {
+        GEODEC_TRY(geodec_metric_fit(count, n, x, &o, c->pool, &c->hooks, m, err));
+        GEODEC_TRY(geodec_metric_control(m, c->seed, c->pool, &c->hooks, control, err));
+    }
+done:
+    geodec_mem_free(g);
+    return st;
+}
+
+static geodec_status from_cloud(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *out = NULL;
     geodec_cloud cloud = {0};
     geodec_metric m = {0};
-    geodec_metric_medians own, control;
-    geodec_metric_options o = geodec_metric_defaults();
+    geodec_published_manifold manifold = {0};
+    geodec_metric_medians own, control = {0};
     geodec_provenance p = cli_provenance(c);
     double *x = NULL;
-    GEODEC_TRY(read_shrink(&o.shrink, err));
-    o.k = k;
-    o.force_k = force_k;
-    o.centre = strcmp(centre, "point") == 0 ? GEODEC_CENTRE_POINT : GEODEC_CENTRE_MEAN;
-    o.ridge = ridge;
-    o.ridge_relative = ridge_relative;
-    o.clip_min = clip_min;
-    o.clip_max = clip_max > 0 ? clip_max : INFINITY;
-    o.sigma = sigma;
-    o.sigma_nn = sigma_nn;
-    GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     int64_t n = dim;
@@ -174,9 +301,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_cloud_thin(&cloud, points, c->seed);
     GEODEC_NEW(x, cloud.points * n);
     for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
-    GEODEC_TRY(geodec_metric_fit(cloud.points, n, x, &o, c->pool, &c->hooks, &m, err));
+    GEODEC_TRY(fit(c, cloud.points, n, x, &m, &manifold, &control, err));
     GEODEC_TRY(geodec_metric_summary(&m, &own, err));
-    GEODEC_TRY(geodec_metric_control(&m, c->seed, c->pool, &c->hooks, &control, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, &p, &out, err));
     const geodec_metric_source source = {.cloud_row = cloud.cloud_row,
@@ -189,21 +315,61 @@ static geodec_status run(const cli *c, geodec_err *err)
                                          .layer = cloud.layer,
                                          .control = control};
     GEODEC_TRY(geodec_metric_write(&m, &source, out, err));
+    if (m.kind == GEODEC_METRIC_PUBLISHED)
+        GEODEC_TRY(geodec_published_manifold_write(&manifold, published_options().h, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
-    if (st != GEODEC_OK) goto done;
-    cli_say(c, "%lld points, dimension %lld, %lld neighbours; sigma %.4g", (long long)m.points, (long long)m.n,
-            (long long)m.k, m.sigma);
-    cli_say(c,
-            "medians (and of a Gaussian control): condition %.3g (%.3g), shrinkage %.2f (%.2f), nearest neighbour at "
-            "%.4g (%.4g)",
-            own.condition, control.condition, own.shrinkage, control.shrinkage, own.nn_distance, control.nn_distance);
+    GEODEC_TRY(st);
+    summarise(c, &m, &own, &control);
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(in);
     geodec_cloud_clear(&cloud);
     geodec_metric_clear(&m);
+    geodec_published_manifold_clear(&manifold);
     geodec_mem_free(x);
+    return st;
+}
+
+static geodec_status test_space(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    geodec_metric m = {0};
+    geodec_metric_options o;
+    geodec_metric_kind which;
+    geodec_metric_medians own;
+    geodec_provenance p = cli_provenance(c);
+    GEODEC_TRY(geodec_metric_kind_find(kind, &which, err));
+    GEODEC_TRY(read_options(&o, err));
+    const bool plane = which == GEODEC_METRIC_POLAR || which == GEODEC_METRIC_GAUSSIAN_FISHER;
+    const int64_t n = dim > 0 ? dim : plane ? 2 : TEST_DIM;
+    GEODEC_TRY(geodec_metric_test_space(which, points > 0 ? points : TEST_POINTS, n, curvature, c->seed, &o, c->pool,
+                                        &c->hooks, &m, err));
+    GEODEC_TRY(geodec_metric_summary(&m, &own, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, &p, &out, err));
+    GEODEC_TRY(geodec_metric_write(&m, NULL, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    summarise(c, &m, &own, &own);
+done:
+    geodec_artifact_close(out);
+    geodec_metric_clear(&m);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const bool ref = strcmp(mode, "ref") == 0;
+    const bool of_cloud = strcmp(kind, "mahalanobis") == 0 || strcmp(kind, "euclidean") == 0;
+    if (of_cloud && c->n_args == 0) GEODEC_THROW(GEODEC_INVAL, "--kind %s needs CLOUD.h5", kind);
+    if (!of_cloud && c->n_args > 0) GEODEC_THROW(GEODEC_INVAL, "--kind %s is a test space and takes no cloud", kind);
+    if (ref && strcmp(kind, "mahalanobis") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has no --kind %s", kind);
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(of_cloud ? from_cloud(c, err) : test_space(c, err));
+done:
     return st;
 }
 

@@ -1,6 +1,7 @@
 /* geodec-propagate: linear propagators along geodesics. */
 #include "geometry/propagators.h"
 #include "support/cli.h"
+#include "support/space.h"
 
 #include <string.h>
 
@@ -70,8 +71,8 @@ static const cli_tool tool = {
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *metric_file = NULL, *path_file = NULL, *out = NULL;
-    geodec_rbf *field = NULL;
+    geodec_artifact *path_file = NULL, *out = NULL;
+    space_handle in = {0};
     geodec_geodesics paths = {0};
     geodec_propagators r = {0};
     geodec_propagators_options o = geodec_propagators_defaults();
@@ -84,12 +85,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.flow = flow;
     o.control = control;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_metric_open_field(c->args[0], &field, &metric_file, err));
+    GEODEC_TRY(space_open(c->args[0], &in, err));
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_geodesics, c->args[1], &path_file, err));
     GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, metric_file, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, path_file, err));
-    GEODEC_TRY(geodec_propagators_compute(geodec_rbf_space(field), &paths, &o, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(geodec_propagators_compute(in.space, &paths, &o, c->pool, &c->hooks, &r, err));
     double gap = 0, symplectic = 0;
     for (int64_t i = 0; i < r.controls; i++) gap = r.control_gap[i] > gap ? r.control_gap[i] : gap;
     for (int64_t i = 0; i < r.paths.paths; i++)
@@ -110,8 +111,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(path_file);
-    geodec_artifact_close(metric_file);
-    geodec_rbf_destroy(field);
+    space_close(&in);
     geodec_geodesics_clear(&paths);
     geodec_propagators_clear(&r);
     return st;

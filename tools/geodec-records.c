@@ -5,6 +5,7 @@
 #include "records/lookup.h"
 #include "records/records.h"
 #include "support/cli.h"
+#include "support/space.h"
 
 #include <string.h>
 
@@ -138,9 +139,8 @@ static void summarise(const cli *c, const geodec_records *r, const geodec_lookup
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *metric_file = NULL, *activations = NULL, *out = NULL;
-    geodec_metric m = {0};
-    geodec_rbf *field = NULL;
+    geodec_artifact *in = NULL, *activations = NULL, *out = NULL;
+    space_handle metric = {0};
     geodec_propagators g = {0};
     geodec_records r = {0};
     geodec_records_options o = geodec_records_defaults();
@@ -157,18 +157,16 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_propagators, c->args[0], &in, err));
     GEODEC_TRY(geodec_propagators_read(in, &g, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, c->args[1], &metric_file, err));
-    GEODEC_TRY(geodec_metric_read(metric_file, &m, err));
-    GEODEC_TRY_MSG(geodec_metric_field(&m, &field, err), "%s", c->args[1]);
+    GEODEC_TRY(space_open(c->args[1], &metric, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, metric_file, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, metric.file, err));
     if (c->n_args > 2) {
         GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[2], &activations, err));
         GEODEC_TRY(geodec_provenance_add_artifact(&p, activations, err));
     }
-    const geodec_space *s = geodec_rbf_space(field);
+    const geodec_space *s = metric.space;
     GEODEC_TRY(geodec_records_compute(&g, s, activations, &o, c->pool, &c->hooks, &r, err));
-    GEODEC_TRY(choose_queries(&m, &g, c->seed, &x, &count, err));
+    GEODEC_TRY(choose_queries(&metric.metric, &g, c->seed, &x, &count, err));
     const double begin = geodec_clock_seconds();
     GEODEC_TRY(geodec_lookup_try(&r, s, count, x, c->pool, &c->hooks, &trial, err));
     const double seconds = geodec_clock_seconds() - begin;
@@ -181,10 +179,8 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(activations);
-    geodec_artifact_close(metric_file);
     geodec_artifact_close(in);
-    geodec_metric_clear(&m);
-    geodec_rbf_destroy(field);
+    space_close(&metric);
     geodec_propagators_clear(&g);
     geodec_records_clear(&r);
     geodec_mem_free(x);

@@ -1,6 +1,7 @@
 /* geodec-riemann: curvature of the smooth field. */
 #include "geometry/curvature.h"
 #include "support/cli.h"
+#include "support/space.h"
 
 static const char *output = "riemann.h5", *geodesics;
 static int64_t samples = 512, midpoints = 256;
@@ -63,24 +64,22 @@ static const cli_tool tool = {
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *path_file = NULL, *out = NULL;
-    geodec_metric m = {0};
-    geodec_rbf *field = NULL;
+    geodec_artifact *path_file = NULL, *out = NULL;
+    space_handle in = {0};
     geodec_geodesics paths = {0};
     geodec_curvature r = {0};
     geodec_curvature_options o = {.samples = samples, .midpoints = midpoints, .tensors = tensors, .seed = c->seed};
     geodec_provenance p = cli_provenance(c);
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, c->args[0], &in, err));
-    GEODEC_TRY(geodec_metric_read(in, &m, err));
-    GEODEC_TRY_MSG(geodec_metric_field(&m, &field, err), "%s", c->args[0]);
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     if (geodesics) {
         GEODEC_TRY(geodec_artifact_open(&geodec_kind_geodesics, geodesics, &path_file, err));
         GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
         GEODEC_TRY(geodec_provenance_add_artifact(&p, path_file, err));
     }
-    GEODEC_TRY(geodec_curvature_compute(&m, field, geodesics ? &paths : NULL, &o, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(
+        geodec_curvature_compute(&in.metric, in.space, geodesics ? &paths : NULL, &o, c->pool, &c->hooks, &r, err));
     const geodec_riemann_check *w = &r.worst;
     const double pairs = w->first_pair > w->exchange ? w->first_pair : w->exchange;
     if (pairs > check || w->bianchi > check)
@@ -98,9 +97,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(path_file);
-    geodec_artifact_close(in);
-    geodec_metric_clear(&m);
-    geodec_rbf_destroy(field);
+    space_close(&in);
     geodec_geodesics_clear(&paths);
     geodec_curvature_clear(&r);
     return st;

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "geometry/validity.h"
 #include "support/cli.h"
+#include "support/space.h"
 
 static const char *output = "validity.h5", *scheme = "magnus4";
 static int64_t starts = 12, perturbations = 6, steps = 16, bootstrap = 1000, sphere_starts = 16;
@@ -121,9 +122,8 @@ static void summarise(const cli *c, const char *what, const geodec_validity *v)
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
-    geodec_metric m = {0};
-    geodec_rbf *field = NULL;
+    geodec_artifact *out = NULL;
+    space_handle in = {0};
     geodec_validity v = {0}, sphere = {0};
     geodec_validity_options o = geodec_validity_defaults();
     geodec_provenance p = cli_provenance(c);
@@ -138,14 +138,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_validity_grid(&o, 11, eps_min, eps_max);
     if (geodec_magnus_order(o.propagate.scheme) > 4) o.propagate.dense = GEODEC_DENSE_INTEGRATE;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, c->args[0], &in, err));
-    GEODEC_TRY(geodec_metric_read(in, &m, err));
-    GEODEC_TRY_MSG(geodec_metric_field(&m, &field, err), "%s", c->args[0]);
-    const geodec_space *s = geodec_rbf_space(field);
-    const int64_t count = starts < m.points ? starts : m.points;
-    GEODEC_NEW(x0, count * m.n);
-    GEODEC_NEW(v0, count * m.n);
-    GEODEC_TRY(geodec_validity_starts(&m, s, count, c->seed, x0, v0, err));
+    GEODEC_TRY(space_open(c->args[0], &in, err));
+    const geodec_space *s = in.space;
+    const int64_t count = starts < in.metric.points ? starts : in.metric.points;
+    GEODEC_NEW(x0, count * in.metric.n);
+    GEODEC_NEW(v0, count * in.metric.n);
+    GEODEC_TRY(geodec_validity_starts(&in.metric, s, count, c->seed, x0, v0, err));
     GEODEC_TRY(geodec_validity_run(s, &o, c->pool, &c->hooks, count, x0, v0, NULL, c->seed, &v, err));
     GEODEC_TRY(geodec_validity_sphere(s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &sphere, err));
     if (!v.slope_ok && !no_check)
@@ -153,7 +151,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             GEODEC_CHECK,
             "the error of the linear map has slope %.2f, below %.2f: the map is not the derivative (sphere: %.2f)",
             v.slope.value, slope_min, sphere.slope.value);
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_validity, output, &p, &out, err));
     GEODEC_TRY(geodec_validity_write(&v, &sphere, &o, out, err));
     st = geodec_artifact_commit(out, err);
@@ -163,9 +161,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     summarise(c, "sphere", &sphere);
 done:
     geodec_artifact_close(out);
-    geodec_artifact_close(in);
-    geodec_metric_clear(&m);
-    geodec_rbf_destroy(field);
+    space_close(&in);
     geodec_validity_clear(&v);
     geodec_validity_clear(&sphere);
     geodec_mem_free(x0);

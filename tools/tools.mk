@@ -11,4 +11,5 @@ SUPPORT_SRCS := \
   layers.c \
   printer.c \
   report.c \
-  schema.c
+  schema.c \
+  space.c

@@ -68,7 +68,7 @@ double geodec_christoffel_residual(int64_t n, const double *g, const double *dg,
 }
 
 typedef struct job {
-    const geodec_rbf *f;
+    const geodec_space *s;
     const double *x;
     geodec_christoffel *c;
 } job;
@@ -85,10 +85,10 @@ static geodec_status point_task(void *ctx, int64_t p, geodec_err *err)
     GEODEC_NEW(g, nn);
     GEODEC_NEW(dg, n3);
     if (c->deriv == GEODEC_DERIV_FD) {
-        GEODEC_TRY(geodec_rbf_dg_fd(j->f, x, c->step, dg, err));
-        GEODEC_TRY(geodec_rbf_eval(j->f, 1, x, g, NULL, NULL, NULL, NULL, err));
+        GEODEC_TRY(geodec_space_dg_fd(j->s, x, c->step, dg, err));
+        GEODEC_TRY(j->s->at(j->s, x, g, NULL, NULL, err));
     } else {
-        GEODEC_TRY(geodec_rbf_eval(j->f, 1, x, g, dg, NULL, NULL, NULL, err));
+        GEODEC_TRY(j->s->at(j->s, x, g, dg, NULL, err));
     }
     GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
     const double r = geodec_christoffel_residual(n, g, dg, gamma), g_max = max_abs(nn, g);
@@ -116,9 +116,9 @@ static geodec_status control_task(void *ctx, int64_t task, geodec_err *err)
     const int64_t n = c->n, n3 = n * n * n, p = c->control_index[task];
     GEODEC_NEW(other, n3);
     if (c->deriv == GEODEC_DERIV_FD)
-        GEODEC_TRY(geodec_rbf_eval(j->f, 1, j->x + p * n, NULL, NULL, other, NULL, NULL, err));
+        GEODEC_TRY(j->s->at(j->s, j->x + p * n, NULL, NULL, other, err));
     else
-        GEODEC_TRY(geodec_rbf_christoffel_fd(j->f, j->x + p * n, c->step, other, err));
+        GEODEC_TRY(geodec_space_christoffel_fd(j->s, j->x + p * n, c->step, other, err));
     for (int64_t i = 0; i < n3; i++) other[i] -= c->gamma[p * n3 + i];
     c->control_gap[task] = max_abs(n3, other);
 done:
@@ -126,17 +126,17 @@ done:
     return st;
 }
 
-geodec_status geodec_christoffel_compute(const geodec_rbf *f, int64_t points, const double *x,
+geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, const double *x,
                                          const geodec_christoffel_options *o, geodec_pool *pool,
                                          const geodec_hooks *hooks, geodec_christoffel *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_christoffel c = {.points = points, .n = geodec_rbf_dim(f), .deriv = o->deriv};
-    job j = {.f = f, .x = x, .c = &c};
+    geodec_christoffel c = {.points = points, .n = s->n, .deriv = o->deriv};
+    job j = {.s = s, .x = x, .c = &c};
     if (points < 1 || o->control < 1 || !(o->step >= 0) || !isfinite(o->step)) {
         GEODEC_THROW(GEODEC_RANGE, "Christoffel symbols at %lld points with step %g", (long long)points, o->step);
     }
-    c.step = o->step > 0 ? o->step : 1e-3 * geodec_rbf_sigma(f);
+    c.step = o->step > 0 ? o->step : s->fd_step;
     c.control = o->control < points ? o->control : points;
     GEODEC_NEW(c.gamma, points * c.n * c.n * c.n);
     GEODEC_NEW(c.largest, points);

@@ -1,10 +1,10 @@
-/* Christoffel symbols of a metric field at many points, with the checks that belong to them. */
+/* Christoffel symbols of a space at many points, with the checks that belong to them. */
 #ifndef GEODEC_GEOMETRY_CHRISTOFFEL_H
 #define GEODEC_GEOMETRY_CHRISTOFFEL_H
 
 #include "base/hooks.h"
 #include "base/pool.h"
-#include "geometry/rbf.h"
+#include "geometry/space.h"
 #include "io/artifact.h"
 
 #include <stdint.h>
@@ -15,7 +15,7 @@ typedef enum geodec_deriv { GEODEC_DERIV_ANALYTIC, GEODEC_DERIV_FD } geodec_deri
 
 typedef struct geodec_christoffel_options {
     geodec_deriv deriv;
-    double step;     /* of central differences; 0 = 1e-3 sigma */
+    double step;     /* of central differences; 0 = the fd_step of the space: 1e-3 sigma of a field */
     int64_t control; /* points at which the two derivatives are compared, evenly spread; default 64, at least 1 */
 } geodec_christoffel_options;
 GEODEC_API geodec_christoffel_options geodec_christoffel_defaults(void);
@@ -38,7 +38,7 @@ GEODEC_API double geodec_christoffel_residual(int64_t n, const double *g, const 
 /* x [points][n]. The residual is taken with the derivatives gamma was made from, so it tests the algebra, and the gap
  * to the other derivative, which shares nothing with it, the calculus. GEODEC_CHECK when a residual is above 1e-10
  * max(|g|, |dg|); GEODEC_NUMERIC, GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_christoffel_compute(const geodec_rbf *f, int64_t points, const double *x,
+GEODEC_API geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, const double *x,
                                                     const geodec_christoffel_options *o, geodec_pool *pool,
                                                     const geodec_hooks *hooks, geodec_christoffel *out,
                                                     geodec_err *err) GEODEC_MUST_USE;

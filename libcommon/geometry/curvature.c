@@ -156,14 +156,13 @@ done:
     return st;
 }
 
-geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec_rbf *field,
+geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec_space *s,
                                        const geodec_geodesics *paths, const geodec_curvature_options *o,
                                        geodec_pool *pool, const geodec_hooks *hooks, geodec_curvature *out,
                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_curvature c = {.n = metric->n};
-    const geodec_space *s = geodec_rbf_space(field);
     if (o->samples < 0 || o->midpoints < 0)
         GEODEC_THROW(GEODEC_RANGE, "%lld samples, %lld midpoints", (long long)o->samples, (long long)o->midpoints);
     if (paths && paths->n != metric->n)

@@ -41,8 +41,8 @@ typedef struct geodec_curvature {
     double differences_gap; /* largest |R - R'| / max |R|, R' with dGamma by central differences, at 4 samples */
 } geodec_curvature;
 
-/* paths may be NULL: middle and last valid node of each path otherwise. */
-GEODEC_API geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec_rbf *field,
+/* s: the space of the metric. paths may be NULL: middle and last valid node of each path otherwise. */
+GEODEC_API geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec_space *s,
                                                   const geodec_geodesics *paths, const geodec_curvature_options *o,
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_curvature *out,
                                                   geodec_err *err) GEODEC_MUST_USE;

@@ -136,19 +136,23 @@ done:
 /* ---- hull ------------------------------------------------------------------------------------------------------- */
 
 typedef struct hull {
-    const geodec_rbf *field;
+    const geodec_metric *metric;
     double radius2;
 } hull;
 
 static geodec_status inside_hull(const void *ctx, const double *x, bool *inside, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const hull *h = ctx;
-    double d2;
-    GEODEC_TRY(geodec_rbf_locate(h->field, x, &d2, NULL, NULL, err));
-    *inside = d2 <= h->radius2;
-done:
-    return st;
+    const int64_t n = h->metric->n;
+    (void)err;
+    *inside = false;
+    for (int64_t p = 0; p < h->metric->points && !*inside; p++) {
+        const double *y = h->metric->point + p * n;
+        double d2 = 0;
+        for (int64_t i = 0; i < n; i++) d2 += (x[i] - y[i]) * (x[i] - y[i]);
+        *inside = d2 <= h->radius2;
+    }
+    return GEODEC_OK;
 }
 
 static geodec_status hull_radius(const geodec_metric *m, double *radius, geodec_err *err)
@@ -196,17 +200,16 @@ done:
     return st;
 }
 
-geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec_rbf *field,
+geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec_space *s,
                                        const geodec_artifact *metric_file, const geodec_geodesics_options *o,
                                        geodec_pool *pool, const geodec_hooks *hooks, geodec_geodesics *out,
                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_geodesics g = {.n = metric->n, .velocity = o->velocity, .options = o->path, .dl = o->path.dl};
-    const geodec_space *s = geodec_rbf_space(field);
     double *start = NULL;
     geodec_path_report *report = NULL;
-    hull h = {.field = field};
+    hull h = {.metric = metric};
     if (o->paths < 0 || o->control < 0 || o->path.steps < 1)
         GEODEC_THROW(GEODEC_RANGE, "%lld paths of %lld steps, %lld in the control", (long long)o->paths,
                      (long long)o->path.steps, (long long)o->control);

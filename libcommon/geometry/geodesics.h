@@ -1,4 +1,4 @@
-/* The geodesics artifact: paths of the smooth field that begin at points of the cloud, with the initial velocity taken
+/* The geodesics artifact: geodesics of a metric that begin at points of the cloud, with the initial velocity taken
  * from the text (the step from a state to the next one of its sequence) or drawn at random.
  *
  * Dimensions: P paths, S = T + 1 nodes, n coordinates. */
@@ -48,9 +48,9 @@ typedef struct geodec_geodesics {
     double refinement_error; /* largest |x - x_adaptive| over the control paths, unit of the points */
 } geodec_geodesics;
 
-/* field: of the metric. metric_file: the artifact the metric came from, for the place of the points in the text.
+/* s: the space of the metric. metric_file: the artifact the metric came from, for the place of the points in the text.
  * GEODEC_NOTFOUND when no point has its successor among the points (or the file does not say). */
-GEODEC_API geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec_rbf *field,
+GEODEC_API geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec_space *s,
                                                   const geodec_artifact *metric_file, const geodec_geodesics_options *o,
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_geodesics *out,
                                                   geodec_err *err) GEODEC_MUST_USE;

@@ -1,4 +1,4 @@
-#include "geometry/metric.h"
+#include "geometry/metric_internal.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -105,35 +105,45 @@ done:
     return st;
 }
 
+geodec_status geodec__metric_begin(geodec_metric *m, const double *point, geodec_pool *pool, const geodec_hooks *hooks,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *nearest = NULL;
+    const int64_t points = m->points, n = m->n, k = m->k;
+    GEODEC_NEW(m->point, points * n);
+    GEODEC_NEW(m->knn_index, points * k);
+    GEODEC_NEW(m->knn_distance, points * k);
+    GEODEC_NEW(m->log_g, points * geodec_sym_packed(n));
+    GEODEC_NEW(m->condition, points);
+    GEODEC_NEW(m->shrinkage, points);
+    GEODEC_NEW(m->clipped, points);
+    GEODEC_NEW(nearest, points);
+    memcpy(m->point, point, (size_t)(points * n) * sizeof *point);
+    GEODEC_TRY(geodec_knn_search(points, n, point, 0, NULL, k, m->knn_index, m->knn_distance, pool, hooks, err));
+    for (int64_t i = 0; i < points * k; i++) m->knn_distance[i] = sqrt(m->knn_distance[i]);
+    for (int64_t p = 0; p < points; p++) nearest[p] = m->knn_distance[p * k];
+    GEODEC_TRY(geodec_stats_median(points, nearest, &m->median_nn, err));
+    m->sigma = m->options.sigma > 0 ? m->options.sigma : m->options.sigma_nn * m->median_nn;
+    if (!(m->sigma > 0)) GEODEC_THROW(GEODEC_NUMERIC, "half the points have a twin at the same place: give sigma");
+done:
+    geodec_mem_free(nearest);
+    return st;
+}
+
 geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, const geodec_metric_options *options,
                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_metric m = {.points = points, .n = n, .options = *options};
-    double *nearest = NULL;
     GEODEC_TRY(check_options(points, n, &m.options, err));
-    const int64_t k = m.k = m.options.k;
-    GEODEC_NEW(m.point, points * n);
-    GEODEC_NEW(m.knn_index, points * k);
-    GEODEC_NEW(m.knn_distance, points * k);
-    GEODEC_NEW(m.log_g, points * geodec_sym_packed(n));
-    GEODEC_NEW(m.condition, points);
-    GEODEC_NEW(m.shrinkage, points);
-    GEODEC_NEW(m.clipped, points);
-    GEODEC_NEW(nearest, points);
-    memcpy(m.point, point, (size_t)(points * n) * sizeof *point);
-    GEODEC_TRY(geodec_knn_search(points, n, point, 0, NULL, k, m.knn_index, m.knn_distance, pool, hooks, err));
-    for (int64_t i = 0; i < points * k; i++) m.knn_distance[i] = sqrt(m.knn_distance[i]);
+    m.k = m.options.k;
+    GEODEC_TRY(geodec__metric_begin(&m, point, pool, hooks, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "local metric of point", points, fit_point, &m, err));
-    for (int64_t p = 0; p < points; p++) nearest[p] = m.knn_distance[p * k];
-    GEODEC_TRY(geodec_stats_median(points, nearest, &m.median_nn, err));
-    m.sigma = m.options.sigma > 0 ? m.options.sigma : m.options.sigma_nn * m.median_nn;
-    if (!(m.sigma > 0)) GEODEC_THROW(GEODEC_NUMERIC, "half the points have a twin at the same place: give sigma");
     *out = m;
     memset(&m, 0, sizeof m);
 done:
     geodec_metric_clear(&m);
-    geodec_mem_free(nearest);
     return st;
 }
 

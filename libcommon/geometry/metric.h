@@ -7,7 +7,10 @@
  *
  * With k <= n neighbours C_p has no full rank, and what the metric says outside their span is the ridge alone: such k
  * are refused unless forced. The metric is free of scale: k neighbours have a mean squared g-length of about n, however
- * dense the cloud is. It is no Fisher metric: no likelihood is differentiated. */
+ * dense the cloud is. It is no Fisher metric: no likelihood is differentiated.
+ *
+ * Metrics of other kinds travel in the same structure and file: their matrices at the points, and the kind, which says
+ * what lies between the points (metric_space.h). */
 #ifndef GEODEC_GEOMETRY_METRIC_H
 #define GEODEC_GEOMETRY_METRIC_H
 
@@ -18,6 +21,30 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* What a metric is between its points. */
+typedef enum geodec_metric_kind {
+    /* the log-Euclidean field through the matrices at the points */
+    GEODEC_METRIC_MAHALANOBIS, /* inverse local covariances */
+    GEODEC_METRIC_FISHER,      /* pull-back of the Fisher information of the next token */
+    GEODEC_METRIC_BLEND,       /* a mixture of the two */
+    /* the same matrix everywhere, that of point 0 */
+    GEODEC_METRIC_EUCLIDEAN, /* the identity or the inverse covariance of all points */
+    GEODEC_METRIC_FLAT,      /* flat torus: diag(L_i^2) */
+    /* the published harness's sampled manifold (published/manifold.h) */
+    GEODEC_METRIC_PUBLISHED,
+    /* spaces known in closed form (spaces.h) */
+    GEODEC_METRIC_SPHERE,     /* constant curvature `curvature` > 0 */
+    GEODEC_METRIC_HYPERBOLIC, /* constant curvature `curvature` < 0 */
+    GEODEC_METRIC_POLAR,
+    GEODEC_METRIC_GAUSSIAN_FISHER,
+    GEODEC_METRIC_KINDS
+} geodec_metric_kind;
+/* "mahalanobis", "gaussian-fisher", ..; "?" otherwise. Static storage. */
+GEODEC_API const char *geodec_metric_kind_name(geodec_metric_kind kind);
+/* GEODEC_NOTFOUND. */
+GEODEC_API geodec_status geodec_metric_kind_find(const char *name, geodec_metric_kind *kind,
+                                                 geodec_err *err) GEODEC_MUST_USE;
 
 typedef enum geodec_metric_centre { GEODEC_CENTRE_MEAN, GEODEC_CENTRE_POINT } geodec_metric_centre;
 
@@ -35,6 +62,8 @@ typedef struct geodec_metric_options {
 GEODEC_API geodec_metric_options geodec_metric_defaults(void);
 
 typedef struct geodec_metric {
+    geodec_metric_kind kind;
+    double curvature; /* of GEODEC_METRIC_SPHERE and GEODEC_METRIC_HYPERBOLIC; 0 otherwise */
     int64_t points, n, k;
     double *point;                 /* [points][n] */
     int32_t *knn_index;            /* [points][k], nearest first, ties by index */
@@ -55,6 +84,23 @@ GEODEC_API geodec_status geodec_metric_fit(int64_t points, int64_t n, const doub
                                            const geodec_metric_options *options, geodec_pool *pool,
                                            const geodec_hooks *hooks, geodec_metric *out,
                                            geodec_err *err) GEODEC_MUST_USE;
+/* A metric of the given kind from its matrices g [points][n][n] at the points, symmetric and positive definite: their
+ * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. Of options count k (0 = max(2n, 16), at most
+ * points - 1), the limits of the eigenvalues, sigma and sigma_nn. At least 2 points. GEODEC_RANGE, GEODEC_NUMERIC (not
+ * positive definite, not finite), GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_metric_from_matrices(geodec_metric_kind kind, int64_t points, int64_t n,
+                                                     const double *point, const double *g,
+                                                     const geodec_metric_options *options, geodec_pool *pool,
+                                                     const geodec_hooks *hooks, geodec_metric *out,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+/* A test space: `points` seeded points of a chart domain with the exact metric there. Sphere and hyperbolic space:
+ * uniform in the ball |x| < 1/sqrt|K| and 0.6/sqrt|K|, curvature 0 = 1 and -1; flat: the unit cube, sides 1, 3/2, 2,
+ * ..; polar: r in 1..3, theta in 0..2; gaussian-fisher: mu in -1..1, sigma in 1/2..2 (both of dimension 2).
+ * GEODEC_RANGE (another kind, dimension, curvature of the wrong sign), GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_metric_test_space(geodec_metric_kind kind, int64_t points, int64_t n, double curvature,
+                                                  uint64_t seed, const geodec_metric_options *options,
+                                                  geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
+                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_metric_clear(geodec_metric *m);
 /* What the figures of a metric are worth: the same fit to a Gaussian cloud with as many points and the covariance of
  * all points together. A local covariance of k points in n dimensions is uneven by chance alone, and shrinks
@@ -70,7 +116,7 @@ GEODEC_API geodec_status geodec_metric_control(const geodec_metric *m, uint64_t 
 /* g at the fitted points before any smoothing, [n][n]. */
 GEODEC_API geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* The smooth field through it. Caller destroys. */
+/* The smooth field through its matrices, whatever the kind. Caller destroys. */
 GEODEC_API geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 
 /* The metric artifact. */
@@ -86,16 +132,17 @@ typedef struct geodec_metric_source {
     const double *basis;           /* [n][d] first n principal directions */
     const double *mean;            /* [d] */
     int64_t layer;                 /* of the model */
-    geodec_metric_medians control; /* geodec_metric_control */
+    geodec_metric_medians control; /* geodec_metric_control; all 0 = there is none */
 } geodec_metric_source;
-/* Writes all fields and attributes into a new artifact of geodec_kind_metric; the caller commits. */
+/* Writes all fields and attributes into a new artifact of geodec_kind_metric; the caller commits. source NULL: the
+ * points are from no cloud (rows -1, the chart's own coordinates). */
 GEODEC_API geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source,
                                              geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 /* Everything back but `options`, of which k and sigma are set. geodec_metric_clear frees it. */
 GEODEC_API geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out,
                                             geodec_err *err) GEODEC_MUST_USE;
-/* Opens METRIC.h5 and builds its field: what the later stages begin with. *file (may be NULL) gets the open artifact,
- * for provenance; the caller closes it. */
+/* Opens METRIC.h5 and builds the field through its matrices, whatever its kind. *file (may be NULL) gets the open
+ * artifact, for provenance; the caller closes it. */
 GEODEC_API geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geodec_artifact **file,
                                                   geodec_err *err) GEODEC_MUST_USE;
 

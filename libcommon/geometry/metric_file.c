@@ -22,9 +22,19 @@ static const geodec_field fields[] = {
     {"/condition", GEODEC_F64, "N", 0, "1", "condition number of the local metric", 0},
     {"/shrinkage", GEODEC_F64, "N", 0, "1", "weight of the multiple of the identity (Ledoit and Wolf 2004)", 0},
     {"/clipped", GEODEC_I32, "N", 0, "1", "eigenvalues clipped or lifted to the floor", 0},
+    {"/published/g_raw", GEODEC_F64, "N,n,n", GEODEC_FIELD_OPTIONAL, "1",
+     "kind published: the harness's local metrics, unsmoothed", 1},
+    {"/published/g", GEODEC_F64, "N,n,n", GEODEC_FIELD_OPTIONAL, "1", "kind published: smoothed once, at the samples",
+     1},
+    {"/published/gamma", GEODEC_F64, "N,n,n,n", GEODEC_FIELD_OPTIONAL, "1/activation",
+     "kind published: Christoffel symbols of the samples by differences, k last", 1},
 };
 
 static const geodec_attr attrs[] = {
+    {"metric_kind", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "mahalanobis (also when absent), fisher, blend, euclidean, flat, published, sphere, hyperbolic, polar or "
+     "gaussian-fisher: what the metric is between the points"},
+    {"curvature", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "sectional curvature of a sphere or a hyperbolic space"},
     {"layer", GEODEC_ATTR_I64, 0, "layer of the model the states are from"},
     {"sigma", GEODEC_ATTR_F64, 0, "width of the log-Euclidean radial basis field, unit of the points"},
     {"sigma_nn", GEODEC_ATTR_F64, 0, "sigma in median distances to the nearest neighbour"},
@@ -37,31 +47,55 @@ static const geodec_attr attrs[] = {
     {"clip_max", GEODEC_ATTR_F64, 0, "upper limit of eigenvalues of g, 0 = none"},
     {"median_condition", GEODEC_ATTR_F64, 0, "median condition number of the local metrics"},
     {"median_shrinkage", GEODEC_ATTR_F64, 0, "median shrinkage"},
-    {"control_condition", GEODEC_ATTR_F64, 0, "the same for a Gaussian cloud of equal size and covariance"},
-    {"control_shrinkage", GEODEC_ATTR_F64, 0, "median shrinkage there"},
-    {"control_nn_distance", GEODEC_ATTR_F64, 0, "median distance to the nearest neighbour there"},
+    {"control_condition", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "the same for a Gaussian cloud of equal size and covariance"},
+    {"control_shrinkage", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "median shrinkage there"},
+    {"control_nn_distance", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "median distance to the nearest neighbour there"},
+    {"published_h", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "kind published: step of the differences"},
     {"n_clipped", GEODEC_ATTR_I64, 0, "eigenvalues clipped or lifted in all"},
 };
 
 const geodec_kind geodec_kind_metric = {
     .name = "metric",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-metric",
-    .purpose = "local Mahalanobis metrics and the width of the smooth field through them",
+    .purpose = "metrics at points, the width of the smooth field through them, and what kind of metric it is",
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
 };
 
+/* Rows, basis and mean of points that are from no cloud: their coordinates are the chart's own. */
+static geodec_status write_no_source(const geodec_metric *m, geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *row = NULL;
+    double *basis = NULL;
+    GEODEC_NEW(row, m->points);
+    GEODEC_NEW(basis, m->n * m->n + m->n);
+    for (int64_t p = 0; p < m->points; p++) row[p] = -1;
+    for (int64_t i = 0; i < m->n; i++) basis[i * m->n + i] = 1;
+    const geodec_metric_source none = {
+        .cloud_row = row, .activation_row = row, .d = m->n, .basis = basis, .mean = basis + m->n * m->n};
+    GEODEC_TRY(geodec_metric_write(m, &none, a, err));
+done:
+    geodec_mem_free(row);
+    geodec_mem_free(basis);
+    return st;
+}
+
 geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source, geodec_artifact *a,
                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    if (!source) return write_no_source(m, a, err);
     const geodec_metric_options *o = &m->options;
     geodec_metric_medians own;
     int64_t clipped = 0;
+    GEODEC_TRY(geodec_artifact_put_str(a, "metric_kind", geodec_metric_kind_name(m->kind), err));
+    if (m->curvature != 0) GEODEC_TRY(geodec_artifact_put_f64(a, "curvature", m->curvature, err));
     GEODEC_TRY(geodec_metric_summary(m, &own, err));
     for (int64_t p = 0; p < m->points; p++) clipped += m->clipped[p];
     GEODEC_TRY(geodec_artifact_set_dim(a, "N", m->points, err));
@@ -96,9 +130,11 @@ geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_so
     GEODEC_TRY(geodec_artifact_put_f64(a, "clip_max", isfinite(o->clip_max) ? o->clip_max : 0, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "median_condition", own.condition, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "median_shrinkage", own.shrinkage, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "control_condition", source->control.condition, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "control_shrinkage", source->control.shrinkage, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "control_nn_distance", source->control.nn_distance, err));
+    if (source->control.condition > 0) {
+        GEODEC_TRY(geodec_artifact_put_f64(a, "control_condition", source->control.condition, err));
+        GEODEC_TRY(geodec_artifact_put_f64(a, "control_shrinkage", source->control.shrinkage, err));
+        GEODEC_TRY(geodec_artifact_put_f64(a, "control_nn_distance", source->control.nn_distance, err));
+    }
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_clipped", clipped, err));
 done:
     return st;
@@ -109,7 +145,14 @@ geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, g
     geodec_status st = GEODEC_OK;
     geodec_metric m = {.options = geodec_metric_defaults()};
     int64_t packed;
-    const char *path = geodec_artifact_path(a);
+    const char *path = geodec_artifact_path(a), *kind;
+    if (geodec_artifact_has_attr(a, "metric_kind")) { /* files of schema 1.0 are Mahalanobis */
+        GEODEC_TRY(geodec_artifact_get_str(a, "metric_kind", &kind, err));
+        if (geodec_metric_kind_find(kind, &m.kind, NULL) != GEODEC_OK)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: a metric of unknown kind", path);
+    }
+    if (geodec_artifact_has_attr(a, "curvature"))
+        GEODEC_TRY(geodec_artifact_get_f64(a, "curvature", &m.curvature, err));
     GEODEC_TRY(geodec_artifact_dim(a, "N", &m.points, err));
     GEODEC_TRY(geodec_artifact_dim(a, "n", &m.n, err));
     GEODEC_TRY(geodec_artifact_dim(a, "k", &m.k, err));

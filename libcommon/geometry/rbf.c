@@ -324,49 +324,6 @@ geodec_status geodec_rbf_eval(const geodec_rbf *f, int64_t count, const double *
     return geodec__tasks_run(pool, hooks, "metric field at point", count, eval_task, &j, err);
 }
 
-geodec_status geodec_rbf_dg_fd(const geodec_rbf *f, const double *x, double h, double *dg, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *out = NULL, *minus = NULL;
-    double y[GEODEC_RBF_MAX_N];
-    const int64_t n = f->n, nn = n * n;
-    if (!(h > 0)) GEODEC_THROW(GEODEC_RANGE, "differences with step %g", h);
-    GEODEC_NEW(out, n * nn);
-    GEODEC_NEW(minus, nn);
-    memcpy(y, x, (size_t)n * sizeof *y);
-    for (int64_t a = 0; a < n; a++) {
-        const double up = x[a] + h, down = x[a] - h; /* the step that rounding leaves */
-        double *d = out + a * nn;
-        y[a] = up;
-        GEODEC_TRY(rbf_at(&f->space, y, d, NULL, NULL, err));
-        y[a] = down;
-        GEODEC_TRY(rbf_at(&f->space, y, minus, NULL, NULL, err));
-        y[a] = x[a];
-        for (int64_t i = 0; i < nn; i++) d[i] = (d[i] - minus[i]) / (up - down);
-    }
-    memcpy(dg, out, (size_t)(n * nn) * sizeof *dg);
-done:
-    geodec_mem_free(out);
-    geodec_mem_free(minus);
-    return st;
-}
-
-geodec_status geodec_rbf_christoffel_fd(const geodec_rbf *f, const double *x, double h, double *gamma, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *g = NULL, *dg = NULL;
-    const int64_t n = f->n, nn = n * n;
-    GEODEC_NEW(g, nn);
-    GEODEC_NEW(dg, n * nn);
-    GEODEC_TRY(geodec_rbf_dg_fd(f, x, h, dg, err));
-    GEODEC_TRY(rbf_at(&f->space, x, g, NULL, NULL, err));
-    GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
-done:
-    geodec_mem_free(g);
-    geodec_mem_free(dg);
-    return st;
-}
-
 geodec_status geodec_rbf_locate(const geodec_rbf *f, const double *x, double *nearest_d2, int64_t *nearest,
                                 double *effective_sites, geodec_err *err)
 {

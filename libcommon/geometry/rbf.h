@@ -51,12 +51,6 @@ GEODEC_API const geodec_space *geodec_rbf_space(const geodec_rbf *f);
 GEODEC_API geodec_status geodec_rbf_eval(const geodec_rbf *f, int64_t count, const double *x, double *g, double *dg,
                                          double *gamma, geodec_pool *pool, const geodec_hooks *hooks,
                                          geodec_err *err) GEODEC_MUST_USE;
-/* dg [n][n][n] by central differences of g with step h: the control of the analytic one, O(h^2) from it. */
-GEODEC_API geodec_status geodec_rbf_dg_fd(const geodec_rbf *f, const double *x, double h, double *dg,
-                                          geodec_err *err) GEODEC_MUST_USE;
-/* gamma [n][n][n] from that. */
-GEODEC_API geodec_status geodec_rbf_christoffel_fd(const geodec_rbf *f, const double *x, double h, double *gamma,
-                                                   geodec_err *err) GEODEC_MUST_USE;
 /* Where x stands among the sites: squared distance to the nearest and its index, and exp of the entropy of the weights
  * (the number of sites that share in the value). Any output may be NULL. */
 GEODEC_API geodec_status geodec_rbf_locate(const geodec_rbf *f, const double *x, double *nearest_d2, int64_t *nearest,

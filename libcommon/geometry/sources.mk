@@ -15,6 +15,8 @@ geometry_SRCS := \
   magnus.c \
   metric.c \
   metric_file.c \
+  metric_matrices.c \
+  metric_space.c \
   null.c \
   pca.c \
   propagate.c \

@@ -76,3 +76,47 @@ geodec_status geodec_space_christoffel(int32_t n32, const double *g, const doubl
 done:
     return st;
 }
+
+geodec_status geodec_space_dg_fd(const geodec_space *s, const double *x, double h, double *dg, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *out = NULL, *minus = NULL;
+    double y[SPACE_MAX_N];
+    const int64_t n = s->n, nn = n * n;
+    if (!(h > 0)) GEODEC_THROW(GEODEC_RANGE, "differences with step %g", h);
+    GEODEC_NEW(out, n * nn);
+    GEODEC_NEW(minus, nn);
+    memcpy(y, x, (size_t)n * sizeof *y);
+    for (int64_t a = 0; a < n; a++) {
+        const double up = x[a] + h, down = x[a] - h; /* the step that rounding leaves */
+        double *d = out + a * nn;
+        y[a] = up;
+        GEODEC_TRY(s->at(s, y, d, NULL, NULL, err));
+        y[a] = down;
+        GEODEC_TRY(s->at(s, y, minus, NULL, NULL, err));
+        y[a] = x[a];
+        for (int64_t i = 0; i < nn; i++) d[i] = (d[i] - minus[i]) / (up - down);
+    }
+    memcpy(dg, out, (size_t)(n * nn) * sizeof *dg);
+done:
+    geodec_mem_free(out);
+    geodec_mem_free(minus);
+    return st;
+}
+
+geodec_status geodec_space_christoffel_fd(const geodec_space *s, const double *x, double h, double *gamma,
+                                          geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *g = NULL, *dg = NULL;
+    const int64_t n = s->n, nn = n * n;
+    GEODEC_NEW(g, nn);
+    GEODEC_NEW(dg, n * nn);
+    GEODEC_TRY(geodec_space_dg_fd(s, x, h, dg, err));
+    GEODEC_TRY(s->at(s, x, g, NULL, NULL, err));
+    GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
+done:
+    geodec_mem_free(g);
+    geodec_mem_free(dg);
+    return st;
+}

@@ -34,5 +34,11 @@ GEODEC_API geodec_status geodec_space_dgamma(const geodec_space *s, const double
 /* gamma from g and dg by Cholesky: Gamma^k_ij = 1/2 g^kl (d_i g_jl + d_j g_il - d_l g_ij). work: none; n <= 64. */
 GEODEC_API geodec_status geodec_space_christoffel(int32_t n, const double *g, const double *dg, double *gamma,
                                                   geodec_err *err) GEODEC_MUST_USE;
+/* dg [n][n][n] by central differences of g with step h > 0: the control of an analytic one, O(h^2) from it. */
+GEODEC_API geodec_status geodec_space_dg_fd(const geodec_space *s, const double *x, double h, double *dg,
+                                            geodec_err *err) GEODEC_MUST_USE;
+/* gamma [n][n][n] from that. */
+GEODEC_API geodec_status geodec_space_christoffel_fd(const geodec_space *s, const double *x, double h, double *gamma,
+                                                     geodec_err *err) GEODEC_MUST_USE;
 
 #endif

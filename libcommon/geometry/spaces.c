@@ -1,6 +1,7 @@
 #include "geometry/spaces.h"
 
 #include "geometry/vec.h"
+#include "linalg/chol.h"
 
 #include <math.h>
 #include <string.h>
@@ -214,7 +215,7 @@ done:
     return st;
 }
 
-static geodec_status torus_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
+static geodec_status flat_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
 {
     (void)x;
     (void)err;
@@ -230,8 +231,35 @@ geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const do
         if (!(length[i] > 0) || !isfinite(length[i]))
             GEODEC_THROW(GEODEC_RANGE, "side length %g is not positive and finite", length[i]);
     *s = (geodec_space_torus){
-        .base = {.n = n, .name = "flat torus", .at = torus_at, .dgamma = torus_dgamma, .fd_step = 1e-3}};
+        .base = {.n = n, .name = "flat torus", .at = torus_at, .dgamma = flat_dgamma, .fd_step = 1e-3}};
     memcpy(s->length, length, (size_t)n * sizeof *length);
+done:
+    return st;
+}
+
+static geodec_status constant_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n;
+    if (!geodec__finite(n, x)) GEODEC_THROW(GEODEC_NUMERIC, "%s: the point is not finite", s->name);
+    if (g) memcpy(g, ((const geodec_space_constant *)s)->g, (size_t)(n * n) * sizeof *g);
+    if (dg) zero(dg, n * n * n);
+    if (gamma) zero(gamma, n * n * n);
+done:
+    return st;
+}
+
+geodec_status geodec_space_constant_init(geodec_space_constant *s, int32_t n, const double *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(dimension_ok(n, err));
+    s->base =
+        (geodec_space){.n = n, .name = "constant metric", .at = constant_at, .dgamma = flat_dgamma, .fd_step = 1e-3};
+    memcpy(s->g, g, (size_t)n * (size_t)n * sizeof *g);
+    if (!geodec__finite((int64_t)n * n, g) || geodec_chol_factor(n, s->g, NULL) != GEODEC_OK)
+        GEODEC_THROW(GEODEC_NUMERIC, "the constant metric is not positive definite");
+    memcpy(s->g, g, (size_t)n * (size_t)n * sizeof *g);
 done:
     return st;
 }

@@ -40,6 +40,15 @@ typedef struct geodec_space_torus {
 GEODEC_API geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length,
                                                  geodec_err *err) GEODEC_MUST_USE;
 
+/* The same metric everywhere: Gamma = 0. */
+typedef struct geodec_space_constant {
+    geodec_space base;
+    double g[GEODEC_SPACE_DIM_MAX * GEODEC_SPACE_DIM_MAX];
+} geodec_space_constant;
+/* g [n][n] symmetric and positive definite, n in 1..GEODEC_SPACE_DIM_MAX; GEODEC_RANGE, GEODEC_NUMERIC otherwise. */
+GEODEC_API geodec_status geodec_space_constant_init(geodec_space_constant *s, int32_t n, const double *g,
+                                                    geodec_err *err) GEODEC_MUST_USE;
+
 /* Normal distributions (mu, sigma), sigma > 0, with the Fisher information g = diag(1, 2) / sigma^2: curvature -1/2. */
 GEODEC_API void geodec_space_fisher_init(geodec_space *s);
 /* Fisher-Rao distance of x = (mu, sigma) and y in closed form (Atkinson, Mitchell 1981):

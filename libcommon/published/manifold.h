@@ -14,6 +14,7 @@
 
 #include "base/hooks.h"
 #include "base/pool.h"
+#include "geometry/metric.h"
 #include "geometry/space.h"
 #include "published/field.h"
 
@@ -54,6 +55,18 @@ GEODEC_API geodec_status geodec_published_manifold_fit(int64_t points, int64_t n
 GEODEC_API geodec_status geodec_published_manifold_table(int64_t samples, int64_t n, const double *point,
                                                          const double *g, const double *gamma, double sigma,
                                                          geodec_published_manifold *m, geodec_err *err) GEODEC_MUST_USE;
+/* A metric of kind `published` with the unsmoothed local metrics of a fitted manifold, for the artifact. */
+GEODEC_API geodec_status geodec_published_manifold_metric(const geodec_published_manifold *m,
+                                                          const geodec_published_options *o, geodec_pool *pool,
+                                                          const geodec_hooks *hooks, geodec_metric *out,
+                                                          geodec_err *err) GEODEC_MUST_USE;
+/* The tables of a fitted manifold into a metric artifact whose other fields geodec_metric_write has written; h: step of
+ * its differences. */
+GEODEC_API geodec_status geodec_published_manifold_write(const geodec_published_manifold *m, double h,
+                                                         geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+/* And back; metric: what geodec_metric_read gave of the same artifact. GEODEC_FORMAT when it holds none. */
+GEODEC_API geodec_status geodec_published_manifold_read(const geodec_artifact *a, const geodec_metric *metric,
+                                                        geodec_published_manifold *m, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_published_manifold_clear(geodec_published_manifold *m);
 
 /* g [n][n] at x by the accessor. */

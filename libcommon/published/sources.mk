@@ -1,5 +1,6 @@
 published_SRCS := \
   field.c \
   manifold.c \
+  manifold_file.c \
   path.c \
 

@@ -8,6 +8,7 @@ geometry_TESTS := \
   test_magnus.c \
   test_memory.c \
   test_metric.c \
+  test_metric_space.c \
   test_propagate.c \
   test_rbf.c \
   test_riemann.c \

@@ -49,7 +49,7 @@ static void golden(const char *relative, double gap_limit)
     geodec_christoffel_options o = geodec_christoffel_defaults();
     o.step = 1e-2;
     o.control = 1000; /* all */
-    test_ok(geodec_christoffel_compute(f, m, x, &o, NULL, NULL, &c, &err), &err);
+    test_ok(geodec_christoffel_compute(geodec_rbf_space(f), m, x, &o, NULL, NULL, &c, &err), &err);
     cr_assert_lt(test_max_abs_diff(c.gamma, exact, total), 1e-9 * test_max_abs(exact, total));
     cr_assert_lt(c.worst_residual, 1e-10);
     cr_assert_eq(test_max_abs(c.asymmetry, m), 0);
@@ -59,13 +59,13 @@ static void golden(const char *relative, double gap_limit)
     cr_assert(fabs(c.worst_gap / want_gap - 1) < 1e-4 && want_gap < gap_limit, "%g %g", c.worst_gap, want_gap);
     geodec_christoffel_clear(&c);
     o.deriv = GEODEC_DERIV_FD;
-    test_ok(geodec_christoffel_compute(f, m, x, &o, NULL, NULL, &c, &err), &err);
+    test_ok(geodec_christoffel_compute(geodec_rbf_space(f), m, x, &o, NULL, NULL, &c, &err), &err);
     cr_assert_lt(test_max_abs_diff(c.gamma, fd, total), 1e-7 * test_max_abs(fd, total));
     cr_assert(fabs(c.worst_gap / want_gap - 1) < 1e-4);
     geodec_christoffel_clear(&c);
     o.deriv = GEODEC_DERIV_ANALYTIC; /* halving the step divides the gap by four */
     o.step = 5e-3;
-    test_ok(geodec_christoffel_compute(f, m, x, &o, NULL, NULL, &c, &err), &err);
+    test_ok(geodec_christoffel_compute(geodec_rbf_space(f), m, x, &o, NULL, NULL, &c, &err), &err);
     cr_assert(fabs(want_gap / c.worst_gap - 4) < 0.05, "%g", want_gap / c.worst_gap);
     geodec_christoffel_clear(&c);
     geodec_rbf_destroy(f);
@@ -87,7 +87,7 @@ Test(geometry, christoffel_symbol_of_a_step_between_two_sites)
     for (int i = 0; i < 9; i++) x[i] = -2 + 0.5 * i;
     geodec_christoffel c;
     const geodec_christoffel_options o = geodec_christoffel_defaults();
-    test_ok(geodec_christoffel_compute(f, 9, x, &o, NULL, NULL, &c, NULL), NULL);
+    test_ok(geodec_christoffel_compute(geodec_rbf_space(f), 9, x, &o, NULL, NULL, &c, NULL), NULL);
     for (int i = 0; i < 9; i++) {
         const double t = tanh(x[i] / (sigma * sigma)); /* L = 1.2 + 0.9 tanh(x / sigma^2) */
         cr_assert_lt(fabs(c.gamma[i] - 0.45 * (1 - t * t) / (sigma * sigma)), 1e-14);
@@ -133,7 +133,7 @@ Test(geometry, christoffel_file_is_the_same_with_three_threads)
         const char *path = test_tmp(t ? "c3.h5" : "c1.h5");
         geodec_christoffel c;
         geodec_artifact *a = NULL;
-        test_ok(geodec_christoffel_compute(f, M, x, &o, t ? pool : NULL, NULL, &c, &err), &err);
+        test_ok(geodec_christoffel_compute(geodec_rbf_space(f), M, x, &o, t ? pool : NULL, NULL, &c, &err), &err);
         test_ok(geodec_artifact_create(&geodec_kind_christoffel, path, &p, &a, &err), &err);
         test_ok(geodec_christoffel_write(&c, x, "samples", 0.5, a, &err), &err);
         test_ok(geodec_artifact_commit(a, &err), &err);

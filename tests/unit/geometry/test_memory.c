@@ -36,7 +36,7 @@ static geodec_status evaluate(geodec_err *err)
     GEODEC_TRY(geodec_metric_fit(POINTS, DIM, point, &o, NULL, NULL, &m, err));
     GEODEC_TRY(geodec_metric_control(&m, 1, NULL, NULL, &control, err));
     GEODEC_TRY(geodec_metric_field(&m, &f, err));
-    GEODEC_TRY(geodec_christoffel_compute(f, 4, point, &co, NULL, NULL, &c, err));
+    GEODEC_TRY(geodec_christoffel_compute(geodec_rbf_space(f), 4, point, &co, NULL, NULL, &c, err));
     GEODEC_TRY(geodec_space_dgamma(geodec_rbf_space(f), point, d, err));
 done:
     geodec_christoffel_clear(&c);

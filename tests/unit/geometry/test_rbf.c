@@ -227,14 +227,15 @@ static void golden_model(const char *relative)
     near("g_smooth", g, path, "metric/g_smooth", m * nn, 1e-9);
     near("analytic", gamma, path, "gamma/analytic", m * n3, 1e-9);
     for (int64_t p = 0; p < m; p++)
-        test_ok(geodec_rbf_christoffel_fd(f, geodec_rbf_site(f, p), 1e-2, gamma + p * n3, NULL), NULL);
+        test_ok(geodec_space_christoffel_fd(geodec_rbf_space(f), geodec_rbf_site(f, p), 1e-2, gamma + p * n3, NULL),
+                NULL);
     near("ref_fd", gamma, path, "gamma/ref_fd", m * n3, 1e-7);
     test_ok(geodec_rbf_eval(f, q, probe, g, dg, gamma, NULL, NULL, NULL), NULL);
     near("g_probe", g, path, "metric/g_probe", q * nn, 1e-9);
     near("dg_probe", dg, path, "metric/dg_probe", q * n3, 1e-8);
     near("probe_analytic", gamma, path, "gamma/probe_analytic", q * n3, 1e-9);
     for (int64_t p = 0; p < q; p++)
-        test_ok(geodec_rbf_christoffel_fd(f, probe + p * n, 1e-2, gamma + p * n3, NULL), NULL);
+        test_ok(geodec_space_christoffel_fd(geodec_rbf_space(f), probe + p * n, 1e-2, gamma + p * n3, NULL), NULL);
     near("probe_fd", gamma, path, "gamma/probe_fd", q * n3, 1e-7);
     geodec_mem_free(probe);
     geodec_mem_free(g);

@@ -70,7 +70,7 @@ Test(stages, geodesics_follow_the_text)
     geodec_err err = {0};
     geodec_geodesics_options o = geodec_geodesics_defaults();
     o.paths = 0;
-    test_ok(geodec_geodesics_compute(&s.metric, s.field, s.file, &o, NULL, NULL, &g, &err), &err);
+    test_ok(geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &o, NULL, NULL, &g, &err), &err);
     /* a sequence of 20 states with one gap has 18 steps */
     cr_assert_eq(g.paths, SEQUENCES * (LENGTH - 2));
     cr_assert_lt(g.refinement_error, 1e-5);
@@ -114,10 +114,11 @@ Test(stages, a_metric_without_its_place_in_the_text_needs_random_velocities)
     geodec_geodesics g;
     geodec_err err = {0};
     geodec_geodesics_options o = geodec_geodesics_defaults();
-    cr_assert_eq(geodec_geodesics_compute(&s.metric, s.field, s.file, &o, NULL, NULL, &g, NULL), GEODEC_NOTFOUND);
+    cr_assert_eq(geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &o, NULL, NULL, &g, NULL),
+                 GEODEC_NOTFOUND);
     o.velocity = GEODEC_VELOCITY_RANDOM;
     o.paths = 10;
-    test_ok(geodec_geodesics_compute(&s.metric, s.field, s.file, &o, NULL, NULL, &g, &err), &err);
+    test_ok(geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &o, NULL, NULL, &g, &err), &err);
     cr_assert_eq(g.paths, 10);
     for (int64_t p = 0; p < g.paths; p++) {
         cr_assert(g.next[p] == -1 && g.next_row[p] == -1);
@@ -137,11 +138,11 @@ Test(stages, paths_that_leave_the_hull_are_marked)
     geodec_geodesics_options o = geodec_geodesics_defaults();
     o.paths = 8;
     o.hull_radius = 1e-6;
-    test_ok(geodec_geodesics_compute(&s.metric, s.field, s.file, &o, NULL, NULL, &g, &err), &err);
+    test_ok(geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &o, NULL, NULL, &g, &err), &err);
     for (int64_t p = 0; p < g.paths; p++) cr_assert(g.status[p] == GEODEC_PATH_LEFT_HULL && g.good[p] == 16);
     geodec_geodesics_clear(&g);
     o.hull_radius = -1;
-    test_ok(geodec_geodesics_compute(&s.metric, s.field, s.file, &o, NULL, NULL, &g, &err), &err);
+    test_ok(geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &o, NULL, NULL, &g, &err), &err);
     for (int64_t p = 0; p < g.paths; p++) cr_assert_eq(g.status[p], GEODEC_PATH_OK);
     geodec_geodesics_clear(&g);
     release(&s);
@@ -155,9 +156,9 @@ Test(stages, curvature_with_its_controls)
     geodec_err err = {0};
     geodec_geodesics_options go = geodec_geodesics_defaults();
     go.paths = 5;
-    test_ok(geodec_geodesics_compute(&s.metric, s.field, s.file, &go, NULL, NULL, &g, &err), &err);
+    test_ok(geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &go, NULL, NULL, &g, &err), &err);
     const geodec_curvature_options o = {.samples = 20, .midpoints = 10, .tensors = true, .seed = 1};
-    test_ok(geodec_curvature_compute(&s.metric, s.field, &g, &o, NULL, NULL, &c, &err), &err);
+    test_ok(geodec_curvature_compute(&s.metric, geodec_rbf_space(s.field), &g, &o, NULL, NULL, &c, &err), &err);
     cr_assert_eq(c.points, 20 + 10 + 2 * 5);
     cr_assert_lt(c.worst.first_pair, 1e-9);
     cr_assert_lt(c.worst.bianchi, 1e-9);
@@ -198,7 +199,7 @@ Test(stages, propagators_with_their_control)
     geodec_err err = {0};
     geodec_geodesics_options go = geodec_geodesics_defaults();
     go.paths = 6;
-    test_ok(geodec_geodesics_compute(&s.metric, s.field, s.file, &go, NULL, NULL, &g, &err), &err);
+    test_ok(geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &go, NULL, NULL, &g, &err), &err);
     geodec_propagators_options o = geodec_propagators_defaults();
     o.flow = true;
     o.control = 3;
@@ -282,8 +283,10 @@ Test(stages, every_failing_allocation_is_reported)
         geodec_curvature c = {0};
         geodec_propagators p = {0};
         geodec_mem_fail_after(k);
-        geodec_status st = geodec_geodesics_compute(&s.metric, s.field, s.file, &go, NULL, NULL, &g, NULL);
-        if (st == GEODEC_OK) st = geodec_curvature_compute(&s.metric, s.field, &g, &co, NULL, NULL, &c, NULL);
+        geodec_status st =
+            geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &go, NULL, NULL, &g, NULL);
+        if (st == GEODEC_OK)
+            st = geodec_curvature_compute(&s.metric, geodec_rbf_space(s.field), &g, &co, NULL, NULL, &c, NULL);
         if (st == GEODEC_OK) st = geodec_propagators_compute(geodec_rbf_space(s.field), &g, &po, NULL, NULL, &p, NULL);
         geodec_mem_fail_after(0);
         done = st == GEODEC_OK;

@@ -1,0 +1,12 @@
+/* Internal: what every way to make a metric begins with. */
+#ifndef GEODEC_GEOMETRY_METRIC_INTERNAL_H
+#define GEODEC_GEOMETRY_METRIC_INTERNAL_H
+
+#include "geometry/metric.h"
+
+/* Given points, n, k and options: all arrays, the points, their neighbours and sigma. Matrices are left to the caller,
+ * as is freeing m on failure. */
+geodec_status geodec__metric_begin(geodec_metric *m, const double *point, geodec_pool *pool, const geodec_hooks *hooks,
+                                   geodec_err *err) GEODEC_MUST_USE;
+
+#endif

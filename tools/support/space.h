@@ -1,0 +1,24 @@
+/* Opens METRIC.h5 of any kind: what every tool that takes a metric begins with. */
+#ifndef GEODEC_TOOLS_SUPPORT_SPACE_H
+#define GEODEC_TOOLS_SUPPORT_SPACE_H
+
+#include "geometry/metric_space.h"
+#include "published/manifold.h"
+
+/* Zero before space_open; stays where it is, for `space` may point into it. */
+typedef struct space_handle {
+    const geodec_space *space;                  /* the metric, whatever its kind */
+    geodec_artifact *file;                      /* open, for provenance and the fields of the source */
+    geodec_metric metric;                       /* kind, points, neighbours, matrices */
+    const geodec_rbf *field;                    /* of the kinds that are fields; NULL otherwise */
+    const geodec_published_manifold *published; /* of the kind `published`; NULL otherwise */
+    geodec_metric_space smooth;                 /* owner of space and field but for the kind `published` */
+    geodec_published_manifold manifold;         /* owner for the kind `published` */
+} space_handle;
+
+/* The errors of geodec_artifact_open, geodec_metric_read, geodec_metric_space_init and geodec_published_manifold_read.
+ * Nothing is left open on failure. */
+geodec_status space_open(const char *path, space_handle *out, geodec_err *err) GEODEC_MUST_USE;
+void space_close(space_handle *s); /* all zero is allowed */
+
+#endif
