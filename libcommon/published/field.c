@@ -87,15 +87,14 @@ int64_t geodec_published_nearest(int64_t sites, int64_t n, const double *site, c
     return best;
 }
 
-int64_t geodec_published_field_scratch(int64_t n) { return n * n + n + geodec_eig_sym_scratch(n); }
+int64_t geodec_published_field_scratch(int64_t n) { return 2 * n * n + n + geodec_eig_sym_scratch(n); }
 
-geodec_status geodec_published_field_at(const geodec_published_field *f, const double *x, double *g, double *scratch,
-                                        geodec_err *err)
+geodec_status geodec_published_field_eigen(const geodec_published_field *f, const double *x, double *d, double *v,
+                                           bool *far, double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
-    double *l = scratch, *w = l + n * n, *eig = w + n;
-    double total = 0;
+    double *l = scratch, *eig = l + n * n, total = 0;
     memset(l, 0, (size_t)(n * n) * sizeof *l);
     for (int64_t p = 0; p < f->sites; p++) {
         const double weight = exp(-distance2(n, f->site + p * n, x) / (2 * f->sigma * f->sigma));
@@ -105,17 +104,32 @@ geodec_status geodec_published_field_at(const geodec_published_field *f, const d
         for (int64_t i = 0; i < n * n; i++) l[i] += weight * log_g[i];
     }
     if (!isfinite(total)) GEODEC_THROW(GEODEC_NUMERIC, "the field was asked for at a point that is not finite");
-    if (total < least_weight) {
-        memset(g, 0, (size_t)(n * n) * sizeof *g);
-        for (int64_t i = 0; i < n; i++) g[i * n + i] = 1;
-        if (f->nearest)
-            memcpy(g, f->g + geodec_published_nearest(f->sites, n, f->site, x) * n * n, (size_t)(n * n) * sizeof *g);
+    *far = total < least_weight;
+    if (*far) goto done;
+    for (int64_t i = 0; i < n * n; i++) l[i] /= total;
+    GEODEC_TRY(geodec_eig_sym_ws(n, l, d, l, eig, err));
+    for (int64_t i = 0; i < n; i++) d[i] = exp(d[i]);
+    memcpy(v, l, (size_t)(n * n) * sizeof *v);
+done:
+    return st;
+}
+
+geodec_status geodec_published_field_at(const geodec_published_field *f, const double *x, double *g, double *scratch,
+                                        geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = f->n;
+    double d[GEODEC_PUBLISHED_MAX_N], *v = scratch;
+    bool far;
+    GEODEC_TRY(geodec_published_field_eigen(f, x, d, v, &far, scratch + n * n, err));
+    if (!far) {
+        geodec_eig_compose(n, d, v, g);
         goto done;
     }
-    for (int64_t i = 0; i < n * n; i++) l[i] /= total;
-    GEODEC_TRY(geodec_eig_sym_ws(n, l, w, l, eig, err));
-    for (int64_t i = 0; i < n; i++) w[i] = exp(w[i]);
-    geodec_eig_compose(n, w, l, g);
+    memset(g, 0, (size_t)(n * n) * sizeof *g);
+    for (int64_t i = 0; i < n; i++) g[i * n + i] = 1;
+    if (f->nearest)
+        memcpy(g, f->g + geodec_published_nearest(f->sites, n, f->site, x) * n * n, (size_t)(n * n) * sizeof *g);
 done:
     return st;
 }

@@ -41,6 +41,12 @@ GEODEC_API int64_t geodec_published_field_scratch(int64_t n);
 GEODEC_API geodec_status geodec_published_field_at(const geodec_published_field *f, const double *x, double *g,
                                                    double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
+/* The same as eigenvalues d [n] of g, rising, and eigenvectors, rows of v [n][n]; *far = there is no weight (the
+ * fallback applies; d and v are untouched). */
+GEODEC_API geodec_status geodec_published_field_eigen(const geodec_published_field *f, const double *x, double *d,
+                                                      double *v, bool *far, double *scratch,
+                                                      geodec_err *err) GEODEC_MUST_USE;
+
 /* Gamma^k_ij by central differences of step h of any metric function, with the inverse of (g_x + 1e-9 I), where g_x
  * [n][n] is the metric at x; gamma [n][n][n], k last. scratch: geodec_published_christoffel_scratch(n) doubles. */
 typedef geodec_status (*geodec_published_metric_fn)(const void *ctx, const double *x, double *g, geodec_err *err);

@@ -3,4 +3,6 @@ published_SRCS := \
   manifold.c \
   manifold_file.c \
   path.c \
-
+  warp.c \
+  warp_common.c \
+  warp_plain.c \

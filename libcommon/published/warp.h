@@ -1,0 +1,98 @@
+/* The published curvature warp: "knowledge injection" by a local change of the metric, both protocols of the harness.
+ *
+ * A fact is a query point q of the cloud and a target t, the point in the middle of all others by distance. A geodesic
+ * of `steps` steps of `dl` starts at q in the direction of t at unit speed; its error is the distance of its end to t
+ * in the metric halfway between. Then the table of metrics and symbols is replaced by that of a warped field and the
+ * same is measured again:
+ *
+ *     v1   g'(x) = clip_1e-3( g(x) - alpha (1 - exp(-|x-q|^2 / 2 extent^2)) w w^T )
+ *     v2   log g'(x) = log g(x) - alpha (1 - r^2)^2 v v^T,  r = |x-q| / extent < 1;  eigenvalues of g' at least 1e-6
+ *
+ * with w the direction to t of unit length in g(q), and v its part across x - q, of unit length in g(x). Spillover is
+ * the relative change of the error of paths from holdout points (those outside 2 extent in v1, 1.5 extent in v2), all
+ * of them towards one point, the query's neighbour a quarter of the cloud away.
+ *
+ * What is wrong with it, and stays so here: before, errors are measured with the smoothed accessor; afterwards with the
+ * nearest sample of a table smoothed once more, so that alpha = 0 already "spills" and all of v2's spillover is of that
+ * kind. v1's factor is 0 at the injected point and 1 far away. Targets are several path lengths off. Symbols are
+ * constant in a cell, where paths may blow up: figures become NaN. experiments/warp.h has the experiment done right. */
+#ifndef GEODEC_PUBLISHED_WARP_H
+#define GEODEC_PUBLISHED_WARP_H
+
+#include "published/manifold.h"
+
+typedef enum geodec_published_warp_variant {
+    GEODEC_PUBLISHED_WARP_V1,
+    GEODEC_PUBLISHED_WARP_V2
+} geodec_published_warp_variant;
+
+typedef struct geodec_published_warp_draws {
+    int64_t facts, holdouts;
+    const int64_t *query;   /* [facts] samples of the manifold */
+    const int64_t *holdout; /* [holdouts] */
+} geodec_published_warp_draws;
+
+typedef struct geodec_published_warp_config {
+    geodec_published_warp_variant variant;
+    double alpha, extent; /* strength; sigma of v1, radius of v2 */
+    int64_t steps;        /* 16 */
+    double dl;            /* 0.1 */
+} geodec_published_warp_config;
+
+/* Aggregates as the harness forms them: NaN where a value is; the *_finite ones leave such facts and holdouts out. p95
+ * by linear interpolation. */
+typedef struct geodec_published_warp_summary {
+    double pre_mean, post_mean, improvement, spill_mean, spill_p95;
+    double improvement_finite, spill_mean_finite, spill_p95_finite;
+    int64_t facts, spills, nan_post, nan_spill;
+    bool target_halved, spill_small; /* mean post < half of mean pre; mean spillover < 5 %: both = pass */
+} geodec_published_warp_summary;
+
+typedef struct geodec_published_warp_outcome {
+    int64_t facts, holdouts;
+    int64_t *target, *neighbour; /* [facts] */
+    double *pre, *post;          /* [facts] errors */
+    double *spillover;           /* [facts][holdouts]; 0 where not used */
+    uint8_t *used;               /* [facts][holdouts] */
+    geodec_published_warp_summary summary;
+} geodec_published_warp_outcome;
+GEODEC_API void geodec_published_warp_clear(geodec_published_warp_outcome *o);
+
+/* ---- fast: what the facts of a manifold share is computed once ---------------------------------------------------
+ *
+ * The field at every sample's stencil with its eigenvalues; the symbols of the table that is not warped; the samples'
+ * cells. A warp then costs only at samples that a path visits, and v1 no eigenproblem: a downdate of rank one moves at
+ * most one eigenvalue below 1e-3, whose place is the root of the secular equation
+ * 1 = c sum_i z_i^2 / (d_i - lambda) (Golub 1973), as long as no eigenvalue of g itself lies below. */
+typedef struct geodec_published_warp geodec_published_warp;
+/* m stays the caller's and must outlive it. GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_published_warp_create(const geodec_published_manifold *m, geodec_pool *pool,
+                                                      const geodec_hooks *hooks, geodec_published_warp **out,
+                                                      geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_published_warp_destroy(geodec_published_warp *w); /* NULL ok */
+
+/* Paths before any warp, for one set of draws and one path length: shared by all configurations of a sweep. Draws are
+ * kept by reference. GEODEC_RANGE (an index outside the samples, fewer than 4 samples). */
+typedef struct geodec_published_warp_before geodec_published_warp_before;
+GEODEC_API geodec_status geodec_published_warp_prepare(const geodec_published_warp *w,
+                                                       const geodec_published_warp_draws *draws, int64_t steps,
+                                                       double dl, geodec_pool *pool, const geodec_hooks *hooks,
+                                                       geodec_published_warp_before **out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_published_warp_release(geodec_published_warp_before *b); /* NULL ok */
+/* c->steps and c->dl must be those of b (GEODEC_INVAL). Facts are tasks. The caller clears out. */
+GEODEC_API geodec_status geodec_published_warp_run(const geodec_published_warp *w,
+                                                   const geodec_published_warp_before *b,
+                                                   const geodec_published_warp_config *c, geodec_pool *pool,
+                                                   const geodec_hooks *hooks, geodec_published_warp_outcome *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- plain: the harness's steps in its order, the whole table for every fact: what the fast one is tested against --
+ */
+GEODEC_API geodec_status geodec_published_warp_plain(const geodec_published_manifold *m,
+                                                     const geodec_published_warp_draws *draws,
+                                                     const geodec_published_warp_config *c,
+                                                     geodec_published_warp_outcome *out,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+
+#endif
