@@ -52,14 +52,30 @@ done:
     return st;
 }
 
-geodec_status geodec_null_build(const geodec_artifact *cloud, uint64_t seed, geodec_artifact *out, geodec_err *err)
+static void gaussian(const geodec_cloud *c, uint64_t seed)
+{
+    for (int64_t i = 0; i < c->points; i++) {
+        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("null cloud", (uint64_t)i));
+        for (int64_t j = 0; j < c->k; j++) c->coordinate[i * c->k + j] = sqrt(c->eigenvalue[j]) * geodec_rng_normal(&r);
+    }
+}
+
+geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate kind, uint64_t seed,
+                                geodec_artifact *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_cloud c = {0};
+    double *y = NULL;
     GEODEC_TRY(geodec_cloud_read(cloud, &c, err));
-    for (int64_t i = 0; i < c.points; i++) {
-        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("null cloud", (uint64_t)i));
-        for (int64_t j = 0; j < c.k; j++) c.coordinate[i * c.k + j] = sqrt(c.eigenvalue[j]) * geodec_rng_normal(&r);
+    if (kind == GEODEC_SURROGATE_GAUSSIAN) {
+        gaussian(&c, seed);
+    } else {
+        GEODEC_NEW(y, c.points * c.k);
+        GEODEC_TRY(
+            geodec_surrogate_draw(kind, c.points, c.k, c.coordinate, seed, geodec_rng_id("null cloud", 0), y, err));
+        memcpy(c.coordinate, y, (size_t)(c.points * c.k) * sizeof *y);
+    }
+    for (int64_t i = 0; kind != GEODEC_SURROGATE_PHASE && i < c.points; i++) {
         c.sequence[i] = (int32_t)i;
         c.position[i] = 0;
     }
@@ -82,6 +98,7 @@ geodec_status geodec_null_build(const geodec_artifact *cloud, uint64_t seed, geo
     for (int a = 0; a < geodec_kind_cloud.n_attrs; a++)
         GEODEC_TRY(copy_attr(cloud, out, &geodec_kind_cloud.attrs[a], err));
 done:
+    geodec_mem_free(y);
     geodec_cloud_clear(&c);
     return st;
 }

@@ -26,6 +26,7 @@ geometry_SRCS := \
   riemann.c \
   space.c \
   spaces.c \
+  surrogate.c \
   tasks.c \
   twonn.c \
   validity.c \

@@ -6,6 +6,7 @@ linalg_SRCS := \
   expm_avx2.c \
   expm_avx512.c \
   expm_scalar.c \
+  fft.c \
   knn.c \
   lapack.c \
   stats.c \

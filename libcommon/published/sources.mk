@@ -1,4 +1,6 @@
 published_SRCS := \
+  coverage.c \
+  coverage_file.c \
   field.c \
   manifold.c \
   manifold_file.c \

@@ -9,6 +9,7 @@
 #include "geometry/metric.h"
 #include "geometry/propagators.h"
 #include "geometry/validity.h"
+#include "published/coverage.h"
 #include "records/coverage.h"
 #include "records/flowmap.h"
 #include "records/records.h"
@@ -31,6 +32,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_validity,
     &geodec_kind_records,
     &geodec_kind_coverage,
+    &geodec_kind_coverage_ref,
     &geodec_kind_flowmap,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,

@@ -14,6 +14,7 @@ geometry_TESTS := \
   test_riemann.c \
   test_spaces.c \
   test_stages.c \
+  test_surrogate.c \
   test_tasks.c \
   test_validity.c \
 

@@ -340,7 +340,7 @@ Test(geometry, null_cloud_keeps_the_spectrum_and_nothing_else)
     test_ok(build(from, to, &o, NULL, &s, &err), &err);
     test_ok(geodec_artifact_open(&geodec_kind_cloud, to, &in, &err), &err);
     test_ok(geodec_artifact_create(&geodec_kind_cloud, null, &p, &out, &err), &err);
-    test_ok(geodec_null_build(in, 9, out, &err), &err);
+    test_ok(geodec_null_build(in, GEODEC_SURROGATE_GAUSSIAN, 9, out, &err), &err);
     test_ok(geodec_artifact_commit(out, &err), &err);
     test_ok(geodec_artifact_open(&geodec_kind_cloud, null, &back, &err), &err);
     test_ok(geodec_cloud_read(in, &c, &err), &err);

@@ -2,6 +2,7 @@ linalg_TESTS := \
   test_chol.c \
   test_eig.c \
   test_expm.c \
+  test_fft.c \
   test_knn.c \
   test_stats.c \
 

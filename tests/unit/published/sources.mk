@@ -1,4 +1,5 @@
 published_TESTS := \
   goldens.c \
+  test_coverage.c \
   test_manifold.c \
   test_warp.c \
