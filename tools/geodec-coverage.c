@@ -1,13 +1,14 @@
 /* geodec-coverage: how often new points find a cached one. */
 #include "base/mem.h"
-#include "base/rng.h"
 #include "geometry/cloud.h"
+#include "io/foreign.h"
+#include "published/coverage.h"
 #include "records/coverage.h"
 #include "support/cli.h"
 
 #include <string.h>
 
-static const char *output = "coverage.h5";
+static const char *output = "coverage.h5", *mode = "correct", *draws;
 static int64_t dim, points = 1000, k, repeats = 8, queries = 200, nulls = 10;
 static bool sweep;
 
@@ -15,6 +16,8 @@ enum { DIM_MAX_AUTO = 12 }; /* as in geodec-metric */
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "coverage.h5"),
+    CLI_MODE_OPTION(mode),
+    CLI_DRAWS_OPTION(draws),
     {.name = "dim",
      .letter = 'n',
      .type = CLI_I64,
@@ -60,29 +63,32 @@ static const cli_option options[] = {
      .min = 0,
      .max = 60,
      .metavar = "N",
-     .help = "Gaussian clouds of the same covariance, the control"},
+     .help = "clouds of each null: Gaussian, and phase-randomised along the text or shuffled by coordinate"},
 };
 
 static const cli_tool tool = {
     .name = "geodec-coverage",
     .purpose = "coverage of new points by cached ones",
-    .usage = "[OPTIONS] CLOUD.h5",
+    .usage = "[OPTIONS] CLOUD.h5\n       geodec-coverage --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "The metric is fitted on the cached points alone, the g-nearest cached point is exact. Beside every figure "
         "stand\n"
-        "the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that repeats it, and Gaussian clouds with z-scores.",
-    .examples = "geodec-coverage --sweep -o coverage.h5 cloud.h5",
+        "the closed form 1 - C(N-1-k,c)/C(N-1,c), the leaky design that repeats it, and two nulls with z-scores:\n"
+        "Gaussian clouds, and clouds with random Fourier phases along the text (where the points have an order; else\n"
+        "each coordinate is shuffled). --mode ref counts as the published harness does, on its own points and splits.",
+    .examples = "  geodec-coverage --sweep -o coverage.h5 cloud.h5\n"
+                "  geodec-coverage --mode ref --draws smollm2-135m_n8.h5 -o coverage-ref.h5",
     .options = options,
     .n_options = CLI_COUNT(options),
-    .min_args = 1,
+    .min_args = 0,
     .max_args = 1,
 };
 
 static void summarise(const cli *c, const geodec_coverage *v)
 {
     const int64_t l = v->sizes - 1, S = v->shares, E = v->n_eps;
-    cli_say(c, "%lld points, dimension %lld, %lld neighbours, %lld splits, %lld Gaussian clouds", (long long)v->size[l],
-            (long long)v->n, (long long)v->k, (long long)v->repeats, (long long)v->nulls);
+    cli_say(c, "%lld points, dimension %lld, %lld neighbours, %lld splits, %lld clouds of each null",
+            (long long)v->size[l], (long long)v->n, (long long)v->k, (long long)v->repeats, (long long)v->nulls);
     for (int64_t s = 0; s < S; s++) {
         /* the eps where the measured share is nearest to one half says most */
         int64_t at = 0;
@@ -94,13 +100,16 @@ static void summarise(const cli *c, const geodec_coverage *v)
         const int64_t i = (l * S + s) * E + at;
         cli_say(c,
                 "%2.0f %% cached: mean g-distance %.3g (Gaussian %.3g); within %g: %.1f %% (Gaussian %.1f %%, z %.1f; "
-                "leaky %.1f %%, closed form %.1f %%)",
+                "%s %.1f %%, z %.1f; leaky %.1f %%, closed form %.1f %%)",
                 100 * v->share[s], v->distance[l * S + s], v->null_distance[l * S + s], v->eps[at], 100 * v->hit[i],
-                100 * v->null_mean[i], v->z[i], 100 * v->leaky[i], 100 * v->closed_form[l * S + s]);
+                100 * v->null_mean[i], v->z[i], geodec_surrogate_name(v->second), 100 * v->second_mean[i],
+                v->second_z[i], 100 * v->leaky[i], 100 * v->closed_form[l * S + s]);
+        if (v->sizes > 1)
+            cli_say(c, "             distance = a N^%.3f (Gaussian N^%.3f)", v->trend[s], v->null_trend[s]);
     }
 }
 
-static geodec_status run(const cli *c, geodec_err *err)
+static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *out = NULL;
@@ -127,6 +136,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.repeats = repeats;
     o.queries = queries;
     o.nulls = nulls;
+    o.second = geodec_surrogate_for(cloud.points, cloud.sequence);
     o.seed = c->seed;
     GEODEC_TRY(geodec_coverage_compute(cloud.points, n, x, &o, c->pool, &c->hooks, &v, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
@@ -142,6 +152,75 @@ done:
     geodec_cloud_clear(&cloud);
     geodec_coverage_clear(&v);
     geodec_mem_free(x);
+    return st;
+}
+
+/* ---- the published count ---------------------------------------------------------------------------------------- */
+
+static void summarise_ref(const cli *c, const geodec_published_coverage *v)
+{
+    for (int64_t s = 0; s < v->shares; s++)
+        for (int64_t e = 0; e < v->n_eps; e++)
+            if (v->eps[e] == 3)
+                cli_say(c,
+                        "%2lld of %lld cached, within 3: %.1f %% (raw %.1f %%, smoothed twice %.1f %%); closed form "
+                        "%.1f %%, Gaussian noise %.1f %% (sd %.1f), z %.1f",
+                        (long long)v->cached[s], (long long)v->points,
+                        100 * v->hit[GEODEC_PUBLISHED_ONCE][s * v->n_eps + e],
+                        100 * v->hit[GEODEC_PUBLISHED_RAW][s * v->n_eps + e],
+                        100 * v->hit[GEODEC_PUBLISHED_TWICE][s * v->n_eps + e], 100 * v->closed_form[s],
+                        100 * v->null_mean[s * v->n_eps + e], 100 * v->null_sd[s * v->n_eps + e],
+                        v->z[s * v->n_eps + e]);
+}
+
+static geodec_status run_published(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    geodec_published_coverage v = {0};
+    geodec_published_options o = geodec_published_defaults();
+    geodec_provenance p = cli_provenance(c);
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1}, *cached = NULL, *permutation = NULL;
+    double *point = NULL, *eps = NULL;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
+    geodec_published_splits s = {.points = shape[0], .n = shape[1], .point = point};
+    shape[0] = shape[1] = -1, shape[2] = s.points;
+    GEODEC_TRY(geodec_foreign_read_i64(draws, "/coverage/permutations", 3, shape, 0, s.points - 1, &permutation, err));
+    s.shares = shape[0], s.repeats = shape[1], s.permutation = permutation;
+    GEODEC_TRY(geodec_foreign_read_i64(draws, "/coverage/cache_size", 1, shape, 1, s.points - 1, &cached, err));
+    s.cached = cached;
+    shape[0] = -1;
+    GEODEC_TRY(geodec_foreign_read(draws, "/coverage/eps", 1, shape, NULL, &eps, err));
+    s.n_eps = shape[0], s.eps = eps;
+    if (k > 0) o.k = k;
+    GEODEC_TRY(geodec_published_coverage_compute(&s, &o, nulls, c->seed, c->pool, &c->hooks, &v, err));
+    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_coverage_ref, output, &p, &out, err));
+    GEODEC_TRY(geodec_published_coverage_write(&v, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    summarise_ref(c, &v);
+done:
+    geodec_artifact_close(out);
+    geodec_published_coverage_clear(&v);
+    geodec_mem_free(cached);
+    geodec_mem_free(permutation);
+    geodec_mem_free(point);
+    geodec_mem_free(eps);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const bool published = strcmp(mode, "ref") == 0;
+    if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
+    if (published == (c->n_args == 1))
+        GEODEC_THROW(GEODEC_INVAL, "%s", published ? "--mode ref takes no cloud" : "a cloud is wanted");
+    GEODEC_TRY(published ? run_published(c, err) : run_correct(c, err));
+done:
     return st;
 }
 

@@ -6,7 +6,6 @@
 #include "geometry/spaces.h"
 #include "geometry/tasks.h"
 #include "geometry/vec.h"
-#include "linalg/chol.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -21,6 +20,7 @@ geodec_coverage_options geodec_coverage_defaults(void)
                                      .repeats = 8,
                                      .queries = 200,
                                      .nulls = 10,
+                                     .second = GEODEC_SURROGATE_SHUFFLE,
                                      .null_repeats = 2,
                                      .metric = geodec_metric_defaults(),
                                      .seed = 1};
@@ -39,9 +39,10 @@ double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached)
 
 void geodec_coverage_clear(geodec_coverage *c)
 {
-    void *all[] = {c->size,      c->share,    c->eps,    c->cached,       c->hit,   c->hit_p10,
-                   c->hit_p90,   c->distance, c->recall, c->closed_form,  c->leaky, c->leaky_distance,
-                   c->null_mean, c->null_sd,  c->z,      c->null_distance};
+    void *all[] = {c->size,      c->share,           c->eps,    c->cached,        c->hit,         c->hit_p10,
+                   c->hit_p90,   c->distance,        c->recall, c->closed_form,   c->leaky,       c->leaky_distance,
+                   c->null_mean, c->null_sd,         c->z,      c->null_distance, c->second_mean, c->second_sd,
+                   c->second_z,  c->second_distance, c->trend,  c->null_trend,    c->trend_se};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     *c = (geodec_coverage){0};
 }
@@ -196,78 +197,67 @@ done:
     return st;
 }
 
-/* ---- Gaussian clouds -------------------------------------------------------------------------------------------- */
+/* ---- nulls ------------------------------------------------------------------------------------------------------- */
 
-/* Lower Cholesky factor of the covariance of x, and its mean. */
-static geodec_status covariance_factor(const world *w, double *mean, double *l, geodec_err *err)
+/* Where the figures of one null for one size go. */
+typedef struct null_figures {
+    geodec_surrogate kind;
+    const char *what;
+    double *mean, *sd, *z, *distance; /* [S][E], [S] for distance */
+} null_figures;
+
+static geodec_status run_null(const world *w, uint64_t stream, const int64_t *cached, const double *hit,
+                              const null_figures *to, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t N = w->points, n = w->n;
-    for (int64_t a = 0; a < n; a++) {
-        mean[a] = 0;
-        for (int64_t i = 0; i < N; i++) mean[a] += w->x[i * n + a] / (double)N;
-    }
-    double trace = 0;
-    for (int64_t a = 0; a < n; a++) {
-        for (int64_t b = 0; b <= a; b++) {
-            double sum = 0;
-            for (int64_t i = 0; i < N; i++) sum += (w->x[i * n + a] - mean[a]) * (w->x[i * n + b] - mean[b]);
-            l[a * n + b] = l[b * n + a] = sum / (double)(N - 1);
-        }
-        trace += l[a * n + a];
-    }
-    for (int64_t a = 0; a < n; a++) l[a * n + a] += 1e-12 * trace / (double)n; /* a flat direction stays almost flat */
-    GEODEC_TRY_MSG(geodec_chol_factor(n, l, err), "covariance of the points");
-done:
-    return st;
-}
-
-static void draw_gaussian(const world *w, const double *mean, const double *l, uint64_t stream, double *x)
-{
-    const int64_t n = w->n;
-    geodec_rng r = geodec_rng_stream(w->o->seed, geodec_rng_id("coverage null", stream));
-    double z[GEODEC_SPACE_DIM_MAX];
-    for (int64_t i = 0; i < w->points; i++) {
-        for (int64_t a = 0; a < n; a++) z[a] = geodec_rng_normal(&r);
-        for (int64_t a = 0; a < n; a++) x[i * n + a] = mean[a] + geodec__dot(a + 1, l + a * n, z);
-    }
-}
-
-/* Mean, standard deviation and z of the null for the size whose figures begin at `at`. */
-static geodec_status run_nulls(const world *w, uint64_t stream, const int64_t *cached, geodec_coverage *c, int64_t size,
-                               geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t S = c->shares, E = c->n_eps, B = w->o->nulls, n = w->n;
-    const double *hit = c->hit + size * S * E;
-    double *mean = c->null_mean + size * S * E, *sd = c->null_sd + size * S * E, *z = c->z + size * S * E;
+    const int64_t S = w->o->n_shares, E = w->o->n_eps, B = w->o->nulls;
     double *block = NULL, *column = NULL;
     if (B == 0) goto done;
-    GEODEC_NEW(block, B * S * E + S + n * (n + 1) + w->points * n);
+    GEODEC_NEW(block, B * S * E + S + w->points * w->n);
     GEODEC_NEW(column, B);
-    double *all = block, *distance = all + B * S * E, *centre = distance + S, *l = centre + n, *x = l + n * n;
-    GEODEC_TRY(covariance_factor(w, centre, l, err));
+    double *all = block, *distance = all + B * S * E, *x = distance + S;
     for (int64_t b = 0; b < B; b++) {
         world null = *w;
         figures f = {.hit = all + b * S * E, .distance = distance};
-        draw_gaussian(w, centre, l, stream * 4096 + (uint64_t)b, x);
+        /* streams of a shuffle go by the column, so they stand apart by more than that */
+        GEODEC_TRY(geodec_surrogate_draw(to->kind, w->points, w->n, w->x, w->o->seed,
+                                         geodec_rng_id("coverage null", stream * 4096 + (uint64_t)b), x, err));
         null.x = x;
-        GEODEC_TRY(run_cloud(&null, w->o->null_repeats, stream * 64 + 1 + (uint64_t)b, cached, NULL, "Gaussian clouds",
-                             &f, err));
-        for (int64_t s = 0; s < S; s++) c->null_distance[size * S + s] += distance[s] / (double)B;
+        GEODEC_TRY(
+            run_cloud(&null, w->o->null_repeats, stream * 64 + 1 + (uint64_t)b, cached, NULL, to->what, &f, err));
+        for (int64_t s = 0; s < S; s++) to->distance[s] += distance[s] / (double)B;
     }
     for (int64_t i = 0; i < S * E; i++) {
         const int64_t held = w->points - cached[i / E], queries = held < w->o->queries ? held : w->o->queries;
         const double resolution = 1 / (double)(queries * w->o->repeats);
         for (int64_t b = 0; b < B; b++) column[b] = all[b * S * E + i];
-        mean[i] = geodec_stats_mean(B, column);
-        sd[i] = B > 1 ? sqrt(geodec_stats_variance(B, column)) : 0;
-        z[i] = B > 1 ? (hit[i] - mean[i]) / fmax(sd[i], resolution) : 0;
+        to->mean[i] = geodec_stats_mean(B, column);
+        to->sd[i] = B > 1 ? sqrt(geodec_stats_variance(B, column)) : 0;
+        to->z[i] = B > 1 ? (hit[i] - to->mean[i]) / fmax(to->sd[i], resolution) : 0;
     }
 done:
     geodec_mem_free(block);
     geodec_mem_free(column);
     return st;
+}
+
+/* Slope of ln distance over ln N for each share; sizes where the distance is zero take no part. */
+static void fit_trend(const geodec_coverage *c, const double *distance, double *slope, double *se)
+{
+    double x[GEODEC_COVERAGE_SIZES], y[GEODEC_COVERAGE_SIZES];
+    for (int64_t s = 0; s < c->shares; s++) {
+        int64_t used = 0;
+        for (int64_t l = 0; l < c->sizes; l++) {
+            const double d = distance[l * c->shares + s];
+            if (!(d > 0)) continue;
+            x[used] = log((double)c->size[l]);
+            y[used++] = log(d);
+        }
+        geodec_stats_line line;
+        if (used < 2 || geodec_stats_fit_line(used, x, y, NULL, &line, NULL) != GEODEC_OK) continue;
+        slope[s] = line.slope;
+        if (se && used > 2) se[s] = line.slope_se;
+    }
 }
 
 /* ---- the experiment --------------------------------------------------------------------------------------------- */
@@ -315,10 +305,14 @@ static geodec_status reserve(const geodec_coverage_options *o, int64_t points, g
     GEODEC_NEW(c->share, c->shares);
     GEODEC_NEW(c->eps, c->n_eps);
     GEODEC_NEW(c->cached, LS);
-    double **by_share[] = {&c->distance, &c->recall, &c->closed_form, &c->leaky_distance, &c->null_distance};
-    double **by_eps[] = {&c->hit, &c->hit_p10, &c->hit_p90, &c->leaky, &c->null_mean, &c->null_sd, &c->z};
+    double **by_share[] = {&c->distance,       &c->recall,        &c->closed_form,
+                           &c->leaky_distance, &c->null_distance, &c->second_distance};
+    double **by_eps[] = {&c->hit,     &c->hit_p10, &c->hit_p90,     &c->leaky,     &c->null_mean,
+                         &c->null_sd, &c->z,       &c->second_mean, &c->second_sd, &c->second_z};
+    double **by_trend[] = {&c->trend, &c->null_trend, &c->trend_se};
     for (size_t i = 0; i < sizeof by_share / sizeof *by_share; i++) GEODEC_NEW(*by_share[i], LS);
     for (size_t i = 0; i < sizeof by_eps / sizeof *by_eps; i++) GEODEC_NEW(*by_eps[i], LSE);
+    for (size_t i = 0; i < sizeof by_trend / sizeof *by_trend; i++) GEODEC_NEW(*by_trend[i], c->shares);
     for (int64_t i = 0; i < c->sizes; i++) c->size[i] = o->n_sizes ? o->size[i] : points;
     memcpy(c->share, o->share, (size_t)c->shares * sizeof *c->share);
     memcpy(c->eps, o->eps, (size_t)c->n_eps * sizeof *c->eps);
@@ -353,7 +347,16 @@ static geodec_status run_size(const world *base, int64_t size, int64_t points, c
     o.k = w.k;
     GEODEC_TRY(geodec_metric_fit(N, n, x, &o, w.pool, NULL, &leaky, err));
     GEODEC_TRY(run_cloud(&w, w.o->repeats, stream * 64, cached, &leaky, "leaky control", &leaked, err));
-    GEODEC_TRY(run_nulls(&w, stream, cached, c, size, err));
+    const null_figures gaussian = {GEODEC_SURROGATE_GAUSSIAN, "Gaussian clouds",   c->null_mean + size * S * E,
+                                   c->null_sd + size * S * E, c->z + size * S * E, c->null_distance + size * S};
+    const null_figures second = {w.o->second,
+                                 "surrogate clouds",
+                                 c->second_mean + size * S * E,
+                                 c->second_sd + size * S * E,
+                                 c->second_z + size * S * E,
+                                 c->second_distance + size * S};
+    GEODEC_TRY(run_null(&w, stream, cached, f.hit, &gaussian, err));
+    GEODEC_TRY(run_null(&w, (uint64_t)(GEODEC_COVERAGE_SIZES + size), cached, f.hit, &second, err));
 done:
     geodec_metric_clear(&leaky);
     geodec_mem_free(chosen);
@@ -366,7 +369,7 @@ geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *p
                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_coverage c = {.n = n, .repeats = o->repeats, .nulls = o->nulls};
+    geodec_coverage c = {.n = n, .repeats = o->repeats, .nulls = o->nulls, .second = o->second};
     world w = {.n = n, .o = o, .pool = pool, .hooks = hooks};
     int64_t smallest = INT64_MAX;
     GEODEC_TRY(options_ok(o, points, n, err));
@@ -385,6 +388,8 @@ geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *p
             (long long)smallest, (long long)wanted, (long long)n);
     c.k = w.k;
     for (int64_t i = 0; i < c.sizes; i++) GEODEC_TRY(run_size(&w, i, points, point, &c, err));
+    fit_trend(&c, c.distance, c.trend, c.trend_se);
+    fit_trend(&c, c.null_distance, c.null_trend, NULL);
     *out = c;
     c = (geodec_coverage){0};
 done:

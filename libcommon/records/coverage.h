@@ -2,19 +2,26 @@
  *
  * For each share of the points and each random split, the metric is fitted on the cached points alone (a metric fitted
  * on the held-out point itself makes the answer an identity, see below), the field through them is evaluated at the
- * held-out points, and the exact g-nearest cached point is found. Three controls stand beside every figure:
+ * held-out points, and the exact g-nearest cached point is found. Controls stand beside every figure:
  *
- *   closed form   1 - C(N-1-k, c) / C(N-1, c): the chance that the nearest of c cached points is one of the k nearest
- * of all N - 1 (no model enters); leaky         the same experiment with the metric of the held-out point fitted on all
- * points, itself and the held-out ones included: its k neighbours then lie at g-length about sqrt(k - 1) whatever the
- * data are, so at eps just above that it repeats the closed form; Gaussian      the whole experiment on normal clouds
- * with the covariance of the points, several seeds: mean, standard deviation and the z-score of the measured figure.
+ *   closed form  1 - C(N-1-k, c) / C(N-1, c): the chance that the nearest of c cached points is one of the k nearest of
+ *                all N - 1 (no model enters)
+ *   leaky        the same experiment with the metric of the held-out point fitted on all points, itself and the
+ * held-out ones included: its k neighbours then lie at g-length about sqrt(k - 1) whatever the data are, so at eps just
+ * above that it repeats the closed form nulls        the whole experiment on surrogates (geometry/surrogate.h), several
+ * seeds: mean, standard deviation and the z-score of the measured figure. Gaussian ones keep the covariance alone; the
+ * second null keeps more: the correlations along the text (phase), or where there is no order each coordinate's values
+ * (shuffle)
+ *
+ * Over several sizes N the mean distance is fitted as distance = a N^trend: a metric that follows the density has trend
+ * 0, and no amount of data brings points closer.
  *
  * Dimensions: L sizes, S shares, E eps. */
 #ifndef GEODEC_RECORDS_COVERAGE_H
 #define GEODEC_RECORDS_COVERAGE_H
 
 #include "geometry/metric.h"
+#include "geometry/surrogate.h"
 #include "io/artifact.h"
 
 GEODEC_API extern const geodec_kind geodec_kind_coverage;
@@ -30,7 +37,8 @@ typedef struct geodec_coverage_options {
     double eps[GEODEC_COVERAGE_EPS]; /* g-distances, rising; default .1 .4 1 2 3 4 6 8 */
     int64_t repeats;                 /* random splits; default 8 */
     int64_t queries;                 /* at most so many held-out points a split; default 200 */
-    int64_t nulls;                   /* Gaussian clouds; default 10, 0 = none */
+    int64_t nulls;                   /* clouds of each null; default 10, 0 = none */
+    geodec_surrogate second;         /* the null beside the Gaussian one; default shuffle */
     int64_t null_repeats;            /* splits of each; default 2 */
     geodec_metric_options metric;    /* k = 0: max(2n, 16), lowered to the smallest cache - 1 */
     uint64_t seed;
@@ -49,7 +57,11 @@ typedef struct geodec_coverage {
     double *leaky, *leaky_distance;  /* [L][S][E], [L][S] */
     double *null_mean, *null_sd, *z; /* [L][S][E]; z with the larger of null_sd and one query; 0 below 2 clouds */
     double *null_distance;           /* [L][S] */
+    double *second_mean, *second_sd, *second_z, *second_distance; /* the same of the second null */
+    double *trend, *null_trend; /* [S] slope of ln distance over ln N; 0 with fewer than 2 sizes */
+    double *trend_se;           /* [S] standard error about the line; 0 with fewer than 3 sizes */
     int64_t repeats, nulls;
+    geodec_surrogate second;
 } geodec_coverage;
 
 /* point [points][n]. GEODEC_RANGE when a cache would hold fewer than k + 1 points. */

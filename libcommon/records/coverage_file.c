@@ -20,19 +20,28 @@ static const geodec_field fields[] = {
     {"/null_sd", GEODEC_F64, "L,S,E", 0, "1", "standard deviation over those clouds", 0},
     {"/z", GEODEC_F64, "L,S,E", 0, "1", "(hit - null_mean) / max(null_sd, one query); 0 with fewer than 2 clouds", 0},
     {"/null_distance", GEODEC_F64, "L,S", 0, "1", "control: mean g-distance on Gaussian clouds", 0},
+    {"/second_mean", GEODEC_F64, "L,S,E", 0, "1", "control: hits on the second surrogate (attribute second_null)", 1},
+    {"/second_sd", GEODEC_F64, "L,S,E", 0, "1", "standard deviation over those clouds", 1},
+    {"/second_z", GEODEC_F64, "L,S,E", 0, "1", "(hit - second_mean) / max(second_sd, one query)", 1},
+    {"/second_distance", GEODEC_F64, "L,S", 0, "1", "control: mean g-distance on those clouds", 1},
+    {"/trend", GEODEC_F64, "S", 0, "1", "slope of ln distance over ln N; 0 with fewer than 2 sizes", 1},
+    {"/trend_se", GEODEC_F64, "S", 0, "1", "its standard error about the line; 0 with fewer than 3 sizes", 1},
+    {"/null_trend", GEODEC_F64, "S", 0, "1", "control: the same slope on Gaussian clouds", 1},
 };
 
 static const geodec_attr attrs[] = {
     {"n", GEODEC_ATTR_I64, 0, "dimension: first principal coordinates"},
     {"k", GEODEC_ATTR_I64, 0, "neighbours of the metric"},
     {"repeats", GEODEC_ATTR_I64, 0, "random splits"},
-    {"nulls", GEODEC_ATTR_I64, 0, "Gaussian clouds"},
+    {"nulls", GEODEC_ATTR_I64, 0, "clouds of each null"},
+    {"second_null", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "phase (random Fourier phases along the text) or shuffle (each coordinate permuted on its own)"},
 };
 
 const geodec_kind geodec_kind_coverage = {
     .name = "coverage",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-coverage",
     .purpose = "how often new points find a cached one, against closed form and Gaussian clouds",
     .fields = fields,
@@ -63,6 +72,14 @@ geodec_status geodec_coverage_write(const geodec_coverage *c, geodec_artifact *a
     GEODEC_TRY(geodec_artifact_write(a, "/null_sd", c->null_sd, err));
     GEODEC_TRY(geodec_artifact_write(a, "/z", c->z, err));
     GEODEC_TRY(geodec_artifact_write(a, "/null_distance", c->null_distance, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/second_mean", c->second_mean, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/second_sd", c->second_sd, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/second_z", c->second_z, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/second_distance", c->second_distance, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/trend", c->trend, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/trend_se", c->trend_se, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/null_trend", c->null_trend, err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "second_null", geodec_surrogate_name(c->second), err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "n", c->n, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "k", c->k, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "repeats", c->repeats, err));

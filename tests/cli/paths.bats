@@ -135,3 +135,35 @@ attr() { # file, name
     [[ "$stderr" == *"dimension 4"* ]]
     [ ! -e "$dir/no.h5" ]
 }
+
+@test "coverage: the published count from a golden file, beside closed form and noise" {
+    draws=("${GEODEC_SHARED:-../shared}"/golden/ott/*_n8.h5)
+    [ -e "${draws[0]}" ] || skip "no golden clouds"
+    "$bin/geodec-coverage" --quiet --mode ref --draws "${draws[0]}" --nulls 6 -o "$dir/coverage-ref.h5"
+    "$bin/geodec-table" "$dir/coverage-ref.h5" closed_form hit_once null_mean | awk -F'\t' \
+        'NR > 1 {hit = $6; noise = $14; if (hit - $1 > 0.1 || $1 - hit > 0.1 || hit - noise > 0.12 || noise - hit > 0.12) exit 1}'
+    for call in "--mode ref" "--draws ${draws[0]}" "" "--mode ref --draws ${draws[0]} $dir/cloud.h5"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr "$bin/geodec-coverage" $call -o "$dir/no.h5"
+        [ "$status" -eq 2 ] || { echo "$call: $status"; false; }
+    done
+    run --separate-stderr "$bin/geodec-coverage" --mode ref --draws "$dir/cloud.h5" -o "$dir/no.h5"
+    [ "$status" -eq 1 ]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "null: three kinds, each keeps what it says" {
+    for kind in gaussian phase shuffle; do
+        "$bin/geodec-null" --quiet --kind "$kind" -o "$dir/null-$kind.h5" "$dir/cloud.h5"
+        "$bin/geodec-table" "$dir/null-$kind.h5" coordinates sequence > "$dir/null-$kind.tsv"
+    done
+    "$bin/geodec-table" "$dir/cloud.h5" coordinates sequence > "$dir/cloud.tsv"
+    # shuffle: the same values; phase: the same places in the text; nowhere the same points
+    cmp <(cut -f 1 "$dir/cloud.tsv" | sort) <(cut -f 1 "$dir/null-shuffle.tsv" | sort)
+    cmp <(awk '{print $NF}' "$dir/cloud.tsv") <(awk '{print $NF}' "$dir/null-phase.tsv")
+    for kind in gaussian phase shuffle; do
+        ! cmp -s <(cut -f 1 "$dir/cloud.tsv") <(cut -f 1 "$dir/null-$kind.tsv")
+    done
+    run "$bin/geodec-null" --kind pink -o "$dir/no.h5" "$dir/cloud.h5"
+    [ "$status" -eq 2 ]
+}

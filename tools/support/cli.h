@@ -100,6 +100,17 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
         .name = "isa", .type = CLI_CHOICE, .target = &(var), .choices = "auto|scalar|avx2|avx512", .metavar = "SET",   \
         .help = "instruction set of the model's passes"                                                                \
     }
+/* The paper's computation in place of the right one, with the harness's own random draws. */
+#define CLI_MODE_OPTION(var)                                                                                           \
+    {                                                                                                                  \
+        .name = "mode", .type = CLI_CHOICE, .target = &(var), .choices = "correct|ref", .metavar = "MODE",             \
+        .help = "ref: what the published harness computes, from the draws of --draws"                                  \
+    }
+#define CLI_DRAWS_OPTION(var)                                                                                          \
+    {                                                                                                                  \
+        .name = "draws", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "FILE.h5",                   \
+        .help = "HDF5 file with the points and random draws of the published run (with --mode ref)"                    \
+    }
 #define CLI_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* Parses, runs, reports, closes stdout; returns the exit code. */
