@@ -7,6 +7,27 @@ BIN := $(B)/bin
 run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
 
+# A stage that takes --shard: $(eval $(call sharded,TARGET.h5,TOOL,PREREQUISITES,OPTIONS AND ARGUMENTS)). With SHARDS=m the target is
+# joined from TARGET.1-m.h5 .. TARGET.m-m.h5, which may be made anywhere; its bytes are the same.
+SHARDS ?= 1
+shard_parts = $(foreach i,$(shell seq $(SHARDS)),$(1:.h5=).$i-$(SHARDS).h5)
+define shard_rule
+$(1:.h5=).$5-$(SHARDS).h5: $(BIN)/geodec-$2 $3
+	$$(run) $$(call tool,$2) --shard $5/$(SHARDS) -o $$@ $4
+endef
+define sharded
+ifeq ($(SHARDS),1)
+$1: $(BIN)/geodec-$2 $3
+	$$(run) $$(call tool,$2) -o $$@ $4
+else
+$(foreach i,$(shell seq $(SHARDS)),
+$(call shard_rule,$1,$2,$3,$4,$i)
+)
+$1: $(BIN)/geodec-merge $(call shard_parts,$1)
+	$$(run) $$(call tool,merge) -o $$@ $(call shard_parts,$1)
+endif
+endef
+
 # What was asked for, as a file: another text or another size remakes what depends on it.
 SETTINGS := MODEL=$(MODEL) TEXT=$(TEXT) SEED=$(SEED) CORPUS_STORIES=$(CORPUS_STORIES) TOKENS=$(TOKENS) POINTS=$(POINTS) \
   STORE_TEXTS=$(STORE_TEXTS) STORE_LENGTH=$(STORE_LENGTH) PROMPTS=$(PROMPTS) NEW_TOKENS=$(NEW_TOKENS) GAMMAS=$(GAMMAS) \
@@ -32,14 +53,10 @@ $(R)/cloud.h5: $(BIN)/geodec-cloud $(R)/activations.h5
 	$(run) $(call tool,cloud) --seed $(SEED) --max-points $(POINTS) -o $@ $(R)/activations.h5
 $(R)/metric.h5: $(BIN)/geodec-metric $(R)/cloud.h5
 	$(run) $(call tool,metric) -o $@ $(R)/cloud.h5
-$(R)/christoffel.h5: $(BIN)/geodec-christoffel $(R)/metric.h5
-	$(run) $(call tool,christoffel) -o $@ $(R)/metric.h5
-$(R)/geodesics.h5: $(BIN)/geodec-geodesic $(R)/metric.h5
-	$(run) $(call tool,geodesic) --seed $(SEED) --steps 32 --dl 0.05 -o $@ $(R)/metric.h5
-$(R)/riemann.h5: $(BIN)/geodec-riemann $(R)/metric.h5
-	$(run) $(call tool,riemann) --seed $(SEED) -o $@ $(R)/metric.h5
-$(R)/propagators.h5: $(BIN)/geodec-propagate $(R)/metric.h5 $(R)/geodesics.h5
-	$(run) $(call tool,propagate) -o $@ $(R)/metric.h5 $(R)/geodesics.h5
+$(eval $(call sharded,$(R)/christoffel.h5,christoffel,$(R)/metric.h5,$(R)/metric.h5))
+$(eval $(call sharded,$(R)/geodesics.h5,geodesic,$(R)/metric.h5,--seed $(SEED) --steps 32 --dl 0.05 $(R)/metric.h5))
+$(eval $(call sharded,$(R)/riemann.h5,riemann,$(R)/metric.h5,--seed $(SEED) $(R)/metric.h5))
+$(eval $(call sharded,$(R)/propagators.h5,propagate,$(R)/metric.h5 $(R)/geodesics.h5,$(R)/metric.h5 $(R)/geodesics.h5))
 $(R)/validity.h5: $(BIN)/geodec-validity $(R)/metric.h5
 	$(run) $(call tool,validity) --seed $(SEED) -o $@ $(R)/metric.h5
 $(R)/records.h5: $(BIN)/geodec-records $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5

@@ -3,11 +3,12 @@
 #include "geometry/christoffel.h"
 #include "linalg/stats.h"
 #include "support/cli.h"
+#include "support/shard.h"
 #include "support/space.h"
 
 #include <string.h>
 
-static const char *output = "christoffel.h5", *deriv = "analytic", *at = "samples";
+static const char *shard, *output = "christoffel.h5", *deriv = "analytic", *at = "samples";
 static double step;
 static int64_t points, control = 64;
 
@@ -47,6 +48,7 @@ static const cli_option options[] = {
      .max = 1e9,
      .metavar = "N",
      .help = "points at which the other derivative is taken too, as a control"},
+    CLI_SHARD_OPTION(shard, "points"),
 };
 
 static const cli_tool tool = {
@@ -93,6 +95,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.deriv = strcmp(deriv, "fd") == 0 ? GEODEC_DERIV_FD : GEODEC_DERIV_ANALYTIC;
     o.step = step;
     o.control = control;
+    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
@@ -104,9 +107,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     st = geodec_artifact_commit(out, err);
     out = NULL;
     if (st != GEODEC_OK) goto done;
-    GEODEC_TRY(geodec_stats_median(count, g.largest, &median, err));
+    GEODEC_TRY(geodec_stats_median(g.points, g.largest, &median, err));
     cli_say(c, "%lld %s, dimension %lld: median max |Gamma| %.3g, metric residual at most %.1e, %s control within %.1e",
-            (long long)count, at, (long long)in.metric.n, median, g.worst_residual,
+            (long long)g.points, at, (long long)in.metric.n, median, g.worst_residual,
             o.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
 done:
     geodec_artifact_close(out);

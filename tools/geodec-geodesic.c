@@ -1,11 +1,12 @@
 /* geodec-geodesic: geodesics of the smooth field from points of the cloud. */
 #include "geometry/geodesics.h"
 #include "support/cli.h"
+#include "support/shard.h"
 #include "support/space.h"
 
 #include <string.h>
 
-static const char *output = "geodesics.h5", *velocity = "sequence", *method = "rk4";
+static const char *shard, *output = "geodesics.h5", *velocity = "sequence", *method = "rk4";
 static int64_t paths = 64, steps = 16, control = 4;
 static double dl = 0.1, rtol = 1e-9, drift_max = 1e-3, hull;
 static bool no_hull;
@@ -77,6 +78,7 @@ static const cli_option options[] = {
      .max = 1e6,
      .metavar = "N",
      .help = "paths integrated again at rtol 1e-9, as a control"},
+    CLI_SHARD_OPTION(shard, "paths"),
 };
 
 static const cli_tool tool = {
@@ -127,6 +129,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.hull_radius = no_hull ? -1 : hull;
     o.control = control;
     o.seed = c->seed;
+    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
     GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &o, c->pool, &c->hooks, &g, err));

@@ -1,11 +1,12 @@
 /* geodec-propagate: linear propagators along geodesics. */
 #include "geometry/propagators.h"
 #include "support/cli.h"
+#include "support/shard.h"
 #include "support/space.h"
 
 #include <string.h>
 
-static const char *output = "propagators.h5", *scheme = "magnus4", *dense = "auto";
+static const char *shard, *output = "propagators.h5", *scheme = "magnus4", *dense = "auto";
 static int64_t control = 4;
 static double rtol = 1e-12, check = 1e-3;
 static bool flow;
@@ -50,6 +51,7 @@ static const cli_option options[] = {
      .max = 1e9,
      .metavar = "X",
      .help = "largest gap to the differences; a larger one ends with code 4"},
+    CLI_SHARD_OPTION(shard, "paths"),
 };
 
 static const cli_tool tool = {
@@ -84,6 +86,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.propagate.rtol = rtol;
     o.flow = flow;
     o.control = control;
+    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_geodesics, c->args[1], &path_file, err));

@@ -1,9 +1,10 @@
 /* geodec-riemann: curvature of the smooth field. */
 #include "geometry/curvature.h"
 #include "support/cli.h"
+#include "support/shard.h"
 #include "support/space.h"
 
-static const char *output = "riemann.h5", *geodesics;
+static const char *shard, *output = "riemann.h5", *geodesics;
 static int64_t samples = 512, midpoints = 256;
 static double check = 1e-6;
 static bool tensors;
@@ -43,6 +44,7 @@ static const cli_option options[] = {
      .max = 1e9,
      .metavar = "X",
      .help = "largest relative residual of the tensor's symmetries; a larger one ends with code 4"},
+    CLI_SHARD_OPTION(shard, "points"),
 };
 
 static const cli_tool tool = {
@@ -70,6 +72,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_curvature r = {0};
     geodec_curvature_options o = {.samples = samples, .midpoints = midpoints, .tensors = tensors, .seed = c->seed};
     geodec_provenance p = cli_provenance(c);
+    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));

@@ -24,8 +24,8 @@ static const geodec_attr attrs[] = {
     {"step", GEODEC_ATTR_F64, 0, "step of the differences"},
     {"where", GEODEC_ATTR_STR, 0, "samples, or midpoints between a sample and its nearest neighbour"},
     {"sigma", GEODEC_ATTR_F64, 0, "width of the field"},
-    {"worst_residual", GEODEC_ATTR_F64, 0, "largest metric residual"},
-    {"worst_gap", GEODEC_ATTR_F64, 0, "largest gap between the derivatives"},
+    {"worst_residual", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest metric residual"},
+    {"worst_gap", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest gap between the derivatives"},
 };
 
 const geodec_kind geodec_kind_christoffel = {
@@ -38,6 +38,7 @@ const geodec_kind geodec_kind_christoffel = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .shards = "M,C",
 };
 
 geodec_christoffel_options geodec_christoffel_defaults(void)
@@ -113,7 +114,7 @@ static geodec_status control_task(void *ctx, int64_t task, geodec_err *err)
     geodec_status st = GEODEC_OK;
     double *other = NULL;
     geodec_christoffel *c = j->c;
-    const int64_t n = c->n, n3 = n * n * n, p = c->control_index[task];
+    const int64_t n = c->n, n3 = n * n * n, p = c->control_index[task] - c->first;
     GEODEC_NEW(other, n3);
     if (c->deriv == GEODEC_DERIV_FD)
         GEODEC_TRY(j->s->at(j->s, j->x + p * n, NULL, NULL, other, err));
@@ -131,23 +132,29 @@ geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, 
                                          const geodec_hooks *hooks, geodec_christoffel *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_christoffel c = {.points = points, .n = s->n, .deriv = o->deriv};
-    job j = {.s = s, .x = x, .c = &c};
+    geodec_christoffel c = {.n = s->n, .deriv = o->deriv};
+    int64_t end;
     if (points < 1 || o->control < 1 || !(o->step >= 0) || !isfinite(o->step)) {
         GEODEC_THROW(GEODEC_RANGE, "Christoffel symbols at %lld points with step %g", (long long)points, o->step);
     }
     c.step = o->step > 0 ? o->step : s->fd_step;
-    c.control = o->control < points ? o->control : points;
-    GEODEC_NEW(c.gamma, points * c.n * c.n * c.n);
-    GEODEC_NEW(c.largest, points);
-    GEODEC_NEW(c.residual, points);
-    GEODEC_NEW(c.asymmetry, points);
-    GEODEC_NEW(c.control_index, c.control);
-    GEODEC_NEW(c.control_gap, c.control);
-    for (int64_t i = 0; i < c.control; i++) c.control_index[i] = (int32_t)(i * points / c.control);
-    GEODEC_TRY(geodec__tasks_run(pool, hooks, "Christoffel symbols at point", points, point_task, &j, err));
+    GEODEC_TRY(geodec_shard_range(o->shard, points, &c.first, &end, err));
+    c.points = end - c.first;
+    const int64_t controls = o->control < points ? o->control : points;
+    job j = {.s = s, .x = x + c.first * c.n, .c = &c};
+    GEODEC_NEW(c.gamma, c.points * c.n * c.n * c.n);
+    GEODEC_NEW(c.largest, c.points);
+    GEODEC_NEW(c.residual, c.points);
+    GEODEC_NEW(c.asymmetry, c.points);
+    GEODEC_NEW(c.control_index, controls);
+    GEODEC_NEW(c.control_gap, controls);
+    for (int64_t i = 0; i < controls; i++) {
+        const int64_t p = i * points / controls;
+        if (p >= c.first && p < end) c.control_index[c.control++] = (int32_t)p;
+    }
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "Christoffel symbols at point", c.points, point_task, &j, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "control", c.control, control_task, &j, err));
-    c.worst_residual = max_abs(points, c.residual);
+    c.worst_residual = max_abs(c.points, c.residual);
     c.worst_gap = max_abs(c.control, c.control_gap);
     *out = c;
     memset(&c, 0, sizeof c);
@@ -174,7 +181,7 @@ geodec_status geodec_christoffel_write(const geodec_christoffel *c, const double
     GEODEC_TRY(geodec_artifact_set_dim(a, "M", c->points, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "n", c->n, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "C", c->control, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/points", x, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/points", x + c->first * c->n, err));
     GEODEC_TRY(geodec_artifact_write(a, "/gamma", c->gamma, err));
     GEODEC_TRY(geodec_artifact_write(a, "/largest", c->largest, err));
     GEODEC_TRY(geodec_artifact_write(a, "/metric_residual", c->residual, err));

@@ -76,6 +76,17 @@ done:
     return st;
 }
 
+/* Points first .. end-1 alone. */
+static void keep_slice(geodec_curvature *c, int64_t first, int64_t end)
+{
+    c->points = end - first;
+    const size_t count = (size_t)c->points;
+    memmove(c->x, c->x + first * c->n, count * (size_t)c->n * sizeof *c->x);
+    memmove(c->place, c->place + first, count * sizeof *c->place);
+    memmove(c->index, c->index + first, count * sizeof *c->index);
+    memmove(c->partner, c->partner + first, count * sizeof *c->partner);
+}
+
 /* ---- controls --------------------------------------------------------------------------------------------------- */
 
 static geodec_status sphere_control(int32_t n, uint64_t seed, double *worst, geodec_err *err)
@@ -109,14 +120,16 @@ static geodec_status inner_at(const geodec_space *s, const double *x, double *g,
     return d->inner->at(d->inner, x, g, dg, gamma, err);
 }
 
-static geodec_status differences_control(const geodec_space *s, const geodec_curvature *c, double *gap, geodec_err *err)
+/* At the first `count` points. */
+static geodec_status differences_control(const geodec_space *s, const geodec_curvature *c, int64_t count, double *gap,
+                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const by_differences d = {{.n = s->n, .name = s->name, .at = inner_at, .fd_step = s->fd_step}, s};
     const int64_t n4 = c->n * c->n * c->n * c->n;
     double *block = NULL, worst = 0;
     GEODEC_NEW(block, 2 * n4);
-    for (int64_t q = 0; q < CONTROL_POINTS && q < c->points; q++) {
+    for (int64_t q = 0; q < count && q < c->points; q++) {
         geodec_riemann_invariants inv;
         GEODEC_TRY(geodec_riemann_at(s, c->x + q * c->n, block, NULL, &inv, err));
         GEODEC_TRY(geodec_riemann_at(&d.base, c->x + q * c->n, block + n4, NULL, &inv, err));
@@ -132,17 +145,23 @@ done:
 
 /* ---- stage ------------------------------------------------------------------------------------------------------ */
 
+double geodec__curvature_median(int64_t points, double *scalar, const uint8_t *place, int where)
+{
+    int64_t count = 0;
+    for (int64_t q = 0; q < points; q++)
+        if (place[q] == where) scalar[count++] = fabs(scalar[q]);
+    geodec_stats_sort(count, scalar);
+    return count ? geodec_stats_percentile(count, scalar, 0.5) : 0;
+}
+
 static geodec_status summarise(geodec_curvature *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *sorted = NULL;
     GEODEC_NEW(sorted, c->points);
     for (int where = 0; where < GEODEC_PLACES; where++) {
-        int64_t count = 0;
-        for (int64_t q = 0; q < c->points; q++)
-            if (c->place[q] == where) sorted[count++] = fabs(c->inv[q].scalar);
-        geodec_stats_sort(count, sorted);
-        c->median_abs_scalar[where] = count ? geodec_stats_percentile(count, sorted, 0.5) : 0;
+        for (int64_t q = 0; q < c->points; q++) sorted[q] = c->inv[q].scalar;
+        c->median_abs_scalar[where] = geodec__curvature_median(c->points, sorted, c->place, where);
     }
     for (int64_t q = 0; q < c->points; q++) {
         const geodec_riemann_check *k = &c->inv[q].check;
@@ -163,12 +182,15 @@ geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec
 {
     geodec_status st = GEODEC_OK;
     geodec_curvature c = {.n = metric->n};
+    int64_t first, end;
     if (o->samples < 0 || o->midpoints < 0)
         GEODEC_THROW(GEODEC_RANGE, "%lld samples, %lld midpoints", (long long)o->samples, (long long)o->midpoints);
     if (paths && paths->n != metric->n)
         GEODEC_THROW(GEODEC_FORMAT, "paths of dimension %lld in a metric of dimension %lld", (long long)paths->n,
                      (long long)metric->n);
     GEODEC_TRY(choose_points(metric, paths, o, &c, err));
+    GEODEC_TRY(geodec_shard_range(o->shard, c.points, &first, &end, err));
+    keep_slice(&c, first, end);
     const int64_t n2 = c.n * c.n;
     GEODEC_NEW(c.inv, c.points);
     GEODEC_NEW(c.ricci, c.points * n2);
@@ -176,7 +198,7 @@ geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec
     GEODEC_TRY(geodec_riemann_batch(s, pool, hooks, c.points, c.x, c.riem, c.ricci, c.inv, err));
     GEODEC_TRY(summarise(&c, err));
     GEODEC_TRY(sphere_control(s->n, o->seed, &c.sphere_error, err));
-    GEODEC_TRY(differences_control(s, &c, &c.differences_gap, err));
+    GEODEC_TRY(differences_control(s, &c, CONTROL_POINTS - first, &c.differences_gap, err));
     *out = c;
     c = (geodec_curvature){0};
 done:

@@ -5,6 +5,7 @@
 #ifndef GEODEC_GEOMETRY_CURVATURE_H
 #define GEODEC_GEOMETRY_CURVATURE_H
 
+#include "base/shard.h"
 #include "geometry/geodesics.h"
 #include "geometry/metric.h"
 #include "geometry/riemann.h"
@@ -23,6 +24,7 @@ typedef struct geodec_curvature_options {
     int64_t midpoints; /* of so many of the samples; 0 = of all samples. Default 256 */
     bool tensors;      /* keep R^a_bcd */
     uint64_t seed;
+    geodec_shard shard; /* only these of the points, and the control points among them */
 } geodec_curvature_options;
 GEODEC_API geodec_curvature_options geodec_curvature_defaults(void);
 
@@ -47,6 +49,8 @@ GEODEC_API geodec_status geodec_curvature_compute(const geodec_metric *metric, c
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_curvature *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_curvature_clear(geodec_curvature *c);
+/* Median of |scalar| over the points at `where`; 0 without any. scalar [points] is used up. */
+GEODEC_API double geodec__curvature_median(int64_t points, double *scalar, const uint8_t *place, int where);
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_curvature_write(const geodec_curvature *c, geodec_artifact *a,
                                                 geodec_err *err) GEODEC_MUST_USE;

@@ -1,6 +1,9 @@
 /* The curvature artifact. */
 #include "base/mem.h"
 #include "geometry/curvature.h"
+#include "io/merge.h"
+
+#include <string.h>
 
 static const geodec_field fields[] = {
     {"/x", GEODEC_F64, "Q,n", 0, "activation", "where: principal coordinates", 0},
@@ -20,16 +23,37 @@ static const geodec_field fields[] = {
 };
 
 static const geodec_attr attrs[] = {
-    {"median_abs_scalar_samples", GEODEC_ATTR_F64, 0, "median |scalar curvature| at points of the cloud"},
-    {"median_abs_scalar_midpoints", GEODEC_ATTR_F64, 0, "the same half-way to the nearest neighbour"},
-    {"median_abs_scalar_paths", GEODEC_ATTR_F64, 0, "the same on geodesics; 0 without"},
-    {"worst_symmetry", GEODEC_ATTR_F64, 0, "largest residual of the pair symmetries"},
-    {"worst_bianchi", GEODEC_ATTR_F64, 0, "largest residual of the first Bianchi identity"},
+    {"median_abs_scalar_samples", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED,
+     "median |scalar curvature| at points of the cloud"},
+    {"median_abs_scalar_midpoints", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED, "the same half-way to the nearest neighbour"},
+    {"median_abs_scalar_paths", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED, "the same on geodesics; 0 without"},
+    {"worst_symmetry", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the pair symmetries"},
+    {"worst_bianchi", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the first Bianchi identity"},
     {"control_sphere_error", GEODEC_ATTR_F64, 0,
      "control: largest relative error of the scalar curvature on the unit sphere of the same dimension"},
-    {"control_differences_gap", GEODEC_ATTR_F64, 0,
+    {"control_differences_gap", GEODEC_ATTR_F64, GEODEC_ATTR_MAX,
      "control: relative gap to the tensor with dGamma by central differences, at 4 samples"},
 };
+
+/* The medians of joined parts. */
+static geodec_status derive(geodec_merge *whole, const char *attr, double *value, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *scalar = NULL;
+    uint8_t *place = NULL;
+    int64_t points;
+    const int where = strstr(attr, "samples") ? GEODEC_PLACE_SAMPLE
+                      : strstr(attr, "mid")   ? GEODEC_PLACE_MIDPOINT
+                                              : GEODEC_PLACE_PATH;
+    GEODEC_TRY(geodec_merge_dim(whole, "Q", &points, err));
+    GEODEC_TRY(geodec_merge_read(whole, "/scalar", &scalar, err));
+    GEODEC_TRY(geodec_merge_read(whole, "/place", &place, err));
+    *value = geodec__curvature_median(points, scalar, place, where);
+done:
+    geodec_mem_free(scalar);
+    geodec_mem_free(place);
+    return st;
+}
 
 const geodec_kind geodec_kind_riemann = {
     .name = "riemann",
@@ -41,6 +65,8 @@ const geodec_kind geodec_kind_riemann = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .shards = "Q",
+    .derive = derive,
 };
 
 geodec_status geodec_curvature_write(const geodec_curvature *c, geodec_artifact *a, geodec_err *err)

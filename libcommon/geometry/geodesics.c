@@ -23,6 +23,28 @@ void geodec_geodesics_clear(geodec_geodesics *g)
     *g = (geodec_geodesics){0};
 }
 
+void geodec_geodesics_keep(geodec_geodesics *g, int64_t first, int64_t end)
+{
+    const size_t row = (size_t)(g->nodes * g->n) * sizeof *g->x, nodes = (size_t)g->nodes * sizeof *g->speed2;
+    const struct {
+        void *data;
+        size_t size;
+    } all[] = {{g->x, row},
+               {g->v, row},
+               {g->speed2, nodes},
+               {g->drift, sizeof *g->drift},
+               {g->status, sizeof *g->status},
+               {g->good, sizeof *g->good},
+               {g->point, sizeof *g->point},
+               {g->next, sizeof *g->next},
+               {g->activation_row, sizeof *g->activation_row},
+               {g->next_row, sizeof *g->next_row}};
+    g->paths = end - first;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].data)
+            memmove(all[i].data, (char *)all[i].data + (size_t)first * all[i].size, (size_t)g->paths * all[i].size);
+}
+
 /* ---- starts ----------------------------------------------------------------------------------------------------- */
 
 static int compare_keys(int64_t sequence_a, int64_t position_a, int64_t sequence_b, int64_t position_b)
@@ -58,9 +80,10 @@ done:
     return st;
 }
 
-/* Which points paths begin at: g->paths, g->point, g->next. */
+/* Which points paths begin at: g->paths, g->point, g->next; *first: number of the first path of the slice. */
 static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact *file,
-                                   const geodec_geodesics_options *o, geodec_geodesics *g, geodec_err *err)
+                                   const geodec_geodesics_options *o, geodec_geodesics *g, int64_t *first,
+                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *next = NULL;
@@ -78,13 +101,16 @@ static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact
                      "%s: no point has its successor in the text among the points; use random velocities",
                      geodec_artifact_path(file));
     }
-    g->paths = o->paths > 0 && o->paths < count ? o->paths : count;
-    GEODEC_NEW(chosen, g->paths);
-    GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("geodesic starts", 0), count, g->paths, chosen, err));
+    const int64_t all = o->paths > 0 && o->paths < count ? o->paths : count;
+    int64_t end;
+    GEODEC_NEW(chosen, all);
+    GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("geodesic starts", 0), count, all, chosen, err));
+    GEODEC_TRY(geodec_shard_range(o->shard, all, first, &end, err));
+    g->paths = end - *first;
     GEODEC_NEW(g->point, g->paths);
     GEODEC_NEW(g->next, g->paths);
     for (int64_t p = 0; p < g->paths; p++) {
-        g->point[p] = (int32_t)able[chosen[p]];
+        g->point[p] = (int32_t)able[chosen[*first + p]];
         g->next[p] = next[g->point[p]];
     }
 done:
@@ -170,13 +196,12 @@ done:
 
 /* ---- paths ------------------------------------------------------------------------------------------------------ */
 
-/* The first control paths again by the adaptive integrator at rtol 1e-9. */
-static geodec_status refine(const geodec_space *s, const geodec_geodesics_options *o, geodec_pool *pool,
-                            const geodec_hooks *hooks, const double *x0, const double *v0, geodec_geodesics *g,
-                            geodec_err *err)
+/* The first `controls` paths again by the adaptive integrator at rtol 1e-9. */
+static geodec_status refine(const geodec_space *s, int64_t controls, geodec_pool *pool, const geodec_hooks *hooks,
+                            const double *x0, const double *v0, geodec_geodesics *g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t count = o->control < g->paths ? o->control : g->paths, row = g->nodes * g->n;
+    const int64_t count = controls < 0 ? 0 : controls < g->paths ? controls : g->paths, row = g->nodes * g->n;
     double *block = NULL;
     geodec_path_report *report = NULL;
     geodec_geodesic_options fine = g->options;
@@ -210,10 +235,11 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
     double *start = NULL;
     geodec_path_report *report = NULL;
     hull h = {.metric = metric};
+    int64_t first;
     if (o->paths < 0 || o->control < 0 || o->path.steps < 1)
         GEODEC_THROW(GEODEC_RANGE, "%lld paths of %lld steps, %lld in the control", (long long)o->paths,
                      (long long)o->path.steps, (long long)o->control);
-    GEODEC_TRY(choose_starts(metric, metric_file, o, &g, err));
+    GEODEC_TRY(choose_starts(metric, metric_file, o, &g, &first, err));
     GEODEC_TRY(rows_of(metric_file, &g, err));
     g.nodes = o->path.steps + 1;
     const int64_t P = g.paths, S = g.nodes, n = g.n;
@@ -242,7 +268,7 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
         g.status[p] = (uint8_t)report[p].status;
         g.good[p] = (int32_t)report[p].good;
     }
-    GEODEC_TRY(refine(s, o, pool, hooks, start, start + P * n, &g, err));
+    GEODEC_TRY(refine(s, o->control - first, pool, hooks, start, start + P * n, &g, err));
     *out = g;
     g = (geodec_geodesics){0};
 done:

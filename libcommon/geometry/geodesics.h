@@ -5,6 +5,7 @@
 #ifndef GEODEC_GEOMETRY_GEODESICS_H
 #define GEODEC_GEOMETRY_GEODESICS_H
 
+#include "base/shard.h"
 #include "geometry/geodesic.h"
 #include "geometry/metric.h"
 #include "io/artifact.h"
@@ -25,6 +26,7 @@ typedef struct geodec_geodesics_options {
     double hull_radius;
     int64_t control; /* so many paths are integrated again at rtol 1e-9; default 4 */
     uint64_t seed;
+    geodec_shard shard; /* only these of the paths, and the control paths among them */
 } geodec_geodesics_options;
 /* 64 paths, along the sequence, geodec_geodesic_defaults, control 4. */
 GEODEC_API geodec_geodesics_options geodec_geodesics_defaults(void);
@@ -55,6 +57,8 @@ GEODEC_API geodec_status geodec_geodesics_compute(const geodec_metric *metric, c
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_geodesics *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_geodesics_clear(geodec_geodesics *g);
+/* Keeps paths first .. end-1 alone; the attributes stay. */
+GEODEC_API void geodec_geodesics_keep(geodec_geodesics *g, int64_t first, int64_t end);
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact *a,
                                                 geodec_err *err) GEODEC_MUST_USE;

@@ -25,13 +25,15 @@ static const geodec_attr attrs[] = {
     {"drift_max", GEODEC_ATTR_F64, 0, "largest speed drift with status ok"},
     {"velocity", GEODEC_ATTR_STR, 0, "sequence (towards the next state of the text) or random"},
     {"hull_radius", GEODEC_ATTR_F64, 0, "a node farther than this from every point has left the hull; 0 = no hull"},
-    {"n_ok", GEODEC_ATTR_I64, 0, "paths with status ok"},
-    {"n_nonfinite", GEODEC_ATTR_I64, 0, "paths that broke down"},
-    {"n_drift", GEODEC_ATTR_I64, 0, "paths whose speed drifted"},
-    {"n_left_hull", GEODEC_ATTR_I64, 0, "paths that left the hull"},
-    {"drift_largest", GEODEC_ATTR_F64, 0, "largest speed drift"},
-    {"control_paths", GEODEC_ATTR_I64, 0, "control: paths integrated again by the adaptive method at rtol 1e-9"},
-    {"refinement_error", GEODEC_ATTR_F64, 0, "largest distance of their coordinates from that, unit of the points"},
+    {"n_ok", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths with status ok"},
+    {"n_nonfinite", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths that broke down"},
+    {"n_drift", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths whose speed drifted"},
+    {"n_left_hull", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths that left the hull"},
+    {"drift_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest speed drift"},
+    {"control_paths", GEODEC_ATTR_I64, GEODEC_ATTR_SUM,
+     "control: paths integrated again by the adaptive method at rtol 1e-9"},
+    {"refinement_error", GEODEC_ATTR_F64, GEODEC_ATTR_MAX,
+     "largest distance of their coordinates from that, unit of the points"},
 };
 
 const geodec_kind geodec_kind_geodesics = {
@@ -44,6 +46,7 @@ const geodec_kind geodec_kind_geodesics = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .shards = "P",
 };
 
 geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact *a, geodec_err *err)

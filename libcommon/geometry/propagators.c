@@ -25,15 +25,17 @@ void geodec_propagators_clear(geodec_propagators *p)
     *p = (geodec_propagators){0};
 }
 
-/* The first unbroken paths, evenly spread over all. */
-static void choose_controls(const geodec_geodesics *g, geodec_propagators *p, int64_t wanted)
+/* The unbroken paths of the control, evenly spread over all; kept are those in first .. end-1. */
+static void choose_controls(const geodec_geodesics *g, geodec_propagators *p, int64_t wanted, int64_t first,
+                            int64_t end)
 {
-    int64_t sound = 0, seen = 0;
+    int64_t sound = 0, seen = 0, chosen = 0;
     for (int64_t i = 0; i < g->paths; i++) sound += g->status[i] != GEODEC_PATH_NONFINITE;
     const int64_t count = wanted < sound ? wanted : sound;
-    for (int64_t i = 0; i < g->paths && p->controls < count; i++) {
-        if (g->status[i] == GEODEC_PATH_NONFINITE) continue;
-        if (seen++ == p->controls * sound / count) p->control_path[p->controls++] = (int32_t)i;
+    for (int64_t i = 0; i < g->paths && chosen < count; i++) {
+        if (g->status[i] == GEODEC_PATH_NONFINITE || seen++ != chosen * sound / count) continue;
+        chosen++;
+        if (i >= first && i < end) p->control_path[p->controls++] = (int32_t)i;
     }
 }
 
@@ -41,13 +43,14 @@ typedef struct control {
     const geodec_space *s;
     const geodec_geodesics *g;
     geodec_propagators *p;
+    int64_t first;
 } control;
 
 static geodec_status control_task(void *ctx, int64_t c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const control *k = ctx;
-    const int64_t n = k->g->n, nn = n * n, S = k->g->nodes, path = k->p->control_path[c];
+    const int64_t n = k->g->n, nn = n * n, S = k->g->nodes, path = k->p->control_path[c] - k->first;
     double *other = NULL;
     GEODEC_NEW(other, nn);
     GEODEC_TRY(geodec_propagate_by_differences(k->s, &k->g->options, k->g->x + path * S * n, k->g->v + path * S * n, 0,
@@ -67,16 +70,20 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     geodec_status st = GEODEC_OK;
     geodec_propagators p = {.options = o->propagate};
     const geodec_geodesics *g = paths;
-    const int64_t P = g->paths, S = g->nodes, n = g->n, nn = n * n;
-    int64_t *good = NULL;
+    const int64_t S = g->nodes, n = g->n, nn = n * n;
+    int64_t *good = NULL, first, end;
     if (s->n != n)
         GEODEC_THROW(GEODEC_FORMAT, "paths of dimension %lld in a metric of dimension %d", (long long)n, (int)s->n);
     if (o->control < 0) GEODEC_THROW(GEODEC_RANGE, "%lld paths in the control", (long long)o->control);
+    GEODEC_TRY(geodec_shard_range(o->shard, g->paths, &first, &end, err));
+    GEODEC_NEW(p.control_path, o->control);
+    choose_controls(g, &p, o->control, first, end);
+    geodec_geodesics_keep(paths, first, end);
+    const int64_t P = g->paths;
     GEODEC_NEW(good, P);
     GEODEC_NEW(p.phi, P * S * nn);
     GEODEC_NEW(p.singular, P * n);
     GEODEC_NEW(p.report, P);
-    GEODEC_NEW(p.control_path, o->control);
     GEODEC_NEW(p.control_gap, o->control);
     if (o->flow) GEODEC_NEW(p.flow, P * S * 4 * nn);
     for (int64_t i = 0; i < P; i++) good[i] = g->good[i];
@@ -84,8 +91,7 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
                                       p.report, err));
     for (int64_t i = 0; i < P; i++)
         GEODEC_TRY(geodec_svd_values(n, n, p.phi + (i * S + S - 1) * nn, p.singular + i * n, err));
-    choose_controls(g, &p, o->control);
-    control k = {s, g, &p};
+    control k = {s, g, &p, first};
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "control by differences", p.controls, control_task, &k, err));
     p.paths = *paths;
     *paths = (geodec_geodesics){0};

@@ -4,6 +4,7 @@
 #ifndef GEODEC_GEOMETRY_PROPAGATORS_H
 #define GEODEC_GEOMETRY_PROPAGATORS_H
 
+#include "base/shard.h"
 #include "geometry/geodesics.h"
 #include "geometry/propagate.h"
 
@@ -11,8 +12,9 @@ GEODEC_API extern const geodec_kind geodec_kind_propagators;
 
 typedef struct geodec_propagators_options {
     geodec_propagate_options propagate;
-    bool flow;       /* keep the whole d(x,v)/d(x,v) of every node */
-    int64_t control; /* so many paths are compared with central differences of the flow; default 4 */
+    bool flow;          /* keep the whole d(x,v)/d(x,v) of every node */
+    int64_t control;    /* so many paths are compared with central differences of the flow; default 4 */
+    geodec_shard shard; /* only these of the paths, and the control paths among them */
 } geodec_propagators_options;
 GEODEC_API geodec_propagators_options geodec_propagators_defaults(void);
 
@@ -24,11 +26,11 @@ typedef struct geodec_propagators {
     geodec_propagate_report *report; /* [P] */
     geodec_propagate_options options;
     int64_t controls;
-    int32_t *control_path; /* [C] */
+    int32_t *control_path; /* [C], numbered in the whole */
     double *control_gap;   /* [C] max |Phi_T - differences| */
 } geodec_propagators;
 
-/* Takes the paths over on success (*paths is cleared). */
+/* Takes the paths over on success (*paths is cleared); with a slice, failure may leave the slice alone in *paths. */
 GEODEC_API geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics *paths,
                                                     const geodec_propagators_options *o, geodec_pool *pool,
                                                     const geodec_hooks *hooks, geodec_propagators *out,

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "geometry/propagators.h"
 #include "geometry/spaces.h"
+#include "io/merge.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -34,12 +35,51 @@ static const geodec_attr attrs[] = {
     {"path_method", GEODEC_ATTR_STR, 0, "how the paths were made: rk4 or adaptive"},
     {"path_rtol", GEODEC_ATTR_F64, 0, "its tolerance"},
     {"velocity", GEODEC_ATTR_STR, 0, "initial velocities: sequence or random"},
-    {"symplectic_largest", GEODEC_ATTR_F64, 0, "largest residual of the symplectic form"},
-    {"volume_largest", GEODEC_ATTR_F64, 0, "largest residual of the volume"},
-    {"norm_largest", GEODEC_ATTR_F64, 0, "largest h |A|_F"},
-    {"control_gap_largest", GEODEC_ATTR_F64, 0, "control: largest |Phi_T - differences of the flow|"},
-    {"phi_minus_identity", GEODEC_ATTR_F64, 0, "median |Phi_T - I|_F / |I|_F over the paths: what Phi adds to a shift"},
+    {"symplectic_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the symplectic form"},
+    {"volume_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the volume"},
+    {"norm_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest h |A|_F"},
+    {"control_gap_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "control: largest |Phi_T - differences of the flow|"},
+    {"phi_minus_identity", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED,
+     "median |Phi_T - I|_F / |I|_F over the paths: what Phi adds to a shift"},
 };
+
+/* Median over the paths of |Phi_T - I|_F / |I|_F. */
+static geodec_status median_shift(int64_t P, int64_t S, int64_t n, const double *phis, double *median, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t nn = n * n;
+    double *shift = NULL;
+    GEODEC_NEW(shift, P);
+    for (int64_t i = 0; i < P; i++) {
+        const double *phi = phis + (i * S + S - 1) * nn;
+        double sum = 0;
+        for (int64_t k = 0; k < nn; k++) {
+            const double d = phi[k] - (k % (n + 1) == 0 ? 1 : 0);
+            sum += d * d;
+        }
+        shift[i] = sqrt(sum / (double)n);
+    }
+    GEODEC_TRY(geodec_stats_median(P, shift, median, err));
+done:
+    geodec_mem_free(shift);
+    return st;
+}
+
+static geodec_status derive(geodec_merge *whole, const char *attr, double *value, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t P, S, n;
+    double *phi = NULL;
+    (void)attr; /* there is one */
+    GEODEC_TRY(geodec_merge_dim(whole, "P", &P, err));
+    GEODEC_TRY(geodec_merge_dim(whole, "S", &S, err));
+    GEODEC_TRY(geodec_merge_dim(whole, "n", &n, err));
+    GEODEC_TRY(geodec_merge_read(whole, "/phi", &phi, err));
+    GEODEC_TRY(median_shift(P, S, n, phi, value, err));
+done:
+    geodec_mem_free(phi);
+    return st;
+}
 
 const geodec_kind geodec_kind_propagators = {
     .name = "propagators",
@@ -51,44 +91,50 @@ const geodec_kind geodec_kind_propagators = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .shards = "P,C",
+    .derive = derive,
 };
 
 static geodec_status write_reports(const geodec_propagators *p, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t P = p->paths.paths, S = p->paths.nodes, n = p->paths.n, nn = n * n;
-    double *block = NULL, symplectic = 0, volume = 0, norm = 0, gap = 0, median;
-    GEODEC_NEW(block, 4 * P);
+    const int64_t P = p->paths.paths;
+    double *block = NULL;
+    GEODEC_NEW(block, 3 * P);
     for (int64_t i = 0; i < P; i++) {
         const geodec_propagate_report *r = &p->report[i];
-        const double *phi = p->phi + (i * S + S - 1) * nn;
-        double sum = 0;
-        for (int64_t k = 0; k < nn; k++) {
-            const double d = phi[k] - (k % (n + 1) == 0 ? 1 : 0);
-            sum += d * d;
-        }
         block[i] = r->symplectic;
         block[P + i] = r->volume;
         block[2 * P + i] = r->norm;
-        block[3 * P + i] = sqrt(sum / (double)n);
-        symplectic = fmax(symplectic, r->symplectic);
-        volume = fmax(volume, r->volume);
-        norm = fmax(norm, r->norm);
     }
-    for (int64_t c = 0; c < p->controls; c++) gap = fmax(gap, p->control_gap[c]);
-    GEODEC_TRY(geodec_stats_median(P, block + 3 * P, &median, err));
     GEODEC_TRY(geodec_artifact_write(a, "/symplectic", block, err));
     GEODEC_TRY(geodec_artifact_write(a, "/volume", block + P, err));
     GEODEC_TRY(geodec_artifact_write(a, "/norm", block + 2 * P, err));
     GEODEC_TRY(geodec_artifact_write(a, "/control_path", p->control_path, err));
     GEODEC_TRY(geodec_artifact_write(a, "/control_gap", p->control_gap, err));
+done:
+    geodec_mem_free(block);
+    return st;
+}
+
+static geodec_status put_figures(const geodec_propagators *p, geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_geodesics *g = &p->paths;
+    double symplectic = 0, volume = 0, norm = 0, gap = 0, median;
+    for (int64_t i = 0; i < g->paths; i++) {
+        symplectic = fmax(symplectic, p->report[i].symplectic);
+        volume = fmax(volume, p->report[i].volume);
+        norm = fmax(norm, p->report[i].norm);
+    }
+    for (int64_t c = 0; c < p->controls; c++) gap = fmax(gap, p->control_gap[c]);
+    GEODEC_TRY(median_shift(g->paths, g->nodes, g->n, p->phi, &median, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "symplectic_largest", symplectic, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "volume_largest", volume, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "norm_largest", norm, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "control_gap_largest", gap, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "phi_minus_identity", median, err));
 done:
-    geodec_mem_free(block);
     return st;
 }
 
@@ -125,6 +171,7 @@ geodec_status geodec_propagators_write(const geodec_propagators *p, geodec_artif
     GEODEC_TRY(geodec_artifact_put_f64(a, "path_rtol", g->options.rtol, err));
     GEODEC_TRY(
         geodec_artifact_put_str(a, "velocity", g->velocity == GEODEC_VELOCITY_RANDOM ? "random" : "sequence", err));
+    GEODEC_TRY(put_figures(p, a, err));
 done:
     return st;
 }

@@ -40,6 +40,9 @@ enum {
     GEODEC_FIELD_NONFINITE =
         8, /* NaN and infinity are values of this field; elsewhere writing them is GEODEC_NUMERIC */
 };
+/* How an attribute of the whole follows from those of its parts (io/merge.h); without one of these it must be the same
+ * in all. */
+enum { GEODEC_ATTR_SUM = 16, GEODEC_ATTR_MAX = 32, GEODEC_ATTR_MIN = 64, GEODEC_ATTR_DERIVED = 128 };
 
 /* Limits, checked before anything is allocated. */
 enum { GEODEC_RANK_MAX = 6, GEODEC_ATTR_TEXT_MAX = 32768 };
@@ -63,6 +66,7 @@ typedef struct geodec_attr {
     const char *long_name;
 } geodec_attr;
 
+struct geodec_merge;
 typedef struct geodec_kind {
     const char *name; /* "cloud" */
     int major, minor; /* another major is refused; a newer minor is read, unknown members ignored */
@@ -72,6 +76,12 @@ typedef struct geodec_kind {
     int n_fields;
     const geodec_attr *attrs;
     int n_attrs;
+    /* A stage with --shard: the dimensions its slices divide, joined by commas, that of the items first ("P,C"); a
+     * field they count is joined along its first axis. The stage writes fields, then attributes, in the table's order.
+     */
+    const char *shards;
+    /* Value of a GEODEC_ATTR_DERIVED attribute of the whole (also for integers). */
+    geodec_status (*derive)(struct geodec_merge *whole, const char *attr, double *value, geodec_err *err);
 } geodec_kind;
 
 /* GEODEC_INTERNAL for a table that breaks the rules (bad paths, axes, types, versions); create and open call it too. */

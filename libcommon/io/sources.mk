@@ -12,6 +12,7 @@ io_SRCS := \
   format.c \
   json_read.c \
   json_write.c \
+  merge.c \
   provenance.c \
   safetensors_read.c \
   safetensors_write.c \

@@ -1,0 +1,24 @@
+/* Slices of a sweep: `--shard i/m` computes items first .. end-1 of n, and the parts joined in the order of i are what
+ * one run over all items gives (io/merge.h). Whatever an item draws at random must be a function of its number. */
+#ifndef GEODEC_BASE_SHARD_H
+#define GEODEC_BASE_SHARD_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+enum { GEODEC_SHARDS_MAX = 256 };
+
+/* Slice `index` (from 1) of `count`; {0, 0} = everything. */
+typedef struct geodec_shard {
+    int64_t index, count;
+} geodec_shard;
+
+/* "i/m", 1 <= i <= m <= 256; NULL = everything. GEODEC_INVAL for anything else. */
+GEODEC_API geodec_status geodec_shard_parse(const char *text, geodec_shard *out, geodec_err *err) GEODEC_MUST_USE;
+/* Items of the slice: first = n (i-1) / m, end = n i / m, rounded down. GEODEC_RANGE for a slice without items, unless
+ * it is everything. */
+GEODEC_API geodec_status geodec_shard_range(geodec_shard s, int64_t n, int64_t *first, int64_t *end,
+                                            geodec_err *err) GEODEC_MUST_USE;
+
+#endif

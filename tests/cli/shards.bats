@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# --shard and geodec-merge: whatever the slices, the joined artifact has the bytes of one run; what does not belong together
+# is refused.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
+    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
+    "$bin/geodec-metric" --quiet --dim 3 --points 200 -o "$dir/metric.h5" "$dir/cloud.h5"
+    "$bin/geodec-geodesic" --quiet --v0 random --paths 13 --control 4 -o "$dir/geodesic.h5" "$dir/metric.h5"
+    "$bin/geodec-christoffel" --quiet --control 7 -o "$dir/christoffel.h5" "$dir/metric.h5"
+    "$bin/geodec-riemann" --quiet --samples 20 --midpoints 9 --tensors -g "$dir/geodesic.h5" -o "$dir/riemann.h5" "$dir/metric.h5"
+    "$bin/geodec-propagate" --quiet --flow --control 3 -o "$dir/propagate.h5" "$dir/metric.h5" "$dir/geodesic.h5"
+}
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+}
+
+# parts STAGE M ARGUMENTS...: part i of m is $dir/STAGE.i-m.h5
+parts() {
+    local stage=$1 m=$2 i
+    shift 2
+    for ((i = 1; i <= m; i++)); do
+        "$bin/geodec-$stage" --quiet --threads $((1 + i % 2)) --shard "$i/$m" -o "$dir/$stage.$i-$m.h5" "$@"
+    done
+}
+
+# same STAGE ARGUMENTS...: 1, 2 and 5 slices, joined in reverse order
+same() {
+    local stage=$1 m files
+    for m in 1 2 5; do
+        parts "$stage" "$m" "${@:2}"
+        files=$(printf '%s\n' "$dir/$stage".*-"$m".h5 | sort -r)
+        # shellcheck disable=SC2086
+        "$bin/geodec-merge" --quiet -o "$dir/whole.h5" --force $files
+        cmp "$dir/$stage.h5" "$dir/whole.h5"
+    done
+}
+
+@test "christoffel in slices" {
+    same christoffel --control 7 "$dir/metric.h5"
+}
+
+@test "geodesic in slices" {
+    same geodesic --v0 random --paths 13 --control 4 "$dir/metric.h5"
+}
+
+@test "riemann in slices" {
+    same riemann --samples 20 --midpoints 9 --tensors -g "$dir/geodesic.h5" "$dir/metric.h5"
+}
+
+@test "propagate in slices" {
+    same propagate --flow --control 3 "$dir/metric.h5" "$dir/geodesic.h5"
+}
+
+# refused TEXT FILES...
+refused() {
+    run --separate-stderr "$bin/geodec-merge" -o "$dir/no.h5" "${@:2}"
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"$1"* ]] || { echo "$stderr"; false; }
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "parts that do not belong together are refused in one line" {
+    parts geodesic 3 --v0 random --paths 13 "$dir/metric.h5"
+    p() { echo "$dir/geodesic.$1-3.h5"; }
+    refused "is part 1 of 3, but 2 files are given" "$(p 1)" "$(p 2)"
+    refused "are both part 2 of 3" "$(p 1)" "$(p 2)" "$(p 2)"
+    refused "geodesic.h5 is no part: it was made without --shard" "$dir/geodesic.h5"
+    "$bin/geodec-geodesic" --quiet --v0 random --paths 12 --shard 3/3 -o "$dir/other.h5" "$dir/metric.h5"
+    refused "other options or arguments" "$(p 1)" "$(p 2)" "$dir/other.h5"
+    "$bin/geodec-geodesic" --quiet --v0 random --paths 13 --seed 2 --shard 3/3 -o "$dir/seed.h5" "$dir/metric.h5"
+    refused "another seed" "$(p 1)" "$(p 2)" "$dir/seed.h5"
+    mkdir -p "$dir/wide"
+    "$bin/geodec-metric" --quiet --dim 3 --points 200 --sigma-nn 2 -o "$dir/wide/metric.h5" "$dir/cloud.h5"
+    "$bin/geodec-geodesic" --quiet --v0 random --paths 13 --shard 3/3 -o "$dir/input.h5" "$dir/wide/metric.h5"
+    refused "contents of an input" "$(p 1)" "$(p 2)" "$dir/input.h5"
+    parts riemann 3 --samples 20 "$dir/metric.h5"
+    refused "do not belong together: kind" "$(p 1)" "$(p 2)" "$dir/riemann.3-3.h5"
+    refused "have no parts" "$dir/metric.h5"
+}
+
+@test "a slice is i/m; one without items is refused" {
+    for bad in 0/2 3/2 1 1/ /2 a/b 1/2/3 1/257 01/2 "1/2 "; do
+        run --separate-stderr "$bin/geodec-geodesic" --shard "$bad" -o "$dir/no.h5" "$dir/metric.h5"
+        [ "$status" -ne 0 ] || { echo "$bad"; false; }
+        [[ "$stderr" == *"is not a slice i/m"* ]]
+    done
+    run --separate-stderr "$bin/geodec-geodesic" --v0 random --paths 2 --shard 1/5 -o "$dir/no.h5" "$dir/metric.h5"
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"slice 1 of 5 is empty"* ]]
+    [ ! -e "$dir/no.h5" ]
+}
