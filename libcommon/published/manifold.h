@@ -90,5 +90,10 @@ GEODEC_API void geodec_published_riemann(const geodec_published_manifold *m, con
 GEODEC_API geodec_status geodec_published_propagator(const geodec_published_manifold *m, const double *xs,
                                                      const double *vs, int64_t steps, double dl, double *phi,
                                                      geodec_err *err) GEODEC_MUST_USE;
-
+/* The same rule with any other tensor: riem [n]^4 at x (a space's true one: what is left is the fault of the rule). */
+typedef geodec_status (*geodec_published_riemann_fn)(const void *ctx, const double *x, double *riem, geodec_err *err);
+GEODEC_API geodec_status geodec_published_propagator_with(int64_t n, geodec_published_riemann_fn tensor,
+                                                          const void *ctx, const double *xs, const double *vs,
+                                                          int64_t steps, double dl, double *phi,
+                                                          geodec_err *err) GEODEC_MUST_USE;
 #endif

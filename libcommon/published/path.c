@@ -78,23 +78,48 @@ void geodec_published_riemann(const geodec_published_manifold *m, const double *
                 }
 }
 
+typedef struct nearest_tensor {
+    const geodec_published_manifold *m;
+    double *scratch; /* [n^4] */
+} nearest_tensor;
+
+static geodec_status nearest_riemann(const void *ctx, const double *x, double *riem, geodec_err *err)
+{
+    const nearest_tensor *t = ctx;
+    (void)err;
+    geodec_published_riemann(t->m, x, 5e-3, riem, t->scratch);
+    return GEODEC_OK;
+}
+
 geodec_status geodec_published_propagator(const geodec_published_manifold *m, const double *xs, const double *vs,
                                           int64_t steps, double dl, double *phi, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t n = m->n, n2 = n * n, n4 = n2 * n2, w = 2 * n;
-    double *riem = NULL, *scratch = NULL, *a = NULL, *state = NULL;
+    nearest_tensor t = {.m = m};
+    GEODEC_NEW(t.scratch, m->n * m->n * m->n * m->n);
+    GEODEC_TRY(geodec_published_propagator_with(m->n, nearest_riemann, &t, xs, vs, steps, dl, phi, err));
+done:
+    geodec_mem_free(t.scratch);
+    return st;
+}
+
+geodec_status geodec_published_propagator_with(int64_t n, geodec_published_riemann_fn tensor, const void *ctx,
+                                               const double *xs, const double *vs, int64_t steps, double dl,
+                                               double *phi, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n2 = n * n, n4 = n2 * n2, w = 2 * n;
+    double *riem = NULL, *a = NULL, *state = NULL;
     GEODEC_NEW(riem, 2 * n4);
-    GEODEC_NEW(scratch, n4);
     GEODEC_NEW(a, 4 * w * w);
     GEODEC_NEW(state, 2 * w * n);
     double *a2 = a + w * w, *a3 = a2 + w * w, *e = a3 + w * w, *next = state + w * n;
     memset(phi, 0, (size_t)n2 * sizeof *phi);
     for (int64_t i = 0; i < n; i++) phi[i * n + i] = state[i * n + i] = 1;
-    geodec_published_riemann(m, xs, 5e-3, riem, scratch);
+    GEODEC_TRY(tensor(ctx, xs, riem, err));
     for (int64_t t = 0; t < steps; t++) {
         double *now = riem + (t & 1) * n4, *then = riem + ((t + 1) & 1) * n4, v[GEODEC_PUBLISHED_MAX_N];
-        geodec_published_riemann(m, xs + (t + 1) * n, 5e-3, then, scratch);
+        GEODEC_TRY(tensor(ctx, xs + (t + 1) * n, then, err));
         for (int64_t i = 0; i < n; i++) v[i] = 0.5 * (vs[t * n + i] + vs[(t + 1) * n + i]);
         memset(a, 0, (size_t)(w * w) * sizeof *a);
         for (int64_t i = 0; i < n; i++) a[i * w + n + i] = 1;
@@ -120,7 +145,6 @@ geodec_status geodec_published_propagator(const geodec_published_manifold *m, co
     }
 done:
     geodec_mem_free(riem);
-    geodec_mem_free(scratch);
     geodec_mem_free(a);
     geodec_mem_free(state);
     return st;

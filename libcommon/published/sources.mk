@@ -5,6 +5,8 @@ published_SRCS := \
   manifold.c \
   manifold_file.c \
   path.c \
+  validity.c \
+  validity_file.c \
   warp.c \
   warp_common.c \
   warp_plain.c \

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,5 +39,24 @@ void goldens_compare(const char *path, const char *dataset, int64_t count, const
     (void)fprintf(stderr, "golden %s%s: worst deviation %.2e of the largest value (limit %.0e)\n",
                   slash ? slash + 1 : path, dataset, worst, limit);
     cr_assert(worst <= limit, "%s of %s deviates by %g", dataset, path, worst);
+    geodec_mem_free(want);
+}
+
+void goldens_compare_each(const char *path, const char *dataset, int64_t count, const double *values, double rel,
+                          double abs)
+{
+    int64_t shape[8], total = 1;
+    int ndim;
+    double *want = test_h5(path, dataset, shape, &ndim), worst = 0;
+    for (int i = 0; i < ndim; i++) total *= shape[i];
+    cr_assert_eq(total, count, "%s has %lld values, not %lld", dataset, (long long)total, (long long)count);
+    for (int64_t i = 0; i < count; i++) {
+        const double off = fabs(values[i] - want[i]) / (rel * fabs(want[i]) + abs);
+        worst = off <= worst ? worst : isnan(off) ? INFINITY : off;
+    }
+    const char *slash = strrchr(path, '/');
+    (void)fprintf(stderr, "golden %s%s: worst deviation %.2e of the limit %.0e |value| + %.0e\n",
+                  slash ? slash + 1 : path, dataset, worst, rel, abs);
+    cr_assert(worst <= 1, "%s of %s deviates by %g limits", dataset, path, worst);
     geodec_mem_free(want);
 }

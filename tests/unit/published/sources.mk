@@ -2,4 +2,5 @@ published_TESTS := \
   goldens.c \
   test_coverage.c \
   test_manifold.c \
+  test_validity.c \
   test_warp.c \
