@@ -116,6 +116,17 @@ GEODEC_API geodec_status geodec_validity_sphere(int32_t n, const geodec_validity
                                                 const geodec_hooks *hooks, int64_t starts, uint64_t seed,
                                                 geodec_validity *out, geodec_err *err) GEODEC_MUST_USE;
 
+/* Further controls, spaces known in closed form (geodec_metric_test_space): hyperbolic space of curvature -1 and a flat
+ * torus in dimension n, and normal distributions with the Fisher information (dimension 2). Where the space is flat the
+ * linear map is exact, errors are rounding and there is no slope. In bounded charts large perturbations leave the
+ * chart: such paths are counted as broken. */
+enum { GEODEC_VALIDITY_CASES = 3 };
+/* "hyperbolic", "flat", "gaussian-fisher". */
+GEODEC_API geodec_metric_kind geodec_validity_case_kind(int which);
+GEODEC_API geodec_status geodec_validity_case(int which, int32_t n, const geodec_validity_options *o, geodec_pool *pool,
+                                              const geodec_hooks *hooks, int64_t starts, uint64_t seed,
+                                              geodec_validity *out, geodec_err *err) GEODEC_MUST_USE;
+
 /* Starts for a measured field: a seeded random subset of the metric's points without replacement, velocities uniform
  * over directions in g. x0, v0 [starts][n]; GEODEC_RANGE when starts exceeds the number of points. */
 GEODEC_API geodec_status geodec_validity_starts(const geodec_metric *m, const geodec_space *s, int64_t starts,
@@ -124,10 +135,10 @@ GEODEC_API geodec_status geodec_validity_starts(const geodec_metric *m, const ge
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
 GEODEC_API extern const geodec_kind geodec_kind_validity;
-/* Fills a new artifact with the experiment and its control, which must agree in n, eps and perturbations; the caller
- * commits. */
+/* Fills a new artifact with the experiment and its controls, which must agree in eps and perturbations (the sphere in n
+ * too); cases [GEODEC_VALIDITY_CASES] may be NULL; the caller commits. */
 GEODEC_API geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,
-                                               const geodec_validity_options *o, geodec_artifact *a,
-                                               geodec_err *err) GEODEC_MUST_USE;
+                                               const geodec_validity *cases, const geodec_validity_options *o,
+                                               geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

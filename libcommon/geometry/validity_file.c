@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "geometry/validity.h"
 
+#include <math.h>
 #include <string.h>
 
 /* clang-format off */
@@ -24,6 +25,15 @@
     ONE(at "/radius_low", GEODEC_F64, "3", "lower end of its 95 % bootstrap interval"),                                \
     ONE(at "/radius_high", GEODEC_F64, "3", "upper end"),                                                              \
     ONE(at "/censored", GEODEC_U8, "3", "0 no, 1 at least the largest eps, 2 below the smallest eps")
+#define LATER(path_, type_, dims_, text_) {path_, type_, dims_, GEODEC_FIELD_OPTIONAL, "1", text_, 1}
+#define CASE(at, what)                                                                                                 \
+    LATER(at "/mean", GEODEC_F64, "E", "control: mean error " what),                                                   \
+    LATER(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts"),                    \
+    LATER(at "/mean_high", GEODEC_F64, "E", "upper end"),                                                              \
+    LATER(at "/shift", GEODEC_F64, "E", "mean error of the plain shift"),                                              \
+    LATER(at "/broken", GEODEC_I64, "E", "perturbed paths that left the chart"),                                       \
+    LATER(at "/radius", GEODEC_F64, "3", "eps*"),                                                                      \
+    LATER(at "/censored", GEODEC_U8, "3", "0 no, 1 at least the largest eps, 2 below the smallest eps")
 /* clang-format on */
 
 static const geodec_field fields[] = {
@@ -31,6 +41,9 @@ static const geodec_field fields[] = {
     {"/tau", GEODEC_F64, "3", 0, "1", "tolerances of the radii", 0},
     EXPERIMENT("/field", "A"),
     EXPERIMENT("/sphere", "B"),
+    CASE("/hyperbolic", "in hyperbolic space of curvature -1"),
+    CASE("/flat", "on a flat torus: rounding"),
+    CASE("/gaussian_fisher", "among normal distributions with the Fisher information (dimension 2)"),
 };
 
 static const geodec_attr attrs[] = {
@@ -43,6 +56,13 @@ static const geodec_attr attrs[] = {
     {"sphere_slope", GEODEC_ATTR_F64, 0, "control: the same slope on the unit sphere; exact value 2"},
     {"sphere_slope_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % bootstrap interval"},
     {"sphere_slope_high", GEODEC_ATTR_F64, 0, "upper end"},
+    {"hyperbolic_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "control: the slope in hyperbolic space; exact value 2"},
+    {"flat_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "control: 0, for on a flat torus the map is exact and its errors are rounding"},
+    {"flat_error", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "largest mean error there"},
+    {"gaussian_fisher_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "control: the slope among normal distributions; exact value 2"},
     {"steps", GEODEC_ATTR_I64, 0, "steps of a path"},
     {"dl", GEODEC_ATTR_F64, 0, "parameter length of a step"},
     {"scheme", GEODEC_ATTR_STR, 0, "exponential integrator of Phi"},
@@ -51,7 +71,7 @@ static const geodec_attr attrs[] = {
 const geodec_kind geodec_kind_validity = {
     .name = "validity",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-validity",
     .purpose = "how far the linear propagators are valid",
     .fields = fields,
@@ -99,12 +119,46 @@ done:
     return st;
 }
 
+static geodec_status write_cases(const geodec_validity *cases, geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static const char *const groups[GEODEC_VALIDITY_CASES] = {"/hyperbolic", "/flat", "/gaussian_fisher"};
+    static const char *const slopes[GEODEC_VALIDITY_CASES] = {"hyperbolic_slope", "flat_slope",
+                                                              "gaussian_fisher_slope"};
+    for (int w = 0; w < GEODEC_VALIDITY_CASES; w++) {
+        const geodec_validity *v = &cases[w];
+        double radius[GEODEC_VALIDITY_TAUS], largest = 0;
+        uint8_t censored[GEODEC_VALIDITY_TAUS];
+        for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) {
+            radius[t] = v->radius[t].value;
+            censored[t] = (uint8_t)v->censored[t];
+        }
+        for (int64_t e = 0; e < v->n_eps; e++) largest = fmax(largest, v->mean[e]);
+        GEODEC_TRY(put(a, groups[w], "/mean", v->mean, err));
+        GEODEC_TRY(put(a, groups[w], "/mean_low", v->mean_low, err));
+        GEODEC_TRY(put(a, groups[w], "/mean_high", v->mean_high, err));
+        GEODEC_TRY(put(a, groups[w], "/shift", v->shift, err));
+        GEODEC_TRY(put(a, groups[w], "/broken", v->broken, err));
+        GEODEC_TRY(put(a, groups[w], "/radius", radius, err));
+        GEODEC_TRY(put(a, groups[w], "/censored", censored, err));
+        GEODEC_TRY(geodec_artifact_put_f64(a, slopes[w], v->slope_known ? v->slope.value : 0, err));
+        if (geodec_validity_case_kind(w) == GEODEC_METRIC_FLAT)
+            GEODEC_TRY(geodec_artifact_put_f64(a, "flat_error", largest, err));
+    }
+done:
+    return st;
+}
+
 geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,
-                                    const geodec_validity_options *o, geodec_artifact *a, geodec_err *err)
+                                    const geodec_validity *cases, const geodec_validity_options *o, geodec_artifact *a,
+                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (sphere->n != field->n || sphere->n_eps != field->n_eps || sphere->perturbations != field->perturbations)
         GEODEC_THROW(GEODEC_INVAL, "the control has another shape than the experiment");
+    for (int w = 0; cases && w < GEODEC_VALIDITY_CASES; w++)
+        if (cases[w].n_eps != field->n_eps)
+            GEODEC_THROW(GEODEC_INVAL, "a control has another shape than the experiment");
     GEODEC_TRY(geodec_artifact_set_dim(a, "A", field->starts, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "B", sphere->starts, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "E", field->n_eps, err));
@@ -114,6 +168,7 @@ geodec_status geodec_validity_write(const geodec_validity *field, const geodec_v
     GEODEC_TRY(geodec_artifact_write(a, "/tau", field->tau, err));
     GEODEC_TRY(write_experiment(field, "/field", a, err));
     GEODEC_TRY(write_experiment(sphere, "/sphere", a, err));
+    if (cases) GEODEC_TRY(write_cases(cases, a, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "slope", field->slope.value, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "slope_low", field->slope.low, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "slope_high", field->slope.high, err));

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/choose.h"
+#include "geometry/metric_space.h"
 #include "geometry/spaces.h"
 #include "geometry/tasks.h"
 #include "geometry/validity.h"
@@ -419,5 +420,38 @@ geodec_status geodec_validity_starts(const geodec_metric *m, const geodec_space 
     }
 done:
     geodec_mem_free(chosen);
+    return st;
+}
+
+geodec_metric_kind geodec_validity_case_kind(int which)
+{
+    static const geodec_metric_kind kinds[GEODEC_VALIDITY_CASES] = {GEODEC_METRIC_HYPERBOLIC, GEODEC_METRIC_FLAT,
+                                                                    GEODEC_METRIC_GAUSSIAN_FISHER};
+    return kinds[which];
+}
+
+geodec_status geodec_validity_case(int which, int32_t n, const geodec_validity_options *o, geodec_pool *pool,
+                                   const geodec_hooks *hooks, int64_t starts, uint64_t seed, geodec_validity *out,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_metric_kind kind = geodec_validity_case_kind(which);
+    const geodec_metric_options metric = geodec_metric_defaults();
+    const int64_t dim = kind == GEODEC_METRIC_GAUSSIAN_FISHER ? 2 : n;
+    geodec_metric m = {0};
+    geodec_metric_space space = {0};
+    double *x0 = NULL, *v0 = NULL;
+    GEODEC_TRY(options_ok(o, starts, err));
+    GEODEC_TRY(geodec_metric_test_space(kind, starts > 8 ? starts : 8, dim, 0, seed, &metric, pool, hooks, &m, err));
+    GEODEC_TRY(geodec_metric_space_init(&m, &space, err));
+    GEODEC_NEW(x0, starts * dim);
+    GEODEC_NEW(v0, starts * dim);
+    GEODEC_TRY(geodec_validity_starts(&m, space.space, starts, seed, x0, v0, err));
+    GEODEC_TRY(geodec_validity_run(space.space, o, pool, hooks, starts, x0, v0, NULL, seed, out, err));
+done:
+    geodec_metric_clear(&m);
+    geodec_metric_space_clear(&space);
+    geodec_mem_free(x0);
+    geodec_mem_free(v0);
     return st;
 }

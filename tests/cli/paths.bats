@@ -167,3 +167,22 @@ attr() { # file, name
     run "$bin/geodec-null" --kind pink -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 2 ]
 }
+
+@test "validity: the published measurement from a golden file; on the sphere the fault is the rule's own" {
+    sphere=${GEODEC_SHARED:-../shared}/golden/ott/sphere_n4.h5
+    [ -e "$sphere" ] || skip "no golden sphere"
+    "$bin/geodec-validity" --quiet --mode ref --draws "$sphere" -o "$dir/validity-ref.h5"
+    awk -v s="$(attr "$dir/validity-ref.h5" slope)" -v c="$(attr "$dir/validity-ref.h5" control_slope)" \
+        -v r="$(attr "$dir/validity-ref.h5" correct_slope)" 'BEGIN {exit !(s < 1.3 && c > 0.9 && c < 1.2 && r > 1.85 && r < 2.15)}'
+    run --separate-stderr "$bin/geodec-validity" --mode ref -o "$dir/no.h5"
+    [ "$status" -eq 2 ]
+    run --separate-stderr "$bin/geodec-validity" --mode ref --draws "$dir/cloud.h5" -o "$dir/no.h5"
+    [ "$status" -eq 1 ]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "validity: hyperbolic, flat and Gaussian cases stand beside the sphere" {
+    awk -v h="$(attr "$dir/validity.h5" hyperbolic_slope)" -v g="$(attr "$dir/validity.h5" gaussian_fisher_slope)" \
+        -v f="$(attr "$dir/validity.h5" flat_slope)" -v e="$(attr "$dir/validity.h5" flat_error)" \
+        'BEGIN {exit !(h > 1.8 && h < 2.2 && g > 1.8 && g < 2.2 && f == 0 && e < 1e-11)}'
+}

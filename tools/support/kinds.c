@@ -10,6 +10,7 @@
 #include "geometry/propagators.h"
 #include "geometry/validity.h"
 #include "published/coverage.h"
+#include "published/validity.h"
 #include "records/coverage.h"
 #include "records/flowmap.h"
 #include "records/records.h"
@@ -30,6 +31,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_riemann,
     &geodec_kind_propagators,
     &geodec_kind_validity,
+    &geodec_kind_validity_ref,
     &geodec_kind_records,
     &geodec_kind_coverage,
     &geodec_kind_coverage_ref,

@@ -249,7 +249,7 @@ Test(stages, validity_of_the_field_beside_the_sphere)
     geodec_artifact *a;
     const char *path = test_tmp("validity.h5");
     test_ok(geodec_artifact_create(&geodec_kind_validity, path, &provenance, &a, &err), &err);
-    test_ok(geodec_validity_write(&v, &sphere, &o, a, &err), &err);
+    test_ok(geodec_validity_write(&v, &sphere, NULL, &o, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
     test_ok(geodec_artifact_open(&geodec_kind_validity, path, &a, &err), &err);
     const char *verdict;

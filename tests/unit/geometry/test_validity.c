@@ -190,3 +190,24 @@ Test(validity, one_and_three_threads_agree_bit_for_bit)
     geodec_validity_clear(&v[0]);
     geodec_validity_clear(&v[1]);
 }
+
+/* Known spaces: second order where there is curvature, rounding where there is none. */
+Test(validity, cases_known_in_closed_form)
+{
+    geodec_err err = {0};
+    geodec_validity_options o = geodec_validity_defaults();
+    o.bootstrap = 20;
+    for (int w = 0; w < GEODEC_VALIDITY_CASES; w++) {
+        geodec_validity v;
+        test_ok(geodec_validity_case(w, 5, &o, NULL, NULL, 6, 3, &v, &err), &err);
+        const geodec_metric_kind kind = geodec_validity_case_kind(w);
+        cr_assert_eq(v.n, kind == GEODEC_METRIC_GAUSSIAN_FISHER ? 2 : 5);
+        if (kind == GEODEC_METRIC_FLAT) {
+            cr_assert(!v.slope_known && v.slope_ok && v.mean[10] < 1e-12);
+        } else {
+            cr_assert(v.slope_known && fabs(v.slope.value - 2) < 0.15, "%s: slope %g", geodec_metric_kind_name(kind),
+                      v.slope.value);
+        }
+        geodec_validity_clear(&v);
+    }
+}
