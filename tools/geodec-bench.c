@@ -63,8 +63,10 @@ static const cli_tool tool = {
     .description =
         "Standard output is a table: measure, n, unit, median, min, max over the repeats, and the control\n"
         "each number is to be read against. pp: prompt of n tokens; tg: n single passes; bandwidth: weights\n"
-        "read a second in tg, beside the memory's read limit of the same run; v: time of n rows over that of\n"
-        "one; first_token: from opening the file; peak_memory: beside file size and cache.",
+        "read a second in tg, beside the memory's read limit of the same run; settle: the first n single\n"
+        "passes, in which the weights move to where they are read fastest, beside n later ones (all rates are\n"
+        "those after that); v: time of n rows over that of one; first_token: from opening the file;\n"
+        "peak_memory: beside file size and cache.",
     .examples = "geodec-bench --threads 2 model.gguf\n  geodec-bench --arithmetic fast --widths 1,4,8 --format json "
                 "model.gguf",
     .options = options,

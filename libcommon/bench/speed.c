@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_TOKENS = 1 << 20, MAX_REPEATS = 1001, MAX_INNER = 1000 };
+enum { MAX_TOKENS = 1 << 20, MAX_REPEATS = 1001, MAX_INNER = 1000, SETTLE = 12 };
 static const double SHORTEST = 0.004; /* seconds of one sample of v: shorter ones are repeated */
 
 /* What the measurements share. */
@@ -30,6 +30,7 @@ typedef struct bench {
     /* samples, [repeats] each */
     double *s_limit, *s_prompt, *s_generate, *s_bandwidth, *s_first, *s_one;
     double *s_width[GEODEC_BENCH_WIDTHS_MAX];
+    double settle; /* seconds of the first SETTLE single passes */
 } bench;
 
 /* ---- figures of the file and the process ------------------------------------------------------------------------ */
@@ -234,6 +235,17 @@ static void report(bench *b, double start, double peak)
             r->control = limit;
         }
     }
+    if (o->generate) {
+        const double steady = SETTLE / b->out->row[limit > 0 ? b->out->n_rows - 2 : b->out->n_rows - 1].median;
+        b->out->row[b->out->n_rows++] = (geodec_bench_row){.name = "settle",
+                                                           .unit = "s",
+                                                           .n = SETTLE,
+                                                           .median = b->settle,
+                                                           .min = b->settle,
+                                                           .max = b->settle,
+                                                           .control_name = "steady",
+                                                           .control = steady};
+    }
     for (int32_t i = 0; i < o->n_widths; i++) {
         /* each repeat's ratio to its own single row */
         for (int32_t k = 0; k < o->repeats; k++) b->s_width[i][k] /= b->s_one[k];
@@ -309,7 +321,7 @@ static geodec_status prepare(bench *b, double *start, double *peak, geodec_err *
     int32_t widest = 1;
     for (int32_t i = 0; i < o->n_widths; i++) widest = o->width[i] > widest ? o->width[i] : widest;
     b->n_ctx = o->prompt > o->depth ? o->prompt : o->depth;
-    b->n_ctx += (o->generate > widest ? o->generate : widest) + 8;
+    b->n_ctx += (o->generate > widest ? o->generate : widest) + SETTLE;
     if (b->n_ctx < o->first) b->n_ctx = o->first;
     *start = resident("VmRSS:");
     reset_peak();
@@ -325,7 +337,9 @@ static geodec_status prepare(bench *b, double *start, double *peak, geodec_err *
     for (int32_t i = 0; i < b->n_ctx; i++) b->token[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)c->n_vocab);
     GEODEC_NEW(b->logits, c->n_vocab);
     GEODEC_TRY(prompt(b, err));
-    GEODEC_TRY(generate(b, 4, err));
+    const double begin = geodec_clock_seconds();
+    GEODEC_TRY(generate(b, SETTLE, err));
+    b->settle = geodec_clock_seconds() - begin;
     *peak = resident("VmHWM:");
     geodec_mem_free(b->logits);
     GEODEC_NEW(b->logits, (int64_t)widest * c->n_vocab);

@@ -9,6 +9,8 @@
  *                its row when there is a separate head; of experts the chosen share) times tokens a second; control:
  *                the read limit of the same run
  *   v            time of one pass over b rows divided by that of one row, at the same context; control: b
+ *   settle       seconds of the first 12 single passes of a model, in which its weights move to where passes read them
+ *                fastest; control: 12 passes after that. All rates are those of a settled model
  *   first_token  seconds from opening the file to the token after a prompt of n tokens, file in the page cache
  *   start_memory resident set before the file is opened: the program and its libraries
  *   peak_memory  peak resident set after a prompt and a few tokens; control: file size and cache
@@ -22,7 +24,7 @@
 
 #include <stdint.h>
 
-enum { GEODEC_BENCH_WIDTHS_MAX = 64, GEODEC_BENCH_ROWS_MAX = GEODEC_BENCH_WIDTHS_MAX + 8 };
+enum { GEODEC_BENCH_WIDTHS_MAX = 64, GEODEC_BENCH_ROWS_MAX = GEODEC_BENCH_WIDTHS_MAX + 9 };
 
 typedef struct geodec_bench_options {
     geodec_arithmetic arithmetic;

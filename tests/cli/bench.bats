@@ -40,10 +40,10 @@ setup() {
     run --separate-stderr "$bin/geodec-bench" --quiet -r 1 --prompt 8 --generate 4 --widths 1,4 "$model"
     [ "$status" -eq 0 ]
     [ "${lines[0]}" = $'measure\tn\tunit\tmedian\tmin\tmax\tcontrol_name\tcontrol' ]
-    for row in read_limit$'\t'0 pp$'\t'8 tg$'\t'4 bandwidth$'\t'0 v$'\t'1 v$'\t'4 first_token$'\t'8 start_memory$'\t'0 peak_memory$'\t'0; do
+    for row in read_limit$'\t'0 pp$'\t'8 tg$'\t'4 bandwidth$'\t'0 settle$'\t'12 v$'\t'1 v$'\t'4 first_token$'\t'8 start_memory$'\t'0 peak_memory$'\t'0; do
         printf '%s\n' "${lines[@]}" | grep -q "^$row"$'\t' || { echo "no row $row"; false; }
     done
-    [ "${#lines[@]}" -eq 10 ]
+    [ "${#lines[@]}" -eq 11 ]
     run --separate-stderr "$bin/geodec-bench" --quiet -r 1 --prompt 8 --generate 0 --widths none --first 0 \
         --no-read-limit --isa scalar --format json "$model"
     [ "$status" -eq 0 ]
