@@ -41,6 +41,7 @@
 #include "geometry/curvature.h"
 #include "geometry/geodesic.h"
 #include "geometry/geodesics.h"
+#include "geometry/import.h"
 #include "geometry/jacobi.h"
 #include "geometry/magnus.h"
 #include "geometry/metric.h"

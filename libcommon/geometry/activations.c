@@ -117,3 +117,37 @@ geodec_status geodec_activations_read(const geodec_activations *v, int64_t index
 done:
     return st;
 }
+
+geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
+                                              geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    enum { SLAB = 1024 };
+    const int32_t layer = 0, none = -1;
+    float *state = NULL;
+    GEODEC_NEW(state, SLAB * d);
+    if (rows < 1 || rows > INT32_MAX || d < 1)
+        GEODEC_THROW(GEODEC_RANGE, "%lld states of width %lld", (long long)rows, (long long)d);
+    GEODEC_TRY(geodec_artifact_set_dim(a, "L", 1, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "d", d, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/layer", &layer, err));
+    for (int64_t r0 = 0; r0 < rows; r0 += SLAB) {
+        const int64_t n = rows - r0 < SLAB ? rows - r0 : SLAB;
+        for (int64_t i = 0; i < n * d; i++) state[i] = (float)x[r0 * d + i];
+        GEODEC_TRY(geodec_artifact_append(a, "/state", n, state, err));
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        const int32_t number = (int32_t)r, zero = 0;
+        GEODEC_TRY(geodec_artifact_append(a, "/token", 1, &none, err));
+        GEODEC_TRY(geodec_artifact_append(a, "/next_token", 1, &none, err));
+        GEODEC_TRY(geodec_artifact_append(a, "/sequence", 1, consecutive ? &zero : &number, err));
+        GEODEC_TRY(geodec_artifact_append(a, "/position", 1, consecutive ? &number : &zero, err));
+    }
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_layer", 0, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "d_model", d, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_vocab", 0, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_ctx", consecutive ? rows : 1, err));
+done:
+    geodec_mem_free(state);
+    return st;
+}

@@ -13,6 +13,8 @@
 
 #include "io/artifact.h"
 
+#include <stdbool.h>
+
 /* States are stored as float32 in /state, or as float16 in /state_f16: exactly one of them is there. */
 GEODEC_API extern const geodec_kind geodec_kind_activations;
 
@@ -33,5 +35,11 @@ GEODEC_API geodec_status geodec_activations_find_layer(const geodec_activations 
 GEODEC_API size_t geodec_activations_scratch(const geodec_activations *v, int64_t n);
 GEODEC_API geodec_status geodec_activations_read(const geodec_activations *v, int64_t index, int64_t row0, int64_t n,
                                                  float *state, void *scratch, geodec_err *err) GEODEC_MUST_USE;
+
+/* States of another program, x [rows][d], rounded to float32, as the only layer (0) of an activations artifact being
+ * written; the caller commits. Tokens are unknown (-1); each row is a sequence of its own unless they are consecutive
+ * states of one text. GEODEC_RANGE, GEODEC_NUMERIC (beyond float32). */
+GEODEC_API geodec_status geodec_activations_write_states(int64_t rows, int64_t d, const double *x, bool consecutive,
+                                                         geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -347,6 +347,7 @@ static geodec_status write_rows(const build *b, geodec_artifact *out, geodec_err
     static const char *const names[] = {"/token", "/position", "/sequence"};
     geodec_status st = GEODEC_OK;
     int32_t *all = NULL, *kept = NULL;
+    if (!b->in) return GEODEC_OK; /* points without states write their own */
     GEODEC_NEW(kept, b->points);
     GEODEC_TRY(geodec_artifact_write(out, "/row", b->row, err));
     for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
@@ -460,5 +461,112 @@ done:
     geodec_mem_free(b.slab);
     geodec_mem_free(b.wide);
     geodec_mem_free(b.scratch);
+    return st;
+}
+
+/* ---- coordinates of other programs ------------------------------------------------------------------------------ */
+
+/* Rows that are from no activations: -1, each a sequence of its own unless they are one text. */
+static geodec_status write_unknown_rows(const geodec_cloud_points *p, geodec_artifact *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *number = NULL, *none = NULL, *zero = NULL;
+    GEODEC_NEW(number, p->points);
+    GEODEC_NEW(none, p->points);
+    GEODEC_NEW(zero, p->points);
+    for (int64_t i = 0; i < p->points; i++) {
+        number[i] = (int32_t)i;
+        none[i] = -1;
+    }
+    GEODEC_TRY(geodec_artifact_write(out, "/row", none, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/token", none, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/sequence", p->consecutive ? zero : number, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/position", p->consecutive ? number : zero, err));
+    GEODEC_TRY(geodec_artifact_put_str(out, "source", p->source, err));
+    GEODEC_TRY(geodec_artifact_put_i64(out, "measured_dims", p->measured > 0 ? p->measured : p->k, err));
+done:
+    geodec_mem_free(number);
+    geodec_mem_free(none);
+    geodec_mem_free(zero);
+    return st;
+}
+
+/* Points in a random order of theirs: x of the rungs in memory, and their numbers of components. */
+static geodec_status rungs_of_points(build *b, const geodec_cloud_points *p, double *shuffled,
+                                     geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *order = NULL;
+    double *value = NULL;
+    GEODEC_NEW(order, p->points);
+    GEODEC_NEW(value, p->k);
+    shuffle(p->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
+    for (int64_t i = 0; i < p->points; i++)
+        memcpy(shuffled + i * p->k, p->x + order[i] * p->k, (size_t)p->k * sizeof *shuffled);
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        rung[t].points = b->size[t];
+        GEODEC_TRY(geodec_pca_spectrum_rows(b->size[t], p->k, shuffled, b->pool, value, err));
+        rung[t].components = geodec_pca_pick(least(b->size[t] - 1, p->k), value, b->o->variance);
+    }
+    if (p->components > 0) rung[GEODEC_CLOUD_RUNGS - 1].components = p->components;
+    GEODEC_TRY(ladder_twonn(b, p->k, shuffled, "cloud-twonn", rung, err));
+done:
+    geodec_mem_free(order);
+    geodec_mem_free(value);
+    return st;
+}
+
+geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geodec_cloud_options *o,
+                                       geodec_artifact *out, geodec_cloud_summary *summary, geodec_pool *pool,
+                                       const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    build b = {.o = o, .pool = pool, .hooks = hooks, .d = p->k, .rows = p->points, .points = p->points};
+    geodec_pca own = {.d = p->k, .k = p->k}, said = {.d = p->k, .k = p->k};
+    geodec_cloud_summary s = {0};
+    double *shuffled = NULL;
+    if (p->points < GEODEC_CLOUD_MIN_POINTS || p->points > MAX_ROWS || p->k < 1 || p->measured > p->k || p->k_int < 0 ||
+        (p->eigenvalue && p->values < p->k)) {
+        GEODEC_THROW(GEODEC_RANGE, "%lld points of %lld coordinates; a cloud needs %d points at least",
+                     (long long)p->points, (long long)p->k, GEODEC_CLOUD_MIN_POINTS);
+    }
+    for (int64_t i = 0; i < p->points * p->k; i++)
+        if (!isfinite(p->x[i])) GEODEC_THROW(GEODEC_NUMERIC, "point %lld is not finite", (long long)(i / p->k));
+    b.size[0] = p->points / 4;
+    b.size[1] = p->points / 2;
+    b.size[2] = p->points;
+    GEODEC_NEW(shuffled, p->points * p->k);
+    GEODEC_TRY(rungs_of_points(&b, p, shuffled, s.rung, err));
+    own.values = p->k;
+    GEODEC_NEW(own.eigenvalue, p->k);
+    GEODEC_TRY(geodec_pca_spectrum_rows(p->points, p->k, p->x, pool, own.eigenvalue, err));
+    for (int64_t j = 0; j < p->k; j++) own.total += own.eigenvalue[j];
+    if (!(own.total > 0)) GEODEC_THROW(GEODEC_NUMERIC, "all points lie at one place");
+    GEODEC_TRY(control(&b, &own, s.control, err));
+    said.values = p->eigenvalue ? p->values : p->k;
+    said.total = p->eigenvalue ? p->total_variance : own.total;
+    for (int64_t j = 0; p->eigenvalue && j < p->k; j++) said.explained += p->eigenvalue[j] / p->total_variance;
+    if (!p->eigenvalue) said.explained = 1;
+    GEODEC_NEW(said.eigenvalue, said.values);
+    memcpy(said.eigenvalue, p->eigenvalue ? p->eigenvalue : own.eigenvalue,
+           (size_t)said.values * sizeof *said.eigenvalue);
+    GEODEC_NEW(said.mean, p->k);
+    GEODEC_NEW(said.basis, p->k * p->k);
+    for (int64_t i = 0; i < p->k; i++) said.basis[i * p->k + i] = 1;
+    summarise(&b, &said, &s);
+    s.k_int = p->k_int > 0 ? p->k_int : p->k;
+    GEODEC_TRY(geodec_artifact_set_dim(out, "N", p->points, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "K", p->k, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "d", p->k, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "E", said.values, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "T", GEODEC_CLOUD_RUNGS, err));
+    GEODEC_TRY(geodec_artifact_append(out, "/coordinates", p->points, p->x, err));
+    GEODEC_TRY(write_all(&b, &said, &s, out, err));
+    GEODEC_TRY(write_unknown_rows(p, out, err));
+    if (summary) *summary = s;
+done:
+    geodec_pca_clear(&own);
+    geodec_pca_clear(&said);
+    geodec_mem_free(shuffled);
     return st;
 }

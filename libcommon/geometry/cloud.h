@@ -17,6 +17,7 @@
 #include "geometry/twonn.h"
 #include "io/artifact.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 GEODEC_API extern const geodec_kind geodec_kind_cloud;
@@ -50,6 +51,26 @@ typedef struct geodec_cloud_summary {
 GEODEC_API geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_cloud_options *options,
                                             geodec_artifact *out, geodec_cloud_summary *summary, geodec_pool *pool,
                                             const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+
+/* Points that are coordinates already (a matrix of another program, the public exports): no states, no principal
+ * components are taken; basis and mean are those of the coordinates themselves, and tokens are unknown (-1). */
+typedef struct geodec_cloud_points {
+    int64_t points, k;
+    const double *x;          /* [points][k] */
+    const double *eigenvalue; /* [values] falling, values >= k: variances the source tells; NULL = those of x */
+    int64_t values;
+    double total_variance; /* with eigenvalue */
+    int64_t components;    /* the source's number of components; 0 = counted in x */
+    int64_t k_int;         /* integer dimension; 0 = k */
+    int64_t measured;      /* so many coordinates are measured, the rest is made-up noise; 0 = all */
+    bool consecutive;      /* rows are consecutive states of one text; otherwise no row follows another */
+    const char *source;    /* "coordinates" or "export" */
+} geodec_cloud_points;
+/* Of options count variance, twonn_points, control_points and seed. GEODEC_RANGE, GEODEC_NUMERIC. */
+GEODEC_API geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geodec_cloud_options *options,
+                                                  geodec_artifact *out, geodec_cloud_summary *summary,
+                                                  geodec_pool *pool, const geodec_hooks *hooks,
+                                                  geodec_err *err) GEODEC_MUST_USE;
 
 /* A cloud read back. */
 typedef struct geodec_cloud {

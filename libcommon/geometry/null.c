@@ -34,6 +34,7 @@ static geodec_status copy_attr(const geodec_artifact *in, geodec_artifact *out, 
     int64_t i;
     double d;
     const char *s;
+    if (!geodec_artifact_has_attr(in, a->name)) goto done;
     switch (a->type) {
     case GEODEC_ATTR_I64:
         GEODEC_TRY(geodec_artifact_get_i64(in, a->name, &i, err));
@@ -66,8 +67,11 @@ geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate k
     geodec_status st = GEODEC_OK;
     geodec_cloud c = {0};
     double *y = NULL;
+    const char *source = "states";
     GEODEC_TRY(geodec_cloud_read(cloud, &c, err));
-    if (kind == GEODEC_SURROGATE_GAUSSIAN) {
+    if (geodec_artifact_has_attr(cloud, "source")) GEODEC_TRY(geodec_artifact_get_str(cloud, "source", &source, err));
+    /* coordinates of another program are no principal ones: they may be correlated, and not centred */
+    if (kind == GEODEC_SURROGATE_GAUSSIAN && strcmp(source, "coordinates") != 0) {
         gaussian(&c, seed);
     } else {
         GEODEC_NEW(y, c.points * c.k);

@@ -11,6 +11,7 @@ geometry_SRCS := \
   geodesic_adaptive.c \
   geodesics.c \
   geodesics_file.c \
+  import.c \
   jacobi.c \
   magnus.c \
   metric.c \

@@ -32,6 +32,30 @@ done:
     return st;
 }
 
+static herr_t no_link(const char *from, const char *group, const char *to, const char *object, unsigned *flags,
+                      hid_t access, void *ctx)
+{
+    (void)from, (void)group, (void)to, (void)object, (void)flags, (void)access, (void)ctx;
+    return -1;
+}
+
+/* Opens a dataset whose numbers lie in this very file. */
+static geodec_status open_set(hid_t file, const char *path, const char *name, hid_t *set, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    hid_t access = -1, made = -1;
+    GEODEC__H5(access = H5Pcreate(H5P_DATASET_ACCESS), GEODEC_NOMEM, "%s", path);
+    GEODEC__H5(H5Pset_elink_cb(access, no_link, NULL), GEODEC_NOMEM, "%s", path);
+    GEODEC__H5(*set = H5Dopen2(file, name, access), GEODEC_NOTFOUND, "%s has no dataset %s", path, name);
+    GEODEC__H5(made = H5Dget_create_plist(*set), GEODEC_FORMAT, "%s: %s", path, name);
+    if (H5Pget_external_count(made) != 0 || H5Pget_layout(made) == H5D_VIRTUAL)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: the numbers of %s lie in another file", path, name);
+done:
+    (void)geodec__h5_close(made);
+    (void)geodec__h5_close(access);
+    return st;
+}
+
 geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape, int *rank_out,
                                   double **out, geodec_err *err)
 {
@@ -41,7 +65,7 @@ geodec_status geodec_foreign_read(const char *path, const char *name, int rank, 
     double *x = NULL;
     int64_t bytes = 0, total = 1, size = 0;
     GEODEC_TRY(open_file(path, &file, &bytes, err));
-    GEODEC__H5(set = H5Dopen2(file, name, H5P_DEFAULT), GEODEC_NOTFOUND, "%s has no dataset %s", path, name);
+    GEODEC_TRY(open_set(file, path, name, &set, err));
     type = H5Dget_type(set);
     GEODEC_TRY(number_type(type, path, name, err));
     GEODEC__H5(space = H5Dget_space(set), GEODEC_FORMAT, "%s: %s", path, name);

@@ -1,8 +1,10 @@
-/* Numbers out of HDF5 files that are no artifacts: golden files, random draws and matrices of other programs.
+/* Numbers out of files that are no artifacts: golden files, random draws and matrices of other programs, as HDF5, .npy
+ * or text.
  *
  * Such a file is hostile until checked: a dataset must be a simple array of integers or floats (of any size and byte
  * order; nothing is converted from text or compounds), of the wanted rank and extents, and its bytes must be able to
- * lie in a file of this size before memory is asked for. Integers beyond 2^53 lose their last bits. */
+ * lie in a file of this size before memory is asked for. Links to other files and data stored elsewhere are refused.
+ * Integers beyond 2^53 lose their last bits. */
 #ifndef GEODEC_IO_FOREIGN_H
 #define GEODEC_IO_FOREIGN_H
 
@@ -24,6 +26,18 @@ GEODEC_API geodec_status geodec_foreign_read_i64(const char *path, const char *n
                                                  geodec_err *err) GEODEC_MUST_USE;
 /* A scalar number attribute of an object ("/" for the root). GEODEC_NOTFOUND, GEODEC_FORMAT, GEODEC_NUMERIC. */
 GEODEC_API geodec_status geodec_foreign_attr(const char *path, const char *object, const char *name, double *out,
+                                             geodec_err *err) GEODEC_MUST_USE;
+
+/* A matrix [rows][cols] (C order, float64; a vector is one column) out of a .npy file of format 1, 2 or 3: float16,
+ * float32, float64 or integers of 1 to 8 bytes, either byte order, C or Fortran order. The caller frees *out.
+ * GEODEC_NOTFOUND, GEODEC_FORMAT (header, size that does not fit it, rank above 2), GEODEC_UNSUPPORTED (type),
+ * GEODEC_NUMERIC (a value that is not finite), GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_foreign_npy(const char *path, int64_t *rows, int64_t *cols, double **out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+/* The same out of text: a row a line, cells separated by tabulators, commas, semicolons or blanks (whichever of them
+ * the first row has, in this order). Empty lines and lines that begin with # are left out; a first line with a cell
+ * that is no number is a header. "-" reads standard input. GEODEC_FORMAT names the line, GEODEC_LIMIT above 1 GiB. */
+GEODEC_API geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols, double **out,
                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

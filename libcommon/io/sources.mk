@@ -9,6 +9,8 @@ io_SRCS := \
   compare.c \
   file.c \
   foreign.c \
+  foreign_npy.c \
+  foreign_text.c \
   format.c \
   json_read.c \
   json_write.c \

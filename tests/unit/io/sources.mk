@@ -4,5 +4,6 @@ io_TESTS := \
   test_compare.c \
   test_file.c \
   test_foreign.c \
+  test_foreign_text.c \
   test_safetensors.c \
   test_text.c
