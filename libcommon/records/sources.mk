@@ -12,6 +12,10 @@ records_SRCS := \
   flowmap.c \
   flowtrack.c \
   lookup.c \
+  lookup_pack.c \
+  lookup_scan.c \
+  lookup_scan_avx2.c \
+  lookup_scan_avx512.c \
   records.c \
   records_file.c \
 

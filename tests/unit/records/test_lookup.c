@@ -19,11 +19,10 @@ Test(lookup, golden_queries)
            *distance = test_h5(file, "/lookup/gdist", NULL, NULL);
     geodec_lookup *l;
     geodec_err err = {0};
-    float scratch[8];
     test_ok(geodec_lookup_create(8, 8, points, NULL, &l, &err), &err);
     for (int64_t i = 0; i < shape[0]; i++) {
         geodec_lookup_hit hit;
-        test_ok(geodec_lookup_nearest(l, q + i * 8, g + i * 64, scratch, &hit, &err), &err);
+        test_ok(geodec_lookup_nearest(l, q + i * 8, g + i * 64, &hit, &err), &err);
         cr_assert_eq(hit.index, (int64_t)index[i], "query %lld", (long long)i);
         cr_assert_float_eq(hit.distance, distance[i], 1e-8 * distance[i]);
     }
@@ -53,7 +52,7 @@ Test(lookup, two_stages_are_exact)
 {
     enum { R = 400, N = 6, PACKED = N * (N + 1) / 2 };
     static double q[R * N];
-    static float g[R * PACKED], scratch[R];
+    static float g[R * PACKED];
     int64_t missed = 0, evaluations = 0, searches = 0;
     for (int world = 0; world < 6; world++) {
         geodec_rng r = geodec_rng_stream(9, geodec_rng_id("lookup", (uint64_t)world));
@@ -77,14 +76,14 @@ Test(lookup, two_stages_are_exact)
             random_metric(N, spread, &r, m);
             for (int own = 0; own < 2; own++) {
                 geodec_lookup_hit two, all, screen;
-                test_ok(geodec_lookup_nearest(l, x, own ? NULL : m, scratch, &two, &err), &err);
+                test_ok(geodec_lookup_nearest(l, x, own ? NULL : m, &two, &err), &err);
                 test_ok(geodec_lookup_exhaustive(l, x, own ? NULL : m, &all, &err), &err);
                 cr_assert_eq(two.index, all.index, "world %d query %d: %lld, exhaustive %lld", world, t,
                              (long long)two.index, (long long)all.index);
                 cr_assert_eq(two.distance, all.distance);
                 cr_assert_lt(two.index, R - 40);
                 cr_assert_eq(all.evaluations, R);
-                test_ok(geodec_lookup_screened(l, x, own ? NULL : m, 8, scratch, &screen, &err), &err);
+                test_ok(geodec_lookup_screened(l, x, own ? NULL : m, 8, &screen, &err), &err);
                 missed += screen.index != all.index;
                 if (world % 3 == 0) evaluations += two.evaluations, searches++;
             }
@@ -100,17 +99,16 @@ Test(lookup, refusals)
     const double q[4] = {0, 0, 1, 1}, bad_q[4] = {0, NAN, 1, 1};
     const float g[6] = {1, 0, 1, 1, 0, 1}, bad_g[6] = {1, 2, 1, 1, 0, 1};
     const double eye[4] = {1, 0, 0, 1}, indefinite[4] = {1, 2, 2, 1};
-    float scratch[2];
     geodec_lookup *l;
     geodec_lookup_hit hit;
     cr_assert_eq(geodec_lookup_create(2, 2, bad_q, g, &l, NULL), GEODEC_NUMERIC);
     cr_assert_eq(geodec_lookup_create(2, 2, q, bad_g, &l, NULL), GEODEC_NUMERIC);
     cr_assert_eq(geodec_lookup_create(0, 2, q, g, &l, NULL), GEODEC_RANGE);
     cr_assert_eq(geodec_lookup_create(2, 2, q, NULL, &l, NULL), GEODEC_OK);
-    cr_assert_eq(geodec_lookup_nearest(l, q, NULL, scratch, &hit, NULL), GEODEC_INVAL);
-    cr_assert_eq(geodec_lookup_nearest(l, q, indefinite, scratch, &hit, NULL), GEODEC_NUMERIC);
-    cr_assert_eq(geodec_lookup_nearest(l, bad_q, eye, scratch, &hit, NULL), GEODEC_NUMERIC);
-    cr_assert_eq(geodec_lookup_nearest(l, q + 2, eye, scratch, &hit, NULL), GEODEC_OK);
+    cr_assert_eq(geodec_lookup_nearest(l, q, NULL, &hit, NULL), GEODEC_INVAL);
+    cr_assert_eq(geodec_lookup_nearest(l, q, indefinite, &hit, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_lookup_nearest(l, bad_q, eye, &hit, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_lookup_nearest(l, q + 2, eye, &hit, NULL), GEODEC_OK);
     cr_assert(hit.index == 1 && hit.distance == 0);
     geodec_lookup_destroy(l);
 }

@@ -1,0 +1,416 @@
+/* Internal: the search, compiled once for each instruction set; the name of the table is KERNELS. Dimension 8 is
+ * unrolled. */
+#include "records/lookup_internal.h"
+#include "records/lookup_vec.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { LANES_F = GEODEC__LOOKUP_LANES };
+
+/* ---- distances in float64 ---------------------------------------------------------------------------------------- */
+
+INLINE double distance_n(int64_t n, const double *q, const double *c, const double *g)
+{
+    double x[GEODEC_RBF_MAX_N], s = 0;
+    for (int64_t i = 0; i < n; i++) x[i] = q[i] - c[i];
+    for (int64_t i = 0; i < n; i++) {
+        double t = g[i * n + i] * x[i];
+        for (int64_t j = i + 1; j < n; j++) t = fma(2 * g[i * n + j], x[j], t);
+        s = fma(x[i], t, s);
+    }
+    return s;
+}
+
+INLINE double distance_own_n(int64_t n, const double *q, const double *c, const float *g)
+{
+    double x[GEODEC_RBF_MAX_N], s = 0;
+    for (int64_t i = 0; i < n; i++) x[i] = q[i] - c[i];
+    for (int64_t i = 0; i < n; i++) {
+        double t = (double)*g++ * x[i];
+        for (int64_t j = i + 1; j < n; j++) t = fma(2 * (double)*g++, x[j], t);
+        s = fma(x[i], t, s);
+    }
+    return s;
+}
+
+static double distance(int64_t n, const double *q, const double *c, const double *g)
+{
+    return n == 8 ? distance_n(8, q, c, g) : distance_n(n, q, c, g);
+}
+
+static double distance_own(int64_t n, const double *q, const double *c, const float *g)
+{
+    return n == 8 ? distance_own_n(8, q, c, g) : distance_own_n(n, q, c, g);
+}
+
+/* ---- a metric's factor and bounds -------------------------------------------------------------------------------- */
+
+/* g = U^T D U with U unit upper triangular, from the upper triangle: u [n][n] above the diagonal, d [n], r [n] = 1 / d.
+ * False unless every pivot is positive and finite. */
+INLINE bool pivots(int64_t n, const double *g, double *u, double *d, double *r)
+{
+    double a[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N];
+    bool good = true;
+    UNROLL for (int64_t i = 0; i < n; i++) UNROLL for (int64_t j = i; j < n; j++) a[i * n + j] = g[i * n + j];
+    UNROLL for (int64_t k = 0; k < n; k++)
+    {
+        const double p = a[k * n + k];
+        good &= p > 0 && p <= DBL_MAX;
+        d[k] = p;
+        r[k] = 1 / p;
+        UNROLL for (int64_t i = k + 1; i < n; i++)
+        {
+            u[k * n + i] = a[k * n + i] * r[k];
+            UNROLL for (int64_t j = i; j < n; j++) a[i * n + j] = fma(-u[k * n + i], a[k * n + j], a[i * n + j]);
+        }
+    }
+    return good;
+}
+
+INLINE bool bounds_n(int64_t n, const double *g, geodec__lookup_bounds *b)
+{
+    double u[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N], d[GEODEC_RBF_MAX_N], r[GEODEC_RBF_MAX_N];
+    double trace = 0, trace_inverse = 0;
+    if (!pivots(n, g, u, d, r)) return false;
+    /* F = D^1/2 U */
+    float *f = b->factor;
+    for (int64_t k = n - 1; k >= 0; k--) {
+        const double root = sqrt(d[k]);
+        *f++ = (float)root;
+        for (int64_t j = k + 1; j < n; j++) *f++ = (float)(root * u[k * n + j]);
+        trace += g[k * n + k];
+    }
+    /* V = U^-1 (unit upper) over u, then g^-1 = V D^-1 V^T. */
+    for (int64_t j = n - 1; j > 0; j--)
+        for (int64_t i = j - 1; i >= 0; i--) {
+            double s = -u[i * n + j];
+            for (int64_t k = i + 1; k < j; k++) s = fma(-u[i * n + k], u[k * n + j], s);
+            u[i * n + j] = s;
+        }
+    double row[GEODEC_RBF_MAX_N] = {0}, diagonal[GEODEC_RBF_MAX_N];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i; j < n; j++) {
+            double s = i == j ? r[j] : u[i * n + j] * r[j];
+            for (int64_t k = j + 1; k < n; k++) s = fma(u[i * n + k] * r[k], u[j * n + k], s);
+            if (i == j)
+                diagonal[i] = s;
+            else
+                row[j] += fabs(s);
+            row[i] += fabs(s);
+        }
+    for (int64_t i = 0; i < n; i++) {
+        b->w[i] = (float)(1 / diagonal[i]);
+        b->v[i] = (float)(1 / row[i]);
+        trace_inverse += diagonal[i];
+    }
+    b->norm = sqrt(trace);
+    b->loose = 1 + 256 * (double)(n * n) * DBL_EPSILON * trace * trace_inverse;
+    return true;
+}
+
+static bool bounds(int64_t n, const double *g, geodec__lookup_bounds *b)
+{
+    return n == 8 ? bounds_n(8, g, b) : bounds_n(n, g, b);
+}
+
+/* ---- one search -------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const geodec_lookup *l;
+    const double *q, *g;
+    float y[GEODEC_RBF_MAX_N], above[GEODEC_RBF_MAX_N], below[GEODEC_RBF_MAX_N]; /* relative to the centre */
+    geodec__lookup_bounds b;                                                     /* of g */
+    double slack;                                                                /* error of F x over |F|_F */
+    double reach;                                                                /* longest length that can still win */
+    float limit, box_limit;                                                      /* of squared lengths */
+    int64_t best;
+    double best2;
+    int64_t evaluations;
+} search;
+
+/* Float32 against the exact F x: both ends were rounded relative to the centre, the entries of F, and n products and
+ * sums, together below (n + 4) u |F|_F (|y| + |c|); the sum of n squares adds (n + 2) u relative. u = 2^-24 is doubled
+ * throughout. */
+static float panel_limit(const search *s, double norm)
+{
+    const double r = s->reach + norm * s->slack + 1e-38;
+    return (float)(r * r * (1 + 4 * (double)FLT_EPSILON)) + FLT_MIN;
+}
+
+static void set_limits(search *s, double loose)
+{
+    const double n = (double)s->l->n, t = fmax(s->best2, 0) * loose;
+    s->reach = sqrt(t) * (1 + (n + 8) * (double)FLT_EPSILON);
+    s->box_limit = (float)(t * (1 + (n + 8) * (double)FLT_EPSILON)) + FLT_MIN;
+    if (s->g) s->limit = panel_limit(s, s->b.norm);
+}
+
+INLINE void evaluate(search *s, int64_t n, int64_t r)
+{
+    const double *c = s->l->q + r * n;
+    const double d2 = s->g ? distance_n(n, s->q, c, s->g) : distance_own_n(n, s->q, c, s->l->g + r * (n * (n + 1) / 2));
+    s->evaluations++;
+    if (!(d2 < s->best2 || (d2 == s->best2 && r < s->best))) return;
+    s->best2 = d2;
+    s->best = r;
+}
+
+static void all_records(search *s)
+{
+    for (int64_t r = 0; r < s->l->records; r++) evaluate(s, s->l->n, r);
+}
+
+INLINE void panel(search *s, int64_t n, int64_t p)
+{
+    const geodec_lookup *l = s->l;
+    const int64_t packed = n * (n + 1) / 2;
+    const float *a = l->anchor + p * n * LANES_F, *own = s->g ? NULL : l->factor + p * packed * LANES_F;
+    const float *f = s->b.factor;
+    const float limit = s->g ? s->limit : panel_limit(s, (double)l->norm[p]);
+    fvec x[GEODEC_RBF_MAX_N], sum = f_set1(0);
+    UNROLL for (int64_t i = 0; i < n; i++) x[i] = f_sub(f_set1(s->y[i]), f_load(a + i * LANES_F));
+    /* The last k rows of F alone give the length with the other coordinates chosen as well as can be. */
+    UNROLL for (int64_t k = n - 1; k >= 0; k--)
+    {
+        fvec z = f_mul(own ? f_load(own) : f_set1(*f), x[k]);
+        if (own)
+            own += LANES_F;
+        else
+            f++;
+        UNROLL for (int64_t j = k + 1; j < n; j++)
+        {
+            z = f_fma(own ? f_load(own) : f_set1(*f), x[j], z);
+            if (own)
+                own += LANES_F;
+            else
+                f++;
+        }
+        sum = f_fma(z, z, sum);
+        if (k == n / 2 && !f_not_above(sum, limit)) return;
+    }
+    unsigned mask = f_not_above(sum, limit);
+    if (!mask) return;
+    float d2[LANES_F];
+    f_store(d2, sum);
+    const int32_t *index = l->index + p * LANES_F;
+    const double loose = s->g ? s->b.loose : l->loose;
+    while (mask) {
+        int k = __builtin_ctz(mask);
+        for (unsigned m = mask & (mask - 1); m; m &= m - 1)
+            if (d2[__builtin_ctz(m)] < d2[k]) k = __builtin_ctz(m);
+        mask &= ~(1u << k);
+        if (index[k] < 0) continue;
+        const double before = s->best2;
+        evaluate(s, n, index[k]);
+        if (s->best2 < before) {
+            set_limits(s, loose);
+            mask &= f_not_above(sum, s->g ? s->limit : panel_limit(s, (double)l->norm[p]));
+        }
+    }
+}
+
+/* Lower bounds of the squared lengths to sixteen boxes. */
+INLINE void boxes(const search *s, int64_t n, const geodec__lookup_level *at, int64_t group, float *out)
+{
+    const float *lo = at->lo + group * n * LANES_F, *hi = at->hi + group * n * LANES_F;
+    const float *w = s->g ? NULL : at->w + group * n * LANES_F, *v = s->g ? NULL : at->v + group * n * LANES_F;
+    fvec top = f_set1(0), sum = f_set1(0);
+    UNROLL for (int64_t i = 0; i < n; i++)
+    {
+        const fvec d = f_max(f_max(f_sub(f_load(lo + i * LANES_F), f_set1(s->above[i])),
+                                   f_sub(f_set1(s->below[i]), f_load(hi + i * LANES_F))),
+                             f_set1(0));
+        const fvec d2 = f_mul(d, d);
+        top = f_max(top, f_mul(d2, w ? f_load(w + i * LANES_F) : f_set1(s->b.w[i])));
+        sum = f_fma(d2, v ? f_load(v + i * LANES_F) : f_set1(s->b.v[i]), sum);
+    }
+    f_store(out, f_max(top, sum));
+}
+
+#define VISIT(name, N)                                                                                                 \
+    static void name(search *s, int level, int64_t group)                                                              \
+    {                                                                                                                  \
+        const geodec_lookup *l = s->l;                                                                                 \
+        const int64_t n = (N), left = l->level[level].boxes - group * LANES_F;                                         \
+        float bound[LANES_F];                                                                                          \
+        boxes(s, n, &l->level[level], group, bound);                                                                   \
+        unsigned mask = f_not_above(f_load(bound), s->box_limit);                                                      \
+        if (left < LANES_F) mask &= (1u << left) - 1u;                                                                 \
+        while (mask) {                                                                                                 \
+            int k = __builtin_ctz(mask);                                                                               \
+            for (unsigned m = mask & (mask - 1); m; m &= m - 1)                                                        \
+                if (bound[__builtin_ctz(m)] < bound[k]) k = __builtin_ctz(m);                                          \
+            mask &= ~(1u << k);                                                                                        \
+            if (bound[k] > s->box_limit) continue;                                                                     \
+            if (level == 0)                                                                                            \
+                panel(s, n, group *LANES_F + k);                                                                       \
+            else                                                                                                       \
+                name(s, level - 1, group * LANES_F + k);                                                               \
+        }                                                                                                              \
+    }
+VISIT(visit_8, 8)
+VISIT(visit_any, l->n)
+
+static bool prepare(search *s)
+{
+    const geodec_lookup *l = s->l;
+    const int64_t n = l->n;
+    double far = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double d = s->q[i] - l->centre[i];
+        s->y[i] = (float)d;
+        far += d * d;
+    }
+    far = sqrt(far) + l->reach;
+    const double shift = 4 * (double)FLT_EPSILON * far;
+    for (int64_t i = 0; i < n; i++) {
+        const double d = s->q[i] - l->centre[i];
+        s->above[i] = (float)(d + shift);
+        s->below[i] = (float)(d - shift);
+    }
+    s->slack = ((double)n + 4) * (double)FLT_EPSILON * far;
+    const double norm = s->g ? s->b.norm : l->stiff, loose = s->g ? s->b.loose : l->loose;
+    s->limit = s->box_limit = INFINITY;
+    s->reach = INFINITY;
+    return far * fmax(norm, 1) < GEODEC__LOOKUP_FAR && loose < GEODEC__LOOKUP_LOOSE;
+}
+
+/* ---- few records: float64 throughout ----------------------------------------------------------------------------- */
+
+/* Eight records in the lanes. */
+INLINE void few(search *s, int64_t n)
+{
+    const geodec_lookup *l = s->l;
+    vec best = v_set1(INFINITY), at = v_set1(-1);
+    for (int64_t p = 0; p * VEC < l->records; p++) {
+        const double *c = l->minus + p * n * VEC;
+        vec x[GEODEC_RBF_MAX_N], sum = v_zero();
+        UNROLL for (int64_t i = 0; i < n; i++) x[i] = v_add(v_set1(s->q[i]), v_load(c + i * VEC));
+        UNROLL for (int64_t i = 0; i < n; i++)
+        {
+            vec t = v_mul(v_set1(s->g[i * n + i]), x[i]);
+            UNROLL for (int64_t j = i + 1; j < n; j++) t = v_fma(v_set1(2 * s->g[i * n + j]), x[j], t);
+            sum = v_fma(x[i], t, sum);
+        }
+        v_min_at(sum, (double)(p * VEC), &best, &at);
+    }
+    double d2[VEC], first[VEC];
+    v_store(d2, best);
+    v_store(first, at);
+    for (int k = 0; k < VEC; k++) {
+        if (first[k] < 0) continue;
+        int64_t r = (int64_t)first[k] + k;
+        if (r >= l->records) r = l->records - 1; /* the last, repeated */
+        if (d2[k] < s->best2 || (d2[k] == s->best2 && r < s->best)) {
+            s->best2 = d2[k];
+            s->best = r;
+        }
+    }
+    s->evaluations = l->records;
+}
+
+/* Eight queries in the lanes: rows of 8 of the upper triangle, and of the queries. */
+INLINE void eight_n(const geodec_lookup *l, int64_t n, const double *q, const double *g, geodec_lookup_hit *hit)
+{
+    const int64_t packed = n * (n + 1) / 2;
+    double at_g[GEODEC__LOOKUP_PACKED * VEC], at_q[GEODEC_RBF_MAX_N * VEC], work[GEODEC__LOOKUP_PACKED * VEC];
+    for (int64_t k = 0; k < VEC; k++) {
+        const double *row = g + k * n * n;
+        int64_t e = k;
+        UNROLL for (int64_t i = 0; i < n; i++)
+        {
+            at_q[i * VEC + k] = q[k * n + i];
+            UNROLL for (int64_t j = i; j < n; j++, e += VEC) at_g[e] = row[i * n + j];
+        }
+    }
+    /* Pivots, as in `pivots`. */
+    vec lowest = v_set1(INFINITY), largest = v_zero();
+    memcpy(work, at_g, (size_t)(packed * VEC) * sizeof *work);
+    double *a = work;
+    UNROLL for (int64_t k = 0; k < n; a += (n - k) * VEC, k++)
+    {
+        const vec p = v_load(a), r = v_div(v_set1(1), p);
+        vec none = v_zero();
+        v_min_at(p, 0, &lowest, &none);
+        largest = v_add(largest, v_abs(p));
+        double *b = a + (n - k) * VEC;
+        UNROLL for (int64_t i = k + 1; i < n; i++)
+        {
+            const vec f = v_mul(v_load(a + (i - k) * VEC), r);
+            UNROLL for (int64_t j = i; j < n; j++, b += VEC)
+                v_store(b, v_fnma(f, v_load(a + (j - k) * VEC), v_load(b)));
+        }
+    }
+    int64_t e = 0;
+    UNROLL for (int64_t i = 0; i < n; i++) UNROLL for (int64_t j = i; j < n; j++, e += VEC) if (j > i)
+        v_store(at_g + e, v_mul(v_set1(2), v_load(at_g + e)));
+    vec best = v_set1(INFINITY), at = v_set1(-1);
+    for (int64_t c = 0; c < l->records; c++) {
+        vec x[GEODEC_RBF_MAX_N], sum = v_zero();
+        UNROLL for (int64_t i = 0; i < n; i++) x[i] = v_add(v_load(at_q + i * VEC), v_set1(-l->q[c * n + i]));
+        const double *m = at_g;
+        UNROLL for (int64_t i = 0; i < n; i++)
+        {
+            vec t = v_mul(v_load(m), x[i]);
+            m += VEC;
+            UNROLL for (int64_t j = i + 1; j < n; j++, m += VEC) t = v_fma(v_load(m), x[j], t);
+            sum = v_fma(x[i], t, sum);
+        }
+        v_min_at(sum, (double)c, &best, &at);
+    }
+    double d2[VEC], index[VEC], low[VEC], top[VEC];
+    v_store(d2, best);
+    v_store(index, at);
+    v_store(low, lowest);
+    v_store(top, largest);
+    for (int k = 0; k < VEC; k++) {
+        const bool good = low[k] > 0 && top[k] <= DBL_MAX;
+        hit[k] = (geodec_lookup_hit){good ? (int64_t)index[k] : -1, sqrt(d2[k] > 0 ? d2[k] : 0), l->records};
+    }
+}
+
+static void eight(const geodec_lookup *l, const double *q, const double *g, geodec_lookup_hit *hit)
+{
+    if (l->n == 8)
+        eight_n(l, 8, q, g, hit);
+    else
+        eight_n(l, l->n, q, g, hit);
+}
+
+static bool sound(int64_t n, const double *g)
+{
+    double u[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N], d[GEODEC_RBF_MAX_N], r[GEODEC_RBF_MAX_N];
+    return n == 8 ? pivots(8, g, u, d, r) : pivots(n, g, u, d, r);
+}
+
+static void nearest(const geodec_lookup *l, const double *q, const double *g, geodec_lookup_hit *hit)
+{
+    search s;
+    s.l = l;
+    s.q = q;
+    s.g = g;
+    s.best = -1;
+    s.best2 = INFINITY;
+    s.evaluations = 0;
+    *hit = (geodec_lookup_hit){-1, 0, 0};
+    if (g && l->minus) {
+        if (!sound(l->n, g)) return;
+        if (l->n == 8)
+            few(&s, 8);
+        else
+            few(&s, l->n);
+    } else {
+        if (g && !bounds(l->n, g, &s.b)) return;
+        if (!prepare(&s))
+            all_records(&s);
+        else if (l->n == 8)
+            visit_8(&s, l->levels - 1, 0);
+        else
+            visit_any(&s, l->levels - 1, 0);
+    }
+    *hit = (geodec_lookup_hit){s.best, sqrt(s.best2 > 0 ? s.best2 : 0), s.evaluations};
+}
+
+const geodec__lookup_kernels KERNELS = {KERNEL_NAME, distance, distance_own, bounds, nearest, eight};
