@@ -1,4 +1,4 @@
-/* exp of a small matrix by scaling, a Taylor polynomial and squaring, written once over vec64_internal.h.
+/* exp of a small matrix by scaling, a Taylor polynomial and squaring, written once over vec64.h.
  *
  * Polynomials of degree 2, 4, 8, 12 and 18 take 1, 2, 3, 4 and 5 products and no division (P. Bader, S. Blanes,
  * F. Casas, Mathematics 7 (2019) 1174; degree 8 goes back to J. Sastre). With log(exp(-x) T_m(x)) = sum_{k>m} c_k x^k
@@ -7,7 +7,7 @@
  * as long as D <= theta_m. D is often far below the 1-norm itself. Where |A| is far above D the terms cancel, so |A|
  * may exceed its bound by a factor of CANCEL at most (never mind below 1). */
 #include "linalg/expm_internal.h"
-#include "linalg/vec64_internal.h"
+#include "linalg/vec64.h"
 
 #include <string.h>
 

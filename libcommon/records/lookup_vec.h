@@ -1,9 +1,9 @@
 /* Internal: sixteen floats and their comparisons, after the flags the including file is compiled with; and what
- * vec64_internal.h lacks for searching. */
+ * vec64.h lacks for searching. */
 #ifndef GEODEC_RECORDS_LOOKUP_VEC_H
 #define GEODEC_RECORDS_LOOKUP_VEC_H
 
-#include "linalg/vec64_internal.h"
+#include "linalg/vec64.h"
 
 /* f_not_above: bit i set unless a_i > b. v_min_at: where x < best (lane by lane), best = x and at = index. */
 #if defined(__AVX512F__) && defined(__AVX512DQ__)

@@ -1,8 +1,8 @@
-/* Internal: eight doubles (vec) and four (half), with the same results on every instruction set: lane by lane, fused
+/* Eight doubles (vec) and four (half), with the same results on every instruction set: lane by lane, fused
  * multiply-adds where the text says fma, sums over lanes in one fixed order. Which set is used follows the flags the
  * including file is compiled with. */
-#ifndef GEODEC_LINALG_VEC64_INTERNAL_H
-#define GEODEC_LINALG_VEC64_INTERNAL_H
+#ifndef GEODEC_LINALG_VEC64_H
+#define GEODEC_LINALG_VEC64_H
 
 #include <math.h>
 #include <stdint.h>
