@@ -1,3 +1,6 @@
 experiments_SRCS := \
+  geodesicity.c \
+  geodesicity_file.c \
   library.c \
-
+  regression.c \
+  trajectories.c

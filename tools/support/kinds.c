@@ -1,6 +1,7 @@
 #include "support/kinds.h"
 
 #include "decode/bench_file.h"
+#include "experiments/geodesicity.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
 #include "geometry/cloud.h"
@@ -35,6 +36,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_records,
     &geodec_kind_coverage,
     &geodec_kind_coverage_ref,
+    &geodec_kind_geodesicity,
     &geodec_kind_flowmap,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,

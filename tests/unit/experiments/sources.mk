@@ -1,3 +1,4 @@
 experiments_TESTS := \
+  test_geodesicity.c \
   test_library.c \
 
