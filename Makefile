@@ -27,6 +27,8 @@ help:
 	@echo "make lint           layers, symbols, headers, format, shell"
 	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
 	@echo "make figures report figures and the report page"
+	@echo "make claims         the paper's claims: published, reproduced, correct, control, verdict"
+	@echo "make notebooks      the notebooks, executed on the results of MODEL="
 	@echo "make model          train the embedded default model again"
 	@echo "make docs           schema pages of the artifact kinds"
 	@echo "make install        PREFIX= DESTDIR="

@@ -98,4 +98,5 @@ print-report:
 
 include pipelines/figures.mk
 include pipelines/claims.mk
+include pipelines/notebooks.mk
 include pipelines/model.mk
