@@ -27,14 +27,15 @@ $(F)/paths.tsv: $(R)/geodesics.h5
 	$(run) $(table) $< x | awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) {split($$i, p, "_"); if (p[3] == 0) a[p[2]] = i; \
 	  if (p[3] == 1) b[p[2]] = i}; next} {for (k = 0; k in a; k++) print $$a[k] "\t" $$b[k]; print ""}' > $@.tmp && mv $@.tmp $@
 $(F)/validity.tsv: $(R)/validity.h5
-	$(run) $(table) $< eps field/mean field/mean_low field/mean_high sphere/mean > $@.tmp && mv $@.tmp $@
+	$(run) $(table) $< eps field/mean field/mean_low field/mean_high sphere/mean field/shift hyperbolic/mean gaussian_fisher/mean \
+	  flat/mean > $@.tmp && mv $@.tmp $@
 
-# The quarter of coverage.h5 whose cached share is 25 %: rows of eps, values of share index 1.
+# All points of coverage.h5 (the last size), a quarter of them cached (share index 1): rows of eps.
+COVERAGE_COLUMNS := hit hit_p10 hit_p90 null_mean null_sd leaky second_mean second_sd
 $(F)/coverage.tsv: $(R)/coverage.h5
-	$(run) for f in hit hit_p10 hit_p90 null_mean null_sd leaky; do \
-	  $(table) $< $$f | sed -n 2p | tr '\t' '\n' | awk -v name=$$f 'BEGIN {print name} NR > 8 && NR <= 16' > $@.$$f; done; \
-	  $(table) $< eps | paste - $@.hit $@.hit_p10 $@.hit_p90 $@.null_mean $@.null_sd $@.leaky > $@.tmp; \
-	  rm -f $@.hit $@.hit_p10 $@.hit_p90 $@.null_mean $@.null_sd $@.leaky; mv $@.tmp $@
+	$(run) for f in $(COVERAGE_COLUMNS); do \
+	  $(table) $< $$f | tail -n 1 | tr '\t' '\n' | awk -v name=$$f 'BEGIN {print name} NR > 8 && NR <= 16' > $@.$$f; done; \
+	  $(table) $< eps | paste - $(COVERAGE_COLUMNS:%=$@.%) > $@.tmp; rm -f $(COVERAGE_COLUMNS:%=$@.%); mv $@.tmp $@
 
 # One small table a drafter; bench.tsv marks that they are there.
 $(F)/bench.tsv: $(R)/benchdecode.h5 pipelines/report/split-bench.awk
@@ -55,10 +56,10 @@ $(eval $(call figure,twonn,$(F)/twonn.tsv,ladder='$(F)/twonn.tsv'))
 # Ninety-five percent of the curvatures lie inside the colour scale.
 CURVATURE_LIMIT = $$(awk 'NR > 1 {x = $$3 < 0 ? -$$3 : $$3; print x}' $(F)/curvature.tsv | sort -g | awk '{v[NR] = $$1} END {print v[int(0.95 * NR)]}')
 $(eval $(call figure,geodesics,$(F)/cloud.tsv $(F)/curvature.tsv $(F)/paths.tsv,cloud='$(F)/cloud.tsv'; curvature='$(F)/curvature.tsv'; paths='$(F)/paths.tsv'; limit=$$(CURVATURE_LIMIT)))
-$(eval $(call figure,validity,$(F)/validity.tsv,tsv='$(F)/validity.tsv'; slope=$$(call attr,$(R)/validity.h5,slope); sphere=$$(call attr,$(R)/validity.h5,sphere_slope)))
+$(eval $(call figure,validity,$(F)/validity.tsv,tsv='$(F)/validity.tsv'; slope=$$(call attr,$(R)/validity.h5,slope); sphere=$$(call attr,$(R)/validity.h5,sphere_slope); hyperbolic=$$(call attr,$(R)/validity.h5,hyperbolic_slope); fisher=$$(call attr,$(R)/validity.h5,gaussian_fisher_slope)))
 
-CLOSED_FORM = $$($(table) $(R)/coverage.h5 closed_form | sed -n 2p | cut -f 2)
-$(eval $(call figure,coverage,$(F)/coverage.tsv,tsv='$(F)/coverage.tsv'; closed=$$(CLOSED_FORM)))
+CLOSED_FORM = $$($(table) $(R)/coverage.h5 closed_form | tail -n 1 | cut -f 2)
+$(eval $(call figure,coverage,$(F)/coverage.tsv,tsv='$(F)/coverage.tsv'; closed=$$(CLOSED_FORM); second='$$(call attr,$(R)/coverage.h5,second_null)'))
 
 DRAFTER_WORDS = $$($(table) --attrs $(R)/benchdecode.h5 | sed -n 's/^drafters\t//p' | tr ',' ' ')
 $(eval $(call figure,acceptance,$(F)/bench.tsv,dir='$(F)'; drafters='$$(DRAFTER_WORDS)'))

@@ -6,9 +6,11 @@
 #include "records/coverage.h"
 #include "support/cli.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char *output = "coverage.h5", *mode = "correct", *draws;
+static const char *output = "coverage.h5", *mode = "correct", *draws, *shares;
 static int64_t dim, points = 1000, k, repeats = 8, queries = 200, nulls = 10;
 static bool sweep;
 
@@ -34,7 +36,15 @@ static const cli_option options[] = {
      .max = 1e9,
      .metavar = "N",
      .help = "points of the experiment, a random choice (0: all)"},
-    {.name = "sweep", .type = CLI_FLAG, .target = &sweep, .help = "repeat with a quarter and with half of the points"},
+    {.name = "sweep",
+     .type = CLI_FLAG,
+     .target = &sweep,
+     .help = "repeat with a quarter and with half of the points (more where that is too few for the metric)"},
+    {.name = "shares",
+     .type = CLI_STR,
+     .target = &shares,
+     .metavar = "LIST",
+     .help = "cached shares of the points, rising, joined by commas (default 0.1,0.25,0.5,0.75)"},
     {.name = "k",
      .letter = 'k',
      .type = CLI_I64,
@@ -84,6 +94,38 @@ static const cli_tool tool = {
     .max_args = 1,
 };
 
+static geodec_status parse_shares(geodec_coverage_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!shares) goto done;
+    o->n_shares = 0;
+    for (const char *at = shares;; at++) {
+        char *end;
+        const double v = strtod(at, &end);
+        if (end == at || (*end && *end != ',') || o->n_shares == GEODEC_COVERAGE_SHARES)
+            GEODEC_THROW(GEODEC_INVAL, "--shares: '%s' is no list of up to %d numbers", shares, GEODEC_COVERAGE_SHARES);
+        o->share[o->n_shares++] = v;
+        if (!*end) break;
+        at = end;
+    }
+done:
+    return st;
+}
+
+/* A quarter, half and all of the points; where the smallest cache of a quarter could not carry a metric, from the
+ * smallest number that can, evenly in the logarithm. */
+static void sweep_sizes(geodec_coverage_options *o, int64_t count, int64_t n)
+{
+    const double need = (double)((o->metric.k > 0 ? o->metric.k : n + 1) + 2) / o->share[0];
+    const double least = fmax((double)count / 4, ceil(need));
+    o->n_sizes = 0;
+    for (int i = 0; sweep && i < 2; i++) {
+        const int64_t size = (int64_t)floor(least * pow((double)count / least, 0.5 * i) + 0.5);
+        if (size < count && (o->n_sizes == 0 || size > o->size[o->n_sizes - 1])) o->size[o->n_sizes++] = size;
+    }
+    o->size[o->n_sizes++] = count;
+}
+
 static void summarise(const cli *c, const geodec_coverage *v)
 {
     const int64_t l = v->sizes - 1, S = v->shares, E = v->n_eps;
@@ -130,9 +172,9 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     const int64_t count = points > 0 && points < cloud.points ? points : cloud.points;
     GEODEC_NEW(x, cloud.points * n);
     for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
-    o.n_sizes = sweep ? 3 : 1;
-    for (int64_t i = 0; i < o.n_sizes; i++) o.size[i] = count >> (o.n_sizes - 1 - i);
+    GEODEC_TRY(parse_shares(&o, err));
     o.metric.k = k;
+    sweep_sizes(&o, count, n);
     o.repeats = repeats;
     o.queries = queries;
     o.nulls = nulls;

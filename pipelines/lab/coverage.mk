@@ -1,0 +1,4 @@
+# Coverage of the exports as published, and done right where a cache can carry a metric (a quarter of 64 points and more).
+EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/coverage-ref.h5)
+$(X)/%/coverage-ref.h5: $(BIN)/geodec-coverage $(SHARED)/golden/ott/%.h5
+	$(run) $(call tool,coverage) --mode ref --nulls 20 --draws $(SHARED)/golden/ott/$*.h5 -o $@
