@@ -4,3 +4,8 @@ experiments_SRCS := \
   library.c \
   regression.c \
   trajectories.c
+  verify.c \
+  verify_control.c \
+  verify_convention.c \
+  verify_file.c \
+
