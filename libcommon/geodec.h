@@ -39,6 +39,7 @@
 #include "experiments/geodesicity.h"
 #include "experiments/regression.h"
 #include "experiments/trajectories.h"
+#include "experiments/verify.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
 #include "geometry/cloud.h"

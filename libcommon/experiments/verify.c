@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Limits: identities that hold term by term 1e-10 (a few hundred roundings of terms that may cancel to 1e-4);
- * extrapolated differences 1e-7, their second use (the tensor's derivative) 1e-5; a condition number above 1e12 leaves
+ * extrapolated differences 1e-7, those of Gamma and of the tensor 1e-5; a condition number above 1e12 leaves
  * no digits to any of them. */
 const geodec_verify_about geodec_verify_abouts[GEODEC_VERIFY_CHECKS] = {
     {"metric symmetry", "g_ij = g_ji", 1e-12, 1e-12},
@@ -26,7 +26,7 @@ const geodec_verify_about geodec_verify_abouts[GEODEC_VERIFY_CHECKS] = {
     {"Christoffel symmetry", "Gamma^k_ij = Gamma^k_ji", 1e-10, 1e-10},
     {"metric compatibility", "d_l g_ij = Gamma^m_li g_mj + Gamma^m_lj g_im", 1e-10, 1e-6},
     {"dGamma symmetry", "d_c Gamma^k_ij = d_c Gamma^k_ji", 1e-10, 1e-10},
-    {"dGamma by differences", "d_c Gamma^k_ij by differences of Gamma, extrapolated", 1e-6, 1e-6},
+    {"dGamma by differences", "d_c Gamma^k_ij by differences of Gamma, extrapolated", 1e-5, 1e-5},
     {"curvature formula", "R^a_bcd from dGamma and Gamma", 1e-10, 1e-10},
     {"first pair", "R_abcd = -R_bacd", 1e-10, 1e-6},
     {"last pair", "R_abcd = -R_abdc", 1e-10, 1e-6},
@@ -46,10 +46,12 @@ void geodec_verify_clear(geodec_verify *v)
     *v = (geodec_verify){0};
 }
 
-/* ---- identities at one point -----------------------------------------------------------------------------------------
+/* ---- identities at one point
+ * -----------------------------------------------------------------------------------------
  */
 
-double geodec__verify_compatibility(int64_t n, const double *g, const double *dg, const double *gamma, int64_t at[3])
+double geodec__verify_compatibility(int64_t n, const double *g, const double *dg, const double *gamma, double least,
+                                    int64_t at[3])
 {
     const int64_t n2 = n * n;
     double worst = 0;
@@ -66,9 +68,8 @@ double geodec__verify_compatibility(int64_t n, const double *g, const double *dg
             }
         }
     }
-    const double scale =
-        fmax(geodec__largest(n2 * n, dg), geodec__largest(n2, g) * geodec__largest(n2 * n, gamma));
-    return worst > 0 ? worst / scale : 0;
+    const double scale = fmax(geodec__largest(n2 * n, dg), geodec__largest(n2, g) * geodec__largest(n2 * n, gamma));
+    return worst > 0 ? worst / fmax(scale, least) : 0;
 }
 
 void geodec__verify_lower(int64_t n, const double *g, const double *riem, double *low)
@@ -104,16 +105,16 @@ void geodec__verify_symmetries(int64_t n, const double *low, double out[4])
 static double ratio(double worst, double scale) { return worst > 0 ? worst / fmax(scale, DBL_MIN) : 0; }
 
 /* t[..][i][j][rest] - t[..][j][i][rest] over `outer` leading and `rest` trailing entries */
-static double pair_asymmetry(int64_t outer, int64_t n, int64_t rest, const double *t)
+static double pair_asymmetry(int64_t outer, int64_t n, int64_t rest, const double *t, double least)
 {
     double worst = 0;
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < i; j++)
                 for (int64_t r = 0; r < rest; r++)
-                    worst = fmax(worst,
-                                 fabs(t[((o * n + i) * n + j) * rest + r] - t[((o * n + j) * n + i) * rest + r]));
-    return ratio(worst, geodec__largest(outer * n * n * rest, t));
+                    worst =
+                        fmax(worst, fabs(t[((o * n + i) * n + j) * rest + r] - t[((o * n + j) * n + i) * rest + r]));
+    return ratio(worst, fmax(least, geodec__largest(outer * n * n * rest, t)));
 }
 
 static double gap(int64_t count, const double *a, const double *b, double scale)
@@ -127,6 +128,8 @@ static double gap(int64_t count, const double *a, const double *b, double scale)
 typedef struct local {
     int64_t n;
     const double *g, *dg, *gamma, *dgamma, *riem, *ricci, *scalar;
+    /* least scales, for points at which all is rounding; of the lowered tensor relative to max |g| */
+    double least_dg, least_gamma, least_dgamma, least_riem;
 } local;
 
 static geodec_status metric_checks(const local *p, double *value, geodec_err *err)
@@ -134,7 +137,7 @@ static geodec_status metric_checks(const local *p, double *value, geodec_err *er
     geodec_status st = GEODEC_OK;
     const int64_t n = p->n;
     double w[GEODEC_SPACE_DIM_MAX], sym[GEODEC_SPACE_DIM_MAX * GEODEC_SPACE_DIM_MAX] = {0};
-    value[GEODEC_VERIFY_G_SYMMETRY] = pair_asymmetry(1, n, 1, p->g);
+    value[GEODEC_VERIFY_G_SYMMETRY] = pair_asymmetry(1, n, 1, p->g, 0);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) sym[i * n + j] = 0.5 * (p->g[i * n + j] + p->g[j * n + i]);
     GEODEC_TRY(geodec_eig_values(n, sym, w, err));
@@ -217,13 +220,13 @@ static geodec_status curvature_checks(const local *p, const double *curvature, d
     const double gm = geodec__largest(n2, p->g);
     geodec__verify_lower(n, p->g, p->riem, low);
     geodec__verify_symmetries(n, low, sym);
-    double scale = geodec__largest(n4, low), terms = 0;
+    double scale = fmax(geodec__largest(n4, low), gm * p->least_riem), terms = 0;
     if (p->gamma && p->dgamma) {
         const double c = geodec__largest(n3, p->gamma);
         terms = geodec__largest(n4, p->dgamma) + (double)n * c * c;
         GEODEC_TRY(geodec_riemann_tensor((int32_t)n, p->gamma, p->dgamma, other, err));
         value[GEODEC_VERIFY_RIEMANN_FORMULA] =
-            gap(n4, p->riem, other, fmax(geodec__largest(n4, p->riem), 1e-4 * terms));
+            gap(n4, p->riem, other, fmax(geodec__largest(n4, p->riem), fmax(p->least_riem, 1e-4 * terms)));
         scale = fmax(scale, 1e-4 * gm * terms);
     }
     value[GEODEC_VERIFY_FIRST_PAIR] = ratio(sym[0], scale);
@@ -253,21 +256,22 @@ static geodec_status point_checks(const local *p, const double *curvature, doubl
     geodec_status st = GEODEC_OK;
     const int64_t n = p->n;
     GEODEC_TRY(metric_checks(p, value, err));
-    if (p->dg) value[GEODEC_VERIFY_DG_SYMMETRY] = pair_asymmetry(n, n, 1, p->dg);
-    if (p->gamma) value[GEODEC_VERIFY_GAMMA_SYMMETRY] = pair_asymmetry(1, n, n, p->gamma);
+    if (p->dg) value[GEODEC_VERIFY_DG_SYMMETRY] = pair_asymmetry(n, n, 1, p->dg, p->least_dg);
+    if (p->gamma) value[GEODEC_VERIFY_GAMMA_SYMMETRY] = pair_asymmetry(1, n, n, p->gamma, p->least_gamma);
     if (p->dg && p->gamma)
-        value[GEODEC_VERIFY_COMPATIBILITY] = geodec__verify_compatibility(n, p->g, p->dg, p->gamma, NULL);
-    if (p->dgamma) value[GEODEC_VERIFY_DGAMMA_SYMMETRY] = pair_asymmetry(n, n, n, p->dgamma);
+        value[GEODEC_VERIFY_COMPATIBILITY] = geodec__verify_compatibility(n, p->g, p->dg, p->gamma, p->least_dg, NULL);
+    if (p->dgamma) value[GEODEC_VERIFY_DGAMMA_SYMMETRY] = pair_asymmetry(n, n, n, p->dgamma, p->least_dgamma);
     if (p->riem) GEODEC_TRY(curvature_checks(p, curvature, value, err));
 done:
     return st;
 }
 
-/* ---- verdict ----------------------------------------------------------------------------------------------------------
+/* ---- verdict
+ * ----------------------------------------------------------------------------------------------------------
  */
 
 /* first, second: whether the derivatives of g and of Gamma had to be taken by differences */
-static geodec_status verdict(geodec_verify *v, bool first, bool second, geodec_err *err)
+static geodec_status verdict(geodec_verify *v, bool first, bool second, double tolerance, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     v->pass = true;
@@ -275,6 +279,7 @@ static geodec_status verdict(geodec_verify *v, bool first, bool second, geodec_e
         const geodec_verify_about *about = &geodec_verify_abouts[c];
         const bool differences = c <= GEODEC_VERIFY_COMPATIBILITY ? first : second;
         v->check[c].limit = differences ? about->limit_diff : about->limit;
+        if (c != GEODEC_VERIFY_G_POSITIVE) v->check[c].limit = fmax(v->check[c].limit, tolerance);
         v->check[c].worst = -1;
         for (int64_t p = 0; p < v->points; p++) {
             const double x = v->value[p * GEODEC_VERIFY_CHECKS + c];
@@ -304,13 +309,18 @@ done:
     return st;
 }
 
-/* ---- arrays -----------------------------------------------------------------------------------------------------------
+/* ---- arrays
+ * -----------------------------------------------------------------------------------------------------------
  */
+
+/* Share of the largest value at any point below which a point has no scale of its own. */
+#define LEAST 1e-6
 
 typedef struct arrays {
     const geodec_verify_field *f;
     const double *curvature;
     double *value;
+    double least_dg, least_gamma, least_dgamma, least_riem;
 } arrays;
 
 static geodec_status arrays_task(void *ctx, int64_t p, geodec_err *err)
@@ -327,6 +337,10 @@ static geodec_status arrays_task(void *ctx, int64_t p, geodec_err *err)
         .riem = f->riem ? f->riem + p * n4 : NULL,
         .ricci = f->ricci ? f->ricci + p * n2 : NULL,
         .scalar = f->scalar ? f->scalar + p : NULL,
+        .least_dg = a->least_dg,
+        .least_gamma = a->least_gamma,
+        .least_dgamma = a->least_dgamma,
+        .least_riem = a->least_riem,
     };
     return point_checks(&l, a->curvature, a->value + p * GEODEC_VERIFY_CHECKS, err);
 }
@@ -363,8 +377,13 @@ geodec_status geodec_verify_arrays(const geodec_verify_field *f, const geodec_ve
     if (!f->x || !f->g) GEODEC_THROW(GEODEC_INVAL, "a field needs points and a metric");
     GEODEC_TRY(all_finite(f, err));
     arrays a = {.f = f, .curvature = o ? o->curvature : NULL, .value = v.value};
+    const int64_t n3 = f->points * f->n * f->n * f->n, n4 = n3 * f->n;
+    if (f->dg) a.least_dg = LEAST * geodec__largest(n3, f->dg);
+    if (f->gamma) a.least_gamma = LEAST * geodec__largest(n3, f->gamma);
+    if (f->dgamma) a.least_dgamma = LEAST * geodec__largest(n4, f->dgamma);
+    if (f->riem) a.least_riem = LEAST * geodec__largest(n4, f->riem);
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "checks", f->points, arrays_task, &a, err));
-    GEODEC_TRY(verdict(&v, false, false, err));
+    GEODEC_TRY(verdict(&v, false, false, o ? o->tolerance : 0, err));
     if (!v.pass) GEODEC_TRY(geodec__verify_diagnose(f, a.curvature, &v, err));
     *out = v;
     v.value = NULL;
@@ -373,7 +392,8 @@ done:
     return st;
 }
 
-/* ---- a space ----------------------------------------------------------------------------------------------------------
+/* ---- a space
+ * ----------------------------------------------------------------------------------------------------------
  */
 
 typedef struct spaced {
@@ -411,8 +431,8 @@ done:
     return st;
 }
 
-/* D_e R^a_bcd by differences of the tensor, then the cyclic sum over the last two indices and e. The scale: the terms of
- * the covariant derivative, which cancel between themselves. */
+/* D_e R^a_bcd by differences of the tensor, then the cyclic sum over the last two indices and e. The scale: the terms
+ * of the covariant derivative, which cancel between themselves. */
 static geodec_status bianchi_2(const geodec_space *s, const double *x, double h, const double *gamma,
                                const double *riem, double *value, geodec_err *err)
 {
@@ -490,9 +510,8 @@ static geodec_status space_task(void *ctx, int64_t p, geodec_err *err)
     GEODEC_TRY(geodec_space_dgamma(s, x, dgamma, err));
     GEODEC_TRY(differences(s, x, a->h, true, n3, by_differences, scratch, err));
     if (s->dgamma) {
-        const double c = geodec__largest(n3, gamma);
         value[GEODEC_VERIFY_DGAMMA_DIFFERENCES] =
-            gap(n4, dgamma, by_differences, fmax(geodec__largest(n4, dgamma), fmax(c * c, 1e-3 * c / length)));
+            gap(n4, dgamma, by_differences, fmax(geodec__largest(n4, dgamma), 1e-3 / (length * length)));
     } else {
         memcpy(dgamma, by_differences, (size_t)n4 * sizeof *dgamma); /* better by two orders than the plain ones */
     }
@@ -522,7 +541,7 @@ geodec_status geodec_verify_space(const geodec_space *s, int64_t points, const d
     GEODEC_NEW(probe, (int64_t)s->n * s->n * s->n);
     a.has_dg = s->at(s, x, NULL, probe, NULL, NULL) != GEODEC_UNSUPPORTED;
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "checks", points, space_task, &a, err));
-    GEODEC_TRY(verdict(&v, !a.has_dg, !s->dgamma, err));
+    GEODEC_TRY(verdict(&v, !a.has_dg, !s->dgamma, o->tolerance, err));
     *out = v;
     v.value = NULL;
 done:

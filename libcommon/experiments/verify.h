@@ -8,7 +8,9 @@
  * What every check compares, and the limit, is in the table geodec_verify_about. Deviations are relative: to the
  * largest magnitude of the terms of the identity, so that a point where the terms vanish passes. The scale of the
  * symmetries of the lowered tensor is max |R_abcd|, but not less than 1e-4 of the terms that cancel in it (|g| |dgamma|
- * and n |g| |gamma|^2) where these are known: below that rounding is all that is seen. */
+ * and n |g| |gamma|^2) where these are known: below that rounding is all that is seen. Nor is a scale less than 1e-6 of
+ * the largest value at any point of given arrays, or, for differences of a space, than 1e-3 |g| / L and 1e-3 / L^2, L =
+ * 1e3 fd_step the natural length of the chart. */
 #ifndef GEODEC_EXPERIMENTS_VERIFY_H
 #define GEODEC_EXPERIMENTS_VERIFY_H
 
@@ -82,6 +84,7 @@ GEODEC_API void geodec_verify_clear(geodec_verify *v);
 
 typedef struct geodec_verify_options {
     const double *curvature; /* the constant curvature the space must have; NULL = not known */
+    double tolerance;        /* deviations up to it pass whatever the limit (but for the signature); default 0 */
     double step;             /* h of the differences; 0 = the space's fd_step */
     int64_t bianchi;         /* points at which the second Bianchi identity is tested (2 n tensors each), evenly spread
                                 among all; default 16 */

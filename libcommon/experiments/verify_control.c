@@ -22,11 +22,16 @@ static const struct {
     int32_t n;
     double curvature;
 } exact[] = {
-    {"sphere, n = 2", CONFORMAL, 2, 1},       {"sphere, n = 3", CONFORMAL, 3, 1},
-    {"sphere, n = 8", CONFORMAL, 8, 1},       {"hyperbolic, n = 2", CONFORMAL, 2, -1},
-    {"hyperbolic, n = 3", CONFORMAL, 3, -1},  {"hyperbolic, n = 8", CONFORMAL, 8, -1},
-    {"Euclidean, n = 4", CONFORMAL, 4, 0},    {"flat torus, n = 4", TORUS, 4, 0},
-    {"polar plane", POLAR, 2, 0},             {"normal distributions", NORMAL, 2, -0.5},
+    {"sphere, n = 2", CONFORMAL, 2, 1},
+    {"sphere, n = 3", CONFORMAL, 3, 1},
+    {"sphere, n = 8", CONFORMAL, 8, 1},
+    {"hyperbolic, n = 2", CONFORMAL, 2, -1},
+    {"hyperbolic, n = 3", CONFORMAL, 3, -1},
+    {"hyperbolic, n = 8", CONFORMAL, 8, -1},
+    {"Euclidean, n = 4", CONFORMAL, 4, 0},
+    {"flat torus, n = 4", TORUS, 4, 0},
+    {"polar plane", POLAR, 2, 0},
+    {"normal distributions", NORMAL, 2, -0.5},
 };
 enum { SPACES = sizeof exact / sizeof *exact };
 
@@ -40,10 +45,16 @@ static geodec_status make(int e, any_space *s, geodec_err *err)
 {
     const double sides[4] = {1, 1.5, 2, 0.5};
     switch (exact[e].shape) {
-    case CONFORMAL: return geodec_space_conformal_init(&s->conformal, exact[e].n, exact[e].curvature, err);
-    case TORUS: return geodec_space_torus_init(&s->torus, exact[e].n, sides, err);
-    case POLAR: geodec_space_polar_init(&s->base); break;
-    case NORMAL: geodec_space_fisher_init(&s->base); break;
+    case CONFORMAL:
+        return geodec_space_conformal_init(&s->conformal, exact[e].n, exact[e].curvature, err);
+    case TORUS:
+        return geodec_space_torus_init(&s->torus, exact[e].n, sides, err);
+    case POLAR:
+        geodec_space_polar_init(&s->base);
+        break;
+    case NORMAL:
+        geodec_space_fisher_init(&s->base);
+        break;
     }
     return GEODEC_OK;
 }
@@ -71,7 +82,8 @@ static double worst_ratio(const geodec_verify *v)
     return worst;
 }
 
-/* ---- arrays -----------------------------------------------------------------------------------------------------------
+/* ---- arrays
+ * -----------------------------------------------------------------------------------------------------------
  */
 
 /* All arrays of a space at POINTS points, in one block the field points into. */

@@ -63,7 +63,10 @@ static const reading dgamma_readings[] = {
 /* Indices 0..3 are a, b, c, d of R^a_bcd. */
 static const reading riemann_readings[] = {
     {{0, 1, 2, 3}, 1, false, "riemann[a][b][c][d] = R^a_bcd"},
-    {{0, 1, 2, 3}, -1, false, "R^a_bcd with c,d swapped: the opposite sign convention, R(X,Y) = D_Y D_X - D_X D_Y + ..?"},
+    {{0, 1, 2, 3},
+     -1,
+     false,
+     "R^a_bcd with c,d swapped: the opposite sign convention, R(X,Y) = D_Y D_X - D_X D_Y + ..?"},
     {{1, 2, 3, 0}, 1, false, "riemann[b][c][d][a] = R^a_bcd: upper index last? (geomstats)"},
     {{1, 2, 3, 0}, -1, false, "riemann[b][d][c][a] = R^a_bcd: upper index last and c,d swapped?"},
     {{2, 3, 1, 0}, 1, false, "riemann[c][d][b][a] = R^a_bcd: the components of R(X_c, X_d) X_b, upper index last?"},
@@ -126,6 +129,7 @@ typedef struct search {
     double *gamma, *dgamma, *tensor, *tmp, *dg; /* of one point */
     const reading *gamma_as, *dgamma_as;        /* chosen; NULL = none fits */
     double gamma_factor;
+    double least; /* scale of dg */
 } search;
 
 static double worst_compatibility(search *s, const reading *dg, const reading *gamma, double factor)
@@ -137,7 +141,7 @@ static double worst_compatibility(search *s, const reading *dg, const reading *g
         const int64_t p = s->probe[q];
         permute(n, 3, dg, f->dg + p * n3, s->dg);
         read_gamma(n, gamma, factor, s->inverse + q * n2, f->gamma + p * n3, s->gamma, s->tmp);
-        worst = fmax(worst, geodec__verify_compatibility(n, f->g + p * n2, s->dg, s->gamma, NULL));
+        worst = fmax(worst, geodec__verify_compatibility(n, f->g + p * n2, s->dg, s->gamma, s->least, NULL));
     }
     return worst;
 }
@@ -193,7 +197,8 @@ static void diagnose_gamma(search *s, geodec_verify *v)
     s->gamma_as = NULL;
     int64_t at[3] = {0};
     const int64_t n = f->n, p = v->check[GEODEC_VERIFY_COMPATIBILITY].where;
-    (void)geodec__verify_compatibility(n, f->g + p * n * n, f->dg + p * n * n * n, f->gamma + p * n * n * n, at);
+    (void)geodec__verify_compatibility(n, f->g + p * n * n, f->dg + p * n * n * n, f->gamma + p * n * n * n, s->least,
+                                       at);
     note(v,
          "Gamma and the derivatives of g fit no common convention; metric compatibility is worst at point %lld, "
          "d_%lld g_%lld%lld: a wrong entry there?",
@@ -212,8 +217,7 @@ static geodec_status formula(search *s, const reading *dgamma, int64_t q, geodec
     return geodec_riemann_tensor((int32_t)n, s->gamma, s->dgamma, s->tensor, err);
 }
 
-static geodec_status formula_fits(search *s, const reading *dgamma, const reading *riemann, bool *fits,
-                                  geodec_err *err)
+static geodec_status formula_fits(search *s, const reading *dgamma, const reading *riemann, bool *fits, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = s->f->n, n4 = n * n * n * n;
@@ -260,11 +264,10 @@ static geodec_status diagnose_riemann(search *s, const double *curvature, geodec
 {
     geodec_status st = GEODEC_OK;
     bool fits = false, failed = false;
-    static const geodec_verify_check about[] = {GEODEC_VERIFY_DGAMMA_SYMMETRY, GEODEC_VERIFY_RIEMANN_FORMULA,
-                                                GEODEC_VERIFY_FIRST_PAIR,      GEODEC_VERIFY_LAST_PAIR,
-                                                GEODEC_VERIFY_EXCHANGE,        GEODEC_VERIFY_BIANCHI_1,
-                                                GEODEC_VERIFY_CLOSED_FORM,     GEODEC_VERIFY_RICCI_SYMMETRY,
-                                                GEODEC_VERIFY_SCALAR};
+    static const geodec_verify_check about[] = {
+        GEODEC_VERIFY_DGAMMA_SYMMETRY, GEODEC_VERIFY_RIEMANN_FORMULA, GEODEC_VERIFY_FIRST_PAIR,
+        GEODEC_VERIFY_LAST_PAIR,       GEODEC_VERIFY_EXCHANGE,        GEODEC_VERIFY_BIANCHI_1,
+        GEODEC_VERIFY_CLOSED_FORM,     GEODEC_VERIFY_RICCI_SYMMETRY,  GEODEC_VERIFY_SCALAR};
     for (int i = 0; i < COUNT(about); i++) failed = failed || !v->check[about[i]].pass;
     if (!failed) goto done;
     if (s->f->gamma && s->f->dgamma && s->gamma_as) {
@@ -286,12 +289,32 @@ static geodec_status diagnose_riemann(search *s, const double *curvature, geodec
         goto done;
     }
     if (!curvature && !symmetries_fit(s, riemann_readings, NULL))
-        note(v, "the tensor has the symmetries of a curvature in no common order of its indices: worst in the first "
-                "pair %.1e, last pair %.1e, exchange %.1e, Bianchi %.1e",
+        note(v,
+             "the tensor has the symmetries of a curvature in no common order of its indices: worst in the first "
+             "pair %.1e, last pair %.1e, exchange %.1e, Bianchi %.1e",
              v->check[GEODEC_VERIFY_FIRST_PAIR].worst, v->check[GEODEC_VERIFY_LAST_PAIR].worst,
              v->check[GEODEC_VERIFY_EXCHANGE].worst, v->check[GEODEC_VERIFY_BIANCHI_1].worst);
 done:
     return st;
+}
+
+/* The point at which the tensor (or Gamma, or dg) is largest, after the one given: where it is small there is nothing
+ * to tell readings apart by. */
+static int64_t probe_after(const geodec_verify_field *f, int64_t last)
+{
+    const double *of = f->riem ? f->riem : f->gamma ? f->gamma : f->dg ? f->dg : f->g;
+    const int64_t n = f->n, size = n * n * (f->riem ? n * n : f->gamma || f->dg ? n : 1);
+    const double below = last >= 0 ? geodec__largest(size, of + last * size) : INFINITY;
+    int64_t best = -1;
+    double top = -1;
+    for (int64_t p = 0; p < f->points; p++) {
+        const double x = geodec__largest(size, of + p * size);
+        /* equal ones in the order of their numbers */
+        if (p == last || x > below || (x == below && p < last) || x <= top) continue;
+        best = p;
+        top = x;
+    }
+    return best >= 0 ? best : 0;
 }
 
 geodec_status geodec__verify_diagnose(const geodec_verify_field *f, const double *curvature, geodec_verify *v,
@@ -303,12 +326,13 @@ geodec_status geodec__verify_diagnose(const geodec_verify_field *f, const double
     double *block = NULL;
     bool singular = false;
     if (!v->check[GEODEC_VERIFY_G_SYMMETRY].pass)
-        note(v, "g is not symmetric (worst at point %lld): no metric", (long long)v->check[GEODEC_VERIFY_G_SYMMETRY].where);
+        note(v, "g is not symmetric (worst at point %lld): no metric",
+             (long long)v->check[GEODEC_VERIFY_G_SYMMETRY].where);
     if (!v->check[GEODEC_VERIFY_G_POSITIVE].pass)
-        note(v, "g has %lld eigenvalues that are not positive at point %lld: a Lorentzian signature (- + + +), or no "
-                "metric; distances need a positive definite one",
-             (long long)v->check[GEODEC_VERIFY_G_POSITIVE].worst,
-             (long long)v->check[GEODEC_VERIFY_G_POSITIVE].where);
+        note(v,
+             "g has %lld eigenvalues that are not positive at point %lld: a Lorentzian signature (- + + +), or no "
+             "metric; distances need a positive definite one",
+             (long long)v->check[GEODEC_VERIFY_G_POSITIVE].worst, (long long)v->check[GEODEC_VERIFY_G_POSITIVE].where);
     s.probes = f->points < PROBES_MAX ? f->points : PROBES_MAX;
     if (n > 16 && s.probes > 2) s.probes = 2;
     GEODEC_NEW(block, s.probes * n2 + 2 * n3 + 3 * n4);
@@ -319,15 +343,21 @@ geodec_status geodec__verify_diagnose(const geodec_verify_field *f, const double
     s.tensor = s.dgamma + n4;
     s.tmp = s.tensor + n4;
     for (int64_t q = 0; q < s.probes; q++) {
-        /* spread over all points, the middle of each part */
-        s.probe[q] = (2 * q + 1) * f->points / (2 * s.probes);
+        s.probe[q] = probe_after(f, q ? s.probe[q - 1] : -1);
         memcpy(s.tmp, f->g + s.probe[q] * n2, (size_t)n2 * sizeof *s.tmp);
-        if (geodec_chol_factor(n, s.tmp, NULL) != GEODEC_OK) singular = true;
-        else geodec_chol_inverse(n, s.tmp, s.inverse + q * n2);
+        if (geodec_chol_factor(n, s.tmp, NULL) != GEODEC_OK)
+            singular = true;
+        else
+            geodec_chol_inverse(n, s.tmp, s.inverse + q * n2);
     }
     if (singular) goto done; /* without an inverse nothing can be raised, and the notes above say what is wrong */
     if (f->gamma) diagnose_gamma(&s, v);
     if (f->riem) GEODEC_TRY(diagnose_riemann(&s, curvature, v, err));
+    double worst = 0;
+    for (int c = 0; c < GEODEC_VERIFY_CHECKS; c++)
+        if (!v->check[c].pass && c != GEODEC_VERIFY_CONDITION) worst = fmax(worst, v->check[c].worst);
+    if (worst > 0 && worst < 1e-3)
+        note(v, "everything holds to %.1e: differences in place of derivatives, or single precision?", worst);
 done:
     geodec_mem_free(block);
     return st;

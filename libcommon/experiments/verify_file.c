@@ -60,7 +60,8 @@ geodec_status geodec_verify_write(const geodec_verify *v, const double *x, const
     double worst[GEODEC_VERIFY_CHECKS], limit[GEODEC_VERIFY_CHECKS], control[GEODEC_VERIFY_EXACT], symmetries = -1;
     int64_t where[GEODEC_VERIFY_CHECKS], failed = 0;
     uint8_t pass[GEODEC_VERIFY_CHECKS], found[GEODEC_VERIFY_FAULTS];
-    char checks[1024] = "", controls[1024] = "", faults[1024] = "", notes[GEODEC_VERIFY_NOTES * GEODEC_VERIFY_NOTE] = "";
+    char checks[1024] = "", controls[1024] = "", faults[1024] = "",
+         notes[GEODEC_VERIFY_NOTES * GEODEC_VERIFY_NOTE] = "";
     for (int i = 0; i < GEODEC_VERIFY_CHECKS; i++) {
         worst[i] = v->check[i].worst;
         limit[i] = v->check[i].limit;

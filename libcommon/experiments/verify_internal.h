@@ -4,9 +4,10 @@
 
 #include "experiments/verify.h"
 
-/* max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| over max(|dg|, |g| |gamma|); at (may be NULL): the entry (l, i, j)
- * that has it. */
-double geodec__verify_compatibility(int64_t n, const double *g, const double *dg, const double *gamma, int64_t at[3]);
+/* max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| over max(|dg|, |g| |gamma|, least); at (may be NULL): the entry
+ * (l, i, j) that has it. */
+double geodec__verify_compatibility(int64_t n, const double *g, const double *dg, const double *gamma, double least,
+                                    int64_t at[3]);
 /* low_abcd = g_ae R^e_bcd */
 void geodec__verify_lower(int64_t n, const double *g, const double *riem, double *low);
 /* The four symmetries of a lowered tensor: first pair, last pair, exchange, first Bianchi; absolute. */

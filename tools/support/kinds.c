@@ -2,6 +2,7 @@
 
 #include "decode/bench_file.h"
 #include "experiments/geodesicity.h"
+#include "experiments/verify.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
 #include "geometry/cloud.h"
@@ -35,6 +36,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_validity_ref,
     &geodec_kind_records,
     &geodec_kind_coverage,
+    &geodec_kind_verification,
     &geodec_kind_coverage_ref,
     &geodec_kind_geodesicity,
     &geodec_kind_flowmap,
