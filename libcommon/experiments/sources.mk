@@ -3,7 +3,7 @@ experiments_SRCS := \
   geodesicity_file.c \
   library.c \
   regression.c \
-  trajectories.c
+  trajectories.c \
   verify.c \
   verify_control.c \
   verify_convention.c \
