@@ -1,107 +1,30 @@
 #include "linalg/knn.h"
 
-#include "base/mem.h"
-#include "linalg/blas.h"
+#include "linalg/knn_internal.h"
 
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
-enum {
-    TILE = 1 << 21,   /* approximate distances held by a thread */
-    MAX_QUERIES = 64, /* of one task */
-    PIECE = 64,       /* tasks between two looks at the progress hook */
-    MAX_POINTS = 1 << 30
-};
+enum { MAX_POINTS = 1 << 30, FEW_POINTS = 512 };
 
-typedef struct search {
-    int64_t n, d, k, n_queries, block; /* block: queries a task */
-    const double *points, *queries;    /* as given */
-    const double *centred, *norm;      /* points without their mean [n][d], squared lengths [n] */
-    const double *mean;
-    double max_norm;
-    int self;
-    int32_t *index;
-    double *dist2;
-    int64_t first_task;
-    double *scratch; /* per worker */
-    int64_t stride;
-} search;
-
-/* Largest of the k smallest values of a row: a heap with the largest on top. */
-static double kth_smallest(int64_t n, const double *x, int64_t skip, int64_t k, double *heap)
+const geodec__knn_kernels *geodec__knn_best(void)
 {
-    int64_t size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double v = x[i];
-        if (i == skip || (size == k && v >= heap[0])) continue;
-        int64_t at;
-        if (size < k) { /* sift up */
-            for (at = size++; at > 0 && heap[(at - 1) / 2] < v; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-        } else { /* replace the top, sift down */
-            at = 0;
-            for (int64_t c = 1; c < k; c = 2 * at + 1) {
-                if (c + 1 < k && heap[c + 1] > heap[c]) c++;
-                if (heap[c] <= v) break;
-                heap[at] = heap[c];
-                at = c;
-            }
-        }
-        heap[at] = v;
-    }
-    return heap[0];
-}
-
-/* Exact distances of all points whose approximate one is within the bound, kept sorted by (distance, index). */
-static void select_exact(const search *s, const double *query, const double *approx, int64_t skip, double bound,
-                         int32_t *index, double *best)
-{
-    int64_t size = 0;
-    for (int64_t p = 0; p < s->n; p++) {
-        if (approx[p] > bound || p == skip) continue;
-        const double *x = s->points + p * s->d;
-        double d2 = 0;
-        for (int64_t c = 0; c < s->d; c++) d2 += (query[c] - x[c]) * (query[c] - x[c]);
-        if (size == s->k && d2 >= best[size - 1]) continue; /* equal: the lower index is already there */
-        int64_t at = size < s->k ? size++ : size - 1;
-        for (; at > 0 && best[at - 1] > d2; at--) {
-            best[at] = best[at - 1];
-            index[at] = index[at - 1];
-        }
-        best[at] = d2;
-        index[at] = (int32_t)p;
-    }
-}
-
-static void task(void *ctx, int64_t number, int worker)
-{
-    const search *s = ctx;
-    const int64_t q0 = (s->first_task + number) * s->block,
-                  m = s->n_queries - q0 < s->block ? s->n_queries - q0 : s->block;
-    double *tile = s->scratch + worker * s->stride, *local = tile + s->block * s->n, *heap = local + s->block * s->d;
-    double *best = heap + s->k;
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t c = 0; c < s->d; c++) local[i * s->d + c] = s->queries[(q0 + i) * s->d + c] - s->mean[c];
-    geodec_blas_gemm(false, true, m, s->n, s->d, -2, local, s->d, s->centred, s->d, 0, tile, s->n);
-    for (int64_t i = 0; i < m; i++) {
-        double *row = tile + i * s->n;
-        const double own = geodec_blas_dot(s->d, local + i * s->d, local + i * s->d);
-        for (int64_t p = 0; p < s->n; p++) row[p] += s->norm[p] + own;
-        const int64_t skip = s->self ? q0 + i : -1;
-        /* Products of length d err by at most d u |a||b|; norms and centring add a few units. Twice (|a|^2 + max |b|^2)
-         * bounds (|a| + |b|)^2, and both the k-th value and the candidate may be off, hence another factor 2. */
-        const double margin = 4 * (double)(s->d + 8) * DBL_EPSILON * (own + s->max_norm);
-        const double bound = kth_smallest(s->n, row, skip, s->k, heap) + margin;
-        select_exact(s, s->queries + (q0 + i) * s->d, row, skip, bound, s->index + (q0 + i) * s->k, best);
-        if (s->dist2) memcpy(s->dist2 + (q0 + i) * s->k, best, (size_t)s->k * sizeof *best);
-    }
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        return &geodec__knn_vnni;
+    if (__builtin_cpu_supports("avx2")) return &geodec__knn_avx2;
+#endif
+    return NULL;
 }
 
 static int all_finite(int64_t n, const double *x)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return 0;
-    return 1;
+    double s[8] = {0}; /* 0 unless one is not finite */
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int c = 0; c < 8; c++) s[c] += 0 * x[i + c];
+    for (; i < n; i++) s[0] += 0 * x[i];
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) == 0;
 }
 
 geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
@@ -109,47 +32,21 @@ geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *point
                                 const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double *mean = NULL, *centred = NULL, *norm = NULL;
-    search s = {.n = n_points, .d = d, .k = k, .points = points, .index = index, .dist2 = dist2, .self = !queries};
-    s.queries = queries ? queries : points;
-    s.n_queries = queries ? n_queries : n_points;
-    if (n_points < 1 || n_points > MAX_POINTS || d < 1 || d > INT32_MAX || s.n_queries < 0) {
+    const geodec__knn_kernels *kernels = geodec__knn_best();
+    int done = 0;
+    if (n_points < 1 || n_points > MAX_POINTS || d < 1 || d > INT32_MAX || (queries && n_queries < 0))
         GEODEC_THROW(GEODEC_RANGE, "neighbours among %lld points of dimension %lld", (long long)n_points, (long long)d);
-    }
-    if (k < 1 || k > n_points - s.self) {
+    if (k < 1 || k > n_points - !queries) {
         GEODEC_THROW(GEODEC_RANGE, "%lld neighbours are asked for and there are %lld points", (long long)k,
                      (long long)n_points);
     }
-    if (!all_finite(n_points * d, points) || (queries && !all_finite(n_queries * d, queries))) {
+    if (!all_finite(n_points * d, points) || (queries && !all_finite(n_queries * d, queries)))
         GEODEC_THROW(GEODEC_NUMERIC, "neighbours of points that are not finite");
-    }
-    GEODEC_NEW(mean, d);
-    GEODEC_NEW(centred, n_points * d);
-    GEODEC_NEW(norm, n_points);
-    for (int64_t p = 0; p < n_points; p++)
-        for (int64_t c = 0; c < d; c++) mean[c] += points[p * d + c];
-    for (int64_t c = 0; c < d; c++) mean[c] /= (double)n_points;
-    for (int64_t p = 0; p < n_points; p++) {
-        for (int64_t c = 0; c < d; c++) centred[p * d + c] = points[p * d + c] - mean[c];
-        norm[p] = geodec_blas_dot(d, centred + p * d, centred + p * d);
-        if (norm[p] > s.max_norm) s.max_norm = norm[p];
-    }
-    s.centred = centred;
-    s.norm = norm;
-    s.mean = mean;
-    /* The size of a block depends on the sizes of the problem only, never on threads: results are fixed by it. */
-    s.block = TILE / n_points < 4 ? 4 : (TILE / n_points > MAX_QUERIES ? MAX_QUERIES : TILE / n_points);
-    s.stride = s.block * (n_points + d) + 2 * k;
-    GEODEC_NEW(s.scratch, s.stride * geodec_pool_threads(pool));
-    const int64_t n_tasks = (s.n_queries + s.block - 1) / s.block;
-    for (s.first_task = 0; s.first_task < n_tasks; s.first_task += PIECE) {
-        GEODEC_TRY(geodec_hooks_progress(hooks, "neighbours", s.first_task * s.block, s.n_queries, err));
-        geodec_pool_run_dynamic(pool, n_tasks - s.first_task < PIECE ? n_tasks - s.first_task : PIECE, task, &s);
-    }
+    if (kernels && n_points >= FEW_POINTS && k <= GEODEC__KNN_MAX_K && d <= GEODEC__KNN_MAX_D)
+        GEODEC_TRY(geodec__knn_coarse(kernels, n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks,
+                                      &done, err));
+    if (!done)
+        GEODEC_TRY(geodec__knn_brute(n_points, d, points, n_queries, queries, k, index, dist2, pool, hooks, err));
 done:
-    geodec_mem_free(mean);
-    geodec_mem_free(centred);
-    geodec_mem_free(norm);
-    geodec_mem_free(s.scratch);
     return st;
 }

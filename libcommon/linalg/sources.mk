@@ -8,6 +8,11 @@ linalg_SRCS := \
   expm_scalar.c \
   fft.c \
   knn.c \
+  knn_brute.c \
+  knn_coarse.c \
+  knn_order.c \
+  knn_scan_avx2.c \
+  knn_scan_vnni.c \
   lapack.c \
   stats.c \
   svd.c \

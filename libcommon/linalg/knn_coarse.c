@@ -1,0 +1,490 @@
+/* Exact neighbours through coarse distances.
+ *
+ * Points are rounded to small integers, x = mid + h (v + r) with |r| the rounding error in steps h, and the distances
+ * of the integers are computed exactly, in integer arithmetic: I = |v_a - v_b|^2. By the triangle inequality
+ *     | |a - b| / h - sqrt(I) | <= r_a + r_b <= r_a + R,    R = the largest r of all points.
+ * When k points are known with I <= K, the k-th true distance is at most U = sqrt(K) + r_a + R steps, and every point
+ * at most that far has sqrt(I) <= U + r_a + R. What passes is measured again in float64, in coordinate order. That
+ * sum errs by a relative (d + 2) 2^-52 and, where squares underflow, by d times the smallest number: U is widened for
+ * both, on the side of the k-th and on the side of the candidate.
+ *
+ * Leaves of neighbouring points whose box is farther than U from a query are passed over for it. */
+#include "base/mem.h"
+#include "linalg/knn_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    BLOCK = GEODEC__KNN_BLOCK,
+    GROUP = GEODEC__KNN_GROUP,
+    LEAF = GEODEC__KNN_LEAF,
+    ROOM = 1024,         /* candidates a query may hold; more, and it is searched point by point */
+    SLACK = 48,          /* new candidates between two looks at the limit */
+    PIECE = 64,          /* tasks between two looks at the progress hook */
+    PILOT = 4,           /* blocks that decide how to go on */
+    PRUNED_D = 32,       /* boxes say little in more dimensions */
+    LOWEST = -(1 << 29), /* below all scores */
+    NOWHERE = 1 << 30,   /* `half` of a place without a point: its score is below LOWEST */
+};
+
+typedef struct worker {
+    int32_t *score, *id; /* [BLOCK][ROOM + 16] */
+    int32_t *word;       /* [BLOCK][words] */
+    float *y, *bound;    /* [d][BLOCK], [leaves][BLOCK] */
+    uint64_t *seen;      /* [leaves] queries that have been there */
+    int32_t *index;      /* [k] */
+    double *best;        /* [k] */
+} worker;
+
+typedef struct coarse {
+    geodec__knn_scan scan;
+    const geodec__knn_kernels *kernels;
+    int shorts, self, prune;
+    int64_t n, d, k, n_queries, words, leaves;
+    const double *points, *queries;
+    int32_t *order, *query_order; /* place -> point; the same array for a self-search */
+    uint8_t *packed;
+    int32_t *half;
+    float *box; /* [leaves][d][2] in steps */
+    double *mid;
+    double per, top;   /* 1 / h; largest integer */
+    double rest, tiny; /* R; what underflow may hide, in steps */
+    int32_t *index;
+    double *dist2;
+    worker *workers;
+    int64_t first_task, stride;          /* stride: of tasks in the pilot */
+    int64_t candidates, flooded, visits; /* of the pilot */
+    int counting;
+} coarse;
+
+/* One query of a block. */
+typedef struct asker {
+    geodec__knn_found found;
+    int64_t next;        /* count at which the limit is looked at again */
+    double square, lift; /* |v|^2; what the scores are too high by */
+    double rest;         /* r of the query */
+    int flooded;
+} asker;
+
+/* Integers of a point, its squared length and the length of what rounding took (in steps, rounded up). */
+static void quantise(const coarse *s, const double *x, int32_t *v, double *square, double *rest)
+{
+    double sum = 0, lost = 0;
+    for (int64_t c = 0; c < s->d; c++) {
+        const double y = (x[c] - s->mid[c]) * s->per, r = rint(y);
+        v[c] = (int32_t)r;
+        sum += r * r;
+        lost += (y - r) * (y - r);
+    }
+    *square = sum;
+    *rest = sqrt(lost) * (1 + 1e-9) + sqrt((double)s->d) * s->top * 1e-15; /* the second: y itself is rounded */
+}
+
+/* Middle and range of every coordinate; false when there is nothing to round to. */
+static int choose_step(coarse *s, int shorts)
+{
+    double range = 0;
+    for (int64_t c = 0; c < s->d; c++) s->mid[c] = 0;
+    for (int64_t c = 0; c < s->d; c++) {
+        double low = s->points[c], high = low;
+        for (int64_t p = 0; p < s->n; p++) {
+            const double x = s->points[p * s->d + c];
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        }
+        for (int64_t p = 0; !s->self && p < s->n_queries; p++) {
+            const double x = s->queries[p * s->d + c];
+            low = x < low ? x : low;
+            high = x > high ? x : high;
+        }
+        s->mid[c] = 0.5 * low + 0.5 * high;
+        range = fmax(range, fmax(high - s->mid[c], s->mid[c] - low));
+    }
+    /* |score| <= 1.5 d top^2 must stay below 2^29 */
+    s->top = shorts ? fmin(32767, floor(sqrt(ldexp(1, 29) / (1.5 * (double)s->d)))) : 127;
+    s->shorts = shorts;
+    s->scan = shorts ? s->kernels->shorts : s->kernels->bytes;
+    s->words = shorts ? (s->d + 1) / 2 : (s->d + 3) / 4;
+    s->per = s->top * (1 - 1e-12) / range;
+    s->tiny = sqrt((double)s->d) * 3e-162 * s->per;
+    return range > 0 && range < 1e150 && s->per < 1e150;
+}
+
+static void pack_word(uint8_t *to, int shorts, int64_t c, int32_t v)
+{
+    const int64_t w = shorts ? c / 2 : c / 4;
+    to += w * 4 * GROUP;
+    if (shorts) {
+        const int16_t x = (int16_t)v;
+        memcpy(to + 2 * (c % 2), &x, sizeof x);
+    } else {
+        to[c % 4] = (uint8_t)(v + 128);
+    }
+}
+
+typedef struct pack_job {
+    coarse *s;
+    double *rest; /* [leaves] */
+    int32_t *v;   /* [workers][d] */
+} pack_job;
+
+/* A leaf: its words, halves, box and largest rest. */
+static void pack_leaf(void *ctx, int64_t leaf, int me)
+{
+    const pack_job *j = ctx;
+    coarse *s = j->s;
+    int32_t *v = j->v + me * s->d;
+    const int64_t first = leaf * LEAF, last = first + LEAF < s->n ? first + LEAF : s->n;
+    float *box = s->box + leaf * s->d * 2;
+    double most = 0;
+    for (int64_t c = 0; c < s->d; c++) {
+        box[2 * c] = INFINITY;
+        box[2 * c + 1] = -INFINITY;
+    }
+    for (int64_t p = first; p < first + LEAF; p++) {
+        uint8_t *to = s->packed + p / GROUP * GROUP * s->words * 4 + p % GROUP * 4;
+        if (p >= last) {
+            s->half[p] = NOWHERE;
+            continue;
+        }
+        const double *x = s->points + s->order[p] * s->d;
+        double square, rest;
+        quantise(s, x, v, &square, &rest);
+        for (int64_t c = 0; c < s->d; c++) {
+            pack_word(to, s->shorts, c, v[c]);
+            const float y = (float)((x[c] - s->mid[c]) * s->per);
+            if (y < box[2 * c]) box[2 * c] = y;
+            if (y > box[2 * c + 1]) box[2 * c + 1] = y;
+        }
+        s->half[p] = (int32_t)floor(square / 2);
+        most = fmax(most, rest);
+    }
+    const float margin = (float)(s->top * 2e-6); /* more than single precision loses below */
+    for (int64_t c = 0; c < s->d; c++) {
+        box[2 * c] -= margin;
+        box[2 * c + 1] += margin;
+    }
+    j->rest[leaf] = most;
+}
+
+static geodec_status pack(coarse *s, geodec_pool *pool, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    pack_job j = {.s = s};
+    GEODEC_NEW(j.rest, s->leaves);
+    GEODEC_NEW(j.v, s->d * geodec_pool_threads(pool));
+    geodec_mem_free(s->packed);
+    s->packed = NULL;
+    GEODEC_NEW(s->packed, s->leaves * LEAF * s->words * 4);
+    geodec_pool_run_dynamic(pool, s->leaves, pack_leaf, &j);
+    s->rest = 0;
+    for (int64_t l = 0; l < s->leaves; l++) s->rest = fmax(s->rest, j.rest[l]);
+done:
+    geodec_mem_free(j.rest);
+    geodec_mem_free(j.v);
+    return st;
+}
+
+/* The k-th largest of x [n], k <= n: a heap with the smallest of the k largest on top. */
+static int32_t kth_largest(int64_t n, const int32_t *x, int64_t k)
+{
+    int32_t heap[GEODEC__KNN_MAX_K + 2];
+    int64_t size = 0;
+    heap[0] = x[0];
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t v = x[i];
+        int64_t at;
+        if (size == k && v <= heap[0]) continue;
+        if (size < k) {
+            for (at = size++; at > 0 && heap[(at - 1) / 2] > v; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+        } else {
+            at = 0;
+            for (int64_t c = 1; c < k; c = 2 * at + 1) {
+                if (c + 1 < k && heap[c + 1] < heap[c]) c++;
+                if (heap[c] >= v) break;
+                heap[at] = heap[c];
+                at = c;
+            }
+        }
+        heap[at] = v;
+    }
+    return heap[0];
+}
+
+/* Raises the limit by what has been found and drops what falls below. *reach: U^2 in steps. */
+static void look(const coarse *s, asker *a, float *reach)
+{
+    geodec__knn_found *f = &a->found;
+    const int64_t k = s->k + s->self; /* the point itself is among them */
+    if (f->count >= k) {
+        const double score = (double)kth_largest(f->count, f->score, k) - a->lift;
+        const double square = fmax(0, a->square - 2 * score) + 1; /* half a |v|^2 was rounded down: I <= this */
+        const double far = (sqrt(square) + a->rest + s->rest) * (1 + 4e-9) + 2 * s->tiny;
+        const double side = (far + a->rest + s->rest) * (1 + 1e-12);
+        const double limit = floor(a->lift + (a->square - side * side) / 2) - 1;
+        if (limit > f->limit) f->limit = (int32_t)limit;
+        *reach = (float)(far * far * (1 + 1e-4));
+        int64_t kept = 0;
+        for (int64_t i = 0; i < f->count; i++) {
+            f->score[kept] = f->score[i];
+            f->id[kept] = f->id[i];
+            kept += f->score[i] >= f->limit;
+        }
+        f->count = kept;
+    }
+    if (f->count > ROOM - LEAF - SLACK) {
+        a->flooded = 1;
+        f->limit = INT32_MAX;
+        f->count = 0;
+        *reach = -1;
+    }
+    a->next = f->count + SLACK < k + SLACK ? k + SLACK : f->count + SLACK;
+}
+
+static void visit(const coarse *s, worker *w, asker *a, float *reach, int64_t leaf, uint64_t who)
+{
+    const int32_t *query[BLOCK];
+    geodec__knn_found *found[BLOCK];
+    int at[BLOCK];
+    int64_t n = 0;
+    query[0] = NULL;
+    found[0] = NULL;
+    for (; who; who &= who - 1) {
+        const int q = __builtin_ctzll(who);
+        query[n] = w->word + q * s->words;
+        found[n] = &a[q].found;
+        at[n++] = q;
+    }
+    s->scan(s->packed + leaf * LEAF * s->words * 4, LEAF / GROUP, s->words, s->half + leaf * LEAF,
+            (int32_t)(leaf * LEAF), n, query, found);
+    for (int64_t i = 0; i < n; i++)
+        if (found[i]->count >= a[at[i]].next) look(s, &a[at[i]], &reach[at[i]]);
+}
+
+/* Puts point p among the best if it belongs there: by distance, then index. */
+static int64_t measure(const coarse *s, const double *query, int32_t p, int64_t size, int32_t *index, double *best)
+{
+    const double *x = s->points + p * s->d;
+    const double worst = size == s->k ? best[size - 1] : INFINITY;
+    double d2 = 0;
+    for (int64_t c = 0; c < s->d;) { /* in order; sums only grow */
+        const int64_t end = c + 32 < s->d ? c + 32 : s->d;
+        for (; c < end; c++) d2 += (query[c] - x[c]) * (query[c] - x[c]);
+        if (d2 > worst) return size;
+    }
+    if (size == s->k && d2 == worst && p > index[size - 1]) return size;
+    int64_t i = size < s->k ? size++ : size - 1;
+    for (; i > 0 && (best[i - 1] > d2 || (best[i - 1] == d2 && index[i - 1] > p)); i--) {
+        best[i] = best[i - 1];
+        index[i] = index[i - 1];
+    }
+    best[i] = d2;
+    index[i] = p;
+    return size;
+}
+
+static void finish(const coarse *s, worker *w, asker *a, int32_t q)
+{
+    const double *query = s->queries + q * s->d;
+    int64_t size = 0;
+    float reach;
+    if (!a->flooded) look(s, a, &reach);
+    if (a->flooded) {
+        for (int64_t p = 0; p < s->n; p++)
+            if (!s->self || p != q) size = measure(s, query, (int32_t)p, size, w->index, w->best);
+    } else {
+        for (int64_t i = 0; i < a->found.count; i++) {
+            const int32_t p = s->order[a->found.id[i]];
+            if (!s->self || p != q) size = measure(s, query, p, size, w->index, w->best);
+        }
+    }
+    memcpy(s->index + q * s->k, w->index, (size_t)s->k * sizeof *w->index);
+    if (s->dist2) memcpy(s->dist2 + q * s->k, w->best, (size_t)s->k * sizeof *w->best);
+}
+
+static void prepare(const coarse *s, worker *w, asker *a, int64_t m, const int32_t *who)
+{
+    int32_t v[GEODEC__KNN_MAX_D];
+    for (int64_t i = 0; i < m; i++) {
+        const double *x = s->queries + who[i] * s->d;
+        int32_t *word = w->word + i * s->words;
+        double total = 0;
+        a[i] = (asker){.found = {w->score + i * (ROOM + 16), w->id + i * (ROOM + 16), 0, LOWEST}};
+        quantise(s, x, v, &a[i].square, &a[i].rest);
+        memset(word, 0, (size_t)s->words * sizeof *word);
+        for (int64_t c = 0; c < s->d; c++) {
+            total += v[c];
+            if (s->shorts) {
+                const int16_t y = (int16_t)v[c];
+                memcpy((uint8_t *)word + 2 * c, &y, sizeof y);
+            } else {
+                const int8_t y = (int8_t)v[c];
+                memcpy((uint8_t *)word + c, &y, sizeof y);
+            }
+            if (s->prune) w->y[c * BLOCK + i] = (float)((x[c] - s->mid[c]) * s->per);
+        }
+        a[i].lift = s->shorts ? 0 : 128 * total;
+    }
+}
+
+static void block(void *ctx, int64_t number, int me)
+{
+    coarse *s = ctx;
+    worker *w = &s->workers[me];
+    asker a[BLOCK];
+    float reach[BLOCK], near[BLOCK];
+    const int64_t task = (s->first_task + number) * s->stride, q0 = task * BLOCK;
+    const int64_t m = s->n_queries - q0 < BLOCK ? s->n_queries - q0 : BLOCK;
+    const uint64_t all = m == BLOCK ? UINT64_MAX : (UINT64_C(1) << m) - 1;
+    const int32_t *who = s->query_order + q0;
+    int64_t own = q0 / LEAF, visits = 0;
+    prepare(s, w, a, m, who);
+    for (int q = 0; q < BLOCK; q++) reach[q] = q < m ? INFINITY : -1;
+    if (s->prune) {
+        s->kernels->bounds(s->leaves, s->d, s->box, w->y, w->bound);
+        for (int64_t l = 0; !s->self && l < s->leaves; l++)
+            if (l == 0 || w->bound[l * BLOCK] < w->bound[own * BLOCK]) own = l;
+        memset(w->seen, 0, (size_t)s->leaves * sizeof *w->seen);
+    } else if (!s->self) {
+        own = 0;
+    }
+    visit(s, w, a, reach, own, all);
+    visits += m;
+    for (int64_t i = 0; i < m; i++)
+        if (!a[i].flooded) look(s, &a[i], &reach[i]);
+    if (s->prune) {
+        w->seen[own] = all;
+        /* the near ones first: what they bring keeps most others away */
+        for (int q = 0; q < BLOCK; q++) near[q] = reach[q] < 1e30f ? 0.25f * reach[q] : reach[q];
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t t = 1; t < s->leaves; t++) {
+                const int64_t l = own + t < s->leaves ? own + t : own + t - s->leaves;
+                const uint64_t go = s->kernels->within(w->bound + l * BLOCK, pass ? reach : near) & ~w->seen[l] & all;
+                if (!go) continue;
+                w->seen[l] |= go;
+                visits += __builtin_popcountll(go);
+                visit(s, w, a, reach, l, go);
+            }
+    } else {
+        for (int64_t t = 1; t < s->leaves; t++)
+            visit(s, w, a, reach, own + t < s->leaves ? own + t : own + t - s->leaves, all);
+        visits = m * s->leaves;
+    }
+    for (int64_t i = 0; i < m; i++) {
+        finish(s, w, &a[i], who[i]);
+        if (s->counting) {
+            s->candidates += a[i].found.count;
+            s->flooded += a[i].flooded;
+        }
+    }
+    if (s->counting) s->visits += visits;
+}
+
+/* Runs a few blocks and says whether to go on with these integers. */
+static int pilot(coarse *s, int64_t tasks)
+{
+    const int64_t runs = tasks < PILOT ? tasks : PILOT, first = s->first_task;
+    s->candidates = s->flooded = s->visits = 0;
+    s->counting = 1;
+    s->stride = tasks / runs;
+    s->first_task = 0;
+    for (int64_t r = 0; r < runs; r++) block(s, r, 0);
+    s->counting = 0;
+    s->stride = 1;
+    s->first_task = first;
+    const double queries = (double)(runs * BLOCK), each = (double)s->candidates / queries;
+    if ((double)s->visits > 0.7 * queries * (double)s->leaves) s->prune = 0;
+    /* A candidate costs about as much as the scan of a few hundred points. */
+    const double most = 32 + 8 * (double)s->k + (double)s->n / (s->shorts ? 500 : 2000);
+    return each <= most && (double)s->flooded <= 0.02 * queries;
+}
+
+static geodec_status new_workers(coarse *s, int count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_NEW(s->workers, count);
+    for (int i = 0; i < count; i++) {
+        worker *w = &s->workers[i];
+        GEODEC_NEW(w->score, BLOCK * (ROOM + 16));
+        GEODEC_NEW(w->id, BLOCK * (ROOM + 16));
+        GEODEC_NEW(w->word, BLOCK * ((s->d + 1) / 2));
+        GEODEC_NEW(w->index, s->k);
+        GEODEC_NEW(w->best, s->k);
+        if (!s->prune) continue;
+        GEODEC_NEW(w->y, s->d * BLOCK);
+        GEODEC_NEW(w->bound, s->leaves * BLOCK);
+        GEODEC_NEW(w->seen, s->leaves);
+    }
+done:
+    return st;
+}
+
+static void clear(coarse *s, int count)
+{
+    for (int i = 0; s->workers && i < count; i++) {
+        void *const all[] = {s->workers[i].score, s->workers[i].id,    s->workers[i].word, s->workers[i].index,
+                             s->workers[i].best,  s->workers[i].bound, s->workers[i].seen, s->workers[i].y};
+        for (size_t f = 0; f < sizeof all / sizeof *all; f++) geodec_mem_free(all[f]);
+    }
+    geodec_mem_free(s->workers);
+    if (s->query_order != s->order) geodec_mem_free(s->query_order);
+    geodec_mem_free(s->order);
+    geodec_mem_free(s->packed);
+    geodec_mem_free(s->half);
+    geodec_mem_free(s->box);
+    geodec_mem_free(s->mid);
+}
+
+geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_points, int64_t d, const double *points,
+                                 int64_t n_queries, const double *queries, int64_t k, int32_t *index, double *dist2,
+                                 geodec_pool *pool, const geodec_hooks *hooks, int *done_out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int threads = geodec_pool_threads(pool);
+    coarse s = {.kernels = kernels,
+                .n = n_points,
+                .d = d,
+                .k = k,
+                .points = points,
+                .queries = queries ? queries : points,
+                .n_queries = queries ? n_queries : n_points,
+                .self = !queries,
+                .prune = d <= PRUNED_D,
+                .leaves = (n_points + LEAF - 1) / LEAF,
+                .index = index,
+                .dist2 = dist2,
+                .stride = 1};
+    const int64_t tasks = (s.n_queries + BLOCK - 1) / BLOCK;
+    int chosen = 0;
+    *done_out = 0;
+    if (s.n_queries == 0) goto done;
+    GEODEC_NEW(s.mid, d);
+    if (!choose_step(&s, 1)) goto done;
+    GEODEC_NEW(s.order, n_points);
+    GEODEC_TRY(geodec__knn_order(n_points, d, points, s.order, err));
+    s.query_order = s.order;
+    if (!s.self) {
+        s.query_order = NULL;
+        GEODEC_NEW(s.query_order, n_queries);
+        GEODEC_TRY(geodec__knn_order(n_queries, d, queries, s.query_order, err));
+    }
+    GEODEC_NEW(s.half, s.leaves * LEAF);
+    GEODEC_NEW(s.box, s.leaves * d * 2);
+    GEODEC_TRY(new_workers(&s, threads, err));
+    for (int shorts = kernels->bytes ? 0 : 1; shorts < 2 && !chosen; shorts++) {
+        s.prune = d <= PRUNED_D;
+        (void)choose_step(&s, shorts);
+        GEODEC_TRY(pack(&s, pool, err));
+        chosen = pilot(&s, tasks);
+    }
+    if (!chosen) goto done;
+    for (s.first_task = 0; s.first_task < tasks; s.first_task += PIECE) {
+        GEODEC_TRY(geodec_hooks_progress(hooks, "neighbours", s.first_task * BLOCK, s.n_queries, err));
+        geodec_pool_run_dynamic(pool, tasks - s.first_task < PIECE ? tasks - s.first_task : PIECE, block, &s);
+    }
+    *done_out = 1;
+done:
+    clear(&s, threads);
+    return st;
+}

@@ -1,0 +1,53 @@
+/* Internal: the two ways of finding neighbours, and the inner loop of the coarse one. */
+#ifndef GEODEC_LINALG_KNN_INTERNAL_H
+#define GEODEC_LINALG_KNN_INTERNAL_H
+
+#include "linalg/knn.h"
+
+/* As geodec_knn_search, arguments checked. */
+geodec_status geodec__knn_brute(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
+                                const double *queries, int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
+                                const geodec_hooks *hooks, geodec_err *err);
+
+/* Sixty-four points, and a leaf: points that lie together, scanned as one. */
+enum { GEODEC__KNN_GROUP = 64, GEODEC__KNN_LEAF = 256, GEODEC__KNN_MAX_K = 64, GEODEC__KNN_MAX_D = 8192 };
+/* Queries that go through the points together. */
+enum { GEODEC__KNN_BLOCK = 64 };
+
+/* What a query has found: `score` falls with the distance, `id` is the place of the point in scanning order. */
+typedef struct geodec__knn_found {
+    int32_t *score, *id; /* room for 16 more than are written */
+    int64_t count;
+    int32_t limit; /* scores from here on are kept */
+} geodec__knn_found;
+
+/* Scores of `groups` groups of points against n queries; those of at least the limit are appended.
+ *   point: groups x words x 64 x 4 bytes: word w of a group holds bytes (or shorts) 4w .. 4w+3 (2w, 2w+1) of its 64
+ * points in turn. Bytes of points are stored plus 128. half [64 groups]: score = sum point * query - half. query [n]:
+ * pointers to `words` words. first: id of the first point. */
+typedef void (*geodec__knn_scan)(const uint8_t *point, int64_t groups, int64_t words, const int32_t *half,
+                                 int32_t first, int64_t n, const int32_t *const *query,
+                                 geodec__knn_found *const *found);
+typedef struct geodec__knn_kernels {
+    const char *name;
+    geodec__knn_scan bytes, shorts; /* NULL where there is none */
+    /* Squared distances of 64 queries, query [d][64], to boxes [boxes][d][2] (least, most): out [boxes][64]. */
+    void (*bounds)(int64_t boxes, int64_t d, const float *box, const float *query, float *out);
+    /* Bit q is set where bound[q] <= limit[q]. */
+    uint64_t (*within)(const float *bound, const float *limit);
+} geodec__knn_kernels;
+extern const geodec__knn_kernels geodec__knn_avx2, geodec__knn_vnni;
+/* NULL when the processor has neither. */
+const geodec__knn_kernels *geodec__knn_best(void);
+
+/* The same search by coarse distances with the given kernels. *done is false when they say too little to be worth it;
+ * the results are unfinished then. */
+geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_points, int64_t d, const double *points,
+                                 int64_t n_queries, const double *queries, int64_t k, int32_t *index, double *dist2,
+                                 geodec_pool *pool, const geodec_hooks *hooks, int *done, geodec_err *err);
+
+/* Orders points [n][d] so that each run of GEODEC__KNN_LEAF lies together: medians along the widest coordinate. order
+ * [n] becomes a permutation of 0 .. n-1. */
+geodec_status geodec__knn_order(int64_t n, int64_t d, const double *points, int32_t *order, geodec_err *err);
+
+#endif
