@@ -47,7 +47,7 @@ typedef struct coarse {
     uint8_t *packed;
     int32_t *half;
     float *box; /* [leaves][d][2] in steps */
-    double *mid;
+    double *mid, range;
     double per, top;   /* 1 / h; largest integer */
     double rest, tiny; /* R; what underflow may hide, in steps */
     int32_t *index;
@@ -81,34 +81,43 @@ static void quantise(const coarse *s, const double *x, int32_t *v, double *squar
     *rest = sqrt(lost) * (1 + 1e-9) + sqrt((double)s->d) * s->top * 1e-15; /* the second: y itself is rounded */
 }
 
-/* Middle and range of every coordinate; false when there is nothing to round to. */
+/* Middle of every coordinate and the largest distance from it. */
+static geodec_status choose_middle(coarse *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *low = NULL, *high = NULL;
+    GEODEC_NEW(low, s->d);
+    GEODEC_NEW(high, s->d);
+    for (int64_t c = 0; c < s->d; c++) low[c] = high[c] = s->points[c];
+    for (int set = 0; set < 2 - s->self; set++) {
+        const double *x = set ? s->queries : s->points;
+        for (int64_t p = 0; p < (set ? s->n_queries : s->n); p++, x += s->d)
+            for (int64_t c = 0; c < s->d; c++) {
+                low[c] = x[c] < low[c] ? x[c] : low[c];
+                high[c] = x[c] > high[c] ? x[c] : high[c];
+            }
+    }
+    for (int64_t c = 0; c < s->d; c++) {
+        s->mid[c] = 0.5 * low[c] + 0.5 * high[c];
+        s->range = fmax(s->range, fmax(high[c] - s->mid[c], s->mid[c] - low[c]));
+    }
+done:
+    geodec_mem_free(low);
+    geodec_mem_free(high);
+    return st;
+}
+
+/* False when there is nothing to round to. */
 static int choose_step(coarse *s, int shorts)
 {
-    double range = 0;
-    for (int64_t c = 0; c < s->d; c++) s->mid[c] = 0;
-    for (int64_t c = 0; c < s->d; c++) {
-        double low = s->points[c], high = low;
-        for (int64_t p = 0; p < s->n; p++) {
-            const double x = s->points[p * s->d + c];
-            low = x < low ? x : low;
-            high = x > high ? x : high;
-        }
-        for (int64_t p = 0; !s->self && p < s->n_queries; p++) {
-            const double x = s->queries[p * s->d + c];
-            low = x < low ? x : low;
-            high = x > high ? x : high;
-        }
-        s->mid[c] = 0.5 * low + 0.5 * high;
-        range = fmax(range, fmax(high - s->mid[c], s->mid[c] - low));
-    }
     /* |score| <= 1.5 d top^2 must stay below 2^29 */
     s->top = shorts ? fmin(32767, floor(sqrt(ldexp(1, 29) / (1.5 * (double)s->d)))) : 127;
     s->shorts = shorts;
     s->scan = shorts ? s->kernels->shorts : s->kernels->bytes;
     s->words = shorts ? (s->d + 1) / 2 : (s->d + 3) / 4;
-    s->per = s->top * (1 - 1e-12) / range;
+    s->per = s->top * (1 - 1e-12) / s->range;
     s->tiny = sqrt((double)s->d) * 3e-162 * s->per;
-    return range > 0 && range < 1e150 && s->per < 1e150;
+    return s->range > 0 && s->range < 1e150 && s->per < 1e150;
 }
 
 static void pack_word(uint8_t *to, int shorts, int64_t c, int32_t v)
@@ -262,18 +271,27 @@ static void visit(const coarse *s, worker *w, asker *a, float *reach, int64_t le
         if (found[i]->count >= a[at[i]].next) look(s, &a[at[i]], &reach[at[i]]);
 }
 
+/* |a - b|^2 in four sums: not the order of the result, but quick. */
+static double quick(int64_t d, const double *a, const double *b)
+{
+    double s[4] = {0};
+    int64_t c = 0;
+    for (; c + 4 <= d; c += 4)
+        for (int i = 0; i < 4; i++) s[i] += (a[c + i] - b[c + i]) * (a[c + i] - b[c + i]);
+    for (; c < d; c++) s[0] += (a[c] - b[c]) * (a[c] - b[c]);
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
 /* Puts point p among the best if it belongs there: by distance, then index. */
 static int64_t measure(const coarse *s, const double *query, int32_t p, int64_t size, int32_t *index, double *best)
 {
     const double *x = s->points + p * s->d;
     const double worst = size == s->k ? best[size - 1] : INFINITY;
     double d2 = 0;
-    for (int64_t c = 0; c < s->d;) { /* in order; sums only grow */
-        const int64_t end = c + 32 < s->d ? c + 32 : s->d;
-        for (; c < end; c++) d2 += (query[c] - x[c]) * (query[c] - x[c]);
-        if (d2 > worst) return size;
-    }
-    if (size == s->k && d2 == worst && p > index[size - 1]) return size;
+    /* two orders of summing differ by 2 d 2^-52 at most, or by what underflows */
+    if (size == s->k && quick(s->d, query, x) * (1 - 1e-9) - 1e-300 > worst) return size;
+    for (int64_t c = 0; c < s->d; c++) d2 += (query[c] - x[c]) * (query[c] - x[c]);
+    if (d2 > worst || (d2 == worst && size == s->k && p > index[size - 1])) return size;
     int64_t i = size < s->k ? size++ : size - 1;
     for (; i > 0 && (best[i - 1] > d2 || (best[i - 1] == d2 && index[i - 1] > p)); i--) {
         best[i] = best[i - 1];
@@ -287,17 +305,24 @@ static int64_t measure(const coarse *s, const double *query, int32_t p, int64_t 
 static void finish(const coarse *s, worker *w, asker *a, int32_t q)
 {
     const double *query = s->queries + q * s->d;
-    int64_t size = 0;
+    geodec__knn_found *f = &a->found;
+    int64_t size = 0, k = s->k + s->self;
     float reach;
     if (!a->flooded) look(s, a, &reach);
     if (a->flooded) {
         for (int64_t p = 0; p < s->n; p++)
             if (!s->self || p != q) size = measure(s, query, (int32_t)p, size, w->index, w->best);
     } else {
-        for (int64_t i = 0; i < a->found.count; i++) {
-            const int32_t p = s->order[a->found.id[i]];
-            if (!s->self || p != q) size = measure(s, query, p, size, w->index, w->best);
+        /* those that look nearest first: most of the others then fall to the quick sum */
+        const int32_t good = kth_largest(f->count, f->score, k);
+        for (int64_t i = 0; i < f->count; i++) {
+            f->id[i] = s->order[f->id[i]];
+            for (int64_t c = 0; c < s->d && c < 128; c += 8) __builtin_prefetch(s->points + f->id[i] * s->d + c);
         }
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t i = 0; i < f->count; i++)
+                if ((f->score[i] >= good) == !pass && !(s->self && f->id[i] == q))
+                    size = measure(s, query, f->id[i], size, w->index, w->best);
     }
     memcpy(s->index + q * s->k, w->index, (size_t)s->k * sizeof *w->index);
     if (s->dist2) memcpy(s->dist2 + q * s->k, w->best, (size_t)s->k * sizeof *w->best);
@@ -460,6 +485,7 @@ geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_p
     *done_out = 0;
     if (s.n_queries == 0) goto done;
     GEODEC_NEW(s.mid, d);
+    GEODEC_TRY(choose_middle(&s, err));
     if (!choose_step(&s, 1)) goto done;
     GEODEC_NEW(s.order, n_points);
     GEODEC_TRY(geodec__knn_order(n_points, d, points, s.order, err));

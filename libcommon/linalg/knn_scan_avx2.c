@@ -52,7 +52,10 @@ INLINE void tile(const int Q, const uint8_t *point, int64_t groups, int64_t word
             const __m256i most =
                 _mm256_max_epi32(_mm256_max_epi32(s[q][0], s[q][1]), _mm256_max_epi32(s[q][2], s[q][3]));
             const __m256i lower = _mm256_cmpgt_epi32(_mm256_set1_epi32(found[q]->limit), most);
-            if (_mm256_movemask_epi8(lower) != -1) collect(found[q], s[q], first);
+            if (_mm256_movemask_epi8(lower) != -1) {
+                const __m256i copy[VECTORS] = {s[q][0], s[q][1], s[q][2], s[q][3]}; /* s itself stays in registers */
+                collect(found[q], copy, first);
+            }
         }
     }
 }

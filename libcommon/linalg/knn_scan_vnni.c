@@ -29,6 +29,18 @@ static __attribute__((noinline)) void collect(geodec__knn_found *f, const __m512
     }
 }
 
+/* The instructions by name: with the intrinsics GCC 12 keeps copies of the sums on the stack. */
+INLINE __m512i add_bytes(__m512i s, __m512i p, __m512i x)
+{
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(p), "v"(x));
+    return s;
+}
+INLINE __m512i add_shorts(__m512i s, __m512i p, __m512i x)
+{
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(s) : "v"(p), "v"(x));
+    return s;
+}
+
 INLINE void tile(const int Q, const int shorts, const uint8_t *point, int64_t groups, int64_t words,
                  const int32_t *half, int32_t first, const int32_t *const *query, geodec__knn_found *const *found)
 {
@@ -49,14 +61,17 @@ INLINE void tile(const int Q, const int shorts, const uint8_t *point, int64_t gr
                 const __m512i x = _mm512_set1_epi32(query[q][w]);
                 UNROLL
                 for (int v = 0; v < VECTORS; v++)
-                    s[q][v] = shorts ? _mm512_dpwssd_epi32(s[q][v], p[v], x) : _mm512_dpbusd_epi32(s[q][v], p[v], x);
+                    s[q][v] = shorts ? add_shorts(s[q][v], p[v], x) : add_bytes(s[q][v], p[v], x);
             }
         }
         UNROLL
         for (int q = 0; q < Q; q++) {
             const __m512i most =
                 _mm512_max_epi32(_mm512_max_epi32(s[q][0], s[q][1]), _mm512_max_epi32(s[q][2], s[q][3]));
-            if (_mm512_cmpge_epi32_mask(most, _mm512_set1_epi32(found[q]->limit))) collect(found[q], s[q], first);
+            if (_mm512_cmpge_epi32_mask(most, _mm512_set1_epi32(found[q]->limit))) {
+                const __m512i copy[VECTORS] = {s[q][0], s[q][1], s[q][2], s[q][3]}; /* s itself stays in registers */
+                collect(found[q], copy, first);
+            }
         }
     }
 }
