@@ -89,8 +89,9 @@ static void task(void *ctx, int64_t number, int worker)
         for (int64_t p = 0; p < s->n; p++) row[p] += s->norm[p] + own;
         const int64_t skip = s->self ? q0 + i : -1;
         /* Products of length d err by at most d u |a||b|; norms and centring add a few units. Twice (|a|^2 + max |b|^2)
-         * bounds (|a| + |b|)^2, and both the k-th value and the candidate may be off, hence another factor 2. */
-        const double margin = 4 * (double)(s->d + 8) * DBL_EPSILON * (own + s->max_norm);
+         * bounds (|a| + |b|)^2, and both the k-th value and the candidate may be off, hence another factor 2.
+         * Where products underflow each errs by half the smallest number instead, in both ways of measuring. */
+        const double margin = 4 * (double)(s->d + 8) * (DBL_EPSILON * (own + s->max_norm) + 2 * DBL_TRUE_MIN);
         const double bound = kth_smallest(s->n, row, skip, s->k, heap) + margin;
         select_exact(s, s->queries + (q0 + i) * s->d, row, skip, bound, s->index + (q0 + i) * s->k, best);
         if (s->dist2) memcpy(s->dist2 + (q0 + i) * s->k, best, (size_t)s->k * sizeof *best);
