@@ -8,12 +8,13 @@
 
 #include <string.h>
 
-static const char *shard, *output = "christoffel.h5", *deriv = "analytic", *at = "samples";
+static const char *shard, *output = "christoffel.h5", *deriv = "analytic", *at = "samples", *mode = "correct";
 static double step;
 static int64_t points, control = 64;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "christoffel.h5"),
+    SPACE_MODE_OPTION(mode),
     {.name = "deriv",
      .type = CLI_CHOICE,
      .target = &deriv,
@@ -91,7 +92,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_christoffel g = {0};
     geodec_christoffel_options o = geodec_christoffel_defaults();
     geodec_provenance p = cli_provenance(c);
+    geodec_published_fitted fitted;
+    geodec_rbf *smooth = NULL;
     double *x = NULL, median;
+    bool ref;
     o.deriv = strcmp(deriv, "fd") == 0 ? GEODEC_DERIV_FD : GEODEC_DERIV_ANALYTIC;
     o.step = step;
     o.control = control;
@@ -99,8 +103,21 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
+    const geodec_space *s = in.space;
+    GEODEC_TRY(space_mode(&in, mode, &ref, err));
+    if (ref) { /* the table of the file; the control is the exact derivative of the field without the harness's anchors
+                */
+        if (strcmp(at, "samples") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has symbols at samples alone");
+        if (step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.file, "published_h", &o.step, err));
+        geodec_published_fitted_init(&fitted, in.published, o.step);
+        GEODEC_TRY(geodec_metric_field(&in.metric, &smooth, err));
+        o.deriv = GEODEC_DERIV_FD;
+        o.table = in.published->gamma;
+        o.other = geodec_rbf_space(smooth);
+        s = &fitted.space;
+    }
     GEODEC_TRY(choose_points(&in.metric, count, &x, err));
-    GEODEC_TRY(geodec_christoffel_compute(in.space, count, x, &o, c->pool, &c->hooks, &g, err));
+    GEODEC_TRY(geodec_christoffel_compute(s, count, x, &o, c->pool, &c->hooks, &g, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_christoffel, output, &p, &out, err));
     GEODEC_TRY(geodec_christoffel_write(&g, x, at, in.metric.sigma, out, err));
@@ -113,6 +130,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             o.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
 done:
     geodec_artifact_close(out);
+    geodec_rbf_destroy(smooth);
     space_close(&in);
     geodec_christoffel_clear(&g);
     geodec_mem_free(x);

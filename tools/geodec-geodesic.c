@@ -1,18 +1,28 @@
 /* geodec-geodesic: geodesics of the smooth field from points of the cloud. */
+#include "base/mem.h"
 #include "geometry/geodesics.h"
+#include "io/foreign.h"
 #include "support/cli.h"
 #include "support/shard.h"
 #include "support/space.h"
 
 #include <string.h>
 
-static const char *shard, *output = "geodesics.h5", *velocity = "sequence", *method = "rk4";
+static const char *shard, *output = "geodesics.h5", *velocity = "sequence", *method = "rk4", *mode = "correct", *draws;
 static int64_t paths = 64, steps = 16, control = 4;
 static double dl = 0.1, rtol = 1e-9, drift_max = 1e-3, hull;
 static bool no_hull;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "geodesics.h5"),
+    SPACE_MODE_OPTION(mode),
+    {.name = "draws",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &draws,
+     .metavar = "FILE",
+     .help = "starts and velocities from /geodesic/x0 and /geodesic/v0 of an HDF5 file; ref takes the velocities as "
+             "they are, correct makes them g-unit"},
     {.name = "paths",
      .letter = 'p',
      .type = CLI_I64,
@@ -111,6 +121,25 @@ static void summarise(const cli *c, const geodec_geodesics *g)
             (long long)count[GEODEC_PATH_LEFT_HULL], drift, (long long)g->control_paths, g->refinement_error);
 }
 
+/* Starts [count][n] and velocities from FILE, unit in g but in --mode ref. */
+static geodec_status read_draws(const space_handle *in, bool ref, geodec_geodesics_options *o, double **x0, double **v0,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = in->metric.n;
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, n};
+    GEODEC_TRY(geodec_foreign_read(draws, "/geodesic/x0", 2, shape, NULL, x0, err));
+    GEODEC_TRY(geodec_foreign_read(draws, "/geodesic/v0", 2, shape, NULL, v0, err));
+    for (int64_t p = 0; p < shape[0] && !ref; p++)
+        GEODEC_TRY_MSG(geodec_geodesic_unit(in->space, *x0 + p * n, *v0 + p * n, err), "start %lld", (long long)p);
+    o->velocity = GEODEC_VELOCITY_GIVEN;
+    o->x0 = *x0;
+    o->v0 = *v0;
+    o->starts = shape[0];
+done:
+    return st;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -119,6 +148,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_geodesics g = {0};
     geodec_geodesics_options o = geodec_geodesics_defaults();
     geodec_provenance p = cli_provenance(c);
+    double *x0 = NULL, *v0 = NULL;
+    bool ref;
     o.paths = paths;
     o.velocity = strcmp(velocity, "random") == 0 ? GEODEC_VELOCITY_RANDOM : GEODEC_VELOCITY_SEQUENCE;
     o.path.steps = steps;
@@ -132,6 +163,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(space_mode(&in, mode, &ref, err));
+    if (ref) o.hull_radius = -1; /* the harness lets paths go anywhere */
+    if (draws) {
+        GEODEC_TRY(read_draws(&in, ref, &o, &x0, &v0, err));
+        GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
+    }
     GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &o, c->pool, &c->hooks, &g, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_geodesics, output, &p, &out, err));
@@ -144,6 +181,8 @@ done:
     geodec_artifact_close(out);
     space_close(&in);
     geodec_geodesics_clear(&g);
+    geodec_mem_free(x0);
+    geodec_mem_free(v0);
     return st;
 }
 

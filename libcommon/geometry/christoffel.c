@@ -69,8 +69,8 @@ double geodec_christoffel_residual(int64_t n, const double *g, const double *dg,
 }
 
 typedef struct job {
-    const geodec_space *s;
-    const double *x;
+    const geodec_space *s, *other;
+    const double *x, *table; /* from the first point of the slice */
     geodec_christoffel *c;
 } job;
 
@@ -91,9 +91,12 @@ static geodec_status point_task(void *ctx, int64_t p, geodec_err *err)
     } else {
         GEODEC_TRY(j->s->at(j->s, x, g, dg, NULL, err));
     }
-    GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
+    if (j->table)
+        memcpy(gamma, j->table + p * n3, (size_t)n3 * sizeof *gamma);
+    else
+        GEODEC_TRY(geodec_space_christoffel((int32_t)n, g, dg, gamma, err));
     const double r = geodec_christoffel_residual(n, g, dg, gamma), g_max = max_abs(nn, g);
-    if (!(r <= 1e-10 * fmax(g_max, max_abs(n3, dg)))) {
+    if (!j->table && !(r <= 1e-10 * fmax(g_max, max_abs(n3, dg)))) {
         GEODEC_THROW(GEODEC_CHECK, "metric residual %g with |g| %g: the metric is too near to singular", r, g_max);
     }
     c->residual[p] = r / g_max;
@@ -117,9 +120,9 @@ static geodec_status control_task(void *ctx, int64_t task, geodec_err *err)
     const int64_t n = c->n, n3 = n * n * n, p = c->control_index[task] - c->first;
     GEODEC_NEW(other, n3);
     if (c->deriv == GEODEC_DERIV_FD)
-        GEODEC_TRY(j->s->at(j->s, j->x + p * n, NULL, NULL, other, err));
+        GEODEC_TRY(j->other->at(j->other, j->x + p * n, NULL, NULL, other, err));
     else
-        GEODEC_TRY(geodec_space_christoffel_fd(j->s, j->x + p * n, c->step, other, err));
+        GEODEC_TRY(geodec_space_christoffel_fd(j->other, j->x + p * n, c->step, other, err));
     for (int64_t i = 0; i < n3; i++) other[i] -= c->gamma[p * n3 + i];
     c->control_gap[task] = max_abs(n3, other);
 done:
@@ -141,7 +144,8 @@ geodec_status geodec_christoffel_compute(const geodec_space *s, int64_t points, 
     GEODEC_TRY(geodec_shard_range(o->shard, points, &c.first, &end, err));
     c.points = end - c.first;
     const int64_t controls = o->control < points ? o->control : points;
-    job j = {.s = s, .x = x + c.first * c.n, .c = &c};
+    job j = {.s = s, .other = o->other ? o->other : s, .x = x + c.first * c.n, .c = &c};
+    if (o->table) j.table = o->table + c.first * c.n * c.n * c.n;
     GEODEC_NEW(c.gamma, c.points * c.n * c.n * c.n);
     GEODEC_NEW(c.largest, c.points);
     GEODEC_NEW(c.residual, c.points);

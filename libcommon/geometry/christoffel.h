@@ -16,9 +16,13 @@ typedef enum geodec_deriv { GEODEC_DERIV_ANALYTIC, GEODEC_DERIV_FD } geodec_deri
 
 typedef struct geodec_christoffel_options {
     geodec_deriv deriv;
-    double step;        /* of central differences; 0 = the fd_step of the space: 1e-3 sigma of a field */
-    int64_t control;    /* points at which the two derivatives are compared, evenly spread; default 64, at least 1 */
-    geodec_shard shard; /* only these of the points, and the control points among them */
+    double step;     /* of central differences; 0 = the fd_step of the space: 1e-3 sigma of a field */
+    int64_t control; /* points at which the two derivatives are compared, evenly spread; default 64, at least 1 */
+    /* Symbols [points][n][n][n] that exist, to be measured in place of computed ones: their residual is told, not
+     * refused. NULL = compute. */
+    const double *table;
+    const geodec_space *other; /* the control's space; NULL = the same */
+    geodec_shard shard;        /* only these of the points, and the control points among them */
 } geodec_christoffel_options;
 GEODEC_API geodec_christoffel_options geodec_christoffel_defaults(void);
 

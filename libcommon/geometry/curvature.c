@@ -48,7 +48,7 @@ static geodec_status choose_points(const geodec_metric *m, const geodec_geodesic
     int64_t *sample = NULL, *edge = NULL;
     const int64_t n = m->n, count = o->samples > 0 && o->samples < m->points ? o->samples : m->points;
     const int64_t edges = o->midpoints > 0 && o->midpoints < count ? o->midpoints : count;
-    const int64_t room = count + edges + (paths ? 2 * paths->paths : 0);
+    const int64_t room = count + edges + o->given + (paths ? 2 * paths->paths : 0);
     GEODEC_NEW(sample, count);
     GEODEC_NEW(edge, edges);
     GEODEC_NEW(c->x, room * n);
@@ -57,9 +57,10 @@ static geodec_status choose_points(const geodec_metric *m, const geodec_geodesic
     GEODEC_NEW(c->partner, room);
     GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("curvature samples", 0), m->points, count, sample, err));
     GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("curvature edges", 0), count, edges, edge, err));
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < o->given; i++) place(c, GEODEC_PLACE_GIVEN, (int32_t)i, -1, o->x + i * n, NULL);
+    for (int64_t i = 0; i < count && !o->x; i++)
         place(c, GEODEC_PLACE_SAMPLE, (int32_t)sample[i], -1, m->point + sample[i] * n, NULL);
-    for (int64_t i = 0; i < edges; i++) {
+    for (int64_t i = 0; i < edges && !o->x; i++) {
         const int64_t p = sample[edge[i]];
         const int32_t to = m->knn_index[p * m->k];
         place(c, GEODEC_PLACE_MIDPOINT, (int32_t)p, to, m->point + p * n, m->point + to * n);

@@ -16,6 +16,7 @@ typedef enum geodec_curvature_place {
     GEODEC_PLACE_SAMPLE,   /* a point of the cloud; `index` = point, `partner` = -1 */
     GEODEC_PLACE_MIDPOINT, /* half-way from point `index` to its nearest neighbour `partner` */
     GEODEC_PLACE_PATH,     /* node `partner` of path `index` */
+    GEODEC_PLACE_GIVEN,    /* point `index` of those given */
     GEODEC_PLACES
 } geodec_curvature_place;
 
@@ -23,6 +24,8 @@ typedef struct geodec_curvature_options {
     int64_t samples;   /* seeded random subset of the points; 0 = all. Default 512 */
     int64_t midpoints; /* of so many of the samples; 0 = of all samples. Default 256 */
     bool tensors;      /* keep R^a_bcd */
+    const double *x;   /* [given][n] points in place of samples and midpoints, or NULL */
+    int64_t given;
     uint64_t seed;
     geodec_shard shard; /* only these of the points, and the control points among them */
 } geodec_curvature_options;

@@ -7,7 +7,7 @@
 
 static const geodec_field fields[] = {
     {"/x", GEODEC_F64, "Q,n", 0, "activation", "where: principal coordinates", 0},
-    {"/place", GEODEC_U8, "Q", 0, "1", "0 point of the cloud, 1 midpoint of an edge, 2 node of a geodesic", 0},
+    {"/place", GEODEC_U8, "Q", 0, "1", "0 point of the cloud, 1 midpoint of an edge, 2 node of a geodesic, 3 given", 0},
     {"/index", GEODEC_I32, "Q", 0, "1", "point of the metric, or path", 0},
     {"/partner", GEODEC_I32, "Q", 0, "1", "its nearest neighbour (midpoints), node (paths), else -1", 0},
     {"/scalar", GEODEC_F64, "Q", 0, "1", "scalar curvature g^bd R_bd (per squared g-length)", 0},

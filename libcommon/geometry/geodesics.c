@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "geometry/choose.h"
 #include "geometry/validity.h"
+#include "linalg/knn.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -80,6 +81,28 @@ done:
     return st;
 }
 
+/* The same for starts that are given. */
+static geodec_status given_starts(const geodec_metric *m, const geodec_geodesics_options *o, geodec_geodesics *g,
+                                  int64_t *first, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *d2 = NULL;
+    const int64_t all = o->paths > 0 && o->paths < o->starts ? o->paths : o->starts;
+    int64_t end;
+    if (all < 1) GEODEC_THROW(GEODEC_RANGE, "no starts are given");
+    GEODEC_TRY(geodec_shard_range(o->shard, all, first, &end, err));
+    g->paths = end - *first;
+    GEODEC_NEW(g->point, g->paths);
+    GEODEC_NEW(g->next, g->paths);
+    GEODEC_NEW(d2, g->paths);
+    GEODEC_TRY(geodec_knn_search(m->points, m->n, m->point, g->paths, o->x0 + *first * m->n, 1, g->point, d2, NULL,
+                                 NULL, err));
+    for (int64_t p = 0; p < g->paths; p++) g->next[p] = -1;
+done:
+    geodec_mem_free(d2);
+    return st;
+}
+
 /* Which points paths begin at: g->paths, g->point, g->next; *first: number of the first path of the slice. */
 static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact *file,
                                    const geodec_geodesics_options *o, geodec_geodesics *g, int64_t *first,
@@ -88,6 +111,7 @@ static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact
     geodec_status st = GEODEC_OK;
     int32_t *next = NULL;
     int64_t *able = NULL, *chosen = NULL, count = 0;
+    if (o->velocity == GEODEC_VELOCITY_GIVEN) return given_starts(m, o, g, first, err);
     GEODEC_NEW(next, m->points);
     GEODEC_NEW(able, m->points);
     if (o->velocity == GEODEC_VELOCITY_SEQUENCE)
@@ -138,10 +162,15 @@ done:
 
 /* x0, v0 [paths][n]: unit speed. */
 static geodec_status initial_states(const geodec_metric *m, const geodec_space *s, const geodec_geodesics_options *o,
-                                    const geodec_geodesics *g, double *x0, double *v0, geodec_err *err)
+                                    const geodec_geodesics *g, int64_t first, double *x0, double *v0, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n;
+    if (o->velocity == GEODEC_VELOCITY_GIVEN) {
+        memcpy(x0, o->x0 + first * n, (size_t)(g->paths * n) * sizeof *x0);
+        memcpy(v0, o->v0 + first * n, (size_t)(g->paths * n) * sizeof *v0);
+        goto done;
+    }
     for (int64_t p = 0; p < g->paths; p++) {
         const double *x = m->point + g->point[p] * n;
         double *v = v0 + p * n;
@@ -251,7 +280,7 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
     GEODEC_NEW(g.good, P);
     GEODEC_NEW(report, P);
     GEODEC_NEW(start, 2 * P * n);
-    GEODEC_TRY(initial_states(metric, s, o, &g, start, start + P * n, err));
+    GEODEC_TRY(initial_states(metric, s, o, &g, first, start, start + P * n, err));
     if (o->hull_radius >= 0) {
         g.hull_radius = o->hull_radius;
         if (g.hull_radius == 0) GEODEC_TRY(hull_radius(metric, &g.hull_radius, err));

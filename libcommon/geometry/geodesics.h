@@ -14,7 +14,8 @@ GEODEC_API extern const geodec_kind geodec_kind_geodesics;
 
 typedef enum geodec_velocity {
     GEODEC_VELOCITY_SEQUENCE, /* g-unit vector towards the next state of the sequence, when that is a point too */
-    GEODEC_VELOCITY_RANDOM    /* uniform over directions in g */
+    GEODEC_VELOCITY_RANDOM,   /* uniform over directions in g */
+    GEODEC_VELOCITY_GIVEN     /* starts and velocities as they are given */
 } geodec_velocity;
 
 typedef struct geodec_geodesics_options {
@@ -26,6 +27,9 @@ typedef struct geodec_geodesics_options {
     double hull_radius;
     int64_t control; /* so many paths are integrated again at rtol 1e-9; default 4 */
     uint64_t seed;
+    /* of GEODEC_VELOCITY_GIVEN: x0, v0 [starts][n] in place of points of the metric; the first `paths` of them */
+    const double *x0, *v0;
+    int64_t starts;
     geodec_shard shard; /* only these of the paths, and the control paths among them */
 } geodec_geodesics_options;
 /* 64 paths, along the sequence, geodec_geodesic_defaults, control 4. */
@@ -39,7 +43,8 @@ typedef struct geodec_geodesics {
     double *drift;           /* [P] */
     uint8_t *status;         /* [P] geodec_path_status */
     int32_t *good;           /* [P] last valid node */
-    int32_t *point, *next;   /* [P] point of the metric the path begins at and aims at (-1: random) */
+    int32_t *point, *next;   /* [P] point of the metric the path begins at (given starts: the nearest one) and aims at
+                                (-1: random, given) */
     int32_t *activation_row; /* [P] row of the activations of `point` */
     int32_t *next_row;       /* [P] that of `next`, -1 without */
     /* not stored one by one: attributes of the artifact */
@@ -65,5 +70,8 @@ GEODEC_API geodec_status geodec_geodesics_write(const geodec_geodesics *g, geode
 /* Everything back; of options: steps, dl, method, rtol. */
 GEODEC_API geodec_status geodec_geodesics_read(const geodec_artifact *a, geodec_geodesics *out,
                                                geodec_err *err) GEODEC_MUST_USE;
+/* Internal: the attribute `velocity` of the artifacts; an unknown name counts as "sequence". */
+const char *geodec__velocity_name(geodec_velocity v);
+geodec_velocity geodec__velocity_find(const char *name);
 
 #endif

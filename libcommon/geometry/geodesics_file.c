@@ -23,7 +23,7 @@ static const geodec_attr attrs[] = {
     {"method", GEODEC_ATTR_STR, 0, "rk4 (one step between nodes) or adaptive (Prince-Dormand 8(9))"},
     {"rtol", GEODEC_ATTR_F64, 0, "tolerance of the adaptive method, relative to the path's length"},
     {"drift_max", GEODEC_ATTR_F64, 0, "largest speed drift with status ok"},
-    {"velocity", GEODEC_ATTR_STR, 0, "sequence (towards the next state of the text) or random"},
+    {"velocity", GEODEC_ATTR_STR, 0, "sequence (towards the next state of the text), random or given"},
     {"hull_radius", GEODEC_ATTR_F64, 0, "a node farther than this from every point has left the hull; 0 = no hull"},
     {"n_ok", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths with status ok"},
     {"n_nonfinite", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths that broke down"},
@@ -48,6 +48,17 @@ const geodec_kind geodec_kind_geodesics = {
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
     .shards = "P",
 };
+
+static const char *const velocity_names[] = {"sequence", "random", "given"};
+
+const char *geodec__velocity_name(geodec_velocity v) { return velocity_names[v]; }
+
+geodec_velocity geodec__velocity_find(const char *name)
+{
+    for (int i = 1; i < 3; i++)
+        if (strcmp(name, velocity_names[i]) == 0) return (geodec_velocity)i;
+    return GEODEC_VELOCITY_SEQUENCE;
+}
 
 geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact *a, geodec_err *err)
 {
@@ -76,8 +87,7 @@ geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact 
     GEODEC_TRY(geodec_artifact_put_str(a, "method", o->method == GEODEC_GEODESIC_ADAPTIVE ? "adaptive" : "rk4", err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "rtol", o->rtol, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "drift_max", o->drift_max, err));
-    GEODEC_TRY(
-        geodec_artifact_put_str(a, "velocity", g->velocity == GEODEC_VELOCITY_RANDOM ? "random" : "sequence", err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "velocity", geodec__velocity_name(g->velocity), err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "hull_radius", g->hull_radius, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_ok", count[GEODEC_PATH_OK], err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_nonfinite", count[GEODEC_PATH_NONFINITE], err));
@@ -121,7 +131,7 @@ geodec_status geodec_geodesics_read(const geodec_artifact *a, geodec_geodesics *
             GEODEC_THROW(GEODEC_FORMAT, "%s: path %lld is good up to node %d, status %d", path, (long long)p,
                          (int)g.good[p], (int)g.status[p]);
     }
-    g.velocity = strcmp(velocity, "random") == 0 ? GEODEC_VELOCITY_RANDOM : GEODEC_VELOCITY_SEQUENCE;
+    g.velocity = geodec__velocity_find(velocity);
     g.options = geodec_geodesic_defaults();
     g.options.steps = g.nodes - 1;
     g.options.dl = g.dl;

@@ -63,6 +63,20 @@ done:
     return st;
 }
 
+typedef struct by_rule {
+    const geodec_propagators_options *o;
+    const geodec_geodesics *g;
+    double *phi;
+} by_rule;
+
+static geodec_status rule_task(void *ctx, int64_t path, geodec_err *err)
+{
+    const by_rule *r = ctx;
+    const int64_t S = r->g->nodes, n = r->g->n;
+    return r->o->rule(r->o->rule_ctx, S - 1, r->g->dl, r->g->x + path * S * n, r->g->v + path * S * n,
+                      r->phi + path * S * n * n, err);
+}
+
 geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics *paths,
                                          const geodec_propagators_options *o, geodec_pool *pool,
                                          const geodec_hooks *hooks, geodec_propagators *out, geodec_err *err)
@@ -75,6 +89,8 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     if (s->n != n)
         GEODEC_THROW(GEODEC_FORMAT, "paths of dimension %lld in a metric of dimension %d", (long long)n, (int)s->n);
     if (o->control < 0) GEODEC_THROW(GEODEC_RANGE, "%lld paths in the control", (long long)o->control);
+    if (o->rule && o->flow) GEODEC_THROW(GEODEC_UNSUPPORTED, "the rule '%s' has no flow", o->rule_name);
+    if (o->rule) p.rule = o->rule_name;
     GEODEC_TRY(geodec_shard_range(o->shard, g->paths, &first, &end, err));
     GEODEC_NEW(p.control_path, o->control);
     choose_controls(g, &p, o->control, first, end);
@@ -87,8 +103,13 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     GEODEC_NEW(p.control_gap, o->control);
     if (o->flow) GEODEC_NEW(p.flow, P * S * 4 * nn);
     for (int64_t i = 0; i < P; i++) good[i] = g->good[i];
-    GEODEC_TRY(geodec_propagate_batch(s, &o->propagate, pool, hooks, P, S - 1, g->dl, good, g->x, g->v, p.phi, p.flow,
-                                      p.report, err));
+    if (o->rule) {
+        by_rule r = {o, g, p.phi};
+        GEODEC_TRY(geodec__tasks_run(pool, hooks, "propagator of path", P, rule_task, &r, err));
+    } else {
+        GEODEC_TRY(geodec_propagate_batch(s, &o->propagate, pool, hooks, P, S - 1, g->dl, good, g->x, g->v, p.phi,
+                                          p.flow, p.report, err));
+    }
     for (int64_t i = 0; i < P; i++)
         GEODEC_TRY(geodec_svd_values(n, n, p.phi + (i * S + S - 1) * nn, p.singular + i * n, err));
     control k = {s, g, &p, first};

@@ -12,8 +12,14 @@ GEODEC_API extern const geodec_kind geodec_kind_propagators;
 
 typedef struct geodec_propagators_options {
     geodec_propagate_options propagate;
-    bool flow;          /* keep the whole d(x,v)/d(x,v) of every node */
-    int64_t control;    /* so many paths are compared with central differences of the flow; default 4 */
+    bool flow;       /* keep the whole d(x,v)/d(x,v) of every node */
+    int64_t control; /* so many paths are compared with central differences of the flow; default 4 */
+    /* Another rule in place of the variational equation, and its name: phi [steps+1][n][n] of a path xs, vs
+     * [steps+1][n]. Then there is no flow, and no report. */
+    geodec_status (*rule)(const void *ctx, int64_t steps, double dl, const double *xs, const double *vs, double *phi,
+                          geodec_err *err);
+    const void *rule_ctx;
+    const char *rule_name;
     geodec_shard shard; /* only these of the paths, and the control paths among them */
 } geodec_propagators_options;
 GEODEC_API geodec_propagators_options geodec_propagators_defaults(void);
@@ -25,6 +31,7 @@ typedef struct geodec_propagators {
     double *singular;                /* [P][n] singular values of Phi_T, falling */
     geodec_propagate_report *report; /* [P] */
     geodec_propagate_options options;
+    const char *rule; /* name of the rule; NULL = the variational equation by options.scheme. Static storage */
     int64_t controls;
     int32_t *control_path; /* [C], numbered in the whole */
     double *control_gap;   /* [C] max |Phi_T - differences| */

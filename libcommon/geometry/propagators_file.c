@@ -12,9 +12,11 @@ static const geodec_field fields[] = {
     {"/phi", GEODEC_F64, "P,S,n,n", 0, "1", "dx(t_k)/dx(0) at fixed coordinate velocity (variational equation)", 0},
     {"/flow", GEODEC_F64, "P,S,m,m", GEODEC_FIELD_OPTIONAL, "1", "d(x,v)(t_k)/d(x,v)(0)", 0},
     {"/singular", GEODEC_F64, "P,n", 0, "1", "singular values of Phi_T, falling", 0},
-    {"/symplectic", GEODEC_F64, "P", 0, "1", "|F^T Omega_T F - Omega_0| / |Omega_0|, largest entries", 0},
-    {"/volume", GEODEC_F64, "P", 0, "1", "|ln det F + ln det g(x_T) - ln det g(x_0)|", 0},
-    {"/norm", GEODEC_F64, "P", 0, "1", "largest h |A|_F of a step; the Magnus series converges below pi", 0},
+    {"/symplectic", GEODEC_F64, "P", GEODEC_FIELD_OPTIONAL, "1",
+     "|F^T Omega_T F - Omega_0| / |Omega_0|, largest entries", 0},
+    {"/volume", GEODEC_F64, "P", GEODEC_FIELD_OPTIONAL, "1", "|ln det F + ln det g(x_T) - ln det g(x_0)|", 0},
+    {"/norm", GEODEC_F64, "P", GEODEC_FIELD_OPTIONAL, "1",
+     "largest h |A|_F of a step; the Magnus series converges below pi", 0},
     {"/control_path", GEODEC_I32, "C", 0, "1", "control: paths compared with central differences of the flow", 0},
     {"/control_gap", GEODEC_F64, "C", 0, "1", "max |Phi_T - differences| on them", 0},
     {"/x", GEODEC_F64, "P,S,n", 0, "activation", "nodes of the path (principal coordinates)", 0},
@@ -28,16 +30,17 @@ static const geodec_field fields[] = {
 };
 
 static const geodec_attr attrs[] = {
-    {"scheme", GEODEC_ATTR_STR, 0, "exponential integrator"},
-    {"order", GEODEC_ATTR_I64, 0, "its order"},
+    {"scheme", GEODEC_ATTR_STR, 0, "exponential integrator; published = the harness's rule"},
+    {"order", GEODEC_ATTR_I64, 0, "its order; 0 = not the derivative of the flow"},
     {"dense", GEODEC_ATTR_STR, 0, "inner nodes: hermite or integrate"},
     {"dl", GEODEC_ATTR_F64, 0, "parameter length between nodes"},
     {"path_method", GEODEC_ATTR_STR, 0, "how the paths were made: rk4 or adaptive"},
     {"path_rtol", GEODEC_ATTR_F64, 0, "its tolerance"},
-    {"velocity", GEODEC_ATTR_STR, 0, "initial velocities: sequence or random"},
-    {"symplectic_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the symplectic form"},
-    {"volume_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest residual of the volume"},
-    {"norm_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest h |A|_F"},
+    {"velocity", GEODEC_ATTR_STR, 0, "initial velocities: sequence, random or given"},
+    {"symplectic_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX | GEODEC_FIELD_OPTIONAL,
+     "largest residual of the symplectic form"},
+    {"volume_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX | GEODEC_FIELD_OPTIONAL, "largest residual of the volume"},
+    {"norm_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX | GEODEC_FIELD_OPTIONAL, "largest h |A|_F"},
     {"control_gap_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "control: largest |Phi_T - differences of the flow|"},
     {"phi_minus_identity", GEODEC_ATTR_F64, GEODEC_ATTR_DERIVED,
      "median |Phi_T - I|_F / |I|_F over the paths: what Phi adds to a shift"},
@@ -84,7 +87,7 @@ done:
 const geodec_kind geodec_kind_propagators = {
     .name = "propagators",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-propagate",
     .purpose = "linear propagators along geodesics",
     .fields = fields,
@@ -107,9 +110,11 @@ static geodec_status write_reports(const geodec_propagators *p, geodec_artifact 
         block[P + i] = r->volume;
         block[2 * P + i] = r->norm;
     }
-    GEODEC_TRY(geodec_artifact_write(a, "/symplectic", block, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/volume", block + P, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/norm", block + 2 * P, err));
+    if (!p->rule) { /* another rule has no flow that could keep anything */
+        GEODEC_TRY(geodec_artifact_write(a, "/symplectic", block, err));
+        GEODEC_TRY(geodec_artifact_write(a, "/volume", block + P, err));
+        GEODEC_TRY(geodec_artifact_write(a, "/norm", block + 2 * P, err));
+    }
     GEODEC_TRY(geodec_artifact_write(a, "/control_path", p->control_path, err));
     GEODEC_TRY(geodec_artifact_write(a, "/control_gap", p->control_gap, err));
 done:
@@ -129,9 +134,11 @@ static geodec_status put_figures(const geodec_propagators *p, geodec_artifact *a
     }
     for (int64_t c = 0; c < p->controls; c++) gap = fmax(gap, p->control_gap[c]);
     GEODEC_TRY(median_shift(g->paths, g->nodes, g->n, p->phi, &median, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "symplectic_largest", symplectic, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "volume_largest", volume, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "norm_largest", norm, err));
+    if (!p->rule) {
+        GEODEC_TRY(geodec_artifact_put_f64(a, "symplectic_largest", symplectic, err));
+        GEODEC_TRY(geodec_artifact_put_f64(a, "volume_largest", volume, err));
+        GEODEC_TRY(geodec_artifact_put_f64(a, "norm_largest", norm, err));
+    }
     GEODEC_TRY(geodec_artifact_put_f64(a, "control_gap_largest", gap, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "phi_minus_identity", median, err));
 done:
@@ -162,15 +169,14 @@ geodec_status geodec_propagators_write(const geodec_propagators *p, geodec_artif
     GEODEC_TRY(geodec_artifact_write(a, "/next", g->next, err));
     GEODEC_TRY(geodec_artifact_write(a, "/activation_row", g->activation_row, err));
     GEODEC_TRY(geodec_artifact_write(a, "/next_row", g->next_row, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "scheme", geodec_magnus_name(p->options.scheme), err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "order", geodec_magnus_order(p->options.scheme), err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "scheme", p->rule ? p->rule : geodec_magnus_name(p->options.scheme), err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "order", p->rule ? 0 : geodec_magnus_order(p->options.scheme), err));
     GEODEC_TRY(
         geodec_artifact_put_str(a, "dense", p->options.dense == GEODEC_DENSE_INTEGRATE ? "integrate" : "hermite", err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "dl", g->dl, err));
     GEODEC_TRY(geodec_artifact_put_str(a, "path_method", adaptive ? "adaptive" : "rk4", err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "path_rtol", g->options.rtol, err));
-    GEODEC_TRY(
-        geodec_artifact_put_str(a, "velocity", g->velocity == GEODEC_VELOCITY_RANDOM ? "random" : "sequence", err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "velocity", geodec__velocity_name(g->velocity), err));
     GEODEC_TRY(put_figures(p, a, err));
 done:
     return st;
@@ -213,7 +219,7 @@ geodec_status geodec_propagators_read(const geodec_artifact *a, geodec_propagato
                          (int)g->good[i], (int)g->status[i]);
     }
     p.options.dense = strcmp(dense, "integrate") == 0 ? GEODEC_DENSE_INTEGRATE : GEODEC_DENSE_HERMITE;
-    g->velocity = strcmp(velocity, "random") == 0 ? GEODEC_VELOCITY_RANDOM : GEODEC_VELOCITY_SEQUENCE;
+    g->velocity = geodec__velocity_find(velocity);
     g->options.steps = g->nodes - 1;
     g->options.dl = g->dl;
     g->options.method = strcmp(method, "adaptive") == 0 ? GEODEC_GEODESIC_ADAPTIVE : GEODEC_GEODESIC_RK4;

@@ -187,6 +187,27 @@ void geodec_published_manifold_clear(geodec_published_manifold *m)
     *m = (geodec_published_manifold){0};
 }
 
+static geodec_status fitted_space_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
+                                     geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_published_fitted *f = (const geodec_published_fitted *)(const void *)s;
+    double *scratch = NULL;
+    if (dg || gamma) GEODEC_THROW(GEODEC_UNSUPPORTED, "the published field has no derivative of its own");
+    GEODEC_NEW(scratch, geodec_published_field_scratch(s->n));
+    GEODEC_TRY(geodec_published_field_at(f->field, x, g, scratch, err));
+done:
+    geodec_mem_free(scratch);
+    return st;
+}
+
+void geodec_published_fitted_init(geodec_published_fitted *f, const geodec_published_manifold *m, double h)
+{
+    *f = (geodec_published_fitted){
+        .space = {.n = (int32_t)m->n, .name = "published field", .at = fitted_space_at, .fd_step = h},
+        .field = &m->fitted};
+}
+
 geodec_status geodec_published_g_at(const geodec_published_manifold *m, const double *x, double *g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

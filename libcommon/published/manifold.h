@@ -69,6 +69,14 @@ GEODEC_API geodec_status geodec_published_manifold_read(const geodec_artifact *a
                                                         geodec_published_manifold *m, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_published_manifold_clear(geodec_published_manifold *m);
 
+/* The field the samples' symbols were differenced from, as a space: g alone (no derivative, no symbols). */
+typedef struct geodec_published_fitted {
+    geodec_space space;
+    const geodec_published_field *field;
+} geodec_published_fitted;
+/* m must have been fitted and outlive it; h: step of the differences. */
+GEODEC_API void geodec_published_fitted_init(geodec_published_fitted *f, const geodec_published_manifold *m, double h);
+
 /* g [n][n] at x by the accessor. */
 GEODEC_API geodec_status geodec_published_g_at(const geodec_published_manifold *m, const double *x, double *g,
                                                geodec_err *err) GEODEC_MUST_USE;
@@ -90,6 +98,9 @@ GEODEC_API void geodec_published_riemann(const geodec_published_manifold *m, con
 GEODEC_API geodec_status geodec_published_propagator(const geodec_published_manifold *m, const double *xs,
                                                      const double *vs, int64_t steps, double dl, double *phi,
                                                      geodec_err *err) GEODEC_MUST_USE;
+/* The same as a rule of geodec_propagators_options; ctx: the manifold. */
+GEODEC_API geodec_status geodec_published_rule(const void *ctx, int64_t steps, double dl, const double *xs,
+                                               const double *vs, double *phi, geodec_err *err) GEODEC_MUST_USE;
 /* The same rule with any other tensor: riem [n]^4 at x (a space's true one: what is left is the fault of the rule). */
 typedef geodec_status (*geodec_published_riemann_fn)(const void *ctx, const double *x, double *riem, geodec_err *err);
 GEODEC_API geodec_status geodec_published_propagator_with(int64_t n, geodec_published_riemann_fn tensor,

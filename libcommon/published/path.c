@@ -149,3 +149,9 @@ done:
     geodec_mem_free(state);
     return st;
 }
+
+geodec_status geodec_published_rule(const void *ctx, int64_t steps, double dl, const double *xs, const double *vs,
+                                    double *phi, geodec_err *err)
+{
+    return geodec_published_propagator(ctx, xs, vs, steps, dl, phi, err);
+}

@@ -22,6 +22,20 @@ done:
     return st;
 }
 
+geodec_status space_mode(const space_handle *s, const char *mode, bool *ref, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const bool asked = strcmp(mode, "ref") == 0;
+    const char *path = geodec_artifact_path(s->file);
+    if (asked && !s->published)
+        GEODEC_THROW(GEODEC_INVAL, "--mode ref: %s is of kind %s; geodec-metric --mode ref makes the published one",
+                     path, geodec_metric_kind_name(s->metric.kind));
+    if (!asked && s->published) GEODEC_THROW(GEODEC_INVAL, "%s is the published manifold: use --mode ref", path);
+    *ref = asked;
+done:
+    return st;
+}
+
 void space_close(space_handle *s)
 {
     geodec_metric_space_clear(&s->smooth);
