@@ -62,45 +62,34 @@ void geodec_geodesic_accel(int64_t n, const double *gamma, const double *v, doub
 /* ---- Runge-Kutta ------------------------------------------------------------------------------------------------ */
 
 typedef struct scratch {
-    double *gamma;             /* [n][n][n] */
-    double *g;                 /* [n][n] */
+    double *space;             /* n^3 + n^2, of geodec_space_path */
     double *y;                 /* position of a stage */
     double *k1, *k2, *k3, *k4; /* accelerations of the stages */
     double *u2, *u3, *u4;      /* velocities of the stages after the first */
 } scratch;
 
-static geodec_status accel_at(const geodec_space *s, const double *x, const double *v, scratch *w, double *accel,
-                              geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(s->at(s, x, NULL, NULL, w->gamma, err));
-    geodec_geodesic_accel(s->n, w->gamma, v, accel);
-done:
-    return st;
-}
-
-/* One step from (x, v), with Gamma at x in w->gamma, to (x1, v1). GEODEC_NUMERIC when the path breaks down in it. */
+/* One step from (x, v), with the acceleration there in w->k1, to (x1, v1). GEODEC_NUMERIC when the path breaks down in
+ * it. */
 static geodec_status rk4_step(const geodec_space *s, double h, const double *x, const double *v, scratch *w, double *x1,
                               double *v1, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n;
-    geodec_geodesic_accel(n, w->gamma, v, w->k1);
     for (int64_t i = 0; i < n; i++) {
         w->y[i] = x[i] + h / 2 * v[i];
         w->u2[i] = v[i] + h / 2 * w->k1[i];
     }
-    GEODEC_TRY(accel_at(s, w->y, w->u2, w, w->k2, err));
+    GEODEC_TRY(geodec_space_path(s, w->y, w->u2, NULL, w->k2, w->space, err));
     for (int64_t i = 0; i < n; i++) {
         w->y[i] = x[i] + h / 2 * w->u2[i];
         w->u3[i] = v[i] + h / 2 * w->k2[i];
     }
-    GEODEC_TRY(accel_at(s, w->y, w->u3, w, w->k3, err));
+    GEODEC_TRY(geodec_space_path(s, w->y, w->u3, NULL, w->k3, w->space, err));
     for (int64_t i = 0; i < n; i++) {
         w->y[i] = x[i] + h * w->u3[i];
         w->u4[i] = v[i] + h * w->k3[i];
     }
-    GEODEC_TRY(accel_at(s, w->y, w->u4, w, w->k4, err));
+    GEODEC_TRY(geodec_space_path(s, w->y, w->u4, NULL, w->k4, w->space, err));
     for (int64_t i = 0; i < n; i++) {
         x1[i] = x[i] + h / 6 * (v[i] + 2 * w->u2[i] + 2 * w->u3[i] + w->u4[i]);
         v1[i] = v[i] + h / 6 * (w->k1[i] + 2 * w->k2[i] + 2 * w->k3[i] + w->k4[i]);
@@ -172,8 +161,7 @@ geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_
     monitor m = {0};
     GEODEC_TRY(options_ok(s, o, err));
     GEODEC_NEW(block, n * n * n + n * n + 8 * n);
-    scratch w = {.gamma = block, .g = block + n * n * n};
-    w.y = w.g + n * n;
+    scratch w = {.space = block, .y = block + n * n * n + n * n};
     w.k1 = w.y + n, w.k2 = w.k1 + n, w.k3 = w.k2 + n, w.k4 = w.k3 + n;
     w.u2 = w.k4 + n, w.u3 = w.u2 + n, w.u4 = w.u3 + n;
 
@@ -186,8 +174,9 @@ geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_
     for (; k <= last; k++) {
         double *x = xs + k * n, *v = vs + k * n;
         const bool step = rk4 && k < o->steps;
-        st = s->at(s, x, w.g, NULL, step ? w.gamma : NULL, err);
-        const double q = st == GEODEC_OK ? geodec__norm2(n, w.g, v) : NAN;
+        double q;
+        st = geodec_space_path(s, x, v, &q, step ? w.k1 : NULL, w.space, err);
+        if (st != GEODEC_OK) q = NAN;
         if (k == 0) {
             GEODEC_TRY_MSG(st, "at the start of the path");
             if (!isfinite(q)) GEODEC_THROW(GEODEC_NUMERIC, "the speed at the start of the path is not finite");

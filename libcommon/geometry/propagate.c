@@ -34,15 +34,14 @@ typedef struct path {
     int nodes;
     double c[GEODEC_MAGNUS_NODES_MAX];
     double *accel0, *accel1; /* [n] -Gamma(v,v) at the ends of the step */
-    double *gamma;           /* [n][n][n] */
+    double *space;           /* n^3 + n^2, of geodec_space_path */
     double *x, *v;           /* [nodes][n] */
 } path;
 
 static geodec_status accel_at(const path *p, const double *x, const double *v, double *accel, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(p->s->at(p->s, x, NULL, NULL, p->gamma, err));
-    geodec_geodesic_accel(p->s->n, p->gamma, v, accel);
+    GEODEC_TRY(geodec_space_path(p->s, x, v, NULL, accel, p->space, err));
 done:
     return st;
 }
@@ -168,10 +167,10 @@ geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagat
     path p = {.s = s, .o = o, .h = dl};
     p.nodes = geodec_magnus_nodes(o->scheme, p.c); /* not inside the initialiser, which may zero p.c after the call */
     const int64_t inner = GEODEC_MAGNUS_NODES_MAX * n;
-    GEODEC_NEW(block, 2 * n + n * n * n + 2 * inner + (GEODEC_MAGNUS_NODES_MAX + 3) * mm + geodec_jacobi_scratch(n) +
-                          geodec_magnus_scratch(m));
-    p.accel0 = block, p.accel1 = p.accel0 + n, p.gamma = p.accel1 + n;
-    p.x = p.gamma + n * n * n, p.v = p.x + inner;
+    GEODEC_NEW(block, 2 * n + n * n * n + n * n + 2 * inner + (GEODEC_MAGNUS_NODES_MAX + 3) * mm +
+                          geodec_jacobi_scratch(n) + geodec_magnus_scratch(m));
+    p.accel0 = block, p.accel1 = p.accel0 + n, p.space = p.accel1 + n;
+    p.x = p.space + n * n * n + n * n, p.v = p.x + inner;
     double *a = p.v + inner, *e = a + GEODEC_MAGNUS_NODES_MAX * mm, *y = e + mm, *next = y + mm;
     double *jacobi_scratch = next + mm, *magnus_scratch = jacobi_scratch + geodec_jacobi_scratch(n);
 

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "geometry/rbf_internal.h"
+#include "geometry/rbf_kernel.h"
 #include "geometry/tasks.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
@@ -10,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* CHUNK sites are multiplied at once. Below the largest exponent minus CUTOFF a site is left out. */
-enum { CHUNK = 256, CUTOFF = 50 };
+/* CHUNK sites are multiplied at once. */
+enum { CHUNK = 256 };
 
 /* ---- L(x) and its derivatives ---------------------------------------------------------------------------------- */
 
@@ -55,7 +56,7 @@ static geodec_status weights(const geodec_rbf *f, const double *x, double *w, ge
     double sum = 0;
     for (int64_t p = 0; p < f->n_sites; p++) {
         const double e = (w[p] - least) * scale;
-        w[p] = e <= CUTOFF ? exp(-e) : 0; /* an overflowed distance also ends here */
+        w[p] = e <= RBF_CUTOFF ? exp(-e) : 0; /* an overflowed distance also ends here */
         sum += w[p];
     }
     const double inverse = 1 / sum;
@@ -117,8 +118,8 @@ geodec_status geodec__rbf_log(const geodec_rbf *f, const double *x, int order, d
         while (live < m && w[p0 + live] == 0) live++;
         if (live == m) continue;
         weight_rows(f, w, mean, cov, order, p0, m, block);
-        geodec_blas_gemm(false, false, rows, f->packed, m, 1, block, CHUNK, f->log_g + p0 * f->packed, f->packed, 1,
-                         log, f->packed);
+        geodec_blas_gemm(false, false, rows, f->packed, m, 1, block, CHUNK, f->log_g + p0 * f->row, f->row, 1, log,
+                         f->packed);
     }
 done:
     return st;
@@ -188,6 +189,17 @@ static geodec_status rbf_at(const geodec_space *space, const double *x, double *
     const int64_t nn = f->n * f->n;
     const int order = dg || gamma ? RBF_FIRST : RBF_VALUE;
     parts s = {0};
+    bool fast;
+    if (f->n <= 8 && order == RBF_FIRST) { /* small enough for the stack */
+        double few[8 * 8 + 8 * 8 * 8], *own = g ? g : few, *own_d = dg ? dg : few + 8 * 8;
+        GEODEC_TRY(geodec__rbf_first(f, x, own, own_d, &fast, err));
+        if (fast && gamma) GEODEC_TRY(geodec_space_christoffel((int32_t)f->n, own, own_d, gamma, err));
+    } else if (order == RBF_VALUE) {
+        GEODEC_TRY(geodec__rbf_first(f, x, g, NULL, &fast, err));
+    } else {
+        fast = false;
+    }
+    if (fast) goto done;
     GEODEC_TRY(parts_create(f, order, &s, err));
     GEODEC_TRY(exponential(f, x, order, &s, s.g, err));
     if (order >= RBF_FIRST) {
@@ -269,16 +281,26 @@ geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites,
     f->n_sites = n_sites;
     f->n = n;
     f->packed = packed;
+    f->row = n <= GEODEC__RBF_FAST_N ? (packed + 7) / 8 * 8 : packed;
+    f->kernels = geodec__rbf_best();
     f->sigma = sigma;
     GEODEC_NEW(f->site, n_sites * n);
     GEODEC_NEW(f->site_t, n_sites * n);
-    GEODEC_NEW(f->log_g, n_sites * packed);
+    GEODEC_NEW(f->log_g, n_sites * f->row);
     memcpy(f->site, sites, (size_t)(n_sites * n) * sizeof *sites);
-    memcpy(f->log_g, log_g, (size_t)(n_sites * packed) * sizeof *log_g);
+    for (int64_t p = 0; p < n_sites; p++)
+        memcpy(f->log_g + p * f->row, log_g + p * packed, (size_t)packed * sizeof *log_g);
+    if (n_sites > RBF_TREE) GEODEC_TRY(geodec__rbf_tree_create(n_sites, n, f->site, &f->tree, err));
     for (int64_t p = 0; p < n_sites; p++)
         for (int64_t a = 0; a < n; a++) f->site_t[a * n_sites + p] = sites[p * n + a];
-    f->space = (geodec_space){
-        .n = (int32_t)n, .name = "log-Euclidean field", .at = rbf_at, .dgamma = rbf_dgamma, .fd_step = 1e-3 * sigma};
+    f->space = (geodec_space){.n = (int32_t)n,
+                              .name = "log-Euclidean field",
+                              .at = rbf_at,
+                              .dgamma = rbf_dgamma,
+                              .fd_step = 1e-3 * sigma,
+                              .path = geodec__rbf_path,
+                              .variation = geodec__rbf_variation,
+                              .riemann = geodec__rbf_riemann};
     *out = f;
     f = NULL;
 done:
@@ -289,6 +311,7 @@ done:
 void geodec_rbf_destroy(geodec_rbf *f)
 {
     if (!f) return;
+    geodec__rbf_tree_destroy(f->tree);
     geodec_mem_free(f->site);
     geodec_mem_free(f->site_t);
     geodec_mem_free(f->log_g);
@@ -330,6 +353,16 @@ geodec_status geodec_rbf_locate(const geodec_rbf *f, const double *x, double *ne
     geodec_status st = GEODEC_OK;
     double *w = NULL;
     int64_t where;
+    if (f->tree && !effective_sites) {
+        for (int64_t a = 0; a < f->n; a++)
+            if (!isfinite(x[a]))
+                GEODEC_THROW(GEODEC_NUMERIC, "coordinate %lld of the point is not finite", (long long)a);
+        const double near = geodec__rbf_tree_nearest(f->tree, x, &where);
+        if (where < 0 || !isfinite(near)) GEODEC_THROW(GEODEC_NUMERIC, "the point is too far from every site");
+        if (nearest_d2) *nearest_d2 = near;
+        if (nearest) *nearest = where;
+        goto done;
+    }
     GEODEC_NEW(w, f->n_sites);
     const double d2 = distances(f, x, w, &where);
     GEODEC_TRY(weights(f, x, w, err));
@@ -369,7 +402,7 @@ geodec_status geodec_rbf_reference(const geodec_rbf *f, const double *x, double 
         for (int64_t a = 0; a < n; a++) mean[a] += w[p] * f->site[p * n + a];
     for (int64_t p = 0; p < f->n_sites; p++)
         for (int64_t i = 0; i < f->packed; i++) {
-            const double q = f->log_g[p * f->packed + i];
+            const double q = f->log_g[p * f->row + i];
             log_at[i] += w[p] * q;
             for (int64_t a = 0; a < n; a++)
                 log_at[(a + 1) * f->packed + i] += w[p] * (f->site[p * n + a] - mean[a]) / (f->sigma * f->sigma) * q;

@@ -14,9 +14,22 @@
  * and the derivatives of exp follow from divided differences in the eigenbasis of L (Daleckii and Krein; Higham,
  * Functions of Matrices, 2008, theorem 3.11).
  *
- * Sites whose weight is below e^-50 of the largest are left out (a relative change below N 2e-22). Cost of a point: N n
- * for the weights, (n+1) N n(n+1)/2 multiplications for L and its derivatives in one matrix product, O(n^4) after that.
- * A point's result does not depend on the batch it is part of or on threads. */
+ * Truncation. Sites whose weight is below e^-50 of the largest are left out; above 256 sites a k-d tree finds the
+ * others without touching these. Bound: with L = L* + E, where L* has all N sites, the weights left out sum to d <= (N
+ * - 1) e^-50 of the sum (the largest is 1 of it), and both L and L* are convex combinations of the log g_p, so |E| <= 2
+ * d max_p |log g_p|   (spectral norm). exp is bounded on the segment between them: |exp(L) - exp(L*)| <= |E|
+ * e^max(|L|,|L*|) (Higham 2008, eq. 10.16), and the smallest eigenvalue of exp(L*) is e^lmin. So, with kappa the
+ * largest condition number of a site's metric and its logarithms shifted by a common multiple of the unit matrix so
+ * that max |log g_p| <= ln(kappa_all), kappa_all = ratio of the largest to the smallest eigenvalue over all sites, |g -
+ * g*| / |g*| <= 2 N e^-50 ln(kappa_all) kappa_all < 4e-16 (N / 1e6) kappa_all ln(kappa_all), which is below N e^-50
+ * kappa_all^2 for kappa_all >= 2. A derivative along a coordinate multiplies a weight by at most (distance / sigma^2):
+ * the same with the factor 2 r / sigma^2, r the distance of the farthest site.
+ *
+ * Cost of a point with A sites of weight: finding them O(A + log N) for clouds of low dimension (A tends to N when
+ * sigma is the distance of neighbours and the dimension above about 6); A n for the weights; for a geodesic's
+ * acceleration 2 A n(n+1)/2 multiplications, for its variation 2 n A n(n+1)/2, and (n+1) A n(n+1)/2 for the field and
+ * its derivatives; O(n^4) after that (rbf_kernel.h). A point's result does not depend on the batch it is part of or on
+ * threads; its last bits depend on the instruction set. */
 #ifndef GEODEC_GEOMETRY_RBF_H
 #define GEODEC_GEOMETRY_RBF_H
 

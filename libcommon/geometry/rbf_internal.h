@@ -4,13 +4,24 @@
 
 #include "geometry/rbf.h"
 
+#include <stdbool.h>
+
+typedef struct geodec__rbf_tree geodec__rbf_tree;
+struct geodec__rbf_kernels;
+
+/* Below e^-CUTOFF of the largest weight a site is left out. Fields with more than TREE sites have a tree. More sites
+ * than FAST_ACTIVE with weight at a point are summed in blocks. */
+enum { RBF_CUTOFF = 50, RBF_TREE = 256, RBF_FAST_ACTIVE = 4096 };
+
 struct geodec_rbf {
-    geodec_space space; /* first: the space is the field */
-    int64_t n_sites, n, packed;
+    geodec_space space;              /* first: the space is the field */
+    int64_t n_sites, n, packed, row; /* row: packed, up to n = 16 rounded up to 8 */
     double sigma;
-    double *site;   /* [n_sites][n] */
-    double *site_t; /* [n][n_sites], for distances along consecutive memory */
-    double *log_g;  /* [n_sites][packed] */
+    double *site;           /* [n_sites][n] */
+    double *site_t;         /* [n][n_sites], for distances along consecutive memory */
+    double *log_g;          /* [n_sites][row], zero beyond packed */
+    geodec__rbf_tree *tree; /* NULL for few sites */
+    const struct geodec__rbf_kernels *kernels;
 };
 
 /* Order of the derivatives of L that geodec__rbf_log gives. */
@@ -21,6 +32,27 @@ int64_t geodec__rbf_log_rows(const geodec_rbf *f, int order);
 int64_t geodec__rbf_log_scratch(const geodec_rbf *f, int order); /* doubles */
 geodec_status geodec__rbf_log(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
                               geodec_err *err);
+
+/* The sites within a radius. site [n_sites][n] stays the caller's. */
+geodec_status geodec__rbf_tree_create(int64_t n_sites, int64_t n, const double *site, geodec__rbf_tree **out,
+                                      geodec_err *err);
+void geodec__rbf_tree_destroy(geodec__rbf_tree *t); /* NULL ok */
+/* Least squared distance; *where: the first of those that have it. */
+double geodec__rbf_tree_nearest(const geodec__rbf_tree *t, const double *x, int64_t *where);
+/* Sites with squared distance <= radius2 into index [room], in the tree's order; returns their number, or a larger one
+ * than room when they do not fit. */
+int64_t geodec__rbf_tree_within(const geodec__rbf_tree *t, const double *x, double radius2, int64_t room,
+                                int32_t *index);
+
+/* One point by the kernels, when *done_here; else nothing was written. Arguments as in space.h. */
+geodec_status geodec__rbf_first(const geodec_rbf *f, const double *x, double *g, double *dg, bool *done_here,
+                                geodec_err *err);
+geodec_status geodec__rbf_path(const geodec_space *s, const double *x, const double *v, double *speed2, double *accel,
+                               bool *done_here, geodec_err *err);
+geodec_status geodec__rbf_variation(const geodec_space *s, const double *x, const double *v, double *gv, double *dgvv,
+                                    bool *done_here, geodec_err *err);
+geodec_status geodec__rbf_riemann(const geodec_space *s, const double *x, double *riem, bool *done_here,
+                                  geodec_err *err);
 
 /* exp(L) and its derivatives. All matrices [n][n] full and symmetric; rows of v are eigenvectors, l eigenvalues. */
 int64_t geodec__expdiff_scratch(int64_t n); /* doubles */

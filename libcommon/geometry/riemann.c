@@ -104,6 +104,12 @@ geodec_status geodec_riemann_at(const geodec_space *s, const double *x, double *
     const int64_t n = s->n, n2 = n * n, n3 = n2 * n, n4 = n3 * n;
     if (n < 1 || n > GEODEC_SPACE_DIM_MAX)
         GEODEC_THROW(GEODEC_RANGE, "dimension %lld is outside 1..%d", (long long)n, GEODEC_SPACE_DIM_MAX);
+    if (riem && !ricci && !inv && s->riemann) {
+        bool done_here;
+        GEODEC_TRY(s->riemann(s, x, riem, &done_here, err));
+        if (done_here && !geodec__finite(n4, riem)) GEODEC_THROW(GEODEC_NUMERIC, "the curvature is not finite");
+        if (done_here) goto done;
+    }
     GEODEC_NEW(block, 3 * n4 + n3 + 2 * n2);
     double *dgamma = block, *quad = dgamma + n4, *r = quad + n4, *gamma = r + n4, *g = gamma + n3, *eye = g + n2;
     GEODEC_TRY(s->at(s, x, g, NULL, gamma, err));
@@ -125,6 +131,8 @@ geodec_status geodec_riemann_at(const geodec_space *s, const double *x, double *
             }
         }
     }
+    if (!geodec__finite(n4, r)) GEODEC_THROW(GEODEC_NUMERIC, "the curvature is not finite");
+    if (!inv) goto done;
     to_frame(n, g, eye, r, quad);
     if (!geodec__finite(n4, r)) GEODEC_THROW(GEODEC_NUMERIC, "the curvature is not finite");
     invariants(n, r, flat, inv);
@@ -145,7 +153,7 @@ static geodec_status batch_task(void *ctx, int64_t p, geodec_err *err)
     batch *b = ctx;
     const int64_t n = b->s->n, n2 = n * n;
     return geodec_riemann_at(b->s, b->x + p * n, b->riem ? b->riem + p * n2 * n2 : NULL,
-                             b->ricci ? b->ricci + p * n2 : NULL, &b->inv[p], err);
+                             b->ricci ? b->ricci + p * n2 : NULL, b->inv ? &b->inv[p] : NULL, err);
 }
 
 geodec_status geodec_riemann_batch(const geodec_space *s, geodec_pool *pool, const geodec_hooks *hooks,

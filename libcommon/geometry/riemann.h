@@ -28,11 +28,13 @@ typedef struct geodec_riemann_invariants {
     geodec_riemann_check check;
 } geodec_riemann_invariants;
 
-/* Everything at one point x [n]: riem [n]^4 and ricci [n][n] may be NULL. */
+/* Everything at one point x [n]: riem [n]^4, ricci [n][n] and inv may be NULL; the tensor alone may come a shorter way.
+ */
 GEODEC_API geodec_status geodec_riemann_at(const geodec_space *s, const double *x, double *riem, double *ricci,
                                            geodec_riemann_invariants *inv, geodec_err *err) GEODEC_MUST_USE;
 
-/* n_points points x [n_points][n] over the pool; riem [n_points][n]^4 and ricci [n_points][n][n] may be NULL. */
+/* n_points points x [n_points][n] over the pool; riem [n_points][n]^4, ricci [n_points][n][n] and inv [n_points] may be
+ * NULL. */
 GEODEC_API geodec_status geodec_riemann_batch(const geodec_space *s, geodec_pool *pool, const geodec_hooks *hooks,
                                               int64_t n_points, const double *x, double *riem, double *ricci,
                                               geodec_riemann_invariants *inv, geodec_err *err) GEODEC_MUST_USE;

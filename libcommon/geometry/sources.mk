@@ -24,6 +24,11 @@ geometry_SRCS := \
   propagators.c \
   propagators_file.c \
   rbf.c \
+  rbf_kernel.c \
+  rbf_kernel_avx2.c \
+  rbf_kernel_avx512.c \
+  rbf_point.c \
+  rbf_tree.c \
   riemann.c \
   space.c \
   spaces.c \

@@ -1,12 +1,66 @@
 #include "geometry/space.h"
 
 #include "base/mem.h"
+#include "geometry/vec.h"
 #include "linalg/chol.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { SPACE_MAX_N = 64 };
+
+geodec_status geodec_space_path(const geodec_space *s, const double *x, const double *v, double *speed2, double *accel,
+                                double *work, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n;
+    double *gamma = work, *g = work + n * n * n;
+    bool done_here = false;
+    if (s->path) GEODEC_TRY(s->path(s, x, v, speed2, accel, &done_here, err));
+    if (done_here) goto done;
+    GEODEC_TRY(s->at(s, x, speed2 ? g : NULL, NULL, accel ? gamma : NULL, err));
+    if (speed2) *speed2 = geodec__norm2(n, g, v);
+    if (!accel) goto done;
+    for (int64_t k = 0; k < n; k++) accel[k] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j <= i; j++) { /* symmetric in i, j */
+            const double w = (i == j ? -1 : -2) * v[i] * v[j];
+            const double *row = gamma + (i * n + j) * n;
+            for (int64_t k = 0; k < n; k++) accel[k] += w * row[k];
+        }
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_space_variation(const geodec_space *s, const double *x, const double *v, double *gv, double *dgvv,
+                                     double *work, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n, nn = n * n, n3 = nn * n;
+    double *gamma = work, *dgamma = work + n3;
+    bool done_here = false;
+    if (s->variation) GEODEC_TRY(s->variation(s, x, v, gv, dgvv, &done_here, err));
+    if (done_here) goto done;
+    GEODEC_TRY(s->at(s, x, NULL, NULL, gamma, err));
+    GEODEC_TRY(geodec_space_dgamma(s, x, dgamma, err));
+    memset(gv, 0, (size_t)nn * sizeof *gv);
+    memset(dgvv, 0, (size_t)nn * sizeof *dgvv);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t k = 0; k < n; k++) gv[k * n + j] += v[i] * gamma[(i * n + j) * n + k];
+    for (int64_t c = 0; c < n; c++) {
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t j = 0; j <= i; j++) { /* symmetric in i, j */
+                const double w = (i == j ? 1 : 2) * v[i] * v[j];
+                const double *row = dgamma + c * n3 + (i * n + j) * n;
+                for (int64_t k = 0; k < n; k++) dgvv[k * n + c] += w * row[k];
+            }
+        }
+    }
+done:
+    return st;
+}
 
 geodec_status geodec_space_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
 {

@@ -10,7 +10,7 @@ geometry_TESTS := \
   test_metric.c \
   test_metric_space.c \
   test_propagate.c \
-  test_rbf.c \
+  test_rbf.c test_rbf_kernel.c \
   test_riemann.c \
   test_spaces.c \
   test_stages.c \

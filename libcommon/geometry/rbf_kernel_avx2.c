@@ -1,0 +1,16 @@
+#include "geometry/rbf_kernel.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+
+#define VARIANT(name) name##_avx2
+#define LANES 4
+#include "geometry/rbf_kernel.inc"
+
+static inline vec madd(vec a, vec b, vec c) { return (vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
+
+const geodec__rbf_kernels geodec__rbf_avx2 = {"avx2", path_avx2, variation_avx2, first_avx2, riemann_avx2, exp_avx2};
+#else
+/* Compiled without these instructions: never chosen by the dispatcher. */
+const geodec__rbf_kernels geodec__rbf_avx2 = {0};
+#endif

@@ -1,0 +1,17 @@
+#include "geometry/rbf_kernel.h"
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+
+#define VARIANT(name) name##_avx512
+#define LANES 8
+#include "geometry/rbf_kernel.inc"
+
+static inline vec madd(vec a, vec b, vec c) { return (vec)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
+
+const geodec__rbf_kernels geodec__rbf_avx512 = {"avx512",     path_avx512,    variation_avx512,
+                                                first_avx512, riemann_avx512, exp_avx512};
+#else
+/* Compiled without these instructions: never chosen by the dispatcher. */
+const geodec__rbf_kernels geodec__rbf_avx512 = {0};
+#endif
