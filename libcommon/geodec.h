@@ -36,6 +36,7 @@
 #include "evaluate/perplexity.h"
 #include "evaluate/scorer.h"
 #include "experiments/library.h"
+#include "experiments/divergence.h"
 #include "experiments/geodesicity.h"
 #include "experiments/regression.h"
 #include "experiments/trajectories.h"

@@ -1,10 +1,10 @@
 /* geodec-geodesicity: do geodesics predict where a residual stream goes? */
 #include "base/mem.h"
-#include "evaluate/fisher_metric.h"
 #include "experiments/trajectories.h"
 #include "geometry/metric.h"
 #include "linalg/expm.h"
 #include "support/cli.h"
+#include "support/fisher.h"
 #include "support/layers.h"
 
 #include <string.h>
@@ -115,11 +115,8 @@ typedef struct state {
     const cli *c;
     geodec_activations view;
     geodec_geodesicity_options o;
-    geodec_model *model;         /* or NULL */
-    geodec_reference *reference; /* or NULL */
-    int32_t *layer;              /* [L] of the file */
-    int32_t *token;              /* [R] */
-    int32_t *position;           /* [R] */
+    fisher_source source; /* empty without a model */
+    int32_t *layer;       /* [L] of the file */
     geodec_geodesicity_case cases[CASES_MAX];
     int64_t n_cases;
 } state;
@@ -128,33 +125,21 @@ typedef struct state {
 static geodec_status fisher_at_points(state *s, const geodec_charted *c, double *g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t *first = NULL;
-    int32_t *position = NULL;
-    GEODEC_NEW(first, c->points);
-    GEODEC_NEW(position, c->points);
-    for (int64_t i = 0; i < c->points; i++) {
-        position[i] = s->position[c->point_row[i]];
-        first[i] = c->point_row[i] - position[i];
-        if (first[i] < 0 || s->position[first[i]] != 0)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "the text before row %lld is not in the file (--positions all)",
-                         (long long)c->point_row[i]);
-    }
+    fisher_rows rows = {0};
+    int32_t *row = NULL;
+    GEODEC_NEW(row, c->points);
+    for (int64_t i = 0; i < c->points; i++) row[i] = (int32_t)c->point_row[i];
     for (int64_t i = 0, count; i < c->points; i += count) {
         for (count = 1; i + count < c->points && c->point_place[i + count] == c->point_place[i];) count++;
-        const geodec_fisher_states states = {.layer = s->layer[c->point_place[i]],
-                                             .count = count,
-                                             .state = c->state + i * c->d,
-                                             .token = s->token,
-                                             .tokens = s->view.rows,
-                                             .first = first + i,
-                                             .position = position + i};
-        GEODEC_TRY(geodec_fisher_metric(s->reference, &states, c->n, c->basis, NULL, &s->c->hooks, g + i * c->n * c->n,
-                                        NULL, NULL, err));
+        GEODEC_TRY(fisher_rows_read(&s->source, s->layer[c->point_place[i]], count, row + i, &rows, err));
+        GEODEC_TRY(geodec_fisher_metric(s->source.reference, &rows.s, c->n, c->basis, NULL, &s->c->hooks,
+                                        g + i * c->n * c->n, NULL, NULL, err));
+        fisher_rows_clear(&rows);
     }
     GEODEC_TRY(geodec_fisher_regularise(c->points, c->n, ridge, g, NULL, NULL, NULL, err));
 done:
-    geodec_mem_free(first);
-    geodec_mem_free(position);
+    fisher_rows_clear(&rows);
+    geodec_mem_free(row);
     return st;
 }
 
@@ -200,7 +185,7 @@ static geodec_status one_chart(state *s, int64_t index, geodec_err *err)
             index < 0 ? "layer by layer" : "token by token", (long long)dim, 100 * c.explained, 100 * c.leading,
             (long long)c.points);
     GEODEC_TRY(evaluate(s, &c, &m, m.log_g, "mahalanobis", index, err));
-    if (!s->reference) goto done;
+    if (!s->source.reference) goto done;
     GEODEC_NEW(g, c.points * dim * dim);
     GEODEC_NEW(log_g, c.points * packed);
     GEODEC_NEW(mixed, c.points * packed);
@@ -241,26 +226,6 @@ static void summarise(const state *s)
     }
 }
 
-/* The model must be the one the states are from. */
-static geodec_status open_model(state *s, geodec_provenance *p, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t d, n_layer;
-    GEODEC_TRY(geodec_model_open(model_path, &s->model, err));
-    const geodec_model_config *mc = geodec_model_configuration(s->model);
-    GEODEC_TRY(geodec_artifact_get_i64(s->view.file, "d_model", &d, err));
-    GEODEC_TRY(geodec_artifact_get_i64(s->view.file, "n_layer", &n_layer, err));
-    const char *own = geodec_artifact_provenance(s->view.file)->model_fingerprint;
-    if (d != mc->d_model || n_layer != mc->n_layer ||
-        (own && *own && strcmp(own, geodec_model_fingerprint(s->model)) != 0))
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s is not the model the states are from", model_path);
-    p->model_fingerprint = geodec_model_fingerprint(s->model);
-    const geodec_reference_options o = {.pool = s->c->pool};
-    GEODEC_TRY(geodec_reference_create(s->model, &o, &s->reference, err));
-done:
-    return st;
-}
-
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -277,11 +242,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &s.view, err));
     GEODEC_TRY(geodec_artifact_read(in, "/layer", &s.layer, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/token", &s.token, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/position", &s.position, err));
     GEODEC_TRY(geodec_artifact_get_i64(in, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    if (*model_path) GEODEC_TRY(open_model(&s, &p, err));
+    if (*model_path) GEODEC_TRY(fisher_open(c, model_path, in, &s.source, err));
     if (strcmp(along, "layers") != 0) {
         GEODEC_TRY(parse_layers(layers, (int32_t)n_layer, list, &n_list, err));
         for (int32_t i = 0; i < n_list; i++) {
@@ -300,11 +263,8 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(in);
-    geodec_reference_destroy(s.reference);
-    geodec_model_close(s.model);
+    fisher_close(&s.source);
     geodec_mem_free(s.layer);
-    geodec_mem_free(s.token);
-    geodec_mem_free(s.position);
     return st;
 }
 

@@ -5,8 +5,11 @@
 #include "geometry/metric.h"
 #include "geometry/pca.h"
 #include "linalg/chol.h"
+#include "linalg/expm.h"
+#include "linalg/stats.h"
 #include "published/manifold.h"
 #include "support/cli.h"
+#include "support/fisher.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,9 +17,10 @@
 #include <string.h>
 
 static const char *output = "metric.h5", *centre = "mean", *shrink = "lw", *kind = "mahalanobis", *mode = "correct",
-                  *scale = "identity";
+                  *scale = "identity", *model_path = "", *activations_path = "";
 static int64_t dim, k, points;
-static double ridge, ridge_relative, clip_min, clip_max, sigma, sigma_nn = 1, curvature, step;
+static double blend = 0.5, fisher_ridge = 0.01, ridge, ridge_relative, clip_min, clip_max, sigma, sigma_nn = 1,
+              curvature, step;
 static bool force_k;
 
 enum {
@@ -57,10 +61,38 @@ static const cli_option options[] = {
     {.name = "kind",
      .type = CLI_CHOICE,
      .target = &kind,
-     .choices = "mahalanobis|euclidean|sphere|hyperbolic|flat|polar|gaussian-fisher",
+     .choices = "mahalanobis|fisher|blend|euclidean|sphere|hyperbolic|flat|polar|gaussian-fisher",
      .metavar = "KIND",
-     .help = "mahalanobis: inverse covariance of the neighbours; euclidean: one matrix everywhere; the rest are test "
-             "spaces of --dim and --points, and take no cloud"},
+     .help = "mahalanobis: inverse covariance of the neighbours; fisher: pulled-back Fisher information of the model's "
+             "next token; blend: of the two; euclidean: one matrix everywhere; the rest are test spaces of --dim and "
+             "--points, and take no cloud"},
+    {.name = "model",
+     .letter = 'm',
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &model_path,
+     .metavar = "FILE",
+     .help = "kinds fisher and blend: model as GGUF"},
+    {.name = "activations",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &activations_path,
+     .metavar = "FILE",
+     .help = "kinds fisher and blend: the activations the cloud is from"},
+    {.name = "blend",
+     .type = CLI_F64,
+     .target = &blend,
+     .min = 0,
+     .max = 1,
+     .metavar = "A",
+     .help = "kind blend: exp((1 - A) log(mahalanobis) + A log(fisher))"},
+    {.name = "fisher-ridge",
+     .type = CLI_F64,
+     .target = &fisher_ridge,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "X",
+     .help = "add X times its mean eigenvalue to each Fisher matrix"},
     {.name = "mode",
      .type = CLI_CHOICE,
      .target = &mode,
@@ -151,10 +183,16 @@ static const cli_tool tool = {
                    "logarithms are averaged\n"
                    "with Gaussian weights of width sigma. It is blind to density: neighbours lie at a g-distance of "
                    "about the root of\n"
-                   "the dimension, however many points there are.",
+                   "the dimension, however many points there are. --kind fisher asks the model instead: at each point "
+                   "the\n"
+                   "Fisher information of the next token's distribution p, pulled back to the coordinates, so that "
+                   "KL(p(y) || p(y + d))\n"
+                   "= d^T g d / 2 to second order, in nats. Directions the output does not feel get the ridge alone.",
     .examples = "geodec-metric -o metric.h5 cloud.h5\n"
                 "geodec-metric --dim 8 --k 32 --sigma-nn 1.5 -o metric.h5 cloud.h5\n"
                 "geodec-metric --mode ref -o metric-ref.h5 cloud.h5\n"
+                "geodec-metric --kind fisher --model model.gguf --activations activations.h5 -o metric-fisher.h5 "
+                "cloud.h5\n"
                 "geodec-metric --kind sphere --dim 4 --points 100 -o sphere.h5",
     .options = options,
     .n_options = CLI_COUNT(options),
@@ -255,9 +293,82 @@ static void summarise(const cli *c, const geodec_metric *m, const geodec_metric_
 }
 
 /* Fits what was asked for to x [points][n]; manifold stays empty but in --mode ref. */
-static geodec_status fit(const cli *c, int64_t count, int64_t n, const double *x, geodec_metric *m,
-                         geodec_published_manifold *manifold, geodec_metric_medians *control, geodec_err *err)
+/* The figures of a Fisher metric that its matrices no longer show. */
+typedef struct fisher_figures {
+    double trace;     /* median tr(G) / n before the ridge */
+    double entropy;   /* median, of the next token */
+    int64_t floored;  /* eigenvalues lifted after the ridge */
+    double condition; /* median, after the ridge */
+} fisher_figures;
+
+/* Fisher matrices of the cloud's points, [points][n][n] in new memory; with --kind blend mixed with those of m. */
+static geodec_status fisher_matrices(const cli *c, const geodec_cloud *cloud, int64_t n, const geodec_metric *m,
+                                     geodec_provenance *p, double **out, fisher_figures *f, geodec_err *err)
 {
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    fisher_source source = {0};
+    fisher_rows rows = {0};
+    const int64_t count = cloud->points;
+    double *g = NULL, *trace = NULL, *entropy = NULL, *condition = NULL, *l = NULL, *other = NULL;
+    int32_t *floored = NULL;
+    if (!*model_path || !*activations_path)
+        GEODEC_THROW(GEODEC_INVAL, "--kind %s needs --model and --activations", kind);
+    GEODEC_NEW(g, count * n * n);
+    GEODEC_NEW(trace, count);
+    GEODEC_NEW(entropy, count);
+    GEODEC_NEW(condition, count);
+    GEODEC_NEW(floored, count);
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations_path, &a, err));
+    GEODEC_TRY(fisher_open(c, model_path, a, &source, err));
+    if (source.view.d != cloud->d) GEODEC_THROW(GEODEC_CHECKSUM, "the cloud is not from %s", activations_path);
+    for (int64_t i = 0; i < count; i++)
+        if (cloud->row[i] < 0 || cloud->row[i] >= source.view.rows ||
+            source.position[cloud->row[i]] != cloud->position[i] || source.token[cloud->row[i]] != cloud->token[i])
+            GEODEC_THROW(GEODEC_CHECKSUM, "the cloud is not from %s", activations_path);
+    GEODEC_TRY(fisher_rows_read(&source, cloud->layer, count, cloud->row, &rows, err));
+    GEODEC_TRY(
+        geodec_fisher_metric(source.reference, &rows.s, n, cloud->basis, NULL, &c->hooks, g, NULL, entropy, err));
+    GEODEC_TRY(geodec_fisher_regularise(count, n, fisher_ridge, g, trace, condition, floored, err));
+    for (int64_t i = 0; i < count; i++) {
+        f->floored += floored[i];
+        trace[i] /= (double)n;
+    }
+    GEODEC_TRY(geodec_stats_median(count, trace, &f->trace, err));
+    GEODEC_TRY(geodec_stats_median(count, entropy, &f->entropy, err));
+    GEODEC_TRY(geodec_stats_median(count, condition, &f->condition, err));
+    if (strcmp(kind, "blend") == 0) {
+        GEODEC_NEW(l, n * n);
+        GEODEC_NEW(other, n * n);
+        for (int64_t i = 0; i < count; i++) {
+            GEODEC_TRY(geodec_logm_spd(n, g + i * n * n, l, err));
+            geodec_sym_unpack(n, m->log_g + i * geodec_sym_packed(n), other);
+            for (int64_t j = 0; j < n * n; j++) l[j] = (1 - blend) * other[j] + blend * l[j];
+            GEODEC_TRY(geodec_expm_sym(n, l, g + i * n * n, err));
+        }
+    }
+    GEODEC_TRY(geodec_provenance_add_artifact(p, a, err));
+    *out = g;
+    g = NULL;
+done:
+    fisher_rows_clear(&rows);
+    fisher_close(&source);
+    geodec_artifact_close(a);
+    geodec_mem_free(g);
+    geodec_mem_free(trace);
+    geodec_mem_free(entropy);
+    geodec_mem_free(condition);
+    geodec_mem_free(floored);
+    geodec_mem_free(l);
+    geodec_mem_free(other);
+    return st;
+}
+
+static geodec_status fit(const cli *c, const geodec_cloud *cloud, int64_t n, const double *x, geodec_metric *m,
+                         geodec_published_manifold *manifold, geodec_metric_medians *control, fisher_figures *fisher,
+                         geodec_provenance *p, geodec_err *err)
+{
+    const int64_t count = cloud->points;
     geodec_status st = GEODEC_OK;
     geodec_metric_options o;
     const geodec_published_options published = published_options();
@@ -272,7 +383,15 @@ static geodec_status fit(const cli *c, int64_t count, int64_t n, const double *x
             geodec_metric_from_matrices(GEODEC_METRIC_EUCLIDEAN, count, n, x, g, &o, c->pool, &c->hooks, m, err));
     } else {
         GEODEC_TRY(geodec_metric_fit(count, n, x, &o, c->pool, &c->hooks, m, err));
-        GEODEC_TRY(geodec_metric_control(m, c->seed, c->pool, &c->hooks, control, err));
+        if (strcmp(kind, "mahalanobis") == 0) {
+            GEODEC_TRY(geodec_metric_control(m, c->seed, c->pool, &c->hooks, control, err));
+            goto done;
+        }
+        GEODEC_TRY(fisher_matrices(c, cloud, n, m, p, &g, fisher, err));
+        o.k = m->k;
+        geodec_metric_clear(m);
+        GEODEC_TRY(geodec_metric_from_matrices(strcmp(kind, "blend") == 0 ? GEODEC_METRIC_BLEND : GEODEC_METRIC_FISHER,
+                                               count, n, x, g, &o, c->pool, &c->hooks, m, err));
     }
 done:
     geodec_mem_free(g);
@@ -287,6 +406,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     geodec_metric m = {0};
     geodec_published_manifold manifold = {0};
     geodec_metric_medians own, control = {0};
+    fisher_figures fisher = {0};
     geodec_provenance p = cli_provenance(c);
     double *x = NULL;
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
@@ -301,7 +421,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     geodec_cloud_thin(&cloud, points, c->seed);
     GEODEC_NEW(x, cloud.points * n);
     for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
-    GEODEC_TRY(fit(c, cloud.points, n, x, &m, &manifold, &control, err));
+    GEODEC_TRY(fit(c, &cloud, n, x, &m, &manifold, &control, &fisher, &p, err));
     GEODEC_TRY(geodec_metric_summary(&m, &own, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, &p, &out, err));
@@ -315,12 +435,24 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
                                          .layer = cloud.layer,
                                          .control = control};
     GEODEC_TRY(geodec_metric_write(&m, &source, out, err));
+    if (fisher.trace > 0) {
+        GEODEC_TRY(geodec_artifact_put_f64(out, "fisher_scale", fisher.trace, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out, "fisher_ridge", fisher_ridge, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out, "fisher_condition", fisher.condition, err));
+        GEODEC_TRY(geodec_artifact_put_i64(out, "fisher_floored", fisher.floored, err));
+        if (m.kind == GEODEC_METRIC_BLEND) GEODEC_TRY(geodec_artifact_put_f64(out, "blend", blend, err));
+    }
     if (m.kind == GEODEC_METRIC_PUBLISHED)
         GEODEC_TRY(geodec_published_manifold_write(&manifold, published_options().h, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
     summarise(c, &m, &own, &control);
+    if (fisher.trace > 0)
+        cli_say(c,
+                "Fisher information: median tr/n %.4g nat per squared unit, condition %.3g with a ridge of %g, "
+                "eigenvalues floored %lld; entropy of the next token %.3f nats",
+                fisher.trace, fisher.condition, fisher_ridge, (long long)fisher.floored, fisher.entropy);
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(in);
@@ -363,7 +495,8 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const bool ref = strcmp(mode, "ref") == 0;
-    const bool of_cloud = strcmp(kind, "mahalanobis") == 0 || strcmp(kind, "euclidean") == 0;
+    const bool of_cloud = strcmp(kind, "mahalanobis") == 0 || strcmp(kind, "euclidean") == 0 ||
+                          strcmp(kind, "fisher") == 0 || strcmp(kind, "blend") == 0;
     if (of_cloud && c->n_args == 0) GEODEC_THROW(GEODEC_INVAL, "--kind %s needs CLOUD.h5", kind);
     if (!of_cloud && c->n_args > 0) GEODEC_THROW(GEODEC_INVAL, "--kind %s is a test space and takes no cloud", kind);
     if (ref && strcmp(kind, "mahalanobis") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has no --kind %s", kind);

@@ -7,6 +7,7 @@ SUPPORT_SRCS := \
   decode_report.c \
   describe.c \
   evaluation.c \
+  fisher.c \
   kinds.c \
   layers.c \
   printer.c \

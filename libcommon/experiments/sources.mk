@@ -1,4 +1,5 @@
 experiments_SRCS := \
+  divergence.c \
   geodesicity.c \
   geodesicity_file.c \
   library.c \

@@ -52,6 +52,13 @@ static const geodec_attr attrs[] = {
     {"control_shrinkage", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "median shrinkage there"},
     {"control_nn_distance", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "median distance to the nearest neighbour there"},
     {"published_h", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "kind published: step of the differences"},
+    {"fisher_scale", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "kinds fisher and blend: median mean eigenvalue of the Fisher information before the ridge, nat per squared "
+     "activation"},
+    {"fisher_ridge", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "added to it, in mean eigenvalues"},
+    {"fisher_condition", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "its median condition number with the ridge"},
+    {"fisher_floored", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "its eigenvalues lifted to the floor with the ridge"},
+    {"blend", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "weight of its logarithm in the blend"},
     {"n_clipped", GEODEC_ATTR_I64, 0, "eigenvalues clipped or lifted in all"},
 };
 

@@ -181,3 +181,51 @@ done:
     geodec_mem_free(draw);
     return st;
 }
+
+typedef struct ranked {
+    double value;
+    int64_t index;
+} ranked;
+
+static int by_value(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Ranks 1..n less their mean, ties at their mean. */
+static void centred_ranks(int64_t n, const double *x, ranked *work, double *rank)
+{
+    for (int64_t i = 0; i < n; i++) work[i] = (ranked){x[i], i};
+    qsort(work, (size_t)n, sizeof *work, by_value);
+    for (int64_t i = 0, j; i < n; i = j) {
+        for (j = i + 1; j < n && work[j].value == work[i].value;) j++;
+        for (int64_t k = i; k < j; k++) rank[work[k].index] = 0.5 * (double)(i + j - n);
+    }
+}
+
+geodec_status geodec_stats_rank_correlation(int64_t n, const double *a, const double *b, double *rho, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    ranked *work = NULL;
+    double *r = NULL, aa = 0, bb = 0, ab = 0;
+    if (n < 2) GEODEC_THROW(GEODEC_RANGE, "rank correlation of %lld values", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(a[i]) || !isfinite(b[i])) GEODEC_THROW(GEODEC_NUMERIC, "value %lld is not finite", (long long)i);
+    GEODEC_NEW(work, n);
+    GEODEC_NEW(r, 2 * n);
+    centred_ranks(n, a, work, r);
+    centred_ranks(n, b, work, r + n);
+    for (int64_t i = 0; i < n; i++) {
+        aa += r[i] * r[i];
+        bb += r[n + i] * r[n + i];
+        ab += r[i] * r[n + i];
+    }
+    if (!(aa > 0) || !(bb > 0)) GEODEC_THROW(GEODEC_NUMERIC, "all values are equal");
+    *rho = ab / sqrt(aa * bb);
+done:
+    geodec_mem_free(work);
+    geodec_mem_free(r);
+    return st;
+}

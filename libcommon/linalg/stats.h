@@ -39,6 +39,11 @@ GEODEC_API geodec_status geodec_stats_fit_origin(int64_t n, const double *x, con
  * of I. scratch [n*n]. */
 GEODEC_API double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x, double *scratch);
 
+/* Spearman's rank correlation of a and b [n], ties at their mean rank. GEODEC_RANGE with fewer than 2 values,
+ * GEODEC_NUMERIC when one is not finite or all of a or of b are equal, GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_stats_rank_correlation(int64_t n, const double *a, const double *b, double *rho,
+                                                       geodec_err *err) GEODEC_MUST_USE;
+
 /* Bootstrap: n indices in 0..n-1 drawn with replacement; replicate r of stream `stream` (base/rng.h: geodec_rng_id). */
 GEODEC_API void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, int64_t n, int64_t *index);
 

@@ -1,6 +1,7 @@
 #include "support/kinds.h"
 
 #include "decode/bench_file.h"
+#include "experiments/divergence.h"
 #include "experiments/geodesicity.h"
 #include "experiments/verify.h"
 #include "geometry/activations.h"
@@ -38,6 +39,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_coverage,
     &geodec_kind_verification,
     &geodec_kind_coverage_ref,
+    &geodec_kind_divergence,
     &geodec_kind_geodesicity,
     &geodec_kind_flowmap,
     &geodec_kind_benchdecode,

@@ -1,4 +1,5 @@
 experiments_TESTS := \
+  test_divergence.c \
   test_geodesicity.c \
   test_library.c \
   test_verify.c \

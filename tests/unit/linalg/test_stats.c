@@ -114,3 +114,19 @@ Test(linalg, ratio_with_its_interval)
     x[3] = NAN;
     cr_assert_eq(geodec_stats_ratio(N, x, NULL, 10, 1, 2, &e, &err), GEODEC_NUMERIC);
 }
+
+/* Ties by hand: ranks 1, 2.5, 2.5, 4 against 1, 3, 2, 4: 4.5 / sqrt(4.5 5). */
+Test(stats, rank_correlation)
+{
+    geodec_err err = {0};
+    const double a[] = {-1, 5, 5, 100}, b[] = {0.1, 0.3, 0.2, 0.4}, down[] = {3, 2, 1, -7}, same[] = {2, 2, 2, 2};
+    double rho;
+    test_ok(geodec_stats_rank_correlation(4, a, b, &rho, &err), &err);
+    cr_assert_float_eq(rho, 4.5 / sqrt(4.5 * 5), 1e-15);
+    test_ok(geodec_stats_rank_correlation(4, b, b, &rho, &err), &err);
+    cr_assert_float_eq(rho, 1, 1e-15);
+    test_ok(geodec_stats_rank_correlation(3, (double[]){1, 2, 3}, down, &rho, &err), &err);
+    cr_assert_float_eq(rho, -1, 1e-15);
+    cr_assert_eq(geodec_stats_rank_correlation(4, a, same, &rho, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_stats_rank_correlation(1, a, b, &rho, NULL), GEODEC_RANGE);
+}
