@@ -1,5 +1,5 @@
-/* Eigenvalues and eigenvectors of real symmetric matrices (LAPACK dsyevd; its results are the same for the same input).
- */
+/* Eigenvalues and eigenvectors of real symmetric matrices: tridiagonal form and implicit QL up to n = 32 (the same bits
+ * on every processor), LAPACK dsyevd above (the same for the same input). */
 #ifndef GEODEC_LINALG_EIG_H
 #define GEODEC_LINALG_EIG_H
 

@@ -2,6 +2,9 @@ linalg_SRCS := \
   blas.c \
   chol.c \
   eig.c \
+  eig_avx2.c \
+  eig_avx512.c \
+  eig_scalar.c \
   expm.c \
   expm_avx2.c \
   expm_avx512.c \

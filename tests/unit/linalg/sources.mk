@@ -1,6 +1,7 @@
 linalg_TESTS := \
   test_chol.c \
   test_eig.c \
+  test_eig_small.c \
   test_expm.c \
   test_fft.c \
   test_knn.c \
