@@ -47,7 +47,8 @@ static const cli_option options[] = {
      .min = 0,
      .max = 4096,
      .metavar = "N",
-     .help = "use the first N coordinates; of an export, 3 are measured and more need --lift (0: all there are)"},
+     .help = "use the first N coordinates; of an export, 3 are measured and more need --lift (0: all there are, with "
+             "--lift one an eigenvalue)"},
     {.name = "lift",
      .type = CLI_CHOICE,
      .target = &lift,
@@ -134,11 +135,12 @@ static geodec_status import_export(const cli *c, geodec_err *err)
     if (coordinates || states || dataset[0])
         GEODEC_THROW(GEODEC_INVAL, "an export takes none of --coordinates, --states and --dataset");
     GEODEC_TRY(geodec_export_read(c->args[0], &e, err));
-    const int64_t measured = GEODEC_EXPORT_COORDINATES, n = dim > 0 ? dim : measured;
+    const bool noise = strcmp(lift, "noise") == 0;
+    const int64_t measured = GEODEC_EXPORT_COORDINATES, n = dim > 0 ? dim : noise ? e.values : measured;
     if (n < measured || n > e.values)
         GEODEC_THROW(GEODEC_RANGE, "--dim: %s allows %lld to %lld", c->args[0], (long long)measured,
                      (long long)e.values);
-    if (n > measured && strcmp(lift, "noise") != 0)
+    if (n > measured && !noise)
         GEODEC_THROW(GEODEC_INVAL, "--dim %lld: only %lld coordinates are measured; --lift noise makes up the others",
                      (long long)n, (long long)measured);
     GEODEC_NEW(x, e.points * n);
