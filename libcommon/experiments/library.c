@@ -42,8 +42,9 @@ geodec_status geodec_library_run(int64_t queries, int64_t n, const double *query
         double least = INFINITY;
         int64_t best = -1;
         for (int64_t r = 0; r < s.stored; r++) {
+            const double *y = record + r * n;
             double d = 0;
-            for (int64_t a = 0; a < n; a++) d += (x[a] - record[r * n + a]) * (x[a] - record[r * n + a]);
+            for (int64_t a = 0; a < n && d < least; a++) d += (x[a] - y[a]) * (x[a] - y[a]); /* it only grows */
             if (d < least) {
                 least = d;
                 best = r;

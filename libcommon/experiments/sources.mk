@@ -3,6 +3,8 @@ experiments_SRCS := \
   geodesicity.c \
   geodesicity_file.c \
   library.c \
+  library_file.c \
+  library_sweep.c \
   regression.c \
   trajectories.c \
   verify.c \

@@ -32,6 +32,7 @@ geometry_SRCS := \
   riemann.c \
   space.c \
   spaces.c \
+  successors.c \
   surrogate.c \
   tasks.c \
   twonn.c \

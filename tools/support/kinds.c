@@ -3,6 +3,7 @@
 #include "decode/bench_file.h"
 #include "experiments/divergence.h"
 #include "experiments/geodesicity.h"
+#include "experiments/library_sweep.h"
 #include "experiments/verify.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
@@ -40,6 +41,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_verification,
     &geodec_kind_coverage_ref,
     &geodec_kind_divergence,
+    &geodec_kind_library,
     &geodec_kind_geodesicity,
     &geodec_kind_flowmap,
     &geodec_kind_benchdecode,

@@ -1,10 +1,11 @@
 #include "base/mem.h"
-#include "experiments/library.h"
+#include "experiments/library_sweep.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* All twenty settings of the golden file, decision by decision. */
 Test(library, golden_streams)
@@ -66,4 +67,58 @@ Test(library, exponent_of_growth)
     query[7] = NAN;
     cr_assert_eq(geodec_library_run(Q, 1, query, 0.5, NULL, NULL, NULL, &out, &err), GEODEC_NUMERIC);
     cr_assert_eq(geodec_library_run(0, 1, query, 0.5, NULL, NULL, NULL, &out, &err), GEODEC_RANGE);
+}
+
+/* A stream that walks round a ring many times: hits come from the second round on, next states are predictable, and the
+ * controls say how much of that is the ring's doing. */
+Test(library, sweep_of_a_repeating_stream)
+{
+    enum { Q = 600, ROUND = 50 };
+    static double x[2 * Q], y[2 * Q];
+    static uint8_t has[Q];
+    geodec_err err = {0};
+    geodec_library_sweep s, again;
+    geodec_library_options o = geodec_library_defaults();
+    geodec_pool *pool;
+    for (int i = 0; i < Q; i++) {
+        for (int a = 0; a < 2; a++) {
+            const double t = 6.283185307179586 * (i + 0.001 * sin(i)) / ROUND,
+                         u = 6.283185307179586 * (i + 1 + 0.001 * sin(i + 1)) / ROUND;
+            x[2 * i + a] = a ? sin(t) : cos(t);
+            y[2 * i + a] = a ? sin(u) : cos(u);
+        }
+        has[i] = i + 1 < Q;
+    }
+    double step = 0;
+    for (int i = 0; i < 2 * (Q - 1); i++) step += (y[i] - x[i]) * (y[i] - x[i]) / (Q - 1);
+    const geodec_successors next = {
+        .points = Q, .k = 2, .known = Q - 1, .has = has, .coordinate = y, .rms_step = sqrt(step)};
+    o.target = 0.9;
+    o.n_radii = 3;
+    memcpy(o.radius, (double[]){1, 8, 200}, 3 * sizeof(double));
+    test_ok(geodec_library_sweep_run(Q, 2, x, &next, &o, NULL, NULL, &s, &err), &err);
+    /* at the largest radius of the sweep, still far below the step: one round stored */
+    cr_assert_eq(s.summary[s.n_radii - 1].stored, ROUND);
+    cr_assert_eq(s.summary[s.n_radii - 1].second_half, 1);
+    cr_assert_lt(s.quality[(s.n_radii - 1) * 4 + GEODEC_LIBRARY_COPY], 0.1);
+    cr_assert_lt(s.quality[(s.n_radii - 1) * 4 + GEODEC_LIBRARY_TRANSPORT], 0.1);
+    cr_assert_float_eq(s.quality[(s.n_radii - 1) * 4 + GEODEC_LIBRARY_IDENTITY], 1, 0.01);
+    cr_assert_gt(s.quality[(s.n_radii - 1) * 4 + GEODEC_LIBRARY_CHANCE], 5);
+    /* noise of the same covariance is nowhere near: its target needs a much larger radius */
+    cr_assert_gt(s.target_radius[GEODEC_LIBRARY_GAUSSIAN], 5 * s.target_radius[GEODEC_LIBRARY_TEXT]);
+    for (int w = 0; w < GEODEC_LIBRARY_STREAMS; w++) cr_assert(s.target_summary[w].hit_rate >= 0.9);
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    test_ok(geodec_library_sweep_run(Q, 2, x, &next, &o, pool, NULL, &again, &err), &err);
+    geodec_pool_destroy(pool);
+    cr_assert_eq(memcmp(s.quality, again.quality, (size_t)(4 * s.n_radii) * sizeof(double)), 0);
+    cr_assert_eq(memcmp(s.target_radius, again.target_radius, sizeof s.target_radius), 0);
+    for (int64_t i = 0; i < GEODEC_LIBRARY_STREAMS * s.n_radii; i++)
+        cr_assert_eq(s.summary[i].stored, again.summary[i].stored);
+    geodec_library_sweep_clear(&s);
+    geodec_library_sweep_clear(&again);
+    o.radius[1] = o.radius[0];
+    cr_assert_eq(geodec_library_sweep_run(Q, 2, x, &next, &o, NULL, NULL, &s, &err), GEODEC_RANGE);
+    o = geodec_library_defaults();
+    memset(x, 0, sizeof x);
+    cr_assert_eq(geodec_library_sweep_run(Q, 2, x, NULL, &o, NULL, NULL, &s, &err), GEODEC_NUMERIC);
 }
