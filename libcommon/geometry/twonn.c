@@ -6,6 +6,8 @@
 #include "linalg/stats.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 geodec_twonn_options geodec_twonn_defaults(void)
 {
@@ -97,18 +99,105 @@ done:
     return st;
 }
 
+/* ---- equal points ------------------------------------------------------------------------------------------------ */
+
+typedef struct row_key {
+    uint64_t hash;
+    int64_t row;
+} row_key;
+
+static int by_hash(const void *pa, const void *pb)
+{
+    const row_key *a = pa, *b = pb;
+    if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* Rows equal in value have equal hashes (-0 is 0). */
+static uint64_t hash_row(int64_t d, const double *x)
+{
+    uint64_t h = UINT64_C(0x9e3779b97f4a7c15);
+    for (int64_t c = 0; c < d; c++) {
+        const double v = x[c] + 0.0;
+        uint64_t bits;
+        memcpy(&bits, &v, sizeof bits);
+        h = (h ^ bits) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+static int equal_rows(int64_t d, const double *a, const double *b)
+{
+    for (int64_t c = 0; c < d; c++)
+        if (a[c] != b[c]) return 0;
+    return 1;
+}
+
+/* first [n]: 1 for rows that equal no earlier one; *count of them. */
+static geodec_status find_first(int64_t n, int64_t d, const double *x, uint8_t *first, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    row_key *key = NULL;
+    GEODEC_NEW(key, n);
+    for (int64_t i = 0; i < n; i++) key[i] = (row_key){hash_row(d, x + i * d), i};
+    qsort(key, (size_t)n, sizeof *key, by_hash);
+    *count = 0;
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin; end < n && key[end].hash == key[begin].hash; end++) {
+            int known = 0; /* different rows of one hash are possible, if hardly ever met */
+            for (int64_t j = begin; j < end && !known; j++)
+                known = first[key[j].row] && equal_rows(d, x + key[j].row * d, x + key[end].row * d);
+            first[key[end].row] = (uint8_t)!known;
+            *count += !known;
+        }
+    }
+done:
+    geodec_mem_free(key);
+    return st;
+}
+
+/* The power of two that brings the largest entry into [1/2, 1), in two factors so that each is a finite number. */
+static void choose_scale(int64_t count, const double *x, double factor[2])
+{
+    double most = 0;
+    int exponent = 0;
+    for (int64_t i = 0; i < count; i++) most = fmax(most, fabs(x[i]));
+    if (most > 0) (void)frexp(most, &exponent);
+    factor[0] = ldexp(1, -(exponent / 2));
+    factor[1] = ldexp(1, exponent / 2 - exponent);
+}
+
 geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const geodec_twonn_options *o,
                                     geodec_pool *pool, const geodec_hooks *hooks, geodec_twonn *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *index = NULL;
-    double *d2 = NULL;
+    double *d2 = NULL, *point = NULL, factor[2];
+    uint8_t *first = NULL;
+    int64_t kept = 0, at = 0;
     if (n < 8) GEODEC_THROW(GEODEC_RANGE, "TwoNN of %lld points", (long long)n);
-    GEODEC_NEW(index, 2 * n);
-    GEODEC_NEW(d2, 2 * n);
-    GEODEC_TRY(geodec_knn_search(n, d, x, 0, NULL, 2, index, d2, pool, hooks, err));
-    GEODEC_TRY(geodec_twonn_from_distances(n, d2, o, out, err));
+    for (int64_t i = 0; i < n * d; i++)
+        if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "TwoNN of points that are not finite");
+    GEODEC_NEW(first, n);
+    GEODEC_TRY(find_first(n, d, x, first, &kept, err));
+    if (kept < 4) GEODEC_THROW(GEODEC_NUMERIC, "TwoNN: %lld of %lld points differ", (long long)kept, (long long)n);
+    choose_scale(n * d, x, factor);
+    GEODEC_NEW(point, kept * d);
+    for (int64_t i = 0; i < n; i++) {
+        if (!first[i]) continue;
+        for (int64_t c = 0; c < d; c++) point[at * d + c] = x[i * d + c] * factor[0] * factor[1];
+        at++;
+    }
+    GEODEC_NEW(index, 2 * kept);
+    GEODEC_NEW(d2, 2 * kept);
+    GEODEC_TRY(geodec_knn_search(kept, d, point, 0, NULL, 2, index, d2, pool, hooks, err));
+    GEODEC_TRY(geodec_twonn_from_distances(kept, d2, o, out, err));
+    out->points = n;
+    out->duplicates = n - kept;
 done:
+    geodec_mem_free(first);
+    geodec_mem_free(point);
     geodec_mem_free(index);
     geodec_mem_free(d2);
     return st;

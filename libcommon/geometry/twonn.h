@@ -3,9 +3,15 @@
  *
  * Two estimates from the same mu: maximum likelihood D = count / sum ln mu, and the slope through the origin of
  * -ln(1-F) against ln mu without the largest `trim` of the mu. Points with r1 = 0 or mu = 1 (within 1e-9) are dropped
- * and counted. Intervals are 95 % percentile bootstraps over the mu. They hold the scatter of a sample of this size,
- * not its bias: both estimates fall short of the true dimension in high dimension and small samples, so compare with a
- * control. */
+ * and counted.
+ *
+ * Equal points are one point: of rows equal in every coordinate the first is kept and the others are counted, before
+ * neighbours are sought, so a set with rows repeated has the estimate of the set without. (Dropping r1 = 0 alone would
+ * not do: it would drop the repeated points and leave the others with neighbours at equal distances.) Coordinates are
+ * multiplied by a power of two that brings them near 1, so squares neither underflow nor overflow, and the estimate
+ * does not depend on the unit: not in a single bit between units a power of two apart. Intervals are 95 % percentile
+ * bootstraps over the mu. They hold the scatter of a sample of this size, not its bias: both estimates fall short of
+ * the true dimension in high dimension and small samples, so compare with a control. */
 #ifndef GEODEC_GEOMETRY_TWONN_H
 #define GEODEC_GEOMETRY_TWONN_H
 
@@ -15,7 +21,7 @@
 #include <stdint.h>
 
 typedef struct geodec_twonn {
-    int64_t points, used; /* points looked at; mu used */
+    int64_t points, duplicates, used; /* points given; those equal to an earlier one; mu used */
     double ml, ml_low, ml_high;
     double fit, fit_low, fit_high;
 } geodec_twonn;
@@ -27,11 +33,13 @@ typedef struct geodec_twonn_options {
 } geodec_twonn_options;
 GEODEC_API geodec_twonn_options geodec_twonn_defaults(void);
 
-/* x [n][d], n >= 8. Cost 2 n^2 d flops. GEODEC_RANGE (n, trim), GEODEC_NUMERIC (fewer than 4 usable points). */
+/* x [n][d], n >= 8; n d doubles of memory. GEODEC_RANGE (n, trim), GEODEC_NUMERIC (not finite, fewer than 4 usable
+ * points). */
 GEODEC_API geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const geodec_twonn_options *o,
                                                geodec_pool *pool, const geodec_hooks *hooks, geodec_twonn *out,
                                                geodec_err *err) GEODEC_MUST_USE;
-/* The same from squared distances to the two nearest neighbours, d2 [n][2]. */
+/* The same from squared distances to the two nearest neighbours, d2 [n][2]; duplicates stays 0: a distance of 0 is
+ * dropped like a tie. */
 GEODEC_API geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geodec_twonn_options *o,
                                                      geodec_twonn *out, geodec_err *err) GEODEC_MUST_USE;
 

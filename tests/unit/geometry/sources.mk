@@ -16,5 +16,6 @@ geometry_TESTS := \
   test_stages.c \
   test_surrogate.c \
   test_tasks.c \
+  test_twonn.c \
   test_validity.c \
 
