@@ -1,4 +1,8 @@
 records_SRCS := \
+  apply.c \
+  apply_avx2.c \
+  apply_avx512.c \
+  apply_scalar.c \
   compress.c \
   coverage.c \
   coverage_file.c \

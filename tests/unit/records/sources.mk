@@ -1,4 +1,5 @@
 records_TESTS := \
+  test_apply.c \
   flow_world.c \
   test_compress.c \
   test_coverage.c \
