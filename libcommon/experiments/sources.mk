@@ -6,6 +6,7 @@ experiments_SRCS := \
   library_file.c \
   library_sweep.c \
   regression.c \
+  resonance.c \
   trajectories.c \
   verify.c \
   verify_control.c \

@@ -4,6 +4,7 @@
 #include "experiments/divergence.h"
 #include "experiments/geodesicity.h"
 #include "experiments/library_sweep.h"
+#include "experiments/resonance.h"
 #include "experiments/verify.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
@@ -43,6 +44,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_divergence,
     &geodec_kind_library,
     &geodec_kind_geodesicity,
+    &geodec_kind_resonance,
     &geodec_kind_flowmap,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,

@@ -1,5 +1,6 @@
 experiments_TESTS := \
   test_divergence.c \
+  test_resonance.c \
   test_geodesicity.c \
   test_library.c \
   test_verify.c \
