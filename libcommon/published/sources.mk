@@ -5,6 +5,7 @@ published_SRCS := \
   manifold.c \
   manifold_file.c \
   path.c \
+  records.c \
   resonance.c \
   validity.c \
   validity_file.c \

@@ -15,6 +15,7 @@
 #include "geometry/propagators.h"
 #include "geometry/validity.h"
 #include "published/coverage.h"
+#include "published/records.h"
 #include "published/validity.h"
 #include "records/coverage.h"
 #include "records/flowmap.h"
@@ -38,6 +39,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_validity,
     &geodec_kind_validity_ref,
     &geodec_kind_records,
+    &geodec_kind_records_ref,
     &geodec_kind_coverage,
     &geodec_kind_verification,
     &geodec_kind_coverage_ref,

@@ -2,5 +2,6 @@ published_TESTS := \
   goldens.c \
   test_coverage.c \
   test_manifold.c \
+  test_records.c \
   test_validity.c \
   test_warp.c \
