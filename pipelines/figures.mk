@@ -68,7 +68,7 @@ $(eval $(call figure,speedup,$(F)/bench.tsv,dir='$(F)'; drafters='$$(DRAFTER_WOR
 # ---- the laboratory: a fragment a stage (pipelines/lab/README) ----------------------------------------------------
 SHARED := $(or $(GEODEC_SHARED),../shared)
 X := results/exports
-EXPORTS := $(patsubst $(SHARED)/golden/ott/%.h5,%,$(filter-out %/sphere_n4.h5,$(wildcard $(SHARED)/golden/ott/*_n[0-9].h5)))
+EXPORTS := $(patsubst $(SHARED)/golden/ott/%.h5,%,$(filter-out %/sphere_n4.h5,$(wildcard $(SHARED)/golden/ott/*_n[0-9].h5 $(SHARED)/golden/ott/*_n[0-9][0-9].h5)))
 LABORATORY :=
 EXPORT_ARTIFACTS :=
 LAB_FIGURES :=

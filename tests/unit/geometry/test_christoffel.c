@@ -4,6 +4,7 @@
 #include "geometry/metric.h"
 #include "io/file.h"
 #include "io/h5.h"
+#include "support/goldens.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -35,10 +36,8 @@ static geodec_rbf *golden_field(const char *path, double **points, int64_t *m, i
     return field;
 }
 
-static void golden(const char *relative, double gap_limit)
+static void golden(const char *path)
 {
-    const char *path = test_shared(relative);
-    if (!path) return;
     int64_t m, n;
     double *x;
     geodec_rbf *f = golden_field(path, &x, &m, &n);
@@ -47,24 +46,25 @@ static void golden(const char *relative, double gap_limit)
     geodec_christoffel c;
     geodec_err err = {0};
     geodec_christoffel_options o = geodec_christoffel_defaults();
-    o.step = 1e-2;
+    o.step = test_h5_attr(path, "/", "gamma_h");
     o.control = 1000; /* all */
     test_ok(geodec_christoffel_compute(geodec_rbf_space(f), m, x, &o, NULL, NULL, &c, &err), &err);
-    cr_assert_lt(test_max_abs_diff(c.gamma, exact, total), 1e-9 * test_max_abs(exact, total));
+    goldens_compare(path, "/gamma/analytic", total, c.gamma, 1e-9);
     cr_assert_lt(c.worst_residual, 1e-10);
     cr_assert_eq(test_max_abs(c.asymmetry, m), 0);
     cr_assert_eq(c.control, m);
     /* the gap of the two derivatives is the one the golden files have */
     const double want_gap = test_max_abs_diff(exact, fd, total);
-    cr_assert(fabs(c.worst_gap / want_gap - 1) < 1e-4 && want_gap < gap_limit, "%g %g", c.worst_gap, want_gap);
+    cr_assert(fabs(c.worst_gap / want_gap - 1) < 1e-4 && want_gap < 1e-3 * test_max_abs(exact, total), "%g %g",
+              c.worst_gap, want_gap);
     geodec_christoffel_clear(&c);
     o.deriv = GEODEC_DERIV_FD;
     test_ok(geodec_christoffel_compute(geodec_rbf_space(f), m, x, &o, NULL, NULL, &c, &err), &err);
-    cr_assert_lt(test_max_abs_diff(c.gamma, fd, total), 1e-7 * test_max_abs(fd, total));
+    goldens_compare(path, "/gamma/ref_fd", total, c.gamma, 1e-7);
     cr_assert(fabs(c.worst_gap / want_gap - 1) < 1e-4);
     geodec_christoffel_clear(&c);
     o.deriv = GEODEC_DERIV_ANALYTIC; /* halving the step divides the gap by four */
-    o.step = 5e-3;
+    o.step /= 2;
     test_ok(geodec_christoffel_compute(geodec_rbf_space(f), m, x, &o, NULL, NULL, &c, &err), &err);
     cr_assert(fabs(want_gap / c.worst_gap - 4) < 0.05, "%g", want_gap / c.worst_gap);
     geodec_christoffel_clear(&c);
@@ -74,8 +74,7 @@ static void golden(const char *relative, double gap_limit)
     geodec_mem_free(fd);
 }
 
-Test(geometry, golden_christoffel_smollm2) { golden("golden/ott/smollm2-135m_n8.h5", 4e-3); }
-Test(geometry, golden_christoffel_phi) { golden("golden/ott/phi-3.5-mini_n8.h5", 2e-2); }
+Test(geometry, golden_christoffel) { goldens_each(golden); }
 
 /* One dimension: Gamma = g' / 2g = L'(x) / 2, and with two sites L' has a closed form: a logistic step. */
 Test(geometry, christoffel_symbol_of_a_step_between_two_sites)

@@ -4,6 +4,7 @@
 #include "geometry/metric.h"
 #include "io/h5.h"
 #include "linalg/chol.h"
+#include "support/goldens.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -18,16 +19,13 @@ static double *cloud(int64_t count, int64_t n, uint64_t seed)
     return x;
 }
 
-static void golden(const char *relative)
+static void golden(const char *path)
 {
-    const char *path = test_shared(relative);
-    if (!path) return;
     int64_t shape[8], m, n, k;
-    double *x = test_h5(path, "cloud/points", shape, NULL), *want = test_h5(path, "metric/g_raw", NULL, NULL);
+    double *x = test_h5(path, "cloud/points", shape, NULL);
     m = shape[0];
     n = shape[1];
-    double *knn = test_h5(path, "metric/knn_index", shape, NULL),
-           *smooth = test_h5(path, "metric/g_smooth_own", NULL, NULL);
+    double *knn = test_h5(path, "metric/knn_index", shape, NULL);
     k = shape[1];
     geodec_metric_options o = geodec_metric_defaults();
     o.k = k;
@@ -44,28 +42,23 @@ static void golden(const char *relative)
     double *g = geodec_mem_new(m * n * n, 8);
     for (int64_t p = 0; p < m; p++) test_ok(geodec_metric_at_point(&f, p, g + p * n * n, &err), &err);
     for (int64_t i = 0; i < m * k; i++) cr_assert_eq(f.knn_index[i], (int32_t)knn[i]);
-    cr_assert_lt(test_max_abs_diff(g, want, m * n * n), 1e-9 * test_max_abs(want, m * n * n));
+    goldens_compare(path, "/metric/g_raw", m * n * n, g, 1e-9);
 
     geodec_rbf *field = NULL;
     test_ok(geodec_metric_field(&f, &field, &err), &err);
     test_ok(geodec_rbf_eval(field, m, x, g, NULL, NULL, NULL, NULL, &err), &err);
-    cr_assert_lt(test_max_abs_diff(g, smooth, m * n * n), 1e-9 * test_max_abs(smooth, m * n * n));
+    goldens_compare(path, "/metric/g_smooth_own", m * n * n, g, 1e-9);
     geodec_rbf_destroy(field);
     geodec_metric_clear(&f);
 
     o.force_k = false; /* 8 neighbours in 8 dimensions */
     if (k <= n) cr_assert_eq(geodec_metric_fit(m, n, x, &o, NULL, NULL, &f, NULL), GEODEC_RANGE);
     geodec_mem_free(x);
-    geodec_mem_free(want);
     geodec_mem_free(knn);
-    geodec_mem_free(smooth);
     geodec_mem_free(g);
 }
 
-Test(geometry, golden_metric_smollm2) { golden("golden/ott/smollm2-135m_n8.h5"); }
-Test(geometry, golden_metric_phi) { golden("golden/ott/phi-3.5-mini_n8.h5"); }
-Test(geometry, golden_metric_smollm2_n6) { golden("golden/ott/smollm2-135m_n6.h5"); }
-Test(geometry, golden_metric_phi_n6) { golden("golden/ott/phi-3.5-mini_n6.h5"); }
+Test(geometry, golden_metrics) { goldens_each(golden); }
 
 /* The control of a Gaussian cloud is the cloud itself, up to chance; a flat ribbon stands out from its own. */
 Test(geometry, metric_control_tells_structure_from_chance)

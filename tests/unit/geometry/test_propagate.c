@@ -6,6 +6,8 @@
 #include "geometry/jacobi.h"
 #include "geometry/propagate.h"
 #include "geometry/riemann.h"
+#include "geometry/vec.h"
+#include "support/goldens.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -73,11 +75,10 @@ typedef struct setup {
     double *x0, *v0, *exact;
 } setup;
 
-static setup load(const char *file, int c)
+static setup load(const char *file, const analytic_space *a)
 {
-    setup t = {0};
+    setup t = {.a = *a};
     int64_t shape[8];
-    (void)analytic_case(c, &t.a);
     t.x0 = analytic_read(file, t.a.group, "geo_x0", shape);
     t.v0 = analytic_read(file, t.a.group, "geo_v0", NULL);
     t.exact = analytic_read(file, t.a.group, "flow_jacobian_T", NULL);
@@ -125,7 +126,9 @@ static double phi_error(const setup *t, geodec_propagate_options o, int64_t step
  * inner nodes; the flow keeps the symplectic form and the volume to the same order. */
 Test(propagate, order_against_the_exact_jacobian)
 {
-    const char *file = test_shared("golden/ott/analytic.h5");
+    static analytic_space list[ANALYTIC_MAX];
+    int count;
+    const char *file = analytic_load(list, &count);
     if (!file) return;
     static const struct {
         geodec_propagate_options options;
@@ -139,8 +142,9 @@ Test(propagate, order_against_the_exact_jacobian)
         {{GEODEC_MAGNUS_MAGNUS4, GEODEC_DENSE_INTEGRATE, 1e-13}, 64, 4, 3e-8},
         {{GEODEC_MAGNUS_MAGNUS6, GEODEC_DENSE_INTEGRATE, 1e-13}, 32, 6, 1e-10},
     };
-    for (int c = 0; c < 6; c++) {
-        setup t = load(file, c);
+    for (int c = 0; c < count; c++) {
+        if (!list[c].curved) continue;
+        setup t = load(file, &list[c]);
         for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
             const int64_t steps = cases[k].steps;
             geodec_propagate_report r1, r2;
@@ -152,6 +156,9 @@ Test(propagate, order_against_the_exact_jacobian)
             cr_assert_lt(r2.symplectic, r1.symplectic * pow(0.5, cases[k].order - 0.5));
             cr_assert_lt(r2.volume, r1.volume * pow(0.5, cases[k].order - 0.5));
             cr_assert_lt(r1.norm, 3.14);
+            char dataset[2 * TEST_H5_NAME];
+            (void)snprintf(dataset, sizeof dataset, "/%.60s/flow_jacobian_T", t.a.group);
+            if (k == 5) goldens_report(file, dataset, e2, cases[k].error);
         }
         release(&t);
     }
@@ -185,38 +192,29 @@ Test(propagate, flat_space_moves_all_points_alike)
 }
 
 /* The stored paths, propagators and differences of the flow of the smooth field on a measured cloud. */
-Test(propagate, golden_smooth_field)
+static void smooth_field(const char *file)
 {
-    const char *file = test_shared("golden/ott/smollm2-135m_n8.h5");
-    if (!file) return;
     int64_t shape[8];
-    double *want_x = test_h5(file, "/geodesic_smooth/xs", shape, NULL),
-           *want_v = test_h5(file, "/geodesic_smooth/vs", NULL, NULL),
-           *want_phi = test_h5(file, "/geodesic_smooth/phi_variational", NULL, NULL),
-           *by_differences = test_h5(file, "/geodesic_smooth/phi_T_by_differences", NULL, NULL),
-           *speed2 = test_h5(file, "/geodesic_smooth/speed2", NULL, NULL),
-           *v0 = test_h5(file, "/geodesic_smooth/v0", NULL, NULL), *points = test_h5(file, "/cloud/points", NULL, NULL);
-    const int64_t paths = shape[0], nodes = shape[1], n = shape[2], nn = n * n;
+    double *points = test_h5(file, "/cloud/points", NULL, NULL), *x0 = test_h5(file, "/geodesic/x0", NULL, NULL),
+           *v0 = test_h5(file, "/geodesic_smooth/v0", shape, NULL);
     geodec_rbf *field = field_make(file, 0);
     const geodec_space *s = geodec_rbf_space(field);
     geodec_geodesic_options o = geodec_geodesic_defaults();
     o.steps = (int64_t)test_h5_attr(file, "/geodesic_smooth", "T");
     o.dl = test_h5_attr(file, "/geodesic_smooth", "dl");
-    cr_assert_eq(o.steps + 1, nodes);
-    double *xs = geodec_mem_new(paths * nodes * (2 * n + nn + 1) + nn, sizeof *xs);
+    const int64_t paths = shape[0], nodes = o.steps + 1, n = shape[1], nn = n * n;
+    double *xs = geodec_mem_new(paths * nodes * (2 * n + nn + 1) + (paths + 1) * nn, sizeof *xs);
     double *vs = xs + paths * nodes * n, *phi = vs + paths * nodes * n, *q = phi + paths * nodes * nn,
-           *control = q + paths * nodes;
-    geodec_path_report report[8];
-    geodec_propagate_report check[8];
-    int64_t good[8];
+           *ends = q + paths * nodes, *control = ends + paths * nn;
+    geodec_path_report *report = geodec_mem_new(paths, sizeof *report);
+    geodec_propagate_report *check = geodec_mem_new(paths, sizeof *check);
+    int64_t *good = geodec_mem_new(paths, sizeof *good);
     geodec_err err = {0};
-    cr_assert_eq(paths, 8);
-    test_ok(geodec_geodesic_batch(s, &o, NULL, NULL, paths, points, v0, xs, vs, q, report, &err), &err);
-    const int64_t all = paths * nodes * n;
-    cr_assert_lt(test_max_abs_diff(xs, want_x, all), 1e-8 * test_max_abs(want_x, all));
-    cr_assert_lt(test_max_abs_diff(vs, want_v, all), 1e-8 * test_max_abs(want_v, all));
-    cr_assert_lt(test_max_abs_diff(q, speed2, paths * nodes), 1e-8);
-    for (int p = 0; p < 8; p++) {
+    test_ok(geodec_geodesic_batch(s, &o, NULL, NULL, paths, x0, v0, xs, vs, q, report, &err), &err);
+    goldens_compare(file, "/geodesic_smooth/xs", paths * nodes * n, xs, 1e-8);
+    goldens_compare(file, "/geodesic_smooth/vs", paths * nodes * n, vs, 1e-8);
+    goldens_compare(file, "/geodesic_smooth/speed2", paths * nodes, q, 1e-8);
+    for (int64_t p = 0; p < paths; p++) {
         cr_assert_eq(report[p].status, GEODEC_PATH_OK);
         cr_assert_lt(report[p].drift, 1e-5);
         good[p] = report[p].good;
@@ -224,59 +222,36 @@ Test(propagate, golden_smooth_field)
     const geodec_propagate_options po = geodec_propagate_defaults();
     test_ok(geodec_propagate_batch(s, &po, NULL, NULL, paths, o.steps, o.dl, good, xs, vs, phi, NULL, check, &err),
             &err);
-    cr_assert_lt(test_max_abs_diff(phi, want_phi, paths * nodes * nn), 1e-6);
+    goldens_compare(file, "/geodesic_smooth/phi_variational", paths * nodes * nn, phi, 1e-6);
     for (int64_t p = 0; p < paths; p++) {
         const double *end = phi + (p * nodes + o.steps) * nn;
-        cr_assert_lt(test_max_abs_diff(end, by_differences + p * nn, nn), 1e-6);
+        memcpy(ends + p * nn, end, (size_t)nn * sizeof *ends);
         cr_assert_lt(check[p].symplectic, 1e-4);
         cr_assert_lt(check[p].volume, 1e-5);
         if (p > 1) continue;
-        test_ok(geodec_propagate_by_differences(s, &o, points + p * n, v0 + p * n, 0, control, &err), &err);
+        test_ok(geodec_propagate_by_differences(s, &o, x0 + p * n, v0 + p * n, 0, control, &err), &err);
         cr_assert_lt(test_max_abs_diff(end, control, nn), 1e-6);
     }
-    geodec_mem_free(xs);
-    geodec_mem_free(want_x);
-    geodec_mem_free(want_v);
-    geodec_mem_free(want_phi);
-    geodec_mem_free(by_differences);
-    geodec_mem_free(speed2);
-    geodec_mem_free(v0);
-    geodec_mem_free(points);
-    geodec_rbf_destroy(field);
-}
-
-/* Adaptive paths on the same field agree with the stored refinement (step dl/8). */
-Test(propagate, golden_fine_paths)
-{
-    const char *file = test_shared("golden/ott/smollm2-135m_n8.h5");
-    if (!file) return;
-    int64_t shape[8];
-    double *fine = test_h5(file, "/geodesic_smooth/xs_fine", shape, NULL),
-           *v0 = test_h5(file, "/geodesic_smooth/v0", NULL, NULL), *points = test_h5(file, "/cloud/points", NULL, NULL);
-    geodec_rbf *field = field_make(file, 0);
-    geodec_geodesic_options o = geodec_geodesic_defaults();
+    goldens_compare(file, "/geodesic_smooth/phi_T_by_differences", paths * nn, ends, 1e-6);
+    /* adaptive paths agree with the stored refinement (step dl/8) */
     o.method = GEODEC_GEODESIC_ADAPTIVE;
-    double xs[17 * 8], vs[17 * 8];
-    for (int64_t p = 0; p < 2; p++) {
-        geodec_path_report report;
-        geodec_err err = {0};
-        test_ok(
-            geodec_geodesic_path(geodec_rbf_space(field), &o, points + p * 8, v0 + p * 8, xs, vs, NULL, &report, &err),
-            &err);
-        cr_assert_lt(test_max_abs_diff(xs, fine + p * 17 * 8, 17 * 8), 1e-7);
-    }
-    geodec_mem_free(fine);
+    test_ok(geodec_geodesic_batch(s, &o, NULL, NULL, paths, x0, v0, xs, vs, q, report, &err), &err);
+    goldens_compare(file, "/geodesic_smooth/xs_fine", paths * nodes * n, xs, 1e-7);
+    geodec_mem_free(xs);
+    geodec_mem_free(report);
+    geodec_mem_free(check);
+    geodec_mem_free(good);
+    geodec_mem_free(x0);
     geodec_mem_free(v0);
     geodec_mem_free(points);
     geodec_rbf_destroy(field);
 }
 
-/* Curvature of the smooth field at samples, edge midpoints and offset points: the stored tensors come from differences
- * of the analytic Gamma (1e-4 of the largest entry at the wide sigma, 1e-2 at the narrow one). */
-Test(riemann, golden_smooth_field)
+/* Paths, propagators and differences of the flow of the smooth field on every measured cloud there is. */
+Test(propagate, golden_smooth_field) { goldens_each(smooth_field); }
+
+static void smooth_curvature(const char *file)
 {
-    const char *file = test_shared("golden/ott/smollm2-135m_n8.h5");
-    if (!file) return;
     static const struct {
         const char *name;
         double sigma, tol;
@@ -284,25 +259,109 @@ Test(riemann, golden_smooth_field)
     int64_t shape[8];
     double *points = test_h5(file, "/riemann/points", shape, NULL);
     const int64_t n = shape[1], n4 = n * n * n * n;
-    double *riem = geodec_mem_new(n4, sizeof *riem);
+    double *riem = geodec_mem_new(shape[0] * n4, sizeof *riem);
     for (size_t c = 0; c < 2; c++) {
-        double *want = test_h5(file, cases[c].name, NULL, NULL);
         geodec_rbf *field = field_make(file, cases[c].sigma);
         for (int64_t p = 0; p < shape[0]; p++) {
             geodec_riemann_invariants inv;
             geodec_err err = {0};
-            test_ok(geodec_riemann_at(geodec_rbf_space(field), points + p * n, riem, NULL, &inv, &err), &err);
-            const double gap = test_max_abs_diff(riem, want + p * n4, n4), top = test_max_abs(want, shape[0] * n4);
-            cr_assert_lt(gap, cases[c].tol * top, "%s point %lld: %g of %g", cases[c].name, (long long)p, gap, top);
+            test_ok(geodec_riemann_at(geodec_rbf_space(field), points + p * n, riem + p * n4, NULL, &inv, &err), &err);
             cr_assert_lt(inv.check.first_pair, 1e-8, "%g", inv.check.first_pair);
             cr_assert_lt(inv.check.exchange, 1e-8);
             cr_assert_lt(inv.check.bianchi, 1e-8);
         }
-        geodec_mem_free(want);
+        goldens_compare(file, cases[c].name, shape[0] * n4, riem, cases[c].tol);
         geodec_rbf_destroy(field);
     }
     geodec_mem_free(points);
     geodec_mem_free(riem);
+}
+
+/* Curvature of the smooth field at samples, edge midpoints and offset points: the stored tensors come from differences
+ * of the analytic Gamma (1e-4 of the largest entry at the wide sigma, 1e-2 at the narrow one). */
+Test(riemann, golden_smooth_field) { goldens_each(smooth_curvature); }
+
+/* A vector perpendicular to v at x, of unit length in g [n][n]. */
+static void perpendicular(int64_t n, const double *g, const double *v, double *u)
+{
+    int64_t least = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (fabs(v[i]) < fabs(v[least])) least = i;
+    double vv = geodec__norm2(n, g, v), uv = geodec__dot(n, g + least * n, v);
+    for (int64_t i = 0; i < n; i++) u[i] = (i == least) - uv / vv * v[i];
+    const double length = sqrt(geodec__norm2(n, g, u));
+    for (int64_t i = 0; i < n; i++) u[i] /= length;
+}
+
+/* Lengths of the two Jacobi fields perpendicular to every stored geodesic (stored with a sign), from the flow: J(0) = u
+ * with DJ(0) = 0, that is J' = -Gamma(v, u) in coordinates, and J(0) = 0 with DJ(0) = u. */
+Test(propagate, golden_jacobi_fields)
+{
+    enum { N = GEODEC_SPACE_DIM_MAX, REFINE = 4 };
+    static analytic_space list[ANALYTIC_MAX];
+    static double g[N * N], gamma[N * N * N];
+    int count;
+    const char *file = analytic_load(list, &count);
+    if (!file) return;
+    for (int c = 0; c < count; c++) {
+        const geodec_space *s = &list[c].space.base;
+        const int64_t n = list[c].n, m = 2 * n;
+        if (!list[c].curved || n < 2) continue;
+        int64_t shape[8];
+        double *x0 = analytic_read(file, list[c].group, "geo_x0", shape),
+               *v0 = analytic_read(file, list[c].group, "geo_v0", NULL),
+               *t = analytic_read(file, list[c].group, "jacobi_t", NULL);
+        const int64_t paths = shape[0];
+        double *want[2] = {analytic_read(file, list[c].group, "jacobi_norm_DJ0_0", shape),
+                           analytic_read(file, list[c].group, "jacobi_norm_J0_0", NULL)};
+        const int64_t nodes = shape[0], steps = (nodes - 1) * REFINE;
+        double *xs = geodec_mem_new((steps + 1) * (2 * n + n * n + m * m), sizeof *xs), *vs = xs + (steps + 1) * n,
+               *phi = vs + (steps + 1) * n, *flow = phi + (steps + 1) * n * n, worst[2] = {0};
+        geodec_geodesic_options o = geodec_geodesic_defaults();
+        o.method = GEODEC_GEODESIC_ADAPTIVE;
+        o.rtol = 1e-13;
+        o.steps = steps;
+        o.dl = t[nodes - 1] / (double)steps;
+        const geodec_propagate_options po = {GEODEC_MAGNUS_MAGNUS6, GEODEC_DENSE_INTEGRATE, 1e-13};
+        for (int64_t p = 0; p < paths; p++) {
+            double u[N], w[N], j[N];
+            geodec_path_report path;
+            geodec_propagate_report r;
+            geodec_err err = {0};
+            const double *x = x0 + p * n, *v = v0 + p * n;
+            test_ok(geodec_geodesic_path(s, &o, x, v, xs, vs, NULL, &path, &err), &err);
+            test_ok(geodec_propagate_path(s, &po, steps, o.dl, steps, xs, vs, phi, flow, &r, &err), &err);
+            test_ok(s->at(s, x, g, NULL, gamma, &err), &err);
+            perpendicular(n, g, v, u);
+            for (int64_t k = 0; k < n; k++) {
+                w[k] = 0;
+                for (int64_t a = 0; a < n; a++)
+                    for (int64_t b = 0; b < n; b++) w[k] -= gamma[(a * n + b) * n + k] * v[a] * u[b];
+            }
+            for (int64_t k = 0; k < nodes; k++) {
+                const double *f = flow + k * REFINE * m * m;
+                test_ok(s->at(s, xs + k * REFINE * n, g, NULL, NULL, &err), &err);
+                for (int field = 0; field < 2; field++) {
+                    for (int64_t i = 0; i < n; i++)
+                        j[i] = field == 0 ? geodec__dot(n, f + i * m, u) + geodec__dot(n, f + i * m + n, w)
+                                          : geodec__dot(n, f + i * m + n, u);
+                    const double length = sqrt(geodec__norm2(n, g, j));
+                    worst[field] = fmax(worst[field], fabs(length - fabs(want[field][k])) /
+                                                          fmax(1, test_max_abs(want[field], nodes)));
+                }
+            }
+        }
+        for (int field = 0; field < 2; field++) {
+            char dataset[2 * TEST_H5_NAME];
+            (void)snprintf(dataset, sizeof dataset, "/%.60s/jacobi_norm_%s", list[c].group, field ? "J0_0" : "DJ0_0");
+            goldens_report(file, dataset, worst[field], 1e-9);
+            geodec_mem_free(want[field]);
+        }
+        geodec_mem_free(x0);
+        geodec_mem_free(v0);
+        geodec_mem_free(t);
+        geodec_mem_free(xs);
+    }
 }
 
 Test(propagate, one_and_three_threads_agree_bit_for_bit)

@@ -5,6 +5,7 @@
 #include "geometry/rbf_internal.h"
 #include "linalg/expm.h"
 #include "linalg/lapack.h"
+#include "support/goldens.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -183,7 +184,8 @@ Test(geometry, field_refuses_bad_input)
     geodec_rbf_destroy(f);
 }
 
-/* ---- golden/ott/<model>_n8.h5 at the tolerances of its README -------------------------------------------------- */
+/* ---- every golden/ott/<model>_n<dim>.h5 at the tolerances of its README
+ * -------------------------------------------------- */
 
 static geodec_rbf *golden_field(const char *path, double sigma, int64_t *n_sites, int64_t *n)
 {
@@ -206,18 +208,8 @@ static geodec_rbf *golden_field(const char *path, double sigma, int64_t *n_sites
     return f;
 }
 
-static void near(const char *what, const double *got, const char *path, const char *dataset, int64_t count, double rel)
+static void golden_model(const char *path)
 {
-    double *want = test_h5(path, dataset, NULL, NULL);
-    const double scale = test_max_abs(want, count), diff = test_max_abs_diff(got, want, count);
-    cr_assert_leq(diff, rel * scale, "%s: %g of %g in %s", what, diff, scale, path);
-    geodec_mem_free(want);
-}
-
-static void golden_model(const char *relative)
-{
-    const char *path = test_shared(relative);
-    if (!path) return;
     int64_t m, n, shape[8];
     geodec_rbf *f = golden_field(path, test_h5_attr(path, "/", "sigma"), &m, &n);
     const int64_t nn = n * n, n3 = nn * n;
@@ -225,20 +217,20 @@ static void golden_model(const char *relative)
     const int64_t q = shape[0];
     double *g = geodec_mem_new(m * nn, 8), *dg = geodec_mem_new(m * n3, 8), *gamma = geodec_mem_new(m * n3, 8);
     test_ok(geodec_rbf_eval(f, m, geodec_rbf_site(f, 0), g, NULL, gamma, NULL, NULL, NULL), NULL);
-    near("g_smooth_own", g, path, "metric/g_smooth_own", m * nn, 1e-9);
-    near("g_smooth", g, path, "metric/g_smooth", m * nn, 1e-9);
-    near("analytic", gamma, path, "gamma/analytic", m * n3, 1e-9);
+    goldens_compare(path, "/metric/g_smooth_own", m * nn, g, 1e-9);
+    goldens_compare(path, "/metric/g_smooth", m * nn, g, 1e-9);
+    goldens_compare(path, "/gamma/analytic", m * n3, gamma, 1e-9);
     for (int64_t p = 0; p < m; p++)
         test_ok(geodec_space_christoffel_fd(geodec_rbf_space(f), geodec_rbf_site(f, p), 1e-2, gamma + p * n3, NULL),
                 NULL);
-    near("ref_fd", gamma, path, "gamma/ref_fd", m * n3, 1e-7);
+    goldens_compare(path, "/gamma/ref_fd", m * n3, gamma, 1e-7);
     test_ok(geodec_rbf_eval(f, q, probe, g, dg, gamma, NULL, NULL, NULL), NULL);
-    near("g_probe", g, path, "metric/g_probe", q * nn, 1e-9);
-    near("dg_probe", dg, path, "metric/dg_probe", q * n3, 1e-8);
-    near("probe_analytic", gamma, path, "gamma/probe_analytic", q * n3, 1e-9);
+    goldens_compare(path, "/metric/g_probe", q * nn, g, 1e-9);
+    goldens_compare(path, "/metric/dg_probe", q * n3, dg, 1e-8);
+    goldens_compare(path, "/gamma/probe_analytic", q * n3, gamma, 1e-9);
     for (int64_t p = 0; p < q; p++)
         test_ok(geodec_space_christoffel_fd(geodec_rbf_space(f), probe + p * n, 1e-2, gamma + p * n3, NULL), NULL);
-    near("probe_fd", gamma, path, "gamma/probe_fd", q * n3, 1e-7);
+    goldens_compare(path, "/gamma/probe_fd", q * n3, gamma, 1e-7);
     geodec_mem_free(probe);
     geodec_mem_free(g);
     geodec_mem_free(dg);
@@ -246,7 +238,4 @@ static void golden_model(const char *relative)
     geodec_rbf_destroy(f);
 }
 
-Test(geometry, golden_field_smollm2) { golden_model("golden/ott/smollm2-135m_n8.h5"); }
-Test(geometry, golden_field_phi) { golden_model("golden/ott/phi-3.5-mini_n8.h5"); }
-Test(geometry, golden_field_smollm2_n6) { golden_model("golden/ott/smollm2-135m_n6.h5"); }
-Test(geometry, golden_field_phi_n6) { golden_model("golden/ott/phi-3.5-mini_n6.h5"); }
+Test(geometry, golden_fields) { goldens_each(golden_model); }

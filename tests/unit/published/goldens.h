@@ -1,19 +1,2 @@
-/* The golden files <model>_n<dim>.h5, whichever are there: kept-back models are tested by the same code. */
-#ifndef GEODEC_TESTS_PUBLISHED_GOLDENS_H
-#define GEODEC_TESTS_PUBLISHED_GOLDENS_H
-
-#include <stdint.h>
-
-/* Calls fn(path) for every <model>_n<number>.h5 in golden/ott that has the dataset /cloud/points; says SKIP when there
- * is none.
- */
-void goldens_each(void (*fn)(const char *path));
-
-/* Worst deviation of values [count] from a dataset, relative to the dataset's largest magnitude; printed with the
- * file's and dataset's name, and asserted to be at most `limit`. */
-void goldens_compare(const char *path, const char *dataset, int64_t count, const double *values, double limit);
-/* The same value by value: |value - wanted| <= rel |wanted| + abs; the printed deviation is relative to that limit. */
-void goldens_compare_each(const char *path, const char *dataset, int64_t count, const double *values, double rel,
-                          double abs);
-
-#endif
+/* Moved: support/goldens.h. */
+#include "support/goldens.h" /* IWYU pragma: export */

@@ -1,5 +1,4 @@
 published_TESTS := \
-  goldens.c \
   test_coverage.c \
   test_manifold.c \
   test_records.c \

@@ -1,7 +1,7 @@
 /* The published manifold against the goldens' `ref` datasets. */
 #include "base/mem.h"
-#include "published/goldens.h"
 #include "published/manifold.h"
+#include "support/goldens.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

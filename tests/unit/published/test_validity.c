@@ -2,8 +2,8 @@
  */
 #include "base/mem.h"
 #include "geometry/spaces.h"
-#include "published/goldens.h"
 #include "published/validity.h"
+#include "support/goldens.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* The published curvature warp: the plain and the fast computation against each other and against the goldens. */
 #include "base/mem.h"
-#include "published/goldens.h"
 #include "published/warp.h"
+#include "support/goldens.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <hdf5.h>
+#include <stdio.h>
 
 double *test_h5(const char *path, const char *dataset, int64_t shape[8], int *ndim)
 {
@@ -38,4 +39,47 @@ double test_h5_attr(const char *path, const char *object, const char *attr)
     (void)H5Aclose(a);
     (void)H5Fclose(file);
     return x;
+}
+
+int test_h5_has(const char *path, const char *object)
+{
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    cr_assert_geq(file, 0, "cannot open %s", path);
+    const int there = H5Lexists(file, object, H5P_DEFAULT) > 0;
+    (void)H5Fclose(file);
+    return there;
+}
+
+int test_h5_has_attr(const char *path, const char *object, const char *attr)
+{
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    cr_assert_geq(file, 0, "cannot open %s", path);
+    const int there = H5Aexists_by_name(file, object, attr, H5P_DEFAULT) > 0;
+    (void)H5Fclose(file);
+    return there;
+}
+
+typedef struct members {
+    int count, max;
+    char (*names)[TEST_H5_NAME];
+} members;
+
+static herr_t add_member(hid_t group, const char *name, const H5L_info_t *info, void *ctx)
+{
+    members *m = ctx;
+    (void)group, (void)info;
+    if (m->count < m->max) (void)snprintf(m->names[m->count], TEST_H5_NAME, "%s", name);
+    m->count++;
+    return 0;
+}
+
+int test_h5_members(const char *path, const char *group, int max, char names[][TEST_H5_NAME])
+{
+    members m = {.max = max, .names = names};
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    cr_assert_geq(file, 0, "cannot open %s", path);
+    cr_assert_geq(H5Literate_by_name(file, group, H5_INDEX_NAME, H5_ITER_INC, NULL, add_member, &m, H5P_DEFAULT), 0);
+    cr_assert_leq(m.count, max);
+    (void)H5Fclose(file);
+    return m.count;
 }

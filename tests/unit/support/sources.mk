@@ -1,1 +1,1 @@
-TEST_SUPPORT_SRCS := h5.c support.c
+TEST_SUPPORT_SRCS := goldens.c h5.c support.c

@@ -35,5 +35,12 @@ double *test_npy(const char *path, int64_t shape[8], int *ndim);
 double *test_h5(const char *path, const char *dataset, int64_t shape[8], int *ndim);
 /* A scalar numeric attribute of a group or dataset ("/" for the root). */
 double test_h5_attr(const char *path, const char *object, const char *attr);
+/* 1 when the file has the object (a group or dataset), else 0. */
+int test_h5_has(const char *path, const char *object);
+enum { TEST_H5_NAME = 64 };
+/* Names of the members of a group, in order; at most max. Returns how many there are. */
+int test_h5_members(const char *path, const char *group, int max, char names[][TEST_H5_NAME]);
+/* 1 when the object has the attribute. */
+int test_h5_has_attr(const char *path, const char *object, const char *attr);
 
 #endif

@@ -1,4 +1,4 @@
-#include "published/goldens.h"
+#include "support/goldens.h"
 
 #include "base/mem.h"
 #include "support/support.h"
@@ -14,17 +14,25 @@ void goldens_each(void (*fn)(const char *path))
     const char *folder = test_shared("golden/ott");
     if (!folder) return;
     char pattern[4096];
-    (void)snprintf(pattern, sizeof pattern, "%s/*_n[0-9].h5", folder);
+    (void)snprintf(pattern, sizeof pattern, "%s/*_n[0-9]*.h5", folder);
     glob_t found = {0};
     cr_assert_eq(glob(pattern, 0, NULL, &found), 0, "no golden clouds in %s", folder);
     int64_t used = 0;
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        if (strstr(found.gl_pathv[i], "sphere_")) continue; /* another layout */
+        if (!test_h5_has(found.gl_pathv[i], "/cloud")) continue; /* another layout */
         fn(found.gl_pathv[i]);
         used++;
     }
     globfree(&found);
     cr_assert_gt(used, 0);
+}
+
+void goldens_report(const char *path, const char *dataset, double worst, double limit)
+{
+    const char *slash = strrchr(path, '/');
+    (void)fprintf(stderr, "golden %s%s: worst deviation %.2e of the largest value (limit %.0e)\n",
+                  slash ? slash + 1 : path, dataset, worst, limit);
+    cr_assert(worst <= limit, "%s of %s deviates by %g", dataset, path, worst);
 }
 
 void goldens_compare(const char *path, const char *dataset, int64_t count, const double *values, double limit)
@@ -35,10 +43,7 @@ void goldens_compare(const char *path, const char *dataset, int64_t count, const
     for (int i = 0; i < ndim; i++) total *= shape[i];
     cr_assert_eq(total, count, "%s has %lld values, not %lld", dataset, (long long)total, (long long)count);
     const double scale = test_max_abs(want, count), worst = test_max_abs_diff(values, want, count) / scale;
-    const char *slash = strrchr(path, '/');
-    (void)fprintf(stderr, "golden %s%s: worst deviation %.2e of the largest value (limit %.0e)\n",
-                  slash ? slash + 1 : path, dataset, worst, limit);
-    cr_assert(worst <= limit, "%s of %s deviates by %g", dataset, path, worst);
+    goldens_report(path, dataset, worst, limit);
     geodec_mem_free(want);
 }
 
