@@ -40,6 +40,7 @@
 #include "experiments/geodesicity.h"
 #include "experiments/regression.h"
 #include "experiments/trajectories.h"
+#include "experiments/injectivity.h"
 #include "experiments/verify.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"

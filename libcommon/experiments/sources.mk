@@ -2,6 +2,9 @@ experiments_SRCS := \
   divergence.c \
   geodesicity.c \
   geodesicity_file.c \
+  injectivity.c \
+  injectivity_file.c \
+  injectivity_nearest.c \
   library.c \
   library_file.c \
   library_sweep.c \

@@ -2,6 +2,8 @@ published_SRCS := \
   coverage.c \
   coverage_file.c \
   field.c \
+  injectivity.c \
+  injectivity_run.c \
   manifold.c \
   manifold_file.c \
   path.c \
@@ -12,3 +14,4 @@ published_SRCS := \
   warp.c \
   warp_common.c \
   warp_plain.c \
+

@@ -5,6 +5,7 @@
 #include "experiments/geodesicity.h"
 #include "experiments/library_sweep.h"
 #include "experiments/resonance.h"
+#include "experiments/injectivity.h"
 #include "experiments/verify.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
@@ -16,6 +17,7 @@
 #include "geometry/validity.h"
 #include "published/coverage.h"
 #include "published/records.h"
+#include "published/injectivity.h"
 #include "published/validity.h"
 #include "records/coverage.h"
 #include "records/flowmap.h"
@@ -42,6 +44,8 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_records_ref,
     &geodec_kind_coverage,
     &geodec_kind_verification,
+    &geodec_kind_injectivity,
+    &geodec_kind_injectivity_ref,
     &geodec_kind_coverage_ref,
     &geodec_kind_divergence,
     &geodec_kind_library,

@@ -2,6 +2,7 @@ experiments_TESTS := \
   test_divergence.c \
   test_resonance.c \
   test_geodesicity.c \
+  test_injectivity.c \
   test_library.c \
   test_verify.c \
 
