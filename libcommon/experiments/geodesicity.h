@@ -20,8 +20,9 @@
  * found) is counted and left out, and so is its partner in the paired difference: line, and line_fitted for
  * geodesic_fitted.
  *
- * Planted control: the first starts once more with targets that are geodesic (s_(k-1) = exp_x(-v), s_(k+m) = exp_x(m v)
- * of the same metric). There geodesic_log must be exact and better than the line. */
+ * Planted control: the first starts once more with targets that are geodesic (s_(k-1) = exp_x(-u), s_(k+m) = exp_x(m u)
+ * of the same metric; u = v / 4, for at the length of v there are often several geodesics between two states). There
+ * geodesic_log must be exact and better than the line. */
 #ifndef GEODEC_EXPERIMENTS_GEODESICITY_H
 #define GEODEC_EXPERIMENTS_GEODESICITY_H
 
@@ -71,8 +72,8 @@ typedef struct geodec_geodesicity_options {
     int64_t ahead;      /* default 4, at most GEODEC_GEODESICITY_AHEAD */
     double held_out;    /* share of texts the figures are from; default 0.5 */
     double ridge;       /* of the regressions, in mean variances of the predictors; default 1e-3 */
-    int64_t planted;    /* planted paths of each place, at most; default 40 */
-    double rtol;        /* of the geodesics; default 1e-5 */
+    int64_t planted;    /* planted paths of each place, at most; default 16 */
+    double rtol;        /* of the geodesics; default 1e-3 */
     double drift_max;   /* default 1e-2 */
     int64_t replicates; /* of the bootstrap; default 400 */
     uint64_t seed;

@@ -26,6 +26,9 @@ typedef struct rows {
 typedef geodec_status (*slab_fn)(void *ctx, int64_t layer, int64_t row0, int64_t count, const double *x,
                                  geodec_err *err);
 
+/* A training state. The first state of a text is the same in every text: it would stand on both sides. */
+static bool usable(const rows *r, int64_t row) { return !r->held_out[row] && r->position[row] > 0; }
+
 /* Calls fn on slabs of rows of each layer looked at, as float64. */
 static geodec_status each_slab(const rows *r, const geodec_hooks *hooks, const char *what, slab_fn fn, void *ctx,
                                geodec_err *err)
@@ -71,7 +74,7 @@ static geodec_status add_training(void *ctx, int64_t layer, int64_t row0, int64_
     int64_t kept = 0;
     (void)layer;
     for (int64_t i = 0; i < count; i++)
-        if (!g->r->held_out[row0 + i]) memcpy(g->kept + kept++ * d, x + i * d, (size_t)d * sizeof *x);
+        if (usable(g->r, row0 + i)) memcpy(g->kept + kept++ * d, x + i * d, (size_t)d * sizeof *x);
     return kept > 0 ? geodec_moments_add(&g->moments, kept, g->kept, g->pool, err) : GEODEC_OK;
 }
 
@@ -155,7 +158,8 @@ static geodec_status lay_out(const rows *r, int64_t *path, geodec_charted *c, ge
     int64_t *list = NULL, count = 0, paths = 0;
     if (path) { /* one path a token */
         GEODEC_NEW(list, R);
-        for (int64_t i = 0; i < R; i++) list[count++] = i;
+        for (int64_t i = 0; i < R; i++)
+            if (r->position[i] > 0) list[count++] = i;
         thin(list, &count, r->o->paths, geodec_rng_stream(r->o->split->seed, geodec_rng_id("layer paths", 0)));
         for (int64_t i = 0; i < R; i++) path[i] = -1;
         for (int64_t i = 0; i < count; i++) path[list[i]] = i;
@@ -172,7 +176,9 @@ static geodec_status lay_out(const rows *r, int64_t *path, geodec_charted *c, ge
         GEODEC_NEW(c->text, R);
         GEODEC_NEW(c->x, R * c->n);
         for (int64_t i = 0; i < R; i++) {
-            if (i > 0 && r->sequence[i] == r->sequence[i - 1] && r->position[i] == r->position[i - 1] + 1) continue;
+            if (i > 0 && r->position[i] > 1 && r->sequence[i] == r->sequence[i - 1] &&
+                r->position[i] == r->position[i - 1] + 1)
+                continue;
             c->offset[paths] = i;
             c->text[paths++] = r->text[i];
         }
@@ -198,7 +204,7 @@ static geodec_status place_all(const rows *r, geodec_pool *pool, const geodec_ho
     GEODEC_TRY(lay_out(r, p.path, c, err));
     for (int64_t l = 0; l < layers; l++)
         for (int64_t i = 0; i < R; i++)
-            if (!r->held_out[i]) pick[c->points++] = l * R + i;
+            if (usable(r, i)) pick[c->points++] = l * R + i;
     thin(pick, &c->points, r->o->points, geodec_rng_stream(r->o->split->seed, geodec_rng_id("metric points", 0)));
     p.pick = pick;
     GEODEC_NEW(c->point, c->points * c->n);

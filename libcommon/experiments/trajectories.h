@@ -35,7 +35,8 @@ typedef struct geodec_charted {
     int32_t *point_place; /* [points] kept layer, rising */
 } geodec_charted;
 
-/* Texts are /document where there is one, else /sequence. Paths are broken where positions are not consecutive.
+/* Texts are /document where there is one, else /sequence. Paths are broken where positions are not consecutive,
+ * and the first state of a text, which is the same in every text, is on none.
  * GEODEC_RANGE (n, too few states), GEODEC_NUMERIC, GEODEC_INTERRUPTED. Memory: the chart's coordinates of all states,
  * points d, d^2. */
 GEODEC_API geodec_status geodec_charted_make(const geodec_activations *a, const geodec_chart_options *o,

@@ -1,0 +1,13 @@
+# Do geodesics predict where the stream goes? States of all layers, the first 64 tokens of each text.
+LABORATORY += $(R)/layers.h5 $(R)/geodesicity.h5
+LAB_FIGURES += geodesicity
+GEODESICITY := $(if $(filter 1,$(QUICK)),--points 100 --starts 10 --ahead 2,--points 200 --starts 32)
+$(R)/layers.h5: $(BIN)/geodec-export $(MODEL) $(TEXT_FILE) $(R)/settings.txt
+	$(run) $(call tool,export) --model $(MODEL) --text $(TEXT_FILE) --layers all --positions 0:64 --top-m 0 --max-tokens $(TOKENS) -o $@
+$(R)/geodesicity.h5: $(BIN)/geodec-geodesicity $(R)/layers.h5
+	$(run) $(call tool,geodesicity) --seed $(SEED) --model $(MODEL) $(GEODESICITY) -o $@ $(R)/layers.h5
+# along metric layer predictor m, then error and difference to the line in the chart, each with its interval.
+$(F)/geodesicity.tsv: $(R)/geodesicity.h5 pipelines/lab/geodesicity.awk
+	$(run) { $(table) --attrs $< | sed -n '/^cases\t/p; /^predictors\t/p'; $(table) $< error difference; } | \
+	  awk -F'\t' -f pipelines/lab/geodesicity.awk > $@.tmp && mv $@.tmp $@
+$(eval $(call figure,geodesicity,$(F)/geodesicity.tsv,tsv='$(F)/geodesicity.tsv'))
