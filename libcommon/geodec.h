@@ -59,6 +59,7 @@
 #include "geometry/propagators.h"
 #include "geometry/rbf.h"
 #include "geometry/riemann.h"
+#include "geometry/sketch.h"
 #include "geometry/space.h"
 #include "geometry/spaces.h"
 #include "geometry/twonn.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "cloud.h5", *layer = "last", *k_int = "auto";
+static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto";
 static double variance = 0.95;
 static int64_t max_points, twonn_points = 20000;
 
@@ -33,6 +33,12 @@ static const cli_option options[] = {
      .max = 1e9,
      .metavar = "N",
      .help = "keep a random choice of N different states (0: all)"},
+    {.name = "pca",
+     .type = CLI_STR,
+     .target = &pca,
+     .metavar = "HOW",
+     .help = "principal components: exact, randomized (two passes, no d x d matrix) or auto (randomized for few of "
+             "many dimensions)"},
     {.name = "twonn-points",
      .type = CLI_I64,
      .target = &twonn_points,
@@ -111,6 +117,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.max_points = max_points;
     o.twonn_points = twonn_points;
     o.seed = c->seed;
+    if (strcmp(pca, "exact") == 0)
+        o.pca = GEODEC_CLOUD_PCA_EXACT;
+    else if (strcmp(pca, "randomized") == 0)
+        o.pca = GEODEC_CLOUD_PCA_RANDOMIZED;
+    else if (strcmp(pca, "auto") != 0)
+        GEODEC_THROW(GEODEC_INVAL, "--pca: '%s' is none of exact, randomized and auto", pca);
     if (strcmp(k_int, "auto") != 0) {
         GEODEC_TRY(number("k-int", k_int, &o.k_int, err));
         if (o.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);
@@ -125,6 +137,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     st = geodec_artifact_commit(out, err);
     out = NULL;
     if (st != GEODEC_OK) goto done;
+    if (s.sketch_width > 0)
+        cli_say(c, "components from a sketch of width %lld: residual %.1e of the first eigenvalue",
+                (long long)s.sketch_width, s.sketch_residual);
     const geodec_cloud_rung *r = &s.rung[GEODEC_CLOUD_RUNGS - 1], *g = &s.control[GEODEC_CLOUD_RUNGS - 1];
     cli_say(c, "layer %lld: %lld points (%lld duplicates dropped), d %lld, K %lld for %.1f %% (Gaussian control %lld)",
             (long long)o.layer, (long long)s.points, (long long)s.duplicates, (long long)s.d, (long long)s.k,

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "geometry/sketch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -220,6 +221,80 @@ done:
     return st;
 }
 
+enum { FIRST_WIDTH = 64, AUTO_D = 2048 };
+
+/* The same by sketches of every rung, side by side, doubled in width until all explain the share; *width is 0 when they
+ * grew too wide to be worth it. */
+static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], int64_t widest,
+                                         int64_t *width, double *residual, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_sketch s[GEODEC_CLOUD_RUNGS] = {0};
+    double *group = NULL, *error = NULL;
+    const int64_t d = b->d;
+    GEODEC_NEW(group, SLAB * d);
+    GEODEC_NEW(error, d);
+    bool enough = false;
+    for (int64_t w = FIRST_WIDTH; w <= widest && !enough; w *= 2) {
+        for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+            geodec_sketch_clear(&s[t]);
+            GEODEC_TRY(geodec_sketch_init(&s[t], d, w, b->row_mean, b->o->seed,
+                                          geodec_rng_id("cloud-sketch", (uint64_t)w), err));
+        }
+        for (int pass = 0; pass < 2; pass++) {
+            for (int64_t first = 0; first < b->points; first += SLAB) {
+                const int64_t n = b->points - first < SLAB ? b->points - first : SLAB;
+                GEODEC_TRY(
+                    geodec_hooks_progress(b->hooks, pass ? "sketch, pass 2" : "sketch, pass 1", first, b->points, err));
+                GEODEC_TRY(load(b, first, n, b->wide, err));
+                for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+                    int64_t count = 0;
+                    for (int64_t i = 0; i < n; i++)
+                        if (b->rank[first + i] < b->size[t])
+                            memcpy(group + count++ * d, b->wide + i * d, (size_t)d * sizeof *group);
+                    GEODEC_TRY(geodec_sketch_add(&s[t], count, group, b->pool, err));
+                }
+            }
+            for (int t = 0; t < GEODEC_CLOUD_RUNGS && pass == 0; t++) GEODEC_TRY(geodec_sketch_turn(&s[t], err));
+        }
+        enough = true;
+        for (int t = 0; t < GEODEC_CLOUD_RUNGS && enough; t++) {
+            geodec_pca_clear(pca); /* the last one is that of all points */
+            GEODEC_TRY(geodec_sketch_result(&s[t], b->o->variance, pca, error, &enough, err));
+            k[t] = pca->k;
+        }
+        *width = enough ? w : 0;
+    }
+    *residual = 0;
+    for (int64_t i = 0; enough && i < pca->k; i++) *residual = fmax(*residual, error[i] / pca->eigenvalue[0]);
+    if (!enough) geodec_pca_clear(pca);
+done:
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) geodec_sketch_clear(&s[t]);
+    geodec_mem_free(group);
+    geodec_mem_free(error);
+    return st;
+}
+
+/* By the way the options ask for. */
+static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], int64_t *width,
+                                double *residual, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *width = 0;
+    *residual = 0;
+    const int64_t widest = b->o->pca == GEODEC_CLOUD_PCA_RANDOMIZED               ? b->d / 2
+                           : b->o->pca == GEODEC_CLOUD_PCA_AUTO && b->d >= AUTO_D ? b->d / 16
+                                                                                  : 0;
+    if (b->points <= b->d) {
+        GEODEC_TRY(components_in_memory(b, pca, k, err));
+        goto done;
+    }
+    GEODEC_TRY(components_sketched(b, pca, k, widest, width, residual, err));
+    if (*width == 0) GEODEC_TRY(components_streamed(b, pca, k, err));
+done:
+    return st;
+}
+
 /* Writes all coordinates; sample [n_sample][K] gets those of the points with rank < n_sample, in order of rank. */
 static geodec_status project(build *b, const geodec_pca *pca, int64_t n_sample, double *sample, geodec_artifact *out,
                              geodec_err *err)
@@ -379,6 +454,10 @@ static geodec_status write_all(const build *b, const geodec_pca *pca, const geod
     GEODEC_TRY(geodec_artifact_put_f64(out, "total_variance", s->total_variance, err));
     GEODEC_TRY(geodec_artifact_put_f64(out, "participation_ratio", s->participation, err));
     GEODEC_TRY(geodec_artifact_put_i64(out, "k_int", s->k_int, err));
+    if (s->sketch_width > 0) {
+        GEODEC_TRY(geodec_artifact_put_i64(out, "sketch_width", s->sketch_width, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out, "sketch_residual", s->sketch_residual, err));
+    }
     GEODEC_TRY(geodec_artifact_put_i64(out, "n_rows", s->rows, err));
     GEODEC_TRY(geodec_artifact_put_i64(out, "n_duplicates", s->duplicates, err));
     GEODEC_TRY(geodec_artifact_put_i64(out, "n_left_out", s->rows - s->duplicates - s->points, err));
@@ -430,7 +509,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     b.scratch = geodec_mem_new((int64_t)scratch, 1);
     if (!b.scratch) GEODEC_THROW(GEODEC_NOMEM, "no memory for %zu bytes", scratch);
     GEODEC_TRY(select_rows(&b, err));
-    GEODEC_TRY((b.points <= b.d ? components_in_memory : components_streamed)(&b, &pca, k, err));
+    GEODEC_TRY(components(&b, &pca, k, &s.sketch_width, &s.sketch_residual, err));
     if (o->k_int > pca.k) {
         GEODEC_THROW(GEODEC_RANGE, "intrinsic dimension %lld is above the %lld components", (long long)o->k_int,
                      (long long)pca.k);

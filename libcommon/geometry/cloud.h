@@ -24,6 +24,15 @@ GEODEC_API extern const geodec_kind geodec_kind_cloud;
 
 enum { GEODEC_CLOUD_RUNGS = 3, GEODEC_CLOUD_MIN_POINTS = 32 };
 
+/* Principal components by the whole covariance, or from two passes with a random sketch that is widened until it
+ * explains the share (geometry/sketch.h); AUTO: a sketch when d >= 2048, of at most d/16, and else the covariance. No
+ * more points than dimensions always go through their Gram matrix. */
+typedef enum geodec_cloud_pca {
+    GEODEC_CLOUD_PCA_AUTO,
+    GEODEC_CLOUD_PCA_EXACT,
+    GEODEC_CLOUD_PCA_RANDOMIZED
+} geodec_cloud_pca;
+
 typedef struct geodec_cloud_options {
     int64_t layer;          /* of the model (0 = embedding); must be in the file */
     double variance;        /* share to explain, default 0.95 */
@@ -31,6 +40,7 @@ typedef struct geodec_cloud_options {
     int64_t twonn_points;   /* at most so many points in TwoNN (quadratic cost); default 20000 */
     int64_t control_points; /* at most so many in the control's spectrum; default 4096 */
     int64_t k_int;          /* integer dimension; 0 = the trimmed TwoNN fit, rounded, in 1..K */
+    geodec_cloud_pca pca;
     uint64_t seed;
 } geodec_cloud_options;
 GEODEC_API geodec_cloud_options geodec_cloud_defaults(void);
@@ -42,6 +52,8 @@ typedef struct geodec_cloud_rung {
 
 typedef struct geodec_cloud_summary {
     int64_t rows, duplicates, points, d, k, k_int;
+    int64_t sketch_width;   /* 0: exact components */
+    double sketch_residual; /* largest |C q - theta q| of the kept components over the first eigenvalue */
     double total_variance, explained, participation; /* (sum lambda)^2 / sum lambda^2 */
     geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], control[GEODEC_CLOUD_RUNGS];
 } geodec_cloud_summary;

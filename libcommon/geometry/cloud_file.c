@@ -39,6 +39,11 @@ static const geodec_attr attrs[] = {
     {"participation_ratio", GEODEC_ATTR_F64, 0, "(sum lambda)^2 / sum lambda^2"},
     {"k_int", GEODEC_ATTR_I64, 0, "integer intrinsic dimension the later stages use"},
     {"n_rows", GEODEC_ATTR_I64, 0, "rows of the activations"},
+    {"sketch_width", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "components are from a random sketch of this width; eigenvalues behind it are equal parts of what is left of the "
+     "total (absent: exact)"},
+    {"sketch_residual", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "largest |C q - theta q| of the K components over the first eigenvalue: how far an eigenvalue may be off"},
     {"n_duplicates", GEODEC_ATTR_I64, 0, "rows dropped because an earlier one has the same state"},
     {"source", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
      "where the points are from: states (also when absent), coordinates of another program, or the paper's export"},

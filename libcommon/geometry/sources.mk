@@ -30,6 +30,7 @@ geometry_SRCS := \
   rbf_point.c \
   rbf_tree.c \
   riemann.c \
+  sketch.c \
   space.c \
   spaces.c \
   successors.c \

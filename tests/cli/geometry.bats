@@ -52,7 +52,7 @@ setup() {
 }
 
 @test "cloud: limits of options" {
-    for bad in "--variance 0" "--variance 1.1" "--k-int 0" "--k-int many" "--k-int 24" "--max-points -3"; do
+    for bad in "--variance 0" "--variance 1.1" "--k-int 0" "--k-int many" "--k-int 24" "--max-points -3" "--pca quick"; do
         # shellcheck disable=SC2086
         run --separate-stderr "$bin/geodec-cloud" $bad -o "$dir/no.h5" "$dir/a.h5"
         [ "$status" -eq 2 ] || { echo "$bad: $status"; false; }

@@ -12,6 +12,7 @@ geometry_TESTS := \
   test_propagate.c \
   test_rbf.c test_rbf_kernel.c \
   test_riemann.c \
+  test_sketch.c \
   test_spaces.c \
   test_stages.c \
   test_surrogate.c \

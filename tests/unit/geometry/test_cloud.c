@@ -324,6 +324,47 @@ Test(geometry, cloud_file_is_the_same_with_any_number_of_threads)
     geodec_mem_free(x);
 }
 
+/* The same cloud through a sketch: components that explain the share, said to be randomised, the same bytes on threads.
+ */
+Test(geometry, cloud_through_randomised_components)
+{
+    geodec_io_init();
+    enum { N_ROWS = 1800, DIM = 150 };
+    geodec_err err = {0};
+    double *x = rows(N_ROWS, DIM, 3);
+    const char *from = activations("a.h5", N_ROWS, DIM, x, false), *one = test_tmp("one.h5"),
+               *three = test_tmp("three.h5");
+    geodec_cloud_options o = geodec_cloud_defaults();
+    o.layer = 4;
+    geodec_pool *pool = NULL;
+    geodec_cloud_summary exact, s;
+    char a[GEODEC_SHA256_HEX], b[GEODEC_SHA256_HEX];
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    test_ok(build(from, one, &o, NULL, &exact, &err), &err);
+    cr_assert_eq(exact.sketch_width, 0);
+    o.pca = GEODEC_CLOUD_PCA_RANDOMIZED;
+    test_ok(build(from, one, &o, NULL, &s, &err), &err);
+    test_ok(build(from, three, &o, pool, &s, &err), &err);
+    test_ok(geodec_file_sha256(one, a, &err), &err);
+    test_ok(geodec_file_sha256(three, b, &err), &err);
+    cr_assert_str_eq(a, b);
+    cr_assert_eq(s.sketch_width, 64);
+    cr_assert_lt(s.sketch_residual, 1e-3);
+    cr_assert_eq(s.k, exact.k);
+    cr_assert_float_eq(s.total_variance, exact.total_variance, 1e-9 * exact.total_variance);
+    cr_assert_float_eq(s.explained, exact.explained, 1e-6);
+    cr_assert_float_eq(s.participation, exact.participation, 1e-4 * exact.participation);
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        cr_assert_eq(s.rung[t].components, exact.rung[t].components);
+        cr_assert_float_eq(s.rung[t].twonn.fit, exact.rung[t].twonn.fit, 1e-3 * exact.rung[t].twonn.fit);
+    }
+    o.layer = 1; /* a plane curve: rank 2, less than the sketch is wide */
+    test_ok(build(from, one, &o, NULL, &s, &err), &err);
+    cr_assert_eq(s.k, 2);
+    geodec_pool_destroy(pool);
+    geodec_mem_free(x);
+}
+
 Test(geometry, null_cloud_keeps_the_spectrum_and_nothing_else)
 {
     geodec_io_init();

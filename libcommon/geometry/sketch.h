@@ -1,0 +1,45 @@
+/* Randomised principal components of a stream of rows (Halko, Martinsson, Tropp, SIAM Rev. 53 (2011) 217): two passes
+ * and 3 width x d numbers instead of d^2.
+ *
+ * With C the covariance and W a seeded Gaussian width x d matrix, pass 1 sums W C and makes its rows orthonormal: Q.
+ * Pass 2 sums Q C, whose Rayleigh-Ritz values theta (of Q C Q^T) are exact variances along the basis and lie below the
+ * eigenvalues of the same rank. A posteriori, with no assumption on the spectrum: within residual_i = |C q_i - theta_i
+ * q_i| of every theta_i there is an eigenvalue. The trace of C is summed exactly, so the explained share is exact. */
+#ifndef GEODEC_GEOMETRY_SKETCH_H
+#define GEODEC_GEOMETRY_SKETCH_H
+
+#include "geometry/pca.h"
+
+#include <stdbool.h>
+
+typedef struct geodec_sketch {
+    int64_t d, width, count;
+    int passes;     /* finished */
+    double *origin; /* [d] near the mean */
+    double *sum;    /* [d] of x - origin */
+    double square;  /* sum of |x - origin|^2 */
+    double *probe;  /* [width][d] W, then Q */
+    double *image;  /* [width][d] sum of probe (x - origin) times x - origin */
+} geodec_sketch;
+
+/* Components beyond those wanted; the last Ritz values are the least exact. */
+enum { GEODEC_SKETCH_OVERSAMPLE = 10 };
+
+/* width in 1..d; origin [d] is copied, NULL = zero. GEODEC_RANGE. */
+GEODEC_API geodec_status geodec_sketch_init(geodec_sketch *s, int64_t d, int64_t width, const double *origin,
+                                            uint64_t seed, uint64_t stream, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_sketch_clear(geodec_sketch *s);
+/* Adds rows x [count][d]: all rows once, then geodec_sketch_turn, then all once more. The result depends on how rows
+ * are cut into calls (in its last bits), not on threads. */
+GEODEC_API geodec_status geodec_sketch_add(geodec_sketch *s, int64_t count, const double *x, geodec_pool *pool,
+                                           geodec_err *err) GEODEC_MUST_USE;
+/* Between the passes. GEODEC_RANGE with fewer than 2 rows, GEODEC_NUMERIC (no variance, not finite). */
+GEODEC_API geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err) GEODEC_MUST_USE;
+/* After pass 2. K is the smallest number of components that explain `share`, in pca (its eigenvalues: `width` Ritz
+ * values, then what is left of the trace in equal parts). residual [width] may be NULL. *enough is false, and pca
+ * empty, when the first width - GEODEC_SKETCH_OVERSAMPLE (all when width = d) do not explain that share: take a wider
+ * one. */
+GEODEC_API geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_pca *pca, double *residual,
+                                              bool *enough, geodec_err *err) GEODEC_MUST_USE;
+
+#endif
