@@ -15,13 +15,13 @@ static void check_constant_curvature(const analytic_space *a, const double *g, c
                                      const geodec_riemann_invariants *inv)
 {
     const int64_t n = a->n;
-    const double k = a->space.conformal.curvature, nn = (double)n;
-    cr_assert_float_eq(inv->scalar, k * nn * (nn - 1), 1e-11, "%s: %g", a->group, inv->scalar);
-    cr_assert_float_eq(inv->norm, sqrt(2 * nn * (nn - 1)), 1e-11);
-    cr_assert_float_eq(inv->sectional_max, k, 1e-11);
-    cr_assert_float_eq(inv->sectional_min, k, 1e-11);
+    const double k = a->space.conformal.curvature, nn = (double)n, size = fmax(1, fabs(k)), all = nn * (nn - 1) * size;
+    cr_assert_float_eq(inv->scalar, k * nn * (nn - 1), 1e-12 * all + 1e-11, "%s: %g", a->group, inv->scalar);
+    cr_assert_float_eq(inv->norm, fabs(k) * sqrt(2 * nn * (nn - 1)), 1e-12 * all + 1e-11);
+    cr_assert_float_eq(inv->sectional_max, k, 1e-11 * size);
+    cr_assert_float_eq(inv->sectional_min, k, 1e-11 * size);
     for (int64_t i = 0; i < n * n; i++)
-        cr_assert_float_eq(ricci[i], k * (nn - 1) * g[i], 1e-11 * test_max_abs(g, n * n));
+        cr_assert_float_eq(ricci[i], k * (nn - 1) * g[i], 1e-11 * fmax(1, fabs(k) * (nn - 1)) * test_max_abs(g, n * n));
 }
 
 /* g, Gamma and the curvature tensor of every closed form, 1e-12 of the largest entry. */
