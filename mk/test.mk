@@ -87,8 +87,11 @@ $(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
 .PHONY: bench $(BENCHES:$(B)/bench/%=%)
 bench: $(BENCHES:$(B)/bench/%=%)
-$(BENCHES:$(B)/bench/%=%): %: $(B)/bench/%
+$(filter-out bench-chain,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
 	@$<
+# The geometry chain beside vectorised numpy, where there is one.
+bench-chain: $(B)/bench/bench-chain
+	@B=$(B) sh tests/bench/chain.sh
 -include $(BENCHES:$(B)/bench/bench-%=$(B)/obj/tests/bench/bench_%.d)
 # Beside llama.cpp on one file: make bench-peer PEER=llama.cpp/build/bin MODEL=model.gguf [ARGS="--kv f16"]
 .PHONY: bench-peer

@@ -4,6 +4,7 @@
 #define LANES 2
 #include "geometry/rbf_kernel.inc"
 
+static inline vec all(double x) { return (vec){x, x}; }
 static inline vec madd(vec a, vec b, vec c) { return a * b + c; }
 
 int64_t geodec__rbf_scratch(int64_t n, int64_t count)

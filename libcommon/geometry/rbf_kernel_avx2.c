@@ -7,6 +7,7 @@
 #define LANES 4
 #include "geometry/rbf_kernel.inc"
 
+static inline vec all(double x) { return (vec)_mm256_set1_pd(x); }
 static inline vec madd(vec a, vec b, vec c) { return (vec)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
 
 const geodec__rbf_kernels geodec__rbf_avx2 = {"avx2", path_avx2, variation_avx2, first_avx2, riemann_avx2, exp_avx2};

@@ -7,6 +7,7 @@
 #define LANES 8
 #include "geometry/rbf_kernel.inc"
 
+static inline vec all(double x) { return (vec)_mm512_set1_pd(x); }
 static inline vec madd(vec a, vec b, vec c) { return (vec)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
 
 const geodec__rbf_kernels geodec__rbf_avx512 = {"avx512",     path_avx512,    variation_avx512,

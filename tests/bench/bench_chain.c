@@ -1,0 +1,279 @@
+/* The geometry chain in the correct mode on 64 points in 8 dimensions, timed stage by stage, as TSV on stdout.
+ *
+ *     bench-chain [--threads N] [INPUT]
+ *
+ * INPUT is what chain.py wrote: the inputs, its results, its times. Then each row has numpy's time, the ratio, and how
+ * far the two results are apart (relative to the largest value). Without it a seeded Gaussian cloud. Medians of 7.
+ *   metric     neighbours, covariances, inverse, logarithms        gamma     g, dg, Gamma at all points
+ *   riemann    one tensor (16 midpoints over 16)                   geodesics 24 paths, RK4, 16 steps
+ *   records    24 geodesics, variational Magnus-4 propagators, factors of Phi - I at every node
+ *   chain      all of it, from the points */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/geodesic.h"
+#include "geometry/metric.h"
+#include "geometry/propagate.h"
+#include "geometry/riemann.h"
+#include "linalg/lapack.h"
+#include "records/compress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 64, DIM = 8, K = 16, PATHS = 24, STEPS = 16, MIDDLES = 16, ROUNDS = 7, STAGES = 6, NODES = STEPS + 1 };
+enum { NN = DIM * DIM, N3 = NN * DIM, N4 = N3 * DIM };
+
+static const char *const stage_name[STAGES] = {"metric", "gamma", "riemann", "geodesics", "records", "chain"};
+
+typedef struct bench {
+    geodec_pool *pool;
+    double cloud[N * DIM], v0[PATHS * DIM], middles[MIDDLES * DIM];
+    geodec_metric m;
+    geodec_rbf *field;
+    double *g, *dg, *gamma, *riem, *xs, *vs, *phi;
+    float *packed;
+    geodec_path_report path[PATHS];
+    geodec_propagate_report report[PATHS];
+    geodec_factors factors[PATHS];
+    geodec_err errors[PATHS];
+    double theirs[STAGES]; /* seconds, 0 = none */
+} bench;
+
+static void must(geodec_status st, const geodec_err *err)
+{
+    char line[512];
+    if (st == GEODEC_OK) return;
+    (void)fprintf(stderr, "bench-chain: %s\n", geodec_err_line(err, line, sizeof line));
+    exit(1);
+}
+
+static void fit(bench *b)
+{
+    geodec_err err = {0};
+    geodec_metric_options o = geodec_metric_defaults();
+    o.k = K;
+    o.shrink = 0;
+    o.ridge_relative = 1e-3;
+    geodec_rbf_destroy(b->field);
+    geodec_metric_clear(&b->m);
+    must(geodec_metric_fit(N, DIM, b->cloud, &o, b->pool, NULL, &b->m, &err), &err);
+    must(geodec_metric_field(&b->m, &b->field, &err), &err);
+}
+
+static void gamma_at_points(bench *b)
+{
+    geodec_err err = {0};
+    must(geodec_rbf_eval(b->field, N, b->cloud, b->g, b->dg, b->gamma, b->pool, NULL, &err), &err);
+}
+
+static void tensors(bench *b)
+{
+    geodec_err err = {0};
+    must(
+        geodec_riemann_batch(geodec_rbf_space(b->field), b->pool, NULL, MIDDLES, b->middles, b->riem, NULL, NULL, &err),
+        &err);
+}
+
+static void paths(bench *b)
+{
+    geodec_err err = {0};
+    geodec_geodesic_options o = geodec_geodesic_defaults();
+    o.steps = STEPS;
+    must(geodec_geodesic_batch(geodec_rbf_space(b->field), &o, b->pool, NULL, PATHS, b->cloud, b->v0, b->xs, b->vs,
+                               NULL, b->path, &err),
+         &err);
+}
+
+static void factor(void *ctx, int64_t p, int worker)
+{
+    bench *b = ctx;
+    (void)worker;
+    must(geodec_factors_make(DIM, NODES, b->phi + p * NODES * NN, 1e-3, b->packed + p * NODES * NN, &b->factors[p],
+                             &b->errors[p]),
+         &b->errors[p]);
+}
+
+static void records(bench *b)
+{
+    geodec_err err = {0};
+    int64_t good[PATHS];
+    const geodec_propagate_options o = geodec_propagate_defaults();
+    paths(b);
+    for (int p = 0; p < PATHS; p++) good[p] = b->path[p].good;
+    must(geodec_propagate_batch(geodec_rbf_space(b->field), &o, b->pool, NULL, PATHS, STEPS, 0.1, good, b->xs, b->vs,
+                                b->phi, NULL, b->report, &err),
+         &err);
+    geodec_pool_run_dynamic(b->pool, PATHS, factor, b);
+}
+
+static void chain(bench *b)
+{
+    fit(b);
+    gamma_at_points(b);
+    tensors(b);
+    records(b);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Median time of a call, and the least; short ones are repeated within a round. */
+static double measure(bench *b, void (*fn)(bench *), double *best)
+{
+    double t[ROUNDS];
+    int repeat = 1;
+    fn(b);
+    const double once = geodec_clock_seconds();
+    fn(b);
+    if (geodec_clock_seconds() - once < 1e-3) repeat = 20;
+    for (int r = 0; r < ROUNDS; r++) {
+        const double start = geodec_clock_seconds();
+        for (int i = 0; i < repeat; i++) fn(b);
+        t[r] = (geodec_clock_seconds() - start) / repeat;
+    }
+    qsort(t, ROUNDS, sizeof *t, by_value);
+    *best = t[0];
+    return t[ROUNDS / 2];
+}
+
+/* Reads chain.py's file; results to compare with go to want. */
+typedef struct expected {
+    const char *name;
+    double *data;
+    int64_t count;
+} expected;
+
+static void read_input(bench *b, const char *path, expected *want, int n_want)
+{
+    char word[32], name[32];
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        perror(path);
+        exit(1);
+    }
+    while (fscanf(f, "%31s %31s", word, name) == 2) {
+        if (strcmp(word, "time") == 0) {
+            double t = 0;
+            if (fscanf(f, "%lf", &t) != 1) break;
+            for (int i = 0; i < STAGES; i++)
+                if (strcmp(name, stage_name[i]) == 0) b->theirs[i] = t;
+            continue;
+        }
+        long long count = 0;
+        double *to = NULL;
+        if (fscanf(f, "%lld", &count) != 1) break;
+        for (int i = 0; i < n_want; i++)
+            if (strcmp(name, want[i].name) == 0 && count == want[i].count) to = want[i].data;
+        for (long long i = 0; i < count; i++) {
+            double t;
+            if (fscanf(f, "%lf", &t) != 1 || !to) {
+                (void)fprintf(stderr, "bench-chain: %s: array %s\n", path, name);
+                exit(1);
+            }
+            to[i] = t;
+        }
+    }
+    (void)fclose(f);
+}
+
+static double gap(int64_t n, const double *a, const double *b)
+{
+    double top = 0, worst = 0;
+    for (int64_t i = 0; i < n; i++) {
+        top = fmax(top, fabs(b[i]));
+        worst = fmax(worst, fabs(a[i] - b[i]));
+    }
+    return worst / top;
+}
+
+static void make_input(bench *b)
+{
+    geodec_rng r = geodec_rng_stream(1, geodec_rng_id("bench chain", 0));
+    for (int i = 0; i < N * DIM; i++) b->cloud[i] = geodec_rng_normal(&r);
+    fit(b);
+    for (int p = 0; p < PATHS; p++) {
+        geodec_err err = {0};
+        const double *x = b->cloud + p * DIM, *to = b->cloud + b->m.knn_index[p * K] * DIM;
+        for (int i = 0; i < DIM; i++) {
+            b->v0[p * DIM + i] = to[i] - x[i];
+            if (p < MIDDLES) b->middles[p * DIM + i] = 0.5 * (x[i] + to[i]);
+        }
+        must(geodec_geodesic_unit(geodec_rbf_space(b->field), x, b->v0 + p * DIM, &err), &err);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    bench *b = geodec_mem_new(1, sizeof *b);
+    int threads = 2;
+    const char *input = NULL;
+    geodec_err err = {0};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+            threads = atoi(argv[++i]);
+        else if (argv[i][0] != '-')
+            input = argv[i];
+    }
+    if (threads < 1 || threads > 64) {
+        (void)fprintf(stderr, "usage: bench-chain [--threads N] [INPUT]\n");
+        return 2;
+    }
+    geodec_linalg_init();
+    must(geodec_pool_create(threads, &b->pool, &err), &err);
+    const int64_t size[] = {N * NN,
+                            N * N3,
+                            N * N3,
+                            MIDDLES * N4,
+                            PATHS * NODES * DIM,
+                            PATHS * NODES * DIM,
+                            PATHS * NODES * NN,
+                            PATHS * NODES * DIM,
+                            PATHS * NODES * NN,
+                            N * N3,
+                            MIDDLES * N4};
+    double *block[sizeof size / sizeof *size];
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) block[i] = geodec_mem_new(size[i], sizeof(double));
+    b->g = block[0], b->dg = block[1], b->gamma = block[2], b->riem = block[3], b->xs = block[4], b->vs = block[5];
+    b->phi = block[6];
+    b->packed = geodec_mem_new(PATHS * NODES * NN, sizeof *b->packed);
+    expected want[] = {{"cloud", b->cloud, N * DIM},           {"v0", b->v0, PATHS * DIM},
+                       {"middles", b->middles, MIDDLES * DIM}, {"xs", block[7], PATHS * NODES * DIM},
+                       {"phi", block[8], PATHS * NODES * NN},  {"gamma", block[9], N * N3},
+                       {"riemann", block[10], MIDDLES * N4}};
+    if (input)
+        read_input(b, input, want, (int)(sizeof want / sizeof *want));
+    else
+        make_input(b);
+    void (*const fn[STAGES])(bench *) = {fit, gamma_at_points, tensors, paths, records, chain};
+    double apart[STAGES] = {0};
+    chain(b);
+    if (input) {
+        apart[1] = gap(N * N3, b->gamma, block[9]);
+        apart[2] = gap(MIDDLES * N4, b->riem, block[10]);
+        apart[3] = gap(PATHS * NODES * DIM, b->xs, block[7]);
+        apart[4] = apart[5] = gap(PATHS * NODES * NN, b->phi, block[8]);
+    }
+    printf("stage\tthreads\tus\tbest_us\tnumpy_us\tratio\tapart\n");
+    for (int i = 0; i < STAGES; i++) {
+        double best, t = measure(b, fn[i], &best);
+        if (i == 2) t /= MIDDLES, best /= MIDDLES;
+        printf("%s\t%d\t%.2f\t%.2f", stage_name[i], threads, 1e6 * t, 1e6 * best);
+        if (b->theirs[i] > 0)
+            printf("\t%.1f\t%.1f\t%.1e\n", 1e6 * b->theirs[i], b->theirs[i] / t, apart[i]);
+        else
+            printf("\t-\t-\t-\n");
+    }
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) geodec_mem_free(block[i]);
+    geodec_mem_free(b->packed);
+    geodec_rbf_destroy(b->field);
+    geodec_metric_clear(&b->m);
+    geodec_pool_destroy(b->pool);
+    geodec_mem_free(b);
+    return 0;
+}
