@@ -68,7 +68,7 @@ int64_t geodec_magnus_scratch(int64_t m) { return MATRICES * m * m + geodec_expm
 
 static void product(int64_t m, const double *a, const double *b, double *c)
 {
-    if (m <= 24)
+    if (m <= 8)
         geodec_blas_mul_small(m, a, b, c);
     else
         geodec_blas_gemm(false, false, m, m, m, 1, a, m, b, m, 0, c, m);

@@ -15,15 +15,16 @@
  * Functions of Matrices, 2008, theorem 3.11).
  *
  * Truncation. Sites whose weight is below e^-50 of the largest are left out; above 256 sites a k-d tree finds the
- * others without touching these. Bound: with L = L* + E, where L* has all N sites, the weights left out sum to d <= (N
- * - 1) e^-50 of the sum (the largest is 1 of it), and both L and L* are convex combinations of the log g_p, so |E| <= 2
- * d max_p |log g_p|   (spectral norm). exp is bounded on the segment between them: |exp(L) - exp(L*)| <= |E|
- * e^max(|L|,|L*|) (Higham 2008, eq. 10.16), and the smallest eigenvalue of exp(L*) is e^lmin. So, with kappa the
- * largest condition number of a site's metric and its logarithms shifted by a common multiple of the unit matrix so
- * that max |log g_p| <= ln(kappa_all), kappa_all = ratio of the largest to the smallest eigenvalue over all sites, |g -
- * g*| / |g*| <= 2 N e^-50 ln(kappa_all) kappa_all < 4e-16 (N / 1e6) kappa_all ln(kappa_all), which is below N e^-50
- * kappa_all^2 for kappa_all >= 2. A derivative along a coordinate multiplies a weight by at most (distance / sigma^2):
- * the same with the factor 2 r / sigma^2, r the distance of the farthest site.
+ * others without touching these. Bound: let L* have all N sites and d be the share of what is left out in the sum of
+ * all weights, d < N e^-50. L* = (1 - d) L + d L', with L and L' convex combinations of the log g_p, so |L* - L| <= d
+ * ln k in the spectral norm, k = the largest over the smallest eigenvalue of all g_p. Along A_t = L + t (L* - L), 0 <=
+ * t <= 1, whose eigenvalues lie between those of the log g_p,
+ *
+ *     |e^(-A/2) (d/dt e^A) e^(-A/2)| = |int_0^1 e^((s-1/2) A) A' e^((1/2-s) A) ds| <= |A'| int_0^1 k^|s-1/2| ds
+ *                                    = |A'| 2 (sqrt(k) - 1) / ln k <= 2 d (sqrt(k) - 1),
+ *
+ * and that integrates to |ln (v^T g v / v^T g* v)| <= 2 d (sqrt(k) - 1) < 2 N e^-50 sqrt(k) for every v: below N e^-50
+ * k from k = 4 on, 2e-16 k at N = 1e6.
  *
  * Cost of a point with A sites of weight: finding them O(A + log N) for clouds of low dimension (A tends to N when
  * sigma is the distance of neighbours and the dimension above about 6); A n for the weights; for a geodesic's

@@ -18,6 +18,7 @@ typedef struct geodec__rbf_sites {
     int64_t n, count;     /* dimension 1..16; sites given */
     int64_t row;          /* doubles from a logarithm to the next: packed size rounded up to 8, padded with zeros */
     const double *site;   /* [..][n] */
+    const double *site_t; /* [n][count]; needed where index is NULL */
     const double *log_g;  /* [..][row] */
     const int32_t *index; /* [count] rows of the sites; NULL = 0..count-1 */
     double sigma;

@@ -26,8 +26,13 @@ static geodec_status work_for(const geodec_rbf *f, const double *x, work *w, boo
     w->heap_scratch = NULL;
     w->index = NULL;
     w->scratch = w->small;
-    w->sites = (geodec__rbf_sites){
-        .n = f->n, .count = f->n_sites, .row = f->row, .site = f->site, .log_g = f->log_g, .sigma = f->sigma};
+    w->sites = (geodec__rbf_sites){.n = f->n,
+                                   .count = f->n_sites,
+                                   .row = f->row,
+                                   .site = f->site,
+                                   .site_t = f->site_t,
+                                   .log_g = f->log_g,
+                                   .sigma = f->sigma};
     *fast = f->n <= GEODEC__RBF_FAST_N;
     if (!*fast) goto done;
     for (int64_t a = 0; a < f->n; a++)

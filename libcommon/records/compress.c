@@ -2,7 +2,7 @@
 
 #include "base/f16.h"
 #include "base/mem.h"
-#include "linalg/svd.h"
+#include "linalg/eig.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,6 +52,38 @@ void geodec_factors_expand(int64_t n, int32_t rank, bool full, const float *pack
     for (int64_t a = 0; a < n; a++) phi[a * n + a] += 1;
 }
 
+/* U S V^T of m [n][n] by the eigenvectors of m^T m: s_k = |m v_k| falls, u_k = m v_k / s_k. A cut to rank r is m V_r
+ * V_r^T, whose error is the tail of s whatever the accuracy of V; only directions within 1e-8 of the largest s may
+ * change places with better ones. scratch: 2 n^2 + n + geodec_eig_sym_scratch(n). u and vt may be NULL. */
+static geodec_status factorise(int64_t n, const double *m, double *u, double *s, double *vt, double *scratch,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t nn = n * n;
+    double *gram = scratch, *v = gram + nn, *w = v + nn, *more = w + n;
+    memset(gram, 0, (size_t)nn * sizeof *gram);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t a = 0; a < n; a++) {
+            const double t = m[i * n + a];
+            for (int64_t b = 0; b < n; b++) gram[a * n + b] += t * m[i * n + b];
+        }
+    GEODEC_TRY(geodec_eig_sym_ws(n, gram, w, v, more, err));
+    for (int64_t k = 0; k < n; k++) {
+        const double *row = v + (n - 1 - k) * n;
+        double *image = gram, norm = 0;
+        for (int64_t i = 0; i < n; i++) {
+            image[i] = 0;
+            for (int64_t a = 0; a < n; a++) image[i] += m[i * n + a] * row[a];
+            norm += image[i] * image[i];
+        }
+        s[k] = sqrt(norm);
+        for (int64_t i = 0; u && i < n; i++) u[i * n + k] = s[k] > 0 ? image[i] / s[k] : 0;
+        if (vt) memcpy(vt + k * n, row, (size_t)n * sizeof *vt);
+    }
+done:
+    return st;
+}
+
 geodec_status geodec_factors_make(int64_t n, int64_t count, const double *phi, double tolerance, float *packed,
                                   geodec_factors *out, geodec_err *err)
 {
@@ -62,13 +94,13 @@ geodec_status geodec_factors_make(int64_t n, int64_t count, const double *phi, d
     if (n < 1 || count < 1 || !(tolerance >= 0))
         GEODEC_THROW(GEODEC_RANGE, "%lld matrices of size %lld, tolerance %g", (long long)count, (long long)n,
                      tolerance);
-    GEODEC_NEW(block, count * (2 * nn + n) + 2 * nn + n);
+    GEODEC_NEW(block, count * (2 * nn + n) + 2 * nn + n + 2 * nn + n + geodec_eig_sym_scratch(n));
     double *u = block, *vt = u + count * nn, *s = vt + count * nn, *m = s + count * n, *back = m + nn,
-           *plain = back + nn;
+           *plain = back + nn, *scratch = plain + n;
     for (int64_t i = 0; i < count; i++) {
         memcpy(m, phi + i * nn, (size_t)nn * sizeof *m);
         for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
-        GEODEC_TRY(geodec_svd_thin(n, n, m, u + i * nn, s + i * n, vt + i * nn, err));
+        GEODEC_TRY(factorise(n, m, u + i * nn, s + i * n, vt + i * nn, scratch, err));
         const int32_t r = rank_for(n, s + i * n, tolerance * frobenius(nn, phi + i * nn));
         if (r > f.rank) f.rank = r;
     }
@@ -94,7 +126,7 @@ geodec_status geodec_factors_make(int64_t n, int64_t count, const double *phi, d
         geodec_factors_expand(n, f.rank, f.full, packed, i, back);
         for (int64_t k = 0; k < nn; k++) back[k] -= phi[i * nn + k];
         if (norm > 0) f.error = fmax(f.error, frobenius(nn, back) / norm);
-        GEODEC_TRY(geodec_svd_values(n, n, phi + i * nn, plain, err));
+        GEODEC_TRY(factorise(n, phi + i * nn, NULL, plain, NULL, scratch, err));
         if (norm > 0) f.naive = fmax(f.naive, frobenius(n - f.rank, plain + f.rank) / norm);
     }
     *out = f;

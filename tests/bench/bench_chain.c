@@ -1,6 +1,6 @@
 /* The geometry chain in the correct mode on 64 points in 8 dimensions, timed stage by stage, as TSV on stdout.
  *
- *     bench-chain [--threads N] [INPUT]
+ *     bench-chain [--threads N] [--only STAGE] [INPUT]
  *
  * INPUT is what chain.py wrote: the inputs, its results, its times. Then each row has numpy's time, the ratio, and how
  * far the two results are apart (relative to the largest value). Without it a seeded Gaussian cloud. Medians of 7.
@@ -212,11 +212,13 @@ int main(int argc, char **argv)
 {
     bench *b = geodec_mem_new(1, sizeof *b);
     int threads = 2;
-    const char *input = NULL;
+    const char *input = NULL, *only = "";
     geodec_err err = {0};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
             threads = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            only = argv[++i];
         else if (argv[i][0] != '-')
             input = argv[i];
     }
@@ -261,6 +263,7 @@ int main(int argc, char **argv)
     }
     printf("stage\tthreads\tus\tbest_us\tnumpy_us\tratio\tapart\n");
     for (int i = 0; i < STAGES; i++) {
+        if (*only && strcmp(only, stage_name[i]) != 0) continue;
         double best, t = measure(b, fn[i], &best);
         if (i == 2) t /= MIDDLES, best /= MIDDLES;
         printf("%s\t%d\t%.2f\t%.2f", stage_name[i], threads, 1e6 * t, 1e6 * best);
