@@ -284,15 +284,23 @@ geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites,
     f->row = n <= GEODEC__RBF_FAST_N ? (packed + 7) / 8 * 8 : packed;
     f->kernels = geodec__rbf_best();
     f->sigma = sigma;
-    GEODEC_NEW(f->site, n_sites * n);
+    if (n_sites > RBF_TREE) { /* everything in the tree's order */
+        GEODEC_TRY(geodec__rbf_tree_create(n_sites, n, sites, &f->tree, err));
+        const int32_t *order = geodec__rbf_tree_order(f->tree);
+        f->site = geodec__rbf_tree_sites(f->tree);
+        GEODEC_NEW(f->place, n_sites);
+        for (int64_t p = 0; p < n_sites; p++) f->place[order[p]] = (int32_t)p;
+    } else {
+        GEODEC_NEW(f->own_site, n_sites * n);
+        memcpy(f->own_site, sites, (size_t)(n_sites * n) * sizeof *sites);
+        f->site = f->own_site;
+    }
     GEODEC_NEW(f->site_t, n_sites * n);
     GEODEC_NEW(f->log_g, n_sites * f->row);
-    memcpy(f->site, sites, (size_t)(n_sites * n) * sizeof *sites);
     for (int64_t p = 0; p < n_sites; p++)
-        memcpy(f->log_g + p * f->row, log_g + p * packed, (size_t)packed * sizeof *log_g);
-    if (n_sites > RBF_TREE) GEODEC_TRY(geodec__rbf_tree_create(n_sites, n, f->site, &f->tree, err));
+        memcpy(f->log_g + (f->place ? f->place[p] : p) * f->row, log_g + p * packed, (size_t)packed * sizeof *log_g);
     for (int64_t p = 0; p < n_sites; p++)
-        for (int64_t a = 0; a < n; a++) f->site_t[a * n_sites + p] = sites[p * n + a];
+        for (int64_t a = 0; a < n; a++) f->site_t[a * n_sites + p] = f->site[p * n + a];
     f->space = (geodec_space){.n = (int32_t)n,
                               .name = "log-Euclidean field",
                               .at = rbf_at,
@@ -312,7 +320,8 @@ void geodec_rbf_destroy(geodec_rbf *f)
 {
     if (!f) return;
     geodec__rbf_tree_destroy(f->tree);
-    geodec_mem_free(f->site);
+    geodec_mem_free(f->own_site);
+    geodec_mem_free(f->place);
     geodec_mem_free(f->site_t);
     geodec_mem_free(f->log_g);
     geodec_mem_free(f);
@@ -321,7 +330,7 @@ void geodec_rbf_destroy(geodec_rbf *f)
 int64_t geodec_rbf_sites(const geodec_rbf *f) { return f->n_sites; }
 int64_t geodec_rbf_dim(const geodec_rbf *f) { return f->n; }
 double geodec_rbf_sigma(const geodec_rbf *f) { return f->sigma; }
-const double *geodec_rbf_site(const geodec_rbf *f, int64_t p) { return f->site + p * f->n; }
+const double *geodec_rbf_site(const geodec_rbf *f, int64_t p) { return f->site + (f->place ? f->place[p] : p) * f->n; }
 const geodec_space *geodec_rbf_space(const geodec_rbf *f) { return &f->space; }
 
 /* ---- many points ----------------------------------------------------------------------------------------------- */
@@ -360,7 +369,7 @@ geodec_status geodec_rbf_locate(const geodec_rbf *f, const double *x, double *ne
         const double near = geodec__rbf_tree_nearest(f->tree, x, &where);
         if (where < 0 || !isfinite(near)) GEODEC_THROW(GEODEC_NUMERIC, "the point is too far from every site");
         if (nearest_d2) *nearest_d2 = near;
-        if (nearest) *nearest = where;
+        if (nearest) *nearest = geodec__rbf_tree_order(f->tree)[where];
         goto done;
     }
     GEODEC_NEW(w, f->n_sites);
@@ -370,7 +379,7 @@ geodec_status geodec_rbf_locate(const geodec_rbf *f, const double *x, double *ne
     for (int64_t p = 0; p < f->n_sites; p++)
         if (w[p] > 0) entropy -= w[p] * log(w[p]);
     if (nearest_d2) *nearest_d2 = d2;
-    if (nearest) *nearest = where;
+    if (nearest) *nearest = f->tree ? geodec__rbf_tree_order(f->tree)[where] : where;
     if (effective_sites) *effective_sites = exp(entropy);
 done:
     geodec_mem_free(w);

@@ -17,7 +17,9 @@ struct geodec_rbf {
     geodec_space space;              /* first: the space is the field */
     int64_t n_sites, n, packed, row; /* row: packed, up to n = 16 rounded up to 8 */
     double sigma;
-    double *site;           /* [n_sites][n] */
+    const double *site; /* [n_sites][n], the tree's or own_site */
+    double *own_site;
+    int32_t *place;         /* [n_sites] row of site p as it was given; NULL = p */
     double *site_t;         /* [n][n_sites], for distances along consecutive memory */
     double *log_g;          /* [n_sites][row], zero beyond packed */
     geodec__rbf_tree *tree; /* NULL for few sites */
@@ -33,14 +35,17 @@ int64_t geodec__rbf_log_scratch(const geodec_rbf *f, int order); /* doubles */
 geodec_status geodec__rbf_log(const geodec_rbf *f, const double *x, int order, double *log, double *scratch,
                               geodec_err *err);
 
-/* The sites within a radius. site [n_sites][n] stays the caller's. */
+/* The sites within a radius. The tree keeps a copy of site [n_sites][n] in its own order, in which neighbours lie
+ * together: sites [n_sites][n], order [n_sites] = the number of each as it was given. */
 geodec_status geodec__rbf_tree_create(int64_t n_sites, int64_t n, const double *site, geodec__rbf_tree **out,
                                       geodec_err *err);
 void geodec__rbf_tree_destroy(geodec__rbf_tree *t); /* NULL ok */
-/* Least squared distance; *where: the first of those that have it. */
+const double *geodec__rbf_tree_sites(const geodec__rbf_tree *t);
+const int32_t *geodec__rbf_tree_order(const geodec__rbf_tree *t);
+/* Least squared distance; *where: row of the site, of several that which was given first. */
 double geodec__rbf_tree_nearest(const geodec__rbf_tree *t, const double *x, int64_t *where);
-/* Sites with squared distance <= radius2 into index [room], in the tree's order; returns their number, or a larger one
- * than room when they do not fit. */
+/* Rows of the sites with squared distance <= radius2 into index [room], in the tree's order; returns their number, or a
+ * larger one than room when they do not fit. */
 int64_t geodec__rbf_tree_within(const geodec__rbf_tree *t, const double *x, double radius2, int64_t room,
                                 int32_t *index);
 

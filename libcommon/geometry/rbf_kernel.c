@@ -7,10 +7,11 @@
 static inline vec all(double x) { return (vec){x, x}; }
 static inline vec madd(vec a, vec b, vec c) { return a * b + c; }
 
-int64_t geodec__rbf_scratch(int64_t n, int64_t count)
+int64_t geodec__rbf_scratch(geodec__rbf_task task, int64_t n, int64_t count)
 {
-    const int64_t pad = (count + 7) / 8 * 8;
-    return pad * (3 + 4 * n + (n <= 8 ? 36 - n : 0)); /* weights, coordinates twice, rows of weights */
+    const int64_t rows[] = {
+        [RBF_PATH] = 2, [RBF_VARIATION] = 2 * n, [RBF_FIELD] = n + 1, [RBF_RIEMANN] = n + n * (n + 1) / 2};
+    return (count + 7) / 8 * 8 * (3 + 2 * n + rows[task]); /* weights, coordinates twice, rows of weights */
 }
 
 const geodec__rbf_kernels geodec__rbf_scalar = {"scalar",     path_scalar,    variation_scalar,

@@ -25,7 +25,7 @@ typedef struct geodec__rbf_sites {
 } geodec__rbf_sites;
 
 /* False when a weight or an eigenvalue is not finite, or the eigenvalues do not converge; *bad: the log-eigenvalue that
- * is to blame, or NaN. scratch: geodec__rbf_scratch(n, count) doubles. */
+ * is to blame, or NaN. scratch: geodec__rbf_scratch doubles. */
 typedef struct geodec__rbf_kernels {
     const char *name;
     /* speed2 = g(v,v); accel [n] = -Gamma^k_ij v^i v^j; either may be NULL. */
@@ -42,7 +42,9 @@ typedef struct geodec__rbf_kernels {
     void (*exp)(int64_t n, const double *x, double *y);
 } geodec__rbf_kernels;
 
-int64_t geodec__rbf_scratch(int64_t n, int64_t count); /* at most 72 (count rounded up to 8) */
+/* Doubles of scratch of each kernel, at most 72 (count rounded up to 8). */
+typedef enum geodec__rbf_task { RBF_PATH, RBF_VARIATION, RBF_FIELD, RBF_RIEMANN } geodec__rbf_task;
+int64_t geodec__rbf_scratch(geodec__rbf_task task, int64_t n, int64_t count);
 extern const geodec__rbf_kernels geodec__rbf_scalar, geodec__rbf_avx2, geodec__rbf_avx512;
 /* The fastest this processor has. */
 const geodec__rbf_kernels *geodec__rbf_best(void);

@@ -20,7 +20,8 @@ static void work_free(work *w)
 }
 
 /* *fast: whether the kernels serve this point; if not, it is one for the blocked sums of rbf.c. */
-static geodec_status work_for(const geodec_rbf *f, const double *x, work *w, bool *fast, geodec_err *err)
+static geodec_status work_for(const geodec_rbf *f, geodec__rbf_task task, const double *x, work *w, bool *fast,
+                              geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     w->heap_scratch = NULL;
@@ -50,7 +51,7 @@ static geodec_status work_for(const geodec_rbf *f, const double *x, work *w, boo
         if (!*fast) goto done;
     }
     if (w->sites.count > GEODEC__RBF_FAST_SITES) {
-        GEODEC_NEW(w->heap_scratch, geodec__rbf_scratch(f->n, w->sites.count));
+        GEODEC_NEW(w->heap_scratch, geodec__rbf_scratch(task, f->n, w->sites.count));
         w->scratch = w->heap_scratch;
     }
 done:
@@ -72,7 +73,7 @@ geodec_status geodec__rbf_first(const geodec_rbf *f, const double *x, double *g,
     geodec_status st = GEODEC_OK;
     work w;
     double bad;
-    GEODEC_TRY(work_for(f, x, &w, done_here, err));
+    GEODEC_TRY(work_for(f, RBF_FIELD, x, &w, done_here, err));
     if (*done_here && !f->kernels->first(&w.sites, x, g, dg, w.scratch, &bad)) GEODEC_TRY(failure(bad, err));
 done:
     work_free(&w);
@@ -86,7 +87,7 @@ geodec_status geodec__rbf_path(const geodec_space *space, const double *x, const
     const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
     work w;
     double bad;
-    GEODEC_TRY(work_for(f, x, &w, done_here, err));
+    GEODEC_TRY(work_for(f, RBF_PATH, x, &w, done_here, err));
     if (*done_here && !f->kernels->path(&w.sites, x, v, speed2, accel, w.scratch, &bad)) GEODEC_TRY(failure(bad, err));
 done:
     work_free(&w);
@@ -100,7 +101,7 @@ geodec_status geodec__rbf_variation(const geodec_space *space, const double *x, 
     const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
     work w;
     double bad;
-    GEODEC_TRY(work_for(f, x, &w, done_here, err));
+    GEODEC_TRY(work_for(f, RBF_VARIATION, x, &w, done_here, err));
     if (*done_here && !f->kernels->variation(&w.sites, x, v, gv, dgvv, w.scratch, &bad)) GEODEC_TRY(failure(bad, err));
 done:
     work_free(&w);
@@ -116,7 +117,7 @@ geodec_status geodec__rbf_riemann(const geodec_space *space, const double *x, do
     double bad;
     *done_here = false;
     if (f->n > 8) return st;
-    GEODEC_TRY(work_for(f, x, &w, done_here, err));
+    GEODEC_TRY(work_for(f, RBF_RIEMANN, x, &w, done_here, err));
     if (*done_here && !f->kernels->riemann(&w.sites, x, riem, w.scratch, &bad)) GEODEC_TRY(failure(bad, err));
 done:
     work_free(&w);

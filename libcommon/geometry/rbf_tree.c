@@ -14,8 +14,8 @@ typedef struct node {
 
 struct geodec__rbf_tree {
     int64_t n, nodes;
-    const double *site; /* [..][n] of the field */
-    int32_t *order;     /* [n_sites] */
+    double *site;   /* [n_sites][n] in the order of the leaves */
+    int32_t *order; /* [n_sites] number of each as it was given */
     node *node;
     double *box; /* [nodes][2][n] */
 };
@@ -23,6 +23,7 @@ struct geodec__rbf_tree {
 void geodec__rbf_tree_destroy(geodec__rbf_tree *t)
 {
     if (!t) return;
+    geodec_mem_free(t->site);
     geodec_mem_free(t->order);
     geodec_mem_free(t->node);
     geodec_mem_free(t->box);
@@ -30,22 +31,22 @@ void geodec__rbf_tree_destroy(geodec__rbf_tree *t)
 }
 
 /* The order a < b of two sites along an axis, ties by number: the tree is a function of the sites alone. */
-static bool before(const geodec__rbf_tree *t, int64_t axis, int32_t a, int32_t b)
+static bool before(const geodec__rbf_tree *t, const double *site, int64_t axis, int32_t a, int32_t b)
 {
-    const double x = t->site[a * t->n + axis], y = t->site[b * t->n + axis];
+    const double x = site[a * t->n + axis], y = site[b * t->n + axis];
     return x < y || (x == y && a < b);
 }
 
 /* Quickselect: order[middle] gets its place in first..end-1. */
-static void divide(geodec__rbf_tree *t, int64_t axis, int64_t first, int64_t end, int64_t middle)
+static void divide(geodec__rbf_tree *t, const double *site, int64_t axis, int64_t first, int64_t end, int64_t middle)
 {
     int32_t *o = t->order;
     while (end - first > 1) {
         const int32_t pivot = o[first + (end - first) / 2];
         int64_t i = first, j = end - 1;
         while (i <= j) {
-            while (before(t, axis, o[i], pivot)) i++;
-            while (before(t, axis, pivot, o[j])) j--;
+            while (before(t, site, axis, o[i], pivot)) i++;
+            while (before(t, site, axis, pivot, o[j])) j--;
             if (i <= j) {
                 const int32_t swap = o[i];
                 o[i++] = o[j];
@@ -61,7 +62,7 @@ static void divide(geodec__rbf_tree *t, int64_t axis, int64_t first, int64_t end
     }
 }
 
-static int32_t build(geodec__rbf_tree *t, int64_t first, int64_t end)
+static int32_t build(geodec__rbf_tree *t, const double *site, int64_t first, int64_t end)
 {
     const int64_t n = t->n, me = t->nodes++;
     double *low = t->box + me * 2 * n, *high = low + n;
@@ -69,7 +70,7 @@ static int32_t build(geodec__rbf_tree *t, int64_t first, int64_t end)
     for (int64_t a = 0; a < n; a++) {
         low[a] = INFINITY, high[a] = -INFINITY;
         for (int64_t p = first; p < end; p++) {
-            const double x = t->site[t->order[p] * n + a];
+            const double x = site[t->order[p] * n + a];
             low[a] = fmin(low[a], x);
             high[a] = fmax(high[a], x);
         }
@@ -78,9 +79,9 @@ static int32_t build(geodec__rbf_tree *t, int64_t first, int64_t end)
     t->node[me] = (node){(int32_t)first, (int32_t)end, 0};
     if (end - first > LEAF) {
         const int64_t middle = first + (end - first) / 2;
-        divide(t, axis, first, end, middle);
-        (void)build(t, first, middle);
-        const int32_t right = build(t, middle, end);
+        divide(t, site, axis, first, end, middle);
+        (void)build(t, site, first, middle);
+        const int32_t right = build(t, site, middle, end);
         t->node[me].right = right;
     }
     return (int32_t)me;
@@ -94,18 +95,22 @@ geodec_status geodec__rbf_tree_create(int64_t n_sites, int64_t n, const double *
     const int64_t nodes = 4 * (n_sites / LEAF + 1); /* halves of more than LEAF have more than LEAF / 2 */
     GEODEC_NEW(t, 1);
     t->n = n;
-    t->site = site;
+    GEODEC_NEW(t->site, n_sites * n);
     GEODEC_NEW(t->order, n_sites);
     GEODEC_NEW(t->node, nodes);
     GEODEC_NEW(t->box, nodes * 2 * n);
     for (int64_t i = 0; i < n_sites; i++) t->order[i] = (int32_t)i;
-    (void)build(t, 0, n_sites);
+    (void)build(t, site, 0, n_sites);
+    for (int64_t p = 0; p < n_sites; p++) memcpy(t->site + p * n, site + t->order[p] * n, (size_t)n * sizeof *site);
     *out = t;
     t = NULL;
 done:
     geodec__rbf_tree_destroy(t);
     return st;
 }
+
+const double *geodec__rbf_tree_sites(const geodec__rbf_tree *t) { return t->site; }
+const int32_t *geodec__rbf_tree_order(const geodec__rbf_tree *t) { return t->order; }
 
 /* Squared distances of x to the nearest point of a node's box, and to the farthest. */
 static double box_distance(const geodec__rbf_tree *t, int64_t i, const double *x, double *farthest)
@@ -148,9 +153,8 @@ double geodec__rbf_tree_nearest(const geodec__rbf_tree *t, const double *x, int6
         const node *k = &t->node[i];
         if (!k->right) {
             for (int32_t p = k->first; p < k->end; p++) {
-                const int64_t q = t->order[p];
-                const double d2 = site_distance(t, q, x);
-                if (d2 < best || (d2 == best && q < at)) best = d2, at = q;
+                const double d2 = site_distance(t, p, x);
+                if (d2 < best || (d2 == best && t->order[p] < t->order[at])) best = d2, at = p;
             }
             continue;
         }
@@ -184,8 +188,8 @@ int64_t geodec__rbf_tree_within(const geodec__rbf_tree *t, const double *x, doub
             continue;
         }
         for (int32_t p = k->first; p < k->end; p++) {
-            if (!whole && site_distance(t, t->order[p], x) > radius2) continue;
-            if (count < room) index[count] = t->order[p];
+            if (!whole && site_distance(t, p, x) > radius2) continue;
+            if (count < room) index[count] = p;
             count++;
         }
         if (count > room) return count;
