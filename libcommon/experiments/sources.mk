@@ -1,4 +1,6 @@
 experiments_SRCS := \
+  density.c \
+  density_file.c \
   divergence.c \
   geodesicity.c \
   geodesicity_file.c \

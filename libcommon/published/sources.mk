@@ -1,6 +1,7 @@
 published_SRCS := \
   coverage.c \
   coverage_file.c \
+  density.c \
   field.c \
   injectivity.c \
   injectivity_run.c \
@@ -9,6 +10,7 @@ published_SRCS := \
   path.c \
   records.c \
   resonance.c \
+  telemetry.c \
   validity.c \
   validity_file.c \
   warp.c \

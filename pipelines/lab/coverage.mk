@@ -2,3 +2,6 @@
 EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/coverage-ref.h5)
 $(X)/%/coverage-ref.h5: $(BIN)/geodec-coverage $(SHARED)/golden/ott/%.h5
 	$(run) $(call tool,coverage) --mode ref --nulls 20 --draws $(SHARED)/golden/ott/$*.h5 -o $@
+EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/coverage.h5)
+$(X)/%/coverage.h5: $(BIN)/geodec-coverage $(X)/%/cloud.h5
+	$(run) $(call tool,coverage) --seed $(SEED) --dim $(lastword $(subst _n, ,$*)) --shares 0.25,0.5,0.75 --repeats 16 -o $@ $(X)/$*/cloud.h5

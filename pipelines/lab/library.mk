@@ -3,6 +3,9 @@ LABORATORY += $(R)/library.h5
 LAB_FIGURES += library
 $(R)/library.h5: $(BIN)/geodec-library $(R)/cloud.h5 $(R)/activations.h5
 	$(run) $(call tool,library) --seed $(SEED) --activations $(R)/activations.h5 -o $@ $(R)/cloud.h5
+EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/library.h5)
+$(X)/%/library.h5: $(BIN)/geodec-library $(X)/%/cloud.h5
+	$(run) $(call tool,library) --seed $(SEED) -o $@ $(X)/$*/cloud.h5
 # Rows of radii: stored shares of the four streams (text, shuffled, Gaussian, surrogate), then errors of hits.
 $(F)/library.tsv: $(R)/library.h5
 	$(run) n=$(call attr,$<,points); { $(table) $< radius > $@.radius; \

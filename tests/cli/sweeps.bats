@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-library on made-up states: the same bytes with any number of threads, controls, refusals.
+# geodec-library and geodec-density on made-up states: the same bytes with any number of threads, controls, refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -37,5 +37,32 @@ setup() {
     [ "$status" -eq 2 ]
     run --separate-stderr "$bin/geodec-library" -a "$dir/cloud.h5" -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 3 ]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "density: held-out texts against a library; the same bytes on three threads" {
+    "$bin/geodec-density" --quiet --threads 1 --nulls 3 -o "$dir/density.h5" "$dir/cloud.h5"
+    "$bin/geodec-density" --quiet --threads 3 --nulls 3 -o "$dir/density3.h5" "$dir/cloud.h5"
+    cmp "$dir/density.h5" "$dir/density3.h5"
+    "$bin/geodec-check" "$dir/density.h5"
+    "$bin/geodec-table" --attrs "$dir/density.h5" | awk -F'\t' '{v[$1] = $2} END {exit !(v["online_points"] + v["offline_points"] == 400 && \
+        v["ratio_low"] <= v["ratio"] && v["ratio"] <= v["ratio_high"] && v["enrichment_low"] <= v["enrichment"])}'
+}
+
+@test "density: the published distances of a telemetry file; damaged files and wrong calls are refused" {
+    printf '# live\tlayer=-1\tdim=2\tevery=2\n0\tm\t1\t1\t0\n1\tm\t1\t0\t1\n2\tm\t1\t1\t1\n' > "$dir/live.tsv"
+    "$bin/geodec-density" --quiet --mode ref --telemetry "$dir/live.tsv" --metric l2 --radius 0.5 -o "$dir/density-ref.h5"
+    [ "$("$bin/geodec-table" --attrs "$dir/density-ref.h5" | awk -F'\t' '$1 == "nearest_p50" || $1 == "enrichment" {printf "%s ", $2}')" = "1 4 " ]
+    head -c 100000 "$bin/geodec-density" > "$dir/noise.tsv"
+    printf '#\tdim=3\n0\tm\t1\t1\t0\n' > "$dir/narrow.tsv"
+    for bad in noise narrow none; do
+        run --separate-stderr "$bin/geodec-density" --mode ref --telemetry "$dir/$bad.tsv" -o "$dir/no.h5"
+        [ "$status" -eq 1 ] || [ "$status" -eq 3 ] || { echo "$bad: $status"; false; }
+    done
+    for call in "--mode ref" "--telemetry $dir/live.tsv" "" "--mode ref --telemetry $dir/live.tsv $dir/cloud.h5"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr "$bin/geodec-density" $call -o "$dir/no.h5"
+        [ "$status" -eq 2 ] || { echo "$call: $status"; false; }
+    done
     [ ! -e "$dir/no.h5" ]
 }

@@ -1,11 +1,12 @@
 #include "support/kinds.h"
 
 #include "decode/bench_file.h"
+#include "experiments/density.h"
 #include "experiments/divergence.h"
 #include "experiments/geodesicity.h"
+#include "experiments/injectivity.h"
 #include "experiments/library_sweep.h"
 #include "experiments/resonance.h"
-#include "experiments/injectivity.h"
 #include "experiments/verify.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
@@ -16,8 +17,9 @@
 #include "geometry/propagators.h"
 #include "geometry/validity.h"
 #include "published/coverage.h"
-#include "published/records.h"
+#include "published/density.h"
 #include "published/injectivity.h"
+#include "published/records.h"
 #include "published/validity.h"
 #include "records/coverage.h"
 #include "records/flowmap.h"
@@ -49,6 +51,8 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_coverage_ref,
     &geodec_kind_divergence,
     &geodec_kind_library,
+    &geodec_kind_density,
+    &geodec_kind_density_ref,
     &geodec_kind_geodesicity,
     &geodec_kind_resonance,
     &geodec_kind_flowmap,

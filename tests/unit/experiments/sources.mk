@@ -1,4 +1,5 @@
 experiments_TESTS := \
+  test_density.c \
   test_divergence.c \
   test_resonance.c \
   test_geodesicity.c \

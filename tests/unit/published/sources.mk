@@ -1,5 +1,6 @@
 published_TESTS := \
   test_coverage.c \
+  test_density.c \
   test_manifold.c \
   test_records.c \
   test_validity.c \
