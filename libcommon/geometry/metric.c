@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static const double eigenvalue_floor = 1e-12; /* of C, in units of tr(C)/n */
 
@@ -105,12 +106,31 @@ done:
     return st;
 }
 
+/* Refuses what the machine cannot hold with its field (tables and the field's copy of points and logarithms), rather
+ * than be killed half-way. */
+static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const double gib = 1024.0 * 1024 * 1024, packed = (double)geodec_sym_packed(n);
+    const double need = (double)points * (2 * 8 * packed + 8.0 * 4 * (double)n + 12.0 * (double)k + 40) / gib;
+    const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / gib;
+    if (need > 0.9 * have)
+        GEODEC_THROW(
+            GEODEC_LIMIT,
+            "metrics of %lld points in %lld dimensions and their field take %.1f GiB, this machine has %.1f; fewer "
+            "points or dimensions are needed",
+            (long long)points, (long long)n, need, have);
+done:
+    return st;
+}
+
 geodec_status geodec__metric_begin(geodec_metric *m, const double *point, geodec_pool *pool, const geodec_hooks *hooks,
                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *nearest = NULL;
     const int64_t points = m->points, n = m->n, k = m->k;
+    GEODEC_TRY(fits_memory(points, n, k, err));
     GEODEC_NEW(m->point, points * n);
     GEODEC_NEW(m->knn_index, points * k);
     GEODEC_NEW(m->knn_distance, points * k);

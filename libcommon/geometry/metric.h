@@ -79,6 +79,7 @@ typedef struct geodec_metric {
 
 /* point [points][n]. Eigenvalues of C' below 1e-12 tr(C)/n are lifted to it and counted as clipped.
  * GEODEC_RANGE (k, n, options), GEODEC_NUMERIC (not finite; all neighbours of a point at one place),
+ * GEODEC_LIMIT (tables and field beyond the machine's memory: 16 n(n+1)/2 + 32 n + 12 k + 40 bytes a point),
  * GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point,
                                            const geodec_metric_options *options, geodec_pool *pool,

@@ -96,6 +96,18 @@ static void invariants(int64_t n, const double *f, bool flat, geodec_riemann_inv
         .first_pair = first * unit, .last_pair = 0, .exchange = exchange * unit, .bianchi = bianchi * unit};
 }
 
+/* Many values at once: x * 0 is 0 for a finite x, else NaN. */
+static bool all_finite(int64_t n, const double *x)
+{
+    double zero[8] = {0};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; j++) zero[j] += x[i + j] * 0;
+    for (; i < n; i++) zero[0] += x[i] * 0;
+    for (int j = 1; j < 8; j++) zero[0] += zero[j];
+    return zero[0] == 0;
+}
+
 geodec_status geodec_riemann_at(const geodec_space *s, const double *x, double *riem, double *ricci,
                                 geodec_riemann_invariants *inv, geodec_err *err)
 {
@@ -107,7 +119,7 @@ geodec_status geodec_riemann_at(const geodec_space *s, const double *x, double *
     if (riem && !ricci && !inv && s->riemann) {
         bool done_here;
         GEODEC_TRY(s->riemann(s, x, riem, &done_here, err));
-        if (done_here && !geodec__finite(n4, riem)) GEODEC_THROW(GEODEC_NUMERIC, "the curvature is not finite");
+        if (done_here && !all_finite(n4, riem)) GEODEC_THROW(GEODEC_NUMERIC, "the curvature is not finite");
         if (done_here) goto done;
     }
     GEODEC_NEW(block, 3 * n4 + n3 + 2 * n2);

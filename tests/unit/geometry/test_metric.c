@@ -168,6 +168,19 @@ Test(geometry, metric_options_are_checked)
     geodec_mem_free(x);
 }
 
+/* A field of 2e9 points in 64 dimensions takes 62 TiB: refused before a point is read. */
+Test(geometry, metric_beyond_the_memory_is_refused_with_its_need)
+{
+    const double point[64] = {0};
+    geodec_metric_options o = geodec_metric_defaults();
+    geodec_metric m;
+    geodec_err err = {0};
+    char line[512];
+    o.k = 128;
+    cr_assert_eq(geodec_metric_fit(2000000000, 64, point, &o, NULL, NULL, &m, &err), GEODEC_LIMIT);
+    cr_assert(strstr(geodec_err_line(&err, line, sizeof line), "GiB, this machine has"), "%s", line);
+}
+
 Test(geometry, metric_is_the_same_with_three_threads_and_survives_the_file)
 {
     enum { M = 500, N = 4, D = 9 };
