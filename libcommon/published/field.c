@@ -3,9 +3,12 @@
 #include "base/mem.h"
 #include "linalg/chol.h"
 #include "linalg/eig.h"
+#include "published/kernels_internal.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { BLOCK = 512 }; /* sites whose distances are taken at once */
 
 static const double least_weight = 1e-12, log_shift = 1e-9, eigenvalue_floor = 1e-12;
 
@@ -34,6 +37,8 @@ geodec_status geodec_published_field_init(geodec_published_field *f, int64_t sit
                      (long long)n, sigma);
     }
     GEODEC_NEW(o.site, sites * n);
+    o.padded = (sites + LANES - 1) / LANES * LANES;
+    GEODEC_NEW(o.site_t, n * o.padded);
     GEODEC_NEW(o.g, sites * n * n);
     GEODEC_NEW(o.log_g, sites * n * n);
     GEODEC_NEW(scratch, geodec_published_field_scratch(n));
@@ -41,6 +46,8 @@ geodec_status geodec_published_field_init(geodec_published_field *f, int64_t sit
     memcpy(o.g, g, (size_t)(sites * n * n) * sizeof *g);
     for (int64_t i = 0; i < sites * n; i++)
         if (!isfinite(site[i])) GEODEC_THROW(GEODEC_NUMERIC, "site %lld is not finite", (long long)(i / n));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t p = 0; p < o.padded; p++) o.site_t[i * o.padded + p] = site[(p < sites ? p : sites - 1) * n + i];
     for (int64_t p = 0; p < sites; p++)
         GEODEC_TRY_MSG(site_log(n, g + p * n * n, o.log_g + p * n * n, scratch, err), "metric of site %lld",
                        (long long)p);
@@ -55,6 +62,7 @@ done:
 void geodec_published_field_clear(geodec_published_field *f)
 {
     geodec_mem_free(f->site);
+    geodec_mem_free(f->site_t);
     geodec_mem_free(f->g);
     geodec_mem_free(f->log_g);
     *f = (geodec_published_field){0};
@@ -94,22 +102,29 @@ geodec_status geodec_published_field_eigen(const geodec_published_field *f, cons
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
+    const geodec__published_kernels *kernels = geodec__published_best();
     double *l = scratch, *eig = l + n * n, total = 0;
     memset(l, 0, (size_t)(n * n) * sizeof *l);
-    for (int64_t p = 0; p < f->sites; p++) {
-        const double weight = exp(-distance2(n, f->site + p * n, x) / (2 * f->sigma * f->sigma));
-        total += weight;
-        if (!(weight >= least_weight)) continue;
-        const double *log_g = f->log_g + p * n * n;
-        for (int64_t i = 0; i < n * n; i++) l[i] += weight * log_g[i];
+    for (int64_t first = 0; first < f->sites; first += BLOCK) {
+        const int64_t last = first + BLOCK < f->padded ? first + BLOCK : f->padded;
+        double d2[BLOCK];
+        kernels->distances(f->padded, first, last, n, f->site_t, x, d2);
+        for (int64_t p = first; p < last && p < f->sites; p++) {
+            const double exponent = -d2[p - first] / (2 * f->sigma * f->sigma);
+            if (exponent < -100) continue; /* 4e-44: no sum that counts sees it */
+            const double weight = exp(exponent);
+            total += weight;
+            if (!(weight >= least_weight)) continue;
+            const double *log_g = f->log_g + p * n * n;
+            for (int64_t i = 0; i < n * n; i++) l[i] += weight * log_g[i];
+        }
     }
     if (!isfinite(total)) GEODEC_THROW(GEODEC_NUMERIC, "the field was asked for at a point that is not finite");
     *far = total < least_weight;
     if (*far) goto done;
     for (int64_t i = 0; i < n * n; i++) l[i] /= total;
-    GEODEC_TRY(geodec_eig_sym_ws(n, l, d, l, eig, err));
+    GEODEC_TRY(geodec_eig_sym_ws(n, l, d, v, eig, err));
     for (int64_t i = 0; i < n; i++) d[i] = exp(d[i]);
-    memcpy(v, l, (size_t)(n * n) * sizeof *v);
 done:
     return st;
 }

@@ -20,10 +20,12 @@ enum { GEODEC_PUBLISHED_MAX_N = 64 };
 typedef struct geodec_published_field {
     int64_t sites, n;
     double sigma;
-    bool nearest;  /* far from all sites: the nearest site's matrix; else the identity */
-    double *site;  /* [sites][n] */
-    double *g;     /* [sites][n][n] as given */
-    double *log_g; /* [sites][n][n] */
+    bool nearest;   /* far from all sites: the nearest site's matrix; else the identity */
+    double *site;   /* [sites][n] */
+    double *site_t; /* [n][padded], the last site repeated */
+    int64_t padded; /* sites, rounded up to a multiple of eight */
+    double *g;      /* [sites][n][n] as given */
+    double *log_g;  /* [sites][n][n] */
 } geodec_published_field;
 
 /* site [sites][n], g [sites][n][n] symmetric positive definite; copied. sigma > 0. 1 <= n <= 64.

@@ -5,6 +5,9 @@ published_SRCS := \
   field.c \
   injectivity.c \
   injectivity_run.c \
+  kernels_avx2.c \
+  kernels_avx512.c \
+  kernels_scalar.c \
   manifold.c \
   manifold_file.c \
   path.c \
@@ -17,3 +20,4 @@ published_SRCS := \
   warp_common.c \
   warp_plain.c \
 
+$(B)/obj/libcommon/published/kernels_%.o: CFLAGS += -O3

@@ -6,6 +6,7 @@
 #include "geometry/vec.h"
 #include "linalg/chol.h"
 #include "linalg/eig.h"
+#include "published/kernels_internal.h"
 #include "published/warp_internal.h"
 
 #include <math.h>
@@ -15,29 +16,32 @@ enum { N_MAX = GEODEC_PUBLISHED_MAX_N };
 
 struct geodec_published_warp {
     const geodec_published_manifold *m;
-    int64_t samples, n, stencil,
-        packed;        /* stencil: the sample, then +h and -h along each axis; packed: n^2 (n+1) / 2 */
-    double *x;         /* [samples][stencil][n] */
-    double *g, *v, *d; /* [samples][stencil][..] field with its eigenvectors (rows) and eigenvalues */
-    double *gamma;     /* [samples][packed] of the table that is not warped */
-    double *first;     /* [samples][packed] of the manifold */
-    double *unit;      /* [samples][n][n] the accessor at the samples */
-    double *inner2;    /* [samples] within sqrt of this a point's nearest sample is surely this one */
+    const geodec__published_kernels *kernels;
+    geodec_published_field field; /* through the manifold's table, the identity far away */
+    int64_t samples, n;
+    int64_t stencil;    /* 2 n + 1: the sample, then +h and -h along each axis */
+    int64_t ld, packed; /* symbols of a pair i <= j take ld >= n places; packed = ld n (n+1) / 2 */
+    double *x;          /* [samples][stencil][n] */
+    double *g, *v, *d;  /* [samples][stencil][..] field with its eigenvectors (rows) and eigenvalues */
+    double *gamma;      /* [samples][packed] of the table that is not warped */
+    double *first;      /* [samples][packed] of the manifold */
+    double *unit;       /* [samples][n][n] the accessor at the samples */
+    double *inner2;     /* [samples] within sqrt of this a point's nearest sample is surely this one */
 };
 
 /* ---- symbols ------------------------------------------------------------------------------------------------------
  */
 
-/* Pairs i <= j, k last. */
-static void pack(int64_t n, const double *gamma, double *packed)
+/* Pairs i <= j, k last; packed was zero. */
+static void pack(int64_t n, int64_t ld, const double *gamma, double *packed)
 {
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i; j < n; j++, packed += n)
+        for (int64_t j = i; j < n; j++, packed += ld)
             memcpy(packed, gamma + (i * n + j) * n, (size_t)n * sizeof *packed);
 }
 
 /* From the metrics of a stencil; d [n][n][n] is scratch. The harness's inverse has 1e-9 on its diagonal. */
-static geodec_status symbols(int64_t n, const double *g, double *packed, double *scratch, geodec_err *err)
+static geodec_status symbols(int64_t n, int64_t ld, const double *g, double *packed, double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *l = scratch, *inverse = l + n * n, *d = inverse + n * n, low[N_MAX];
@@ -51,7 +55,7 @@ static geodec_status symbols(int64_t n, const double *g, double *packed, double 
         for (int64_t i = 0; i < n * n; i++) d[a * n * n + i] = scale * (plus[i] - minus[i]);
     }
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i; j < n; j++, packed += n) {
+        for (int64_t j = i; j < n; j++, packed += ld) {
             const double *di = d + (i * n + j) * n, *dj = d + (j * n + i) * n;
             for (int64_t k = 0; k < n; k++) low[k] = di[k] + dj[k] - d[(k * n + i) * n + j];
             memset(packed, 0, (size_t)n * sizeof *packed);
@@ -69,16 +73,10 @@ static int64_t symbols_scratch(int64_t n) { return 2 * n * n + n * n * n; }
 /* ---- what all facts share -----------------------------------------------------------------------------------------
  */
 
-typedef struct making {
-    geodec_published_warp *w;
-    geodec_published_field field;
-} making;
-
 static geodec_status stencil_task(void *ctx, int64_t p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const making *c = ctx;
-    geodec_published_warp *w = c->w;
+    geodec_published_warp *w = ctx;
     const int64_t n = w->n;
     double *scratch = NULL;
     GEODEC_NEW(scratch, geodec_published_field_scratch(n) + symbols_scratch(n));
@@ -88,12 +86,12 @@ static geodec_status stencil_task(void *ctx, int64_t p, geodec_err *err)
         bool far = false;
         memcpy(x, w->m->point + p * n, (size_t)n * sizeof *x);
         if (t > 0) x[(t - 1) / 2] += (t - 1) % 2 ? -warp_h : warp_h;
-        GEODEC_TRY(geodec_published_field_eigen(&c->field, x, w->d + at * n, w->v + at * n * n, &far, scratch, err));
+        GEODEC_TRY(geodec_published_field_eigen(&w->field, x, w->d + at * n, w->v + at * n * n, &far, scratch, err));
         if (far) GEODEC_THROW(GEODEC_NUMERIC, "sample %lld is far from itself", (long long)p);
         geodec_eig_compose(n, w->d + at * n, w->v + at * n * n, w->g + at * n * n);
     }
-    GEODEC_TRY(symbols(n, w->g + p * w->stencil * n * n, w->gamma + p * w->packed, scratch, err));
-    pack(n, w->m->gamma + p * n * n * n, w->first + p * w->packed);
+    GEODEC_TRY(symbols(n, w->ld, w->g + p * w->stencil * n * n, w->gamma + p * w->packed, scratch, err));
+    pack(n, w->ld, w->m->gamma + p * n * n * n, w->first + p * w->packed);
     GEODEC_TRY(geodec_published_g_at(w->m, w->m->point + p * n, w->unit + p * n * n, err));
     double least = INFINITY;
     for (int64_t o = 0; o < w->samples; o++) {
@@ -115,11 +113,15 @@ geodec_status geodec_published_warp_create(const geodec_published_manifold *m, g
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n, s = m->samples, t = 2 * n + 1;
-    making c = {0};
     geodec_published_warp *w = NULL;
     GEODEC_NEW(w, 1);
-    *w = (geodec_published_warp){.m = m, .samples = s, .n = n, .stencil = t, .packed = n * n * (n + 1) / 2};
-    c.w = w;
+    *w = (geodec_published_warp){.m = m,
+                                 .samples = s,
+                                 .n = n,
+                                 .stencil = t,
+                                 .ld = (n + LANES - 1) / LANES * LANES,
+                                 .kernels = geodec__published_best()};
+    w->packed = w->ld * n * (n + 1) / 2;
     GEODEC_NEW(w->x, s * t * n);
     GEODEC_NEW(w->g, s * t * n * n);
     GEODEC_NEW(w->v, s * t * n * n);
@@ -128,12 +130,11 @@ geodec_status geodec_published_warp_create(const geodec_published_manifold *m, g
     GEODEC_NEW(w->first, s * w->packed);
     GEODEC_NEW(w->unit, s * n * n);
     GEODEC_NEW(w->inner2, s);
-    GEODEC_TRY(geodec_published_field_init(&c.field, s, n, m->point, m->g, warp_sigma, false, err));
-    GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: stencil of sample", s, stencil_task, &c, err));
+    GEODEC_TRY(geodec_published_field_init(&w->field, s, n, m->point, m->g, warp_sigma, false, err));
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: stencil of sample", s, stencil_task, w, err));
     *out = w;
     w = NULL;
 done:
-    geodec_published_field_clear(&c.field);
     geodec_published_warp_destroy(w);
     return st;
 }
@@ -141,6 +142,7 @@ done:
 void geodec_published_warp_destroy(geodec_published_warp *w)
 {
     if (!w) return;
+    geodec_published_field_clear(&w->field);
     double *const all[] = {w->x, w->g, w->v, w->d, w->gamma, w->first, w->unit, w->inner2};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     geodec_mem_free(w);
@@ -183,9 +185,8 @@ static geodec_status clip(int64_t n, double *a, double floor, double *scratch, g
 {
     geodec_status st = GEODEC_OK;
     double d[N_MAX];
-    GEODEC_TRY(geodec_eig_sym_ws(n, a, d, a, scratch, err));
+    GEODEC_TRY(geodec_eig_sym_ws(n, a, d, scratch, scratch + n * n, err));
     for (int64_t i = 0; i < n; i++) d[i] = fmax(d[i], floor);
-    memcpy(scratch, a, (size_t)(n * n) * sizeof *a);
     geodec_eig_compose(n, d, scratch, a);
 done:
     return st;
@@ -244,14 +245,14 @@ static geodec_status second_kind(const fact *f, int64_t at, double r2, double *o
     if (s2 < 1e-12) goto done;
     *same = false;
     const double c = f->c->alpha * bump / s2;
-    double *a = f->scratch, *eig = a + n * n;
+    double *a = f->scratch, *rows = a + n * n;
     for (int64_t i = 0; i < n; i++) e[i] = log(d[i]);
     geodec_eig_compose(n, e, w->v + at * n * n, a);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) a[i * n + j] -= c * (v[i] * v[j]);
-    GEODEC_TRY(geodec_eig_sym_ws(n, a, e, a, eig, err));
+    GEODEC_TRY(geodec_eig_sym_ws(n, a, e, rows, rows + n * n, err));
     for (int64_t i = 0; i < n; i++) e[i] = fmax(exp(e[i]), warp_v2_floor);
-    geodec_eig_compose(n, e, a, out);
+    geodec_eig_compose(n, e, rows, out);
 done:
     return st;
 }
@@ -298,7 +299,7 @@ static geodec_status sample_symbols(fact *f, int64_t p, const double **gamma, ge
         if (same)
             memcpy(f->gamma + p * w->packed, w->gamma + p * w->packed, (size_t)w->packed * sizeof *f->gamma);
         else
-            GEODEC_TRY_MSG(symbols(w->n, f->at, f->gamma + p * w->packed, f->scratch, err), "sample %lld",
+            GEODEC_TRY_MSG(symbols(w->n, w->ld, f->at, f->gamma + p * w->packed, f->scratch, err), "sample %lld",
                            (long long)p);
         f->known[p] = 2;
     }
@@ -310,14 +311,39 @@ done:
 /* ---- paths --------------------------------------------------------------------------------------------------------
  */
 
-static void accel(int64_t n, const double *packed, const double *v, double *a)
+static void accel(int64_t n, int64_t ld, const double *packed, const double *v, double *a)
 {
     memset(a, 0, (size_t)n * sizeof *a);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i; j < n; j++, packed += n) {
+        for (int64_t j = i; j < n; j++, packed += ld) {
             const double c = (i == j ? -1 : -2) * v[i] * v[j];
             for (int64_t k = 0; k < n; k++) a[k] += c * packed[k];
         }
+}
+
+/* geodec_published_nearest, which sums in an order of its own, asked only where rounding could decide. */
+static int64_t nearest(const geodec_published_warp *w, const double *y)
+{
+    enum { BLOCK = 512 };
+    const geodec_published_field *f = &w->field;
+    double d2[BLOCK], least = INFINITY, second = INFINITY;
+    int64_t best = 0;
+    for (int64_t first = 0; first < f->sites; first += BLOCK) {
+        const int64_t last = first + BLOCK < f->padded ? first + BLOCK : f->padded;
+        w->kernels->distances(f->padded, first, last, w->n, f->site_t, y, d2);
+        for (int64_t p = first; p < last && p < f->sites; p++) {
+            const double d = d2[p - first];
+            if (!(d < second)) continue;
+            if (d < least) {
+                second = least;
+                least = d;
+                best = p;
+            } else {
+                second = d;
+            }
+        }
+    }
+    return second > least * (1 + 1e-12) ? best : geodec_published_nearest(w->samples, w->n, w->m->point, y);
 }
 
 /* Symbols of the sample nearest to y: of the warped table, or of the manifold (f NULL). *cell is the last one used. */
@@ -327,7 +353,7 @@ static geodec_status visit(const geodec_published_warp *w, fact *f, const double
     const double *s = w->m->point + *cell * w->n;
     double d2 = 0;
     for (int64_t i = 0; i < w->n; i++) d2 += (y[i] - s[i]) * (y[i] - s[i]);
-    if (!(d2 < w->inner2[*cell])) *cell = geodec_published_nearest(w->samples, w->n, w->m->point, y);
+    if (!(d2 < w->inner2[*cell])) *cell = nearest(w, y);
     if (f) return sample_symbols(f, *cell, gamma, err);
     *gamma = w->first + *cell * w->packed;
     return GEODEC_OK;
@@ -341,17 +367,26 @@ static geodec_status path_end(const geodec_published_warp *w, fact *f, int64_t f
     const int64_t n = w->n;
     int64_t cell = from;
     double y[N_MAX], k[4][N_MAX], u[4][N_MAX];
+    memset(x, 0, N_MAX * sizeof *x);
+    memset(v + n, 0, (size_t)(N_MAX - n) * sizeof *v);
     memcpy(x, w->m->point + from * n, (size_t)n * sizeof *x);
     for (int64_t t = 0; t < steps; t++) {
+        const double *gamma;
+        if (n <= LANES) {
+            double centre[LANES] = {0};
+            GEODEC_TRY(visit(w, f, x, &cell, &gamma, err));
+            memcpy(centre, w->m->point + cell * n, (size_t)n * sizeof *centre);
+            t += w->kernels->steps(n, gamma, centre, w->inner2[cell], x, v, steps - t, dl);
+            if (t == steps) break;
+        }
         for (int s = 0; s < 4; s++) {
             const double c = s == 0 ? 0 : (s == 3 ? dl : 0.5 * dl);
-            const double *gamma;
             for (int64_t i = 0; i < n; i++) {
                 u[s][i] = s == 0 ? v[i] : v[i] + c * k[s - 1][i];
                 y[i] = s == 0 ? x[i] : x[i] + c * u[s - 1][i];
             }
             GEODEC_TRY(visit(w, f, y, &cell, &gamma, err));
-            accel(n, gamma, u[s], k[s]);
+            accel(n, w->ld, gamma, u[s], k[s]);
         }
         for (int64_t i = 0; i < n; i++) {
             x[i] += dl / 6 * (u[0][i] + 2 * u[1][i] + 2 * u[2][i] + u[3][i]);
@@ -462,7 +497,7 @@ static geodec_status after_error(fact *f, int64_t from, int64_t to, double *erro
     (void)geodec__warp_direction(n, g, w->m->point + from * n, target, v);
     GEODEC_TRY(path_end(w, f, from, v, f->c->steps, f->c->dl, x, err));
     for (int64_t i = 0; i < n; i++) middle[i] = 0.5 * (x[i] + target[i]);
-    GEODEC_TRY(sample_metric(f, geodec_published_nearest(w->samples, n, w->m->point, middle), &g, err));
+    GEODEC_TRY(sample_metric(f, nearest(w, middle), &g, err));
     *error = geodec__warp_length(n, g, x, target);
 done:
     return st;

@@ -1,0 +1,2 @@
+#define KERNELS geodec__published_avx512
+#include "published/kernels_body.h"
