@@ -7,9 +7,15 @@ experiments_SRCS := \
   injectivity.c \
   injectivity_file.c \
   injectivity_nearest.c \
+  hjb.c \
+  hjb_file.c \
+  hjb_paths.c \
   library.c \
   library_file.c \
   library_sweep.c \
+  residual.c \
+  warp.c \
+  warp_file.c \
   regression.c \
   resonance.c \
   trajectories.c \

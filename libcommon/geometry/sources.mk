@@ -40,4 +40,6 @@ geometry_SRCS := \
   validity.c \
   validity_file.c \
   validity_run.c \
+  warped.c \
 
+$(B)/obj/libcommon/geometry/warped.o: CFLAGS += -O3

@@ -5,6 +5,8 @@ published_SRCS := \
   field.c \
   injectivity.c \
   injectivity_run.c \
+  hjb.c \
+  hjb_file.c \
   kernels_avx2.c \
   kernels_avx512.c \
   kernels_scalar.c \
@@ -18,6 +20,7 @@ published_SRCS := \
   validity_file.c \
   warp.c \
   warp_common.c \
+  warp_file.c \
   warp_plain.c \
 
 $(B)/obj/libcommon/published/kernels_%.o: CFLAGS += -O3

@@ -19,6 +19,7 @@
 #ifndef GEODEC_PUBLISHED_WARP_H
 #define GEODEC_PUBLISHED_WARP_H
 
+#include "io/artifact.h"
 #include "published/manifold.h"
 
 typedef enum geodec_published_warp_variant {
@@ -86,6 +87,41 @@ GEODEC_API geodec_status geodec_published_warp_run(const geodec_published_warp *
                                                    const geodec_published_warp_config *c, geodec_pool *pool,
                                                    const geodec_hooks *hooks, geodec_published_warp_outcome *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- the published sweeps ---------------------------------------------------------------------------------------- */
+
+typedef enum geodec_published_warp_grid {
+    GEODEC_PUBLISHED_WARP_CROSS, /* v1 at 0.7 and 1.2, v2 at 0.35 and 1.2; then both at strength 0, the control */
+    GEODEC_PUBLISHED_WARP_GRID1, /* v1: 0.4 0.7 0.9 0.99 x 0.3 0.6 1.2 2.4 x dl 0.05 0.1, 20 facts */
+    GEODEC_PUBLISHED_WARP_GRID2, /* v2: 0.1 0.2 0.3 0.4 x 0.6 0.9 1.2 1.8 x dl 0.05 0.1, 32 facts */
+    GEODEC_PUBLISHED_WARP_GRIDS
+} geodec_published_warp_grid;
+
+typedef struct geodec_published_warp_row {
+    geodec_published_warp_grid grid;
+    geodec_published_warp_config config;
+    geodec_published_warp_summary summary;
+} geodec_published_warp_row;
+
+enum { GEODEC_PUBLISHED_WARP_ROWS = 4 + 32 + 32 };
+/* All sweeps in this order: row [GEODEC_PUBLISHED_WARP_ROWS]. The grids use the first 20 and 32 facts of the draws, or
+ * as many as there are (the harness drew others for them, from another seed). */
+GEODEC_API geodec_status geodec_published_warp_sweep(const geodec_published_manifold *m,
+                                                     const geodec_published_warp_draws *draws, geodec_pool *pool,
+                                                     const geodec_hooks *hooks, geodec_published_warp_row *row,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+/* One configuration. */
+GEODEC_API geodec_status geodec_published_warp_one(const geodec_published_manifold *m,
+                                                   const geodec_published_warp_draws *draws,
+                                                   const geodec_published_warp_config *c, geodec_pool *pool,
+                                                   const geodec_hooks *hooks, geodec_published_warp_row *row,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+
+/* The artifact of the published mode; m and draws for its sizes. */
+GEODEC_API extern const geodec_kind geodec_kind_warp_ref;
+GEODEC_API geodec_status geodec_published_warp_write(const geodec_published_warp_row *row, int64_t rows,
+                                                     int64_t samples, int64_t n, geodec_artifact *a,
+                                                     geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- plain: the harness's steps in its order, the whole table for every fact: what the fast one is tested against --
  */

@@ -5,9 +5,11 @@
 #include "experiments/divergence.h"
 #include "experiments/geodesicity.h"
 #include "experiments/injectivity.h"
+#include "experiments/hjb.h"
 #include "experiments/library_sweep.h"
 #include "experiments/resonance.h"
 #include "experiments/verify.h"
+#include "experiments/warp.h"
 #include "geometry/activations.h"
 #include "geometry/christoffel.h"
 #include "geometry/cloud.h"
@@ -19,8 +21,10 @@
 #include "published/coverage.h"
 #include "published/density.h"
 #include "published/injectivity.h"
+#include "published/hjb.h"
 #include "published/records.h"
 #include "published/validity.h"
+#include "published/warp.h"
 #include "records/coverage.h"
 #include "records/flowmap.h"
 #include "records/records.h"
@@ -55,6 +59,10 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_density_ref,
     &geodec_kind_geodesicity,
     &geodec_kind_resonance,
+    &geodec_kind_warp,
+    &geodec_kind_warp_ref,
+    &geodec_kind_hjb,
+    &geodec_kind_hjb_ref,
     &geodec_kind_flowmap,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,

@@ -4,6 +4,8 @@ experiments_TESTS := \
   test_resonance.c \
   test_geodesicity.c \
   test_injectivity.c \
+  test_hjb.c \
   test_library.c \
   test_verify.c \
+  test_warp.c \
 

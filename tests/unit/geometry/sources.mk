@@ -19,4 +19,5 @@ geometry_TESTS := \
   test_tasks.c \
   test_twonn.c \
   test_validity.c \
+  test_warped.c \
 
