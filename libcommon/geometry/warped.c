@@ -27,16 +27,35 @@ static void rotate(int64_t n, bool back, const double *v, const double *a, doubl
         }
 }
 
+/* alpha b(x) */
+static double strength(const geodec_space_warped *s, const double *x)
+{
+    double r2 = 0;
+    for (int64_t i = 0; i < s->base.n; i++) r2 += (x[i] - s->centre[i]) * (x[i] - s->centre[i]);
+    return s->alpha * exp(-r2 / (2 * s->sigma * s->sigma));
+}
+
+static const double nothing = 1e-18;
+
+/* Where there is no warp the inner space's own way is taken, so that its bits are the same. */
+static geodec_status warped_path(const geodec_space *space, const double *x, const double *v, double *speed2,
+                                 double *accel, bool *done_here, geodec_err *err)
+{
+    const geodec_space_warped *s = (const geodec_space_warped *)(const void *)space;
+    *done_here = false;
+    if (!s->inner->path || fabs(strength(s, x)) >= nothing) return GEODEC_OK;
+    return s->inner->path(s->inner, x, v, speed2, accel, done_here, err);
+}
+
 static geodec_status warped_at(const geodec_space *space, const double *x, double *g, double *dg, double *gamma,
                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_space_warped *s = (const geodec_space_warped *)(const void *)space;
     const int64_t n = space->n, n2 = n * n, n3 = n2 * n;
-    double *work = NULL, d[GEODEC_SPACE_DIM_MAX], l[GEODEC_SPACE_DIM_MAX], r2 = 0;
-    for (int64_t i = 0; i < n; i++) r2 += (x[i] - s->centre[i]) * (x[i] - s->centre[i]);
-    const double b = s->alpha * exp(-r2 / (2 * s->sigma * s->sigma)), inverse = 1 / (s->sigma * s->sigma);
-    if (!(fabs(b) >= 1e-18)) return s->inner->at(s->inner, x, g, dg, gamma, err);
+    double *work = NULL, d[GEODEC_SPACE_DIM_MAX], l[GEODEC_SPACE_DIM_MAX];
+    const double b = strength(s, x), inverse = 1 / (s->sigma * s->sigma);
+    if (!(fabs(b) >= nothing)) return s->inner->at(s->inner, x, g, dg, gamma, err);
     const bool derivative = dg || gamma;
     GEODEC_NEW(work, 7 * n2 + (derivative ? 2 * n3 : 0) + geodec_eig_sym_scratch(n));
     double *g0 = work, *v0 = g0 + n2, *v1 = v0 + n2, *log_g = v1 + n2, *tmp = log_g + n2, *f0 = tmp + n2, *f1 = f0 + n2,
@@ -95,6 +114,7 @@ geodec_status geodec_space_warped_init(geodec_space_warped *s, const geodec_spac
     o.base = (geodec_space){.n = inner->n,
                             .name = "warped space",
                             .at = warped_at,
+                            .path = warped_path,
                             .fd_step = inner->fd_step > 0 ? fmin(inner->fd_step, 1e-3 * sigma) : 1e-3 * sigma};
     *s = o;
 done:

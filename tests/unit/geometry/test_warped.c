@@ -95,6 +95,13 @@ Test(warped, strength_zero_changes_no_bit)
     test_ok(s.base.at(&s.base, x, a, a + N * N, a + N * N + N * N * N, &err), &err);
     test_ok(inner->at(inner, x, b, b + N * N, b + N * N + N * N * N, &err), &err);
     cr_assert_arr_eq(a, b, (N * N + 2 * N * N * N) * sizeof *a);
+    /* a path too, whatever shorter way the inner space takes */
+    geodec_path_report report;
+    const geodec_geodesic_options o = geodec_geodesic_defaults();
+    double v[N] = {0.2, -0.1, 0.3, 0.1}, xs[2][17 * N], vs[2][17 * N];
+    test_ok(geodec_geodesic_path(inner, &o, x, v, xs[0], vs[0], NULL, &report, &err), &err);
+    test_ok(geodec_geodesic_path(&s.base, &o, x, v, xs[1], vs[1], NULL, &report, &err), &err);
+    cr_assert_arr_eq(xs[0], xs[1], sizeof xs[0]);
     /* far away it is the same for any strength */
     const double far[N] = {30, 0, 0, 0};
     test_ok(geodec_space_warped_init(&s, inner, c, w, 5, 0.5, &err), &err);
