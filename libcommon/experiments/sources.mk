@@ -1,6 +1,8 @@
 experiments_SRCS := \
   density.c \
   density_file.c \
+  blocks.c \
+  blocks_file.c \
   divergence.c \
   geodesicity.c \
   geodesicity_file.c \

@@ -17,6 +17,7 @@ linalg_SRCS := \
   knn_scan_avx2.c \
   knn_scan_vnni.c \
   lapack.c \
+  simplex_ls.c \
   stats.c \
   svd.c \
 

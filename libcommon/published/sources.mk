@@ -1,4 +1,5 @@
 published_SRCS := \
+  blocks.c \
   coverage.c \
   coverage_file.c \
   density.c \

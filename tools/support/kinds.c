@@ -2,6 +2,7 @@
 
 #include "decode/bench_file.h"
 #include "experiments/density.h"
+#include "experiments/blocks.h"
 #include "experiments/divergence.h"
 #include "experiments/geodesicity.h"
 #include "experiments/injectivity.h"
@@ -18,6 +19,7 @@
 #include "geometry/metric.h"
 #include "geometry/propagators.h"
 #include "geometry/validity.h"
+#include "published/blocks.h"
 #include "published/coverage.h"
 #include "published/density.h"
 #include "published/injectivity.h"
@@ -51,6 +53,8 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_coverage,
     &geodec_kind_verification,
     &geodec_kind_injectivity,
+    &geodec_kind_blocks,
+    &geodec_kind_blocks_ref,
     &geodec_kind_injectivity_ref,
     &geodec_kind_coverage_ref,
     &geodec_kind_divergence,

@@ -1,11 +1,12 @@
 experiments_TESTS := \
   test_density.c \
+  test_blocks.c \
   test_divergence.c \
-  test_resonance.c \
   test_geodesicity.c \
   test_injectivity.c \
   test_hjb.c \
   test_library.c \
+  test_resonance.c \
   test_verify.c \
   test_warp.c \
 

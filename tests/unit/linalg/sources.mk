@@ -5,5 +5,6 @@ linalg_TESTS := \
   test_expm.c \
   test_fft.c \
   test_knn.c \
+  test_simplex_ls.c \
   test_stats.c \
 
