@@ -35,6 +35,7 @@ typedef struct worker {
     uint64_t *seen;      /* [leaves] queries that have been there */
     int32_t *index;      /* [k] */
     double *best;        /* [k] */
+    float *apart;        /* [leaves] of a flooded query */
 } worker;
 
 typedef struct coarse {
@@ -53,8 +54,8 @@ typedef struct coarse {
     int32_t *index;
     double *dist2;
     worker *workers;
-    int64_t first_task, stride;          /* stride: of tasks in the pilot */
-    int64_t candidates, flooded, visits; /* of the pilot */
+    int64_t first_task, stride; /* stride: of tasks in the pilot */
+    int64_t candidates, visits; /* of the pilot */
     int counting;
 } coarse;
 
@@ -302,19 +303,49 @@ static int64_t measure(const coarse *s, const double *query, int32_t p, int64_t 
     return size;
 }
 
-static void finish(const coarse *s, worker *w, asker *a, int32_t q)
+/* A query with too many candidates: point by point, but for leaves that are too far. Returns how many were measured. */
+static int64_t search_points(const coarse *s, worker *w, int32_t q)
+{
+    const double *query = s->queries + q * s->d;
+    int64_t size = 0, near = 0, measured = 0;
+    for (int64_t l = 0; l < s->leaves; l++) {
+        const float *box = s->box + l * s->d * 2;
+        float sum = 0;
+        for (int64_t c = 0; c < s->d; c++) {
+            const float y = (float)((query[c] - s->mid[c]) * s->per), low = box[2 * c] - y, high = y - box[2 * c + 1];
+            const float gap = low > high ? low : high;
+            if (gap > 0) sum += gap * gap;
+        }
+        w->apart[l] = sum;
+        if (sum < w->apart[near]) near = l;
+    }
+    for (int64_t t = 0; t < s->leaves; t++) {
+        const int64_t l = near + t < s->leaves ? near + t : near + t - s->leaves;
+        const double worst = size == s->k ? w->best[size - 1] * s->per * s->per + 4 * s->tiny * s->tiny : INFINITY;
+        if ((double)w->apart[l] * (1 - 1e-3) > worst) continue;
+        const int64_t end = (l + 1) * LEAF < s->n ? (l + 1) * LEAF : s->n;
+        for (int64_t i = l * LEAF; i < end; i++) {
+            const int32_t p = s->order[i];
+            if (!s->self || p != q) size = measure(s, query, p, size, w->index, w->best);
+        }
+        measured += end - l * LEAF;
+    }
+    return measured;
+}
+
+/* Returns the number of points measured. */
+static int64_t finish(const coarse *s, worker *w, asker *a, int32_t q)
 {
     const double *query = s->queries + q * s->d;
     geodec__knn_found *f = &a->found;
-    int64_t size = 0, k = s->k + s->self;
+    int64_t size = 0, measured;
     float reach;
     if (!a->flooded) look(s, a, &reach);
     if (a->flooded) {
-        for (int64_t p = 0; p < s->n; p++)
-            if (!s->self || p != q) size = measure(s, query, (int32_t)p, size, w->index, w->best);
+        measured = search_points(s, w, q);
     } else {
         /* those that look nearest first: most of the others then fall to the quick sum */
-        const int32_t good = kth_largest(f->count, f->score, k);
+        const int32_t good = kth_largest(f->count, f->score, s->k + s->self);
         for (int64_t i = 0; i < f->count; i++) {
             f->id[i] = s->order[f->id[i]];
             for (int64_t c = 0; c < s->d && c < 128; c += 8) __builtin_prefetch(s->points + f->id[i] * s->d + c);
@@ -323,9 +354,11 @@ static void finish(const coarse *s, worker *w, asker *a, int32_t q)
             for (int64_t i = 0; i < f->count; i++)
                 if ((f->score[i] >= good) == !pass && !(s->self && f->id[i] == q))
                     size = measure(s, query, f->id[i], size, w->index, w->best);
+        measured = f->count;
     }
     memcpy(s->index + q * s->k, w->index, (size_t)s->k * sizeof *w->index);
     if (s->dist2) memcpy(s->dist2 + q * s->k, w->best, (size_t)s->k * sizeof *w->best);
+    return measured;
 }
 
 static void prepare(const coarse *s, worker *w, asker *a, int64_t m, const int32_t *who)
@@ -397,11 +430,8 @@ static void block(void *ctx, int64_t number, int me)
         visits = m * s->leaves;
     }
     for (int64_t i = 0; i < m; i++) {
-        finish(s, w, &a[i], who[i]);
-        if (s->counting) {
-            s->candidates += a[i].found.count;
-            s->flooded += a[i].flooded;
-        }
+        const int64_t measured = finish(s, w, &a[i], who[i]);
+        if (s->counting) s->candidates += measured;
     }
     if (s->counting) s->visits += visits;
 }
@@ -410,7 +440,7 @@ static void block(void *ctx, int64_t number, int me)
 static int pilot(coarse *s, int64_t tasks)
 {
     const int64_t runs = tasks < PILOT ? tasks : PILOT, first = s->first_task;
-    s->candidates = s->flooded = s->visits = 0;
+    s->candidates = s->visits = 0;
     s->counting = 1;
     s->stride = tasks / runs;
     s->first_task = 0;
@@ -420,9 +450,8 @@ static int pilot(coarse *s, int64_t tasks)
     s->first_task = first;
     const double queries = (double)(runs * BLOCK), each = (double)s->candidates / queries;
     if ((double)s->visits > 0.7 * queries * (double)s->leaves) s->prune = 0;
-    /* A candidate costs about as much as the scan of a few hundred points. */
-    const double most = 32 + 8 * (double)s->k + (double)s->n / (s->shorts ? 500 : 2000);
-    return each <= most && (double)s->flooded <= 0.02 * queries;
+    /* A candidate costs about as much as the scan of a few hundred points, or fifty products. */
+    return each <= 32 + 8 * (double)s->k + (double)s->n / (s->shorts ? 50 : 2000);
 }
 
 static geodec_status new_workers(coarse *s, int count, geodec_err *err)
@@ -436,6 +465,7 @@ static geodec_status new_workers(coarse *s, int count, geodec_err *err)
         GEODEC_NEW(w->word, BLOCK * ((s->d + 1) / 2));
         GEODEC_NEW(w->index, s->k);
         GEODEC_NEW(w->best, s->k);
+        GEODEC_NEW(w->apart, s->leaves);
         if (!s->prune) continue;
         GEODEC_NEW(w->y, s->d * BLOCK);
         GEODEC_NEW(w->bound, s->leaves * BLOCK);
@@ -448,8 +478,9 @@ done:
 static void clear(coarse *s, int count)
 {
     for (int i = 0; s->workers && i < count; i++) {
-        void *const all[] = {s->workers[i].score, s->workers[i].id,    s->workers[i].word, s->workers[i].index,
-                             s->workers[i].best,  s->workers[i].bound, s->workers[i].seen, s->workers[i].y};
+        void *const all[] = {s->workers[i].score, s->workers[i].id,   s->workers[i].word,
+                             s->workers[i].index, s->workers[i].best, s->workers[i].bound,
+                             s->workers[i].seen,  s->workers[i].y,    s->workers[i].apart};
         for (size_t f = 0; f < sizeof all / sizeof *all; f++) geodec_mem_free(all[f]);
     }
     geodec_mem_free(s->workers);
