@@ -68,8 +68,8 @@ $(R)/null-metric.h5: $(BIN)/geodec-metric $(R)/null.h5
 	$(run) $(call tool,metric) -o $@ $(R)/null.h5
 $(R)/null-riemann.h5: $(BIN)/geodec-riemann $(R)/null-metric.h5
 	$(run) $(call tool,riemann) --seed $(SEED) -o $@ $(R)/null-metric.h5
-$(R)/coverage.h5: $(BIN)/geodec-coverage $(R)/cloud.h5
-	$(run) $(call tool,coverage) --seed $(SEED) --sweep --nulls 6 -o $@ $(R)/cloud.h5
+$(R)/coverage.h5: $(BIN)/geodec-coverage $(R)/cloud.h5 $(R)/activations.h5
+	$(run) $(call tool,coverage) --seed $(SEED) --sweep --nulls 6 --threshold task --activations $(R)/activations.h5 -o $@ $(R)/cloud.h5
 
 # ---- flow map and decoder ------------------------------------------------------------------------------------------
 $(R)/store.tokens: $(BIN)/geodec-sample $(MODEL) $(R)/settings.txt

@@ -3,14 +3,14 @@
 #include "geometry/cloud.h"
 #include "io/foreign.h"
 #include "published/coverage.h"
-#include "records/coverage.h"
+#include "records/coverage_task.h"
 #include "support/cli.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "coverage.h5", *mode = "correct", *draws, *shares;
+static const char *output = "coverage.h5", *mode = "correct", *draws, *shares, *threshold = "distance", *activations;
 static int64_t dim, points = 1000, k, repeats = 8, queries = 200, nulls = 10;
 static bool sweep;
 
@@ -40,6 +40,19 @@ static const cli_option options[] = {
      .type = CLI_FLAG,
      .target = &sweep,
      .help = "repeat with a quarter and with half of the points (more where that is too few for the metric)"},
+    {.name = "threshold",
+     .type = CLI_CHOICE,
+     .target = &threshold,
+     .choices = "distance|task",
+     .metavar = "WHAT",
+     .help = "task: also count as covered by what the cache predicts, the next state and token"},
+    {.name = "activations",
+     .letter = 'a',
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &activations,
+     .metavar = "FILE.h5",
+     .help = "states the cloud was made from (with --threshold task)"},
     {.name = "shares",
      .type = CLI_STR,
      .target = &shares,
@@ -151,12 +164,45 @@ static void summarise(const cli *c, const geodec_coverage *v)
     }
 }
 
+/* Coverage by the task, with the options of the rest. */
+static geodec_status run_task(const cli *c, const geodec_cloud *cloud, int64_t n, const double *x,
+                              const geodec_coverage_options *o, geodec_provenance *p, geodec_coverage_task *t,
+                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL;
+    geodec_activations view;
+    geodec_successors next = {0};
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations, &in, err));
+    GEODEC_TRY(geodec_activations_view(in, &view, err));
+    GEODEC_TRY(geodec_successors_read(cloud, &view, c->pool, &next, err));
+    GEODEC_TRY(geodec_coverage_task_run(cloud->points, n, x, cloud->coordinate, &next, o, c->pool, &c->hooks, t, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(p, in, err));
+done:
+    geodec_artifact_close(in);
+    geodec_successors_clear(&next);
+    return st;
+}
+
+static void summarise_task(const cli *c, const geodec_coverage_task *t)
+{
+    for (int64_t s = 0; s < t->shares; s++) {
+        const double *e = t->error + s * GEODEC_TASK_PREDICTIONS, *token = t->token + s * GEODEC_TASK_TOKENS;
+        cli_say(
+            c,
+            "%2.0f %% cached: next state misses by %.2f rms steps (copied %.2f; state itself %.2f, random step %.2f, "
+            "random successor %.2f); token equal %.1f %% (random %.1f %%, commonest %.1f %%)",
+            100 * t->share[s], e[0], e[1], e[2], e[3], e[4], 100 * token[0], 100 * token[1], 100 * token[2]);
+    }
+}
+
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *out = NULL;
     geodec_cloud cloud = {0};
     geodec_coverage v = {0};
+    geodec_coverage_task t = {0};
     geodec_coverage_options o = geodec_coverage_defaults();
     geodec_provenance p = cli_provenance(c);
     double *x = NULL;
@@ -182,17 +228,21 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.seed = c->seed;
     GEODEC_TRY(geodec_coverage_compute(cloud.points, n, x, &o, c->pool, &c->hooks, &v, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    if (activations) GEODEC_TRY(run_task(c, &cloud, n, x, &o, &p, &t, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_coverage, output, &p, &out, err));
     GEODEC_TRY(geodec_coverage_write(&v, out, err));
+    if (activations) GEODEC_TRY(geodec_coverage_task_write(&t, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
     summarise(c, &v);
+    if (activations) summarise_task(c, &t);
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(in);
     geodec_cloud_clear(&cloud);
     geodec_coverage_clear(&v);
+    geodec_coverage_task_clear(&t);
     geodec_mem_free(x);
     return st;
 }
@@ -258,6 +308,8 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const bool published = strcmp(mode, "ref") == 0;
+    if ((strcmp(threshold, "task") == 0) != (activations != NULL))
+        GEODEC_THROW(GEODEC_INVAL, "--threshold task and --activations go together");
     if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
     if (published == (c->n_args == 1))
         GEODEC_THROW(GEODEC_INVAL, "%s", published ? "--mode ref takes no cloud" : "a cloud is wanted");

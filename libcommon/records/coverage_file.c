@@ -27,6 +27,18 @@ static const geodec_field fields[] = {
     {"/trend", GEODEC_F64, "S", 0, "1", "slope of ln distance over ln N; 0 with fewer than 2 sizes", 1},
     {"/trend_se", GEODEC_F64, "S", 0, "1", "its standard error about the line; 0 with fewer than 3 sizes", 1},
     {"/null_trend", GEODEC_F64, "S", 0, "1", "control: the same slope on Gaussian clouds", 1},
+    {"/task/tolerance", GEODEC_F64, "7", GEODEC_FIELD_OPTIONAL, "rms step", "tolerances of the predicted next state",
+     2},
+    {"/task/error", GEODEC_F64, "S,5", GEODEC_FIELD_OPTIONAL, "rms step",
+     "mean error of the next state: nearest cached successor moved by the difference, copied; controls: the state "
+     "itself, "
+     "a random cached step, a random cached successor",
+     2},
+    {"/task/hit", GEODEC_F64, "S,5,7", GEODEC_FIELD_OPTIONAL, "1", "share of held-out states within the tolerance", 2},
+    {"/task/token", GEODEC_F64, "S,3", GEODEC_FIELD_OPTIONAL, "1",
+     "share whose next token of the model equals that of the nearest cached state; controls: of a random one, the "
+     "commonest",
+     2},
 };
 
 static const geodec_attr attrs[] = {
@@ -41,7 +53,7 @@ static const geodec_attr attrs[] = {
 const geodec_kind geodec_kind_coverage = {
     .name = "coverage",
     .major = 1,
-    .minor = 1,
+    .minor = 2,
     .tool = "geodec-coverage",
     .purpose = "how often new points find a cached one, against closed form and Gaussian clouds",
     .fields = fields,

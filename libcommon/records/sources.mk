@@ -6,6 +6,7 @@ records_SRCS := \
   compress.c \
   coverage.c \
   coverage_file.c \
+  coverage_task.c \
   flow_bake.c \
   flow_calibrate.c \
   flow_charts.c \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-library and geodec-density on made-up states: the same bytes with any number of threads, controls, refusals.
+# geodec-library, geodec-density and coverage by the task on made-up states: the same bytes with any number of threads, controls, refusals.
 
 bats_require_minimum_version 1.5.0
 
@@ -62,6 +62,22 @@ setup() {
     for call in "--mode ref" "--telemetry $dir/live.tsv" "" "--mode ref --telemetry $dir/live.tsv $dir/cloud.h5"; do
         # shellcheck disable=SC2086
         run --separate-stderr "$bin/geodec-density" $call -o "$dir/no.h5"
+        [ "$status" -eq 2 ] || { echo "$call: $status"; false; }
+    done
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "coverage by the task: needs the states; the same bytes on three threads" {
+    for t in 1 3; do
+        "$bin/geodec-coverage" --quiet --threads $t --dim 3 --repeats 2 --queries 60 --nulls 2 --threshold task -a "$dir/a.h5" \
+            -o "$dir/task$t.h5" "$dir/cloud.h5"
+    done
+    cmp "$dir/task1.h5" "$dir/task3.h5"
+    "$bin/geodec-check" "$dir/task1.h5"
+    "$bin/geodec-table" "$dir/task1.h5" task/error | awk 'NR > 1 {for (i = 1; i <= NF; i++) if (!($i > 0)) exit 1}'
+    for call in "--threshold task" "-a $dir/a.h5" "--shares 0.5,x" "--shares 0.5,0.2" "--shares 1.5"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr "$bin/geodec-coverage" $call -o "$dir/no.h5" "$dir/cloud.h5"
         [ "$status" -eq 2 ] || { echo "$call: $status"; false; }
     done
     [ ! -e "$dir/no.h5" ]

@@ -3,6 +3,7 @@ records_TESTS := \
   flow_world.c \
   test_compress.c \
   test_coverage.c \
+  test_coverage_task.c \
   test_flowmap.c \
   test_lookup.c \
   test_records.c \
