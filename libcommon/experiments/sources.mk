@@ -19,6 +19,7 @@ experiments_SRCS := \
   warp.c \
   warp_file.c \
   regression.c \
+  substitution.c \
   resonance.c \
   trajectories.c \
   verify.c \

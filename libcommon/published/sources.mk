@@ -17,6 +17,7 @@ published_SRCS := \
   records.c \
   resonance.c \
   telemetry.c \
+  substitution.c \
   validity.c \
   validity_file.c \
   warp.c \

@@ -7,6 +7,7 @@
 #include "experiments/geodesicity.h"
 #include "experiments/injectivity.h"
 #include "experiments/hjb.h"
+#include "experiments/substitution.h"
 #include "experiments/library_sweep.h"
 #include "experiments/resonance.h"
 #include "experiments/verify.h"
@@ -27,6 +28,7 @@
 #include "published/records.h"
 #include "published/validity.h"
 #include "published/warp.h"
+#include "published/substitution.h"
 #include "records/coverage.h"
 #include "records/flowmap.h"
 #include "records/records.h"
@@ -62,6 +64,8 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_density,
     &geodec_kind_density_ref,
     &geodec_kind_geodesicity,
+    &geodec_kind_substitution,
+    &geodec_kind_substitution_ref,
     &geodec_kind_resonance,
     &geodec_kind_warp,
     &geodec_kind_warp_ref,

@@ -3,6 +3,7 @@ experiments_TESTS := \
   test_blocks.c \
   test_divergence.c \
   test_geodesicity.c \
+  test_substitution.c \
   test_injectivity.c \
   test_hjb.c \
   test_library.c \
