@@ -11,7 +11,7 @@ $(X)/%/hjb.h5: $(X)/%/metric.h5 $(BIN)/geodec-hjb
 $(X)/%/hjb-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-hjb
 	$(run) $(call tool,hjb) --mode ref --draws $< -o $@
 $(F)/hjb.tsv: $(R)/hjb.h5 $(R)/null-hjb.h5
-	$(run) { printf 'class\n'; $(call attr,$<,classes) | tr -d ' ' | tr ',' '\n'; } > $@.class; \
+	$(run) { printf 'class\n'; echo "$(call attr,$<,classes)" | tr -d ' ' | tr ',' '\n'; } > $@.class; \
 	  $(table) $< paths turn turn_low turn_high kinetic_turn explained explained_low explained_high > $@.model; \
 	  $(table) $(R)/null-hjb.h5 paths turn kinetic_turn explained | sed '1s/^/null_/; 1s/\t/\tnull_/g' > $@.null; \
 	  paste $@.class $@.model $@.null | awk -F'\t' 'NR == 1 || $$2 > 0' > $@.tmp; rm -f $@.class $@.model $@.null; mv $@.tmp $@
