@@ -8,7 +8,7 @@ set yrange [0:2]
 set key outside right top
 c(i) = 2 + 3 * i
 plot tsv using 1:(column(c(0))) skip 1 with lines linetype 7 title 'persistence, control', \
-     for [i in '2 1'] tsv using ($1 + 0.02 * i):(column(c(i))):(column(c(i) + 1)):(column(c(i) + 2)) skip 1 with yerrorlines linetype (i == 2 ? 4 : 6) title (i == 2 ? 'shuffled anchor, control' : 'mean anchor, control'), \
+     for [i in '2 1'] tsv using ($1 + 0.02 * i):(column(c(i))):(column(c(i) + 1)):(column(c(i) + 2)) skip 1 with yerrorlines linetype (i == 2 ? 4 : 6) title (i == 2 ? 'shuffled anchor, control' : 'mean displacement, control'), \
      tsv using ($1 + 0.03):(column(c(8))):(column(c(8) + 1)):(column(c(8) + 2)) skip 1 with yerrorlines linetype 7 dashtype 1 title 'mean state, control', \
      tsv using ($1 - 0.04):(column(c(3))):(column(c(3) + 1)):(column(c(3) + 2)) skip 1 with yerrorlines linetype 5 title 'nearest anchor', \
      tsv using ($1 - 0.02):(column(c(4))):(column(c(4) + 1)):(column(c(4) + 2)) skip 1 with yerrorlines linetype 2 title 'with its propagator', \

@@ -8,6 +8,7 @@ set xrange [1e-17:1]
 set yrange [:] reverse
 set offsets 0, 0, 0.5, 0.5
 set lmargin 26
-set key outside bottom center horizontal
+set bmargin at screen 0.22
+set key at screen 0.4, screen 0.07 horizontal
 plot tsv using 3:0:ytic(1) skip 1 with points linetype 2 pointtype 9 pointsize 1.3 title 'limit', \
      tsv using ($2 > 1e-17 ? $2 : 1e-17):0 skip 1 with points linetype 1 pointtype 7 pointsize 1.3 title 'worst point'
