@@ -20,6 +20,8 @@ geodec_density_options geodec_density_defaults(void)
                                     .seed = 1};
 }
 
+enum { PIECES = 8 };
+
 /* The texts of the points, numbered from 0, and which are held out. */
 typedef struct texts {
     int64_t count, held;
@@ -80,8 +82,10 @@ static geodec_status split(int64_t points, const int32_t *sequence, const geodec
         if (i == 0 || sequence[index[i]] != sequence[index[i - 1]]) t->count++;
         t->of[index[i]] = t->count - 1;
     }
-    if (t->count < 4)
-        GEODEC_THROW(GEODEC_RANGE, "%lld texts: some must be held out, four are needed", (long long)t->count);
+    if (t->count < 4) { /* one long text: pieces of it stand for texts */
+        t->count = PIECES;
+        for (int64_t i = 0; i < points; i++) t->of[index[i]] = i * PIECES / points;
+    }
     t->held = (int64_t)floor(o->held_out * (double)t->count + 0.5);
     if (t->held < 1) t->held = 1;
     if (t->held > t->count - 2) t->held = t->count - 2; /* offline distances go from text to text */

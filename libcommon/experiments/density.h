@@ -1,8 +1,8 @@
 /* Density of new states against a library, in one metric.
  *
  * The texts of a cloud are split at random: some are the library (offline), the others are held out (online), so that
- * no held-out state has a neighbour in time in the library. Distances are Euclidean in the principal coordinates, on
- * both sides alike:
+ * no held-out state has a neighbour in time in the library (fewer than four texts are cut into eight pieces, which
+ * keeps that but at the cuts). Distances are Euclidean in the principal coordinates, on both sides alike:
  *
  *   online   each held-out state to the nearest library state
  *   offline  each library state to the nearest library state of another text
@@ -52,8 +52,8 @@ typedef struct geodec_density {
     geodec_surrogate surrogate;
 } geodec_density;
 
-/* x [points][n] with the text and the place in it of each. At least 16 points and 4 texts. GEODEC_RANGE,
- * GEODEC_NUMERIC, GEODEC_INTERRUPTED. O(nulls points^2 n). */
+/* x [points][n] with the text and the place in it of each. Rows of a text in order of position. At least 16 points.
+ * GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. O(nulls points^2 n). */
 GEODEC_API geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, const int32_t *sequence,
                                             const int32_t *position, const geodec_density_options *o, geodec_pool *pool,
                                             const geodec_hooks *hooks, geodec_density *out,

@@ -78,8 +78,7 @@ Test(density, refusals)
     geodec_err err = {0};
     geodec_density_options o = geodec_density_defaults();
     walks(0.05, 3);
-    memset(sequence, 0, sizeof sequence);
-    cr_assert_eq(geodec_density_run(N, D, x, sequence, position, &o, NULL, NULL, &d, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_density_run(15, D, x, sequence, position, &o, NULL, NULL, &d, &err), GEODEC_RANGE);
     walks(0.05, 3);
     o.held_out = 1;
     cr_assert_eq(geodec_density_run(N, D, x, sequence, position, &o, NULL, NULL, &d, &err), GEODEC_RANGE);
@@ -89,4 +88,18 @@ Test(density, refusals)
     o = geodec_density_defaults();
     x[7] = NAN;
     cr_assert_eq(geodec_density_run(N, D, x, sequence, position, &o, NULL, NULL, &d, &err), GEODEC_NUMERIC);
+}
+
+/* One long text is cut into pieces, of which some are held out. */
+Test(density, one_text_is_cut)
+{
+    geodec_density d;
+    geodec_err err = {0};
+    const geodec_density_options o = geodec_density_defaults();
+    walks(0.05, 3);
+    for (int i = 0; i < N; i++) sequence[i] = 5, position[i] = i;
+    test_ok(geodec_density_run(N, D, x, sequence, position, &o, NULL, NULL, &d, &err), &err);
+    cr_assert(d.texts == 8 && d.held_texts == 2 && d.online_points == N / 4);
+    cr_assert_eq(d.within_count[6], N / 4);
+    geodec_density_clear(&d);
 }
