@@ -18,6 +18,7 @@ experiments_SRCS := \
   residual.c \
   warp.c \
   warp_file.c \
+  lookup_speed.c \
   regression.c \
   substitution.c \
   resonance.c \

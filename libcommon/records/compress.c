@@ -84,28 +84,66 @@ done:
     return st;
 }
 
+static void by_rank(int64_t n, const double *s, double norm, float *out)
+{
+    for (int64_t r = 0; r < n; r++) out[r] = norm > 0 ? (float)(frobenius(n - r - 1, s + r + 1) / norm) : 0;
+}
+
+geodec_status geodec_factors_by_rank(int64_t n, const double *phi, float *cut, float *naive, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *block = NULL;
+    GEODEC_NEW(block, n * n + n + 2 * n * n + n + geodec_eig_sym_scratch(n));
+    double *m = block, *s = m + n * n, *scratch = s + n;
+    const double norm = frobenius(n * n, phi);
+    GEODEC_TRY(factorise(n, phi, NULL, s, NULL, scratch, err));
+    by_rank(n, s, norm, naive);
+    memcpy(m, phi, (size_t)(n * n) * sizeof *m);
+    for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
+    GEODEC_TRY(factorise(n, m, NULL, s, NULL, scratch, err));
+    by_rank(n, s, norm, cut);
+done:
+    geodec_mem_free(block);
+    return st;
+}
+
 geodec_status geodec_factors_make(int64_t n, int64_t count, const double *phi, double tolerance, float *packed,
                                   geodec_factors *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t nn = n * n;
     double *block = NULL;
+    bool *split = NULL; /* decomposed */
     geodec_factors f = {0};
     if (n < 1 || count < 1 || !(tolerance >= 0))
         GEODEC_THROW(GEODEC_RANGE, "%lld matrices of size %lld, tolerance %g", (long long)count, (long long)n,
                      tolerance);
-    GEODEC_NEW(block, count * (2 * nn + n) + 2 * nn + n + 2 * nn + n + geodec_eig_sym_scratch(n));
+    for (int64_t k = 0; k < count * nn; k++)
+        if (!isfinite(phi[k])) GEODEC_THROW(GEODEC_NUMERIC, "propagator %lld is not finite", (long long)(k / nn));
+    GEODEC_NEW(block, count * (2 * nn + n) + 4 * nn + 2 * n + geodec_eig_sym_scratch(n));
+    GEODEC_NEW(split, count);
     double *u = block, *vt = u + count * nn, *s = vt + count * nn, *m = s + count * n, *back = m + nn,
            *plain = back + nn, *scratch = plain + n;
-    for (int64_t i = 0; i < count; i++) {
+    /* From the last matrix, which strays farthest from I: one that needs the full form ends the search for a rank, and
+     * one within the tolerance of I needs no decomposition. */
+    for (int64_t i = count - 1; i >= 0 && 2 * n * f.rank < nn; i--) {
+        const double limit = tolerance * frobenius(nn, phi + i * nn);
         memcpy(m, phi + i * nn, (size_t)nn * sizeof *m);
         for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
+        split[i] = frobenius(nn, m) > limit;
+        if (!split[i]) continue;
         GEODEC_TRY(factorise(n, m, u + i * nn, s + i * n, vt + i * nn, scratch, err));
-        const int32_t r = rank_for(n, s + i * n, tolerance * frobenius(nn, phi + i * nn));
+        const int32_t r = rank_for(n, s + i * n, limit);
         if (r > f.rank) f.rank = r;
     }
     f.full = 2 * n * f.rank >= nn;
     if (f.full) f.rank = (int32_t)n;
+    for (int64_t i = 0; i < count && !f.full && f.rank > 0; i++) {
+        if (split[i]) continue;
+        memcpy(m, phi + i * nn, (size_t)nn * sizeof *m);
+        for (int64_t a = 0; a < n; a++) m[a * n + a] -= 1;
+        GEODEC_TRY(factorise(n, m, u + i * nn, s + i * n, vt + i * nn, scratch, err));
+    }
     for (int64_t i = 0; i < count; i++) {
         if (f.full) {
             for (int64_t k = 0; k < nn; k++) {
@@ -126,11 +164,17 @@ geodec_status geodec_factors_make(int64_t n, int64_t count, const double *phi, d
         geodec_factors_expand(n, f.rank, f.full, packed, i, back);
         for (int64_t k = 0; k < nn; k++) back[k] -= phi[i * nn + k];
         if (norm > 0) f.error = fmax(f.error, frobenius(nn, back) / norm);
+        if (f.rank == n) continue; /* nothing is cut */
+        if (f.rank == 0) {         /* everything is */
+            f.naive = 1;
+            continue;
+        }
         GEODEC_TRY(factorise(n, phi + i * nn, NULL, plain, NULL, scratch, err));
         if (norm > 0) f.naive = fmax(f.naive, frobenius(n - f.rank, plain + f.rank) / norm);
     }
     *out = f;
 done:
+    geodec_mem_free(split);
     geodec_mem_free(block);
     return st;
 }

@@ -26,6 +26,10 @@ GEODEC_API int64_t geodec_factors_size(int64_t n, int64_t count, int32_t rank, b
  * singular values split evenly, or the matrix itself. GEODEC_NUMERIC when phi is not finite. */
 GEODEC_API geodec_status geodec_factors_make(int64_t n, int64_t count, const double *phi, double tolerance,
                                              float *packed, geodec_factors *out, geodec_err *err) GEODEC_MUST_USE;
+/* Relative errors of one matrix phi [n][n] at ranks 1..n: with phi - I cut, and (naive) with phi itself cut; each [n],
+ * over |phi|_F. */
+GEODEC_API geodec_status geodec_factors_by_rank(int64_t n, const double *phi, float *cut, float *naive,
+                                                geodec_err *err) GEODEC_MUST_USE;
 /* Matrix i of a packed record: phi [n][n] = I + U V^T. */
 GEODEC_API void geodec_factors_expand(int64_t n, int32_t rank, bool full, const float *packed, int64_t i, double *phi);
 

@@ -25,17 +25,11 @@ geodec_records_options geodec_records_defaults(void)
 
 void geodec_records_clear(geodec_records *r)
 {
-    void *all[] = {r->q,          r->g,
-                   r->v0,         r->x,
-                   r->v,          r->x_scale,
-                   r->v_scale,    r->x_error,
-                   r->rank,       r->full,
-                   r->offset,     r->factor,
-                   r->phi_error,  r->naive_error,
-                   r->rho,        r->rho_censored,
-                   r->rho_error,  r->activation_row,
-                   r->logit_row,  r->logit_index,
-                   r->logit_value};
+    void *all[] = {r->q,          r->g,           r->v0,           r->x,           r->v,
+                   r->x_scale,    r->v_scale,     r->x_error,      r->rank,        r->full,
+                   r->offset,     r->factor,      r->phi_error,    r->naive_error, r->rank_error,
+                   r->rank_naive, r->rho,         r->rho_censored, r->rho_error,   r->activation_row,
+                   r->logit_row,  r->logit_index, r->logit_value};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     *r = (geodec_records){0};
 }
@@ -192,6 +186,7 @@ static geodec_status factors_task(void *ctx, int64_t i, geodec_err *err)
     r->full[i] = f.full;
     r->phi_error[i] = (float)f.error;
     r->naive_error[i] = (float)f.naive;
+    GEODEC_TRY(geodec_factors_by_rank(n, phi + (count - 1) * nn, r->rank_error + i * n, r->rank_naive + i * n, err));
 done:
     geodec_mem_free(phi);
     return st;
@@ -304,6 +299,8 @@ static geodec_status reserve(maker *m, geodec_err *err)
     GEODEC_NEW(r->offset, R + 1);
     GEODEC_NEW(r->phi_error, R);
     GEODEC_NEW(r->naive_error, R);
+    GEODEC_NEW(r->rank_error, R * n);
+    GEODEC_NEW(r->rank_naive, R * n);
     GEODEC_NEW(r->rho, R);
     GEODEC_NEW(r->rho_censored, R);
     GEODEC_NEW(r->rho_error, R);

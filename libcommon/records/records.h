@@ -39,6 +39,8 @@ typedef struct geodec_records {
     float *factor;            /* [F] waypoints 1..W-1 of each record (the first is I): compress.h */
     float *phi_error;         /* [R] true relative error of the stored propagators */
     float *naive_error;       /* [R] control: that of Phi cut to the same rank */
+    float *rank_error;        /* [R][n] |Phi_T - I cut to rank 1..n - (Phi_T - I)|_F / |Phi_T|_F */
+    float *rank_naive;        /* [R][n] control: the same with Phi_T cut */
     float *rho;               /* [R] g-length at which the mean miss of x_T + Phi_T d reaches tau path lengths */
     uint8_t *rho_censored;    /* [R] geodec_censored */
     float *rho_error; /* [R] mean miss of the stored record at rho in fresh directions, path lengths; -1 = a path broke

@@ -22,6 +22,9 @@ static const geodec_field fields[] = {
      "per record, waypoints 1..W-1: U [n][r], V [n][r] with Phi = I + U V^T, or Phi - I [n][n]", 0},
     {"/phi_error", GEODEC_F32, "R", 0, "1", "largest |stored - Phi|_F / |Phi|_F, rounding included", 0},
     {"/naive_error", GEODEC_F32, "R", 0, "1", "control: the same with Phi itself cut to rank r", 0},
+    {"/rank_error", GEODEC_F32, "R,n", GEODEC_FIELD_OPTIONAL, "1",
+     "relative error of the last Phi at ranks 1..n of Phi - I", 1},
+    {"/rank_naive", GEODEC_F32, "R,n", GEODEC_FIELD_OPTIONAL, "1", "control: the same with Phi itself cut", 1},
     {"/rho", GEODEC_F32, "R", 0, "1", "g-length at which the mean miss of x_T + Phi_T d reaches tau path lengths", 0},
     {"/rho_censored", GEODEC_U8, "R", 0, "1", "0 no, 1 at least the largest length tried, 2 below the smallest", 0},
     {"/rho_error", GEODEC_F32, "R", 0, "1",
@@ -60,7 +63,7 @@ static const geodec_attr attrs[] = {
 const geodec_kind geodec_kind_records = {
     .name = "records",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-records",
     .purpose = "compressed trajectory records",
     .fields = fields,
@@ -159,6 +162,10 @@ geodec_status geodec_records_write(const geodec_records *r, const geodec_lookup_
     GEODEC_TRY(geodec_artifact_write(a, "/factor", r->factor, err));
     GEODEC_TRY(geodec_artifact_write(a, "/phi_error", r->phi_error, err));
     GEODEC_TRY(geodec_artifact_write(a, "/naive_error", r->naive_error, err));
+    if (r->rank_error && r->rank_naive) {
+        GEODEC_TRY(geodec_artifact_write(a, "/rank_error", r->rank_error, err));
+        GEODEC_TRY(geodec_artifact_write(a, "/rank_naive", r->rank_naive, err));
+    }
     GEODEC_TRY(geodec_artifact_write(a, "/rho", r->rho, err));
     GEODEC_TRY(geodec_artifact_write(a, "/rho_censored", r->rho_censored, err));
     GEODEC_TRY(geodec_artifact_write(a, "/rho_error", r->rho_error, err));
@@ -226,6 +233,10 @@ geodec_status geodec_records_read(const geodec_artifact *a, geodec_records *out,
     GEODEC_TRY(geodec_artifact_read(a, "/factor", &r.factor, err));
     GEODEC_TRY(geodec_artifact_read(a, "/phi_error", &r.phi_error, err));
     GEODEC_TRY(geodec_artifact_read(a, "/naive_error", &r.naive_error, err));
+    if (geodec_artifact_has(a, "/rank_error") && geodec_artifact_has(a, "/rank_naive")) {
+        GEODEC_TRY(geodec_artifact_read(a, "/rank_error", &r.rank_error, err));
+        GEODEC_TRY(geodec_artifact_read(a, "/rank_naive", &r.rank_naive, err));
+    }
     GEODEC_TRY(geodec_artifact_read(a, "/rho", &r.rho, err));
     GEODEC_TRY(geodec_artifact_read(a, "/rho_censored", &r.rho_censored, err));
     GEODEC_TRY(geodec_artifact_read(a, "/rho_error", &r.rho_error, err));

@@ -9,6 +9,7 @@
 #include "experiments/substitution.h"
 #include "experiments/injectivity.h"
 #include "experiments/library_sweep.h"
+#include "experiments/lookup_speed.h"
 #include "experiments/resonance.h"
 #include "experiments/verify.h"
 #include "experiments/warp.h"
@@ -71,6 +72,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_warp_ref,
     &geodec_kind_hjb,
     &geodec_kind_hjb_ref,
+    &geodec_kind_lookup_speed,
     &geodec_kind_flowmap,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,

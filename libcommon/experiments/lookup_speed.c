@@ -1,0 +1,211 @@
+#include "experiments/lookup_speed.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/eig.h"
+#include "linalg/expm.h"
+#include "linalg/stats.h"
+#include "records/lookup.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_N = 16, ROUNDS = 7, QUERIES = 1024, FEW = 64, KEEP = 8 };
+
+const char *geodec_lookup_queries_name(geodec_lookup_queries k)
+{
+    static const char *const names[] = {"near", "fresh", "own"};
+    return names[k];
+}
+
+static geodec_status random_metric(int64_t n, double condition, geodec_rng *r, double *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double a[MAX_N * MAX_N] = {0}, w[MAX_N], v[MAX_N * MAX_N];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) a[i * n + j] = a[j * n + i] = geodec_rng_normal(r);
+    GEODEC_TRY(geodec_eig_sym(n, a, w, v, err));
+    for (int64_t i = 0; i < n; i++) w[i] = exp(log(condition) * (double)i / (double)(n - 1));
+    geodec_eig_compose(n, w, v, g);
+done:
+    return st;
+}
+
+static double median(double *a)
+{
+    geodec_stats_sort(ROUNDS, a);
+    return a[ROUNDS / 2];
+}
+
+typedef struct world {
+    double *q, *x, *g; /* anchors; queries and their metrics */
+    float *own;        /* of the records, or NULL */
+    geodec_lookup_hit *hit;
+    geodec_lookup *l;
+} world;
+
+static geodec_status prepare(uint64_t seed, const geodec_lookup_speed *row, world *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = row->n, packed = n * (n + 1) / 2;
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("lookup speed", (uint64_t)row->records));
+    double m[MAX_N * MAX_N], upper[MAX_N * (MAX_N + 1) / 2];
+    GEODEC_NEW(w->q, row->records * n);
+    GEODEC_NEW(w->x, QUERIES * n);
+    GEODEC_NEW(w->g, QUERIES * n * n);
+    GEODEC_NEW(w->hit, QUERIES);
+    for (int64_t i = 0; i < row->records * n; i++) w->q[i] = geodec_rng_normal(&r);
+    if (row->kind == GEODEC_LOOKUP_OWN) {
+        GEODEC_NEW(w->own, row->records * packed);
+        for (int64_t i = 0; i < row->records; i++) {
+            GEODEC_TRY(random_metric(n, row->condition, &r, m, err));
+            geodec_sym_pack(n, m, upper);
+            for (int64_t j = 0; j < packed; j++) w->own[i * packed + j] = (float)upper[j];
+        }
+    }
+    for (int64_t i = 0; i < QUERIES; i++) {
+        const double *at = w->q + (int64_t)geodec_rng_below(&r, (uint64_t)row->records) * n;
+        for (int64_t a = 0; a < n; a++)
+            w->x[i * n + a] =
+                row->kind == GEODEC_LOOKUP_NEAR ? at[a] + 0.05 * geodec_rng_normal(&r) : geodec_rng_normal(&r);
+        GEODEC_TRY(random_metric(n, row->condition, &r, w->g + i * n * n, err));
+    }
+done:
+    return st;
+}
+
+static geodec_status time_search(const world *w, const double *g, bool brief, geodec_lookup_speed *row, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = row->n, repeats = brief || row->records > 1000 ? 1 : row->records > 100 ? 4 : 40;
+    const double each = 1e6 / (double)(repeats * QUERIES);
+    double single[ROUNDS], batch[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        double t = geodec_clock_thread_seconds();
+        for (int64_t again = 0; again < repeats; again++)
+            for (int64_t i = 0; i < QUERIES; i++)
+                GEODEC_TRY(geodec_lookup_nearest(w->l, w->x + i * n, g ? g + i * n * n : NULL, &w->hit[i], err));
+        single[round] = (geodec_clock_thread_seconds() - t) * each;
+        t = geodec_clock_thread_seconds();
+        for (int64_t again = 0; again < repeats; again++)
+            GEODEC_TRY(geodec_lookup_many(w->l, QUERIES, w->x, g, w->hit, err));
+        batch[round] = (geodec_clock_thread_seconds() - t) * each;
+    }
+    row->single_us = median(single);
+    row->batch_us = median(batch);
+done:
+    return st;
+}
+
+geodec_status geodec_lookup_speed_measure(uint64_t seed, bool brief, geodec_lookup_speed *row, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = row->n;
+    world w = {0};
+    geodec_lookup_hit peer;
+    if (row->records < 1 || n < 2 || n > MAX_N || !(row->condition >= 1) || row->condition > 1e12)
+        GEODEC_THROW(GEODEC_RANGE, "%lld records of dimension %lld, condition %g", (long long)row->records,
+                     (long long)n, row->condition);
+    GEODEC_TRY(prepare(seed, row, &w, err));
+    const double *g = row->kind == GEODEC_LOOKUP_OWN ? NULL : w.g;
+    double t = geodec_clock_thread_seconds();
+    GEODEC_TRY(geodec_lookup_create(row->records, n, w.q, w.own, &w.l, err));
+    row->create_ms = 1e3 * (geodec_clock_thread_seconds() - t);
+    GEODEC_TRY(time_search(&w, g, brief, row, err));
+    const int64_t checked = brief || row->records > 10000 ? FEW : QUERIES;
+    int64_t right = 0, screened = 0;
+    row->computed = 0;
+    for (int64_t i = 0; i < QUERIES; i++) row->computed += (double)w.hit[i].evaluations / QUERIES;
+    t = geodec_clock_thread_seconds();
+    for (int64_t i = 0; i < checked; i++) {
+        GEODEC_TRY(geodec_lookup_exhaustive(w.l, w.x + i * n, g ? g + i * n * n : NULL, &peer, err));
+        right += peer.index == w.hit[i].index && peer.distance == w.hit[i].distance;
+    }
+    row->exhaustive_us = 1e6 * (geodec_clock_thread_seconds() - t) / (double)checked;
+    t = geodec_clock_thread_seconds();
+    for (int64_t i = 0; i < checked; i++) {
+        GEODEC_TRY(geodec_lookup_screened(w.l, w.x + i * n, g ? g + i * n * n : NULL, KEEP, &peer, err));
+        screened += peer.index == w.hit[i].index;
+    }
+    row->screen_us = 1e6 * (geodec_clock_thread_seconds() - t) / (double)checked;
+    row->recall = (double)right / (double)checked;
+    row->recall_screen = (double)screened / (double)checked;
+done:
+    geodec_lookup_destroy(w.l);
+    geodec_mem_free(w.q);
+    geodec_mem_free(w.x);
+    geodec_mem_free(w.g);
+    geodec_mem_free(w.own);
+    geodec_mem_free(w.hit);
+    return st;
+}
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+
+static const geodec_field fields[] = {
+    {"/kind", GEODEC_I32, "K", 0, "1", "queries: 0 near an anchor, 1 fresh, 2 fresh in the records' own metrics", 0},
+    {"/records", GEODEC_I64, "K", 0, "1", "R", 0},
+    {"/condition", GEODEC_F64, "K", 0, "1", "condition number of the metrics", 0},
+    {"/single_us", GEODEC_F64, "K", 0, "us", "a search, one call each", 0},
+    {"/batch_us", GEODEC_F64, "K", 0, "us", "a search, one call for 1024", 0},
+    {"/exhaustive_us", GEODEC_F64, "K", 0, "us", "control: every record in float64", 0},
+    {"/screen_us", GEODEC_F64, "K", 0, "us", "control: the best of the 8 nearest by Euclid", 0},
+    {"/computed", GEODEC_F64, "K", 0, "1", "distances in float64 a search", 0},
+    {"/recall", GEODEC_F64, "K", 0, "1", "searches equal to exhaustive search bit for bit", 0},
+    {"/recall_screen", GEODEC_F64, "K", 0, "1", "control: searches in which the screen finds the nearest record", 0},
+};
+
+static const geodec_attr attrs[] = {
+    {"n", GEODEC_ATTR_I64, 0, "dimension"},
+};
+
+const geodec_kind geodec_kind_lookup_speed = {
+    .name = "lookup_speed",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-lookup",
+    .purpose = "speed and recall of the nearest-record search",
+    .fields = fields,
+    .n_fields = (int)(sizeof fields / sizeof *fields),
+    .attrs = attrs,
+    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+};
+
+geodec_status geodec_lookup_speed_write(int64_t rows, const geodec_lookup_speed *row, geodec_artifact *a,
+                                        geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    enum { COLUMNS = 8 };
+    static const char *const path[COLUMNS] = {"/condition", "/single_us", "/batch_us", "/exhaustive_us",
+                                              "/screen_us", "/computed",  "/recall",   "/recall_screen"};
+    int32_t *kind = NULL;
+    int64_t *records = NULL;
+    double *column = NULL;
+    if (rows < 1) GEODEC_THROW(GEODEC_RANGE, "no rows");
+    GEODEC_NEW(kind, rows);
+    GEODEC_NEW(records, rows);
+    GEODEC_NEW(column, rows);
+    GEODEC_TRY(geodec_artifact_set_dim(a, "K", rows, err));
+    for (int64_t i = 0; i < rows; i++) {
+        kind[i] = (int32_t)row[i].kind;
+        records[i] = row[i].records;
+    }
+    GEODEC_TRY(geodec_artifact_write(a, "/kind", kind, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/records", records, err));
+    for (int c = 0; c < COLUMNS; c++) {
+        for (int64_t i = 0; i < rows; i++) {
+            const geodec_lookup_speed *r = &row[i];
+            const double of[COLUMNS] = {r->condition, r->single_us, r->batch_us, r->exhaustive_us,
+                                        r->screen_us, r->computed,  r->recall,   r->recall_screen};
+            column[i] = of[c];
+        }
+        GEODEC_TRY(geodec_artifact_write(a, path[c], column, err));
+    }
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n", row[0].n, err));
+done:
+    geodec_mem_free(kind);
+    geodec_mem_free(records);
+    geodec_mem_free(column);
+    return st;
+}

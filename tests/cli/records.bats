@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# geodec-records --mode ref, geodec-resonance and geodec-lookup: what they say, determinism apart from times, refusals.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
+    export golden=${GEODEC_SHARED:-../shared}/golden/ott/smollm2-135m_n8.h5
+    "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
+    "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
+    "$bin/geodec-metric" --quiet --dim 3 --points 300 -o "$dir/metric.h5" "$dir/cloud.h5"
+    "$bin/geodec-geodesic" --quiet --paths 4 --steps 8 -o "$dir/geodesics.h5" "$dir/metric.h5"
+}
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+}
+
+@test "records --mode ref: the printed error is none, the true one is; any number of threads, the same bytes" {
+    [ -e "$golden" ] || skip "$golden is not there (set GEODEC_SHARED)"
+    run --separate-stderr "$bin/geodec-records" --mode ref --threads 1 --draws "$golden" -o "$dir/ref.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"6036 bytes (4948 with Phi itself); error of rank 5: 0 as published"*"0.612 in truth"* ]]
+    "$bin/geodec-records" --quiet --force --mode ref --threads 3 --draws "$golden" -o "$dir/ref3.h5"
+    "$bin/geodec-diff" "$dir/ref.h5" "$dir/ref3.h5"
+    run --separate-stderr "$bin/geodec-records" --mode ref -o "$dir/no.h5"
+    [ "$status" -ne 0 ]
+    run --separate-stderr "$bin/geodec-records" --mode ref --draws "$dir/metric.h5" -o "$dir/no.h5"
+    [ "$status" -ne 0 ]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "resonance: cost with its floor, and error against true paths" {
+    run --separate-stderr "$bin/geodec-resonance" --directions 4 -o "$dir/speed-resonance.h5" "$dir/metric.h5" "$dir/geodesics.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"GFLOP/s; floor of 3 x 3"*"10000 queries"*"against true paths"* ]]
+    "$bin/geodec-check" "$dir/speed-resonance.h5"
+    "$bin/geodec-resonance" --quiet --directions 4 -o "$dir/speed-again.h5" "$dir/metric.h5" "$dir/geodesics.h5"
+    for field in error control move; do # all but times is deterministic
+        "$bin/geodec-table" "$dir/speed-resonance.h5" $field > "$dir/one"
+        "$bin/geodec-table" "$dir/speed-again.h5" $field > "$dir/two"
+        cmp "$dir/one" "$dir/two"
+    done
+    # A derivative: the error falls with the move, in proportion.
+    run "$bin/geodec-table" --attrs "$dir/speed-resonance.h5"
+    [[ "$output" =~ slope_phi[[:space:]]+(0\.9|1\.0) ]]
+    run --separate-stderr "$bin/geodec-resonance" --path 99 -o "$dir/no.h5" "$dir/metric.h5" "$dir/geodesics.h5"
+    [ "$status" -ne 0 ]
+    run --separate-stderr "$bin/geodec-resonance" -o "$dir/no.h5" "$dir/metric.h5"
+    [ "$status" -ne 0 ]
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "lookup: exact at every size, and the screen is not" {
+    "$bin/geodec-lookup" --quiet --records 1000 --condition 100 -o "$dir/speed-lookup.h5"
+    run "$bin/geodec-table" "$dir/speed-lookup.h5" recall
+    [ "$(tail -n +2 <<< "$output" | sort -u)" = 1 ]
+    run "$bin/geodec-table" "$dir/speed-lookup.h5" recall_screen
+    [ "$(tail -n +2 <<< "$output" | sort -u | wc -l)" -gt 1 ]
+}
