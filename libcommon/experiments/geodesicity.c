@@ -47,7 +47,11 @@ geodec_geodesicity_options geodec_geodesicity_defaults(void)
 
 bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t text)
 {
-    return geodec_rng_uniform_at(o->seed, geodec_rng_id("held-out text", 0), (uint64_t)(uint32_t)text) < o->held_out;
+    /* One of each pair of texts falls into each half of the interval, so that a share of a half divides even two. */
+    const uint64_t stream = geodec_rng_id("held-out text", 0), t = (uint32_t)text;
+    const uint64_t side = (geodec_rng_at(o->seed, stream, t / 2) >> 63) ^ (t & 1);
+    const double inside = geodec_rng_uniform_at(o->seed, geodec_rng_id("held-out text", 1), t);
+    return 0.5 * ((double)side + inside) < o->held_out;
 }
 
 /* ---- the three fields -------------------------------------------------------------------------------------------- */

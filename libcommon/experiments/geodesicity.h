@@ -102,7 +102,8 @@ GEODEC_API geodec_status geodec_geodesicity_run(const geodec_trajectories *t, co
                                                 const geodec_geodesicity_options *o, geodec_pool *pool,
                                                 const geodec_hooks *hooks, int64_t *count, geodec_geodesicity **out,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* Whether a text is held out: a function of (seed, text). */
+/* Whether a text is held out: a function of (seed, text). With held_out = 1/2 exactly one of the texts 2 j and 2 j + 1
+ * is. */
 GEODEC_API bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t text);
 
 /* ---- the artifact: places of several metrics, one after the other ------------------------------------------------ */

@@ -173,6 +173,21 @@ Test(geodesicity, places_threads_and_refusals)
     geodec_mem_free(w);
 }
 
+Test(geodesicity, the_texts_are_divided)
+{
+    geodec_geodesicity_options o = geodec_geodesicity_defaults();
+    int first = 0, quarter = 0;
+    for (int32_t t = 0; t < 400; t += 2) {
+        const bool a = geodec_geodesicity_held_out(&o, t), b = geodec_geodesicity_held_out(&o, t + 1);
+        cr_assert_neq(a, b);
+        first += a;
+    }
+    cr_assert(first > 70 && first < 130);
+    o.held_out = 0.25;
+    for (int32_t t = 0; t < 400; t++) quarter += geodec_geodesicity_held_out(&o, t);
+    cr_assert(quarter > 70 && quarter < 130);
+}
+
 Test(regression, plane_and_constant)
 {
     geodec_err err = {0};
