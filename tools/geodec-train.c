@@ -1,4 +1,5 @@
 /* geodec-train: text and vocabulary -> model files and a loss curve. */
+#include "experiments/shf.h"
 #include "support/cli.h"
 #include "train/params.h"
 #include "train/start.h"
@@ -17,6 +18,9 @@ static const char *type_name = "f32", *schedule_name = "cosine", *separator_name
 static int64_t d_model = 128, layers = 6, heads = 8, kv_heads = 4, ff = 352, ctx, experts, experts_used = 2;
 static int64_t checkpoint_every = 200, length;
 static bool untied, resume;
+static double shf_weight;
+static const char *shf_metric = "fitted";
+static int64_t shf_dim = 4, shf_refresh = 50, shf_stride = 8, shf_probe = 4;
 static geodec_train_options o = {.steps = 1000, .batch = 32, .lr = 3e-3, .lr_final = 0.02, .warmup = 100, .clip = 1,
                                  .decay = 0.1, .beta1 = 0.9, .beta2 = 0.98, .balance = 0.01, .eval_every = 100,
                                  .eval_tokens = 32768};
@@ -70,6 +74,12 @@ static const cli_option options[] = {
     REAL("beta1", o.beta1, 0, 0.999999, "Adam's average of the gradient"),
     REAL("beta2", o.beta2, 0, 0.999999, "Adam's average of its square"),
     REAL("balance", o.balance, 0, 100, "weight of the experts' load-balance term"),
+    REAL("shf", shf_weight, 0, 1e6, "weight of the penalty on departures of residual streams from geodesics, 0 for none"),
+    CHOICE("shf-metric", shf_metric, 0, "fitted|flat", "of the geodesics: fitted to the states at every refresh, or flat (the control)"),
+    INT("shf-dim", shf_dim, 1, 16, "principal directions of the penalty's chart"),
+    INT("shf-refresh", shf_refresh, 1, 1e9, "steps between two fits of chart and metric"),
+    INT("shf-stride", shf_stride, 1, 65536, "one token in so many is penalised"),
+    INT("shf-probe", shf_probe, 1, 65536, "held-out windows the fits see"),
     INT("eval-every", o.eval_every, 1, 1e9, "steps between rows of the loss curve"),
     INT("eval-tokens", o.eval_tokens, 0, 1e12, "held-out tokens scored for a row, 0 for all"),
 };
@@ -99,6 +109,7 @@ typedef struct run_state {
     geodec_start start;
     geodec_text *train, *held_out;
     geodec_trainer *trainer;
+    geodec_shf *shf;
     geodec_provenance provenance;
     char checkpoint[4096];
     geodec_train_summary summary;
@@ -185,6 +196,27 @@ static void say_result(const cli *c, const geodec_train_summary *s)
     cli_say(c, "%s: held-out %.4f nats a token, %.4f bits a byte%s", output, s->held_out, s->held_out_bytes, floor);
 }
 
+static geodec_status add_penalty(const cli *c, run_state *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_shf_options so = geodec_shf_defaults();
+    so.n = shf_dim;
+    so.stride = shf_stride;
+    so.flat = shf_metric[1] == 'l';
+    so.seed = c->seed;
+    GEODEC_TRY(geodec_shf_create(&so, &s->shf, err));
+    const geodec_train_penalty penalty = {.weight = shf_weight,
+                                          .refresh = shf_refresh,
+                                          .probe = shf_probe,
+                                          .recipe = geodec_shf_recipe(s->shf),
+                                          .ctx = s->shf,
+                                          .prepare = geodec_shf_prepare,
+                                          .apply = geodec_shf_apply};
+    GEODEC_TRY(geodec_trainer_set_penalty(s->trainer, &penalty, err));
+done:
+    return st;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -206,6 +238,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.schedule = (geodec_schedule)place(SCHEDULES, schedule_name);
     GEODEC_TRY(
         geodec_trainer_create(s.start.layout, &o, s.start.params, s.train, s.held_out, c->pool, &s.trainer, err));
+    if (shf_weight > 0) GEODEC_TRY(add_penalty(c, &s, err));
     cli_say(c, "%lld parameters, %lld training tokens, %.2f bytes a token", (long long)s.start.layout->total,
             (long long)s.train->n_tokens, (double)s.train->n_bytes / (double)s.train->n_tokens);
     if (going_on) {
@@ -219,6 +252,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     say_result(c, &s.summary);
 done:
     geodec_trainer_destroy(s.trainer);
+    geodec_shf_destroy(s.shf);
     geodec_text_destroy(s.train);
     geodec_text_destroy(s.held_out);
     geodec_start_clear(&s.start);

@@ -22,6 +22,8 @@ experiments_SRCS := \
   regression.c \
   substitution.c \
   resonance.c \
+  residual.c \
+  shf.c \
   trajectories.c \
   verify.c \
   verify_control.c \

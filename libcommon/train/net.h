@@ -16,10 +16,11 @@
  * cross-entropy in nats against target [n] (-1 = not counted), balance_term (may be NULL) = the balance term times n.
  * grad != NULL: adds the head's gradient and leaves the cotangent for backward. seed            the cotangent of the
  * logits [n][n_vocab] is given; grad as in loss (NULL = activations only). backward        from the final norm down to
- * boundary `layer`; 0 with grad also does the embedding. state_grad, if not NULL, [n_layer+1][n][d_model] receives the
- * cotangent at every boundary from n_layer down to `layer`. Returns the cotangent at `layer`, [n][d_model], inside the
- * work. vjp             seed + backward without parameters: out [n][d_model] at boundary `layer` for the last forward.
- * state           the residual stream of the last forward at a boundary, inside the work. */
+ * boundary `layer`; 0 with grad also does the embedding. extra, if not NULL, [n_layer+1][n][d_model] is added to the
+ * cotangents: the derivative of further terms of the loss. state_grad, if not NULL, [n_layer+1][n][d_model] receives
+ * the cotangent at every boundary from n_layer down to `layer`. Returns the cotangent at `layer`, [n][d_model], inside
+ * the work. vjp             seed + backward without parameters: out [n][d_model] at boundary `layer` for the last
+ * forward. state           the residual stream of the last forward at a boundary, inside the work. */
 #ifndef GEODEC_TRAIN_NET_H
 #define GEODEC_TRAIN_NET_H
 
@@ -46,7 +47,7 @@
                              REAL *grad, REAL *out, double *balance_term);                                             \
     GEODEC_API void N##_seed(const N *net, const REAL *params, N##_work *w, const REAL *dlogits, REAL *grad);          \
     GEODEC_API const REAL *N##_backward(const N *net, const REAL *params, N##_work *w, int32_t layer, REAL *grad,      \
-                                        REAL *state_grad);                                                             \
+                                        const REAL *extra, REAL *state_grad);                                          \
     GEODEC_API void N##_vjp(const N *net, const REAL *params, N##_work *w, const REAL *dlogits, int32_t layer,         \
                             REAL *out);                                                                                \
     GEODEC_API const REAL *N##_state(const N *net, const N##_work *w, int32_t layer)

@@ -10,6 +10,7 @@ train_SRCS := \
   text.c \
   params.c \
   start.c \
+  penalty.c \
   trainer.c \
   checkpoint.c
 # The elementwise loops are written for the vectoriser; these flags change speed, never values.

@@ -141,6 +141,7 @@ geodec_status geodec_trainer_create(const geodec_layout *layout, const geodec_tr
     t->train = train;
     t->held_out = held_out;
     t->pool = pool;
+    t->prepared = -1;
     t->threads = geodec_pool_threads(pool);
     t->ops = geodec__ops_f32(o->isa);
     GEODEC_TRY(geodec_net_f32_create(layout, o->balance, o->isa, &t->net, err));
@@ -185,7 +186,7 @@ const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t, int64_t *n
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-static geodec_status work_of(geodec_trainer *t, int worker, geodec_err *err)
+geodec_status geodec__trainer_work(geodec_trainer *t, int worker, geodec_err *err)
 {
     if (t->work[worker]) return GEODEC_OK;
     return geodec_net_f32_work_create(t->net, t->group, t->o.length, &t->work[worker], err);
@@ -197,12 +198,15 @@ static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geode
     const int64_t len = t->o.length, first = t->o.batch * lane / t->lanes, last = t->o.batch * (lane + 1) / t->lanes;
     const float scale = 1.0f / (float)(t->o.batch * len);
     int32_t *token = NULL, *target;
-    float *loss = NULL;
+    float *loss = NULL, *cotangent = NULL;
     double total = 0;
+    t->lane_penalty[lane] = 0;
+    if (t->penalty.weight > 0)
+        GEODEC_NEW(cotangent, (t->layout->config.n_layer + 1) * t->group * len * t->layout->config.d_model);
     GEODEC_NEW(token, 2 * t->group * len);
     target = token + t->group * len;
     GEODEC_NEW(loss, t->group * len);
-    GEODEC_TRY(work_of(t, worker, err));
+    GEODEC_TRY(geodec__trainer_work(t, worker, err));
     memset(t->grad[lane], 0, (size_t)t->layout->total * sizeof(float));
     for (int64_t s = first; s < last; s += t->group) {
         const int64_t n = last - s < t->group ? last - s : t->group;
@@ -210,13 +214,15 @@ static geodec_status run_lane(geodec_trainer *t, int64_t lane, int worker, geode
             geodec_text_sample(t->train, t->o.seed, t->done, s + i, len, token + i * len, target + i * len);
         GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, token, t->work[worker], err));
         geodec_net_f32_loss(t->net, t->params, t->work[worker], target, scale, t->grad[lane], loss, NULL);
-        (void)geodec_net_f32_backward(t->net, t->params, t->work[worker], 0, t->grad[lane], NULL);
+        if (cotangent) GEODEC_TRY(geodec__penalty_apply(t, worker, n, cotangent, &t->lane_penalty[lane], err));
+        (void)geodec_net_f32_backward(t->net, t->params, t->work[worker], 0, t->grad[lane], cotangent, NULL);
         for (int64_t i = 0; i < n * len; i++) total += (double)loss[i];
     }
     t->lane_loss[lane] = total;
 done:
     geodec_mem_free(token);
     geodec_mem_free(loss);
+    geodec_mem_free(cotangent);
     return st;
 }
 
@@ -260,11 +266,16 @@ static geodec_status first_failure(const geodec_trainer *t, int64_t n, geodec_er
 geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    double loss = 0, squares = 0;
+    double loss = 0, squares = 0, penalty = 0;
+    GEODEC_TRY(geodec__penalty_prepare(t, err));
     geodec_pool_run_dynamic(t->pool, t->lanes, lane_task, t);
     GEODEC_TRY(first_failure(t, t->lanes, err));
-    for (int64_t i = 0; i < t->lanes; i++) loss += t->lane_loss[i];
+    for (int64_t i = 0; i < t->lanes; i++) {
+        loss += t->lane_loss[i];
+        penalty += t->lane_penalty[i];
+    }
     loss /= (double)(t->o.batch * t->o.length);
+    penalty /= (double)(t->o.batch * t->o.length);
     geodec_pool_run(t->pool, t->n_pieces, sum_task, t);
     for (int64_t i = 0; i < t->n_pieces; i++) squares += t->piece_squares[i];
     if (!isfinite(loss) || !isfinite(squares))
@@ -284,6 +295,7 @@ geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err)
     t->done++;
     t->last_loss = loss;
     t->loss_sum += loss;
+    t->penalty_sum += penalty;
     t->loss_steps++;
 done:
     return st;
@@ -303,7 +315,7 @@ static geodec_status evaluate_windows(geodec_trainer *t, int64_t first, int64_t 
     const int64_t len = t->o.length;
     float *loss = NULL;
     GEODEC_NEW(loss, t->group * len);
-    GEODEC_TRY(work_of(t, worker, err));
+    GEODEC_TRY(geodec__trainer_work(t, worker, err));
     for (int64_t w = first; w < last; w += t->group) {
         const int64_t n = last - w < t->group ? last - w : t->group;
         GEODEC_TRY(geodec_net_f32_forward(t->net, t->params, n, len, t->window_token + w * len, t->work[worker], err));
@@ -370,15 +382,23 @@ static geodec_status measure(geodec_trainer *t, const geodec_hooks *hooks, geode
                           .tokens = t->done * t->o.batch * t->o.length,
                           .train = t->loss_sum / (double)t->loss_steps,
                           .lr = t->adam.lr,
-                          .grad_norm = t->grad_norm};
+                          .grad_norm = t->grad_norm,
+                          .penalty = t->penalty_sum / (double)t->loss_steps};
     GEODEC_TRY(geodec_trainer_evaluate(t, t->o.eval_tokens, &r.held_out, &r.held_out_bytes, err));
     GEODEC_TRY(geodec__trainer_add_row(t, &r, err));
     t->loss_sum = 0;
+    t->penalty_sum = 0;
     t->loss_steps = 0;
     geodec_hooks_log(hooks, GEODEC_LOG_INFO, "step %lld  train %.4f  held-out %.4f nats/token  %.4f bits/byte  lr %.2e",
                      (long long)t->done, r.train, r.held_out, r.held_out_bytes, r.lr);
 done:
     return st;
+}
+
+/* What a penalty learnt at its last refresh is in no checkpoint. */
+static bool may_save(const geodec_trainer *t)
+{
+    return !(t->penalty.weight > 0) || t->done == t->o.steps || t->done % t->penalty.refresh == 0;
 }
 
 geodec_status geodec_trainer_run(geodec_trainer *t, const char *checkpoint, int64_t checkpoint_every,
@@ -387,6 +407,7 @@ geodec_status geodec_trainer_run(geodec_trainer *t, const char *checkpoint, int6
     geodec_status st = GEODEC_OK;
     const double begin = geodec_clock_seconds();
     const int64_t first = t->done;
+    int64_t saved = first - first % (checkpoint_every > 0 ? checkpoint_every : 1);
     while (t->done < t->o.steps) {
         char what[160];
         const double seconds = geodec_clock_seconds() - begin;
@@ -395,15 +416,18 @@ geodec_status geodec_trainer_run(geodec_trainer *t, const char *checkpoint, int6
                        rate * (double)(t->o.batch * t->o.length), rate > 0 ? (double)(t->o.steps - t->done) / rate : 0);
         st = geodec_hooks_progress(hooks, what, t->done, t->o.steps, err);
         if (st != GEODEC_OK) {
-            if (checkpoint) GEODEC_TRY(geodec_trainer_save(t, checkpoint, p, err));
+            if (checkpoint && may_save(t)) GEODEC_TRY(geodec_trainer_save(t, checkpoint, p, err));
             GEODEC_THROW(GEODEC_INTERRUPTED, "stopped at step %lld of %lld%s%s", (long long)t->done,
                          (long long)t->o.steps, checkpoint ? "; --resume goes on from " : "",
                          checkpoint ? checkpoint : "");
         }
         GEODEC_TRY(geodec_trainer_step(t, err));
         if (t->done % t->o.eval_every == 0 || t->done == t->o.steps) GEODEC_TRY(measure(t, hooks, err));
-        if (checkpoint && (t->done == t->o.steps || (checkpoint_every > 0 && t->done % checkpoint_every == 0)))
+        if (checkpoint && (t->done == t->o.steps || (checkpoint_every > 0 && t->done - saved >= checkpoint_every)) &&
+            may_save(t)) {
+            saved = t->done;
             GEODEC_TRY(geodec_trainer_save(t, checkpoint, p, err));
+        }
     }
 done:
     return st;

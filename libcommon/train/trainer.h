@@ -42,6 +42,23 @@ typedef struct geodec_train_options {
     geodec_isa isa;
 } geodec_train_options;
 
+/* A further term of the loss: weight times the mean over the batch's tokens of a function of a token's residual stream.
+ *
+ * prepare sees the states of the first `probe` held-out windows, [boundaries][rows][d_model] with boundaries = n_layer
+ * + 1, before step 0 and every `refresh` steps; what it learns from them holds until it is called again. apply adds
+ * scale d value / d state to cotangent [boundaries][rows][d_model] for rows = n_seq len states in order of sequence,
+ * and gives the sum of the values; it is called from several threads at once and may depend on its arguments only. */
+typedef struct geodec_train_penalty {
+    double weight;
+    int64_t refresh, probe; /* >= 1 */
+    const char *recipe;     /* what identifies it: part of the checkpoint's recipe */
+    void *ctx;
+    geodec_status (*prepare)(void *ctx, int64_t step, int32_t boundaries, int64_t rows, int64_t d, const float *state,
+                             geodec_err *err);
+    geodec_status (*apply)(void *ctx, int32_t boundaries, int64_t n_seq, int64_t len, int64_t d,
+                           const float *const *state, double scale, float *cotangent, double *value, geodec_err *err);
+} geodec_train_penalty;
+
 /* One row of the loss curve. */
 typedef struct geodec_curve_row {
     int64_t step, tokens;  /* done */
@@ -49,6 +66,7 @@ typedef struct geodec_curve_row {
     double held_out;       /* nats a token */
     double held_out_bytes; /* bits a byte of held-out text */
     double lr, grad_norm;  /* of the last step; norm before clipping */
+    double penalty;        /* mean value of the further term a token since the last row, without its weight */
 } geodec_curve_row;
 
 typedef struct geodec_trainer geodec_trainer;
@@ -63,6 +81,12 @@ GEODEC_API geodec_status geodec_trainer_create(const geodec_layout *layout, cons
                                                const geodec_text *held_out, geodec_pool *pool, geodec_trainer **out,
                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_trainer_destroy(geodec_trainer *t); /* NULL ok */
+
+/* Before the first step or geodec_trainer_load. Copied but for recipe and ctx, which must outlive the trainer. A run
+ * with a penalty writes its checkpoints at steps that are multiples of refresh only, so that one that is resumed learns
+ * from the same states. GEODEC_RANGE. */
+GEODEC_API geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty,
+                                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* One optimiser step. GEODEC_NUMERIC when the loss is no longer finite. */
 GEODEC_API geodec_status geodec_trainer_step(geodec_trainer *t, geodec_err *err) GEODEC_MUST_USE;

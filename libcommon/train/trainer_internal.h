@@ -6,7 +6,7 @@
 #include "train/ops.h"
 #include "train/trainer.h"
 
-enum { GEODEC__RECIPE = 2048 };
+enum { GEODEC__RECIPE = 3072 };
 
 /* A run of one tensor, the unit of the optimiser's tasks. */
 typedef struct geodec__piece {
@@ -44,13 +44,24 @@ struct geodec_trainer {
     int64_t n_targets;
     double *window_loss;
 
+    geodec_train_penalty penalty; /* weight 0 = none */
+    int64_t prepared;             /* step it was prepared at, -1 = not yet */
+    double lane_penalty[GEODEC_TRAIN_LANES];
+
     double grad_norm, last_loss;
-    double loss_sum; /* since the last row of the curve */
+    double loss_sum, penalty_sum; /* since the last row of the curve */
     int64_t loss_steps;
     geodec_curve_row *row;
     int64_t n_rows, room_rows;
     char recipe[GEODEC__RECIPE];
 };
+
+/* penalty.c: before a step, and the term's part in a lane. */
+geodec_status geodec__penalty_prepare(geodec_trainer *t, geodec_err *err);
+/* cotangent: [n_layer + 1][n len][d_model] for the last forward of a worker; value added to *sum. */
+geodec_status geodec__penalty_apply(geodec_trainer *t, int worker, int64_t n, float *cotangent, double *sum,
+                                    geodec_err *err);
+geodec_status geodec__trainer_work(geodec_trainer *t, int worker, geodec_err *err);
 
 geodec_status geodec__trainer_add_row(geodec_trainer *t, const geodec_curve_row *row, geodec_err *err);
 

@@ -8,6 +8,7 @@ experiments_TESTS := \
   test_hjb.c \
   test_library.c \
   test_resonance.c \
+  test_shf.c \
   test_verify.c \
   test_warp.c \
 

@@ -80,7 +80,7 @@ static void check(int experts, bool tied, double balance)
     make(&f, experts, tied, balance);
     (void)value(&f);
     geodec_net_f64_loss(f.net, f.params, f.work, f.target, 1.0 / N, f.grad, f.loss, NULL);
-    (void)geodec_net_f64_backward(f.net, f.params, f.work, 0, f.grad, NULL);
+    (void)geodec_net_f64_backward(f.net, f.params, f.work, 0, f.grad, NULL, NULL);
     /* tensor by tensor: a wrong gradient of a small tensor must not hide behind a large one */
     for (int64_t i = 0; i < f.layout->n_params; i++) {
         const geodec_param *p = &f.layout->param[i];
@@ -94,6 +94,36 @@ Test(train_net, dense_tied) { check(0, true, 0); }
 Test(train_net, dense_untied) { check(0, false, 0); }
 Test(train_net, experts_tied) { check(4, true, 0); }
 Test(train_net, experts_untied_with_balance) { check(4, false, 0.1); }
+
+/* A linear functional of every boundary beside the loss: the gradient of the sum needs the extra cotangents. */
+static double with_states(void *ctx)
+{
+    fixture *f = ctx;
+    static double c[3 * N * 12];
+    double s = value(ctx);
+    numeric_fill(c, 3 * N * 12, 55, 0.1);
+    for (int32_t l = 0; l <= 2; l++) s += numeric_dot(geodec_net_f64_state(f->net, f->work, l), c + l * N * 12, N * 12);
+    return s;
+}
+
+static void check_extra(int experts)
+{
+    fixture f = {0};
+    static double c[3 * N * 12];
+    make(&f, experts, true, 0);
+    numeric_fill(c, 3 * N * 12, 55, 0.1);
+    (void)value(&f);
+    geodec_net_f64_loss(f.net, f.params, f.work, f.target, 1.0 / N, f.grad, f.loss, NULL);
+    (void)geodec_net_f64_backward(f.net, f.params, f.work, 0, f.grad, c, NULL);
+    for (int64_t i = 0; i < f.layout->n_params; i++) {
+        const geodec_param *p = &f.layout->param[i];
+        const double e = numeric_error(with_states, &f, f.params + p->offset, f.grad + p->offset, p->size, 1);
+        cr_expect_lt(e, 1e-5, "%s: relative error %g", p->name, e);
+    }
+    drop(&f);
+}
+Test(train_net, extra_cotangents_dense) { check_extra(0); }
+Test(train_net, extra_cotangents_experts) { check_extra(4); }
 
 /* The vector-Jacobian product at every boundary, against differences of the logits with the parameters that feed it:
  * for boundary 0 the embedding rows (each token of the test is made unique by giving it its own row). */
@@ -124,7 +154,7 @@ static void check_vjp(int experts)
     /* the embedding's gradient in a full backward pass is the same cotangent */
     (void)projected(&f);
     geodec_net_f64_seed(f.net, f.params, f.work, c, f.grad);
-    (void)geodec_net_f64_backward(f.net, f.params, f.work, 0, f.grad, all);
+    (void)geodec_net_f64_backward(f.net, f.params, f.work, 0, f.grad, NULL, all);
     memcpy(rows, f.grad + f.layout->token_embd, sizeof rows);
     cr_expect_lt(test_max_abs_diff(rows, out, LEN * 12), 1e-12);
     /* every boundary: partial passes agree with the recorded ones, and the top one with the closed form of the norm */
@@ -174,7 +204,7 @@ Test(train_net, float_agrees_with_double)
         make(&f, experts, true, 0.1);
         (void)value(&f);
         geodec_net_f64_loss(f.net, f.params, f.work, f.target, 1.0 / N, f.grad, f.loss, NULL);
-        (void)geodec_net_f64_backward(f.net, f.params, f.work, 0, f.grad, NULL);
+        (void)geodec_net_f64_backward(f.net, f.params, f.work, 0, f.grad, NULL, NULL);
         for (geodec_isa isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
             geodec_net_f32 *net = NULL;
             geodec_net_f32_work *work = NULL;
@@ -185,7 +215,7 @@ Test(train_net, float_agrees_with_double)
             for (int64_t i = 0; i < f.layout->total; i++) p[i] = (float)f.params[i];
             test_ok(geodec_net_f32_forward(net, p, SEQ, LEN, f.token, work, &err), &err);
             geodec_net_f32_loss(net, p, work, f.target, 1.0f / N, g, loss, NULL);
-            (void)geodec_net_f32_backward(net, p, work, 0, g, NULL);
+            (void)geodec_net_f32_backward(net, p, work, 0, g, NULL, NULL);
             double worst = 0;
             for (int64_t i = 0; i < f.layout->total; i++) worst = fmax(worst, fabs((double)g[i] - f.grad[i]));
             cr_expect_lt(worst / test_max_abs(f.grad, f.layout->total), 1e-5, "%s: %g", geodec_net_f32_isa(net), worst);

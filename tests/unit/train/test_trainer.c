@@ -186,6 +186,105 @@ Test(trainer, a_resumed_run_equals_a_straight_one)
     drop(&b);
 }
 
+/* A penalty that pulls the streams after each block towards the mean of the probe's: what it knows comes from prepare.
+ */
+typedef struct pull {
+    double mean;
+    int64_t prepared, last;
+} pull;
+
+static geodec_status pull_prepare(void *ctx, int64_t step, int32_t boundaries, int64_t rows, int64_t d,
+                                  const float *state, geodec_err *err)
+{
+    (void)err;
+    pull *p = ctx;
+    p->mean = 0;
+    for (int64_t i = 0; i < boundaries * rows * d; i++) p->mean += (double)state[i];
+    p->mean /= (double)(boundaries * rows * d);
+    p->prepared++;
+    p->last = step;
+    return GEODEC_OK;
+}
+
+static geodec_status pull_apply(void *ctx, int32_t boundaries, int64_t n_seq, int64_t len, int64_t d,
+                                const float *const *state, double scale, float *cotangent, double *value,
+                                geodec_err *err)
+{
+    (void)err;
+    const pull *p = ctx;
+    const int64_t n = n_seq * len * d;
+    *value = 0;
+    for (int32_t l = 1; l < boundaries; l++)
+        for (int64_t i = 0; i < n; i++) {
+            const double x = (double)state[l][i] - p->mean;
+            *value += x * x;
+            cotangent[l * n + i] += (float)(scale * 2 * x);
+        }
+    return GEODEC_OK;
+}
+
+static geodec_trainer *pulled(bench *b, const geodec_train_options *o, geodec_pool *pool, double weight, pull *p)
+{
+    geodec_err err = {0};
+    geodec_trainer *t = trainer_of(b, o, pool);
+    *p = (pull){0};
+    const geodec_train_penalty penalty = {.weight = weight,
+                                          .refresh = 8,
+                                          .probe = 2,
+                                          .recipe = "pull",
+                                          .ctx = p,
+                                          .prepare = pull_prepare,
+                                          .apply = pull_apply};
+    test_ok(geodec_trainer_set_penalty(t, &penalty, &err), &err);
+    return t;
+}
+
+Test(trainer, a_penalty_is_lowered_and_resumes_to_the_same_bytes)
+{
+    bench b;
+    geodec_err err = {0};
+    make(&b, 0);
+    const geodec_train_options o = options();
+    const geodec_provenance prov = {.tool = "test", .command_line = "test"};
+    const char *path = test_tmp("pull.ckpt.h5");
+    pull p, q;
+    int64_t n;
+    geodec_trainer *weak = pulled(&b, &o, NULL, 1e-9, &q), *straight = pulled(&b, &o, NULL, 0.1, &p);
+    test_ok(geodec_trainer_run(weak, NULL, 0, NULL, NULL, &err), &err);
+    test_ok(geodec_trainer_run(straight, NULL, 0, NULL, NULL, &err), &err);
+    cr_assert_eq(p.prepared, 4); /* 0, 8, 16, 24 */
+    cr_assert_eq(p.last, 24);
+    const double with = geodec_trainer_curve(straight, &n)[4].penalty,
+                 without = geodec_trainer_curve(weak, &n)[4].penalty;
+    cr_assert(with > 0 && with < 0.5 * without, "%g against %g", with, without);
+
+    int64_t stops[] = {3, 13, 22, 30}; /* the first leaves no checkpoint, the next those of steps 8 and 16 */
+    const int64_t from[] = {0, 0, 8, 16};
+    for (int i = 0; i < 4; i++) {
+        geodec_trainer *t = pulled(&b, &o, NULL, 0.1, &p);
+        const geodec_hooks hooks = {.ctx = &stops[i], .progress = stop_at};
+        if (i > 1) test_ok(geodec_trainer_load(t, path, &err), &err);
+        cr_assert_eq(geodec_trainer_done(t), from[i]);
+        const geodec_status st = geodec_trainer_run(t, path, 5, &prov, &hooks, &err);
+        cr_assert_eq(st, i < 3 ? GEODEC_INTERRUPTED : GEODEC_OK);
+        if (i == 3) same_state(straight, t, &b, "resume with a penalty");
+        geodec_trainer_destroy(t);
+    }
+    geodec_pool *pool = NULL;
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    geodec_trainer *many = pulled(&b, &o, pool, 0.1, &p);
+    test_ok(geodec_trainer_run(many, NULL, 0, NULL, NULL, &err), &err);
+    same_state(straight, many, &b, "threads with a penalty");
+    geodec_trainer *plain = trainer_of(&b, &o, NULL); /* another recipe */
+    cr_assert_eq(geodec_trainer_load(plain, path, &err), GEODEC_CHECKSUM);
+    const geodec_train_penalty bad = {.weight = -1, .refresh = 1, .probe = 1, .recipe = ""};
+    cr_assert_eq(geodec_trainer_set_penalty(plain, &bad, &err), GEODEC_RANGE);
+    geodec_trainer *const all[] = {weak, straight, many, plain};
+    for (int i = 0; i < 4; i++) geodec_trainer_destroy(all[i]);
+    geodec_pool_destroy(pool);
+    drop(&b);
+}
+
 Test(trainer, overfits_a_tiny_text)
 {
     for (int experts = 0; experts <= 4; experts += 4) {
