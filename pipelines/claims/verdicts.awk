@@ -20,6 +20,9 @@ function shown(s) { return s ~ /^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$/ && length(s) >
         print substr(letters, i, 1) " = " (number ~ /^[-+]?[0-9.]+/ ? number + 0 : "\"\"")
         missing[i] = v[i] == "-" || v[i] == ""
     }
+    # A rule that multiplies by 100 says that its values are shares of the published percentage.
+    if ($4 ~ /%/ && $9 ~ /100 \*/)
+        for (i = 2; i <= 5; i++) if (v[i] ~ /^[-+]?[0-9]/) v[i] = sprintf("%.4g %%", 100 * v[i])
     head = $1 "\t" $2 "\t" $3
     for (i = 1; i <= 5; i++) head = head "\t" shown(v[i])
     n = split($9, rule, ";;")
