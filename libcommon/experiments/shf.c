@@ -21,7 +21,6 @@ struct geodec_shf {
     geodec_rbf *field; /* NULL when flat */
     geodec_space_torus plane;
     const geodec_space *space;
-    double step2; /* S; 0 = not prepared */
 };
 
 geodec_shf_options geodec_shf_defaults(void) { return (geodec_shf_options){.n = 4, .sites = 192, .stride = 8}; }
@@ -91,14 +90,17 @@ done:
     return st;
 }
 
-static double squared_steps(const geodec_shf *s, int64_t nodes, const double *path)
+/* sum |Dc s|^2 over the inner nodes; its derivative by every node is added to gradient [nodes][n] times `factor`. */
+static double squared_steps(int64_t n, int64_t nodes, const double *path, double factor, double *gradient)
 {
     double sum = 0;
-    const int64_t n = s->o.n;
     for (int64_t l = 1; l + 1 < nodes; l++)
         for (int64_t i = 0; i < n; i++) {
             const double c = 0.5 * (path[(l + 1) * n + i] - path[(l - 1) * n + i]);
             sum += c * c;
+            if (!gradient) continue;
+            gradient[(l + 1) * n + i] += factor * c;
+            gradient[(l - 1) * n + i] -= factor * c;
         }
     return sum;
 }
@@ -121,14 +123,13 @@ geodec_status geodec_shf_prepare(void *ctx, int64_t step, int32_t boundaries, in
     geodec_status st = GEODEC_OK;
     geodec_shf *s = ctx;
     const int64_t n = s->o.n, nodes = boundaries - 1, most = CANDIDATES * s->o.sites;
-    double *x = NULL, *point = NULL, *path = NULL, sum = 0;
-    int64_t count = 0, paths = 0;
+    double *x = NULL, *point = NULL;
+    int64_t count = 0;
     if (nodes < NODES_LEAST || rows < 1 || n > d)
         GEODEC_THROW(GEODEC_RANGE, "a penalty on geodesics needs at least %d blocks and %lld dimensions", NODES_LEAST,
                      (long long)n);
     GEODEC_NEW(x, most * d);
     GEODEC_NEW(point, most * n);
-    GEODEC_NEW(path, nodes * n);
     GEODEC_TRY(choose_states(s, boundaries, rows, d, state, most, x, &count, err));
     geodec_pca_clear(&s->pca);
     geodec_rbf_destroy(s->field);
@@ -139,16 +140,9 @@ geodec_status geodec_shf_prepare(void *ctx, int64_t step, int32_t boundaries, in
     GEODEC_TRY(geodec_pca_project(d, n, s->pca.basis, s->pca.mean, count, x, point, NULL, err));
     if (!s->o.flat) GEODEC_TRY(fit_field(s, count < s->o.sites ? count : s->o.sites, point, err));
     s->space = s->o.flat ? &s->plane.base : geodec_rbf_space(s->field);
-    for (int64_t r = 0; r < rows; r += s->o.stride, paths++) {
-        for (int64_t l = 0; l < nodes; l++) project(s, d, state + ((l + 1) * rows + r) * d, path + l * n);
-        sum += squared_steps(s, nodes, path);
-    }
-    if (!(sum > 0) || !isfinite(sum)) GEODEC_THROW(GEODEC_NUMERIC, "the probe's streams do not move");
-    s->step2 = sum / (double)paths;
 done:
     geodec_mem_free(x);
     geodec_mem_free(point);
-    geodec_mem_free(path);
     return st;
 }
 
@@ -162,18 +156,23 @@ geodec_status geodec_shf_apply(void *ctx, int32_t boundaries, int64_t n_seq, int
     double *path = NULL, *gradient, total = 0;
     GEODEC_NEW(path, 2 * nodes * n);
     gradient = path + nodes * n;
-    if (!(s->step2 > 0)) GEODEC_THROW(GEODEC_INVAL, "the penalty was not prepared");
-    const double unit = (double)s->o.stride / s->step2;
+    if (!s->space) GEODEC_THROW(GEODEC_INVAL, "the penalty was not prepared");
     for (int64_t r = 0; r < rows; r++) {
         if (r % len % s->o.stride != s->o.stride - 1) continue;
         double p;
         for (int64_t l = 0; l < nodes; l++) project(s, d, state[l + 1] + r * d, path + l * n);
         GEODEC_TRY(geodec_residual_penalty(s->space, nodes, path, &p, gradient, err));
-        total += unit * p;
+        const double steps = squared_steps(n, nodes, path, 0, NULL);
+        if (!(steps > 0) || !isfinite(p / steps)) continue; /* a stream that does not move has no direction */
+        p /= steps;
+        total += (double)s->o.stride * p;
+        for (int64_t i = 0; i < nodes * n; i++) gradient[i] /= steps;
+        (void)squared_steps(n, nodes, path, -p / steps, gradient);
+        const double unit = scale * (double)s->o.stride;
         for (int64_t l = 0; l < nodes; l++) {
             float *to = cotangent + ((l + 1) * rows + r) * d;
             for (int64_t i = 0; i < n; i++) {
-                const double a = scale * unit * gradient[l * n + i];
+                const double a = unit * gradient[l * n + i];
                 for (int64_t j = 0; j < d; j++) to[j] += (float)(a * s->pca.basis[i * d + j]);
             }
         }

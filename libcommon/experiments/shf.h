@@ -2,15 +2,16 @@
  *
  * The path of a token is its residual stream after each block, s_1 .. s_L, in a chart of n principal directions. With
  * the residual r_l = D2 s_l + Gamma(s_l)(Dc s_l, Dc s_l) of the geodesic equation (experiments/residual.h) the penalty
- * of a token is
+ * of a token is the squared turn of its path,
  *
- *     sum_l |r_l|^2 / S,   S = sum_l |Dc s_l|^2 averaged over the probe,
+ *     P = sum_l |r_l|^2 / sum_l |Dc s_l|^2,
  *
- * free of unit. The papers write a curvature operator in the place of the connection, which is zero on every manifold
- * by the antisymmetry of the tensor. Chart, metric and S are fitted to probe states and held fixed until the next
- * refresh, so the penalty cannot be had by shrinking steps between two refreshes only; what it does to real residuals
- * is measured with other means afterwards. The flat kind (Gamma = 0) is the control: a penalty on second differences,
- * which needs no metric. */
+ * which is free of unit and cannot be had by shorter steps; the derivative is that of the ratio. The papers write a
+ * curvature operator in the place of the connection, which is zero on every manifold by the antisymmetry of the tensor.
+ * Chart and metric are fitted to probe states and held fixed until the next refresh; what the penalty does to real
+ * residuals is measured with other means afterwards. The flat kind (Gamma = 0) is the control: a penalty on second
+ * differences, which needs no metric.
+ */
 #ifndef GEODEC_EXPERIMENTS_SHF_H
 #define GEODEC_EXPERIMENTS_SHF_H
 
@@ -38,7 +39,7 @@ GEODEC_API void geodec_shf_destroy(geodec_shf *s); /* NULL ok */
 /* "shf n=4 sites=192 stride=8 metric|flat seed=1": identifies it. Inside s. */
 GEODEC_API const char *geodec_shf_recipe(const geodec_shf *s);
 
-/* Fits chart, metric and scale to state [boundaries][rows][d], boundary 0 the embedding; boundaries >= 4. `ctx` is the
+/* Fits chart and metric to state [boundaries][rows][d], boundary 0 the embedding; boundaries >= 4. `ctx` is the
  * geodec_shf. GEODEC_RANGE; GEODEC_NUMERIC when too few states differ. */
 GEODEC_API geodec_status geodec_shf_prepare(void *ctx, int64_t step, int32_t boundaries, int64_t rows, int64_t d,
                                             const float *state, geodec_err *err) GEODEC_MUST_USE;

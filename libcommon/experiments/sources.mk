@@ -22,7 +22,6 @@ experiments_SRCS := \
   regression.c \
   substitution.c \
   resonance.c \
-  residual.c \
   shf.c \
   trajectories.c \
   verify.c \

@@ -68,7 +68,7 @@ static void check_derivative(bool flat)
             dir[j] = geodec_rng_normal(&r);
             along += dir[j] * (double)cotangent[(l * ROWS + row) * D + j];
         }
-        const double h = 0.02;
+        const double h = 0.005;
         double value[2];
         for (int sign = 0; sign < 2; sign++) {
             memcpy(t.state, s.state, sizeof t.state);
