@@ -166,7 +166,8 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_validity_sphere(s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &sphere, err));
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++)
         GEODEC_TRY(geodec_validity_case(w, s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &cases[w], err));
-    if (!sphere.slope_ok && !no_check)
+    /* a sphere of one dimension is flat: its errors are rounding, and have no slope */
+    if (!sphere.slope_ok && !no_check && s->n > 1)
         GEODEC_THROW(GEODEC_CHECK, "the control fails: on the unit sphere the error has slope %.2f, below %.2f",
                      sphere.slope.value, slope_min);
     if (!v.slope_ok && !no_check)
