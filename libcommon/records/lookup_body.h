@@ -69,17 +69,22 @@ INLINE bool pivots(int64_t n, const double *g, double *u, double *d, double *r)
     return good;
 }
 
+static void set_loose(int64_t n, double trace, double trace_inverse, geodec__lookup_bounds *b)
+{
+    b->norm = sqrt(trace);
+    b->loose = 1 + 256 * (double)(n * n) * DBL_EPSILON * trace * trace_inverse;
+}
+
 INLINE bool bounds_n(int64_t n, const double *g, geodec__lookup_bounds *b)
 {
     double u[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N], d[GEODEC_RBF_MAX_N], r[GEODEC_RBF_MAX_N];
     double trace = 0, trace_inverse = 0;
     if (!pivots(n, g, u, d, r)) return false;
     /* F = D^1/2 U */
-    float *f = b->factor;
-    for (int64_t k = n - 1; k >= 0; k--) {
+    for (int64_t k = 0; k < n; k++) {
         const double root = sqrt(d[k]);
-        *f++ = (float)root;
-        for (int64_t j = k + 1; j < n; j++) *f++ = (float)(root * u[k * n + j]);
+        b->factor[k * n + k] = (float)root;
+        for (int64_t j = k + 1; j < n; j++) b->factor[k * n + j] = (float)(root * u[k * n + j]);
         trace += g[k * n + k];
     }
     /* V = U^-1 (unit upper) over u, then g^-1 = V D^-1 V^T. */
@@ -105,14 +110,56 @@ INLINE bool bounds_n(int64_t n, const double *g, geodec__lookup_bounds *b)
         b->v[i] = (float)(1 / row[i]);
         trace_inverse += diagonal[i];
     }
-    b->norm = sqrt(trace);
-    b->loose = 1 + 256 * (double)(n * n) * DBL_EPSILON * trace * trace_inverse;
+    set_loose(n, trace, trace_inverse, b);
+    return true;
+}
+
+/* The same for n = 8, columns of V in the lanes: c_j = e_j - sum_{k<j} u_kj c_k. */
+static bool bounds_8(const double *g, geodec__lookup_bounds *b)
+{
+    double u[64], d[8], r[8], scaled[64], root[8], out[8], trace = 0, trace_inverse = 0;
+    if (!pivots(8, g, u, d, r)) return false;
+    v_store(root, v_sqrt(v_load(d)));
+    UNROLL
+    for (int k = 0; k < 8; k++) {
+        b->factor[k * 8 + k] = (float)root[k];
+        UNROLL
+        for (int j = 0; j < 8; j++)
+            if (j > k) b->factor[k * 8 + j] = (float)(root[k] * u[k * 8 + j]);
+        trace += g[k * 8 + k];
+    }
+    vec c[8], diagonal = v_zero(), row = v_zero();
+    UNROLL
+    for (int j = 0; j < 8; j++) {
+        static const double unit[15] = {0, 0, 0, 0, 0, 0, 0, 1};
+        c[j] = v_load(unit + 7 - j);
+        UNROLL
+        for (int k = 0; k < 8; k++)
+            if (k < j) c[j] = v_fnma(v_set1(u[k * 8 + j]), c[k], c[j]);
+        const vec t = v_mul(v_set1(r[j]), c[j]);
+        v_store(scaled + 8 * j, t);
+        diagonal = v_fma(c[j], t, diagonal);
+    }
+    UNROLL
+    for (int m = 0; m < 8; m++) { /* column m of the inverse */
+        vec s = v_zero();
+        UNROLL
+        for (int j = 0; j < 8; j++)
+            if (j >= m) s = v_fma(v_set1(scaled[8 * j + m]), c[j], s);
+        row = v_add(row, v_abs(s));
+    }
+    v_store(out, v_div(v_set1(1), diagonal));
+    for (int i = 0; i < 8; i++) b->w[i] = (float)out[i];
+    v_store(out, v_div(v_set1(1), row));
+    for (int i = 0; i < 8; i++) b->v[i] = (float)out[i];
+    trace_inverse = v_sum(diagonal);
+    set_loose(8, trace, trace_inverse, b);
     return true;
 }
 
 static bool bounds(int64_t n, const double *g, geodec__lookup_bounds *b)
 {
-    return n == 8 ? bounds_n(8, g, b) : bounds_n(n, g, b);
+    return n == 8 ? bounds_8(g, b) : bounds_n(n, g, b);
 }
 
 /* ---- one search -------------------------------------------------------------------------------------------------- */
@@ -162,44 +209,19 @@ static void all_records(search *s)
     for (int64_t r = 0; r < s->l->records; r++) evaluate(s, s->l->n, r);
 }
 
-INLINE void panel(search *s, int64_t n, int64_t p)
+/* Distances of the anchors of panel p in `mask`, the most promising first. */
+INLINE void refine(search *s, int64_t n, int64_t p, fvec sum, unsigned mask)
 {
     const geodec_lookup *l = s->l;
-    const int64_t packed = n * (n + 1) / 2;
-    const float *a = l->anchor + p * n * LANES_F, *own = s->g ? NULL : l->factor + p * packed * LANES_F;
-    const float *f = s->b.factor;
-    const float limit = s->g ? s->limit : panel_limit(s, (double)l->norm[p]);
-    fvec x[GEODEC_RBF_MAX_N], sum = f_set1(0);
-    UNROLL for (int64_t i = 0; i < n; i++) x[i] = f_sub(f_set1(s->y[i]), f_load(a + i * LANES_F));
-    /* The last k rows of F alone give the length with the other coordinates chosen as well as can be. */
-    UNROLL for (int64_t k = n - 1; k >= 0; k--)
-    {
-        fvec z = f_mul(own ? f_load(own) : f_set1(*f), x[k]);
-        if (own)
-            own += LANES_F;
-        else
-            f++;
-        UNROLL for (int64_t j = k + 1; j < n; j++)
-        {
-            z = f_fma(own ? f_load(own) : f_set1(*f), x[j], z);
-            if (own)
-                own += LANES_F;
-            else
-                f++;
-        }
-        sum = f_fma(z, z, sum);
-        if (k == n / 2 && !f_not_above(sum, limit)) return;
-    }
-    unsigned mask = f_not_above(sum, limit);
-    if (!mask) return;
-    float d2[LANES_F];
-    f_store(d2, sum);
     const int32_t *index = l->index + p * LANES_F;
     const double loose = s->g ? s->b.loose : l->loose;
+    float d2[LANES_F];
+    f_store(d2, sum);
     while (mask) {
         int k = __builtin_ctz(mask);
-        for (unsigned m = mask & (mask - 1); m; m &= m - 1)
-            if (d2[__builtin_ctz(m)] < d2[k]) k = __builtin_ctz(m);
+        if (s->best < 0)
+            for (unsigned m = mask & (mask - 1); m; m &= m - 1)
+                if (d2[__builtin_ctz(m)] < d2[k]) k = __builtin_ctz(m);
         mask &= ~(1u << k);
         if (index[k] < 0) continue;
         const double before = s->best2;
@@ -211,8 +233,94 @@ INLINE void panel(search *s, int64_t n, int64_t p)
     }
 }
 
+/* P panels at once, which share the entries of F. */
+INLINE void panels(const int P, search *s, int64_t n, const int64_t *p)
+{
+    const float *f = s->b.factor;
+    fvec x[2][GEODEC_RBF_MAX_N], sum[2];
+    UNROLL
+    for (int q = 0; q < P; q++) {
+        const float *a = s->l->anchor + p[q] * n * LANES_F;
+        sum[q] = f_set1(0);
+        UNROLL for (int64_t i = 0; i < n; i++) x[q][i] = f_sub(f_set1(s->y[i]), f_load(a + i * LANES_F));
+    }
+    /* The last k rows of F alone give the length with the other coordinates chosen as well as can be. */
+    UNROLL for (int64_t k = n - 1; k >= 0; k--)
+    {
+        fvec z[2], e = f_set1(f[k * n + k]);
+        UNROLL
+        for (int q = 0; q < P; q++) z[q] = f_mul(e, x[q][k]);
+        UNROLL for (int64_t j = k + 1; j < n; j++)
+        {
+            e = f_set1(f[k * n + j]);
+            UNROLL
+            for (int q = 0; q < P; q++) z[q] = f_fma(e, x[q][j], z[q]);
+        }
+        UNROLL
+        for (int q = 0; q < P; q++) sum[q] = f_fma(z[q], z[q], sum[q]);
+        if (k == n / 2) {
+            unsigned any = 0;
+            UNROLL
+            for (int q = 0; q < P; q++) any |= f_not_above(sum[q], s->limit);
+            if (!any) return;
+        }
+    }
+    UNROLL
+    for (int q = 0; q < P; q++) {
+        const unsigned mask = f_not_above(sum[q], s->limit);
+        if (mask) refine(s, n, p[q], sum[q], mask);
+    }
+}
+
+/* A panel in the records' own metrics. */
+INLINE void panel_own(search *s, int64_t n, int64_t p)
+{
+    const geodec_lookup *l = s->l;
+    const float *a = l->anchor + p * n * LANES_F, *f = l->factor + p * (n * (n + 1) / 2) * LANES_F;
+    const float limit = panel_limit(s, (double)l->norm[p]);
+    fvec x[GEODEC_RBF_MAX_N], sum = f_set1(0);
+    UNROLL for (int64_t i = 0; i < n; i++) x[i] = f_sub(f_set1(s->y[i]), f_load(a + i * LANES_F));
+    UNROLL for (int64_t k = n - 1; k >= 0; k--)
+    {
+        fvec z = f_mul(f_load(f), x[k]);
+        UNROLL for (int64_t j = k + 1; j < n; j++) z = f_fma(f_load(f + (j - k) * LANES_F), x[j], z);
+        f += (n - k) * LANES_F;
+        sum = f_fma(z, z, sum);
+        if (k == n / 2 && !f_not_above(sum, limit)) return;
+    }
+    const unsigned mask = f_not_above(sum, limit);
+    if (mask) refine(s, n, p, sum, mask);
+}
+
+/* The panels of a group in `mask` whose boxes are `bound` away, the nearest first, the rest in their order. */
+INLINE void leaves(search *s, int64_t n, int64_t group, fvec bound, unsigned mask)
+{
+    int k = __builtin_ctz(mask);
+    if (s->best < 0) {
+        float b[LANES_F];
+        f_store(b, bound);
+        for (unsigned m = mask & (mask - 1); m; m &= m - 1)
+            if (b[__builtin_ctz(m)] < b[k]) k = __builtin_ctz(m);
+    }
+    while (mask) {
+        const float before = s->box_limit;
+        int64_t p[2] = {group * LANES_F + k, 0};
+        mask &= ~(1u << k);
+        if (!s->g)
+            panel_own(s, n, p[0]);
+        else if (mask && before < INFINITY) {
+            p[1] = group * LANES_F + __builtin_ctz(mask);
+            mask &= mask - 1;
+            panels(2, s, n, p);
+        } else
+            panels(1, s, n, p);
+        if (s->box_limit < before) mask &= f_not_above(bound, s->box_limit);
+        if (mask) k = __builtin_ctz(mask);
+    }
+}
+
 /* Lower bounds of the squared lengths to sixteen boxes. */
-INLINE void boxes(const search *s, int64_t n, const geodec__lookup_level *at, int64_t group, float *out)
+INLINE fvec boxes(const search *s, int64_t n, const geodec__lookup_level *at, int64_t group)
 {
     const float *lo = at->lo + group * n * LANES_F, *hi = at->hi + group * n * LANES_F;
     const float *w = s->g ? NULL : at->w + group * n * LANES_F, *v = s->g ? NULL : at->v + group * n * LANES_F;
@@ -226,7 +334,7 @@ INLINE void boxes(const search *s, int64_t n, const geodec__lookup_level *at, in
         top = f_max(top, f_mul(d2, w ? f_load(w + i * LANES_F) : f_set1(s->b.w[i])));
         sum = f_fma(d2, v ? f_load(v + i * LANES_F) : f_set1(s->b.v[i]), sum);
     }
-    f_store(out, f_max(top, sum));
+    return f_max(top, sum);
 }
 
 #define VISIT(name, N)                                                                                                 \
@@ -234,20 +342,22 @@ INLINE void boxes(const search *s, int64_t n, const geodec__lookup_level *at, in
     {                                                                                                                  \
         const geodec_lookup *l = s->l;                                                                                 \
         const int64_t n = (N), left = l->level[level].boxes - group * LANES_F;                                         \
-        float bound[LANES_F];                                                                                          \
-        boxes(s, n, &l->level[level], group, bound);                                                                   \
-        unsigned mask = f_not_above(f_load(bound), s->box_limit);                                                      \
+        const fvec bound = boxes(s, n, &l->level[level], group);                                                       \
+        unsigned mask = f_not_above(bound, s->box_limit);                                                              \
         if (left < LANES_F) mask &= (1u << left) - 1u;                                                                 \
+        if (level == 0) {                                                                                              \
+            if (mask) leaves(s, n, group, bound, mask);                                                                \
+            return;                                                                                                    \
+        }                                                                                                              \
+        float b[LANES_F];                                                                                              \
+        f_store(b, bound);                                                                                             \
         while (mask) {                                                                                                 \
             int k = __builtin_ctz(mask);                                                                               \
             for (unsigned m = mask & (mask - 1); m; m &= m - 1)                                                        \
-                if (bound[__builtin_ctz(m)] < bound[k]) k = __builtin_ctz(m);                                          \
+                if (b[__builtin_ctz(m)] < b[k]) k = __builtin_ctz(m);                                                  \
             mask &= ~(1u << k);                                                                                        \
-            if (bound[k] > s->box_limit) continue;                                                                     \
-            if (level == 0)                                                                                            \
-                panel(s, n, group *LANES_F + k);                                                                       \
-            else                                                                                                       \
-                name(s, level - 1, group * LANES_F + k);                                                               \
+            name(s, level - 1, group * LANES_F + k);                                                                   \
+            mask &= f_not_above(bound, s->box_limit);                                                                  \
         }                                                                                                              \
     }
 VISIT(visit_8, 8)
@@ -316,13 +426,22 @@ INLINE void eight_n(const geodec_lookup *l, int64_t n, const double *q, const do
 {
     const int64_t packed = n * (n + 1) / 2;
     double at_g[GEODEC__LOOKUP_PACKED * VEC], at_q[GEODEC_RBF_MAX_N * VEC], work[GEODEC__LOOKUP_PACKED * VEC];
-    for (int64_t k = 0; k < VEC; k++) {
-        const double *row = g + k * n * n;
-        int64_t e = k;
-        UNROLL for (int64_t i = 0; i < n; i++)
-        {
-            at_q[i * VEC + k] = q[k * n + i];
-            UNROLL for (int64_t j = i; j < n; j++, e += VEC) at_g[e] = row[i * n + j];
+    if (n == VEC) {
+        double *to = at_g, all[VEC * VEC];
+        v_transpose(q, VEC, at_q);
+        UNROLL
+        for (int i = 0; i < VEC; i++, to += (VEC - i + 1) * VEC) {
+            v_transpose(g + i * VEC, VEC * VEC, all);
+            memcpy(to, all + i * VEC, (size_t)((VEC - i) * VEC) * sizeof *to);
+        }
+    } else {
+        for (int64_t k = 0; k < VEC; k++) {
+            const double *row = g + k * n * n;
+            int64_t e = k;
+            for (int64_t i = 0; i < n; i++) {
+                at_q[i * VEC + k] = q[k * n + i];
+                for (int64_t j = i; j < n; j++, e += VEC) at_g[e] = row[i * n + j];
+            }
         }
     }
     /* Pivots, as in `pivots`. */

@@ -40,17 +40,16 @@ struct geodec_lookup {
     double *minus; /* [ceil(R / 8)][n][8] -q, the last repeated; up to GEODEC__LOOKUP_SMALL records, else NULL */
 };
 
-/* What a metric gives to search with: g = F^T F with F upper triangular, rows packed with the last one first (row k
- * holds F_kk .. F_k,n-1), and weights of two lower bounds that hold for every x,
- *     x^T g x >= max_i w_i x_i^2,  w_i = 1 / (g^-1)_ii   (the box around the ellipsoid),
- *     x^T g x >= sum_i v_i x_i^2,  v_i = 1 / sum_j |(g^-1)_ij|   (Gershgorin: g^-1 <= diag(sum_j |(g^-1)_ij|)).
- * loose: factor on squared lengths that covers the rounding of all of these and of distances computed in float64. Each
- * is exact for a metric that differs from g by at most c n^2 eps tr(g), c a few (backward error of the factorisation,
- * of the triangular inverse, of a quadratic form), which is that times tr(g^-1) relative to x^T g x: 256 n^2 eps tr(g)
- * tr(g^-1). */
+/* What a metric gives to search with: g = F^T F with F upper triangular, (factor [n][n], what lies below the diagonal
+ * is not set), and weights of two lower bounds that hold for every x, x^T g x >= max_i w_i x_i^2,  w_i = 1 / (g^-1)_ii
+ * (the box around the ellipsoid), x^T g x >= sum_i v_i x_i^2,  v_i = 1 / sum_j |(g^-1)_ij|   (Gershgorin: g^-1 <=
+ * diag(sum_j |(g^-1)_ij|)). loose: factor on squared lengths that covers the rounding of all of these and of distances
+ * computed in float64. Each is exact for a metric that differs from g by at most c n^2 eps tr(g), c a few (backward
+ * error of the factorisation, of the triangular inverse, of a quadratic form), which is that times tr(g^-1) relative to
+ * x^T g x: 256 n^2 eps tr(g) tr(g^-1). */
 typedef struct geodec__lookup_bounds {
     double norm, loose;
-    float w[GEODEC_RBF_MAX_N], v[GEODEC_RBF_MAX_N], factor[GEODEC__LOOKUP_PACKED];
+    float w[GEODEC_RBF_MAX_N], v[GEODEC_RBF_MAX_N], factor[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N];
 } geodec__lookup_bounds;
 
 /* The largest length and `loose` at which the bounds are used; beyond them every record is computed in float64. */

@@ -159,7 +159,9 @@ static geodec_status take_metrics(geodec_lookup *l, float *w, float *v, geodec_e
         if (!(b->loose < GEODEC__LOOKUP_LOOSE && b->norm < GEODEC__LOOKUP_FAR)) continue; /* zero bounds */
         memcpy(w + s * n, b->w, (size_t)n * sizeof *w);
         memcpy(v + s * n, b->v, (size_t)n * sizeof *v);
-        for (int64_t i = 0; i < packed; i++) l->factor[(s / LANES * packed + i) * LANES + s % LANES] = b->factor[i];
+        float *to = l->factor + s / LANES * packed * LANES + s % LANES;
+        for (int64_t k = n - 1; k >= 0; k--)
+            for (int64_t j = k; j < n; j++, to += LANES) *to = b->factor[k * n + j];
         if (b->norm > (double)l->norm[s / LANES]) l->norm[s / LANES] = nextafterf((float)b->norm, INFINITY);
         l->loose = fmax(l->loose, b->loose);
         l->stiff = fmax(l->stiff, b->norm);

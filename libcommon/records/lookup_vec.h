@@ -17,6 +17,31 @@ INLINE fvec f_fma(fvec a, fvec b, fvec c) { return _mm512_fmadd_ps(a, b, c); }
 INLINE fvec f_max(fvec a, fvec b) { return _mm512_max_ps(a, b); }
 INLINE unsigned f_not_above(fvec a, float b) { return _mm512_cmp_ps_mask(a, _mm512_set1_ps(b), _CMP_NGT_UQ); }
 INLINE vec v_div(vec a, vec b) { return _mm512_div_pd(a, b); }
+INLINE vec v_sqrt(vec a) { return _mm512_sqrt_pd(a); }
+/* to [8][8]: element i of the eight rows at from, from + stride, .. */
+INLINE void v_transpose(const double *from, int64_t stride, double *to)
+{
+    vec r[8], s[8], t[8];
+    UNROLL
+    for (int i = 0; i < 8; i++) r[i] = v_load(from + i * stride);
+    UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        s[i] = _mm512_unpacklo_pd(r[i], r[i + 1]);
+        s[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
+    }
+    UNROLL
+    for (int i = 0; i < 2; i++) {
+        t[i] = _mm512_shuffle_f64x2(s[i], s[i + 2], 0x88);
+        t[i + 2] = _mm512_shuffle_f64x2(s[i], s[i + 2], 0xdd);
+        t[i + 4] = _mm512_shuffle_f64x2(s[i + 4], s[i + 6], 0x88);
+        t[i + 6] = _mm512_shuffle_f64x2(s[i + 4], s[i + 6], 0xdd);
+    }
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        v_store(to + i * 8, _mm512_shuffle_f64x2(t[i], t[i + 4], 0x88));
+        v_store(to + (i + 4) * 8, _mm512_shuffle_f64x2(t[i], t[i + 4], 0xdd));
+    }
+}
 INLINE void v_min_at(vec x, double index, vec *best, vec *at)
 {
     const __mmask8 m = _mm512_cmp_pd_mask(x, *best, _CMP_LT_OQ);
@@ -48,6 +73,12 @@ INLINE unsigned f_not_above(fvec x, float b)
            (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(x.b, y, _CMP_NGT_UQ)) << 8;
 }
 INLINE vec v_div(vec x, vec y) { return (vec){_mm256_div_pd(x.a, y.a), _mm256_div_pd(x.b, y.b)}; }
+INLINE vec v_sqrt(vec x) { return (vec){_mm256_sqrt_pd(x.a), _mm256_sqrt_pd(x.b)}; }
+INLINE void v_transpose(const double *from, int64_t stride, double *to)
+{
+    for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 8; k++) to[i * 8 + k] = from[k * stride + i];
+}
 INLINE void v_min_at(vec x, double index, vec *best, vec *at)
 {
     const __m256d i = _mm256_set1_pd(index), m = _mm256_cmp_pd(x.a, best->a, _CMP_LT_OQ),
@@ -103,6 +134,16 @@ INLINE vec v_div(vec a, vec b)
 {
     LANES(VEC) a.x[i] /= b.x[i];
     return a;
+}
+INLINE vec v_sqrt(vec a)
+{
+    LANES(VEC) a.x[i] = sqrt(a.x[i]);
+    return a;
+}
+INLINE void v_transpose(const double *from, int64_t stride, double *to)
+{
+    for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 8; k++) to[i * 8 + k] = from[k * stride + i];
 }
 INLINE void v_min_at(vec x, double index, vec *best, vec *at)
 {

@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/expm.h"
-#include "records/lookup.h"
+#include "records/lookup_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -92,6 +92,52 @@ Test(lookup, two_stages_are_exact)
     }
     cr_assert_gt(missed, 0);                                       /* so the comparison can fail */
     cr_assert_lt((double)evaluations, 0.5 * R * (double)searches); /* and the bound does prune */
+}
+
+/* Every instruction set finds the same, one by one and in batches, with few records (float64 alone) and many, and
+ * counts the same distances. */
+Test(lookup, instruction_sets_agree)
+{
+    enum { R = 1000, QUERIES = 19 };
+    const geodec__lookup_kernels *set[3] = {&geodec__lookup_scalar, NULL, geodec__lookup_best()};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) set[1] = &geodec__lookup_avx2;
+#endif
+    for (int64_t n = 1; n <= 9; n++)
+        for (int size = 0; size < 3; size++) {
+            const int64_t records = size == 0 ? 1 : size == 1 ? 29 : R;
+            static double q[R * 9], x[QUERIES * 9], g[QUERIES * 81];
+            geodec_rng r = geodec_rng_stream(3, geodec_rng_id("lookup sets", (uint64_t)(n * 3 + size)));
+            for (int64_t i = 0; i < records * n; i++) q[i] = geodec_rng_normal(&r);
+            for (int64_t i = 0; i < QUERIES * n; i++) x[i] = geodec_rng_normal(&r);
+            for (int64_t i = 0; i < QUERIES; i++) {
+                double *m = g + i * n * n;
+                for (int64_t k = 0; k < n * n; k++) m[k] = k % (n + 1) == 0 ? 2.0 * (double)n : 0;
+                for (int64_t a = 0; a < n; a++)
+                    for (int64_t b = 0; b < a; b++) m[a * n + b] = m[b * n + a] = geodec_rng_normal(&r);
+            }
+            geodec_lookup *l;
+            geodec_err err = {0};
+            test_ok(geodec_lookup_create(records, n, q, NULL, &l, &err), &err);
+            geodec_lookup_hit want[QUERIES], got[QUERIES], all;
+            for (int k = 0; k < 3; k++) {
+                if (!set[k]) continue;
+                l->kernels = set[k];
+                test_ok(geodec_lookup_many(l, QUERIES, x, g, got, &err), &err);
+                for (int64_t i = 0; i < QUERIES; i++) {
+                    geodec_lookup_hit one;
+                    test_ok(geodec_lookup_nearest(l, x + i * n, g + i * n * n, &one, &err), &err);
+                    test_ok(geodec_lookup_exhaustive(l, x + i * n, g + i * n * n, &all, &err), &err);
+                    if (k == 0) want[i] = one;
+                    cr_assert(one.index == all.index && one.distance == all.distance, "%s n %lld", set[k]->name,
+                              (long long)n);
+                    cr_assert(got[i].index == one.index && got[i].distance == one.distance);
+                    cr_assert(one.index == want[i].index && one.distance == want[i].distance &&
+                              one.evaluations == want[i].evaluations);
+                }
+            }
+            geodec_lookup_destroy(l);
+        }
 }
 
 Test(lookup, refusals)
