@@ -58,7 +58,7 @@ $(eval $(call sharded,$(R)/geodesics.h5,geodesic,$(R)/metric.h5,--seed $(SEED) -
 $(eval $(call sharded,$(R)/riemann.h5,riemann,$(R)/metric.h5,--seed $(SEED) $(R)/metric.h5))
 $(eval $(call sharded,$(R)/propagators.h5,propagate,$(R)/metric.h5 $(R)/geodesics.h5,$(R)/metric.h5 $(R)/geodesics.h5))
 $(R)/validity.h5: $(BIN)/geodec-validity $(R)/metric.h5
-	$(run) $(call tool,validity) --seed $(SEED) -o $@ $(R)/metric.h5
+	$(run) $(call tool,validity) $(VALIDITY) --seed $(SEED) -o $@ $(R)/metric.h5
 $(R)/records.h5: $(BIN)/geodec-records $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
 	$(run) $(call tool,records) -o $@ $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
 # The same field and curvature on a Gaussian cloud of the same spectrum: the control.
