@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "evaluate/kl_internal.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "model/model.h"
@@ -63,18 +64,6 @@ done:
     return st;
 }
 
-/* KL(p || softmax(y)) */
-static double divergence(int64_t v, const double *p, const double *y)
-{
-    double most = y[0], sum = 0, kl = 0;
-    for (int64_t i = 1; i < v; i++) most = y[i] > most ? y[i] : most;
-    for (int64_t i = 0; i < v; i++) sum += exp(y[i] - most);
-    const double lse = most + log(sum);
-    for (int64_t i = 0; i < v; i++)
-        if (p[i] > 0) kl += p[i] * (log(p[i]) - (y[i] - lse));
-    return kl;
-}
-
 static geodec_status check_metric(const geodec_reference *r, int32_t from, int64_t n, const double *x, const double *p,
                                   const double *g, uint64_t seed, uint64_t stream, double *check, geodec_err *err)
 {
@@ -98,7 +87,7 @@ static geodec_status check_metric(const geodec_reference *r, int32_t from, int64
     for (int side = -1; side <= 1; side += 2) {
         for (int64_t i = 0; i < d; i++) at[last * d + i] = x[last * d + i] + side * h * u[i];
         GEODEC_TRY(geodec_reference_run(r, from, c->n_layer + 1, n, at, &rows, y, err));
-        kl += divergence(v, p, y);
+        kl += geodec__kl(v, p, y);
     }
     *check = fabs(kl / (h * h) - form) / form;
 done:

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "evaluate/kl_internal.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/stats.h"
@@ -239,18 +240,6 @@ done:
     return st;
 }
 
-/* KL(p || softmax(y)) */
-static double divergence(int64_t v, const double *p, const double *y)
-{
-    double most = y[0], sum = 0, kl = 0;
-    for (int64_t i = 1; i < v; i++) most = y[i] > most ? y[i] : most;
-    for (int64_t i = 0; i < v; i++) sum += exp(y[i] - most);
-    const double lse = most + log(sum);
-    for (int64_t i = 0; i < v; i++)
-        if (p[i] > 0) kl += p[i] * (log(p[i]) - (y[i] - lse));
-    return kl > 0 ? kl : 0; /* rounding */
-}
-
 /* Half the variance of dy under p. */
 static double half_variance(int64_t v, const double *p, const double *dy)
 {
@@ -270,7 +259,7 @@ typedef struct divergences {
 static void one_pair(const work *w, double *p, const double *y, const double *dy, double *kl, double *form)
 {
     softmax(w->v, p);
-    *kl = divergence(w->v, p, y);
+    *kl = fmax(geodec__kl(w->v, p, y), 0); /* rounding */
     if (form) *form = half_variance(w->v, p, dy);
 }
 
