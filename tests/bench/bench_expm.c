@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/expm.h"
+#include "linalg/expm_exact.h"
 #include "linalg/lapack.h"
 #include "linalg/stats.h"
 
@@ -54,41 +55,6 @@ static void fill(int kind, int n, double norm, uint64_t seed, double *a)
     for (int i = 0; i < n * n; i++) a[i] *= norm / size;
 }
 
-static void product(int n, const long double *a, const long double *b, long double *c)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            long double s = 0;
-            for (int k = 0; k < n; k++) s += a[i * n + k] * b[k * n + j];
-            c[i * n + j] = s;
-        }
-}
-
-/* Relative error of e in the Frobenius norm. */
-static double error_of(int n, const double *a, const double *e)
-{
-    enum { S = 6, TERMS = 24 };
-    static long double x[MAX * MAX], t[MAX * MAX], s[MAX * MAX], y[MAX * MAX];
-    for (int i = 0; i < n * n; i++) {
-        x[i] = ldexpl(a[i], -S);
-        s[i] = t[i] = i % (n + 1) == 0;
-    }
-    for (int k = 1; k < TERMS; k++) {
-        product(n, t, x, y);
-        for (int i = 0; i < n * n; i++) s[i] += t[i] = y[i] / k;
-    }
-    for (int q = 0; q < S; q++) {
-        product(n, s, s, y);
-        memcpy(s, y, sizeof s);
-    }
-    long double d2 = 0, r2 = 0;
-    for (int i = 0; i < n * n; i++) {
-        d2 += (s[i] - (long double)e[i]) * (s[i] - (long double)e[i]);
-        r2 += s[i] * s[i];
-    }
-    return (double)sqrtl(d2 / r2);
-}
-
 static void bench(int kind, int n, double norm, int repeats)
 {
     static double a[MATRICES][MAX * MAX], e[MAX * MAX], g[MAX * MAX], work[16384];
@@ -100,8 +66,8 @@ static void bench(int kind, int n, double norm, int repeats)
         gsl_matrix_view in = gsl_matrix_view_array(a[m], (size_t)n, (size_t)n),
                         out = gsl_matrix_view_array(g, (size_t)n, (size_t)n);
         (void)gsl_linalg_exponential_ss(&in.matrix, &out.matrix, GSL_MODE_DEFAULT);
-        worst = fmax(worst, error_of(n, a[m], e));
-        worst_peer = fmax(worst_peer, error_of(n, a[m], g));
+        worst = fmax(worst, expm_error(n, a[m], e));
+        worst_peer = fmax(worst_peer, expm_error(n, a[m], g));
     }
     for (int r = 0; r < ROUNDS; r++) {
         double t = now();

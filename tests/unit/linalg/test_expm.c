@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/expm.h"
+#include "linalg/expm_exact.h"
 #include "linalg/expm_internal.h"
 #include "support/support.h"
 
@@ -9,42 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX = 70 };
-
-static void product(int n, const long double *a, const long double *b, long double *c)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            long double s = 0;
-            for (int k = 0; k < n; k++) s += a[i * n + k] * b[k * n + j];
-            c[i * n + j] = s;
-        }
-}
-
-/* Relative error in the Frobenius norm; 24 terms at |x| <= 4 / 64 leave nothing. */
-static double error_of(int n, const double *a, const double *e)
-{
-    enum { S = 8, TERMS = 20 };
-    static long double x[MAX * MAX], t[MAX * MAX], s[MAX * MAX], y[MAX * MAX];
-    for (int i = 0; i < n * n; i++) {
-        x[i] = ldexpl(a[i], -S);
-        s[i] = t[i] = i % (n + 1) == 0;
-    }
-    for (int k = 1; k < TERMS; k++) {
-        product(n, t, x, y);
-        for (int i = 0; i < n * n; i++) s[i] += t[i] = y[i] / k;
-    }
-    for (int q = 0; q < S; q++) {
-        product(n, s, s, y);
-        memcpy(s, y, sizeof s);
-    }
-    long double d2 = 0, r2 = 0;
-    for (int i = 0; i < n * n; i++) {
-        d2 += (s[i] - (long double)e[i]) * (s[i] - (long double)e[i]);
-        r2 += s[i] * s[i];
-    }
-    return (double)sqrtl(d2 / r2);
-}
+enum { MAX = EXPM_MAX };
 
 static void fill(int kind, int n, double norm, uint64_t seed, double *a)
 {
@@ -81,7 +47,7 @@ Test(linalg, expm_of_small_matrices_is_exact_to_rounding)
                 const int n = sizes[s];
                 fill(kind, n, norms[i], s, a);
                 test_ok(geodec_expm(n, a, e, NULL, NULL), NULL);
-                const double error = error_of(n, a, e);
+                const double error = expm_error(n, a, e);
                 cr_assert_lt(error, n <= GEODEC__EXPM_SMALL ? 1e-15 : 1e-14, "kind %d n %d norm %g: %g", kind, n,
                              norms[i], error);
                 worst = fmax(worst, error);

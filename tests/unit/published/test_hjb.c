@@ -1,7 +1,7 @@
 /* The published residual against the goldens. */
 #include "base/mem.h"
-#include "published/goldens.h"
 #include "published/hjb.h"
+#include "support/goldens.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

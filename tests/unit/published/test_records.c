@@ -4,7 +4,7 @@
 #include "base/f16.h"
 #include "base/mem.h"
 #include "linalg/svd.h"
-#include "published/goldens.h"
+#include "support/goldens.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,2 +1,0 @@
-/* Moved: support/goldens.h. */
-#include "support/goldens.h" /* IWYU pragma: export */
