@@ -1,16 +1,8 @@
+#include "base/unroll.h"
 #include "linalg/knn_internal.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
-
-#define INLINE static inline __attribute__((always_inline))
-#if defined(GEODEC_DEBUG)
-#define UNROLL
-#elif defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
 
 enum { LANES = 8, VECTORS = 4, POINTS = LANES * VECTORS, TILE = 2 }; /* half a group at a time */
 

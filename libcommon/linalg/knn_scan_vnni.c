@@ -1,16 +1,8 @@
+#include "base/unroll.h"
 #include "linalg/knn_internal.h"
 
 #if defined(__AVX512VNNI__)
 #include <immintrin.h>
-
-#define INLINE static inline __attribute__((always_inline))
-#if defined(GEODEC_DEBUG)
-#define UNROLL
-#elif defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
 
 enum { LANES = 16, VECTORS = GEODEC__KNN_GROUP / LANES, TILE = 6 };
 

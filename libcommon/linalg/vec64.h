@@ -7,15 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#define INLINE static inline __attribute__((always_inline))
-#if defined(GEODEC_DEBUG)
-#define UNROLL /* instrumented and unrolled at once the tiles take minutes to compile */
-#elif defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#pragma clang diagnostic ignored "-Wpass-failed" /* where a bound is no constant it says so; speed alone is lost */
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
+#include "base/unroll.h"
 
 enum { VEC = 8, HALF = 4 };
 

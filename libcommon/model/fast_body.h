@@ -11,19 +11,11 @@
  *   WIDTHS(X, ...)               X(n, ...) for every number of rows that has a kernel, ascending; WIDEST the last of
  * them FAST, FAST_ISA               name and value of the table */
 
+#include "base/unroll.h"
 #include "model/fast.h"
 
 #include <math.h>
 #include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
-#if defined(GEODEC_DEBUG)
-#define UNROLL
-#elif defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 

@@ -8,21 +8,12 @@
  * of x KERNELS, KERNELS_ISA          name and value of the table */
 
 #include "base/f16.h"
+#include "base/unroll.h"
 #include "gguf/gguf.h"
 #include "model/kernels.h"
 
 #include <math.h>
 #include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
-#if defined(GEODEC_DEBUG)
-#define UNROLL /* sums in memory: slow, but a sanitizer's instrumentation of unrolled tiles takes minutes to compile   \
-                */
-#elif defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 32")
-#endif
 
 #ifndef STRIP_GROUP /* rows of x that go by a decoded strip together */
 #define STRIP_GROUP MAX_GROUP

@@ -1,5 +1,6 @@
 /* Packing of panels, a row's block at a time, and the way back. */
 #include "model/panels.h"
+#include "base/unroll.h"
 
 #include "base/mem.h"
 
@@ -31,7 +32,6 @@ const geodec__panel_format *geodec__panel_format_of(int type)
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
 /* Everything here is made once for each format, with its numbers as constants. */
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE uint32_t load32(const uint8_t *p)
 {

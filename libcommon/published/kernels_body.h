@@ -1,9 +1,8 @@
 /* Written once, compiled for each instruction set: see kernels_internal.h. KERNELS names the table. */
+#include "base/unroll.h"
 #include "published/kernels_internal.h"
 
 #include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 static void distances(int64_t sites, int64_t first, int64_t last, int64_t n, const double *site_t, const double *x,
                       double *d2)
