@@ -1,11 +1,13 @@
-/* geodec-value: single numbers of artifacts by reference, for tables that quote many files. */
+/* geodec-value: single numbers of artifacts and tables by reference, for tables that quote many files. */
 #include "base/mem.h"
 #include "io/format.h"
 #include "io/tsv.h"
 #include "support/cli.h"
 #include "support/kinds.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +27,12 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-value",
-    .purpose = "Prints single numbers of artifacts: a row REFERENCE, VALUE for each reference",
+    .purpose = "Prints single numbers of artifacts and tables: a row REFERENCE, VALUE for each reference",
     .usage = "[OPTIONS] [REFERENCE...]",
     .description =
         "A reference is FILE#NAME, NAME an attribute or a field, with an index for each of the field's axes:\n"
-        "FILE#NAME[2][0]. Without references on the command line they are read from standard input, one a "
-        "line.",
+        "FILE#NAME[2][0]. In a table (FILE.tsv, a header and rows) NAME is a column: FILE.tsv#NAME[3] is its fourth "
+        "row's cell. Without references on the command line they are read from standard input, one a line.",
     .examples = "  geodec-value riemann.h5#median_abs_scalar_samples 'coverage.h5#hit[0][1][4]'",
     .options = options,
     .n_options = CLI_COUNT(options),
@@ -134,6 +136,57 @@ done:
     return st;
 }
 
+/* Word number k of a line of cells, or NULL; the line is cut there. */
+static char *word_of(char *line, int64_t k)
+{
+    char *word = line;
+    while (k-- > 0 && word) {
+        word = strchr(word, '\t');
+        if (word) word++;
+    }
+    if (word) word[strcspn(word, "\t")] = 0;
+    return word;
+}
+
+/* The cell of column r->name in row r->index[0] of a table. */
+static geodec_status cell(const reference *r, char *value, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static char line[1 << 16];
+    int64_t column = 0;
+    const char *word = NULL;
+    FILE *f = fopen(r->file, "r");
+    if (!f) GEODEC_THROW(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", r->file, strerror(errno));
+    if (r->rank != 1) GEODEC_THROW(GEODEC_RANGE, "a cell of a table is COLUMN[ROW]");
+    for (int64_t row = -1; row <= r->index[0]; row++) { /* the header is row -1 */
+        if (!fgets(line, sizeof line, f)) GEODEC_THROW(GEODEC_RANGE, "%s has no row %" PRId64, r->file, r->index[0]);
+        const size_t n = strcspn(line, "\r\n");
+        if (!line[n] && n + 1 == sizeof line) GEODEC_THROW(GEODEC_LIMIT, "%s: a line is too long", r->file);
+        line[n] = 0;
+        if (row >= 0) continue;
+        const size_t length = strlen(r->name);
+        for (word = line; word && !(strncmp(word, r->name, length) == 0 && (!word[length] || word[length] == '\t'));
+             column++) {
+            word = strchr(word, '\t');
+            if (word) word++;
+        }
+        if (!word) GEODEC_THROW(GEODEC_NOTFOUND, "%s has no column '%.200s'", r->file, r->name);
+    }
+    word = word_of(line, column);
+    if (!word || !*word || strlen(word) >= REFERENCE_ROOM)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: no cell '%.200s' in row %" PRId64, r->file, r->name, r->index[0]);
+    (void)snprintf(value, REFERENCE_ROOM, "%s", word);
+done:
+    if (f) (void)fclose(f);
+    return st;
+}
+
+static bool is_table(const char *file)
+{
+    const size_t n = strlen(file);
+    return n > 4 && strcmp(file + n - 4, ".tsv") == 0;
+}
+
 /* value [REFERENCE_ROOM] */
 static geodec_status look_up(const char *text, char *value, geodec_err *err)
 {
@@ -143,6 +196,10 @@ static geodec_status look_up(const char *text, char *value, geodec_err *err)
     GEODEC_TRY(parse(text, &r, err));
     if (missing && access(r.file, F_OK) != 0) {
         (void)snprintf(value, REFERENCE_ROOM, "%s", missing);
+        goto done;
+    }
+    if (is_table(r.file)) {
+        GEODEC_TRY(cell(&r, value, err));
         goto done;
     }
     GEODEC_TRY(cli_open_any(r.file, &a, err));

@@ -27,6 +27,20 @@ claims() { BIN=$bin RESULTS=$dir bash pipelines/claims/make-claims . "$@"; }
     [ "$status" -eq 0 ] && [ "${lines[1]#*$'\t'}" = "$want" ]
 }
 
+@test "value: cells of tables" {
+    printf 'name\tsome\tsome_more\nplain\t1\t2.5\nfitted\t3\t-\nshort\t4\n' > "$dir/t.tsv"
+    run --separate-stderr "$bin/geodec-value" --root "$dir" 't.tsv#some_more[0]' 't.tsv#some[2]' 't.tsv#name[1]' 't.tsv#some_more[1]'
+    [ "$status" -eq 0 ]
+    [ "${lines[1]}" = $'t.tsv#some_more[0]\t2.5' ] && [ "${lines[2]}" = $'t.tsv#some[2]\t4' ]
+    [ "${lines[3]}" = $'t.tsv#name[1]\tfitted' ] && [ "${lines[4]}" = $'t.tsv#some_more[1]\t-' ]
+    for reference in 't.tsv#more[0]' 't.tsv#some[3]' 't.tsv#some_more[2]' 't.tsv#some' 'u.tsv#some[0]'; do
+        run --separate-stderr "$bin/geodec-value" --root "$dir" "$reference"
+        [ "$status" -ne 0 ] && [[ "$stderr" == *".tsv"* ]]
+    done
+    run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - 'u.tsv#some[0]'
+    [ "$status" -eq 0 ] && [ "${lines[1]}" = $'u.tsv#some[0]\t-' ]
+}
+
 @test "value: what is not there is an error, or a word" {
     for reference in good.h5#nothing 'good.h5#token' 'good.h5#token[100000]' 'good.h5#token[-1]' good.h5 none.h5#x; do
         run --separate-stderr "$bin/geodec-value" --root "$dir" "$reference"
