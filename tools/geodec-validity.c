@@ -12,7 +12,8 @@
 
 static const char *output = "validity.h5", *scheme = "magnus4", *mode = "correct", *draws;
 static int64_t starts = 12, perturbations = 6, steps = 16, bootstrap = 1000, sphere_starts = 16;
-static double dl = 0.1, slope_min = 1.8, eps_min = 0.005, eps_max = 5;
+enum { HALVINGS = 6 };
+static double dl = 0.1, slope_min = 1.8, eps_min = 0.005, eps_max = 5, tolerance = 1e-5;
 static bool no_check;
 
 static const cli_option options[] = {
@@ -50,6 +51,13 @@ static const cli_option options[] = {
      .max = 1e12,
      .metavar = "X",
      .help = "arc length of a step"},
+    {.name = "settle",
+     .type = CLI_F64,
+     .target = &tolerance,
+     .min = 0,
+     .max = 1,
+     .metavar = "X",
+     .help = "halve the step until no propagator changes by more than X of itself, six times at most; 0 = keep it"},
     {.name = "scheme",
      .type = CLI_CHOICE,
      .target = &scheme,
@@ -158,10 +166,15 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
     const geodec_space *s = in.space;
+    int halvings = 0;
+    double settled = 0;
     const int64_t count = starts < in.metric.points ? starts : in.metric.points;
     GEODEC_NEW(x0, count * in.metric.n);
     GEODEC_NEW(v0, count * in.metric.n);
     GEODEC_TRY(geodec_validity_starts(&in.metric, s, count, c->seed, x0, v0, err));
+    if (tolerance > 0)
+        GEODEC_TRY(geodec_validity_settle(s, &o, c->pool, &c->hooks, count, x0, v0, tolerance, HALVINGS, &halvings,
+                                          &settled, err));
     GEODEC_TRY(geodec_validity_run(s, &o, c->pool, &c->hooks, count, x0, v0, NULL, c->seed, &v, err));
     GEODEC_TRY(geodec_validity_sphere(s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &sphere, err));
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++)
@@ -178,6 +191,10 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_validity, output, &p, &out, err));
     GEODEC_TRY(geodec_validity_write(&v, &sphere, cases, &o, out, err));
+    if (tolerance > 0) {
+        GEODEC_TRY(geodec_artifact_put_i64(out, "halvings", halvings, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out, "settled", settled, err));
+    }
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

@@ -40,6 +40,7 @@ geometry_SRCS := \
   validity.c \
   validity_file.c \
   validity_run.c \
+  validity_settle.c \
   warped.c \
 
 $(B)/obj/libcommon/geometry/warped.o: CFLAGS += -O3

@@ -132,6 +132,15 @@ GEODEC_API geodec_status geodec_validity_case(int which, int32_t n, const geodec
 GEODEC_API geodec_status geodec_validity_starts(const geodec_metric *m, const geodec_space *s, int64_t starts,
                                                 uint64_t seed, double *x0, double *v0, geodec_err *err) GEODEC_MUST_USE;
 
+/* Halves the step of o->path (twice the steps, the same length) until the propagators of all starts change by at most
+ * `tolerance` (largest relative Frobenius norm) when it is halved once more, or `most` times. A step that is too long
+ * for a curved place leaves an error of first order in the perturbation, and the slope would blame the map. halvings:
+ * how often; change: the last one seen. x0, v0 [starts][n]. */
+GEODEC_API geodec_status geodec_validity_settle(const geodec_space *s, geodec_validity_options *o, geodec_pool *pool,
+                                                const geodec_hooks *hooks, int64_t starts, const double *x0,
+                                                const double *v0, double tolerance, int most, int *halvings,
+                                                double *change, geodec_err *err) GEODEC_MUST_USE;
+
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
 GEODEC_API extern const geodec_kind geodec_kind_validity;

@@ -65,13 +65,17 @@ static const geodec_attr attrs[] = {
      "control: the slope among normal distributions; exact value 2"},
     {"steps", GEODEC_ATTR_I64, 0, "steps of a path"},
     {"dl", GEODEC_ATTR_F64, 0, "parameter length of a step"},
+    {"halvings", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "how often the step was halved until the propagators settled; steps and dl are what came of it"},
+    {"settled", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "largest relative change of a propagator when the step is halved once more"},
     {"scheme", GEODEC_ATTR_STR, 0, "exponential integrator of Phi"},
 };
 
 const geodec_kind geodec_kind_validity = {
     .name = "validity",
     .major = 1,
-    .minor = 1,
+    .minor = 2,
     .tool = "geodec-validity",
     .purpose = "how far the linear propagators are valid",
     .fields = fields,

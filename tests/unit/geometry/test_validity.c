@@ -211,3 +211,38 @@ Test(validity, cases_known_in_closed_form)
         geodec_validity_clear(&v);
     }
 }
+
+/* Steps that are too long for the place are halved until the propagators no longer change, and no further. */
+Test(validity, the_step_settles)
+{
+    geodec_space_conformal sphere;
+    geodec_err err = {0};
+    test_ok(geodec_space_conformal_init(&sphere, 3, 1, &err), &err);
+    geodec_validity_options o = geodec_validity_defaults();
+    o.path.steps = 4;
+    o.path.dl = 0.4;
+    const double x0[] = {0.1, 0.2, -0.3, 0, 0.5, 0.1}, v0[] = {0.5, 0, 0, 0.2, 0.3, 0.4};
+    int halvings = -1;
+    double change = -1, worse = -1;
+    test_ok(geodec_validity_settle(&sphere.base, &o, NULL, NULL, 2, x0, v0, 1e-6, 8, &halvings, &change, &err), &err);
+    cr_assert(halvings >= 1 && halvings <= 6, "%d halvings", halvings);
+    cr_assert(change > 0 && change <= 1e-6, "change %g", change);
+    cr_assert_eq(o.path.steps, (int64_t)4 << halvings);
+    cr_assert_eq(o.path.dl, ldexp(0.4, -halvings));
+    /* one halving less was not enough */
+    geodec_validity_options short_of = geodec_validity_defaults();
+    short_of.path.steps = 4;
+    short_of.path.dl = 0.4;
+    test_ok(
+        geodec_validity_settle(&sphere.base, &short_of, NULL, NULL, 2, x0, v0, 1e-6, halvings, &halvings, &worse, &err),
+        &err);
+    cr_assert_gt(worse, 1e-6);
+    cr_assert_eq(short_of.path.steps, o.path.steps);
+    /* flat space needs none */
+    geodec_space_torus flat;
+    test_ok(geodec_space_torus_init(&flat, 3, (double[]){1, 1, 1}, &err), &err);
+    geodec_validity_options plain = geodec_validity_defaults();
+    test_ok(geodec_validity_settle(&flat.base, &plain, NULL, NULL, 2, x0, v0, 1e-6, 8, &halvings, &change, &err), &err);
+    cr_assert_eq(halvings, 0);
+    cr_assert_eq(plain.path.steps, geodec_validity_defaults().path.steps);
+}
