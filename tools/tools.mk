@@ -3,6 +3,7 @@ TOOLS := $(patsubst tools/geodec-%.c,%,$(sort $(wildcard tools/geodec-*.c)))
 SUPPORT_SRCS := \
   bench_plan.c \
   bench_table.c \
+  charts.c \
   cli.c \
   decode_report.c \
   describe.c \

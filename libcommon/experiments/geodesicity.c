@@ -3,27 +3,20 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "experiments/regression.h"
+#include "experiments/three_metrics.h"
 #include "geometry/geodesic.h"
+#include "geometry/logmap.h"
 #include "geometry/tasks.h"
 #include "geometry/vec.h"
-#include "linalg/blas.h"
 #include "linalg/expm.h"
 
 #include <math.h>
 #include <string.h>
 
-enum {
-    MAX_N = GEODEC_RBF_MAX_N,
-    AHEAD = GEODEC_GEODESICITY_AHEAD,
-    PLANTED = 3,
-    NORMS = 2,
-    TURNS = 8,
-    SUBSTEPS_MAX = 64
-};
+enum { MAX_N = GEODEC_RBF_MAX_N, AHEAD = GEODEC_GEODESICITY_AHEAD, PLANTED = 3, NORMS = 2, SUBSTEPS_MAX = 64 };
 /* Planted steps are shorter than true ones: at the lengths of these, which are those of the metric's own variation, two
  * states often have several geodesics between them, and none can be told from its ends. */
 static const double planted_share = 0.25;
-static const double log_tolerance = 1e-3; /* of the velocity found by shooting, in lengths of the step */
 
 const char *geodec_predictor_name(geodec_predictor p)
 {
@@ -54,97 +47,6 @@ bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t te
     return 0.5 * ((double)side + inside) < o->held_out;
 }
 
-/* ---- the three fields -------------------------------------------------------------------------------------------- */
-
-typedef struct fields {
-    geodec_rbf *own, *shuffled, *random;
-} fields;
-
-static void destroy_fields(fields *f)
-{
-    geodec_rbf_destroy(f->own);
-    geodec_rbf_destroy(f->shuffled);
-    geodec_rbf_destroy(f->random);
-}
-
-/* The first `count` of a random order of 0..n-1, into order [n]. */
-static void draw_order(int64_t n, int64_t count, geodec_rng r, int64_t *order)
-{
-    for (int64_t i = 0; i < n; i++) order[i] = i;
-    for (int64_t i = 0; i < count && i < n; i++) {
-        const int64_t j = i + (int64_t)geodec_rng_below(&r, (uint64_t)(n - i)), t = order[i];
-        order[i] = order[j];
-        order[j] = t;
-    }
-}
-
-/* q [n][n]: rows orthonormal, uniform over rotations and reflections (normal draws, orthogonalised twice). */
-static void draw_turn(int64_t n, geodec_rng *r, double *q)
-{
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = 0; k < n; k++) q[i * n + k] = geodec_rng_normal(r);
-        for (int pass = 0; pass < 2; pass++)
-            for (int64_t j = 0; j < i; j++) {
-                const double dot = geodec__dot(n, q + i * n, q + j * n);
-                for (int64_t k = 0; k < n; k++) q[i * n + k] -= dot * q[j * n + k];
-            }
-        const double norm = sqrt(geodec__dot(n, q + i * n, q + i * n));
-        for (int64_t k = 0; k < n; k++) q[i * n + k] /= norm;
-    }
-}
-
-/* packed = Q L Q^T of a packed L. */
-static void turn(int64_t n, const double *q, double *packed)
-{
-    double l[MAX_N * MAX_N], a[MAX_N * MAX_N];
-    geodec_sym_unpack(n, packed, l);
-    geodec_blas_mul_small(n, q, l, a);
-    geodec_blas_mul_small_t(n, a, q, l);
-    geodec_sym_pack(n, l, packed);
-}
-
-static geodec_status make_fields(const geodec_geodesicity_field *f, int64_t n, const geodec_geodesicity_options *o,
-                                 fields *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t packed = geodec_sym_packed(n);
-    int64_t count = 0, *kept = NULL, *order = NULL;
-    double *site = NULL, *log_g = NULL, *other = NULL, q[MAX_N * MAX_N];
-    GEODEC_NEW(kept, f->sites);
-    GEODEC_NEW(order, f->sites);
-    for (int64_t i = 0; i < f->sites; i++)
-        if (!f->text || !geodec_geodesicity_held_out(o, f->text[i])) kept[count++] = i;
-    if (count < 2) GEODEC_THROW(GEODEC_RANGE, "%lld points of the metric are from training texts", (long long)count);
-    draw_order(count, count, geodec_rng_stream(o->seed, geodec_rng_id("sites", 0)), order);
-    const int64_t sites = count < o->sites ? count : o->sites;
-    GEODEC_NEW(site, sites * n);
-    GEODEC_NEW(log_g, sites * packed);
-    GEODEC_NEW(other, sites * packed);
-    for (int64_t i = 0; i < sites; i++) {
-        const int64_t p = kept[order[i]];
-        memcpy(site + i * n, f->site + p * n, (size_t)n * sizeof *site);
-        memcpy(log_g + i * packed, f->log_g + p * packed, (size_t)packed * sizeof *log_g);
-    }
-    GEODEC_TRY(geodec_rbf_create(sites, n, site, log_g, f->sigma, &out->own, err));
-    draw_order(sites, sites, geodec_rng_stream(o->seed, geodec_rng_id("shuffled metric", 0)), order);
-    for (int64_t i = 0; i < sites; i++)
-        memcpy(other + i * packed, log_g + order[i] * packed, (size_t)packed * sizeof *log_g);
-    GEODEC_TRY(geodec_rbf_create(sites, n, site, other, f->sigma, &out->shuffled, err));
-    for (int64_t i = 0; i < sites; i++) {
-        geodec_rng r = geodec_rng_stream(o->seed, geodec_rng_id("turned metric", (uint64_t)i));
-        draw_turn(n, &r, q);
-        turn(n, q, log_g + i * packed);
-    }
-    GEODEC_TRY(geodec_rbf_create(sites, n, site, log_g, f->sigma, &out->random, err));
-done:
-    geodec_mem_free(kept);
-    geodec_mem_free(order);
-    geodec_mem_free(site);
-    geodec_mem_free(log_g);
-    geodec_mem_free(other);
-    return st;
-}
-
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
 
 /* Row of x and the path's end, of a state with one before it and at least one after. */
@@ -172,7 +74,7 @@ static int64_t gather(const geodec_trajectories *t, const geodec_geodesicity_opt
 typedef struct place {
     const geodec_trajectories *t;
     const geodec_geodesicity_options *o;
-    const fields *f;
+    const geodec_three_metrics *f;
     int64_t n, ahead;
     double *map_x[AHEAD], *map_xv[AHEAD]; /* regressions (regression.h) of s_(k+m) - s_k */
     int64_t starts, planted_starts;
@@ -223,7 +125,7 @@ done:
 }
 
 /* Nodes at m = 1..ahead of the geodesic from (x, v) into xs [ahead + 1][n]; *good of them stand. */
-static geodec_status shoot(const place *p, const geodec_rbf *field, const double *x, const double *v, int64_t ahead,
+static geodec_status shoot(const place *p, const geodec_space *space, const double *x, const double *v, int64_t ahead,
                            double *xs, int64_t *good, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -231,41 +133,21 @@ static geodec_status shoot(const place *p, const geodec_rbf *field, const double
     const geodec_geodesic_options o = {
         .steps = ahead, .dl = 1, .method = GEODEC_GEODESIC_ADAPTIVE, .rtol = p->o->rtol, .drift_max = p->o->drift_max};
     geodec_path_report report;
-    GEODEC_TRY(geodec_geodesic_path(geodec_rbf_space(field), &o, x, v, xs, vs, NULL, &report, err));
+    GEODEC_TRY(geodec_geodesic_path(space, &o, x, v, xs, vs, NULL, &report, err));
     *good = report.status == GEODEC_PATH_DRIFT ? 0 : report.good;
 done:
     return st;
 }
 
-/* w [n] with exp_x(-w) = from, by the iteration w <- w + exp_x(-w) - from, which converges where the metric changes
- * little on the way. */
+/* w [n] with exp_x(-w) = from. */
 static geodec_status log_velocity(const place *p, const double *x, const double *from, double *w, bool *found,
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const int64_t n = p->n;
-    double back[MAX_N], xs[2 * MAX_N], length = 0, before = INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        w[i] = x[i] - from[i];
-        length += w[i] * w[i];
-    }
-    *found = false;
-    for (int round = 0; round < TURNS; round++) {
-        int64_t good;
-        double miss = 0;
-        for (int64_t i = 0; i < n; i++) back[i] = -w[i];
-        GEODEC_TRY(shoot(p, p->f->own, x, back, 1, xs, &good, err));
-        if (good < 1) break;
-        for (int64_t i = 0; i < n; i++) {
-            const double d = xs[n + i] - from[i];
-            miss += d * d;
-            w[i] += d;
-        }
-        *found = miss <= log_tolerance * log_tolerance * length;
-        if (*found || miss > 4 * before) break;
-        before = miss;
-    }
-done:
+    geodec_logmap_options o = geodec_logmap_defaults();
+    o.rtol = p->o->rtol;
+    o.drift_max = p->o->drift_max;
+    const geodec_status st = geodec_logmap(p->f->own, &o, x, from, w, found, err);
+    for (int64_t i = 0; i < p->n; i++) w[i] = -w[i];
     return st;
 }
 
@@ -290,7 +172,7 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
     double g[MAX_N * MAX_N * AHEAD], xs[(AHEAD + 1) * MAX_N], v[MAX_N], w[MAX_N], fitted[MAX_N], z[2 * MAX_N], y[MAX_N];
     double *error = p->error + task * GEODEC_PREDICTORS * AHEAD * NORMS, *step = p->step + task * NORMS;
     const int64_t ahead = s->end - s->row - 1 < p->ahead ? s->end - s->row - 1 : p->ahead;
-    const geodec_space *space = geodec_rbf_space(p->f->own);
+    const geodec_space *space = p->f->own;
     for (int64_t i = 0; i < GEODEC_PREDICTORS * AHEAD * NORMS; i++) error[i] = -1;
     for (int64_t i = 0; i < n; i++) v[i] = x[i] - x[i - n];
     for (int64_t m = 0; m < ahead; m++) GEODEC_TRY(space->at(space, x + (m + 1) * n, g + m * n * n, NULL, NULL, err));
@@ -318,7 +200,7 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
     GEODEC_TRY(log_velocity(p, x, x - n, w, &found, err));
     const struct {
         geodec_predictor which;
-        const geodec_rbf *field;
+        const geodec_space *space;
         const double *v;
     } runs[] = {{GEODEC_PREDICT_GEODESIC, p->f->own, v},
                 {GEODEC_PREDICT_SHUFFLED, p->f->shuffled, v},
@@ -327,7 +209,7 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
                 {GEODEC_PREDICT_GEODESIC_LOG, p->f->own, found ? w : NULL}};
     for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
         int64_t good = 0;
-        if (runs[r].v) GEODEC_TRY(shoot(p, runs[r].field, x, runs[r].v, ahead, xs, &good, err));
+        if (runs[r].v) GEODEC_TRY(shoot(p, runs[r].space, x, runs[r].v, ahead, xs, &good, err));
         for (int64_t m = 0; m < good && m < ahead; m++)
             record(p, error, runs[r].which, m, g + m * n * n, xs + (m + 1) * n, x + (m + 1) * n);
     }
@@ -484,9 +366,9 @@ static void choose(start *s, int64_t *count, int64_t keep, uint64_t seed, int64_
     *count = keep;
 }
 
-static geodec_status run_place(const geodec_trajectories *t, const fields *f, const geodec_geodesicity_options *o,
-                               int64_t number, geodec_pool *pool, const geodec_hooks *hooks, geodec_geodesicity *out,
-                               geodec_err *err)
+static geodec_status run_place(const geodec_trajectories *t, const geodec_three_metrics *f,
+                               const geodec_geodesicity_options *o, int64_t number, geodec_pool *pool,
+                               const geodec_hooks *hooks, geodec_geodesicity *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     place p = {.t = t, .o = o, .f = f, .n = t->n};
@@ -559,13 +441,13 @@ geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_
                                      int64_t *count, geodec_geodesicity **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    fields three = {0};
+    geodec_three_metrics three = {0};
     geodec_geodesicity *all = NULL;
     int64_t longest;
     GEODEC_TRY(check(t, f, o, &longest, err));
     const int64_t places = t->places ? longest - 2 : 1;
     GEODEC_NEW(all, places);
-    GEODEC_TRY(make_fields(f, t->n, o, &three, err));
+    GEODEC_TRY(geodec_three_metrics_make(f, t->n, o, &three, err));
     for (int64_t i = 0; i < places; i++)
         GEODEC_TRY_MSG(run_place(t, &three, o, t->places ? i + 1 : -1, pool, hooks, all + i, err), "place %lld",
                        (long long)(t->places ? i + 1 : -1));
@@ -573,7 +455,7 @@ geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_
     *out = all;
     all = NULL;
 done:
-    destroy_fields(&three);
+    geodec_three_metrics_clear(&three);
     geodec_mem_free(all);
     return st;
 }

@@ -57,13 +57,16 @@ typedef struct geodec_trajectories {
     bool places;           /* figures for each place k in a path apart (layers), or for all together (tokens) */
 } geodec_trajectories;
 
-/* The metric: the log-Euclidean field (rbf.h) through log_g at the sites. */
+/* The metric: the log-Euclidean field (rbf.h) through log_g at the sites. With `space`, that space instead; its
+ * controls then are the fields through its matrices at the sites, dealt out anew and turned. */
 typedef struct geodec_geodesicity_field {
     int64_t sites;
     const double *site;  /* [sites][n] */
     const double *log_g; /* [sites][n(n+1)/2] */
     const int32_t *text; /* [sites] as in trajectories, or NULL: then all sites make the field */
     double sigma;
+    const geodec_space *space; /* NULL = the field */
+    bool whole;                /* all sites count, whatever the options say */
 } geodec_geodesicity_field;
 
 typedef struct geodec_geodesicity_options {

@@ -23,6 +23,7 @@ experiments_SRCS := \
   substitution.c \
   resonance.c \
   shf.c \
+  three_metrics.c \
   trajectories.c \
   verify.c \
   verify_control.c \

@@ -106,6 +106,18 @@ done:
     return st;
 }
 
+/* The given chart; its shares of the variance are not known without another pass: 0. */
+static geodec_status take_chart(const geodec_chart_options *o, geodec_charted *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_NEW(c->basis, c->n * c->d);
+    GEODEC_NEW(c->mean, c->d);
+    memcpy(c->basis, o->basis, (size_t)(c->n * c->d) * sizeof *c->basis);
+    memcpy(c->mean, o->mean, (size_t)c->d * sizeof *c->mean);
+done:
+    return st;
+}
+
 /* ---- paths and points -------------------------------------------------------------------------------------------- */
 
 typedef struct places {
@@ -243,7 +255,7 @@ geodec_status geodec_charted_make(const geodec_activations *a, const geodec_char
         GEODEC_THROW(GEODEC_RANGE, "a chart of %lld dimensions with %lld points at layer %lld of %lld", (long long)o->n,
                      (long long)o->points, (long long)o->index, (long long)a->layers);
     GEODEC_TRY(read_rows(&r, err));
-    GEODEC_TRY(make_chart(&r, pool, hooks, &c, err));
+    GEODEC_TRY(o->basis ? take_chart(o, &c, err) : make_chart(&r, pool, hooks, &c, err));
     GEODEC_TRY(place_all(&r, pool, hooks, &c, err));
     *out = c;
     memset(&c, 0, sizeof c);

@@ -2,7 +2,7 @@
  *
  * Two ways to go along a text: token by token at one layer, or layer by layer at one token (all kept layers, in one
  * chart). The chart is the first n principal directions of the states of training texts, and the metric's points are
- * among them too; nothing of a held-out text enters either. */
+ * among them too; nothing of a held-out text enters either. A chart that is given may have seen them. */
 #ifndef GEODEC_EXPERIMENTS_TRAJECTORIES_H
 #define GEODEC_EXPERIMENTS_TRAJECTORIES_H
 
@@ -15,6 +15,7 @@ typedef struct geodec_chart_options {
     int64_t index;                           /* kept layer of the file (0..L-1), token by token; -1 = layer by layer */
     int64_t paths;                           /* layer by layer: at most so many tokens, a seeded choice; default 4000 */
     const geodec_geodesicity_options *split; /* which texts are held out */
+    const double *basis, *mean; /* [n][d] with orthonormal rows, [d]: this chart instead of the principal one */
 } geodec_chart_options;
 GEODEC_API geodec_chart_options geodec_chart_defaults(void);
 

@@ -13,6 +13,7 @@ geometry_SRCS := \
   geodesics_file.c \
   import.c \
   jacobi.c \
+  logmap.c \
   magnus.c \
   metric.c \
   metric_file.c \

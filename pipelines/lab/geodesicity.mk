@@ -11,3 +11,7 @@ $(F)/geodesicity.tsv: $(R)/geodesicity.h5 pipelines/lab/geodesicity.awk
 	$(run) { $(table) --attrs $< | sed -n '/^cases\t/p; /^predictors\t/p'; $(table) $< error difference; } | \
 	  awk -F'\t' -f pipelines/lab/geodesicity.awk > $@.tmp && mv $@.tmp $@
 $(eval $(call figure,geodesicity,$(F)/geodesicity.tsv,tsv='$(F)/geodesicity.tsv'))
+# The same in the chart of the cloud, with every metric that was made of it.
+LABORATORY += $(R)/geodesicity-metrics.h5
+$(R)/geodesicity-metrics.h5: $(BIN)/geodec-geodesicity $(R)/activations.h5 $(R)/metric.h5 $(R)/metric-fisher.h5 $(R)/metric-blend.h5
+	$(run) $(call tool,geodesicity) --seed $(SEED) --along none $(GEODESICITY) -o $@ $(filter %.h5,$^)

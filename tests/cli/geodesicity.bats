@@ -31,6 +31,37 @@ setup() {
     [ "$status" -eq 0 ]
 }
 
+@test "a METRIC.h5 of any kind is one more case, in its own chart and layer; a constant metric's geodesic is the line" {
+    t=$BATS_TEST_TMPDIR
+    "$bin/geodec-cloud" -q --layer 4 --max-points 200 -o "$t/cloud.h5" "$states"
+    "$bin/geodec-metric" -q --dim 3 -o "$t/local.h5" "$t/cloud.h5"
+    "$bin/geodec-metric" -q --dim 3 --kind euclidean --scale covariance -o "$t/constant.h5" "$t/cloud.h5"
+    "$bin/geodec-metric" -q --dim 3 --kind fisher -m "$model" --activations "$states" -o "$t/fisher.h5" "$t/cloud.h5"
+    run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along none -o "$t/m.h5" "$states" "$t/local.h5" "$t/constant.h5" "$t/fisher.h5"
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    "$bin/geodec-table" --attrs "$t/m.h5" | grep -q "tokens:mahalanobis:4,tokens:euclidean:4,tokens:fisher:4"
+    # difference to the line, one step ahead, in the chart: predictor 4 is the geodesic
+    "$bin/geodec-table" "$t/m.h5" difference | awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) if ($i == "difference_4_0_0_0") c = i; next}
+        NR == 3 && $c * $c > 1e-12 || (NR == 2 || NR == 4) && $c * $c < 1e-12 {bad = 1} END {exit bad || !c}'
+}
+
+@test "a METRIC.h5 of other states, or another width: refused; none at all too" {
+    t=$BATS_TEST_TMPDIR
+    "${B:-build/release}/tests/bad/make_states" "$t/other.h5"
+    "$bin/geodec-cloud" -q -o "$t/other-cloud.h5" "$t/other.h5"
+    "$bin/geodec-metric" -q --dim 3 -o "$t/other-metric.h5" "$t/other-cloud.h5"
+    run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along none -o "$t/r.h5" "$states" "$t/other-metric.h5"
+    [ "$status" -eq 3 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+    "$bin/geodec-export" -q -m "$model" --text "$BATS_FILE_TMPDIR/text.txt" --layers 4 -p 0:9 -o "$t/short.h5"
+    "$bin/geodec-cloud" -q -o "$t/short-cloud.h5" "$t/short.h5"
+    "$bin/geodec-metric" -q --dim 3 -o "$t/short-metric.h5" "$t/short-cloud.h5"
+    run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along none -o "$t/r.h5" "$states" "$t/short-metric.h5"
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"of the activations"* ]]
+    run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along none -o "$t/r.h5" "$states"
+    [ "$status" -eq 2 ]
+}
+
 @test "without a model: the metric of the states alone" {
     run --separate-stderr "$bin/geodec-geodesicity" "${small[@]}" --along tokens -l 2,4 -o "$BATS_TEST_TMPDIR/c.h5" "$states"
     [ "$status" -eq 0 ]

@@ -48,6 +48,23 @@ attr() {
         awk 'NR == 2 && !($1 > 0.999) || NR == 4 && !($2 < 1e-12) || NR > 1 && NR < 7 && $3 != 4 {bad = 1} END {exit bad}'
 }
 
+@test "along the text and layer by layer, with the layers the activations keep; one layer leaves no way through layers" {
+    "$bin/geodec-corpus" -q --stories 8 --seed 5 -o "$dir/text.txt"
+    for kept in all last; do
+        "$bin/geodec-export" -q -m data/model/geodec-stories-f16.gguf --text "$dir/text.txt" --layers $kept -o "$dir/$kept.h5"
+        "$bin/geodec-cloud" -q --layer last --max-points 200 -o "$dir/$kept-cloud.h5" "$dir/$kept.h5"
+        "$bin/geodec-metric" -q --dim 3 -o "$dir/$kept-metric.h5" "$dir/$kept-cloud.h5"
+        "$bin/geodec-hjb" -q --paths 4 --nodes 17 --bootstrap 50 -o "$dir/$kept-hjb.h5" "$dir/$kept-metric.h5" "$dir/$kept.h5"
+        "$bin/geodec-table" "$dir/$kept-hjb.h5" paths nodes turn explained > "$dir/$kept.tsv"
+    done
+    # rows: header, geodesic, walk, straight, text, shuffled, layers
+    [ "$(cut -f 1 "$dir/all.tsv" | tr '\n' ' ')" = "paths 4 4 4 4 4 4 " ]
+    [ "$(cut -f 1 "$dir/last.tsv" | tr '\n' ' ')" = "paths 4 4 4 4 4 0 " ]
+    [ "$(sed -n '7p' "$dir/all.tsv" | cut -f 2)" = 7 ]
+    # what does not go through layers does not depend on them
+    cmp <(head -n 6 "$dir/all.tsv") <(head -n 6 "$dir/last.tsv")
+}
+
 @test "other kinds of metric are taken too" {
     "$bin/geodec-metric" --quiet --kind sphere --dim 3 --points 40 -o "$dir/sphere.h5"
     "$bin/geodec-hjb" --quiet --paths 4 -o "$dir/sphere-hjb.h5" "$dir/sphere.h5"

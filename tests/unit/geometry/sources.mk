@@ -5,6 +5,7 @@ geometry_TESTS := \
   test_christoffel.c \
   test_cloud.c \
   test_geodesic.c \
+  test_logmap.c \
   test_magnus.c \
   test_memory.c \
   test_metric.c \
@@ -15,6 +16,7 @@ geometry_TESTS := \
   test_sketch.c \
   test_spaces.c \
   test_stages.c \
+  test_successors.c \
   test_surrogate.c \
   test_tasks.c \
   test_twonn.c \

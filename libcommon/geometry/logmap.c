@@ -1,0 +1,69 @@
+#include "geometry/logmap.h"
+
+#include "geometry/geodesic.h"
+#include "geometry/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_N = 64 };
+
+geodec_logmap_options geodec_logmap_defaults(void)
+{
+    return (geodec_logmap_options){.rtol = 1e-3, .drift_max = 1e-2, .tolerance = 1e-3, .rounds = 12};
+}
+
+/* h += (s - h r) (h^T s)^T / (s . h r): the inverse derivative that maps the change r of the miss to the step s. */
+static void update(int64_t n, const double *s, const double *r, double *h)
+{
+    double hr[MAX_N], sh[MAX_N] = {0};
+    for (int64_t i = 0; i < n; i++) hr[i] = geodec__dot(n, h + i * n, r);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) sh[j] += s[i] * h[i * n + j];
+    const double scale = geodec__dot(n, s, hr);
+    if (!(fabs(scale) > 1e-12 * geodec__dot(n, s, s))) return;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) h[i * n + j] += (s[i] - hr[i]) * sh[j] / scale;
+}
+
+geodec_status geodec_logmap(const geodec_space *s, const geodec_logmap_options *o, const double *x, const double *y,
+                            double *w, bool *found, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n;
+    const geodec_geodesic_options go = {
+        .steps = 1, .dl = 1, .method = GEODEC_GEODESIC_ADAPTIVE, .rtol = o->rtol, .drift_max = o->drift_max};
+    double xs[2 * MAX_N], vs[2 * MAX_N], h[MAX_N * MAX_N] = {0}, miss[MAX_N], last[MAX_N], step[MAX_N];
+    double length, least = INFINITY;
+    *found = false;
+    if (n < 1 || n > MAX_N) GEODEC_THROW(GEODEC_RANGE, "a logarithm in %lld dimensions", (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        w[i] = y[i] - x[i];
+        h[i * n + i] = 1;
+    }
+    length = geodec__dot(n, w, w);
+    for (int round = 0; round < o->rounds; round++) {
+        geodec_path_report report;
+        GEODEC_TRY(geodec_geodesic_path(s, &go, x, w, xs, vs, NULL, &report, err));
+        if (report.status == GEODEC_PATH_DRIFT || report.good < 1) break;
+        for (int64_t i = 0; i < n; i++) miss[i] = xs[n + i] - y[i];
+        const double size = geodec__dot(n, miss, miss);
+        if (!(size <= 16 * least)) break;
+        least = size < least ? size : least;
+        if (round > 0) {
+            for (int64_t i = 0; i < n; i++) last[i] = miss[i] - last[i];
+            update(n, step, last, h);
+        }
+        memcpy(last, miss, (size_t)n * sizeof *last);
+        for (int64_t i = 0; i < n; i++) {
+            step[i] = -geodec__dot(n, h + i * n, miss);
+            w[i] += step[i];
+        }
+        if (!geodec__finite(n, w)) break;
+        /* the last correction costs nothing more, so it is taken too */
+        *found = size <= o->tolerance * o->tolerance * length;
+        if (*found) break;
+    }
+done:
+    return st;
+}
