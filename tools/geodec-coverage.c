@@ -5,12 +5,14 @@
 #include "published/coverage.h"
 #include "records/coverage_task.h"
 #include "support/cli.h"
+#include "support/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "coverage.h5", *mode = "correct", *draws, *shares, *threshold = "distance", *activations;
+static const char *output = "coverage.h5", *mode = "correct", *draws, *shares, *threshold = "distance", *activations,
+                  *shard, *joined;
 static int64_t dim, points = 1000, k, repeats = 8, queries = 200, nulls = 10;
 static bool sweep;
 
@@ -45,7 +47,8 @@ static const cli_option options[] = {
      .target = &threshold,
      .choices = "distance|task",
      .metavar = "WHAT",
-     .help = "task: also count as covered by what the cache predicts, the next state and token"},
+     .help = "task: also count as covered by what the cache predicts, the next state, token and (where the states come "
+             "with all logits) distribution"},
     {.name = "activations",
      .letter = 'a',
      .type = CLI_STR,
@@ -87,6 +90,7 @@ static const cli_option options[] = {
      .max = 60,
      .metavar = "N",
      .help = "clouds of each null: Gaussian, and phase-randomised along the text or shuffled by coordinate"},
+    CLI_SWEEP_OPTIONS(shard, joined, "splits"),
 };
 
 static const cli_tool tool = {
@@ -166,20 +170,16 @@ static void summarise(const cli *c, const geodec_coverage *v)
 
 /* Coverage by the task, with the options of the rest. */
 static geodec_status run_task(const cli *c, const geodec_cloud *cloud, int64_t n, const double *x,
-                              const geodec_coverage_options *o, geodec_provenance *p, geodec_coverage_task *t,
+                              const geodec_artifact *states, const geodec_coverage_options *o, geodec_coverage_task *t,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL;
     geodec_activations view;
     geodec_successors next = {0};
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations, &in, err));
-    GEODEC_TRY(geodec_activations_view(in, &view, err));
+    GEODEC_TRY(geodec_activations_view(states, &view, err));
     GEODEC_TRY(geodec_successors_read(cloud, &view, c->pool, &next, err));
     GEODEC_TRY(geodec_coverage_task_run(cloud->points, n, x, cloud->coordinate, &next, o, c->pool, &c->hooks, t, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(p, in, err));
 done:
-    geodec_artifact_close(in);
     geodec_successors_clear(&next);
     return st;
 }
@@ -193,14 +193,24 @@ static void summarise_task(const cli *c, const geodec_coverage_task *t)
             "%2.0f %% cached: next state misses by %.2f rms steps (copied %.2f; state itself %.2f, random step %.2f, "
             "random successor %.2f); token equal %.1f %% (random %.1f %%, commonest %.1f %%)",
             100 * t->share[s], e[0], e[1], e[2], e[3], e[4], 100 * token[0], 100 * token[1], 100 * token[2]);
+        const double *kl = t->kl + s * GEODEC_TASK_TOKENS, *hit = t->kl_hit + s * GEODEC_TASK_TOKENS * GEODEC_TASK_NATS;
+        const int at = GEODEC_TASK_NATS - 3; /* 0.3 nats */
+        if (t->has_kl)
+            cli_say(
+                c,
+                "             KL of the next token: %.3g nats (random %.3g, mean of the cache %.3g); within %g: %.1f "
+                "%% (%.1f %%, %.1f %%)",
+                kl[0], kl[1], kl[2], t->nats[at], 100 * hit[at], 100 * hit[GEODEC_TASK_NATS + at],
+                100 * hit[2 * GEODEC_TASK_NATS + at]);
     }
 }
 
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
+    geodec_artifact *in = NULL, *states = NULL, *out = NULL;
     geodec_cloud cloud = {0};
+    bool part;
     geodec_coverage v = {0};
     geodec_coverage_task t = {0};
     geodec_coverage_options o = geodec_coverage_defaults();
@@ -226,9 +236,16 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.nulls = nulls;
     o.second = geodec_surrogate_for(cloud.points, cloud.sequence);
     o.seed = c->seed;
-    GEODEC_TRY(geodec_coverage_compute(cloud.points, n, x, &o, c->pool, &c->hooks, &v, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    if (activations) GEODEC_TRY(run_task(c, &cloud, n, x, &o, &p, &t, err));
+    if (activations) {
+        GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations, &states, err));
+        GEODEC_TRY(geodec_provenance_add_artifact(&p, states, err));
+    }
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(geodec_coverage_compute(cloud.points, n, x, &o, c->pool, &c->hooks, &v, err));
+    if (activations) GEODEC_TRY(run_task(c, &cloud, n, x, states, &o, &t, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_coverage, output, &p, &out, err));
     GEODEC_TRY(geodec_coverage_write(&v, out, err));
     if (activations) GEODEC_TRY(geodec_coverage_task_write(&t, out, err));
@@ -240,6 +257,8 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(in);
+    geodec_artifact_close(states);
+    geodec_sweep_close(o.sweep);
     geodec_cloud_clear(&cloud);
     geodec_coverage_clear(&v);
     geodec_coverage_task_clear(&t);
@@ -310,6 +329,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     const bool published = strcmp(mode, "ref") == 0;
     if ((strcmp(threshold, "task") == 0) != (activations != NULL))
         GEODEC_THROW(GEODEC_INVAL, "--threshold task and --activations go together");
+    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
     if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
     if (published == (c->n_args == 1))
         GEODEC_THROW(GEODEC_INVAL, "%s", published ? "--mode ref takes no cloud" : "a cloud is wanted");

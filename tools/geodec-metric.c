@@ -17,7 +17,7 @@
 #include <string.h>
 
 static const char *output = "metric.h5", *centre = "mean", *shrink = "lw", *kind = "mahalanobis", *mode = "correct",
-                  *scale = "identity", *model_path = "", *activations_path = "";
+                  *scale = "identity", *precision = "f64", *model_path = "", *activations_path = "";
 static int64_t dim, k, points;
 static double blend = 0.5, fisher_ridge = 0.01, ridge, ridge_relative, clip_min, clip_max, sigma, sigma_nn = 1,
               curvature, step;
@@ -105,6 +105,12 @@ static const cli_option options[] = {
      .choices = "identity|covariance",
      .metavar = "HOW",
      .help = "matrix of --kind euclidean: the identity, or the inverse covariance of all points"},
+    {.name = "precision",
+     .type = CLI_CHOICE,
+     .target = &precision,
+     .choices = "f64|f32",
+     .metavar = "TYPE",
+     .help = "of the stored logarithms; f32 halves the file, and the file says how far a matrix moved"},
     {.name = "curvature",
      .type = CLI_F64,
      .target = &curvature,
@@ -292,7 +298,6 @@ static void summarise(const cli *c, const geodec_metric *m, const geodec_metric_
         cli_say(c, "medians: condition %.3g, nearest neighbour at %.4g", own->condition, own->nn_distance);
 }
 
-/* Fits what was asked for to x [points][n]; manifold stays empty but in --mode ref. */
 /* The figures of a Fisher metric that its matrices no longer show. */
 typedef struct fisher_figures {
     double trace;     /* median tr(G) / n before the ridge */
@@ -364,9 +369,11 @@ done:
     return st;
 }
 
+/* Fits what was asked for to x [points][n]; manifold stays empty but in --mode ref. The local covariances of many
+ * points are inverted slab by slab, into the file. */
 static geodec_status fit(const cli *c, const geodec_cloud *cloud, int64_t n, const double *x, geodec_metric *m,
                          geodec_published_manifold *manifold, geodec_metric_medians *control, fisher_figures *fisher,
-                         geodec_provenance *p, geodec_err *err)
+                         geodec_provenance *p, geodec_metric_writer *w, geodec_err *err)
 {
     const int64_t count = cloud->points;
     geodec_status st = GEODEC_OK;
@@ -381,12 +388,12 @@ static geodec_status fit(const cli *c, const geodec_cloud *cloud, int64_t n, con
         GEODEC_TRY(constant_matrices(c, count, n, x, &g, err));
         GEODEC_TRY(
             geodec_metric_from_matrices(GEODEC_METRIC_EUCLIDEAN, count, n, x, g, &o, c->pool, &c->hooks, m, err));
+    } else if (strcmp(kind, "mahalanobis") == 0) {
+        GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, p, &w->file, err));
+        GEODEC_TRY(geodec_metric_fit_slabs(count, n, x, &o, geodec_metric_write_slab, w, c->pool, &c->hooks, m, err));
+        GEODEC_TRY(geodec_metric_control(m, c->seed, c->pool, &c->hooks, control, err));
     } else {
         GEODEC_TRY(geodec_metric_fit(count, n, x, &o, c->pool, &c->hooks, m, err));
-        if (strcmp(kind, "mahalanobis") == 0) {
-            GEODEC_TRY(geodec_metric_control(m, c->seed, c->pool, &c->hooks, control, err));
-            goto done;
-        }
         GEODEC_TRY(fisher_matrices(c, cloud, n, m, p, &g, fisher, err));
         o.k = m->k;
         geodec_metric_clear(m);
@@ -401,7 +408,8 @@ done:
 static geodec_status from_cloud(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
+    geodec_artifact *in = NULL;
+    geodec_metric_writer out = {.f32 = strcmp(precision, "f32") == 0};
     geodec_cloud cloud = {0};
     geodec_metric m = {0};
     geodec_published_manifold manifold = {0};
@@ -421,10 +429,16 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     geodec_cloud_thin(&cloud, points, c->seed);
     GEODEC_NEW(x, cloud.points * n);
     for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
-    GEODEC_TRY(fit(c, &cloud, n, x, &m, &manifold, &control, &fisher, &p, err));
-    GEODEC_TRY(geodec_metric_summary(&m, &own, err));
+    geodec_mem_free(cloud.coordinate); /* x has those that count */
+    cloud.coordinate = NULL;
+    out.n = n;
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, &p, &out, err));
+    GEODEC_TRY(fit(c, &cloud, n, x, &m, &manifold, &control, &fisher, &p, &out, err));
+    GEODEC_TRY(geodec_metric_summary(&m, &own, err));
+    if (!out.file) {
+        GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, &p, &out.file, err));
+        GEODEC_TRY(geodec_metric_write_slab(&out, 0, m.points, m.log_g, err));
+    }
     const geodec_metric_source source = {.cloud_row = cloud.cloud_row,
                                          .activation_row = cloud.row,
                                          .sequence = cloud.sequence,
@@ -434,18 +448,19 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
                                          .mean = cloud.mean,
                                          .layer = cloud.layer,
                                          .control = control};
-    GEODEC_TRY(geodec_metric_write(&m, &source, out, err));
+    GEODEC_TRY(geodec_metric_write(&m, &source, out.file, err));
+    GEODEC_TRY(geodec_metric_write_rounding(&out, err));
     if (fisher.trace > 0) {
-        GEODEC_TRY(geodec_artifact_put_f64(out, "fisher_scale", fisher.trace, err));
-        GEODEC_TRY(geodec_artifact_put_f64(out, "fisher_ridge", fisher_ridge, err));
-        GEODEC_TRY(geodec_artifact_put_f64(out, "fisher_condition", fisher.condition, err));
-        GEODEC_TRY(geodec_artifact_put_i64(out, "fisher_floored", fisher.floored, err));
-        if (m.kind == GEODEC_METRIC_BLEND) GEODEC_TRY(geodec_artifact_put_f64(out, "blend", blend, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out.file, "fisher_scale", fisher.trace, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out.file, "fisher_ridge", fisher_ridge, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out.file, "fisher_condition", fisher.condition, err));
+        GEODEC_TRY(geodec_artifact_put_i64(out.file, "fisher_floored", fisher.floored, err));
+        if (m.kind == GEODEC_METRIC_BLEND) GEODEC_TRY(geodec_artifact_put_f64(out.file, "blend", blend, err));
     }
     if (m.kind == GEODEC_METRIC_PUBLISHED)
-        GEODEC_TRY(geodec_published_manifold_write(&manifold, published_options().h, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
+        GEODEC_TRY(geodec_published_manifold_write(&manifold, published_options().h, out.file, err));
+    st = geodec_artifact_commit(out.file, err);
+    out.file = NULL;
     GEODEC_TRY(st);
     summarise(c, &m, &own, &control);
     if (fisher.trace > 0)
@@ -454,7 +469,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
                 "eigenvalues floored %lld; entropy of the next token %.3f nats",
                 fisher.trace, fisher.condition, fisher_ridge, (long long)fisher.floored, fisher.entropy);
 done:
-    geodec_artifact_close(out);
+    geodec_artifact_close(out.file);
     geodec_artifact_close(in);
     geodec_cloud_clear(&cloud);
     geodec_metric_clear(&m);
@@ -499,6 +514,8 @@ static geodec_status run(const cli *c, geodec_err *err)
                           strcmp(kind, "fisher") == 0 || strcmp(kind, "blend") == 0;
     if (of_cloud && c->n_args == 0) GEODEC_THROW(GEODEC_INVAL, "--kind %s needs CLOUD.h5", kind);
     if (!of_cloud && c->n_args > 0) GEODEC_THROW(GEODEC_INVAL, "--kind %s is a test space and takes no cloud", kind);
+    if (strcmp(precision, "f32") == 0 && (ref || !of_cloud || strcmp(kind, "euclidean") == 0))
+        GEODEC_THROW(GEODEC_INVAL, "--precision f32 is for the kinds mahalanobis, fisher and blend");
     if (ref && strcmp(kind, "mahalanobis") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has no --kind %s", kind);
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(of_cloud ? from_cloud(c, err) : test_space(c, err));

@@ -6,11 +6,12 @@
 #include "published/validity.h"
 #include "support/cli.h"
 #include "support/space.h"
+#include "support/sweep.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *output = "validity.h5", *scheme = "magnus4", *mode = "correct", *draws;
+static const char *output = "validity.h5", *scheme = "magnus4", *mode = "correct", *draws, *shard, *joined;
 static int64_t starts = 12, perturbations = 6, steps = 16, bootstrap = 1000, sphere_starts = 16;
 enum { HALVINGS = 6 };
 static double dl = 0.1, slope_min = 1.8, eps_min = 0.005, eps_max = 5, tolerance = 1e-5;
@@ -100,6 +101,7 @@ static const cli_option options[] = {
      .metavar = "X",
      .help = "a smaller slope of the error over the smallest three perturbations ends with code 4"},
     {.name = "no-check", .type = CLI_FLAG, .target = &no_check, .help = "write the result whatever the slope is"},
+    CLI_SWEEP_OPTIONS(shard, joined, "starts"),
 };
 
 static const cli_tool tool = {
@@ -154,6 +156,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_validity_options o = geodec_validity_defaults();
     geodec_provenance p = cli_provenance(c);
     double *x0 = NULL, *v0 = NULL;
+    bool part;
     GEODEC_TRY(geodec_magnus_find(scheme, &o.propagate.scheme, err));
     if (!(eps_max > eps_min)) GEODEC_THROW(GEODEC_RANGE, "--eps-max must exceed --eps-min");
     o.path.steps = steps;
@@ -165,6 +168,8 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     if (geodec_magnus_order(o.propagate.scheme) > 4) o.propagate.dense = GEODEC_DENSE_INTEGRATE;
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
     const geodec_space *s = in.space;
     int halvings = 0;
     double settled = 0;
@@ -179,6 +184,8 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_validity_sphere(s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &sphere, err));
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++)
         GEODEC_TRY(geodec_validity_case(w, s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &cases[w], err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
     /* a sphere of one dimension is flat: its errors are rounding, and have no slope */
     if (!sphere.slope_ok && !no_check && s->n > 1)
         GEODEC_THROW(GEODEC_CHECK, "the control fails: on the unit sphere the error has slope %.2f, below %.2f",
@@ -188,7 +195,6 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
             GEODEC_CHECK,
             "the error of the linear map has slope %.2f, below %.2f: the map is not the derivative (sphere: %.2f)",
             v.slope.value, slope_min, sphere.slope.value);
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_validity, output, &p, &out, err));
     GEODEC_TRY(geodec_validity_write(&v, &sphere, cases, &o, out, err));
     if (tolerance > 0) {
@@ -204,6 +210,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         summarise(c, geodec_metric_kind_name(geodec_validity_case_kind(w)), &cases[w]);
 done:
     geodec_artifact_close(out);
+    geodec_sweep_close(o.sweep);
     space_close(&in);
     geodec_validity_clear(&v);
     geodec_validity_clear(&sphere);
@@ -348,6 +355,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const bool published_mode = strcmp(mode, "ref") == 0;
+    if (published_mode && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
     if (published_mode != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
     if (published_mode == (c->n_args == 1))
         GEODEC_THROW(GEODEC_INVAL, "%s", published_mode ? "--mode ref takes no metric" : "a metric is wanted");

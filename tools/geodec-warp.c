@@ -6,11 +6,12 @@
 #include "published/warp.h"
 #include "support/cli.h"
 #include "support/space.h"
+#include "support/sweep.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *output = "warp.h5", *mode = "correct", *draws, *variant = "sweep";
+static const char *output = "warp.h5", *mode = "correct", *draws, *variant = "sweep", *shard, *joined;
 static int64_t facts = 12, holdouts = 4, steps, bootstrap = 1000;
 static double length = 1.6, angle = 30, alpha = 0.7, extent = 1.2, dl = 0.1;
 
@@ -88,6 +89,7 @@ static const cli_option options[] = {
      .max = 1e9,
      .metavar = "X",
      .help = "with --variant v1 or v2: step"},
+    CLI_SWEEP_OPTIONS(shard, joined, "facts"),
 };
 
 static const cli_tool tool = {
@@ -138,6 +140,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_warp field = {0}, sphere = {0}, flat = {0};
     geodec_warp_options o = geodec_warp_defaults();
     geodec_provenance p = cli_provenance(c);
+    bool part;
     o.facts = facts;
     o.holdouts = holdouts;
     if (steps > 0) o.steps = steps;
@@ -147,13 +150,16 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.seed = c->seed;
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
     GEODEC_TRY(geodec_warp_run(in.space, in.metric.points, in.metric.point, &o, c->pool, &c->hooks, &field, err));
     GEODEC_TRY(geodec_warp_exact(in.space->n, 1, &o, c->pool, &c->hooks, &sphere, err));
     GEODEC_TRY(geodec_warp_exact(in.space->n, 0, &o, c->pool, &c->hooks, &flat, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
     if (field.zero_failures + sphere.zero_failures + flat.zero_failures > 0)
         GEODEC_THROW(GEODEC_CHECK, "a warp of strength 0 changed %lld values",
                      (long long)(field.zero_failures + sphere.zero_failures + flat.zero_failures));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_warp, output, &p, &out, err));
     GEODEC_TRY(geodec_warp_write(&field, &sphere, &flat, &o, out, err));
     st = geodec_artifact_commit(out, err);
@@ -165,6 +171,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     cli_say(c, "zero strength: nothing changed");
 done:
     geodec_artifact_close(out);
+    geodec_sweep_close(o.sweep);
     space_close(&in);
     geodec_warp_clear(&field);
     geodec_warp_clear(&sphere);
@@ -231,6 +238,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const bool published = strcmp(mode, "ref") == 0;
+    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
     if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
     if (published == (c->n_args == 1))
         GEODEC_THROW(GEODEC_INVAL, "%s", published ? "--mode ref takes no metric" : "a metric is wanted");

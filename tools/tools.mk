@@ -14,4 +14,5 @@ SUPPORT_SRCS := \
   printer.c \
   report.c \
   schema.c \
-  space.c
+  space.c \
+  sweep.c

@@ -388,7 +388,16 @@ geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const doubl
     GEODEC_NEW(w.cell, w.cells);
     GEODEC_NEW(r.lost, w.facts);
     GEODEC_NEW(ones, w.facts);
-    GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: fact", w.facts, fact_task, &r, err));
+    const int64_t size = sizeof(double), held = w.holdouts * size;
+    const geodec_sweep_result result[] = {{w.query, 1, size},           {w.holdout, 1, held},
+                                          {w.velocity, 1, w.n * size},  {w.target, 1, w.n * size},
+                                          {w.before, 1, size},          {r.lost, 1, 1},
+                                          {w.after, w.cells, size},     {w.after_warped, w.cells, size},
+                                          {w.spillover, w.cells, held}, {w.shift, w.cells, held},
+                                          {w.away, w.cells, held}};
+    GEODEC_TRY(geodec_sweep_run(o->sweep, pool, hooks, "warp: fact", w.facts, 1, fact_task, &r, result,
+                                sizeof result / sizeof *result, err));
+    if (geodec_sweep_partial(o->sweep)) goto give;
     for (int64_t f = 0; f < w.facts; f++) {
         lost += r.lost[f];
         ones[f] = r.lost[f] ? 0 : 1;
@@ -400,6 +409,7 @@ geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const doubl
         GEODEC_TRY(aggregate(&r, c, err));
         w.cell[c].broken += lost;
     }
+give:
     *out = w;
     w = (geodec_warp){0};
 done:

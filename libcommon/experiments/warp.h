@@ -23,6 +23,7 @@
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "geometry/space.h"
+#include "geometry/sweep.h"
 #include "io/artifact.h"
 #include "linalg/stats.h"
 
@@ -42,6 +43,7 @@ typedef struct geodec_warp_options {
     double radius[GEODEC_WARP_RADII];    /* holdouts beyond so many sigma count; default 0, 1, 2, 3 */
     int64_t bootstrap;                   /* replicates over facts; default 1000 */
     uint64_t seed;
+    geodec_sweep *sweep; /* facts in slices, of which nothing is summed up; NULL: at once */
 } geodec_warp_options;
 GEODEC_API geodec_warp_options geodec_warp_defaults(void);
 

@@ -50,11 +50,20 @@ done:
     return st;
 }
 
+/* Points of one slab: their logarithms go to log_g [count][n(n+1)/2]. */
+typedef struct slab {
+    const geodec_metric *m;
+    int64_t first;
+    double *log_g;
+} slab;
+
 /* The metric of one point from its neighbour list. */
-static geodec_status fit_point(void *ctx, int64_t p, geodec_err *err)
+static geodec_status fit_point(void *ctx, int64_t task, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_metric *m = ctx;
+    const slab *part = ctx;
+    const geodec_metric *m = part->m;
+    const int64_t p = part->first + task;
     const int64_t n = m->n, k = m->k;
     double *scratch = NULL;
     GEODEC_NEW(scratch, k * n + 3 * n * n + 2 * n + geodec_eig_sym_scratch(n));
@@ -97,7 +106,7 @@ static geodec_status fit_point(void *ctx, int64_t p, geodec_err *err)
         w[i] = log(g);
     }
     geodec_eig_compose(n, w, v, log_g);
-    geodec_sym_pack(n, log_g, m->log_g + p * geodec_sym_packed(n));
+    geodec_sym_pack(n, log_g, part->log_g + task * geodec_sym_packed(n));
     m->condition[p] = high / low;
     m->shrinkage[p] = a;
     m->clipped[p] = clipped;
@@ -106,12 +115,12 @@ done:
     return st;
 }
 
-/* Refuses what the machine cannot hold with its field (tables and the field's copy of points and logarithms), rather
- * than be killed half-way. */
-static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, geodec_err *err)
+/* Refuses what the machine cannot hold (tables; with matrices those and the field's copy of points and logarithms too),
+ * rather than be killed half-way. */
+static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matrices, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const double gib = 1024.0 * 1024 * 1024, packed = (double)geodec_sym_packed(n);
+    const double gib = 1024.0 * 1024 * 1024, packed = matrices ? (double)geodec_sym_packed(n) : 0;
     const double need = (double)points * (2 * 8 * packed + 8.0 * 4 * (double)n + 12.0 * (double)k + 40) / gib;
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / gib;
     if (need > 0.9 * have)
@@ -124,17 +133,17 @@ done:
     return st;
 }
 
-geodec_status geodec__metric_begin(geodec_metric *m, const double *point, geodec_pool *pool, const geodec_hooks *hooks,
-                                   geodec_err *err)
+geodec_status geodec__metric_begin(geodec_metric *m, const double *point, bool matrices, geodec_pool *pool,
+                                   const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *nearest = NULL;
     const int64_t points = m->points, n = m->n, k = m->k;
-    GEODEC_TRY(fits_memory(points, n, k, err));
+    GEODEC_TRY(fits_memory(points, n, k, matrices, err));
     GEODEC_NEW(m->point, points * n);
     GEODEC_NEW(m->knn_index, points * k);
     GEODEC_NEW(m->knn_distance, points * k);
-    GEODEC_NEW(m->log_g, points * geodec_sym_packed(n));
+    if (matrices) GEODEC_NEW(m->log_g, points * geodec_sym_packed(n));
     GEODEC_NEW(m->condition, points);
     GEODEC_NEW(m->shrinkage, points);
     GEODEC_NEW(m->clipped, points);
@@ -158,12 +167,42 @@ geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, 
     geodec_metric m = {.points = points, .n = n, .options = *options};
     GEODEC_TRY(check_options(points, n, &m.options, err));
     m.k = m.options.k;
-    GEODEC_TRY(geodec__metric_begin(&m, point, pool, hooks, err));
-    GEODEC_TRY(geodec__tasks_run(pool, hooks, "local metric of point", points, fit_point, &m, err));
+    GEODEC_TRY(geodec__metric_begin(&m, point, true, pool, hooks, err));
+    slab all = {&m, 0, m.log_g};
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "local metric of point", points, fit_point, &all, err));
     *out = m;
     memset(&m, 0, sizeof m);
 done:
     geodec_metric_clear(&m);
+    return st;
+}
+
+geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *point,
+                                      const geodec_metric_options *options, geodec_metric_sink sink, void *ctx,
+                                      geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric m = {.points = points, .n = n, .options = *options};
+    double *log_g = NULL;
+    GEODEC_TRY(check_options(points, n, &m.options, err));
+    m.k = m.options.k;
+    GEODEC_TRY(geodec__metric_begin(&m, point, false, pool, hooks, err));
+    const int64_t row = geodec_sym_packed(n) * (int64_t)sizeof *log_g,
+                  rows = GEODEC_METRIC_SLAB / row < points ? GEODEC_METRIC_SLAB / row : points;
+    GEODEC_NEW(log_g, rows * geodec_sym_packed(n));
+    for (int64_t p = 0; p < points; p += rows) {
+        const int64_t count = points - p < rows ? points - p : rows;
+        slab part = {&m, p, log_g};
+        GEODEC_TRY(geodec_hooks_progress(hooks, "local metric of point", p, points, err));
+        GEODEC_TRY_MSG(geodec__tasks_run(pool, NULL, "local metric of point", count, fit_point, &part, err),
+                       "counted from point %lld", (long long)p);
+        if (sink) GEODEC_TRY(sink(ctx, p, count, log_g, err));
+    }
+    *out = m;
+    memset(&m, 0, sizeof m);
+done:
+    geodec_metric_clear(&m);
+    geodec_mem_free(log_g);
     return st;
 }
 
@@ -214,7 +253,8 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
             for (int64_t k = 0; k < n; k++) x[p * n + i] += z[k] * cov[k * n + i];
     }
     o.sigma = m->sigma; /* plays no part */
-    GEODEC_TRY_MSG(geodec_metric_fit(m->points, n, x, &o, pool, hooks, &fit, err), "Gaussian control");
+    GEODEC_TRY_MSG(geodec_metric_fit_slabs(m->points, n, x, &o, NULL, NULL, pool, hooks, &fit, err),
+                   "Gaussian control");
     GEODEC_TRY(geodec_metric_summary(&fit, out, err));
 done:
     geodec_moments_clear(&moments);

@@ -68,7 +68,7 @@ typedef struct geodec_metric {
     double *point;                 /* [points][n] */
     int32_t *knn_index;            /* [points][k], nearest first, ties by index */
     double *knn_distance;          /* [points][k] Euclidean */
-    double *log_g;                 /* [points][n(n+1)/2] */
+    double *log_g;                 /* [points][n(n+1)/2], NULL after geodec_metric_fit_slabs and _read_tables */
     double *condition;             /* [points] largest over smallest eigenvalue of g */
     double *shrinkage;             /* [points] a */
     int32_t *clipped;              /* [points] eigenvalues that were clipped or floored */
@@ -85,6 +85,17 @@ GEODEC_API geodec_status geodec_metric_fit(int64_t points, int64_t n, const doub
                                            const geodec_metric_options *options, geodec_pool *pool,
                                            const geodec_hooks *hooks, geodec_metric *out,
                                            geodec_err *err) GEODEC_MUST_USE;
+/* The same where the matrices of all points are more than memory should hold: they go to the sink, slab by slab in the
+ * order of the points, and out->log_g stays NULL. The bits do not depend on slabs. Memory: 32 n + 12 k + 40 bytes a
+ * point (GEODEC_LIMIT when the machine has less), what geodec_knn_search takes, and one slab. */
+enum { GEODEC_METRIC_SLAB = 32 << 20 }; /* bytes */
+/* log_g [count][n(n+1)/2] of points first .. first+count-1; called from the thread that fits. */
+typedef geodec_status (*geodec_metric_sink)(void *ctx, int64_t first, int64_t count, const double *log_g,
+                                            geodec_err *err);
+GEODEC_API geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *point,
+                                                 const geodec_metric_options *options, geodec_metric_sink sink,
+                                                 void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
+                                                 geodec_metric *out, geodec_err *err) GEODEC_MUST_USE;
 /* A metric of the given kind from its matrices g [points][n][n] at the points, symmetric and positive definite: their
  * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. Of options count k (0 = max(2n, 16), at most
  * points - 1), the limits of the eigenvalues, sigma and sigma_nn. At least 2 points. GEODEC_RANGE, GEODEC_NUMERIC (not
@@ -135,13 +146,34 @@ typedef struct geodec_metric_source {
     int64_t layer;                 /* of the model */
     geodec_metric_medians control; /* geodec_metric_control; all 0 = there is none */
 } geodec_metric_source;
-/* Writes all fields and attributes into a new artifact of geodec_kind_metric; the caller commits. source NULL: the
- * points are from no cloud (rows -1, the chart's own coordinates). */
+/* Writes logarithms slab by slab into a new artifact of geodec_kind_metric, before geodec_metric_write adds the rest: a
+ * geodec_metric_sink whose ctx is the writer. f32 halves the file: each entry is rounded to float32, and the largest
+ * change |dL|_F of a matrix is kept in `rounding` and goes to the file. |ln (v^T g v / v^T g' v)| <= |dL|_F (k - 1) /
+ * ln k for every v, with condition number k of the matrix (rbf.h, the bound on truncation). */
+typedef struct geodec_metric_writer {
+    geodec_artifact *file;
+    int64_t n;
+    bool f32;
+    double rounding;
+} geodec_metric_writer;
+GEODEC_API geodec_status geodec_metric_write_slab(void *writer, int64_t first, int64_t count, const double *log_g,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+/* After the last slab. */
+GEODEC_API geodec_status geodec_metric_write_rounding(const geodec_metric_writer *w, geodec_err *err) GEODEC_MUST_USE;
+/* Writes all fields (log_g unless slabs are there already) and attributes into a new artifact of geodec_kind_metric;
+ * the caller commits. source NULL: the points are from no cloud (rows -1, the chart's own coordinates). */
 GEODEC_API geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source,
                                              geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 /* Everything back but `options`, of which k and sigma are set. geodec_metric_clear frees it. */
 GEODEC_API geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out,
                                             geodec_err *err) GEODEC_MUST_USE;
+/* The same without the matrices: log_g stays NULL. */
+GEODEC_API geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+/* Rows first .. first+count-1 of log_g [count][n(n+1)/2], as float64 whatever the file holds. GEODEC_NUMERIC when one
+ * is not finite. */
+GEODEC_API geodec_status geodec_metric_read_rows(const geodec_artifact *a, int64_t first, int64_t count, double *log_g,
+                                                 geodec_err *err) GEODEC_MUST_USE;
 /* Opens METRIC.h5 and builds the field through its matrices, whatever its kind. *file (may be NULL) gets the open
  * artifact, for provenance; the caller closes it. */
 GEODEC_API geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geodec_artifact **file,

@@ -17,8 +17,10 @@ static const geodec_field fields[] = {
     {"/mean", GEODEC_F64, "d", 0, "activation", "mean state: coordinates of x are basis (x - mean)", 0},
     {"/knn_index", GEODEC_I32, "N,k", 0, "1", "k nearest points, nearest first, ties by index", 0},
     {"/knn_distance", GEODEC_F64, "N,k", 0, "activation", "their Euclidean distances", 0},
-    {"/log_g", GEODEC_F64, "N,P", 0, "1",
+    {"/log_g", GEODEC_F64, "N,P", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
      "log of the local metric (inverse covariance of the neighbours), rows of the upper triangle, P = n (n+1) / 2", 0},
+    {"/log_g_f32", GEODEC_F32, "N,P", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
+     "the same rounded to float32, in place of /log_g (attribute log_g_rounding)", 2},
     {"/condition", GEODEC_F64, "N", 0, "1", "condition number of the local metric", 0},
     {"/shrinkage", GEODEC_F64, "N", 0, "1", "weight of the multiple of the identity (Ledoit and Wolf 2004)", 0},
     {"/clipped", GEODEC_I32, "N", 0, "1", "eigenvalues clipped or lifted to the floor", 0},
@@ -59,13 +61,15 @@ static const geodec_attr attrs[] = {
     {"fisher_condition", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "its median condition number with the ridge"},
     {"fisher_floored", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "its eigenvalues lifted to the floor with the ridge"},
     {"blend", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "weight of its logarithm in the blend"},
+    {"log_g_rounding", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "with /log_g_f32: largest Frobenius norm of what rounding changed in the logarithm of a matrix"},
     {"n_clipped", GEODEC_ATTR_I64, 0, "eigenvalues clipped or lifted in all"},
 };
 
 const geodec_kind geodec_kind_metric = {
     .name = "metric",
     .major = 1,
-    .minor = 1,
+    .minor = 2,
     .tool = "geodec-metric",
     .purpose = "metrics at points, the width of the smooth field through them, and what kind of metric it is",
     .fields = fields,
@@ -93,6 +97,41 @@ done:
     return st;
 }
 
+/* Frobenius norm of the symmetric matrix whose packed upper triangle is a - b. */
+static double change(int64_t n, const double *a, const float *b)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i; j < n; j++, a++, b++) sum += (i == j ? 1 : 2) * (*a - (double)*b) * (*a - (double)*b);
+    return sqrt(sum);
+}
+
+geodec_status geodec_metric_write_slab(void *writer, int64_t first, int64_t count, const double *log_g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric_writer *w = writer;
+    const int64_t packed = geodec_sym_packed(w->n);
+    float *rounded = NULL;
+    if (first == 0) GEODEC_TRY(geodec_artifact_set_dim(w->file, "P", packed, err));
+    if (!w->f32) {
+        GEODEC_TRY(geodec_artifact_append(w->file, "/log_g", count, log_g, err));
+        goto done;
+    }
+    GEODEC_NEW(rounded, count * packed);
+    for (int64_t i = 0; i < count * packed; i++) rounded[i] = (float)log_g[i];
+    for (int64_t p = 0; p < count; p++)
+        w->rounding = fmax(w->rounding, change(w->n, log_g + p * packed, rounded + p * packed));
+    GEODEC_TRY(geodec_artifact_append(w->file, "/log_g_f32", count, rounded, err));
+done:
+    geodec_mem_free(rounded);
+    return st;
+}
+
+geodec_status geodec_metric_write_rounding(const geodec_metric_writer *w, geodec_err *err)
+{
+    return w->f32 ? geodec_artifact_put_f64(w->file, "log_g_rounding", w->rounding, err) : GEODEC_OK;
+}
+
 geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source, geodec_artifact *a,
                                   geodec_err *err)
 {
@@ -108,7 +147,9 @@ geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_so
     GEODEC_TRY(geodec_artifact_set_dim(a, "N", m->points, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "n", m->n, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "k", m->k, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "P", geodec_sym_packed(m->n), err));
+    if (m->log_g && !geodec_artifact_has(a, "/log_g") && !geodec_artifact_has(a, "/log_g_f32"))
+        GEODEC_TRY(
+            geodec_metric_write_slab(&(geodec_metric_writer){.file = a, .n = m->n}, 0, m->points, m->log_g, err));
     GEODEC_TRY(geodec_artifact_write(a, "/points", m->point, err));
     GEODEC_TRY(geodec_artifact_write(a, "/cloud_row", source->cloud_row, err));
     GEODEC_TRY(geodec_artifact_write(a, "/activation_row", source->activation_row, err));
@@ -122,7 +163,6 @@ geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_so
     GEODEC_TRY(geodec_artifact_put_i64(a, "layer", source->layer, err));
     GEODEC_TRY(geodec_artifact_write(a, "/knn_index", m->knn_index, err));
     GEODEC_TRY(geodec_artifact_write(a, "/knn_distance", m->knn_distance, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/log_g", m->log_g, err));
     GEODEC_TRY(geodec_artifact_write(a, "/condition", m->condition, err));
     GEODEC_TRY(geodec_artifact_write(a, "/shrinkage", m->shrinkage, err));
     GEODEC_TRY(geodec_artifact_write(a, "/clipped", m->clipped, err));
@@ -147,7 +187,7 @@ done:
     return st;
 }
 
-geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, geodec_err *err)
+geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_metric m = {.options = geodec_metric_defaults()};
@@ -171,7 +211,8 @@ geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, g
     GEODEC_TRY(geodec_artifact_read(a, "/points", &m.point, err));
     GEODEC_TRY(geodec_artifact_read(a, "/knn_index", &m.knn_index, err));
     GEODEC_TRY(geodec_artifact_read(a, "/knn_distance", &m.knn_distance, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/log_g", &m.log_g, err));
+    if (geodec_artifact_has(a, "/log_g") == geodec_artifact_has(a, "/log_g_f32"))
+        GEODEC_THROW(GEODEC_FORMAT, "%s: there must be either /log_g or /log_g_f32", path);
     GEODEC_TRY(geodec_artifact_read(a, "/condition", &m.condition, err));
     GEODEC_TRY(geodec_artifact_read(a, "/shrinkage", &m.shrinkage, err));
     GEODEC_TRY(geodec_artifact_read(a, "/clipped", &m.clipped, err));
@@ -184,6 +225,46 @@ geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, g
         }
     m.options.k = m.k;
     m.options.sigma = m.sigma;
+    *out = m;
+    memset(&m, 0, sizeof m);
+done:
+    geodec_metric_clear(&m);
+    return st;
+}
+
+geodec_status geodec_metric_read_rows(const geodec_artifact *a, int64_t first, int64_t count, double *log_g,
+                                      geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t packed;
+    float *rounded = NULL;
+    GEODEC_TRY(geodec_artifact_dim(a, "P", &packed, err));
+    if (geodec_artifact_has(a, "/log_g")) {
+        GEODEC_TRY(geodec_artifact_read_rows(a, "/log_g", first, count, log_g, err));
+    } else {
+        GEODEC_NEW(rounded, count * packed);
+        GEODEC_TRY(geodec_artifact_read_rows(a, "/log_g_f32", first, count, rounded, err));
+        for (int64_t i = 0; i < count * packed; i++) log_g[i] = (double)rounded[i];
+    }
+    for (int64_t i = 0; i < count * packed; i++)
+        if (!isfinite(log_g[i]))
+            GEODEC_THROW(GEODEC_NUMERIC, "%s: the metric of point %lld is not finite", geodec_artifact_path(a),
+                         (long long)(first + i / packed));
+done:
+    geodec_mem_free(rounded);
+    return st;
+}
+
+geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, geodec_err *err)
+{
+    enum { ROWS = 4096 };
+    geodec_status st = GEODEC_OK;
+    geodec_metric m = {0};
+    GEODEC_TRY(geodec_metric_read_tables(a, &m, err));
+    const int64_t packed = geodec_sym_packed(m.n);
+    GEODEC_NEW(m.log_g, m.points * packed);
+    for (int64_t p = 0; p < m.points; p += ROWS)
+        GEODEC_TRY(geodec_metric_read_rows(a, p, m.points - p < ROWS ? m.points - p : ROWS, m.log_g + p * packed, err));
     *out = m;
     memset(&m, 0, sizeof m);
 done:

@@ -107,7 +107,7 @@ geodec_status geodec_metric_from_matrices(geodec_metric_kind kind, int64_t point
     geodec_metric m = {.kind = kind, .points = points, .n = n, .options = *options};
     GEODEC_TRY(check_options(points, n, &m.options, err));
     m.k = m.options.k;
-    GEODEC_TRY(geodec__metric_begin(&m, point, pool, hooks, err));
+    GEODEC_TRY(geodec__metric_begin(&m, point, true, pool, hooks, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "metric of point", points, log_point, &(log_job){&m, g}, err));
     *out = m;
     memset(&m, 0, sizeof m);

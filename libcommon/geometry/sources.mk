@@ -36,6 +36,7 @@ geometry_SRCS := \
   spaces.c \
   successors.c \
   surrogate.c \
+  sweep.c \
   tasks.c \
   twonn.c \
   validity.c \

@@ -4,6 +4,7 @@
 #include "geometry/vec.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SLAB = 512 };
 
@@ -12,6 +13,7 @@ void geodec_successors_clear(geodec_successors *s)
     geodec_mem_free(s->has);
     geodec_mem_free(s->coordinate);
     geodec_mem_free(s->argmax);
+    geodec_mem_free(s->row);
     *s = (geodec_successors){0};
 }
 
@@ -31,6 +33,12 @@ static geodec_status find(const geodec_cloud *c, const geodec_activations *v, ge
         GEODEC_TRY(geodec_artifact_read(v->file, "/argmax", &argmax, err));
         GEODEC_NEW(s->argmax, c->points);
     }
+    if (geodec_artifact_has(v->file, "/logits")) {
+        GEODEC_TRY(geodec_artifact_dim(v->file, "V", &s->vocabulary, err));
+        GEODEC_NEW(s->row, c->points);
+        memcpy(s->row, c->row, (size_t)c->points * sizeof *s->row);
+        s->logits = v->file;
+    }
     for (int64_t i = 0; i < c->points; i++) {
         const int64_t row = c->row[i];
         if (row < 0 || row >= v->rows || token[row] != c->token[i] || sequence[row] != c->sequence[i] ||
@@ -46,6 +54,25 @@ done:
     geodec_mem_free(sequence);
     geodec_mem_free(position);
     geodec_mem_free(argmax);
+    return st;
+}
+
+geodec_status geodec_successors_log_p(const geodec_successors *s, int64_t i, float *row, double *log_p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double most = -INFINITY, sum = 0;
+    GEODEC_TRY(geodec_artifact_read_rows(s->logits, "/logits", s->row[i], 1, row, err));
+    for (int64_t v = 0; v < s->vocabulary; v++) {
+        if (!isfinite(row[v]))
+            GEODEC_THROW(GEODEC_NUMERIC, "%s: logit %lld of row %lld is not finite", geodec_artifact_path(s->logits),
+                         (long long)v, (long long)s->row[i]);
+        log_p[v] = (double)row[v];
+        most = fmax(most, log_p[v]);
+    }
+    for (int64_t v = 0; v < s->vocabulary; v++) sum += exp(log_p[v] - most);
+    const double lse = most + log(sum);
+    for (int64_t v = 0; v < s->vocabulary; v++) log_p[v] -= lse;
+done:
     return st;
 }
 

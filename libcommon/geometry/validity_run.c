@@ -95,6 +95,16 @@ static geodec_status errors_at(run *r, double eps, geodec_err *err)
                              err);
 }
 
+/* The same for an eps of the grid, which a sweep may divide. */
+static geodec_status errors_on_grid(run *r, double eps, geodec_err *err)
+{
+    const int64_t P = r->v->perturbations;
+    const geodec_sweep_result result = {r->at_eps, 1, P * (int64_t)sizeof *r->at_eps};
+    r->eps = eps;
+    return geodec_sweep_run(r->o->sweep, r->pool, r->hooks, "perturbed paths", r->v->starts, P, scaled_task, r, &result,
+                            1, err);
+}
+
 static geodec_status mean_of_all(void *ctx, double eps, double *mean, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -119,10 +129,12 @@ static geodec_status all_errors(run *r, geodec_err *err)
     geodec_validity *v = r->v;
     const int64_t P = v->perturbations, E = v->n_eps;
     if (r->delta0) {
-        GEODEC_TRY(geodec__tasks_run(r->pool, r->hooks, "perturbed paths", v->starts * E * P, given_task, r, err));
+        const geodec_sweep_result result = {r->all, 1, E * P * (int64_t)sizeof *r->all};
+        GEODEC_TRY(geodec_sweep_run(r->o->sweep, r->pool, r->hooks, "perturbed paths", v->starts, E * P, given_task, r,
+                                    &result, 1, err));
     }
     for (int64_t e = 0; e < E && !r->delta0; e++) {
-        GEODEC_TRY(errors_at(r, v->eps[e], err));
+        GEODEC_TRY(errors_on_grid(r, v->eps[e], err));
         for (int64_t i = 0; i < v->starts; i++)
             memcpy(r->all + (i * E + e) * P, r->at_eps + i * P, (size_t)P * sizeof *r->all);
     }
@@ -359,12 +371,17 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     memcpy(v.v0, v0, (size_t)(starts * n) * sizeof *v0);
     memcpy(v.eps, o->eps, (size_t)E * sizeof *v.eps);
     memcpy(v.tau, o->tau, sizeof v.tau);
-    GEODEC_TRY(geodec__tasks_run(pool, hooks, "reference paths", starts, reference_task, &r, err));
+    const int64_t size = sizeof(double);
+    const geodec_sweep_result reference[] = {
+        {v.status, 1, 1}, {v.x_T, 1, n * size}, {v.phi, 1, n * n * size}, {r.u, r.u ? 1 : 0, P * n * size}};
+    GEODEC_TRY(geodec_sweep_run(o->sweep, pool, hooks, "reference paths", starts, 1, reference_task, &r, reference,
+                                sizeof reference / sizeof *reference, err));
     int64_t sound = 0;
     for (int64_t i = 0; i < starts; i++) sound += v.status[i] != GEODEC_PATH_NONFINITE;
-    if (!sound) GEODEC_THROW(GEODEC_NUMERIC, "every one of the %lld reference paths breaks down", (long long)starts);
+    if (!sound && !geodec_sweep_partial(o->sweep))
+        GEODEC_THROW(GEODEC_NUMERIC, "every one of the %lld reference paths breaks down", (long long)starts);
     GEODEC_TRY(all_errors(&r, err));
-    GEODEC_TRY(summarise(&r, err));
+    if (!geodec_sweep_partial(o->sweep)) GEODEC_TRY(summarise(&r, err));
     *out = v;
     v = (geodec_validity){0};
 done:

@@ -145,6 +145,27 @@ typedef struct figures {
     double *distance, *recall;       /* [S] */
 } figures;
 
+/* The splits of one cloud, or of the clouds of one null: a task is a split, and leaves
+ * the share within each eps, the mean distance and the share that agrees: [E + 2]. */
+typedef struct splits {
+    const world *w;
+    int64_t repeats;       /* of each share */
+    uint64_t stream;       /* of the first cloud; keeps clouds apart */
+    const int64_t *cached; /* [S] */
+    int64_t *order;        /* [points] */
+    found found;
+    double *result; /* [tasks][E + 2] */
+    /* the leaky control: the metric of all points, fitted when the first split asks for it */
+    bool leaks;
+    geodec_metric leaky;
+    /* a null: x is the surrogate `drawn` */
+    bool null;
+    geodec_surrogate kind;
+    uint64_t draw; /* of surrogate 0 */
+    double *x;     /* [points][n] */
+    int64_t drawn;
+} splits;
+
 static double share_within(const found *f, double eps)
 {
     int64_t hits = 0;
@@ -152,48 +173,105 @@ static double share_within(const found *f, double eps)
     return (double)hits / (double)f->queries;
 }
 
-/* stream keeps clouds apart; leaky as in run_split. */
-static geodec_status run_cloud(const world *w, int64_t repeats, uint64_t stream, const int64_t *cached,
-                               const geodec_metric *leaky, const char *what, figures *out, geodec_err *err)
+static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t S = w->o->n_shares, E = w->o->n_eps;
-    int64_t *order = NULL;
-    double *hits = NULL; /* [E][repeats] */
-    found f = {0};
-    GEODEC_NEW(order, w->points);
-    GEODEC_NEW(hits, E * repeats);
-    GEODEC_NEW(f.distance, w->o->queries);
-    GEODEC_NEW(f.agrees, w->o->queries);
+    splits *p = ctx;
+    const int64_t S = p->w->o->n_shares, E = p->w->o->n_eps, cloud = task / (S * p->repeats),
+                  split_of = task % (S * p->repeats);
+    world w = *p->w;
+    double *row = p->result + task * (E + 2), distance = 0, agree = 0;
+    if (p->null) {
+        if (p->drawn != cloud) /* streams of a shuffle go by the column, so they stand apart by more than that */
+            GEODEC_TRY(geodec_surrogate_draw(p->kind, w.points, w.n, w.x, w.o->seed,
+                                             geodec_rng_id("coverage null", p->draw + (uint64_t)cloud), p->x, err));
+        p->drawn = cloud;
+        w.x = p->x;
+    }
+    if (p->leaks && !p->leaky.points) {
+        geodec_metric_options o = w.o->metric;
+        o.k = w.k;
+        GEODEC_TRY(geodec_metric_fit(w.points, w.n, w.x, &o, w.pool, NULL, &p->leaky, err));
+    }
+    geodec__choose_order(w.o->seed,
+                         geodec_rng_id("coverage split", (p->stream + (uint64_t)cloud) * 4096 + (uint64_t)split_of),
+                         w.points, p->order);
+    GEODEC_TRY(run_split(&w, p->order, p->cached[split_of / p->repeats], p->leaks ? &p->leaky : NULL, &p->found, err));
+    const found *f = &p->found;
+    for (int64_t e = 0; e < E; e++) row[e] = share_within(f, w.o->eps[e]);
+    for (int64_t i = 0; i < f->queries; i++) {
+        distance += f->distance[i];
+        agree += f->agrees[i];
+    }
+    row[E] = distance / (double)f->queries;
+    row[E + 1] = agree / (double)f->queries;
+done:
+    return st;
+}
+
+/* All tasks of p, whose results the caller has reserved. The splits are run one after the other: each of them uses all
+ * threads. */
+static geodec_status run_splits(splits *p, int64_t clouds, const char *what, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const world *w = p->w;
+    const int64_t E = w->o->n_eps, tasks = clouds * w->o->n_shares * p->repeats;
+    GEODEC_NEW(p->order, w->points);
+    GEODEC_NEW(p->found.distance, w->o->queries);
+    GEODEC_NEW(p->found.agrees, w->o->queries);
+    GEODEC_NEW(p->result, tasks * (E + 2));
+    const geodec_sweep_result result = {p->result, 1, (E + 2) * (int64_t)sizeof *p->result};
+    GEODEC_TRY(geodec_sweep_run(w->o->sweep, NULL, w->hooks, what, tasks, 1, split_task, p, &result, 1, err));
+done:
+    return st;
+}
+
+static void splits_clear(splits *p)
+{
+    geodec_metric_clear(&p->leaky);
+    geodec_mem_free(p->order);
+    geodec_mem_free(p->found.distance);
+    geodec_mem_free(p->found.agrees);
+    geodec_mem_free(p->result);
+    geodec_mem_free(p->x);
+}
+
+/* Means and percentiles over the splits of one cloud; result [S][repeats][E + 2]. */
+static geodec_status sum_up(const geodec_coverage_options *o, int64_t repeats, const double *result, figures *out,
+                            geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t S = o->n_shares, E = o->n_eps;
+    double *column = NULL;
+    GEODEC_NEW(column, repeats);
     for (int64_t s = 0; s < S; s++) {
-        double distance = 0, agree = 0;
-        for (int64_t r = 0; r < repeats; r++) {
-            GEODEC_TRY(geodec_hooks_progress(w->hooks, what, s * repeats + r, S * repeats, err));
-            geodec__choose_order(w->o->seed,
-                                 geodec_rng_id("coverage split", stream * 4096 + (uint64_t)(s * repeats + r)),
-                                 w->points, order);
-            GEODEC_TRY(run_split(w, order, cached[s], leaky, &f, err));
-            for (int64_t e = 0; e < E; e++) hits[e * repeats + r] = share_within(&f, w->o->eps[e]);
-            for (int64_t i = 0; i < f.queries; i++) {
-                distance += f.distance[i] / (double)(f.queries * repeats);
-                agree += f.agrees[i] / (double)(f.queries * repeats);
-            }
+        const double *rows = result + s * repeats * (E + 2);
+        for (int64_t e = 0; e < E + 2; e++) {
+            for (int64_t r = 0; r < repeats; r++) column[r] = rows[r * (E + 2) + e];
+            const double mean = geodec_stats_mean(repeats, column);
+            if (e == E && out->distance) out->distance[s] = mean;
+            if (e == E + 1 && out->recall) out->recall[s] = mean;
+            if (e >= E) continue;
+            if (out->hit) out->hit[s * E + e] = mean;
+            geodec_stats_sort(repeats, column);
+            if (out->hit_p10) out->hit_p10[s * E + e] = geodec_stats_percentile(repeats, column, 0.1);
+            if (out->hit_p90) out->hit_p90[s * E + e] = geodec_stats_percentile(repeats, column, 0.9);
         }
-        for (int64_t e = 0; e < E; e++) {
-            double *row = hits + e * repeats;
-            if (out->hit) out->hit[s * E + e] = geodec_stats_mean(repeats, row);
-            geodec_stats_sort(repeats, row);
-            if (out->hit_p10) out->hit_p10[s * E + e] = geodec_stats_percentile(repeats, row, 0.1);
-            if (out->hit_p90) out->hit_p90[s * E + e] = geodec_stats_percentile(repeats, row, 0.9);
-        }
-        if (out->distance) out->distance[s] = distance;
-        if (out->recall) out->recall[s] = agree;
     }
 done:
-    geodec_mem_free(order);
-    geodec_mem_free(hits);
-    geodec_mem_free(f.distance);
-    geodec_mem_free(f.agrees);
+    geodec_mem_free(column);
+    return st;
+}
+
+static geodec_status run_cloud(const world *w, uint64_t stream, const int64_t *cached, bool leaks, const char *what,
+                               figures *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    splits p = {.w = w, .repeats = w->o->repeats, .stream = stream, .cached = cached, .leaks = leaks};
+    GEODEC_TRY(run_splits(&p, 1, what, err));
+    if (!geodec_sweep_partial(w->o->sweep)) GEODEC_TRY(sum_up(w->o, p.repeats, p.result, out, err));
+done:
+    splits_clear(&p);
     return st;
 }
 
@@ -211,20 +289,25 @@ static geodec_status run_null(const world *w, uint64_t stream, const int64_t *ca
 {
     geodec_status st = GEODEC_OK;
     const int64_t S = w->o->n_shares, E = w->o->n_eps, B = w->o->nulls;
+    splits p = {.w = w,
+                .repeats = w->o->null_repeats,
+                .stream = stream * 64 + 1,
+                .cached = cached,
+                .null = true,
+                .kind = to->kind,
+                .draw = stream * 4096,
+                .drawn = -1};
     double *block = NULL, *column = NULL;
     if (B == 0) goto done;
-    GEODEC_NEW(block, B * S * E + S + w->points * w->n);
+    GEODEC_NEW(block, B * S * E + S);
     GEODEC_NEW(column, B);
-    double *all = block, *distance = all + B * S * E, *x = distance + S;
+    GEODEC_NEW(p.x, w->points * w->n);
+    GEODEC_TRY(run_splits(&p, B, to->what, err));
+    if (geodec_sweep_partial(w->o->sweep)) goto done;
+    double *all = block, *distance = all + B * S * E;
     for (int64_t b = 0; b < B; b++) {
-        world null = *w;
         figures f = {.hit = all + b * S * E, .distance = distance};
-        /* streams of a shuffle go by the column, so they stand apart by more than that */
-        GEODEC_TRY(geodec_surrogate_draw(to->kind, w->points, w->n, w->x, w->o->seed,
-                                         geodec_rng_id("coverage null", stream * 4096 + (uint64_t)b), x, err));
-        null.x = x;
-        GEODEC_TRY(
-            run_cloud(&null, w->o->null_repeats, stream * 64 + 1 + (uint64_t)b, cached, NULL, to->what, &f, err));
+        GEODEC_TRY(sum_up(w->o, p.repeats, p.result + b * S * p.repeats * (E + 2), &f, err));
         for (int64_t s = 0; s < S; s++) to->distance[s] += distance[s] / (double)B;
     }
     for (int64_t i = 0; i < S * E; i++) {
@@ -236,6 +319,7 @@ static geodec_status run_null(const world *w, uint64_t stream, const int64_t *ca
         to->z[i] = B > 1 ? (hit[i] - to->mean[i]) / fmax(to->sd[i], resolution) : 0;
     }
 done:
+    splits_clear(&p);
     geodec_mem_free(block);
     geodec_mem_free(column);
     return st;
@@ -326,8 +410,6 @@ static geodec_status run_size(const world *base, int64_t size, int64_t points, c
     geodec_status st = GEODEC_OK;
     const int64_t n = base->n, N = c->size[size], S = c->shares, E = c->n_eps;
     world w = *base;
-    geodec_metric leaky = {0};
-    geodec_metric_options o = base->o->metric;
     int64_t *chosen = NULL;
     double *x = NULL;
     GEODEC_NEW(chosen, N);
@@ -343,10 +425,8 @@ static geodec_status run_size(const world *base, int64_t size, int64_t points, c
                  c->recall + size * S};
     figures leaked = {.hit = c->leaky + size * S * E, .distance = c->leaky_distance + size * S};
     const uint64_t stream = (uint64_t)size;
-    GEODEC_TRY(run_cloud(&w, w.o->repeats, stream * 64, cached, NULL, "coverage", &f, err));
-    o.k = w.k;
-    GEODEC_TRY(geodec_metric_fit(N, n, x, &o, w.pool, NULL, &leaky, err));
-    GEODEC_TRY(run_cloud(&w, w.o->repeats, stream * 64, cached, &leaky, "leaky control", &leaked, err));
+    GEODEC_TRY(run_cloud(&w, stream * 64, cached, false, "coverage", &f, err));
+    GEODEC_TRY(run_cloud(&w, stream * 64, cached, true, "leaky control", &leaked, err));
     const null_figures gaussian = {GEODEC_SURROGATE_GAUSSIAN, "Gaussian clouds",   c->null_mean + size * S * E,
                                    c->null_sd + size * S * E, c->z + size * S * E, c->null_distance + size * S};
     const null_figures second = {w.o->second,
@@ -358,7 +438,6 @@ static geodec_status run_size(const world *base, int64_t size, int64_t points, c
     GEODEC_TRY(run_null(&w, stream, cached, f.hit, &gaussian, err));
     GEODEC_TRY(run_null(&w, (uint64_t)(GEODEC_COVERAGE_SIZES + size), cached, f.hit, &second, err));
 done:
-    geodec_metric_clear(&leaky);
     geodec_mem_free(chosen);
     geodec_mem_free(x);
     return st;

@@ -22,6 +22,7 @@
 
 #include "geometry/metric.h"
 #include "geometry/surrogate.h"
+#include "geometry/sweep.h"
 #include "io/artifact.h"
 
 GEODEC_API extern const geodec_kind geodec_kind_coverage;
@@ -42,6 +43,7 @@ typedef struct geodec_coverage_options {
     int64_t null_repeats;            /* splits of each; default 2 */
     geodec_metric_options metric;    /* k = 0: max(2n, 16), lowered to the smallest cache - 1 */
     uint64_t seed;
+    geodec_sweep *sweep; /* splits in slices, of which nothing is summed up; NULL: at once */
 } geodec_coverage_options;
 GEODEC_API geodec_coverage_options geodec_coverage_defaults(void);
 

@@ -39,6 +39,14 @@ static const geodec_field fields[] = {
      "share whose next token of the model equals that of the nearest cached state; controls: of a random one, the "
      "commonest",
      2},
+    {"/task/kl_tolerance", GEODEC_F64, "6", GEODEC_FIELD_OPTIONAL, "nat", "tolerances of the divergence", 3},
+    {"/task/kl", GEODEC_F64, "S,3", GEODEC_FIELD_OPTIONAL, "nat",
+     "mean KL(p || q), p what the model says at the held-out state, q at the nearest cached one; controls: at a random "
+     "one, "
+     "the mean of the cache",
+     3},
+    {"/task/kl_hit", GEODEC_F64, "S,3,6", GEODEC_FIELD_OPTIONAL, "1", "share of held-out states within the tolerance",
+     3},
 };
 
 static const geodec_attr attrs[] = {
@@ -53,7 +61,7 @@ static const geodec_attr attrs[] = {
 const geodec_kind geodec_kind_coverage = {
     .name = "coverage",
     .major = 1,
-    .minor = 2,
+    .minor = 3,
     .tool = "geodec-coverage",
     .purpose = "how often new points find a cached one, against closed form and Gaussian clouds",
     .fields = fields,

@@ -25,7 +25,7 @@ parts() {
     local stage=$1 m=$2 i
     shift 2
     for ((i = 1; i <= m; i++)); do
-        "$bin/geodec-$stage" --quiet --threads $((1 + i % 2)) --shard "$i/$m" -o "$dir/$stage.$i-$m.h5" "$@"
+        "$bin/geodec-$stage" --quiet --force --threads $((1 + i % 2)) --shard "$i/$m" -o "$dir/$stage.$i-$m.h5" "$@"
     done
 }
 
@@ -94,4 +94,55 @@ refused() {
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"slice 1 of 5 is empty"* ]]
     [ ! -e "$dir/no.h5" ]
+}
+
+# ended STAGE ARGUMENTS...: 1, 2 and 7 slices joined in reverse order, and the stage run again with the whole
+ended() {
+    local stage=$1 m files
+    "$bin/geodec-$stage" --quiet --force -o "$dir/$stage.h5" "${@:2}"
+    for m in 1 2 7; do
+        parts "$stage" "$m" "${@:2}"
+        files=$(printf '%s\n' "$dir/$stage".*-"$m".h5 | sort -r)
+        # shellcheck disable=SC2086
+        "$bin/geodec-merge" --quiet -o "$dir/joined.h5" --force $files
+        "$bin/geodec-$stage" --quiet --threads $((m % 3 + 1)) --force --joined "$dir/joined.h5" -o "$dir/whole.h5" "${@:2}"
+        cmp "$dir/$stage.h5" "$dir/whole.h5"
+    done
+}
+
+@test "coverage in slices" {
+    ended coverage --dim 3 --points 400 --repeats 3 --nulls 2 --sweep "$dir/cloud.h5"
+}
+
+@test "coverage by the task in slices" {
+    ended coverage --dim 3 --points 400 --repeats 3 --nulls 0 --threshold task --activations "$dir/a.h5" "$dir/cloud.h5"
+}
+
+@test "validity in slices" {
+    ended validity --starts 5 --sphere-starts 3 --no-check "$dir/metric.h5"
+}
+
+@test "warp in slices" {
+    ended warp --facts 5 --holdouts 2 "$dir/metric.h5"
+}
+
+# refused_whole TEXT FILE ARGUMENTS...: --joined FILE
+refused_whole() {
+    run --separate-stderr "$bin/geodec-warp" --joined "$2" -o "$dir/no.h5" "${@:3}"
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"$1"* ]] || { echo "$stderr"; false; }
+    [ ! -e "$dir/no.h5" ]
+}
+
+@test "a sweep ends with its own command, inputs and all its parts" {
+    parts warp 2 --facts 4 "$dir/metric.h5"
+    "$bin/geodec-merge" --quiet -o "$dir/warps.h5" "$dir/warp.1-2.h5" "$dir/warp.2-2.h5"
+    refused_whole "is one part of a sweep" "$dir/warp.1-2.h5" --facts 4 "$dir/metric.h5"
+    refused_whole "is of another command" "$dir/warps.h5" --facts 5 "$dir/metric.h5"
+    refused_whole "another seed or from other inputs" "$dir/warps.h5" --facts 4 --seed 2 "$dir/metric.h5"
+    mkdir -p "$dir/wide"
+    "$bin/geodec-metric" --quiet --force --dim 3 --points 200 --sigma-nn 2 -o "$dir/wide/metric.h5" "$dir/cloud.h5"
+    refused_whole "another seed or from other inputs" "$dir/warps.h5" --facts 4 "$dir/wide/metric.h5"
+    run --separate-stderr "$bin/geodec-warp" --shard 1/2 --joined "$dir/warps.h5" -o "$dir/no.h5" "$dir/metric.h5"
+    [ "$status" -eq 2 ]
 }

@@ -1,4 +1,4 @@
-/* What geodec-import reads: the first byte says as what (.npy, text, export), the rest is the file. */
+/* What geodec-import reads: the first byte says as what (.npy, text, export, HDF5), the rest is the file. */
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
 #include "geometry/import.h"
@@ -46,6 +46,23 @@ static void check_export(const char *path)
     geodec_export_clear(&e);
 }
 
+/* A dataset x and its attribute a of somebody's HDF5 file. */
+static void check_hdf5(const char *path)
+{
+    geodec_err err = {0};
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
+    double *x = NULL, a;
+    if (geodec_foreign_read(path, "x", 2, shape, NULL, &x, &err) == GEODEC_OK) {
+        must(shape[0] >= 0 && shape[1] >= 0, "an absurd shape");
+        for (int64_t i = 0; i < shape[0] * shape[1]; i++) must(isfinite(x[i]), "a number that is not finite");
+        geodec_mem_free(x);
+    } else {
+        must(!x, "an output of a failure");
+    }
+    if (geodec_foreign_attr(path, "x", "a", &a, &err) == GEODEC_OK)
+        must(isfinite(a), "an attribute that is not finite");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64];
@@ -54,15 +71,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0) return 0;
     if (write(fd, data + 1, size - 1) == (ssize_t)(size - 1)) {
         (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        switch (data[0] % 3) {
+        switch (data[0] % 4) {
         case 0:
             check_matrix(geodec_foreign_npy, path, size);
             break;
         case 1:
             check_matrix(geodec_foreign_text, path, size);
             break;
-        default:
+        case 2:
             check_export(path);
+            break;
+        default:
+            check_hdf5(path);
         }
     }
     (void)close(fd);

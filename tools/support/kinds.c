@@ -20,6 +20,7 @@
 #include "geometry/geodesics.h"
 #include "geometry/metric.h"
 #include "geometry/propagators.h"
+#include "geometry/sweep.h"
 #include "geometry/validity.h"
 #include "published/blocks.h"
 #include "published/coverage.h"
@@ -49,6 +50,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_geodesics,
     &geodec_kind_riemann,
     &geodec_kind_propagators,
+    &geodec_kind_sweep,
     &geodec_kind_validity,
     &geodec_kind_validity_ref,
     &geodec_kind_records,

@@ -18,6 +18,7 @@ geometry_TESTS := \
   test_stages.c \
   test_successors.c \
   test_surrogate.c \
+  test_sweep.c \
   test_tasks.c \
   test_twonn.c \
   test_validity.c \

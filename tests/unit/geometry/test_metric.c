@@ -231,3 +231,61 @@ Test(geometry, metric_is_the_same_with_three_threads_and_survives_the_file)
     geodec_mem_free(x);
     geodec_mem_free(row);
 }
+
+static geodec_status collect(void *ctx, int64_t first, int64_t count, const double *log_g, geodec_err *err)
+{
+    double **to = ctx;
+    const int64_t packed = 20 * 21 / 2;
+    (void)err;
+    memcpy(*to + first * packed, log_g, (size_t)(count * packed) * sizeof *log_g);
+    return GEODEC_OK;
+}
+
+/* Two slabs at dimension 20, whose matrices take 1680 bytes a point. */
+Test(geometry, metric_in_slabs_has_the_bits_of_the_whole)
+{
+    enum { N = 20, M = GEODEC_METRIC_SLAB / (N * (N + 1) / 2 * 8) + 50, PACKED = N * (N + 1) / 2 };
+    double *x = cloud(M, N, 4), *log_g = geodec_mem_new((int64_t)M * PACKED, sizeof *log_g), *back;
+    geodec_metric_options o = geodec_metric_defaults();
+    geodec_metric whole, slabs, tables;
+    geodec_pool *pool;
+    geodec_err err = {0};
+    o.k = 21;
+    test_ok(geodec_pool_create(2, &pool, &err), &err);
+    test_ok(geodec_metric_fit(M, N, x, &o, pool, NULL, &whole, &err), &err);
+    test_ok(geodec_metric_fit_slabs(M, N, x, &o, collect, &log_g, pool, NULL, &slabs, &err), &err);
+    cr_assert_null(slabs.log_g);
+    cr_assert_eq(memcmp(log_g, whole.log_g, sizeof(double) * M * PACKED), 0);
+    cr_assert_eq(memcmp(slabs.condition, whole.condition, sizeof(double) * M), 0);
+    cr_assert_eq(memcmp(slabs.knn_index, whole.knn_index, sizeof(int32_t) * M * 21), 0);
+
+    /* and in a file, rounded to float32 by no more than it says */
+    const char *path = test_tmp("metric-f32.h5");
+    const geodec_provenance p = {.tool = "test", .command_line = "test"};
+    geodec_metric_writer w = {.n = N, .f32 = true};
+    geodec_io_init();
+    test_ok(geodec_artifact_create(&geodec_kind_metric, path, &p, &w.file, &err), &err);
+    test_ok(geodec_metric_write_slab(&w, 0, M / 2, log_g, &err), &err);
+    test_ok(geodec_metric_write_slab(&w, M / 2, M - M / 2, log_g + (int64_t)(M / 2) * PACKED, &err), &err);
+    test_ok(geodec_metric_write(&slabs, NULL, w.file, &err), &err);
+    test_ok(geodec_metric_write_rounding(&w, &err), &err);
+    test_ok(geodec_artifact_commit(w.file, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_kind_metric, path, &w.file, &err), &err);
+    test_ok(geodec_metric_read(w.file, &tables, &err), &err);
+    double largest = 0, stated;
+    back = tables.log_g;
+    for (int64_t i = 0; i < (int64_t)M * PACKED; i++) {
+        cr_assert_eq(back[i], (double)(float)log_g[i]);
+        largest = fmax(largest, fabs(back[i] - log_g[i]));
+    }
+    test_ok(geodec_artifact_get_f64(w.file, "log_g_rounding", &stated, &err), &err);
+    cr_assert(stated >= largest && stated < 40 * largest && largest > 0, "%g %g", stated, largest);
+    cr_assert_eq(memcmp(tables.point, x, sizeof(double) * M * N), 0);
+    geodec_artifact_close(w.file);
+    geodec_metric_clear(&whole);
+    geodec_metric_clear(&slabs);
+    geodec_metric_clear(&tables);
+    geodec_pool_destroy(pool);
+    geodec_mem_free(x);
+    geodec_mem_free(log_g);
+}

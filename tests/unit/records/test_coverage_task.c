@@ -1,6 +1,7 @@
 /* Coverage by the task where the next state is known: a rotation, whose step at a neighbour is nearly the own one. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "io/h5.h"
 #include "records/coverage_task.h"
 #include "support/support.h"
 
@@ -73,4 +74,54 @@ Test(coverage_task, refusals)
     memset(has, 1, 20);
     next.known = 20; /* two cached */
     cr_assert_eq(geodec_coverage_task_run(N, 2, x, x, &next, &o, NULL, NULL, &t, &err), GEODEC_RANGE);
+}
+
+/* Two tokens, of which a state is for one by 2 nats, by the side it lies on: q at the nearest cached state is p but
+ * near the border; the mean of the cache is even, so its divergence is ln 2 - H(p); that of a random state is 0 or
+ * 2 tanh(1), each with an even chance. */
+Test(coverage_task, divergence_of_what_the_model_says)
+{
+    static const geodec_field fields[] = {{"/logits", GEODEC_F32, "R,V", 0, "nat", "logits", 0}};
+    static const geodec_kind kind = {
+        .name = "saying", .major = 1, .tool = "test", .purpose = "test", .fields = fields, .n_fields = 1};
+    const geodec_provenance provenance = {.tool = "test", .command_line = "test"};
+    const char *path = test_tmp("logits.h5");
+    geodec_artifact *a;
+    geodec_coverage_task t;
+    geodec_err err = {0};
+    geodec_successors next = rotation(1);
+    geodec_coverage_options o = geodec_coverage_defaults();
+    static float logits[N][2];
+    static int32_t row[N];
+    for (int i = 0; i < N; i++) {
+        row[i] = N - 1 - i;
+        logits[row[i]][0] = x[2 * i] > 0 ? 101 : 99;
+        logits[row[i]][1] = x[2 * i] > 0 ? 99 : 101;
+    }
+    geodec_io_init();
+    test_ok(geodec_artifact_create(&kind, path, &provenance, &a, &err), &err);
+    test_ok(geodec_artifact_set_dim(a, "R", N, &err), &err);
+    test_ok(geodec_artifact_set_dim(a, "V", 2, &err), &err);
+    test_ok(geodec_artifact_write(a, "/logits", logits, &err), &err);
+    test_ok(geodec_artifact_commit(a, &err), &err);
+    test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
+    next.logits = a;
+    next.vocabulary = 2;
+    next.row = row;
+    o.queries = 100;
+    test_ok(geodec_coverage_task_run(N, 2, x, x, &next, &o, NULL, NULL, &t, &err), &err);
+    const double wrong = 2 * tanh(1), p = 1 / (1 + exp(-2)), even = log(2) + p * log(p) + (1 - p) * log(1 - p);
+    cr_assert(t.has_kl);
+    for (int64_t s = 0; s < t.shares; s++) {
+        const double *kl = t.kl + s * 3, *hit = t.kl_hit + s * 3 * GEODEC_TASK_NATS, *token = t.token + s * 3;
+        for (int q = 0; q < 2; q++) { /* a token that is another costs `wrong`, the same one nothing */
+            cr_assert_float_eq(kl[q], (1 - token[q]) * wrong, 1e-9);
+            for (int e = 0; e < 5; e++) cr_assert_float_eq(hit[q * GEODEC_TASK_NATS + e], token[q], 1e-9);
+            cr_assert_float_eq(hit[q * GEODEC_TASK_NATS + 5], 1, 1e-9); /* `wrong` is 1.52 nats */
+        }
+        cr_assert_float_eq(kl[2], even, 0.05);
+        cr_assert_lt(kl[0], 0.5 * kl[1]);
+    }
+    geodec_coverage_task_clear(&t);
+    geodec_artifact_close(a);
 }
