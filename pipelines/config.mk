@@ -27,3 +27,5 @@ GAMMAS ?= 1,2,4,8
 SEEDS ?= 3
 endif
 LAYERS ?= last
+# 1: whole rows of logits in activations.h5, for the KL of coverage by the task. The embedded vocabulary is small enough.
+LOGITS ?= $(if $(filter data/model/%,$(MODEL)),1)

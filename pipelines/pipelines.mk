@@ -28,10 +28,26 @@ $1: $(BIN)/geodec-merge $(call shard_parts,$1)
 endif
 endef
 
+# A stage that sums up over all its tasks: parts hold the tasks' results, which are joined, and the stage runs once more with them.
+define swept
+ifeq ($(SHARDS),1)
+$1: $(BIN)/geodec-$2 $3
+	$$(run) $$(call tool,$2) -o $$@ $4
+else
+$(foreach i,$(shell seq $(SHARDS)),
+$(call shard_rule,$1,$2,$3,$4,$i)
+)
+$(1:.h5=).sweep-$(SHARDS).h5: $(BIN)/geodec-merge $(call shard_parts,$1)
+	$$(run) $$(call tool,merge) -o $$@ $(call shard_parts,$1)
+$1: $(BIN)/geodec-$2 $3 $(1:.h5=).sweep-$(SHARDS).h5
+	$$(run) $$(call tool,$2) --joined $(1:.h5=).sweep-$(SHARDS).h5 -o $$@ $4
+endif
+endef
+
 # What was asked for, as a file: another text or another size remakes what depends on it.
 SETTINGS := MODEL=$(MODEL) TEXT=$(TEXT) SEED=$(SEED) CORPUS_STORIES=$(CORPUS_STORIES) TOKENS=$(TOKENS) POINTS=$(POINTS) \
   STORE_TEXTS=$(STORE_TEXTS) STORE_LENGTH=$(STORE_LENGTH) PROMPTS=$(PROMPTS) NEW_TOKENS=$(NEW_TOKENS) GAMMAS=$(GAMMAS) \
-  SEEDS=$(SEEDS) LAYERS=$(LAYERS)
+  SEEDS=$(SEEDS) LAYERS=$(LAYERS) LOGITS=$(LOGITS)
 .PHONY: settings-check
 $(R)/settings.txt: settings-check
 	@mkdir -p $(@D); echo "$(SETTINGS)" | tr ' ' '\n' > $@.new; \
@@ -48,7 +64,7 @@ endif
 
 # ---- geometry ------------------------------------------------------------------------------------------------------
 $(R)/activations.h5: $(BIN)/geodec-export $(MODEL) $(TEXT_FILE) $(R)/settings.txt
-	$(run) $(call tool,export) --model $(MODEL) --text $(TEXT_FILE) --layers $(LAYERS) --max-tokens $(TOKENS) -o $@
+	$(run) $(call tool,export) --model $(MODEL) --text $(TEXT_FILE) --layers $(LAYERS) --max-tokens $(TOKENS) $(if $(LOGITS),--logits) -o $@
 $(R)/cloud.h5: $(BIN)/geodec-cloud $(R)/activations.h5
 	$(run) $(call tool,cloud) --seed $(SEED) --max-points $(POINTS) -o $@ $(R)/activations.h5
 $(R)/metric.h5: $(BIN)/geodec-metric $(R)/cloud.h5
@@ -57,8 +73,7 @@ $(eval $(call sharded,$(R)/christoffel.h5,christoffel,$(R)/metric.h5,$(R)/metric
 $(eval $(call sharded,$(R)/geodesics.h5,geodesic,$(R)/metric.h5,--seed $(SEED) --steps 32 --dl 0.05 $(R)/metric.h5))
 $(eval $(call sharded,$(R)/riemann.h5,riemann,$(R)/metric.h5,--seed $(SEED) $(R)/metric.h5))
 $(eval $(call sharded,$(R)/propagators.h5,propagate,$(R)/metric.h5 $(R)/geodesics.h5,$(R)/metric.h5 $(R)/geodesics.h5))
-$(R)/validity.h5: $(BIN)/geodec-validity $(R)/metric.h5
-	$(run) $(call tool,validity) $(VALIDITY) --seed $(SEED) -o $@ $(R)/metric.h5
+$(eval $(call swept,$(R)/validity.h5,validity,$(R)/metric.h5,$(VALIDITY) --seed $(SEED) $(R)/metric.h5))
 $(R)/records.h5: $(BIN)/geodec-records $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
 	$(run) $(call tool,records) -o $@ $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
 # The same field and curvature on a Gaussian cloud of the same spectrum: the control.
@@ -68,8 +83,8 @@ $(R)/null-metric.h5: $(BIN)/geodec-metric $(R)/null.h5
 	$(run) $(call tool,metric) -o $@ $(R)/null.h5
 $(R)/null-riemann.h5: $(BIN)/geodec-riemann $(R)/null-metric.h5
 	$(run) $(call tool,riemann) --seed $(SEED) -o $@ $(R)/null-metric.h5
-$(R)/coverage.h5: $(BIN)/geodec-coverage $(R)/cloud.h5 $(R)/activations.h5
-	$(run) $(call tool,coverage) --seed $(SEED) --sweep --nulls 6 --threshold task --activations $(R)/activations.h5 -o $@ $(R)/cloud.h5
+$(eval $(call swept,$(R)/coverage.h5,coverage,$(R)/cloud.h5 $(R)/activations.h5,--seed $(SEED) --sweep --nulls 6 \
+  --threshold task --activations $(R)/activations.h5 $(R)/cloud.h5))
 
 # ---- flow map and decoder ------------------------------------------------------------------------------------------
 $(R)/store.tokens: $(BIN)/geodec-sample $(MODEL) $(R)/settings.txt

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static const geodec_field fields[] = {
     {"/points", GEODEC_F64, "N,n", 0, "activation", "first n principal coordinates of the points", 0},
@@ -255,20 +256,61 @@ done:
     return st;
 }
 
-geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, geodec_err *err)
+geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metric *m, geodec_err *err)
 {
     enum { ROWS = 4096 };
     geodec_status st = GEODEC_OK;
+    const int64_t packed = geodec_sym_packed(m->n);
+    double *log_g = NULL;
+    GEODEC_NEW(log_g, m->points * packed);
+    for (int64_t p = 0; p < m->points; p += ROWS)
+        GEODEC_TRY(geodec_metric_read_rows(a, p, m->points - p < ROWS ? m->points - p : ROWS, log_g + p * packed, err));
+    geodec_mem_free(m->log_g);
+    m->log_g = log_g;
+    log_g = NULL;
+done:
+    geodec_mem_free(log_g);
+    return st;
+}
+
+geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
     geodec_metric m = {0};
     GEODEC_TRY(geodec_metric_read_tables(a, &m, err));
-    const int64_t packed = geodec_sym_packed(m.n);
-    GEODEC_NEW(m.log_g, m.points * packed);
-    for (int64_t p = 0; p < m.points; p += ROWS)
-        GEODEC_TRY(geodec_metric_read_rows(a, p, m.points - p < ROWS ? m.points - p : ROWS, m.log_g + p * packed, err));
+    GEODEC_TRY(geodec_metric_read_matrices(a, &m, err));
     *out = m;
     memset(&m, 0, sizeof m);
 done:
     geodec_metric_clear(&m);
+    return st;
+}
+
+int64_t geodec_metric_field_limit(void)
+{
+    return (int64_t)sysconf(_SC_PHYS_PAGES) / 4 * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+static geodec_status rows_of_file(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err)
+{
+    return geodec_metric_read_rows(ctx, first, count, log_g, err);
+}
+
+geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
+                                       geodec_rbf **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *path = geodec_artifact_path(a), *slash = strrchr(path, '/');
+    char *folder = NULL;
+    if (m->points * geodec_sym_packed(m->n) * (int64_t)sizeof *m->log_g > limit) {
+        folder = geodec_mem_strdup(slash ? path : ".");
+        if (!folder) GEODEC_THROW(GEODEC_NOMEM, "no memory for a name");
+        if (slash) folder[slash == path ? 1 : slash - path] = 0;
+    }
+    GEODEC_TRY(geodec_rbf_create_rows(m->points, m->n, m->point, rows_of_file, (void *)(uintptr_t)a, m->sigma, folder,
+                                      out, err));
+done:
+    geodec_mem_free(folder);
     return st;
 }
 
@@ -278,8 +320,8 @@ geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geo
     geodec_artifact *a = NULL;
     geodec_metric m = {0};
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, path, &a, err));
-    GEODEC_TRY(geodec_metric_read(a, &m, err));
-    GEODEC_TRY_MSG(geodec_metric_field(&m, field, err), "%s", path);
+    GEODEC_TRY(geodec_metric_read_tables(a, &m, err));
+    GEODEC_TRY_MSG(geodec_metric_field_from(a, &m, geodec_metric_field_limit(), field, err), "%s", path);
     if (file) {
         *file = a;
         a = NULL;

@@ -96,6 +96,27 @@ done:
     return st;
 }
 
+static bool is_field(geodec_metric_kind kind)
+{
+    return kind == GEODEC_METRIC_MAHALANOBIS || kind == GEODEC_METRIC_FISHER || kind == GEODEC_METRIC_BLEND;
+}
+
+geodec_status geodec_metric_space_from(const geodec_artifact *a, geodec_metric *m, int64_t limit,
+                                       geodec_metric_space *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    memset(out, 0, sizeof *out);
+    if (is_field(m->kind) && m->points * geodec_sym_packed(m->n) * (int64_t)sizeof *m->log_g > limit) {
+        GEODEC_TRY(geodec_metric_field_from(a, m, limit, &out->field, err));
+        out->space = geodec_rbf_space(out->field);
+        goto done;
+    }
+    GEODEC_TRY(geodec_metric_read_matrices(a, m, err));
+    GEODEC_TRY(geodec_metric_space_init(m, out, err));
+done:
+    return st;
+}
+
 void geodec_metric_space_clear(geodec_metric_space *s)
 {
     geodec_rbf_destroy(s->field);

@@ -8,11 +8,16 @@
 #include "linalg/eig.h"
 #include "linalg/expm.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-/* CHUNK sites are multiplied at once. */
-enum { CHUNK = 256 };
+/* CHUNK sites are multiplied at once; SLAB rows are asked for at once. */
+enum { CHUNK = 256, SLAB = 4096 };
 
 /* ---- L(x) and its derivatives ---------------------------------------------------------------------------------- */
 
@@ -260,11 +265,40 @@ done:
 
 /* ---- life, access ---------------------------------------------------------------------------------------------- */
 
-geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites, const double *log_g, double sigma,
-                                geodec_rbf **out, geodec_err *err)
+/* Zeroed memory for log_g, or an unnamed file in the folder, mapped. */
+static geodec_status reserve(geodec_rbf *f, const char *folder, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char path[4096];
+    int fd = -1;
+    if (!folder) {
+        GEODEC_NEW(f->log_g, f->n_sites * f->row);
+        goto done;
+    }
+    const int64_t bytes = f->n_sites * f->row * (int64_t)sizeof *f->log_g;
+    if (snprintf(path, sizeof path, "%s/.field-XXXXXX", folder) >= (int)sizeof path)
+        GEODEC_THROW(GEODEC_LIMIT, "the folder's name is too long");
+    fd = mkstemp(path);
+    if (fd < 0) GEODEC_THROW(GEODEC_IO, "%s: no file for the metric field", folder);
+    (void)unlink(path);
+    /* the blocks now, lest a full disk be met as a signal */
+    if (posix_fallocate(fd, 0, (off_t)bytes) != 0)
+        GEODEC_THROW(GEODEC_IO, "%s: no room for %.1f GiB of the metric field", folder, (double)bytes / (1 << 30));
+    void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) GEODEC_THROW(GEODEC_IO, "%s: the metric field cannot be mapped", folder);
+    f->log_g = at;
+    f->mapped = bytes;
+done:
+    if (fd >= 0) (void)close(fd);
+    return st;
+}
+
+geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *sites, geodec_rbf_rows rows, void *ctx,
+                                     double sigma, const char *folder, geodec_rbf **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_rbf *f = NULL;
+    double *slab = NULL;
     if (n < 1 || n > GEODEC_RBF_MAX_N) {
         GEODEC_THROW(GEODEC_RANGE, "metric field of dimension %lld (limits: 1..%d)", (long long)n, GEODEC_RBF_MAX_N);
     }
@@ -274,9 +308,6 @@ geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites,
     const int64_t packed = geodec_sym_packed(n);
     for (int64_t i = 0; i < n_sites * n; i++)
         if (!isfinite(sites[i])) GEODEC_THROW(GEODEC_NUMERIC, "site %lld is not finite", (long long)(i / n));
-    for (int64_t i = 0; i < n_sites * packed; i++)
-        if (!isfinite(log_g[i]))
-            GEODEC_THROW(GEODEC_NUMERIC, "metric of site %lld is not finite", (long long)(i / packed));
     GEODEC_NEW(f, 1);
     f->n_sites = n_sites;
     f->n = n;
@@ -296,9 +327,19 @@ geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites,
         f->site = f->own_site;
     }
     GEODEC_NEW(f->site_t, n_sites * n);
-    GEODEC_NEW(f->log_g, n_sites * f->row);
-    for (int64_t p = 0; p < n_sites; p++)
-        memcpy(f->log_g + (f->place ? f->place[p] : p) * f->row, log_g + p * packed, (size_t)packed * sizeof *log_g);
+    GEODEC_TRY(reserve(f, folder, err));
+    const int64_t step = n_sites < SLAB ? n_sites : SLAB;
+    GEODEC_NEW(slab, step * packed);
+    for (int64_t first = 0; first < n_sites; first += step) {
+        const int64_t count = n_sites - first < step ? n_sites - first : step;
+        GEODEC_TRY(rows(ctx, first, count, slab, err));
+        for (int64_t i = 0; i < count * packed; i++)
+            if (!isfinite(slab[i]))
+                GEODEC_THROW(GEODEC_NUMERIC, "metric of site %lld is not finite", (long long)(first + i / packed));
+        for (int64_t p = 0; p < count; p++)
+            memcpy(f->log_g + (f->place ? f->place[first + p] : first + p) * f->row, slab + p * packed,
+                   (size_t)packed * sizeof *slab);
+    }
     for (int64_t p = 0; p < n_sites; p++)
         for (int64_t a = 0; a < n; a++) f->site_t[a * n_sites + p] = f->site[p * n + a];
     f->space = (geodec_space){.n = (int32_t)n,
@@ -312,8 +353,29 @@ geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites,
     *out = f;
     f = NULL;
 done:
+    geodec_mem_free(slab);
     geodec_rbf_destroy(f);
     return st;
+}
+
+typedef struct given {
+    const double *log_g;
+    int64_t packed;
+} given;
+
+static geodec_status given_rows(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err)
+{
+    const given *g = ctx;
+    (void)err;
+    memcpy(log_g, g->log_g + first * g->packed, (size_t)(count * g->packed) * sizeof *log_g);
+    return GEODEC_OK;
+}
+
+geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites, const double *log_g, double sigma,
+                                geodec_rbf **out, geodec_err *err)
+{
+    given g = {log_g, geodec_sym_packed(n)};
+    return geodec_rbf_create_rows(n_sites, n, sites, given_rows, &g, sigma, NULL, out, err);
 }
 
 void geodec_rbf_destroy(geodec_rbf *f)
@@ -323,7 +385,10 @@ void geodec_rbf_destroy(geodec_rbf *f)
     geodec_mem_free(f->own_site);
     geodec_mem_free(f->place);
     geodec_mem_free(f->site_t);
-    geodec_mem_free(f->log_g);
+    if (f->mapped)
+        (void)munmap(f->log_g, (size_t)f->mapped);
+    else
+        geodec_mem_free(f->log_g);
     geodec_mem_free(f);
 }
 

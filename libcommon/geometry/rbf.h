@@ -49,6 +49,14 @@ typedef struct geodec_rbf geodec_rbf; /* immutable after creation; may be shared
  * GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_rbf_create(int64_t n_sites, int64_t n, const double *sites, const double *log_g,
                                            double sigma, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
+/* The same where log_g comes in slabs, asked for in order: `rows` fills log_g [count][n(n+1)/2] of sites first ..
+ * first+count-1. With `folder` the field keeps it in an unnamed file there, mapped into memory: pages are read when a
+ * point needs its sites and given back when memory is short, so a field may be larger than the machine's memory. The
+ * values are the same. NULL: in memory. Further GEODEC_IO. */
+typedef geodec_status (*geodec_rbf_rows)(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err);
+GEODEC_API geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *sites, geodec_rbf_rows rows,
+                                                void *ctx, double sigma, const char *folder, geodec_rbf **out,
+                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_rbf_destroy(geodec_rbf *f); /* NULL ok */
 
 GEODEC_API int64_t geodec_rbf_sites(const geodec_rbf *f);

@@ -19,9 +19,10 @@ struct geodec_rbf {
     double sigma;
     const double *site; /* [n_sites][n], the tree's or own_site */
     double *own_site;
-    int32_t *place;         /* [n_sites] row of site p as it was given; NULL = p */
-    double *site_t;         /* [n][n_sites], for distances along consecutive memory */
-    double *log_g;          /* [n_sites][row], zero beyond packed */
+    int32_t *place; /* [n_sites] row of site p as it was given; NULL = p */
+    double *site_t; /* [n][n_sites], for distances along consecutive memory */
+    double *log_g;  /* [n_sites][row], zero beyond packed; in mapped bytes of a file when mapped > 0 */
+    int64_t mapped;
     geodec__rbf_tree *tree; /* NULL for few sites */
     const struct geodec__rbf_kernels *kernels;
 };

@@ -3,10 +3,8 @@ WARP_FLAGS := $(if $(filter 1,$(QUICK)),--facts 6 --holdouts 2 --bootstrap 200)
 LABORATORY += $(R)/warp.h5 $(R)/null-warp.h5
 EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/warp.h5) $(EXPORTS:%=$(X)/%/warp-ref.h5)
 LAB_FIGURES += warp
-$(R)/warp.h5: $(BIN)/geodec-warp $(R)/metric.h5
-	$(run) $(call tool,warp) --seed $(SEED) $(WARP_FLAGS) -o $@ $(R)/metric.h5
-$(R)/null-warp.h5: $(BIN)/geodec-warp $(R)/null-metric.h5
-	$(run) $(call tool,warp) --seed $(SEED) $(WARP_FLAGS) -o $@ $(R)/null-metric.h5
+$(eval $(call swept,$(R)/warp.h5,warp,$(R)/metric.h5,--seed $(SEED) $(WARP_FLAGS) $(R)/metric.h5))
+$(eval $(call swept,$(R)/null-warp.h5,warp,$(R)/null-metric.h5,--seed $(SEED) $(WARP_FLAGS) $(R)/null-metric.h5))
 $(X)/%/warp.h5: $(X)/%/metric.h5 $(BIN)/geodec-warp
 	$(run) $(call tool,warp) --seed $(SEED) $(WARP_FLAGS) -o $@ $<
 $(X)/%/warp-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-warp

@@ -139,7 +139,7 @@ refused_whole() {
     "$bin/geodec-merge" --quiet -o "$dir/warps.h5" "$dir/warp.1-2.h5" "$dir/warp.2-2.h5"
     refused_whole "is one part of a sweep" "$dir/warp.1-2.h5" --facts 4 "$dir/metric.h5"
     refused_whole "is of another command" "$dir/warps.h5" --facts 5 "$dir/metric.h5"
-    refused_whole "another seed or from other inputs" "$dir/warps.h5" --facts 4 --seed 2 "$dir/metric.h5"
+    refused_whole "is of another command" "$dir/warps.h5" --facts 4 --seed 2 "$dir/metric.h5"
     mkdir -p "$dir/wide"
     "$bin/geodec-metric" --quiet --force --dim 3 --points 200 --sigma-nn 2 -o "$dir/wide/metric.h5" "$dir/cloud.h5"
     refused_whole "another seed or from other inputs" "$dir/warps.h5" --facts 4 "$dir/wide/metric.h5"

@@ -55,3 +55,16 @@ sums() { # digests of every artifact in folder $1, timings apart
     diff <(sums "$OUT/one/r") <(sums "$OUT/killed/r")
     [ -z "$(find "$OUT/killed/r" -name '.*.tmp')" ]
 }
+
+@test "slices joined by make give the same bytes" {
+    cd "$BATS_TEST_DIRNAME/../.."
+    mkdir -p "$OUT/slices"
+    cp -r "$OUT/one/r" "$OUT/slices/r"
+    for f in christoffel coverage validity; do rm "$OUT/slices/r/$f.h5"; done
+    # shellcheck disable=SC2086
+    make -s -j2 $TINY SHARDS=3 R="$OUT/slices/r" "$OUT"/slices/r/{christoffel,coverage,validity}.h5
+    for f in christoffel coverage validity; do
+        [ -f "$OUT/slices/r/$f.2-3.h5" ]
+        cmp "$OUT/one/r/$f.h5" "$OUT/slices/r/$f.h5"
+    done
+}

@@ -145,6 +145,8 @@ geodec_status charts_file(const charts *s, const char *metric, geodec_provenance
     GEODEC_TRY(space_open(metric, &in, err));
     GEODEC_TRY(geodec_provenance_add_artifact(p, in.file, err));
     GEODEC_TRY(space_mode(&in, "correct", &ref, err));
+    if (in.field && !in.metric.log_g)
+        GEODEC_THROW(GEODEC_LIMIT, "%s: its matrices are too many for this experiment", metric);
     GEODEC_TRY(geodec_artifact_dim(in.file, "d", &d, err));
     GEODEC_TRY(geodec_artifact_dim(in.file, "n", &n, err));
     if (d != s->view.d || n != in.space->n)

@@ -7,13 +7,16 @@ geodec_status space_open(const char *path, space_handle *out, geodec_err *err)
     geodec_status st = GEODEC_OK;
     memset(out, 0, sizeof *out);
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, path, &out->file, err));
-    GEODEC_TRY(geodec_metric_read(out->file, &out->metric, err));
+    GEODEC_TRY(geodec_metric_read_tables(out->file, &out->metric, err));
     if (out->metric.kind == GEODEC_METRIC_PUBLISHED) {
+        GEODEC_TRY(geodec_metric_read_matrices(out->file, &out->metric, err));
         GEODEC_TRY(geodec_published_manifold_read(out->file, &out->metric, &out->manifold, err));
         out->published = &out->manifold;
         out->space = &out->manifold.space;
     } else {
-        GEODEC_TRY_MSG(geodec_metric_space_init(&out->metric, &out->smooth, err), "%s", path);
+        GEODEC_TRY_MSG(
+            geodec_metric_space_from(out->file, &out->metric, geodec_metric_field_limit(), &out->smooth, err), "%s",
+            path);
         out->space = out->smooth.space;
         out->field = out->smooth.field;
     }

@@ -7,9 +7,9 @@
 
 /* Zero before space_open; stays where it is, for `space` may point into it. */
 typedef struct space_handle {
-    const geodec_space *space;                  /* the metric, whatever its kind */
-    geodec_artifact *file;                      /* open, for provenance and the fields of the source */
-    geodec_metric metric;                       /* kind, points, neighbours, matrices */
+    const geodec_space *space; /* the metric, whatever its kind */
+    geodec_artifact *file;     /* open, for provenance and the fields of the source */
+    geodec_metric metric; /* kind, points, neighbours, matrices (NULL: those of a large field, which stay in a file) */
     const geodec_rbf *field;                    /* of the kinds that are fields; NULL otherwise */
     const geodec_published_manifold *published; /* of the kind `published`; NULL otherwise */
     geodec_metric_space smooth;                 /* owner of space and field but for the kind `published` */

@@ -8,6 +8,7 @@
 #include "support/support.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <math.h>
 #include <string.h>
 
@@ -241,6 +242,12 @@ static geodec_status collect(void *ctx, int64_t first, int64_t count, const doub
     return GEODEC_OK;
 }
 
+static geodec_status none(void *ctx, int64_t first, int64_t count, double *log_g, geodec_err *err)
+{
+    (void)ctx, (void)first, (void)count, (void)log_g, (void)err;
+    return GEODEC_INTERNAL;
+}
+
 /* Two slabs at dimension 20, whose matrices take 1680 bytes a point. */
 Test(geometry, metric_in_slabs_has_the_bits_of_the_whole)
 {
@@ -281,6 +288,25 @@ Test(geometry, metric_in_slabs_has_the_bits_of_the_whole)
     test_ok(geodec_artifact_get_f64(w.file, "log_g_rounding", &stated, &err), &err);
     cr_assert(stated >= largest && stated < 40 * largest && largest > 0, "%g %g", stated, largest);
     cr_assert_eq(memcmp(tables.point, x, sizeof(double) * M * N), 0);
+
+    /* a field in a mapped file has the values of one in memory, and leaves nothing behind */
+    geodec_rbf *memory, *mapped;
+    double g[2][N * N], dg[2][N * N * N];
+    test_ok(geodec_metric_field_from(w.file, &tables, INT64_MAX, &memory, &err), &err);
+    test_ok(geodec_metric_field_from(w.file, &tables, 0, &mapped, &err), &err);
+    for (int i = 0; i < 3; i++) {
+        test_ok(geodec_rbf_eval(memory, 1, x + i * 1000 * N, g[0], dg[0], NULL, NULL, NULL, &err), &err);
+        test_ok(geodec_rbf_eval(mapped, 1, x + i * 1000 * N, g[1], dg[1], NULL, NULL, NULL, &err), &err);
+        cr_assert_arr_eq(g[0], g[1], sizeof g[0]);
+        cr_assert_arr_eq(dg[0], dg[1], sizeof dg[0]);
+    }
+    geodec_rbf_destroy(memory);
+    geodec_rbf_destroy(mapped);
+    DIR *folder = opendir(test_tmpdir());
+    cr_assert_not_null(folder);
+    for (const struct dirent *e; (e = readdir(folder)) != NULL;) cr_assert_neq(strncmp(e->d_name, ".field", 6), 0);
+    (void)closedir(folder);
+    cr_assert_eq(geodec_rbf_create_rows(M, N, x, none, NULL, 1, "/nonexistent", &mapped, &err), GEODEC_IO);
     geodec_artifact_close(w.file);
     geodec_metric_clear(&whole);
     geodec_metric_clear(&slabs);
