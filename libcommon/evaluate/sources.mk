@@ -1,4 +1,5 @@
 evaluate_SRCS := \
+  attention_gradient.c \
   fisher.c \
   fisher_metric.c \
   perplexity.c \

@@ -25,6 +25,8 @@ experiments_SRCS := \
   shf.c \
   three_metrics.c \
   trajectories.c \
+  varadhan.c \
+  varadhan_file.c \
   verify.c \
   verify_control.c \
   verify_convention.c \

@@ -33,7 +33,7 @@ geodec_status geodec_logmap(const geodec_space *s, const geodec_logmap_options *
     const int64_t n = s->n;
     const geodec_geodesic_options go = {
         .steps = 1, .dl = 1, .method = GEODEC_GEODESIC_ADAPTIVE, .rtol = o->rtol, .drift_max = o->drift_max};
-    double xs[2 * MAX_N], vs[2 * MAX_N], h[MAX_N * MAX_N] = {0}, miss[MAX_N], last[MAX_N], step[MAX_N];
+    double xs[2 * MAX_N], vs[2 * MAX_N], h[MAX_N * MAX_N] = {0}, best[MAX_N], miss[MAX_N], change[MAX_N], step[MAX_N];
     double length, least = INFINITY;
     *found = false;
     if (n < 1 || n > MAX_N) GEODEC_THROW(GEODEC_RANGE, "a logarithm in %lld dimensions", (long long)n);
@@ -45,16 +45,21 @@ geodec_status geodec_logmap(const geodec_space *s, const geodec_logmap_options *
     for (int round = 0; round < o->rounds; round++) {
         geodec_path_report report;
         GEODEC_TRY(geodec_geodesic_path(s, &go, x, w, xs, vs, NULL, &report, err));
-        if (report.status == GEODEC_PATH_DRIFT || report.good < 1) break;
-        for (int64_t i = 0; i < n; i++) miss[i] = xs[n + i] - y[i];
-        const double size = geodec__dot(n, miss, miss);
-        if (!(size <= 16 * least)) break;
-        least = size < least ? size : least;
-        if (round > 0) {
-            for (int64_t i = 0; i < n; i++) last[i] = miss[i] - last[i];
-            update(n, step, last, h);
+        double size = INFINITY;
+        if (report.status != GEODEC_PATH_DRIFT && report.good == 1) {
+            for (int64_t i = 0; i < n; i++) change[i] = xs[n + i] - y[i] - (round > 0 ? miss[i] : 0);
+            size = 0;
+            for (int64_t i = 0; i < n; i++) size += (xs[n + i] - y[i]) * (xs[n + i] - y[i]);
         }
-        memcpy(last, miss, (size_t)n * sizeof *last);
+        if (!(size < least)) { /* too far: half the step, from where it was better */
+            if (round == 0) break;
+            for (int64_t i = 0; i < n; i++) w[i] = best[i] + (step[i] *= 0.5);
+            continue;
+        }
+        if (round > 0) update(n, step, change, h);
+        least = size;
+        for (int64_t i = 0; i < n; i++) miss[i] = xs[n + i] - y[i];
+        memcpy(best, w, (size_t)n * sizeof *best);
         for (int64_t i = 0; i < n; i++) {
             step[i] = -geodec__dot(n, h + i * n, miss);
             w[i] += step[i];

@@ -1,8 +1,9 @@
 /* The logarithm map by shooting: w with exp_x(w) = y, the initial velocity of a geodesic that reaches y at parameter 1.
  *
  * Newton's iteration with Broyden's update of the inverse derivative (Broyden, Math. Comp. 19 (1965) 577), begun at the
- * chord w = y - x with the identity, the derivative of exp_x at 0. Between two points there may be several geodesics,
- * beyond the cut locus in particular: what is found is one of them, the one next to the chord; or none. */
+ * chord w = y - x with the identity, the derivative of exp_x at 0; a step that does not come nearer is halved. Between
+ * two points there may be several geodesics, beyond the cut locus in particular: what is found is one of them, the one
+ * next to the chord; or none. */
 #ifndef GEODEC_GEOMETRY_LOGMAP_H
 #define GEODEC_GEOMETRY_LOGMAP_H
 

@@ -61,6 +61,14 @@ geodec_status geodec__ref_feed_jvp(const geodec__ref_tape *t, const geodec__laye
 geodec_status geodec__ref_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
                                    geodec_err *err) GEODEC_MUST_USE;
 
+/* Pieces of the attention half that attended.c needs too. gz [k][n - first][d_model] += the cotangent gy
+ * [k][n - first][rows of w] through y = R [N] (W z + bias), without the norm before it; gy is used up, scratch as gz.
+ */
+geodec__ref_attention geodec__ref_attention_of(const geodec__ref_tape *t, const geodec__layer *l);
+geodec_status geodec__ref_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
+                                      const float *gain, int64_t heads, const double *before, int64_t k, double *gy,
+                                      double *scratch, double *gz, geodec_err *err) GEODEC_MUST_USE;
+
 /* One gated feed-forward network over m rows: y [m][d_model] from z, the point's gate and up [m][d_ff]. */
 typedef struct geodec__ref_ffn {
     geodec__matrix gate, up, down;

@@ -22,7 +22,7 @@ static int64_t norm_width(const geodec_model_config *c, int64_t heads)
     return c->qk_norm_whole ? heads * c->head_dim : c->head_dim;
 }
 
-static geodec__ref_attention point_of(const geodec__ref_tape *t, const geodec__layer *l)
+geodec__ref_attention geodec__ref_attention_of(const geodec__ref_tape *t, const geodec__layer *l)
 {
     const geodec_model_config *c = &t->r->model->config;
     return (geodec__ref_attention){.n = t->n,
@@ -67,7 +67,7 @@ geodec_status geodec__ref_mix(geodec__ref_tape *t, const geodec__layer *l, doubl
     GEODEC_TRY(project(t, l, &l->k, l->k_bias, l->k_norm, c->n_kv_head, t->k0, t->k, err));
     GEODEC_TRY(geodec__ref_product(t->r->pool, &l->v, n, t->z, t->v, err));
     add_bias(n, l->v.rows, l->v_bias, t->v);
-    const geodec__ref_attention a = point_of(t, l);
+    const geodec__ref_attention a = geodec__ref_attention_of(t, l);
     GEODEC_TRY(geodec__ref_attend(t->r->pool, &a, t->mixed, err));
     GEODEC_TRY(geodec__ref_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
     add_bias(n, d, l->o_bias, t->attn_out);
@@ -113,7 +113,7 @@ geodec_status geodec__ref_mix_jvp(const geodec__ref_tape *t, const geodec__layer
     GEODEC_TRY(project_jvp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, dz, dq, err));
     GEODEC_TRY(project_jvp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, dz, dk, err));
     GEODEC_TRY(geodec__ref_product(t->r->pool, &l->v, k * n, dz, dv, err));
-    const geodec__ref_attention a = point_of(t, l);
+    const geodec__ref_attention a = geodec__ref_attention_of(t, l);
     GEODEC_TRY(geodec__ref_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
     GEODEC_TRY(geodec__ref_product(t->r->pool, &l->o, k * n, d_o, dz, err));
     if (l->attn_post_norm)
@@ -128,10 +128,9 @@ done:
     return st;
 }
 
-/* gz += the cotangent through one projection; gy is used up, scratch [k][n][d_model]. */
-static geodec_status project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
-                                 const float *gain, int64_t heads, const double *before, int64_t k, double *gy,
-                                 double *scratch, double *gz, geodec_err *err)
+geodec_status geodec__ref_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
+                                      const float *gain, int64_t heads, const double *before, int64_t k, double *gy,
+                                      double *scratch, double *gz, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -165,11 +164,11 @@ geodec_status geodec__ref_mix_vjp(const geodec__ref_tape *t, const geodec__layer
         gy = part;
     }
     GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->o, k * n, gy, go, err));
-    const geodec__ref_attention a = point_of(t, l);
+    const geodec__ref_attention a = geodec__ref_attention_of(t, l);
     GEODEC_TRY(geodec__ref_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
     GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->v, k * n, gv, gz, err));
-    GEODEC_TRY(project_vjp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, gq, part, gz, err));
-    GEODEC_TRY(project_vjp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, gk, part, gz, err));
+    GEODEC_TRY(geodec__ref_project_vjp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, gq, part, gz, err));
+    GEODEC_TRY(geodec__ref_project_vjp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, gk, part, gz, err));
     geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, gz, gz);
     geodec__ref_add(k * n * d, gz, gx);
 done:

@@ -1,4 +1,5 @@
 reference_SRCS := \
+  attended.c \
   attention.c \
   experts.c \
   feed.c \

@@ -11,6 +11,7 @@
 #include "experiments/lookup_speed.h"
 #include "experiments/resonance.h"
 #include "experiments/substitution.h"
+#include "experiments/varadhan.h"
 #include "experiments/verify.h"
 #include "experiments/warp.h"
 #include "geometry/activations.h"
@@ -67,6 +68,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_density,
     &geodec_kind_density_ref,
     &geodec_kind_geodesicity,
+    &geodec_kind_varadhan,
     &geodec_kind_substitution,
     &geodec_kind_substitution_ref,
     &geodec_kind_resonance,

@@ -9,6 +9,7 @@ experiments_TESTS := \
   test_library.c \
   test_resonance.c \
   test_shf.c \
+  test_varadhan.c \
   test_verify.c \
   test_warp.c \
 
