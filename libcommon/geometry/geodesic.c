@@ -59,62 +59,87 @@ void geodec_geodesic_accel(int64_t n, const double *gamma, const double *v, doub
     }
 }
 
-/* ---- Runge-Kutta ------------------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------------------------- */
 
-typedef struct scratch {
-    double *space;             /* n^3 + n^2, of geodec_space_path */
-    double *y;                 /* position of a stage */
-    double *k1, *k2, *k3, *k4; /* accelerations of the stages */
-    double *u2, *u3, *u4;      /* velocities of the stages after the first */
-} scratch;
+enum { TOGETHER = GEODEC_SPACE_TOGETHER, STAGE_ARRAYS = 10 };
 
-/* One step from (x, v), with the acceleration there in w->k1, to (x1, v1). GEODEC_NUMERIC when the path breaks down in
- * it. */
-static geodec_status rk4_step(const geodec_space *s, double h, const double *x, const double *v, scratch *w, double *x1,
-                              double *v1, geodec_err *err)
+/* Up to TOGETHER paths that step together. Arrays [paths][n] of the stages hold the live ones, side by side. */
+typedef struct march {
+    const geodec_space *s;
+    const geodec_geodesic_options *o;
+    int64_t live, path[TOGETHER]; /* number of each live path */
+    bool broken[TOGETHER];        /* in the step at hand, of the live ones */
+    double first[TOGETHER];       /* g(v0, v0), of all */
+    bool outside[TOGETHER];
+    double *space;                                      /* n^3 + n^2, of geodec_space_path */
+    double *x, *y;                                      /* positions of a node and of a stage */
+    double *v, *u2, *u3, *u4;                           /* velocities of the stages */
+    double *k1, *k2, *k3, *k4;                          /* accelerations of the stages */
+} march;
+
+/* Speeds and accelerations; a path that breaks down here is marked. */
+static geodec_status stage(march *m, const double *x, const double *v, double *speed2, double *accel, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t n = s->n;
-    for (int64_t i = 0; i < n; i++) {
-        w->y[i] = x[i] + h / 2 * v[i];
-        w->u2[i] = v[i] + h / 2 * w->k1[i];
+    const int64_t n = m->s->n;
+    st = geodec_space_path(m->s, m->live, x, v, speed2, accel, m->space, err);
+    if (st != GEODEC_NUMERIC) goto done;
+    for (int64_t i = 0; i < m->live; i++) { /* which? */
+        geodec_err_clear(err);
+        st = geodec_space_path(m->s, 1, x + i * n, v + i * n, speed2 ? speed2 + i : NULL, accel ? accel + i * n : NULL,
+                               m->space, err);
+        if (st == GEODEC_NUMERIC) {
+            m->broken[i] = true;
+            if (speed2) speed2[i] = NAN;
+            if (accel) memset(accel + i * n, 0, (size_t)n * sizeof *accel);
+            st = GEODEC_OK;
+        }
+        GEODEC_TRY(st);
     }
-    GEODEC_TRY(geodec_space_path(s, w->y, w->u2, NULL, w->k2, w->space, err));
-    for (int64_t i = 0; i < n; i++) {
-        w->y[i] = x[i] + h / 2 * w->u2[i];
-        w->u3[i] = v[i] + h / 2 * w->k2[i];
-    }
-    GEODEC_TRY(geodec_space_path(s, w->y, w->u3, NULL, w->k3, w->space, err));
-    for (int64_t i = 0; i < n; i++) {
-        w->y[i] = x[i] + h * w->u3[i];
-        w->u4[i] = v[i] + h * w->k3[i];
-    }
-    GEODEC_TRY(geodec_space_path(s, w->y, w->u4, NULL, w->k4, w->space, err));
-    for (int64_t i = 0; i < n; i++) {
-        x1[i] = x[i] + h / 6 * (v[i] + 2 * w->u2[i] + 2 * w->u3[i] + w->u4[i]);
-        v1[i] = v[i] + h / 6 * (w->k1[i] + 2 * w->k2[i] + 2 * w->k3[i] + w->k4[i]);
-    }
-    if (!geodec__finite(n, x1) || !geodec__finite(n, v1)) GEODEC_THROW(GEODEC_NUMERIC, "the path is not finite");
+    geodec_err_clear(err); /* a path that breaks down is a result, not an error */
 done:
     return st;
 }
 
-/* ---- a path ----------------------------------------------------------------------------------------------------- */
+/* to = from + h * slope for every live path. */
+static void advance(const march *m, double h, const double *from, const double *slope, double *to)
+{
+    for (int64_t i = 0; i < m->live * m->s->n; i++) to[i] = from[i] + h * slope[i];
+}
 
-typedef struct monitor {
-    double first; /* g(v0, v0) */
-    double drift;
-    bool outside;
-} monitor;
-
-static geodec_status watch(const geodec_geodesic_options *o, monitor *m, const double *x, double q, geodec_err *err)
+/* One step of Runge and Kutta's from (x, v), with the accelerations there in k1, to (y, u2). */
+static geodec_status rk4_step(march *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const double d = m->first > 0 ? fabs(q / m->first - 1) : fabs(q);
+    const double h = m->o->dl;
+    const int64_t n = m->s->n;
+    advance(m, h / 2, m->x, m->v, m->y);
+    advance(m, h / 2, m->v, m->k1, m->u2);
+    GEODEC_TRY(stage(m, m->y, m->u2, NULL, m->k2, err));
+    advance(m, h / 2, m->x, m->u2, m->y);
+    advance(m, h / 2, m->v, m->k2, m->u3);
+    GEODEC_TRY(stage(m, m->y, m->u3, NULL, m->k3, err));
+    advance(m, h, m->x, m->u3, m->y);
+    advance(m, h, m->v, m->k3, m->u4);
+    GEODEC_TRY(stage(m, m->y, m->u4, NULL, m->k4, err));
+    for (int64_t i = 0; i < m->live * n; i++) {
+        m->y[i] = m->x[i] + h / 6 * (m->v[i] + 2 * m->u2[i] + 2 * m->u3[i] + m->u4[i]);
+        m->u2[i] = m->v[i] + h / 6 * (m->k1[i] + 2 * m->k2[i] + 2 * m->k3[i] + m->k4[i]);
+    }
+    for (int64_t i = 0; i < m->live; i++)
+        m->broken[i] = m->broken[i] || !geodec__finite(n, m->y + i * n) || !geodec__finite(n, m->u2 + i * n);
+done:
+    return st;
+}
+
+static geodec_status watch(march *m, int64_t p, const double *x, double q, double *drift, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const double d = m->first[p] > 0 ? fabs(q / m->first[p] - 1) : fabs(q);
     bool inside = true;
-    if (d > m->drift) m->drift = d;
-    if (o->inside) GEODEC_TRY(o->inside(o->inside_ctx, x, &inside, err));
-    m->outside = m->outside || !inside;
+    if (d > *drift) *drift = d;
+    if (m->o->inside) GEODEC_TRY(m->o->inside(m->o->inside_ctx, x, &inside, err));
+    m->outside[p] = m->outside[p] || !inside;
 done:
     return st;
 }
@@ -149,74 +174,101 @@ done:
     return st;
 }
 
-geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_options *o, const double *x0,
-                                   const double *v0, double *xs, double *vs, double *speed2, geodec_path_report *report,
-                                   geodec_err *err)
+/* count <= TOGETHER paths; *failed: the one of an error. */
+static geodec_status together(const geodec_space *s, const geodec_geodesic_options *o, int64_t count, const double *x0,
+                              const double *v0, double *xs, double *vs, double *speed2, geodec_path_report *report,
+                              int64_t *failed, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *block = NULL;
-    const int64_t n = s->n;
+    const int64_t n = s->n, nodes = o->steps + 1;
     const size_t row = (size_t)n * sizeof *xs;
     const bool rk4 = o->method == GEODEC_GEODESIC_RK4;
-    monitor m = {0};
+    march m = {.s = s, .o = o};
+    int64_t reached[TOGETHER]; /* last good node */
+    *failed = 0;
     GEODEC_TRY(options_ok(s, o, err));
-    GEODEC_NEW(block, n * n * n + n * n + 8 * n);
-    scratch w = {.space = block, .y = block + n * n * n + n * n};
-    w.k1 = w.y + n, w.k2 = w.k1 + n, w.k3 = w.k2 + n, w.k4 = w.k3 + n;
-    w.u2 = w.k4 + n, w.u3 = w.u2 + n, w.u4 = w.u3 + n;
-
-    if (!geodec__finite(n, x0) || !geodec__finite(n, v0))
-        GEODEC_THROW(GEODEC_NUMERIC, "the start of the path is not finite");
-    memmove(xs, x0, row);
-    memmove(vs, v0, row);
-    int64_t last = o->steps, k = 0;
-    if (!rk4) GEODEC_TRY(adaptive_nodes(s, o, xs, vs, &last, err));
-    for (; k <= last; k++) {
-        double *x = xs + k * n, *v = vs + k * n;
+    GEODEC_NEW(block, n * n * n + n * n + STAGE_ARRAYS * TOGETHER * n);
+    m.space = block;
+    double **part[] = {&m.x, &m.y, &m.v, &m.u2, &m.u3, &m.u4, &m.k1, &m.k2, &m.k3, &m.k4};
+    for (int i = 0; i < STAGE_ARRAYS; i++) *part[i] = block + n * n * n + n * n + i * TOGETHER * n;
+    for (int64_t p = 0; p < count; p++) {
+        *failed = p;
+        if (!geodec__finite(n, x0 + p * n) || !geodec__finite(n, v0 + p * n))
+            GEODEC_THROW(GEODEC_NUMERIC, "the start of the path is not finite");
+        memmove(xs + p * nodes * n, x0 + p * n, row);
+        memmove(vs + p * nodes * n, v0 + p * n, row);
+        report[p] = (geodec_path_report){0};
+        reached[p] = o->steps;
+        if (!rk4) GEODEC_TRY(adaptive_nodes(s, o, xs + p * nodes * n, vs + p * nodes * n, &reached[p], err));
+    }
+    for (int64_t k = 0; k <= o->steps; k++) {
         const bool step = rk4 && k < o->steps;
-        double q;
-        st = geodec_space_path(s, x, v, &q, step ? w.k1 : NULL, w.space, err);
-        if (st != GEODEC_OK) q = NAN;
-        if (k == 0) {
-            GEODEC_TRY_MSG(st, "at the start of the path");
-            if (!isfinite(q)) GEODEC_THROW(GEODEC_NUMERIC, "the speed at the start of the path is not finite");
-            m.first = q;
+        double q[TOGETHER];
+        m.live = 0;
+        for (int64_t p = 0; p < count; p++) {
+            if (reached[p] < k) continue;
+            memcpy(m.x + m.live * n, xs + (p * nodes + k) * n, row);
+            memcpy(m.v + m.live * n, vs + (p * nodes + k) * n, row);
+            m.broken[m.live] = false;
+            m.path[m.live++] = p;
         }
-        if (st == GEODEC_NUMERIC || (st == GEODEC_OK && !isfinite(q))) break;
-        GEODEC_TRY(st);
-        GEODEC_TRY(watch(o, &m, x, q, err));
-        if (speed2) speed2[k] = q;
+        if (m.live == 0) break;
+        GEODEC_TRY(stage(&m, m.x, m.v, q, step ? m.k1 : NULL, err));
+        for (int64_t i = 0; i < m.live; i++) {
+            const int64_t p = *failed = m.path[i];
+            m.broken[i] = m.broken[i] || !isfinite(q[i]);
+            if (k == 0 && m.broken[i]) { /* once more, for what it says */
+                GEODEC_TRY_MSG(geodec_space_path(s, 1, m.x + i * n, m.v + i * n, q, m.k2, m.space, err),
+                               "at the start of the path");
+                GEODEC_THROW(GEODEC_NUMERIC, "the speed at the start of the path is not finite");
+            }
+            if (k == 0) m.first[p] = q[i];
+            if (m.broken[i]) {
+                reached[p] = k - 1;
+                continue;
+            }
+            GEODEC_TRY(watch(&m, p, m.x + i * n, q[i], &report[p].drift, err));
+            if (speed2) speed2[p * nodes + k] = q[i];
+        }
         if (!step) continue;
-        st = rk4_step(s, o->dl, x, v, &w, x + n, v + n, err);
-        if (st == GEODEC_NUMERIC) { /* this node is the last good one */
-            k++;
-            break;
+        GEODEC_TRY(rk4_step(&m, err));
+        for (int64_t i = 0; i < m.live; i++) {
+            const int64_t p = m.path[i];
+            if (m.broken[i]) {
+                if (reached[p] > k) reached[p] = k;
+                continue;
+            }
+            memcpy(xs + (p * nodes + k + 1) * n, m.y + i * n, row);
+            memcpy(vs + (p * nodes + k + 1) * n, m.u2 + i * n, row);
         }
-        GEODEC_TRY(st);
     }
-    if (st != GEODEC_OK) { /* a path that breaks down is a result, not an error */
-        geodec_err_clear(err);
-        st = GEODEC_OK;
+    for (int64_t p = 0; p < count; p++) {
+        geodec_path_report *r = &report[p];
+        double *x = xs + p * nodes * n, *v = vs + p * nodes * n, *q = speed2 ? speed2 + p * nodes : NULL;
+        r->good = reached[p];
+        for (int64_t k = r->good + 1; k <= o->steps; k++) {
+            memcpy(x + k * n, x + r->good * n, row);
+            memcpy(v + k * n, v + r->good * n, row);
+            if (q) q[k] = q[r->good];
+        }
+        r->status = r->good < o->steps       ? GEODEC_PATH_NONFINITE
+                    : m.outside[p]           ? GEODEC_PATH_LEFT_HULL
+                    : r->drift > o->drift_max ? GEODEC_PATH_DRIFT
+                                             : GEODEC_PATH_OK;
     }
-    const int64_t good = k - 1;
-    const bool broken = good < o->steps;
-    for (; k <= o->steps; k++) {
-        memcpy(xs + k * n, xs + good * n, row);
-        memcpy(vs + k * n, vs + good * n, row);
-        if (speed2) speed2[k] = speed2[good];
-    }
-    report->good = good;
-    report->drift = m.drift;
-    report->status = broken                   ? GEODEC_PATH_NONFINITE
-                     : m.outside              ? GEODEC_PATH_LEFT_HULL
-                     : m.drift > o->drift_max ? GEODEC_PATH_DRIFT
-                                              : GEODEC_PATH_OK;
 done:
     geodec_mem_free(block);
     return st;
 }
 
-/* ---- many paths ------------------------------------------------------------------------------------------------- */
+geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_options *o, const double *x0,
+                                   const double *v0, double *xs, double *vs, double *speed2, geodec_path_report *report,
+                                   geodec_err *err)
+{
+    int64_t failed;
+    return together(s, o, 1, x0, v0, xs, vs, speed2, report, &failed, err);
+}
 
 typedef struct batch {
     const geodec_space *s;
@@ -226,12 +278,16 @@ typedef struct batch {
     geodec_path_report *report;
 } batch;
 
-static geodec_status batch_task(void *ctx, int64_t p, geodec_err *err)
+static geodec_status batch_group(void *ctx, int64_t first, int64_t count, int64_t *failed, geodec_err *err)
 {
     batch *b = ctx;
     const int64_t n = b->s->n, nodes = b->o->steps + 1;
-    return geodec_geodesic_path(b->s, b->o, b->x0 + p * n, b->v0 + p * n, b->xs + p * nodes * n, b->vs + p * nodes * n,
-                                b->speed2 ? b->speed2 + p * nodes : NULL, &b->report[p], err);
+    int64_t at;
+    const geodec_status st = together(b->s, b->o, count, b->x0 + first * n, b->v0 + first * n,
+                                      b->xs + first * nodes * n, b->vs + first * nodes * n,
+                                      b->speed2 ? b->speed2 + first * nodes : NULL, b->report + first, &at, err);
+    *failed = first + at;
+    return st;
 }
 
 geodec_status geodec_geodesic_batch(const geodec_space *s, const geodec_geodesic_options *o, geodec_pool *pool,
@@ -239,5 +295,5 @@ geodec_status geodec_geodesic_batch(const geodec_space *s, const geodec_geodesic
                                     double *xs, double *vs, double *speed2, geodec_path_report *report, geodec_err *err)
 {
     batch b = {s, o, x0, v0, xs, vs, speed2, report};
-    return geodec__tasks_run(pool, hooks, "geodesics", n_paths, batch_task, &b, err);
+    return geodec__tasks_run_groups(pool, hooks, "geodesics", n_paths, TOGETHER, batch_group, &b, err);
 }

@@ -14,8 +14,9 @@
 
 /* Doubles of scratch at dimension n. */
 GEODEC_API int64_t geodec_jacobi_scratch(int64_t n);
-/* a [2n][2n] at position x [n] and coordinate velocity v [n]. Errors of the space. */
-GEODEC_API geodec_status geodec_jacobi_generator(const geodec_space *s, const double *x, const double *v, double *a,
-                                                 double *scratch, geodec_err *err) GEODEC_MUST_USE;
+/* a [points][2n][2n] at positions x [points][n] and coordinate velocities v [points][n]. Errors of the space. */
+GEODEC_API geodec_status geodec_jacobi_generators(const geodec_space *s, int64_t points, const double *x,
+                                                  const double *v, double *a, double *scratch,
+                                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

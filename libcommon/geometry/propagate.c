@@ -27,46 +27,46 @@ static void hermite(int64_t n, double h, double c, const double *f0, const doubl
     for (int64_t i = 0; i < n; i++) out[i] = h00 * f0[i] + h10 * d0[i] + h01 * f1[i] + h11 * d1[i];
 }
 
+/* Nodes of this many steps at once. */
+enum { SLICE = GEODEC_SPACE_TOGETHER, SLICE_NODES = SLICE * GEODEC_MAGNUS_NODES_MAX };
+
 typedef struct path {
     const geodec_space *s;
     const geodec_propagate_options *o;
     double h;
     int nodes;
     double c[GEODEC_MAGNUS_NODES_MAX];
-    double *accel0, *accel1; /* [n] -Gamma(v,v) at the ends of the step */
-    double *space;           /* n^3 + n^2, of geodec_space_path */
-    double *x, *v;           /* [nodes][n] */
+    double *accel; /* [SLICE + 1][n] -Gamma(v,v) at the ends of the steps */
+    double *space; /* n^3 + n^2, of geodec_space_path */
+    double *x, *v; /* [SLICE][nodes][n] */
 } path;
 
-static geodec_status accel_at(const path *p, const double *x, const double *v, double *accel, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_space_path(p->s, x, v, NULL, accel, p->space, err));
-done:
-    return st;
-}
-
-/* x, v of the scheme's nodes between (x0, v0) and (x1, v1). */
-static geodec_status inner_nodes(path *p, const double *x0, const double *v0, const double *x1, const double *v1,
-                                 geodec_err *err)
+/* x, v of the scheme's nodes in `steps` steps from (x0, v0) on, both [steps + 1][n]; the last acceleration is that at
+ * x0. */
+static geodec_status inner_nodes(path *p, int64_t steps, const double *x0, const double *v0, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = p->s->n;
     if (p->o->dense == GEODEC_DENSE_INTEGRATE) {
         double t[GEODEC_MAGNUS_NODES_MAX];
-        int64_t reached = 0;
         for (int i = 0; i < p->nodes; i++) t[i] = p->c[i] * p->h;
-        GEODEC_TRY(geodec_geodesic_at(p->s, p->o->rtol, x0, v0, p->nodes, t, p->x, p->v, &reached, err));
-        if (reached < p->nodes) GEODEC_THROW(GEODEC_NUMERIC, "the geodesic breaks down inside a step");
+        for (int64_t k = 0; k < steps; k++) {
+            int64_t reached = 0;
+            GEODEC_TRY(geodec_geodesic_at(p->s, p->o->rtol, x0 + k * n, v0 + k * n, p->nodes, t,
+                                          p->x + k * p->nodes * n, p->v + k * p->nodes * n, &reached, err));
+            if (reached < p->nodes) GEODEC_THROW(GEODEC_NUMERIC, "the geodesic breaks down inside a step");
+        }
         goto done;
     }
-    double *swap = p->accel0;
-    p->accel0 = p->accel1;
-    p->accel1 = swap;
-    GEODEC_TRY(accel_at(p, x1, v1, p->accel1, err));
-    for (int i = 0; i < p->nodes; i++) {
-        hermite(n, p->h, p->c[i], x0, v0, x1, v1, p->x + i * n);
-        hermite(n, p->h, p->c[i], v0, p->accel0, v1, p->accel1, p->v + i * n);
+    memmove(p->accel, p->accel + SLICE * n, (size_t)n * sizeof *p->accel);
+    GEODEC_TRY(geodec_space_path(p->s, steps, x0 + n, v0 + n, NULL, p->accel + n, p->space, err));
+    for (int64_t k = 0; k < steps; k++) {
+        const double *x = x0 + k * n, *v = v0 + k * n, *a = p->accel + k * n;
+        for (int i = 0; i < p->nodes; i++) {
+            const int64_t at = (k * p->nodes + i) * n;
+            hermite(n, p->h, p->c[i], x, v, x + n, v + n, p->x + at);
+            hermite(n, p->h, p->c[i], v, a, v + n, a + n, p->v + at);
+        }
     }
 done:
     return st;
@@ -166,32 +166,36 @@ geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagat
                      dl, (long long)n);
     path p = {.s = s, .o = o, .h = dl};
     p.nodes = geodec_magnus_nodes(o->scheme, p.c); /* not inside the initialiser, which may zero p.c after the call */
-    const int64_t inner = GEODEC_MAGNUS_NODES_MAX * n;
-    GEODEC_NEW(block, 2 * n + n * n * n + n * n + 2 * inner + (GEODEC_MAGNUS_NODES_MAX + 3) * mm +
+    const int64_t inner = SLICE_NODES * n;
+    GEODEC_NEW(block, (SLICE + 1) * n + n * n * n + n * n + 2 * inner + (SLICE_NODES + 3) * mm +
                           geodec_jacobi_scratch(n) + geodec_magnus_scratch(m));
-    p.accel0 = block, p.accel1 = p.accel0 + n, p.space = p.accel1 + n;
+    p.accel = block, p.space = p.accel + (SLICE + 1) * n;
     p.x = p.space + n * n * n + n * n, p.v = p.x + inner;
-    double *a = p.v + inner, *e = a + GEODEC_MAGNUS_NODES_MAX * mm, *y = e + mm, *next = y + mm;
+    double *a = p.v + inner, *e = a + SLICE_NODES * mm, *y = e + mm, *next = y + mm;
     double *jacobi_scratch = next + mm, *magnus_scratch = jacobi_scratch + geodec_jacobi_scratch(n);
 
     for (int64_t i = 0; i < m; i++) y[i * m + i] = 1;
     store(n, y, 0, phi, flow);
-    if (o->dense == GEODEC_DENSE_HERMITE && good > 0) GEODEC_TRY(accel_at(&p, xs, vs, p.accel1, err));
-    for (int64_t k = 0; k < good; k++) {
-        const double *x0 = xs + k * n, *v0 = vs + k * n;
-        GEODEC_TRY_MSG(inner_nodes(&p, x0, v0, x0 + n, v0 + n, err), "step %lld", (long long)k);
-        for (int i = 0; i < p.nodes; i++) {
-            double *ai = a + i * mm;
-            GEODEC_TRY_MSG(geodec_jacobi_generator(s, p.x + i * n, p.v + i * n, ai, jacobi_scratch, err), "step %lld",
-                           (long long)k);
-            r.norm = fmax(r.norm, dl * sqrt(geodec__dot(mm, ai, ai)));
+    if (o->dense == GEODEC_DENSE_HERMITE && good > 0)
+        GEODEC_TRY(geodec_space_path(s, 1, xs, vs, NULL, p.accel + SLICE * n, p.space, err));
+    for (int64_t k0 = 0; k0 < good; k0 += SLICE) {
+        const int64_t now = good - k0 < SLICE ? good - k0 : SLICE;
+        GEODEC_TRY_MSG(inner_nodes(&p, now, xs + k0 * n, vs + k0 * n, err), "in %lld steps from step %lld on",
+                       (long long)now, (long long)k0);
+        GEODEC_TRY_MSG(geodec_jacobi_generators(s, now * p.nodes, p.x, p.v, a, jacobi_scratch, err),
+                       "in %lld steps from step %lld on", (long long)now, (long long)k0);
+        for (int64_t i = 0; i < now * p.nodes; i++)
+            r.norm = fmax(r.norm, dl * sqrt(geodec__dot(mm, a + i * mm, a + i * mm)));
+        for (int64_t k = k0; k < k0 + now; k++) {
+            GEODEC_TRY_MSG(
+                geodec_magnus_step(o->scheme, m, a + (k - k0) * p.nodes * mm, dl, e, magnus_scratch, err), "step %lld",
+                (long long)k);
+            geodec_blas_gemm(false, false, m, m, m, 1, e, m, y, m, 0, next, m);
+            double *swap = y;
+            y = next;
+            next = swap;
+            store(n, y, k + 1, phi, flow);
         }
-        GEODEC_TRY_MSG(geodec_magnus_step(o->scheme, m, a, dl, e, magnus_scratch, err), "step %lld", (long long)k);
-        geodec_blas_gemm(false, false, m, m, m, 1, e, m, y, m, 0, next, m);
-        double *swap = y;
-        y = next;
-        next = swap;
-        store(n, y, k + 1, phi, flow);
     }
     for (int64_t k = good + 1; k <= steps; k++) store(n, y, k, phi, flow);
     GEODEC_TRY(check_flow(s, xs, vs, xs + good * n, vs + good * n, y, &r, err));

@@ -50,13 +50,13 @@ double geodec__rbf_tree_nearest(const geodec__rbf_tree *t, const double *x, int6
 int64_t geodec__rbf_tree_within(const geodec__rbf_tree *t, const double *x, double radius2, int64_t room,
                                 int32_t *index);
 
-/* One point by the kernels, when *done_here; else nothing was written. Arguments as in space.h. */
+/* By the kernels, when *done_here; else nothing was written. Arguments as in space.h. */
 geodec_status geodec__rbf_first(const geodec_rbf *f, const double *x, double *g, double *dg, bool *done_here,
                                 geodec_err *err);
-geodec_status geodec__rbf_path(const geodec_space *s, const double *x, const double *v, double *speed2, double *accel,
-                               bool *done_here, geodec_err *err);
-geodec_status geodec__rbf_variation(const geodec_space *s, const double *x, const double *v, double *gv, double *dgvv,
-                                    bool *done_here, geodec_err *err);
+geodec_status geodec__rbf_path(const geodec_space *s, int64_t points, const double *x, const double *v, double *speed2,
+                               double *accel, bool *done_here, geodec_err *err);
+geodec_status geodec__rbf_variation(const geodec_space *s, int64_t points, const double *x, const double *v, double *gv,
+                                    double *dgvv, bool *done_here, geodec_err *err);
 geodec_status geodec__rbf_riemann(const geodec_space *s, const double *x, double *riem, bool *done_here,
                                   geodec_err *err);
 

@@ -6,16 +6,22 @@
 
 static inline vec all(double x) { return (vec){x, x}; }
 static inline vec madd(vec a, vec b, vec c) { return a * b + c; }
+static inline vec root(vec a) { return (vec){sqrt(a[0]), sqrt(a[1])}; }
+static inline bool any(ints a) { return (a[0] | a[1]) != 0; }
 
-int64_t geodec__rbf_scratch(geodec__rbf_task task, int64_t n, int64_t count)
+/* weights, coordinates */
+int64_t geodec__rbf_own(int64_t n, int64_t count) { return (count + 7) / 8 * 8 * (1 + n); }
+
+/* two more of a value a site, coordinates in the frame, rows of weights */
+int64_t geodec__rbf_common(geodec__rbf_task task, int64_t n, int64_t count)
 {
     const int64_t rows[] = {
         [RBF_PATH] = 2, [RBF_VARIATION] = 2 * n, [RBF_FIELD] = n + 1, [RBF_RIEMANN] = n + n * (n + 1) / 2};
-    return (count + 7) / 8 * 8 * (3 + 2 * n + rows[task]); /* weights, coordinates twice, rows of weights */
+    return (count + 7) / 8 * 8 * (2 + n + rows[task]);
 }
 
 const geodec__rbf_kernels geodec__rbf_scalar = {"scalar",     path_scalar,    variation_scalar,
-                                                first_scalar, riemann_scalar, exp_scalar};
+                                                field_scalar, riemann_scalar, exp_scalar};
 
 const geodec__rbf_kernels *geodec__rbf_best(void)
 {

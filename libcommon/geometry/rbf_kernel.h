@@ -24,27 +24,39 @@ typedef struct geodec__rbf_sites {
     double sigma;
 } geodec__rbf_sites;
 
-/* False when a weight or an eigenvalue is not finite, or the eigenvalues do not converge; *bad: the log-eigenvalue that
- * is to blame, or NaN. scratch: geodec__rbf_scratch doubles. */
+/* One point and what is asked of it. */
+typedef struct geodec__rbf_job {
+    geodec__rbf_sites sites;
+    const double *x, *v;
+    double *first, *second; /* results, see the kernels */
+    double *scratch;        /* geodec__rbf_own doubles */
+    bool ok;                /* false when a weight or an eigenvalue is not finite, or the eigenvalues do not converge */
+    double bad;             /* then: the log-eigenvalue that is to blame, or NaN */
+} geodec__rbf_job;
+
+enum { GEODEC__RBF_TOGETHER = 8 };
+
+/* Up to GEODEC__RBF_TOGETHER points of one field at once: their eigenproblems lie side by side in the lanes of a vector
+ * and share its instructions. Lanes do not mix, so what a point gets depends neither on its place nor on the others.
+ * common: geodec__rbf_common doubles for the largest count. */
 typedef struct geodec__rbf_kernels {
     const char *name;
-    /* speed2 = g(v,v); accel [n] = -Gamma^k_ij v^i v^j; either may be NULL. */
-    bool (*path)(const geodec__rbf_sites *f, const double *x, const double *v, double *speed2, double *accel,
-                 double *scratch, double *bad);
-    /* gv [k][j] = Gamma^k_ij v^i; dgvv [k][m] = (d_m Gamma^k_ij) v^i v^j. */
-    bool (*variation)(const geodec__rbf_sites *f, const double *x, const double *v, double *gv, double *dgvv,
-                      double *scratch, double *bad);
-    /* g [n][n], dg [n][n][n], either may be NULL. */
-    bool (*first)(const geodec__rbf_sites *f, const double *x, double *g, double *dg, double *scratch, double *bad);
-    /* R^a_bcd [n]^4; n <= 8. */
-    bool (*riemann)(const geodec__rbf_sites *f, const double *x, double *riem, double *scratch, double *bad);
+    /* first [1] = g(v,v); second [n] = -Gamma^k_ij v^i v^j; either may be NULL. */
+    void (*path)(int points, geodec__rbf_job *job, double *common);
+    /* first [k][j] = Gamma^k_ij v^i; second [k][m] = (d_m Gamma^k_ij) v^i v^j. */
+    void (*variation)(int points, geodec__rbf_job *job, double *common);
+    /* first = g [n][n], second = dg [n][n][n], either may be NULL. */
+    void (*field)(int points, geodec__rbf_job *job, double *common);
+    /* first = R^a_bcd [n]^4; n <= 8. */
+    void (*riemann)(int points, geodec__rbf_job *job, double *common);
     /* exp of x [n], |x| <= 700: relative error below 3e-16. */
     void (*exp)(int64_t n, const double *x, double *y);
 } geodec__rbf_kernels;
 
-/* Doubles of scratch of each kernel, at most 72 (count rounded up to 8). */
+/* Scratch: at most 17 (of each point) and 56 (common) times the count rounded up to 8. */
 typedef enum geodec__rbf_task { RBF_PATH, RBF_VARIATION, RBF_FIELD, RBF_RIEMANN } geodec__rbf_task;
-int64_t geodec__rbf_scratch(geodec__rbf_task task, int64_t n, int64_t count);
+int64_t geodec__rbf_own(int64_t n, int64_t count);
+int64_t geodec__rbf_common(geodec__rbf_task task, int64_t n, int64_t count);
 extern const geodec__rbf_kernels geodec__rbf_scalar, geodec__rbf_avx2, geodec__rbf_avx512;
 /* The fastest this processor has. */
 const geodec__rbf_kernels *geodec__rbf_best(void);

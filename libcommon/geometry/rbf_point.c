@@ -1,59 +1,49 @@
-/* One point of the field by the kernels of rbf_kernel.h, from the sites that have weight there. */
+/* Points of the field by the kernels of rbf_kernel.h, each from the sites that have weight there. */
 #include "base/mem.h"
 #include "geometry/rbf_internal.h"
 #include "geometry/rbf_kernel.h"
 
 #include <math.h>
 
-/* What a point needs while it is computed: on the stack for few sites. */
+_Static_assert((int)GEODEC_SPACE_TOGETHER == (int)GEODEC__RBF_TOGETHER, "slices");
+
+/* What a few points need while they are computed: on the stack for few sites. */
 typedef struct work {
-    geodec__rbf_sites sites;
-    double *heap_scratch, *scratch;
-    int32_t *index;
-    double small[GEODEC__RBF_FAST_SITES * 72];
+    geodec__rbf_job job[GEODEC_SPACE_TOGETHER];
+    int32_t *index[GEODEC_SPACE_TOGETHER];
+    double *heap;
+    double small[16384];
 } work;
 
-static void work_free(work *w)
+static void work_free(work *w, int64_t points)
 {
-    geodec_mem_free(w->heap_scratch);
-    geodec_mem_free(w->index);
+    for (int64_t i = 0; i < points; i++) geodec_mem_free(w->index[i]);
+    geodec_mem_free(w->heap);
 }
 
-/* *fast: whether the kernels serve this point; if not, it is one for the blocked sums of rbf.c. */
-static geodec_status work_for(const geodec_rbf *f, geodec__rbf_task task, const double *x, work *w, bool *fast,
+/* The sites with weight at x; more of them than the kernels take are counted only. */
+static geodec_status sites_at(const geodec_rbf *f, const double *x, geodec__rbf_sites *s, int32_t **index,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    w->heap_scratch = NULL;
-    w->index = NULL;
-    w->scratch = w->small;
-    w->sites = (geodec__rbf_sites){.n = f->n,
-                                   .count = f->n_sites,
-                                   .row = f->row,
-                                   .site = f->site,
-                                   .site_t = f->site_t,
-                                   .log_g = f->log_g,
-                                   .sigma = f->sigma};
-    *fast = f->n <= GEODEC__RBF_FAST_N;
-    if (!*fast) goto done;
+    *s = (geodec__rbf_sites){.n = f->n,
+                             .count = f->n_sites,
+                             .row = f->row,
+                             .site = f->site,
+                             .site_t = f->site_t,
+                             .log_g = f->log_g,
+                             .sigma = f->sigma};
     for (int64_t a = 0; a < f->n; a++)
         if (!isfinite(x[a])) GEODEC_THROW(GEODEC_NUMERIC, "coordinate %lld of the point is not finite", (long long)a);
-    if (f->tree) {
-        int64_t where;
-        const double least = geodec__rbf_tree_nearest(f->tree, x, &where);
-        if (!isfinite(least)) GEODEC_THROW(GEODEC_NUMERIC, "the point is too far from every site");
-        /* a hair more than the cut-off: the kernel decides */
-        const double radius2 = (least + 2 * RBF_CUTOFF * f->sigma * f->sigma) * (1 + 1e-12);
-        GEODEC_NEW(w->index, RBF_FAST_ACTIVE);
-        w->sites.count = geodec__rbf_tree_within(f->tree, x, radius2, RBF_FAST_ACTIVE, w->index);
-        w->sites.index = w->index;
-        *fast = w->sites.count <= RBF_FAST_ACTIVE;
-        if (!*fast) goto done;
-    }
-    if (w->sites.count > GEODEC__RBF_FAST_SITES) {
-        GEODEC_NEW(w->heap_scratch, geodec__rbf_scratch(task, f->n, w->sites.count));
-        w->scratch = w->heap_scratch;
-    }
+    if (!f->tree) goto done;
+    int64_t where;
+    const double least = geodec__rbf_tree_nearest(f->tree, x, &where);
+    if (!isfinite(least)) GEODEC_THROW(GEODEC_NUMERIC, "the point is too far from every site");
+    /* a hair more than the cut-off: the kernel decides */
+    const double radius2 = (least + 2 * RBF_CUTOFF * f->sigma * f->sigma) * (1 + 1e-12);
+    GEODEC_NEW(*index, RBF_FAST_ACTIVE);
+    s->count = geodec__rbf_tree_within(f->tree, x, radius2, RBF_FAST_ACTIVE, *index);
+    s->index = *index;
 done:
     return st;
 }
@@ -67,59 +57,85 @@ done:
     return st;
 }
 
+/* x, v [points][n] (v NULL for a task without); first, second: stride1, stride2 doubles from a point's result to the
+ * next, NULL = not wanted. *done_here false: a point is one for the blocked sums of rbf.c, and nothing was written.
+ * Fails with the first point that does. */
+static geodec_status run(const geodec_rbf *f, geodec__rbf_task task, int64_t points, const double *x, const double *v,
+                         double *first, int64_t stride1, double *second, int64_t stride2, bool *done_here,
+                         geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    work w;
+    int64_t own = 0, most = 0;
+    int64_t i = 0;
+    w.heap = NULL;
+    for (int64_t k = 0; k < points; k++) w.index[k] = NULL;
+    *done_here = f->n <= GEODEC__RBF_FAST_N;
+    for (; i < points && *done_here; i++) {
+        geodec__rbf_job *j = &w.job[i];
+        GEODEC_TRY(sites_at(f, x + i * f->n, &j->sites, &w.index[i], err));
+        *done_here = !f->tree || j->sites.count <= RBF_FAST_ACTIVE;
+        j->x = x + i * f->n;
+        j->v = v ? v + i * f->n : NULL;
+        j->first = first ? first + i * stride1 : NULL;
+        j->second = second ? second + i * stride2 : NULL;
+        own += geodec__rbf_own(f->n, j->sites.count);
+        if (j->sites.count > most) most = j->sites.count;
+    }
+    if (!*done_here) goto done;
+    const int64_t all = own + geodec__rbf_common(task, f->n, most);
+    if (all > (int64_t)(sizeof w.small / sizeof *w.small)) GEODEC_NEW(w.heap, all);
+    double *scratch = w.heap ? w.heap : w.small;
+    for (i = 0; i < points; i++) {
+        w.job[i].scratch = scratch;
+        scratch += geodec__rbf_own(f->n, w.job[i].sites.count);
+    }
+    switch (task) {
+    case RBF_PATH:
+        f->kernels->path((int)points, w.job, scratch);
+        break;
+    case RBF_VARIATION:
+        f->kernels->variation((int)points, w.job, scratch);
+        break;
+    case RBF_FIELD:
+        f->kernels->field((int)points, w.job, scratch);
+        break;
+    case RBF_RIEMANN:
+        f->kernels->riemann((int)points, w.job, scratch);
+        break;
+    }
+    for (i = 0; i < points; i++)
+        if (!w.job[i].ok) GEODEC_TRY(failure(w.job[i].bad, err));
+done:
+    work_free(&w, points);
+    return st;
+}
+
 geodec_status geodec__rbf_first(const geodec_rbf *f, const double *x, double *g, double *dg, bool *done_here,
                                 geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    work w;
-    double bad;
-    GEODEC_TRY(work_for(f, RBF_FIELD, x, &w, done_here, err));
-    if (*done_here && !f->kernels->first(&w.sites, x, g, dg, w.scratch, &bad)) GEODEC_TRY(failure(bad, err));
-done:
-    work_free(&w);
-    return st;
+    return run(f, RBF_FIELD, 1, x, NULL, g, 0, dg, 0, done_here, err);
 }
 
-geodec_status geodec__rbf_path(const geodec_space *space, const double *x, const double *v, double *speed2,
+geodec_status geodec__rbf_path(const geodec_space *space, int64_t points, const double *x, const double *v, double *speed2,
                                double *accel, bool *done_here, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
-    work w;
-    double bad;
-    GEODEC_TRY(work_for(f, RBF_PATH, x, &w, done_here, err));
-    if (*done_here && !f->kernels->path(&w.sites, x, v, speed2, accel, w.scratch, &bad)) GEODEC_TRY(failure(bad, err));
-done:
-    work_free(&w);
-    return st;
+    return run(f, RBF_PATH, points, x, v, speed2, 1, accel, f->n, done_here, err);
 }
 
-geodec_status geodec__rbf_variation(const geodec_space *space, const double *x, const double *v, double *gv,
+geodec_status geodec__rbf_variation(const geodec_space *space, int64_t points, const double *x, const double *v, double *gv,
                                     double *dgvv, bool *done_here, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
-    work w;
-    double bad;
-    GEODEC_TRY(work_for(f, RBF_VARIATION, x, &w, done_here, err));
-    if (*done_here && !f->kernels->variation(&w.sites, x, v, gv, dgvv, w.scratch, &bad)) GEODEC_TRY(failure(bad, err));
-done:
-    work_free(&w);
-    return st;
+    return run(f, RBF_VARIATION, points, x, v, gv, f->n * f->n, dgvv, f->n * f->n, done_here, err);
 }
 
 geodec_status geodec__rbf_riemann(const geodec_space *space, const double *x, double *riem, bool *done_here,
                                   geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
-    work w;
-    double bad;
     *done_here = false;
-    if (f->n > 8) return st;
-    GEODEC_TRY(work_for(f, RBF_RIEMANN, x, &w, done_here, err));
-    if (*done_here && !f->kernels->riemann(&w.sites, x, riem, w.scratch, &bad)) GEODEC_TRY(failure(bad, err));
-done:
-    work_free(&w);
-    return st;
+    if (f->n > 8) return GEODEC_OK;
+    return run(f, RBF_RIEMANN, 1, x, NULL, riem, 0, NULL, 0, done_here, err);
 }

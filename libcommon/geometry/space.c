@@ -9,15 +9,12 @@
 
 enum { SPACE_MAX_N = 64 };
 
-geodec_status geodec_space_path(const geodec_space *s, const double *x, const double *v, double *speed2, double *accel,
-                                double *work, geodec_err *err)
+static geodec_status path_of_one(const geodec_space *s, const double *x, const double *v, double *speed2, double *accel,
+                                 double *work, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n;
     double *gamma = work, *g = work + n * n * n;
-    bool done_here = false;
-    if (s->path) GEODEC_TRY(s->path(s, x, v, speed2, accel, &done_here, err));
-    if (done_here) goto done;
     GEODEC_TRY(s->at(s, x, speed2 ? g : NULL, NULL, accel ? gamma : NULL, err));
     if (speed2) *speed2 = geodec__norm2(n, g, v);
     if (!accel) goto done;
@@ -33,15 +30,37 @@ done:
     return st;
 }
 
-geodec_status geodec_space_variation(const geodec_space *s, const double *x, const double *v, double *gv, double *dgvv,
-                                     double *work, geodec_err *err)
+geodec_status geodec_space_path(const geodec_space *s, int64_t points, const double *x, const double *v, double *speed2,
+                                double *accel, double *work, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n;
+    int64_t together = GEODEC_SPACE_TOGETHER;
+    for (int64_t i = 0; i < points;) {
+        const int64_t now = points - i < together ? points - i : together;
+        double *q = speed2 ? speed2 + i : NULL, *a = accel ? accel + i * n : NULL;
+        bool done_here = false;
+        if (s->path) GEODEC_TRY(s->path(s, now, x + i * n, v + i * n, q, a, &done_here, err));
+        if (!done_here && s->path && now > 1) { /* each point decides for itself */
+            together = 1;
+            continue;
+        }
+        if (!done_here)
+            for (int64_t k = 0; k < now; k++)
+                GEODEC_TRY(path_of_one(s, x + (i + k) * n, v + (i + k) * n, q ? q + k : NULL, a ? a + k * n : NULL,
+                                       work, err));
+        i += now;
+    }
+done:
+    return st;
+}
+
+static geodec_status variation_of_one(const geodec_space *s, const double *x, const double *v, double *gv, double *dgvv,
+                                      double *work, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n, nn = n * n, n3 = nn * n;
     double *gamma = work, *dgamma = work + n3;
-    bool done_here = false;
-    if (s->variation) GEODEC_TRY(s->variation(s, x, v, gv, dgvv, &done_here, err));
-    if (done_here) goto done;
     GEODEC_TRY(s->at(s, x, NULL, NULL, gamma, err));
     GEODEC_TRY(geodec_space_dgamma(s, x, dgamma, err));
     memset(gv, 0, (size_t)nn * sizeof *gv);
@@ -57,6 +76,30 @@ geodec_status geodec_space_variation(const geodec_space *s, const double *x, con
                 for (int64_t k = 0; k < n; k++) dgvv[k * n + c] += w * row[k];
             }
         }
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_space_variation(const geodec_space *s, int64_t points, const double *x, const double *v, double *gv,
+                                     double *dgvv, double *work, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n, nn = n * n;
+    int64_t together = GEODEC_SPACE_TOGETHER;
+    for (int64_t i = 0; i < points;) {
+        const int64_t now = points - i < together ? points - i : together;
+        bool done_here = false;
+        if (s->variation)
+            GEODEC_TRY(s->variation(s, now, x + i * n, v + i * n, gv + i * nn, dgvv + i * nn, &done_here, err));
+        if (!done_here && s->variation && now > 1) { /* each point decides for itself */
+            together = 1;
+            continue;
+        }
+        if (!done_here)
+            for (int64_t k = i; k < i + now; k++)
+                GEODEC_TRY(variation_of_one(s, x + k * n, v + k * n, gv + k * nn, dgvv + k * nn, work, err));
+        i += now;
     }
 done:
     return st;

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { GEODEC_SPACE_TOGETHER = 8 }; /* points that are cheaper at once than one by one */
+
 typedef struct geodec_space geodec_space;
 struct geodec_space {
     int32_t n;        /* dimension */
@@ -28,22 +30,25 @@ struct geodec_space {
     geodec_status (*dgamma)(const geodec_space *s, const double *x, double *dgamma, geodec_err *err);
     double fd_step; /* natural length of the chart times 1e-3 */
     /* Contractions that a space may know a shorter way to; NULL members and *done_here = false (nothing written) mean:
-     * from gamma and dgamma. Called through geodec_space_path, _variation and _riemann. */
-    geodec_status (*path)(const geodec_space *s, const double *x, const double *v, double *speed2, double *accel,
-                          bool *done_here, geodec_err *err);
-    geodec_status (*variation)(const geodec_space *s, const double *x, const double *v, double *gv, double *dgvv,
-                               bool *done_here, geodec_err *err);
+     * from gamma and dgamma. Called through geodec_space_path, _variation and _riemann; path and variation with up to
+     * GEODEC_SPACE_TOGETHER points, of which none may change the bits of another. */
+    geodec_status (*path)(const geodec_space *s, int64_t points, const double *x, const double *v, double *speed2,
+                          double *accel, bool *done_here, geodec_err *err);
+    geodec_status (*variation)(const geodec_space *s, int64_t points, const double *x, const double *v, double *gv,
+                               double *dgvv, bool *done_here, geodec_err *err);
     geodec_status (*riemann)(const geodec_space *s, const double *x, double *riem, bool *done_here, geodec_err *err);
 };
 
-/* What a geodesic needs: speed2 = g(v,v), accel [n] = -Gamma^k_ij v^i v^j; either may be NULL. work: n^3 + n^2 doubles.
- */
-GEODEC_API geodec_status geodec_space_path(const geodec_space *s, const double *x, const double *v, double *speed2,
-                                           double *accel, double *work, geodec_err *err) GEODEC_MUST_USE;
-/* What its variation needs: gv [k][j] = Gamma^k_ij v^i, dgvv [k][m] = (d_m Gamma^k_ij) v^i v^j.
- * work: n^3 (n + 1) doubles. */
-GEODEC_API geodec_status geodec_space_variation(const geodec_space *s, const double *x, const double *v, double *gv,
-                                                double *dgvv, double *work, geodec_err *err) GEODEC_MUST_USE;
+/* What geodesics need, at any number of points x [points][n] with velocities v [points][n]: speed2 [points] = g(v,v),
+ * accel [points][n] = -Gamma^k_ij v^i v^j; either may be NULL. work: n^3 + n^2 doubles. Fails with the first point that
+ * does; the results are then undefined. The result at a point does not depend on the others. */
+GEODEC_API geodec_status geodec_space_path(const geodec_space *s, int64_t points, const double *x, const double *v,
+                                           double *speed2, double *accel, double *work, geodec_err *err) GEODEC_MUST_USE;
+/* What their variation needs: gv [points][k][j] = Gamma^k_ij v^i, dgvv [points][k][m] = (d_m Gamma^k_ij) v^i v^j.
+ * work: n^3 (n + 1) doubles. Otherwise as above. */
+GEODEC_API geodec_status geodec_space_variation(const geodec_space *s, int64_t points, const double *x, const double *v,
+                                                double *gv, double *dgvv, double *work,
+                                                geodec_err *err) GEODEC_MUST_USE;
 /* dgamma by the space's own method or by central differences of the analytic gamma. */
 GEODEC_API geodec_status geodec_space_dgamma(const geodec_space *s, const double *x, double *dgamma,
                                              geodec_err *err) GEODEC_MUST_USE;

@@ -38,13 +38,15 @@ static double strength(const geodec_space_warped *s, const double *x)
 static const double nothing = 1e-18;
 
 /* Where there is no warp the inner space's own way is taken, so that its bits are the same. */
-static geodec_status warped_path(const geodec_space *space, const double *x, const double *v, double *speed2,
-                                 double *accel, bool *done_here, geodec_err *err)
+static geodec_status warped_path(const geodec_space *space, int64_t points, const double *x, const double *v,
+                                 double *speed2, double *accel, bool *done_here, geodec_err *err)
 {
     const geodec_space_warped *s = (const geodec_space_warped *)(const void *)space;
     *done_here = false;
-    if (!s->inner->path || fabs(strength(s, x)) >= nothing) return GEODEC_OK;
-    return s->inner->path(s->inner, x, v, speed2, accel, done_here, err);
+    if (!s->inner->path) return GEODEC_OK;
+    for (int64_t i = 0; i < points; i++)
+        if (fabs(strength(s, x + i * space->n)) >= nothing) return GEODEC_OK;
+    return s->inner->path(s->inner, points, x, v, speed2, accel, done_here, err);
 }
 
 static geodec_status warped_at(const geodec_space *space, const double *x, double *g, double *dg, double *gamma,

@@ -80,7 +80,7 @@ static double mean_us(const geodec_rbf *f, int64_t n, int64_t k)
         const double start = geodec_clock_seconds();
         for (int64_t p = 0; p < POINTS; p++) {
             sheet(-1 - p, n, k, x);
-            must(geodec_space_path(s, x, v, &speed2, a, work, &err), &err);
+            must(geodec_space_path(s, 1, x, v, &speed2, a, work, &err), &err);
         }
         best = fmin(best, (geodec_clock_seconds() - start) / POINTS);
     }

@@ -33,7 +33,7 @@ Test(propagate, generator_is_the_jacobi_equation)
             w[i] = geodec_rng_normal(&r);
         }
         double *scratch = geodec_mem_new(geodec_jacobi_scratch(N), sizeof *scratch);
-        test_ok(geodec_jacobi_generator(&b.base, x, v, a, scratch, &err), &err);
+        test_ok(geodec_jacobi_generators(&b.base, 1, x, v, a, scratch, &err), &err);
         geodec_mem_free(scratch);
         test_ok(b.base.at(&b.base, x, NULL, NULL, gamma, &err), &err);
         test_ok(geodec_space_dgamma(&b.base, x, dgamma, &err), &err);

@@ -101,12 +101,12 @@ static void compare(int64_t N, int64_t n, double spread, double sigma)
             test_ok(geodec_rbf_reference(f, x, g0, dg0, &err), &err);
             cr_expect_lt(worst(n2, g, g0), 1e-12, "%s n %d: g %g", sets[k]->name, (int)n, worst(n2, g, g0));
             cr_expect_lt(worst(n3, dg, dg0), 1e-9, "%s n %d: dg %g", sets[k]->name, (int)n, worst(n3, dg, dg0));
-            test_ok(geodec_space_path(s, x, v, &speed2, a, work, &err), &err);
-            test_ok(geodec_space_path(&p.base, x, v, &speed20, a0, work, &err), &err);
+            test_ok(geodec_space_path(s, 1, x, v, &speed2, a, work, &err), &err);
+            test_ok(geodec_space_path(&p.base, 1, x, v, &speed20, a0, work, &err), &err);
             cr_expect_lt(fabs(speed2 / speed20 - 1), 1e-12);
             cr_expect_lt(worst(n, a, a0), 1e-9, "%s n %d: accel %g", sets[k]->name, (int)n, worst(n, a, a0));
-            test_ok(geodec_space_variation(s, x, v, gv, dgvv, work, &err), &err);
-            test_ok(geodec_space_variation(&p.base, x, v, gv0, dgvv0, work, &err), &err);
+            test_ok(geodec_space_variation(s, 1, x, v, gv, dgvv, work, &err), &err);
+            test_ok(geodec_space_variation(&p.base, 1, x, v, gv0, dgvv0, work, &err), &err);
             cr_expect_lt(worst(n2, gv, gv0), 1e-9, "%s n %d: gv %g", sets[k]->name, (int)n, worst(n2, gv, gv0));
             cr_expect_lt(worst(n2, dgvv, dgvv0), 1e-9, "%s n %d: dgvv %g", sets[k]->name, (int)n,
                          worst(n2, dgvv, dgvv0));
