@@ -71,10 +71,10 @@ typedef struct march {
     bool broken[TOGETHER];        /* in the step at hand, of the live ones */
     double first[TOGETHER];       /* g(v0, v0), of all */
     bool outside[TOGETHER];
-    double *space;                                      /* n^3 + n^2, of geodec_space_path */
-    double *x, *y;                                      /* positions of a node and of a stage */
-    double *v, *u2, *u3, *u4;                           /* velocities of the stages */
-    double *k1, *k2, *k3, *k4;                          /* accelerations of the stages */
+    double *space;             /* n^3 + n^2, of geodec_space_path */
+    double *x, *y;             /* positions of a node and of a stage */
+    double *v, *u2, *u3, *u4;  /* velocities of the stages */
+    double *k1, *k2, *k3, *k4; /* accelerations of the stages */
 } march;
 
 /* Speeds and accelerations; a path that breaks down here is marked. */
@@ -252,10 +252,10 @@ static geodec_status together(const geodec_space *s, const geodec_geodesic_optio
             memcpy(v + k * n, v + r->good * n, row);
             if (q) q[k] = q[r->good];
         }
-        r->status = r->good < o->steps       ? GEODEC_PATH_NONFINITE
-                    : m.outside[p]           ? GEODEC_PATH_LEFT_HULL
+        r->status = r->good < o->steps        ? GEODEC_PATH_NONFINITE
+                    : m.outside[p]            ? GEODEC_PATH_LEFT_HULL
                     : r->drift > o->drift_max ? GEODEC_PATH_DRIFT
-                                             : GEODEC_PATH_OK;
+                                              : GEODEC_PATH_OK;
     }
 done:
     geodec_mem_free(block);
@@ -283,9 +283,9 @@ static geodec_status batch_group(void *ctx, int64_t first, int64_t count, int64_
     batch *b = ctx;
     const int64_t n = b->s->n, nodes = b->o->steps + 1;
     int64_t at;
-    const geodec_status st = together(b->s, b->o, count, b->x0 + first * n, b->v0 + first * n,
-                                      b->xs + first * nodes * n, b->vs + first * nodes * n,
-                                      b->speed2 ? b->speed2 + first * nodes : NULL, b->report + first, &at, err);
+    const geodec_status st =
+        together(b->s, b->o, count, b->x0 + first * n, b->v0 + first * n, b->xs + first * nodes * n,
+                 b->vs + first * nodes * n, b->speed2 ? b->speed2 + first * nodes : NULL, b->report + first, &at, err);
     *failed = first + at;
     return st;
 }

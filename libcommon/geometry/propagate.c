@@ -187,9 +187,8 @@ geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagat
         for (int64_t i = 0; i < now * p.nodes; i++)
             r.norm = fmax(r.norm, dl * sqrt(geodec__dot(mm, a + i * mm, a + i * mm)));
         for (int64_t k = k0; k < k0 + now; k++) {
-            GEODEC_TRY_MSG(
-                geodec_magnus_step(o->scheme, m, a + (k - k0) * p.nodes * mm, dl, e, magnus_scratch, err), "step %lld",
-                (long long)k);
+            GEODEC_TRY_MSG(geodec_magnus_step(o->scheme, m, a + (k - k0) * p.nodes * mm, dl, e, magnus_scratch, err),
+                           "step %lld", (long long)k);
             geodec_blas_gemm(false, false, m, m, m, 1, e, m, y, m, 0, next, m);
             double *swap = y;
             y = next;

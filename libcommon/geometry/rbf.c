@@ -340,6 +340,12 @@ geodec_status geodec_rbf_create_rows(int64_t n_sites, int64_t n, const double *s
             memcpy(f->log_g + (f->place ? f->place[first + p] : first + p) * f->row, slab + p * packed,
                    (size_t)packed * sizeof *slab);
     }
+    if (!f->tree && n <= GEODEC__RBF_FAST_N) {
+        const int64_t pad = (n_sites + 7) / 8 * 8;
+        GEODEC_NEW(f->log_t, packed * pad);
+        for (int64_t p = 0; p < n_sites; p++)
+            for (int64_t i = 0; i < packed; i++) f->log_t[i * pad + p] = f->log_g[p * f->row + i];
+    }
     for (int64_t p = 0; p < n_sites; p++)
         for (int64_t a = 0; a < n; a++) f->site_t[a * n_sites + p] = f->site[p * n + a];
     f->space = (geodec_space){.n = (int32_t)n,
@@ -389,6 +395,7 @@ void geodec_rbf_destroy(geodec_rbf *f)
         (void)munmap(f->log_g, (size_t)f->mapped);
     else
         geodec_mem_free(f->log_g);
+    geodec_mem_free(f->log_t);
     geodec_mem_free(f);
 }
 

@@ -9,15 +9,15 @@ static inline vec madd(vec a, vec b, vec c) { return a * b + c; }
 static inline vec root(vec a) { return (vec){sqrt(a[0]), sqrt(a[1])}; }
 static inline bool any(ints a) { return (a[0] | a[1]) != 0; }
 
-/* weights, coordinates */
-int64_t geodec__rbf_own(int64_t n, int64_t count) { return (count + 7) / 8 * 8 * (1 + n); }
+/* weights, coordinates, two more of a value a site */
+int64_t geodec__rbf_own(int64_t n, int64_t count) { return (count + 7) / 8 * 8 * (3 + n); }
 
-/* two more of a value a site, coordinates in the frame, rows of weights */
+/* coordinates in the frame, rows of weights */
 int64_t geodec__rbf_common(geodec__rbf_task task, int64_t n, int64_t count)
 {
     const int64_t rows[] = {
-        [RBF_PATH] = 2, [RBF_VARIATION] = 2 * n, [RBF_FIELD] = n + 1, [RBF_RIEMANN] = n + n * (n + 1) / 2};
-    return (count + 7) / 8 * 8 * (2 + n + rows[task]);
+        [RBF_PATH] = 0, [RBF_VARIATION] = 2 * n, [RBF_FIELD] = n, [RBF_RIEMANN] = n + n * (n + 1) / 2};
+    return (count + 7) / 8 * 8 * (n + rows[task]);
 }
 
 const geodec__rbf_kernels geodec__rbf_scalar = {"scalar",     path_scalar,    variation_scalar,

@@ -20,6 +20,7 @@ typedef struct geodec__rbf_sites {
     const double *site;   /* [..][n] */
     const double *site_t; /* [n][count]; needed where index is NULL */
     const double *log_g;  /* [..][row] */
+    const double *log_t;  /* [n(n+1)/2][count rounded up to 8], zero beyond; needed where index is NULL */
     const int32_t *index; /* [count] rows of the sites; NULL = 0..count-1 */
     double sigma;
 } geodec__rbf_sites;
@@ -53,7 +54,7 @@ typedef struct geodec__rbf_kernels {
     void (*exp)(int64_t n, const double *x, double *y);
 } geodec__rbf_kernels;
 
-/* Scratch: at most 17 (of each point) and 56 (common) times the count rounded up to 8. */
+/* Scratch: at most 19 (of each point) and 52 (common) times the count rounded up to 8. */
 typedef enum geodec__rbf_task { RBF_PATH, RBF_VARIATION, RBF_FIELD, RBF_RIEMANN } geodec__rbf_task;
 int64_t geodec__rbf_own(int64_t n, int64_t count);
 int64_t geodec__rbf_common(geodec__rbf_task task, int64_t n, int64_t count);

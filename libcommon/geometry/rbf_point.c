@@ -32,6 +32,7 @@ static geodec_status sites_at(const geodec_rbf *f, const double *x, geodec__rbf_
                              .site = f->site,
                              .site_t = f->site_t,
                              .log_g = f->log_g,
+                             .log_t = f->log_t,
                              .sigma = f->sigma};
     for (int64_t a = 0; a < f->n; a++)
         if (!isfinite(x[a])) GEODEC_THROW(GEODEC_NUMERIC, "coordinate %lld of the point is not finite", (long long)a);
@@ -117,15 +118,15 @@ geodec_status geodec__rbf_first(const geodec_rbf *f, const double *x, double *g,
     return run(f, RBF_FIELD, 1, x, NULL, g, 0, dg, 0, done_here, err);
 }
 
-geodec_status geodec__rbf_path(const geodec_space *space, int64_t points, const double *x, const double *v, double *speed2,
-                               double *accel, bool *done_here, geodec_err *err)
+geodec_status geodec__rbf_path(const geodec_space *space, int64_t points, const double *x, const double *v,
+                               double *speed2, double *accel, bool *done_here, geodec_err *err)
 {
     const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
     return run(f, RBF_PATH, points, x, v, speed2, 1, accel, f->n, done_here, err);
 }
 
-geodec_status geodec__rbf_variation(const geodec_space *space, int64_t points, const double *x, const double *v, double *gv,
-                                    double *dgvv, bool *done_here, geodec_err *err)
+geodec_status geodec__rbf_variation(const geodec_space *space, int64_t points, const double *x, const double *v,
+                                    double *gv, double *dgvv, bool *done_here, geodec_err *err)
 {
     const geodec_rbf *f = (const geodec_rbf *)(const void *)space;
     return run(f, RBF_VARIATION, points, x, v, gv, f->n * f->n, dgvv, f->n * f->n, done_here, err);

@@ -81,8 +81,8 @@ done:
     return st;
 }
 
-geodec_status geodec_space_variation(const geodec_space *s, int64_t points, const double *x, const double *v, double *gv,
-                                     double *dgvv, double *work, geodec_err *err)
+geodec_status geodec_space_variation(const geodec_space *s, int64_t points, const double *x, const double *v,
+                                     double *gv, double *dgvv, double *work, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n, nn = n * n;

@@ -43,7 +43,8 @@ struct geodec_space {
  * accel [points][n] = -Gamma^k_ij v^i v^j; either may be NULL. work: n^3 + n^2 doubles. Fails with the first point that
  * does; the results are then undefined. The result at a point does not depend on the others. */
 GEODEC_API geodec_status geodec_space_path(const geodec_space *s, int64_t points, const double *x, const double *v,
-                                           double *speed2, double *accel, double *work, geodec_err *err) GEODEC_MUST_USE;
+                                           double *speed2, double *accel, double *work,
+                                           geodec_err *err) GEODEC_MUST_USE;
 /* What their variation needs: gv [points][k][j] = Gamma^k_ij v^i, dgvv [points][k][m] = (d_m Gamma^k_ij) v^i v^j.
  * work: n^3 (n + 1) doubles. Otherwise as above. */
 GEODEC_API geodec_status geodec_space_variation(const geodec_space *s, int64_t points, const double *x, const double *v,

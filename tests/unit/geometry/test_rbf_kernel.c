@@ -187,3 +187,55 @@ Test(rbf_kernel, a_tree_leaves_out_what_has_no_weight)
     }
     geodec_rbf_destroy(f);
 }
+
+/* Points taken together lie side by side in the lanes of a vector: neither the place nor the others may change a bit.
+ */
+static void together(int64_t N, int64_t n, double spread)
+{
+    enum { P = GEODEC_SPACE_TOGETHER };
+    geodec_rbf *f = field(N, n, spread, 0.9, 21);
+    const geodec_space *s = geodec_rbf_space(f);
+    const int64_t nn = n * n;
+    geodec_err err = {0};
+    double *m = geodec_mem_new(P * (4 * n + 4 * nn + 2) + nn * nn + nn * n, sizeof *m);
+    double *x = m, *v = x + P * n, *accel = v + P * n, *alone = accel + P * n, *speed2 = alone + P * n,
+           *gv = speed2 + 2 * P, *dgvv = gv + P * nn, *gv1 = dgvv + P * nn, *dgvv1 = gv1 + P * nn,
+           *work = dgvv1 + P * nn;
+    geodec_rng r = geodec_rng_stream(9, geodec_rng_id("together", (uint64_t)n));
+    for (int64_t i = 0; i < P * n; i++)
+        x[i] = (i / n == 3 ? 30 : 0.7) * geodec_rng_normal(&r), v[i] = geodec_rng_normal(&r);
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+        if (!runs_here(sets[k])) continue;
+        f->kernels = sets[k];
+        for (int64_t i = 0; i < P; i++) {
+            test_ok(geodec_space_path(s, 1, x + i * n, v + i * n, speed2 + P + i, alone + i * n, work, &err), &err);
+            test_ok(geodec_space_variation(s, 1, x + i * n, v + i * n, gv1 + i * nn, dgvv1 + i * nn, work, &err), &err);
+        }
+        for (int64_t first = 0; first < P; first++)
+            for (int64_t count = 1; first + count <= P; count++) {
+                const int64_t at = first * n;
+                test_ok(geodec_space_path(s, count, x + at, v + at, speed2, accel, work, &err), &err);
+                cr_assert_eq(memcmp(speed2, speed2 + P + first, (size_t)count * sizeof *speed2), 0);
+                cr_assert_eq(memcmp(accel, alone + at, (size_t)(count * n) * sizeof *accel), 0);
+                test_ok(geodec_space_variation(s, count, x + at, v + at, gv, dgvv, work, &err), &err);
+                cr_assert_eq(memcmp(gv, gv1 + first * nn, (size_t)(count * nn) * sizeof *gv), 0);
+                cr_assert_eq(memcmp(dgvv, dgvv1 + first * nn, (size_t)(count * nn) * sizeof *dgvv), 0);
+            }
+        x[5 * n] = NAN; /* one that fails is the one that is reported, and is no one else's matter */
+        cr_assert_eq(geodec_space_path(s, P, x, v, speed2, accel, work, &err), GEODEC_NUMERIC);
+        geodec_err_clear(&err);
+        test_ok(geodec_space_path(s, 5, x, v, speed2, accel, work, &err), &err);
+        x[5 * n] = 0.25;
+    }
+    geodec_mem_free(m);
+    geodec_rbf_destroy(f);
+}
+
+Test(rbf_kernel, neither_neighbours_nor_place_change_a_bit)
+{
+    together(64, 8, 1.5);
+    together(20, 5, 1e-4);
+    together(30, 13, 2);
+    together(300, 3, 1); /* found by the tree */
+    together(9, 1, 1);
+}
