@@ -6,12 +6,11 @@
 
 #include <stdint.h>
 
-/* exp(A) of a general matrix by scaling and squaring: up to n = 64 with Taylor polynomials of degree 2..18 in few
- * products (Bader, Blanes, Casas, Mathematics 7 (2019) 1174), the same bits on every processor; above with the
- * [3/3]..[13/13] Pade approximants (Higham, SIAM J. Matrix Anal. Appl. 26 (2005) 1179).
- * a [n][n] kept, e [n][n], must not overlap. Backward error within unit roundoff.
- * scratch: geodec_expm_scratch(n) doubles, or NULL to allocate. GEODEC_NUMERIC when a is not finite or exp overflows.
- */
+/* exp(A) of a general matrix by scaling and squaring: up to n = 64 with polynomials of degree 2..24 in one to five
+ * products (Sastre, Ibanez, Defez, Appl. Math. Comput. 340 (2019) 206), the same bits on every processor; above with
+ * the [3/3]..[13/13] Pade approximants (Higham, SIAM J. Matrix Anal. Appl. 26 (2005) 1179).
+ *   a [n][n] kept, e [n][n], must not overlap. Backward error within unit roundoff. scratch: geodec_expm_scratch(n)
+ * doubles, or NULL to allocate. GEODEC_NUMERIC when a is not finite or exp overflows. */
 GEODEC_API int64_t geodec_expm_scratch(int64_t n);
 GEODEC_API geodec_status geodec_expm(int64_t n, const double *a, double *e, double *scratch,
                                      geodec_err *err) GEODEC_MUST_USE;

@@ -1,20 +1,24 @@
 /* exp of a small matrix by scaling, a Taylor polynomial and squaring, written once over vec64.h.
  *
- * Polynomials of degree 2, 4, 8, 12 and 18 take 1, 2, 3, 4 and 5 products and no division (P. Bader, S. Blanes,
- * F. Casas, Mathematics 7 (2019) 1174; degree 8 goes back to J. Sastre). With log(exp(-x) T_m(x)) = sum_{k>m} c_k x^k
- * the computed matrix is, rounding apart, exp(A + E) with |E| <= sum |c_k| |A^k|. Put D = |A^2|^(1/2) <= |A|. For odd k
- * |A^k| <= |A| D^(k-1); for even k |A^k| <= D^k <= |A| D^(k-1). So |E| / |A| <= sum |c_k| D^(k-1), which is below 2^-53
- * as long as D <= theta_m. D is often far below the 1-norm itself. Where |A| is far above D the terms cancel, so |A|
- * may exceed its bound by a factor of CANCEL at most (never mind below 1). */
+ * Polynomials of degree 2, 4, 8, 16 and 24 take 1, 2, 3, 4 and 5 products and no division (J. Sastre, J. Ibanez, E.
+ * Defez, Appl. Math. Comput. 340 (2019) 206); they agree with the series of exp to degree m = 2, 4, 8, 15 and 21. With
+ * log(exp(-x) T(x)) = sum_{k>m} c_k x^k the computed matrix is, rounding apart, exp(A + E) with |E| <= sum |c_k| |A^k|.
+ * Put D = |A^2|^(1/2) <= |A|. For odd k |A^k| <= |A| D^(k-1); for even k |A^k| <= D^k <= |A| D^(k-1). So |E| / |A| <=
+ * sum |c_k| D^(k-1), which is below 2^-53 as long as D <= theta_m. D is often far below the 1-norm itself. Where |A| is
+ * far above D the terms cancel, so |A| may exceed its bound by a factor of CANCEL at most (never mind below 1). */
 #include "linalg/expm_internal.h"
 #include "linalg/vec64.h"
 
 #include <string.h>
 
-/* Largest D at which a degree has a relative backward error below 2^-53. */
+/* Largest D at which the relative backward error is below 2^-53, from the c_k of the polynomials as they are. */
 static const double theta2 = 2.5809568029717673e-08, theta4 = 0.00033971688399769617, theta8 = 0.049912288711153226,
-                    theta12 = 0.299615891381158, theta18 = 1.0908637192900361;
+                    theta15 = 0.67642174954245136, theta21 = 1.6827156447863157;
 #define CANCEL 4.0
+/* exp(A) = e^m exp(A - m I), m the mean of the diagonal: a polynomial loses digits where all eigenvalues are negative.
+ * Not for norms so large that exp(A - m I) might overflow where exp(A) does not. */
+#define SHIFT_FROM 0.3
+#define SHIFT_TO 300.0
 
 /* ---- c = a b + d: [n][ld] each, ld a multiple of eight; d may be NULL ------------------------------------------- */
 
@@ -120,54 +124,74 @@ static void add_diagonal(int64_t n, int64_t ld, double x, double *a)
     for (int64_t i = 0; i < n; i++) a[i * ld + i] += x;
 }
 
+/* The largest of best and the eight lanes; a NaN stays. */
+INLINE double largest(vec s, double best)
+{
+    double x[VEC];
+    v_store(x, s);
+    for (int c = 0; c < VEC; c++)
+        if (!(x[c] <= best)) best = x[c];
+    return best;
+}
+
 static double norm1(int64_t n, int64_t ld, const double *a)
 {
     double best = 0;
     for (int64_t j = 0; j < n; j += VEC) {
-        double column[VEC];
         vec s = v_zero();
-        if (n - j >= VEC) {
-            for (int64_t i = 0; i < n; i++) s = v_add(s, v_abs(v_load(a + i * ld + j)));
-        } else {
-            for (int64_t i = 0; i < n; i++) s = v_add(s, v_abs(v_load_n(a + i * ld + j, n - j)));
-        }
-        v_store(column, s);
-        for (int c = 0; c < VEC; c++)
-            if (!(column[c] <= best)) best = column[c]; /* keeps NaN */
+        for (int64_t i = 0; i < n; i++) s = v_add(s, v_abs(v_load(a + i * ld + j)));
+        best = largest(s, best);
     }
     return best;
 }
 
-/* Rows of n values to rows of ld, times a power of two. */
-static void widen(int64_t n, int64_t ld, const double *a, double factor, double *out)
+/* Rows of n values to rows of ld; returns the 1-norm. */
+static double widen(int64_t n, int64_t ld, const double *a, double *out)
+{
+    double best = 0;
+    for (int64_t j = 0; j < n; j += VEC) {
+        vec s = v_zero();
+        if (n - j >= VEC) {
+            for (int64_t i = 0; i < n; i++) {
+                const vec x = v_load(a + i * n + j);
+                v_store(out + i * ld + j, x);
+                s = v_add(s, v_abs(x));
+            }
+        } else {
+            for (int64_t i = 0; i < n; i++) {
+                const vec x = v_load_n(a + i * n + j, n - j);
+                v_store(out + i * ld + j, x);
+                s = v_add(s, v_abs(x));
+            }
+        }
+        best = largest(s, best);
+    }
+    return best;
+}
+
+/* factor a, back to rows of n. False when a value is not finite. */
+static int narrow(int64_t n, int64_t ld, const double *a, double factor, double *out)
 {
     const vec f = v_set1(factor);
-    for (int64_t i = 0; i < n; i++, a += n, out += ld) {
-        int64_t j = 0;
-        for (; j + VEC <= n; j += VEC) v_store(out + j, v_mul(f, v_load(a + j)));
-        if (j < n) v_store(out + j, v_mul(f, v_load_n(a + j, n - j)));
-    }
-}
-
-/* Back to rows of n. */
-static void narrow(int64_t n, int64_t ld, const double *a, double *out)
-{
+    vec s = v_zero(); /* 0 unless one is not finite */
     for (int64_t i = 0; i < n; i++, a += ld, out += n) {
         int64_t j = 0;
-        for (; j + VEC <= n; j += VEC) v_store(out + j, v_load(a + j));
-        if (j < n) v_store_n(out + j, v_load(a + j), n - j);
+        for (; j + VEC <= n; j += VEC) {
+            const vec x = v_mul(f, v_load(a + j));
+            s = v_fma(x, v_zero(), s);
+            v_store(out + j, x);
+        }
+        if (j < n) {
+            const vec x = v_mul(f, v_load_n(a + j, n - j));
+            s = v_fma(x, v_zero(), s);
+            v_store_n(out + j, x, n - j);
+        }
     }
-}
-
-static int all_finite(int64_t count, const double *a)
-{
-    vec s = v_zero();
-    for (int64_t i = 0; i < count; i += VEC) s = v_fma(v_load(a + i), v_zero(), s); /* 0 unless one is not finite */
     return v_sum(s) == 0;
 }
 
-/* ---- the polynomials: p[0] = A, p[1] = A^2, the result in p[5], of degree 18 in p[0]
- * --------------------------------------------------- */
+/* ---- the polynomials: p[0] = A, p[1] = A^2, the result in p[5] ----------------------------------------------------
+ */
 
 static void taylor2(int64_t n, int64_t ld, double *const *p)
 {
@@ -205,62 +229,97 @@ static void taylor8(int64_t n, int64_t ld, double *const *p)
     add_diagonal(n, ld, 1, p[5]);
 }
 
-static const double c12[4][4] = {
-    {-0.01860232051462055322, -0.00500702322573317730, -0.57342012296052226390, -0.13339969394389205970},
-    {4.6, 0.99287510353848683614, -0.13244556105279963884, 0.0017299},
-    {0.21169311829980944294, 0.15822438471572672537, 0.16563516943672741501, 0.01078627793157924250},
-    {0, -0.13181061013830184015, -0.02027855540589259079, -0.00675951846863086359}};
+/* The coefficients solve [x^k] T = 1/k! for k <= 15 and 21; from the paper's values by Newton's method in 60 digits. */
+static const double c15[15] = {0,
+                               0.00040187616102010357,
+                               0.002945531440279683,
+                               -0.008709066576837676,
+                               0.4017568440673568,
+                               0.03230762888122312,
+                               5.7689885130261445,
+                               0.02338576034271299,
+                               0.23810703738709874,
+                               2.2242091724963737,
+                               -5.792361707073261,
+                               -0.04130276365929783,
+                               10.408017352313543,
+                               -63.317124558833704,
+                               0.3484665863364574};
 
-/* A6 = B3 + B4^2, T = B1 + (B2 + A6) A6. */
-static void taylor12(int64_t n, int64_t ld, double *const *p)
+/* Y = A2 (c1 A2 + c2 A), Z = (Y + c3 A2 + c4 A) (Y + c5 A2), U = Z + c6 Y + c7 A2 (not kept),
+ * T = (U + c8 A2 + c9 A) (U + c10 Y + c11 A) + c12 U + c13 Y + c14 A2 + A + I. */
+static void taylor15(int64_t n, int64_t ld, double *const *p)
 {
+    const double *c = c15;
+    for (int64_t i = 0; i < n * ld; i += VEC)
+        v_store(p[2] + i, v_fma(v_set1(c[1]), v_load(p[1] + i), v_mul(v_set1(c[2]), v_load(p[0] + i))));
+    multiply(n, ld, p[1], p[2], NULL, p[3]); /* Y */
+    for (int64_t i = 0; i < n * ld; i += VEC) {
+        const vec a = v_load(p[0] + i), a2 = v_load(p[1] + i), y = v_load(p[3] + i);
+        v_store(p[2] + i, v_fma(v_set1(c[4]), a, v_fma(v_set1(c[3]), a2, y)));
+        v_store(p[4] + i, v_fma(v_set1(c[5]), a2, y));
+    }
+    multiply(n, ld, p[2], p[4], NULL, p[5]); /* Z */
+    for (int64_t i = 0; i < n * ld; i += VEC) {
+        const vec a = v_load(p[0] + i), a2 = v_load(p[1] + i), y = v_load(p[3] + i), z = v_load(p[5] + i);
+        const vec u = v_fma(v_set1(c[6]), y, v_fma(v_set1(c[7]), a2, z));
+        v_store(p[2] + i, v_fma(v_set1(c[9]), a, v_fma(v_set1(c[8]), a2, u)));
+        v_store(p[4] + i, v_fma(v_set1(c[10]), y, v_fma(v_set1(c[11]), a, u)));
+        v_store(p[5] + i, v_fma(v_set1(c[12]), u, v_fma(v_set1(c[13]), y, v_fma(v_set1(c[14]), a2, a))));
+    }
+    multiply(n, ld, p[2], p[4], p[5], p[5]);
+    add_diagonal(n, ld, 1, p[5]);
+}
+
+static const double c21[21] = {0,
+                               1.1616588344448803e-06,
+                               4.50085273957301e-06,
+                               5.3747088031148206e-05,
+                               0.0020054039772929013,
+                               0.06974348269544424,
+                               0.9418613214806352,
+                               0.002852960512714315,
+                               -0.007544837153586671,
+                               1.8297735045004238,
+                               0.03151382711608315,
+                               0.1392249143769798,
+                               -0.002269101241269351,
+                               -0.05394098846866402,
+                               0.3112216227982407,
+                               9.343851261938047,
+                               0.6865706355662834,
+                               3.2333701630853797,
+                               -5.726379787260966,
+                               -0.014135500993096671,
+                               -0.16384131147120157};
+
+/* Y = A3 (c1 A3 + c2 A2 + c3 A), Z = (Y + c4 A3 + c5 A2 + c6 A) (Y + c7 A3 + c8 A2), U = Z + c9 Y + c10 A3 + c11 A2,
+ * T = (U + c12 A3 + c13 A2 + c14 A) (U + c15 Y + c16 A) + c17 U + c18 Y + c19 A3 + c20 A2 + A + I. */
+static void taylor21(int64_t n, int64_t ld, double *const *p)
+{
+    const double *c = c21;
     multiply(n, ld, p[1], p[0], NULL, p[2]); /* A^3 */
     for (int64_t i = 0; i < n * ld; i += VEC) {
         const vec a = v_load(p[0] + i), a2 = v_load(p[1] + i), a3 = v_load(p[2] + i);
-        UNROLL
-        for (int q = 0; q < 4; q++)
-            v_store(p[q + 1] + i,
-                    v_fma(v_set1(c12[q][3]), a3, v_fma(v_set1(c12[q][2]), a2, v_mul(v_set1(c12[q][1]), a))));
+        v_store(p[4] + i, v_fma(v_set1(c[1]), a3, v_fma(v_set1(c[2]), a2, v_mul(v_set1(c[3]), a))));
     }
-    add_diagonal(n, ld, c12[0][0], p[1]);
-    add_diagonal(n, ld, c12[2][0], p[3]);
-    multiply(n, ld, p[4], p[4], p[3], p[0]); /* A6 */
-    for (int64_t i = 0; i < n * ld; i += VEC) v_store(p[2] + i, v_add(v_load(p[2] + i), v_load(p[0] + i)));
-    add_diagonal(n, ld, c12[1][0], p[2]);
-    multiply(n, ld, p[2], p[0], p[1], p[5]);
-}
-
-/* Coefficients of I, A, A^2, A^3, A^6 in B1 .. B5. */
-static const double c18[5][5] = {
-    {0, -0.10036558103014462001, -0.00802924648241156960, -0.00089213849804572995, 0},
-    {0, 0.39784974949964507614, 1.36783778460411719922, 0.49828962252538267755, -0.00063789819459472330},
-    {-10.9676396052962062593, 1.68015813878906197182, 0.05717798464788655127, -0.00698210122488052084,
-     0.00003349750170860705},
-    {-0.09043168323908105619, -0.06764045190713819075, 0.06759613017704596460, 0.02955525704293155274,
-     -0.00001391802575160607},
-    {0, 0, -0.09233646193671185927, -0.01693649390020817171, -0.00001400867981820361}};
-
-/* A9 = B1 B5 + B4, T = B2 + (B3 + A9) A9. */
-static void taylor18(int64_t n, int64_t ld, double *const *p)
-{
-    multiply(n, ld, p[1], p[0], NULL, p[2]); /* A^3 */
-    multiply(n, ld, p[2], p[2], NULL, p[3]); /* A^6 */
+    multiply(n, ld, p[2], p[4], NULL, p[3]); /* Y */
     for (int64_t i = 0; i < n * ld; i += VEC) {
-        const vec a = v_load(p[0] + i), a2 = v_load(p[1] + i), a3 = v_load(p[2] + i), a6 = v_load(p[3] + i);
-        UNROLL
-        for (int q = 0; q < 5; q++) {
-            vec s = v_mul(v_set1(c18[q][2]), a2);
-            if (q < 4) s = v_fma(v_set1(c18[q][1]), a, s);
-            s = v_fma(v_set1(c18[q][3]), a3, s);
-            if (q > 0) s = v_fma(v_set1(c18[q][4]), a6, s);
-            v_store(p[q] + i, s);
-        }
+        const vec a = v_load(p[0] + i), a2 = v_load(p[1] + i), a3 = v_load(p[2] + i), y = v_load(p[3] + i);
+        v_store(p[4] + i, v_fma(v_set1(c[6]), a, v_fma(v_set1(c[5]), a2, v_fma(v_set1(c[4]), a3, y))));
+        v_store(p[5] + i, v_fma(v_set1(c[8]), a2, v_fma(v_set1(c[7]), a3, y)));
     }
-    add_diagonal(n, ld, c18[2][0], p[2]);
-    add_diagonal(n, ld, c18[3][0], p[3]);
-    multiply(n, ld, p[0], p[4], p[3], p[5]); /* A9 */
-    for (int64_t i = 0; i < n * ld; i += VEC) v_store(p[2] + i, v_add(v_load(p[2] + i), v_load(p[5] + i)));
-    multiply(n, ld, p[2], p[5], p[1], p[0]);
+    multiply(n, ld, p[4], p[5], NULL, p[6]); /* Z */
+    for (int64_t i = 0; i < n * ld; i += VEC) {
+        const vec a = v_load(p[0] + i), a2 = v_load(p[1] + i), a3 = v_load(p[2] + i), y = v_load(p[3] + i);
+        const vec u = v_fma(v_set1(c[9]), y, v_fma(v_set1(c[10]), a3, v_fma(v_set1(c[11]), a2, v_load(p[6] + i))));
+        const vec rest = v_fma(v_set1(c[18]), y, v_fma(v_set1(c[19]), a3, v_fma(v_set1(c[20]), a2, a)));
+        v_store(p[3] + i, v_fma(v_set1(c[14]), a, v_fma(v_set1(c[13]), a2, v_fma(v_set1(c[12]), a3, u))));
+        v_store(p[4] + i, v_fma(v_set1(c[15]), y, v_fma(v_set1(c[16]), a, u)));
+        v_store(p[5] + i, v_fma(v_set1(c[17]), u, rest));
+    }
+    multiply(n, ld, p[3], p[4], p[5], p[5]);
+    add_diagonal(n, ld, 1, p[5]);
 }
 
 static int fits(double theta, double d, double norm) { return d <= theta && norm <= fmax(1, CANCEL * theta); }
@@ -271,11 +330,20 @@ static geodec__expm_result KERNEL(int64_t n, const double *a, double *e, double 
     double *p[GEODEC__EXPM_BUFFERS];
     work += (64 - (uintptr_t)work % 64) % 64 / sizeof *work;
     for (int i = 0; i < GEODEC__EXPM_BUFFERS; i++) p[i] = work + i * n * ld;
-    const double whole = norm1(n, n, a);
+    double whole = widen(n, ld, a, p[0]), factor = 1;
     *norm = whole;
     if (!isfinite(whole)) return GEODEC__EXPM_NOT_FINITE;
-    if (whole > ldexp(theta18, 60)) return GEODEC__EXPM_OVERFLOW;
-    widen(n, ld, a, 1, p[0]);
+    if (whole > ldexp(theta21, 60)) return GEODEC__EXPM_OVERFLOW;
+    if (whole > SHIFT_FROM && whole < SHIFT_TO) {
+        double mean = 0;
+        for (int64_t k = 0; k < n; k++) mean += p[0][k * ld + k];
+        mean /= (double)n;
+        if (fabs(mean) > SHIFT_FROM) {
+            add_diagonal(n, ld, -mean, p[0]);
+            whole += fabs(mean);
+            factor = exp(mean);
+        }
+    }
     multiply(n, ld, p[0], p[0], NULL, p[1]);
     const double root = sqrt(norm1(n, ld, p[1])), d = root < whole ? root : whole;
     double *result = p[5], *spare = p[0];
@@ -285,10 +353,10 @@ static geodec__expm_result KERNEL(int64_t n, const double *a, double *e, double 
         taylor4(n, ld, p);
     } else if (fits(theta8, d, whole)) {
         taylor8(n, ld, p);
-    } else if (fits(theta12, d, whole)) {
-        taylor12(n, ld, p);
+    } else if (fits(theta15, d, whole)) {
+        taylor15(n, ld, p);
     } else {
-        const double size = fmax(d / theta18, whole / (CANCEL * theta18));
+        const double size = fmax(d / theta21, whole / (CANCEL * theta21));
         int squarings = 0;
         if (size > 1) {
             if (frexp(size, &squarings) == 0.5) squarings--;
@@ -298,9 +366,7 @@ static geodec__expm_result KERNEL(int64_t n, const double *a, double *e, double 
                 v_store(p[1] + i, v_mul(f2, v_load(p[1] + i)));
             }
         }
-        taylor18(n, ld, p);
-        result = p[0];
-        spare = p[5];
+        taylor21(n, ld, p);
         for (; squarings > 0; squarings--) {
             multiply(n, ld, result, result, NULL, spare);
             double *const t = result;
@@ -308,7 +374,5 @@ static geodec__expm_result KERNEL(int64_t n, const double *a, double *e, double 
             spare = t;
         }
     }
-    if (!all_finite(n * ld, result)) return GEODEC__EXPM_OVERFLOW;
-    narrow(n, ld, result, e);
-    return GEODEC__EXPM_OK;
+    return narrow(n, ld, result, factor, e) ? GEODEC__EXPM_OK : GEODEC__EXPM_OVERFLOW;
 }

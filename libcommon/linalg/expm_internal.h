@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { GEODEC__EXPM_SMALL = 64, GEODEC__EXPM_BUFFERS = 6 };
+enum { GEODEC__EXPM_SMALL = 64, GEODEC__EXPM_BUFFERS = 7 };
 
 typedef enum geodec__expm_result {
     GEODEC__EXPM_OK,

@@ -99,3 +99,18 @@ Test(linalg, expm_of_matrices_far_from_normal)
     big[1] = INFINITY;
     cr_assert_eq(geodec_expm(3, big, e, NULL, NULL), GEODEC_NUMERIC);
 }
+
+/* All eigenvalues negative: a polynomial at -1.6 alone would lose ten times the rounding, and did without the shift. */
+Test(linalg, expm_of_decaying_matrices_is_exact_to_rounding)
+{
+    static const int sizes[] = {1, 4, 9, 16};
+    static double a[MAX * MAX], e[MAX * MAX];
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int step = 1; step <= 40; step++) {
+            const int n = sizes[s];
+            fill(0, n, 0.05, (uint64_t)step, a);
+            for (int i = 0; i < n; i++) a[i * n + i] -= 0.1 * step;
+            test_ok(geodec_expm(n, a, e, NULL, NULL), NULL);
+            cr_assert_lt(expm_error(n, a, e), 5e-16, "n %d at %g: %g", n, 0.1 * step, expm_error(n, a, e));
+        }
+}
