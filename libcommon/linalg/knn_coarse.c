@@ -21,7 +21,7 @@ enum {
     LEAF = GEODEC__KNN_LEAF,
     ROOM = 1024,         /* candidates a query may hold; more, and it is searched point by point */
     SLACK = 48,          /* new candidates between two looks at the limit */
-    PIECE = 64,          /* tasks between two looks at the progress hook */
+    PIECE = 64,          /* tasks of a thread between two looks at the progress hook */
     PILOT = 4,           /* blocks that decide how to go on */
     PRUNED_D = 32,       /* boxes say little in more dimensions */
     LOWEST = -(1 << 29), /* below all scores */
@@ -54,9 +54,9 @@ typedef struct coarse {
     int32_t *index;
     double *dist2;
     worker *workers;
-    int64_t first_task, stride; /* stride: of tasks in the pilot */
-    int64_t candidates, visits; /* of the pilot */
-    int counting;
+    int64_t first_task;
+    int64_t pilots, stride; /* tasks 0, stride, .. (pilots of them) are the pilot's */
+    int64_t candidates[PILOT], visits[PILOT];
 } coarse;
 
 /* One query of a block. */
@@ -386,13 +386,13 @@ static void prepare(const coarse *s, worker *w, asker *a, int64_t m, const int32
     }
 }
 
-static void block(void *ctx, int64_t number, int me)
+/* Block `task` of queries; what it took goes to *candidates and *visited. */
+static void block(const coarse *s, int64_t task, int me, int64_t *candidates, int64_t *visited)
 {
-    coarse *s = ctx;
     worker *w = &s->workers[me];
     asker a[BLOCK];
     float reach[BLOCK], near[BLOCK];
-    const int64_t task = (s->first_task + number) * s->stride, q0 = task * BLOCK;
+    const int64_t q0 = task * BLOCK;
     const int64_t m = s->n_queries - q0 < BLOCK ? s->n_queries - q0 : BLOCK;
     const uint64_t all = m == BLOCK ? UINT64_MAX : (UINT64_C(1) << m) - 1;
     const int32_t *who = s->query_order + q0;
@@ -429,27 +429,39 @@ static void block(void *ctx, int64_t number, int me)
             visit(s, w, a, reach, own + t < s->leaves ? own + t : own + t - s->leaves, all);
         visits = m * s->leaves;
     }
-    for (int64_t i = 0; i < m; i++) {
-        const int64_t measured = finish(s, w, &a[i], who[i]);
-        if (s->counting) s->candidates += measured;
-    }
-    if (s->counting) s->visits += visits;
+    *candidates = 0;
+    for (int64_t i = 0; i < m; i++) *candidates += finish(s, w, &a[i], who[i]);
+    *visited = visits;
+}
+
+static void run_pilot(void *ctx, int64_t number, int me)
+{
+    coarse *s = ctx;
+    block(s, number * s->stride, me, &s->candidates[number], &s->visits[number]);
+}
+
+static void run_block(void *ctx, int64_t number, int me)
+{
+    const coarse *s = ctx;
+    const int64_t task = s->first_task + number;
+    int64_t candidates, visits;
+    if (task % s->stride == 0 && task / s->stride < s->pilots) return; /* done by the pilot */
+    block(s, task, me, &candidates, &visits);
 }
 
 /* Runs a few blocks and says whether to go on with these integers. */
-static int pilot(coarse *s, int64_t tasks)
+static int pilot(coarse *s, int64_t tasks, geodec_pool *pool)
 {
-    const int64_t runs = tasks < PILOT ? tasks : PILOT, first = s->first_task;
-    s->candidates = s->visits = 0;
-    s->counting = 1;
-    s->stride = tasks / runs;
-    s->first_task = 0;
-    for (int64_t r = 0; r < runs; r++) block(s, r, 0);
-    s->counting = 0;
-    s->stride = 1;
-    s->first_task = first;
-    const double queries = (double)(runs * BLOCK), each = (double)s->candidates / queries;
-    if ((double)s->visits > 0.7 * queries * (double)s->leaves) s->prune = 0;
+    int64_t candidates = 0, visits = 0;
+    s->pilots = tasks < PILOT ? tasks : PILOT;
+    s->stride = tasks / s->pilots;
+    geodec_pool_run_dynamic(pool, s->pilots, run_pilot, s);
+    for (int64_t r = 0; r < s->pilots; r++) {
+        candidates += s->candidates[r];
+        visits += s->visits[r];
+    }
+    const double queries = (double)(s->pilots * BLOCK), each = (double)candidates / queries;
+    if ((double)visits > 0.7 * queries * (double)s->leaves) s->prune = 0;
     /* A candidate costs about as much as the scan of a few hundred points, or fifty products. */
     return each <= 32 + 8 * (double)s->k + (double)s->n / (s->shorts ? 50 : 2000);
 }
@@ -509,8 +521,7 @@ geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_p
                 .prune = d <= PRUNED_D,
                 .leaves = (n_points + LEAF - 1) / LEAF,
                 .index = index,
-                .dist2 = dist2,
-                .stride = 1};
+                .dist2 = dist2};
     const int64_t tasks = (s.n_queries + BLOCK - 1) / BLOCK;
     int chosen = 0;
     *done_out = 0;
@@ -533,12 +544,13 @@ geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_p
         s.prune = d <= PRUNED_D;
         (void)choose_step(&s, shorts);
         GEODEC_TRY(pack(&s, pool, err));
-        chosen = pilot(&s, tasks);
+        chosen = pilot(&s, tasks, pool);
     }
     if (!chosen) goto done;
-    for (s.first_task = 0; s.first_task < tasks; s.first_task += PIECE) {
+    const int64_t piece = (int64_t)PIECE * threads;
+    for (s.first_task = 0; s.first_task < tasks; s.first_task += piece) {
         GEODEC_TRY(geodec_hooks_progress(hooks, "neighbours", s.first_task * BLOCK, s.n_queries, err));
-        geodec_pool_run_dynamic(pool, tasks - s.first_task < PIECE ? tasks - s.first_task : PIECE, block, &s);
+        geodec_pool_run_dynamic(pool, tasks - s.first_task < piece ? tasks - s.first_task : piece, run_block, &s);
     }
     *done_out = 1;
 done:
