@@ -4,10 +4,11 @@
  * Two stages. Stage 1, float32: with g = F^T F, lengths |F (q - c)| of sixteen anchors at a time, only where the box
  * around them can hold something nearer than the best found so far. For a box x_i >= b_i > 0 (or its mirror image)
  *     d^2 >= max_i b_i^2 / (g^-1)_ii   and   d^2 >= sum_i b_i^2 / sum_j |(g^-1)_ij|,
- * which is tighter than lambda_min(g) |b|^2 and needs no eigenvalue. Stage 2, float64: the exact distance of whatever
- * the bounds, widened by a proven margin for all rounding, let through. The result equals exhaustive search bit for
- * bit, ties by the lowest index; a metric too badly conditioned for the margin is searched exhaustively. Up to 48
- * records are computed in float64 outright. Anchors lie in the order of a k-d tree, with boxes of 16, 256, 4096, ..
+ * which is tighter than lambda_min(g) |b|^2 and needs no eigenvalue; among many records in a badly conditioned metric
+ * also d^2 >= sum_k (distance of f_k (q - box) from zero)^2 by the rows f_k of F. Stage 2, float64: the exact distance
+ * of whatever the bounds, widened by a proven margin for all rounding, let through. The result equals exhaustive search
+ * bit for bit, ties by the lowest index; a metric too badly conditioned for the margin is searched exhaustively. Up to
+ * 48 records are computed in float64 outright. Anchors lie in the order of a k-d tree, with boxes of 16, 256, 4096, ..
  * records. */
 #ifndef GEODEC_RECORDS_LOOKUP_H
 #define GEODEC_RECORDS_LOOKUP_H

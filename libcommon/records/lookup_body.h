@@ -8,6 +8,8 @@
 #include <string.h>
 
 enum { LANES_F = GEODEC__LOOKUP_LANES };
+/* Records times tr(g) tr(g^-1) / n^2 from which it pays to compute more a box to open fewer of them. */
+#define SKEWED 3e5
 
 /* ---- distances in float64 ---------------------------------------------------------------------------------------- */
 
@@ -72,6 +74,7 @@ INLINE bool pivots(int64_t n, const double *g, double *u, double *d, double *r)
 static void set_loose(int64_t n, double trace, double trace_inverse, geodec__lookup_bounds *b)
 {
     b->norm = sqrt(trace);
+    b->skew = trace * trace_inverse / (double)(n * n);
     b->loose = 1 + 256 * (double)(n * n) * DBL_EPSILON * trace * trace_inverse;
 }
 
@@ -172,6 +175,9 @@ typedef struct search {
     double slack;                                                                /* error of F x over |F|_F */
     double reach;                                                                /* longest length that can still win */
     float limit, box_limit;                                                      /* of squared lengths */
+    float slab_slack;                                                            /* error of f_k x in `slabs`, twice */
+    bool skewed;                                                                 /* worth the slabs */
+    float wide[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N];                             /* |F|, when skewed */
     int64_t best;
     double best2;
     int64_t evaluations;
@@ -233,8 +239,10 @@ INLINE void refine(search *s, int64_t n, int64_t p, fvec sum, unsigned mask)
     }
 }
 
-/* P panels at once, which share the entries of F. */
-INLINE void panels(const int P, search *s, int64_t n, const int64_t *p)
+/* P panels at once, which share the entries of F, row by row until the sum says enough. The last k rows alone give the
+ * length with the other coordinates chosen as well as can be; the first weigh the stiff directions (row 1 is
+ * g e_1 / sqrt(g_11)), and where the condition is bad two of them are mostly enough. */
+INLINE void panels(const int P, const int stiff_first, search *s, int64_t n, const int64_t *p)
 {
     const float *f = s->b.factor;
     fvec x[2][GEODEC_RBF_MAX_N], sum[2];
@@ -244,9 +252,9 @@ INLINE void panels(const int P, search *s, int64_t n, const int64_t *p)
         sum[q] = f_set1(0);
         UNROLL for (int64_t i = 0; i < n; i++) x[q][i] = f_sub(f_set1(s->y[i]), f_load(a + i * LANES_F));
     }
-    /* The last k rows of F alone give the length with the other coordinates chosen as well as can be. */
-    UNROLL for (int64_t k = n - 1; k >= 0; k--)
+    UNROLL for (int64_t r = 0; r < n; r++)
     {
+        const int64_t k = stiff_first ? r : n - 1 - r;
         fvec z[2], e = f_set1(f[k * n + k]);
         UNROLL
         for (int q = 0; q < P; q++) z[q] = f_mul(e, x[q][k]);
@@ -258,7 +266,7 @@ INLINE void panels(const int P, search *s, int64_t n, const int64_t *p)
         }
         UNROLL
         for (int q = 0; q < P; q++) sum[q] = f_fma(z[q], z[q], sum[q]);
-        if (k == n / 2) {
+        if (stiff_first ? r == (n - 1) / 4 || r == n / 2 : k == n / 2) {
             unsigned any = 0;
             UNROLL
             for (int q = 0; q < P; q++) any |= f_not_above(sum[q], s->limit);
@@ -311,9 +319,14 @@ INLINE void leaves(search *s, int64_t n, int64_t group, fvec bound, unsigned mas
         else if (mask && before < INFINITY) {
             p[1] = group * LANES_F + __builtin_ctz(mask);
             mask &= mask - 1;
-            panels(2, s, n, p);
-        } else
-            panels(1, s, n, p);
+            if (s->skewed)
+                panels(2, 1, s, n, p);
+            else
+                panels(2, 0, s, n, p);
+        } else if (s->skewed)
+            panels(1, 1, s, n, p);
+        else
+            panels(1, 0, s, n, p);
         if (s->box_limit < before) mask &= f_not_above(bound, s->box_limit);
         if (mask) k = __builtin_ctz(mask);
     }
@@ -337,13 +350,45 @@ INLINE fvec boxes(const search *s, int64_t n, const geodec__lookup_level *at, in
     return f_max(top, sum);
 }
 
+/* The same by the rows of F: |F (q - x)|^2 is the sum of (f_k (q - x))^2, and each term is at least the square of what
+ * the box keeps from zero, |f_k (q - m)| - |f_k| h with m its middle and h half its sides. */
+INLINE fvec slabs(const search *s, int64_t n, const geodec__lookup_level *at, int64_t group, fvec bound)
+{
+    const float *lo = at->lo + group * n * LANES_F, *hi = at->hi + group * n * LANES_F, *f = s->b.factor;
+    const fvec zero = f_set1(0), two = f_set1(2), slack = f_set1(s->slab_slack);
+    fvec x[GEODEC_RBF_MAX_N], h[GEODEC_RBF_MAX_N], sum = zero; /* twice q - m and h */
+    UNROLL for (int64_t i = 0; i < n; i++)
+    {
+        const fvec l = f_load(lo + i * LANES_F), u = f_load(hi + i * LANES_F), y = f_set1(s->y[i]);
+        x[i] = f_sub(f_sub(f_mul(two, y), l), u);
+        h[i] = f_sub(u, l);
+    }
+    UNROLL for (int64_t k = 0; k < n; k++)
+    {
+        fvec z = f_mul(f_set1(f[k * n + k]), x[k]), w = f_fma(f_set1(f[k * n + k]), h[k], slack);
+        UNROLL for (int64_t j = k + 1; j < n; j++)
+        {
+            z = f_fma(f_set1(f[k * n + j]), x[j], z);
+            w = f_fma(f_set1(s->wide[k * n + j]), h[j], w);
+        }
+        const fvec gap = f_max(f_sub(f_max(z, f_sub(zero, z)), w), zero);
+        sum = f_fma(gap, gap, sum);
+        if (k == (n - 1) / 4 && !f_not_above(sum, 4 * s->box_limit)) return f_mul(f_set1(0.25F), sum);
+    }
+    return f_max(bound, f_mul(f_set1(0.25F), sum));
+}
+
 #define VISIT(name, N)                                                                                                 \
     static void name(search *s, int level, int64_t group)                                                              \
     {                                                                                                                  \
         const geodec_lookup *l = s->l;                                                                                 \
         const int64_t n = (N), left = l->level[level].boxes - group * LANES_F;                                         \
-        const fvec bound = boxes(s, n, &l->level[level], group);                                                       \
+        fvec bound = boxes(s, n, &l->level[level], group);                                                             \
         unsigned mask = f_not_above(bound, s->box_limit);                                                              \
+        if (mask && s->skewed) {                                                                                       \
+            bound = slabs(s, n, &l->level[level], group, bound);                                                       \
+            mask = f_not_above(bound, s->box_limit);                                                                   \
+        }                                                                                                              \
         if (left < LANES_F) mask &= (1u << left) - 1u;                                                                 \
         if (level == 0) {                                                                                              \
             if (mask) leaves(s, n, group, bound, mask);                                                                \
@@ -381,6 +426,14 @@ static bool prepare(search *s)
         s->below[i] = (float)(d - shift);
     }
     s->slack = ((double)n + 4) * (double)FLT_EPSILON * far;
+    s->skewed = s->g && s->b.skew * (double)l->records > SKEWED;
+    if (s->skewed) {
+        /* a corner of a box may lie at sqrt(n) times the reach */
+        const double corner = far + 2 * sqrt((double)n) * l->reach;
+        s->slab_slack = (float)(s->b.norm * (4 * (double)n + 16) * (double)FLT_EPSILON * corner);
+        for (int64_t k = 0; k < n; k++)
+            for (int64_t j = k; j < n; j++) s->wide[k * n + j] = fabsf(s->b.factor[k * n + j]);
+    }
     const double norm = s->g ? s->b.norm : l->stiff, loose = s->g ? s->b.loose : l->loose;
     s->limit = s->box_limit = INFINITY;
     s->reach = INFINITY;

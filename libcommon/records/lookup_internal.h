@@ -49,6 +49,7 @@ struct geodec_lookup {
  * x^T g x: 256 n^2 eps tr(g) tr(g^-1). */
 typedef struct geodec__lookup_bounds {
     double norm, loose;
+    double skew; /* tr(g) tr(g^-1) / n^2, at least 1 */
     float w[GEODEC_RBF_MAX_N], v[GEODEC_RBF_MAX_N], factor[GEODEC_RBF_MAX_N * GEODEC_RBF_MAX_N];
 } geodec__lookup_bounds;
 

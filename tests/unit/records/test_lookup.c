@@ -158,3 +158,49 @@ Test(lookup, refusals)
     cr_assert(hit.index == 1 && hit.distance == 0);
     geodec_lookup_destroy(l);
 }
+
+/* Many records and bad conditions (about 1e2, 1e4 and 1e6), where the rows of the factor bound the boxes: exact on
+ * every instruction set, and all of them count the same distances. */
+Test(lookup, badly_conditioned_metrics_are_searched_exactly)
+{
+    enum { R = 20000, QUERIES = 24 };
+    static const double spreads[] = {1, 2, 3.5};
+    const geodec__lookup_kernels *set[3] = {&geodec__lookup_scalar, NULL, geodec__lookup_best()};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) set[1] = &geodec__lookup_avx2;
+#endif
+    double *q = geodec_mem_new(R * 8, sizeof *q);
+    int64_t evaluations = 0;
+    for (int64_t n = 7; n <= 8; n++)
+        for (int s = 0; s < 3; s++) {
+            const double offset = s == 1 ? 50 : 0;
+            geodec_rng r = geodec_rng_stream(5, geodec_rng_id("lookup skewed", (uint64_t)(n * 3 + s)));
+            for (int64_t i = 0; i < R * n; i++) q[i] = offset + geodec_rng_normal(&r);
+            for (int64_t i = 0; i < 100 * n; i++) q[(R - 100) * n + i] = q[i]; /* the lower index must win */
+            geodec_lookup *l;
+            geodec_err err = {0};
+            test_ok(geodec_lookup_create(R, n, q, NULL, &l, &err), &err);
+            for (int t = 0; t < QUERIES; t++) {
+                double x[8], m[64];
+                const double jitter = t % 3 == 0 ? 0 : t % 3 == 1 ? 0.05 : 1.5;
+                for (int64_t i = 0; i < n; i++) x[i] = q[t * 7 * n + i] + jitter * geodec_rng_normal(&r);
+                random_metric(n, spreads[s] * (double)n, &r, m);
+                geodec_lookup_hit all, got;
+                test_ok(geodec_lookup_exhaustive(l, x, m, &all, &err), &err);
+                int64_t counted = -1;
+                for (int k = 0; k < 3; k++) {
+                    if (!set[k]) continue;
+                    l->kernels = set[k];
+                    test_ok(geodec_lookup_nearest(l, x, m, &got, &err), &err);
+                    cr_assert(got.index == all.index && got.distance == all.distance, "%s n %lld spread %g query %d",
+                              set[k]->name, (long long)n, spreads[s], t);
+                    cr_assert(counted < 0 || counted == got.evaluations);
+                    counted = got.evaluations;
+                }
+                if (s < 2) evaluations += counted;
+            }
+            geodec_lookup_destroy(l);
+        }
+    geodec_mem_free(q);
+    cr_assert_lt((double)evaluations / (4 * QUERIES), 100); /* and the bounds do spare most */
+}
