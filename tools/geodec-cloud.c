@@ -1,12 +1,13 @@
 /* geodec-cloud: hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension. */
 #include "geometry/cloud.h"
 #include "support/cli.h"
+#include "support/sweep.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto";
+static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto", *shard, *joined;
 static double variance = 0.95;
 static int64_t max_points, twonn_points = 20000;
 
@@ -52,6 +53,7 @@ static const cli_option options[] = {
      .target = &k_int,
      .metavar = "N",
      .help = "integer intrinsic dimension for the later stages, or auto: the TwoNN fit, rounded"},
+    CLI_SWEEP_OPTIONS(shard, joined, "16 blocks of the covariance"),
 };
 
 static const cli_tool tool = {
@@ -113,6 +115,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_cloud_options o = geodec_cloud_defaults();
     geodec_cloud_summary s;
     geodec_provenance p = cli_provenance(c);
+    bool part;
     o.variance = variance;
     o.max_points = max_points;
     o.twonn_points = twonn_points;
@@ -132,8 +135,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_activations_view(in, &states, err));
     GEODEC_TRY(choose_layer(in, states.layers, &o.layer, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, &p, &out, err));
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    if (!shard) GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, &p, &out, err));
     GEODEC_TRY(geodec_cloud_build(&states, &o, out, &s, c->pool, &c->hooks, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
     st = geodec_artifact_commit(out, err);
     out = NULL;
     if (st != GEODEC_OK) goto done;
@@ -150,6 +156,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             r->twonn.ml, r->twonn.ml_low, r->twonn.ml_high, r->twonn.fit, r->twonn.fit_low, r->twonn.fit_high,
             g->twonn.ml, g->twonn.fit, (long long)s.k_int);
 done:
+    geodec_sweep_close(o.sweep);
     geodec_artifact_close(out);
     geodec_artifact_close(in);
     return st;

@@ -4,10 +4,11 @@
 #include "geometry/cloud.h"
 #include "published/density.h"
 #include "support/cli.h"
+#include "support/sweep.h"
 
 #include <string.h>
 
-static const char *output = "density.h5", *mode = "correct", *telemetry, *metric = "cosine";
+static const char *output = "density.h5", *mode = "correct", *telemetry, *metric = "cosine", *shard, *joined;
 static int64_t dim, nulls = 6;
 static double held_out = 0.3, radius;
 
@@ -55,6 +56,7 @@ static const cli_option options[] = {
      .max = 1000,
      .metavar = "N",
      .help = "surrogate clouds, the control"},
+    CLI_SWEEP_OPTIONS(shard, joined, "states"),
 };
 
 static const cli_tool tool = {
@@ -83,6 +85,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_density d = {0};
     geodec_density_options o = geodec_density_defaults();
     geodec_provenance p = cli_provenance(c);
+    bool part;
     double *x = NULL;
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
@@ -97,7 +100,10 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.nulls = nulls;
     o.seed = c->seed;
     o.surrogate = geodec_surrogate_for(cloud.points, cloud.sequence);
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
     GEODEC_TRY(geodec_density_run(cloud.points, n, x, cloud.sequence, cloud.position, &o, c->pool, &c->hooks, &d, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_density, output, &p, &out, err));
     GEODEC_TRY(geodec_density_write(&d, out, err));
     st = geodec_artifact_commit(out, err);
@@ -118,6 +124,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
             cli_say(c, "own text, at least %2lld tokens away: %.3g (surrogates %.3g)", (long long)d.window[w],
                     d.within[w], d.within_null[w]);
 done:
+    geodec_sweep_close(o.sweep);
     geodec_artifact_close(out);
     geodec_artifact_close(in);
     geodec_cloud_clear(&cloud);
@@ -159,6 +166,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const bool published = strcmp(mode, "ref") == 0;
+    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
     if (published != (telemetry != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --telemetry go together");
     if (published == (c->n_args == 1))
         GEODEC_THROW(GEODEC_INVAL, "%s", published ? "--mode ref takes no cloud" : "a cloud is wanted");

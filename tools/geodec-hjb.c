@@ -5,11 +5,12 @@
 #include "published/hjb.h"
 #include "support/cli.h"
 #include "support/space.h"
+#include "support/sweep.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *output = "hjb.h5", *mode = "correct", *draws;
+static const char *output = "hjb.h5", *mode = "correct", *draws, *shard, *joined;
 static int64_t paths = 12, nodes = 33, bootstrap = 1000;
 static double dl = 0.05;
 
@@ -45,6 +46,7 @@ static const cli_option options[] = {
      .max = 1e6,
      .metavar = "N",
      .help = "replicates over trajectories for the 95 % intervals"},
+    CLI_SWEEP_OPTIONS(shard, joined, "paths"),
 };
 
 static const cli_tool tool = {
@@ -73,6 +75,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_hjb h = {0};
     geodec_hjb_options o = geodec_hjb_defaults();
     geodec_provenance p = cli_provenance(c);
+    bool part;
     double *basis = NULL, *mean = NULL;
     int64_t layer = 0, d = 0, n = 0;
     o.paths = paths;
@@ -96,8 +99,11 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_artifact_read(in.file, "/basis", &basis, err));
         GEODEC_TRY(geodec_artifact_read(in.file, "/mean", &mean, err));
     }
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
     GEODEC_TRY(geodec_hjb_run(in.space, in.metric.points, in.metric.point, states ? &v : NULL, layer, basis, mean, &o,
                               c->pool, &c->hooks, &h, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_hjb, output, &p, &out, err));
     GEODEC_TRY(geodec_hjb_write(&h, out, err));
     st = geodec_artifact_commit(out, err);
@@ -114,6 +120,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     }
     cli_say(c, "order of the geodesics' residual in the step: %.2f (4)", h.order);
 done:
+    geodec_sweep_close(o.sweep);
     geodec_artifact_close(out);
     geodec_artifact_close(states);
     space_close(&in);
@@ -202,6 +209,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const bool published = strcmp(mode, "ref") == 0;
+    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
     if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
     if (published == (c->n_args > 0))
         GEODEC_THROW(GEODEC_INVAL, "%s", published ? "--mode ref takes no metric" : "a metric is wanted");

@@ -5,13 +5,15 @@
 #include "published/injectivity.h"
 #include "support/cli.h"
 #include "support/space.h"
+#include "support/sweep.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "injectivity.h5", *mode = "correct", *draws, *anchor_list, *measured_list, *query_list;
+static const char *output = "injectivity.h5", *mode = "correct", *draws, *anchor_list, *measured_list, *query_list,
+                  *shard, *joined;
 static int64_t anchors = 16, directions = 3, steps = 32;
 static double reach, tau = 0.05;
 
@@ -64,6 +66,7 @@ static const cli_option options[] = {
      .target = &query_list,
      .metavar = "LIST",
      .help = "--mode ref: its points for the initial velocity (default: 20, evenly spread)"},
+    CLI_SWEEP_OPTIONS(shard, joined, "anchors"),
 };
 
 static const cli_tool tool = {
@@ -187,6 +190,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_provenance p = cli_provenance(c);
+    bool part;
     space_handle s = {0};
     geodec_injectivity r = {0};
     geodec_artifact *out = NULL;
@@ -204,11 +208,14 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the published manifold has no derivatives: use --mode ref");
     GEODEC_TRY(geodec_provenance_add_artifact(&p, s.file, err));
     for (int i = 0; i < 64; i++) period[i] = 1;
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
     GEODEC_TRY(geodec_injectivity_run(s.space, s.metric.points, s.metric.point,
                                       s.metric.kind == GEODEC_METRIC_FLAT ? period : NULL, &o, c->pool, &c->hooks, &r,
                                       err));
     if (s.metric.points >= 22)
         GEODEC_TRY(geodec_injectivity_nearest(s.metric.points, s.metric.n, s.metric.point, c->seed, c->pool, nn, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_injectivity, output, &p, &out, err));
     GEODEC_TRY(geodec_injectivity_write(&r, nn, out, err));
     st = geodec_artifact_commit(out, err);
@@ -223,6 +230,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         r.on_validity.r_out, r.on_validity.p, 100 * r.on_validity.mape_out, 100 * r.on_validity.mape_constant, r.sphere,
         r.torus);
 done:
+    geodec_sweep_close(o.sweep);
     geodec_artifact_close(out);
     space_close(&s);
     geodec_injectivity_clear(&r);
@@ -233,6 +241,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const bool published_mode = strcmp(mode, "ref") == 0;
+    if (published_mode && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
     if (published_mode != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
     if (published_mode == (c->n_args == 1))
         GEODEC_THROW(GEODEC_INVAL, "%s", published_mode ? "--mode ref takes no metric" : "a metric is wanted");

@@ -168,7 +168,9 @@ done:
 
 static geodec_status measure(search *s, geodec_pool *pool, const geodec_hooks *hooks, const char *what, geodec_err *err)
 {
-    return geodec__tasks_run(pool, hooks, what, s->points, point_task, s, err);
+    const int64_t size = sizeof(double);
+    const geodec_sweep_result result[] = {{s->nearest, 1, size}, {s->within, s->o->n_windows, size}};
+    return geodec_sweep_run(s->o->sweep, pool, hooks, what, s->points, 1, point_task, s, result, 2, err);
 }
 
 static void mean_within(const search *s, double *mean, int64_t *count)
@@ -202,6 +204,7 @@ static geodec_status nulls(search s, const double *x, geodec_pool *pool, const g
                                          geodec_rng_id("density null", (uint64_t)b), y, err));
         s.x = y;
         GEODEC_TRY(measure(&s, pool, hooks, "surrogate states", err));
+        if (geodec_sweep_partial(s.o->sweep)) continue;
         GEODEC_TRY(side(&s, true, 0, &online, NULL, NULL, err));
         GEODEC_TRY(side(&s, false, 0, &offline, NULL, NULL, err));
         if (!(offline.value > 0)) GEODEC_THROW(GEODEC_NUMERIC, "all states of a surrogate coincide");
@@ -209,6 +212,7 @@ static geodec_status nulls(search s, const double *x, geodec_pool *pool, const g
         mean_within(&s, within, NULL);
         for (int64_t w = 0; w < s.o->n_windows; w++) d->within_null[w] += within[w] / (double)B;
     }
+    if (geodec_sweep_partial(s.o->sweep)) goto done;
     d->null_ratio = geodec_stats_mean(B, ratio);
     if (B > 1) {
         d->null_sd = sqrt(geodec_stats_variance(B, ratio));
@@ -280,6 +284,10 @@ geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, con
     GEODEC_NEW(s.within, o->n_windows * points);
     memcpy(d.window, o->window, (size_t)o->n_windows * sizeof *d.window);
     GEODEC_TRY(measure(&s, pool, hooks, "states", err));
+    if (geodec_sweep_partial(o->sweep)) {
+        GEODEC_TRY(nulls(s, x, pool, hooks, &d, err));
+        goto give;
+    }
     GEODEC_TRY(side(&s, true, o->replicates, &d.online, &d.online_p50, &d.online_p90, err));
     GEODEC_TRY(side(&s, false, o->replicates, &d.offline, &d.offline_p50, &d.offline_p90, err));
     if (!(d.offline.low > 0)) GEODEC_THROW(GEODEC_NUMERIC, "library states of different texts coincide");
@@ -290,6 +298,7 @@ geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, con
     d.enrichment = power(d.ratio, &d.dimension);
     d.published_rule = ceil(d.ratio.value * d.ratio.value);
     GEODEC_TRY(nulls(s, x, pool, hooks, &d, err));
+give:
     *out = d;
     d = (geodec_density){0};
 done:

@@ -108,7 +108,13 @@ geodec_status geodec_hjb_measure(const geodec_space *s, const geodec_hjb_paths *
     GEODEC_NEW(sum, p->paths);
     GEODEC_NEW(x, 5 * p->paths);
     measuring m = {.s = s, .p = p, .sum = sum};
-    GEODEC_TRY(geodec__tasks_run(pool, hooks, "residuals of path", p->paths, path_task, &m, err));
+    const geodec_sweep_result result = {sum, 1, sizeof *sum};
+    GEODEC_TRY(
+        geodec_sweep_run(o->sweep, pool, hooks, "residuals of path", p->paths, 1, path_task, &m, &result, 1, err));
+    if (geodec_sweep_partial(o->sweep)) {
+        *out = r;
+        goto done;
+    }
     double *total = x, *kinetic = x + p->paths, *step = kinetic + p->paths, *jacobi = step + p->paths,
            *still = jacobi + p->paths;
     for (int64_t i = 0; i < p->paths; i++) {

@@ -19,6 +19,7 @@
 #include "base/pool.h"
 #include "experiments/residual.h"
 #include "geometry/activations.h"
+#include "geometry/sweep.h"
 #include "io/artifact.h"
 #include "linalg/stats.h"
 
@@ -40,6 +41,7 @@ typedef struct geodec_hjb_options {
     double shift;      /* distance of a geodesic's neighbour at the start, in arc lengths of a step; default 0.1 */
     int64_t bootstrap; /* replicates over paths; default 1000 */
     uint64_t seed;
+    geodec_sweep *sweep; /* paths in slices, of which nothing is summed up; NULL: at once */
 } geodec_hjb_options;
 GEODEC_API geodec_hjb_options geodec_hjb_defaults(void);
 

@@ -655,7 +655,9 @@ geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, cons
     r.kernel = o->kernel > 0 ? o->kernel : nearest * nearest / 8;
     if (!(r.reach > 0)) GEODEC_THROW(GEODEC_NUMERIC, "most anchors have a point at their place");
     job j = {s, o, point, period, points, r.reach, r.kernel, r.anchor};
-    GEODEC_TRY(geodec__tasks_run(pool, hooks, "anchors", r.anchors, anchor_task, &j, err));
+    const geodec_sweep_result result = {r.anchor, 1, sizeof *r.anchor};
+    GEODEC_TRY(geodec_sweep_run(o->sweep, pool, hooks, "anchors", r.anchors, 1, anchor_task, &j, &result, 1, err));
+    if (geodec_sweep_partial(o->sweep)) goto give;
     for (int64_t i = 0; i < r.anchors; i++) {
         const geodec_injectivity_anchor *a = &r.anchor[i];
         r.found += !a->censored;
@@ -672,6 +674,7 @@ geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, cons
     geodec_injectivity_leave_one_out(r.anchors, x, y, use, o->seed, &r.on_radius);
     GEODEC_TRY(medians(&r, err));
     GEODEC_TRY(controls((int32_t)n, &r, err));
+give:
     *out = r;
     r.anchor = NULL;
 done:

@@ -14,6 +14,7 @@
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "geometry/space.h"
+#include "geometry/sweep.h"
 #include "io/artifact.h"
 
 #include <stdbool.h>
@@ -27,6 +28,7 @@ typedef struct geodec_injectivity_options {
     double kernel;      /* tau of the heat kernel; 0 = the square of the median g-distance to the nearest point / 8, so
                            that a typical neighbour has A = e^-2, as the published 0.5 has at a distance of 2 */
     uint64_t seed;
+    geodec_sweep *sweep; /* anchors in slices, of which nothing is summed up; NULL: at once */
 } geodec_injectivity_options;
 GEODEC_API geodec_injectivity_options geodec_injectivity_defaults(void);
 

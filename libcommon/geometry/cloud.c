@@ -154,18 +154,28 @@ done:
     return st;
 }
 
-/* Components of every rung with the covariance route; pca gets those of all points. */
-static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], geodec_err *err)
+/* The covariance is summed block by block, and the blocks in their order: it does not depend on who summed which. */
+enum { BLOCKS = 16 };
+
+typedef struct covariance {
+    build *b;
+    double *group;                                                     /* [SLAB][d] */
+    geodec_moments block[GEODEC_CLOUD_RUNGS], all[GEODEC_CLOUD_RUNGS]; /* of the points a rung adds to the one before */
+} covariance;
+
+static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_moments m[GEODEC_CLOUD_RUNGS] = {0}; /* of the points a rung adds to the one before */
-    double *group = NULL, *value = NULL;
-    const int64_t d = b->d;
-    GEODEC_NEW(group, SLAB * d);
-    GEODEC_NEW(value, d);
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) GEODEC_TRY(geodec_moments_init(&m[t], d, b->row_mean, err));
-    for (int64_t first = 0; first < b->points; first += SLAB) {
-        const int64_t n = b->points - first < SLAB ? b->points - first : SLAB;
+    covariance *c = ctx;
+    build *b = c->b;
+    const int64_t d = b->d, end = b->points * (number + 1) / BLOCKS;
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        c->block[t].count = 0;
+        memset(c->block[t].sum, 0, (size_t)d * sizeof *c->block[t].sum);
+        memset(c->block[t].square, 0, (size_t)(d * d) * sizeof *c->block[t].square);
+    }
+    for (int64_t first = b->points * number / BLOCKS; first < end; first += SLAB) {
+        const int64_t n = end - first < SLAB ? end - first : SLAB;
         GEODEC_TRY(geodec_hooks_progress(b->hooks, "covariance", first, b->points, err));
         GEODEC_TRY(load(b, first, n, b->wide, err));
         for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
@@ -173,11 +183,44 @@ static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GE
             for (int64_t i = 0; i < n; i++) {
                 const int64_t rank = b->rank[first + i];
                 if (rank < b->size[t] && (t == 0 || rank >= b->size[t - 1]))
-                    memcpy(group + count++ * d, b->wide + i * d, (size_t)d * sizeof *group);
+                    memcpy(c->group + count++ * d, b->wide + i * d, (size_t)d * sizeof *c->group);
             }
-            GEODEC_TRY(geodec_moments_add(&m[t], count, group, b->pool, err));
+            GEODEC_TRY(geodec_moments_add(&c->block[t], count, c->group, b->pool, err));
         }
     }
+done:
+    return st;
+}
+
+static geodec_status add_block(void *ctx, int64_t number, geodec_err *err)
+{
+    covariance *c = ctx;
+    (void)number, (void)err;
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) geodec_moments_merge(&c->all[t], &c->block[t]);
+    return GEODEC_OK;
+}
+
+/* Components of every rung with the covariance route; pca gets those of all points. */
+static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    covariance c = {.b = b};
+    geodec_sweep_result result[3 * GEODEC_CLOUD_RUNGS];
+    double *value = NULL;
+    const int64_t d = b->d, size = sizeof(double);
+    GEODEC_NEW(c.group, SLAB * d);
+    GEODEC_NEW(value, d);
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        GEODEC_TRY(geodec_moments_init(&c.all[t], d, b->row_mean, err));
+        GEODEC_TRY(geodec_moments_init(&c.block[t], d, b->row_mean, err));
+        result[3 * t] = (geodec_sweep_result){&c.block[t].count, 1, sizeof c.block[t].count};
+        result[3 * t + 1] = (geodec_sweep_result){c.block[t].sum, 1, d * size};
+        result[3 * t + 2] = (geodec_sweep_result){c.block[t].square, 1, d * d * size};
+    }
+    GEODEC_TRY(geodec_sweep_fold(b->o->sweep, "covariance", BLOCKS, block_task, add_block, &c, result,
+                                 3 * GEODEC_CLOUD_RUNGS, err));
+    if (geodec_sweep_partial(b->o->sweep)) goto done;
+    geodec_moments *m = c.all;
     for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
         if (t > 0) geodec_moments_merge(&m[t], &m[t - 1]);
         GEODEC_TRY(geodec_hooks_progress(b->hooks, "spectrum", t, GEODEC_CLOUD_RUNGS, err));
@@ -188,8 +231,11 @@ static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GE
     GEODEC_TRY(geodec_pca_from_moments(&m[GEODEC_CLOUD_RUNGS - 1], b->o->variance, pca, err));
     k[GEODEC_CLOUD_RUNGS - 1] = pca->k;
 done:
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) geodec_moments_clear(&m[t]);
-    geodec_mem_free(group);
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        geodec_moments_clear(&c.all[t]);
+        geodec_moments_clear(&c.block[t]);
+    }
+    geodec_mem_free(c.group);
     geodec_mem_free(value);
     return st;
 }
@@ -285,6 +331,11 @@ static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOU
     const int64_t widest = b->o->pca == GEODEC_CLOUD_PCA_RANDOMIZED               ? b->d / 2
                            : b->o->pca == GEODEC_CLOUD_PCA_AUTO && b->d >= AUTO_D ? b->d / 16
                                                                                   : 0;
+    if (geodec_sweep_partial(b->o->sweep) && (b->points <= b->d || widest > 0))
+        GEODEC_THROW(GEODEC_UNSUPPORTED,
+                     "slices are of the covariance of more points than dimensions, by exact "
+                     "components: here are %lld points of width %lld",
+                     (long long)b->points, (long long)b->d);
     if (b->points <= b->d) {
         GEODEC_TRY(components_in_memory(b, pca, k, err));
         goto done;
@@ -510,6 +561,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     if (!b.scratch) GEODEC_THROW(GEODEC_NOMEM, "no memory for %zu bytes", scratch);
     GEODEC_TRY(select_rows(&b, err));
     GEODEC_TRY(components(&b, &pca, k, &s.sketch_width, &s.sketch_residual, err));
+    if (geodec_sweep_partial(o->sweep)) goto done;
     if (o->k_int > pca.k) {
         GEODEC_THROW(GEODEC_RANGE, "intrinsic dimension %lld is above the %lld components", (long long)o->k_int,
                      (long long)pca.k);

@@ -14,6 +14,7 @@
 #include "base/pool.h"
 #include "geometry/activations.h"
 #include "geometry/pca.h"
+#include "geometry/sweep.h"
 #include "geometry/twonn.h"
 #include "io/artifact.h"
 
@@ -42,6 +43,9 @@ typedef struct geodec_cloud_options {
     int64_t k_int;          /* integer dimension; 0 = the trimmed TwoNN fit, rounded, in 1..K */
     geodec_cloud_pca pca;
     uint64_t seed;
+    geodec_sweep *sweep; /* the covariance in 16 blocks of points; of a slice nothing more is done. NULL: at once.
+                            GEODEC_UNSUPPORTED for a slice where components come from no covariance: sketches, or no
+                            more points than dimensions */
 } geodec_cloud_options;
 GEODEC_API geodec_cloud_options geodec_cloud_defaults(void);
 

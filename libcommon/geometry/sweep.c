@@ -207,8 +207,9 @@ static void move(const geodec_sweep_result *r, int n_results, int64_t n, int64_t
         }
 }
 
-static geodec_status keep(geodec_sweep *s, const stretch *t, const geodec_sweep_result *r, int n_results,
-                          geodec_err *err)
+/* place: results of item i lie at item i - place of n_placed. */
+static geodec_status keep(geodec_sweep *s, const stretch *t, const geodec_sweep_result *r, int n_results, int64_t place,
+                          int64_t n_placed, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t bytes = (t->end - t->first) * t->bytes;
@@ -222,7 +223,7 @@ static geodec_status keep(geodec_sweep *s, const stretch *t, const geodec_sweep_
         s->room = 2 * s->room + 8;
     }
     if (s->used + bytes > s->capacity) {
-        const int64_t capacity = 2 * s->capacity + bytes;
+        const int64_t capacity = s->capacity + s->capacity / 4 + bytes;
         GEODEC_NEW(value, capacity);
         if (s->used) memcpy(value, s->value, (size_t)s->used);
         geodec_mem_free(s->value);
@@ -230,16 +231,17 @@ static geodec_status keep(geodec_sweep *s, const stretch *t, const geodec_sweep_
         s->capacity = capacity;
     }
     for (int64_t i = t->first; i < t->end; i++)
-        move(r, n_results, t->n, i, s->value + s->used + (i - t->first) * t->bytes, true);
+        move(r, n_results, n_placed, i - place, s->value + s->used + (i - t->first) * t->bytes, true);
     s->used += bytes;
     s->stretch[s->n++] = *t;
 done:
     return st;
 }
 
-/* Everything of a group from the file: stretches in the order of the parts. */
+/* Everything of a group from the file: stretches in the order of the parts. With `after` every item comes to place 0
+ * and is taken up from there. */
 static geodec_status take(const geodec_sweep *s, const stretch *want, const geodec_sweep_result *r, int n_results,
-                          const char *what, geodec_err *err)
+                          const char *what, geodec__task_fn after, void *ctx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     uint8_t *item = NULL;
@@ -255,7 +257,8 @@ static geodec_status take(const geodec_sweep *s, const stretch *want, const geod
                 if (t->bytes)
                     GEODEC_TRY(geodec_artifact_read_rows(s->file, "/value", at + (i - t->first) * t->bytes, t->bytes,
                                                          item, err));
-                move(r, n_results, want->n, i, item, false);
+                move(r, n_results, after ? 1 : want->n, after ? 0 : i, item, false);
+                if (after) GEODEC_TRY(after(ctx, i, err));
             }
             next = t->end;
         }
@@ -269,25 +272,59 @@ done:
     return st;
 }
 
+static stretch next_group(geodec_sweep *s, const char *what, int64_t n, const geodec_sweep_result *r, int n_results)
+{
+    stretch t = {.group = s->group++, .name = (int64_t)geodec_rng_id(what, 0), .n = n, .end = n};
+    for (int k = 0; k < n_results; k++) t.bytes += r[k].outer * r[k].bytes;
+    /* more slices than items: some have none here */
+    if (!s->file && geodec_shard_range(s->slice, n, &t.first, &t.end, NULL) != GEODEC_OK) t.first = t.end = 0;
+    return t;
+}
+
 geodec_status geodec_sweep_run(geodec_sweep *s, geodec_pool *pool, const geodec_hooks *hooks, const char *what,
                                int64_t n, int64_t per, geodec__task_fn fn, void *ctx, const geodec_sweep_result *result,
                                int n_results, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (!s || n < 1) return geodec__tasks_run(pool, hooks, what, n * per, fn, ctx, err);
-    stretch t = {.group = s->group++, .name = (int64_t)geodec_rng_id(what, 0), .n = n, .end = n};
-    for (int k = 0; k < n_results; k++) t.bytes += result[k].outer * result[k].bytes;
+    const stretch t = next_group(s, what, n, result, n_results);
     if (s->file) {
-        GEODEC_TRY(take(s, &t, result, n_results, what, err));
+        GEODEC_TRY(take(s, &t, result, n_results, what, NULL, NULL, err));
         goto done;
     }
-    /* more slices than items: some have none here */
-    if (geodec_shard_range(s->slice, n, &t.first, &t.end, NULL) != GEODEC_OK) t.first = t.end = 0;
     shifted part = {fn, ctx, t.first * per};
     if (t.first < t.end)
         GEODEC_TRY_MSG(geodec__tasks_run(pool, hooks, what, (t.end - t.first) * per, shifted_task, &part, err),
                        "counted from %lld", (long long)part.first);
-    if (t.first < t.end) GEODEC_TRY(keep(s, &t, result, n_results, err));
+    if (t.first < t.end) GEODEC_TRY(keep(s, &t, result, n_results, 0, n, err));
+done:
+    return st;
+}
+
+geodec_status geodec_sweep_fold(geodec_sweep *s, const char *what, int64_t n, geodec__task_fn item,
+                                geodec__task_fn after, void *ctx, const geodec_sweep_result *result, int n_results,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!s || n < 1) {
+        for (int64_t i = 0; i < n; i++) {
+            GEODEC_TRY(item(ctx, i, err));
+            GEODEC_TRY(after(ctx, i, err));
+        }
+        goto done;
+    }
+    const stretch t = next_group(s, what, n, result, n_results);
+    if (s->file) {
+        GEODEC_TRY(take(s, &t, result, n_results, what, after, ctx, err));
+        goto done;
+    }
+    for (int64_t i = t.first; i < t.end; i++) {
+        stretch one = t;
+        one.first = i;
+        one.end = i + 1;
+        GEODEC_TRY(item(ctx, i, err));
+        GEODEC_TRY(keep(s, &one, result, n_results, i, 1, err));
+    }
 done:
     return st;
 }

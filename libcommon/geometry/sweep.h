@@ -45,6 +45,13 @@ GEODEC_API geodec_status geodec_sweep_run(geodec_sweep *s, geodec_pool *pool, co
                                           const geodec_sweep_result *result, int n_results,
                                           geodec_err *err) GEODEC_MUST_USE;
 
+/* Items whose results are too large to be held together: item i leaves its results in the same place as every other
+ * ([1][bytes], outer 1), and `after` takes them up from there, in the order of the items. Of a slice `after` is not
+ * called. A file gets an item's results whole, so a slice holds those of its own items in memory. */
+GEODEC_API geodec_status geodec_sweep_fold(geodec_sweep *s, const char *what, int64_t n, geodec__task_fn item,
+                                           geodec__task_fn after, void *ctx, const geodec_sweep_result *result,
+                                           int n_results, geodec_err *err) GEODEC_MUST_USE;
+
 /* The artifact of a slice; the caller creates and commits. */
 GEODEC_API extern const geodec_kind geodec_kind_sweep;
 GEODEC_API geodec_status geodec_sweep_write(const geodec_sweep *s, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;

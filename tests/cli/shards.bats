@@ -126,6 +126,26 @@ ended() {
     ended warp --facts 5 --holdouts 2 "$dir/metric.h5"
 }
 
+@test "density in slices" {
+    ended density --nulls 2 "$dir/cloud.h5"
+}
+
+@test "injectivity in slices" {
+    ended injectivity --anchors 5 --directions 2 "$dir/metric.h5"
+}
+
+@test "hjb in slices" {
+    ended hjb --paths 3 --nodes 9 "$dir/metric.h5"
+}
+
+@test "exact components in slices: blocks of the covariance; a sketch is not divided" {
+    ended cloud --pca exact "$dir/a.h5"
+    run --separate-stderr "$bin/geodec-cloud" --pca randomized --shard 1/2 -o "$dir/no.h5" "$dir/a.h5"
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"slices are of the covariance"* ]]
+    [ ! -e "$dir/no.h5" ]
+}
+
 # refused_whole TEXT FILE ARGUMENTS...: --joined FILE
 refused_whole() {
     run --separate-stderr "$bin/geodec-warp" --joined "$2" -o "$dir/no.h5" "${@:3}"
