@@ -47,6 +47,7 @@
 #include "experiments/substitution.h"
 #include "experiments/trajectories.h"
 #include "experiments/varadhan.h"
+#include "experiments/velocity.h"
 #include "experiments/verify.h"
 #include "experiments/warp.h"
 #include "geometry/activations.h"

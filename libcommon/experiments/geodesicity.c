@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "experiments/regression.h"
+#include "experiments/starts.h"
 #include "experiments/three_metrics.h"
 #include "geometry/geodesic.h"
 #include "geometry/logmap.h"
@@ -47,30 +48,6 @@ bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t te
     return 0.5 * ((double)side + inside) < o->held_out;
 }
 
-/* ---- starts ------------------------------------------------------------------------------------------------------ */
-
-/* Row of x and the path's end, of a state with one before it and at least one after. */
-typedef struct start {
-    int64_t row, end;
-    int32_t text;
-} start;
-
-/* Starts of a place (-1: all) in one part of the texts, in order; NULL counts. */
-static int64_t gather(const geodec_trajectories *t, const geodec_geodesicity_options *o, int64_t place, bool held_out,
-                      start *out)
-{
-    int64_t count = 0;
-    for (int64_t p = 0; p < t->paths; p++) {
-        if (geodec_geodesicity_held_out(o, t->text[p]) != held_out) continue;
-        for (int64_t k = 1; t->offset[p] + k + 1 < t->offset[p + 1]; k++) {
-            if (place >= 0 && k != place) continue;
-            if (out) out[count] = (start){t->offset[p] + k, t->offset[p + 1], t->text[p]};
-            count++;
-        }
-    }
-    return count;
-}
-
 typedef struct place {
     const geodec_trajectories *t;
     const geodec_geodesicity_options *o;
@@ -78,7 +55,7 @@ typedef struct place {
     int64_t n, ahead;
     double *map_x[AHEAD], *map_xv[AHEAD]; /* regressions (regression.h) of s_(k+m) - s_k */
     int64_t starts, planted_starts;
-    start *start;
+    geodec__start *start;
     double *error;   /* [starts][P][AHEAD][NORMS], -1 = none */
     double *step;    /* [starts][NORMS] */
     double *planted; /* [starts][PLANTED][AHEAD], -1 = none */
@@ -93,7 +70,7 @@ static void features(int64_t n, const double *x, bool both, double *z)
     }
 }
 
-static geodec_status fit_maps(place *p, int64_t count, const start *s, geodec_err *err)
+static geodec_status fit_maps(place *p, int64_t count, const geodec__start *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = p->n;
@@ -167,7 +144,7 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const place *p = ctx;
     const int64_t n = p->n;
-    const start *s = p->start + task;
+    const geodec__start *s = p->start + task;
     const double *x = p->t->x + s->row * n;
     double g[MAX_N * MAX_N * AHEAD], xs[(AHEAD + 1) * MAX_N], v[MAX_N], w[MAX_N], fitted[MAX_N], z[2 * MAX_N], y[MAX_N];
     double *error = p->error + task * GEODEC_PREDICTORS * AHEAD * NORMS, *step = p->step + task * NORMS;
@@ -344,45 +321,23 @@ done:
     return st;
 }
 
-static int by_row(const start *a, const start *b) { return (a->row > b->row) - (a->row < b->row); }
-
-/* Keeps a random choice of the starts, in their order. */
-static void choose(start *s, int64_t *count, int64_t keep, uint64_t seed, int64_t number)
-{
-    if (keep <= 0 || keep >= *count) return;
-    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("geodesicity starts", (uint64_t)(number + 1)));
-    for (int64_t i = 0; i < keep; i++) {
-        const int64_t j = i + (int64_t)geodec_rng_below(&r, (uint64_t)(*count - i));
-        const start t = s[i];
-        s[i] = s[j];
-        s[j] = t;
-    }
-    for (int64_t i = 1; i < keep; i++) { /* few: insertion sort */
-        const start t = s[i];
-        int64_t j = i;
-        for (; j > 0 && by_row(&s[j - 1], &t) > 0; j--) s[j] = s[j - 1];
-        s[j] = t;
-    }
-    *count = keep;
-}
-
 static geodec_status run_place(const geodec_trajectories *t, const geodec_three_metrics *f,
                                const geodec_geodesicity_options *o, int64_t number, geodec_pool *pool,
                                const geodec_hooks *hooks, geodec_geodesicity *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     place p = {.t = t, .o = o, .f = f, .n = t->n};
-    start *training = NULL;
-    const int64_t count = gather(t, o, number, false, NULL);
-    p.starts = gather(t, o, number, true, NULL);
+    geodec__start *training = NULL;
+    const int64_t count = geodec__starts_gather(t, o, number, false, NULL);
+    p.starts = geodec__starts_gather(t, o, number, true, NULL);
     if (count < 2 || p.starts < 2)
         GEODEC_THROW(GEODEC_RANGE, "%lld starts in training texts, %lld in the others", (long long)count,
                      (long long)p.starts);
     GEODEC_NEW(training, count);
     GEODEC_NEW(p.start, p.starts);
-    (void)gather(t, o, number, false, training);
-    (void)gather(t, o, number, true, p.start);
-    choose(p.start, &p.starts, o->starts, o->seed, number);
+    (void)geodec__starts_gather(t, o, number, false, training);
+    (void)geodec__starts_gather(t, o, number, true, p.start);
+    geodec__starts_choose(p.start, &p.starts, o->starts, o->seed, number);
     for (int64_t i = 0; i < p.starts; i++)
         if (p.start[i].end - p.start[i].row - 1 > p.ahead) p.ahead = p.start[i].end - p.start[i].row - 1;
     if (p.ahead > o->ahead) p.ahead = o->ahead;

@@ -23,10 +23,13 @@ experiments_SRCS := \
   substitution.c \
   resonance.c \
   shf.c \
+  starts.c \
   three_metrics.c \
   trajectories.c \
   varadhan.c \
   varadhan_file.c \
+  velocity.c \
+  velocity_file.c \
   verify.c \
   verify_control.c \
   verify_convention.c \

@@ -108,7 +108,7 @@ static geodec_status logarithm(const work *w, const geodec_space *s, const doubl
 
 /* The directions of one query, for a single key (0) and for a pair (1). */
 typedef struct directions {
-    direction own[2], wrong[2], chord[2], wrong_chord[2], shuffled[2], random[2], noise;
+    direction own[2], wrong[2], chord[2], wrong_chord[2], shuffled[2], random[2];
 } directions;
 
 static geodec_status find_directions(const work *w, int64_t task, const frame *f, directions *d, geodec_err *err)
@@ -136,17 +136,23 @@ static geodec_status find_directions(const work *w, int64_t task, const frame *f
     d->shuffled[1] = minus(n, &other[1][0], &other[1][1], f[1].g);
     d->random[0] = other[2][0];
     d->random[1] = minus(n, &other[2][0], &other[2][1], f[2].g);
-    /* isotropic in g: L^-T z */
-    geodec_rng r = geodec_rng_stream(w->o->seed, geodec_rng_id("varadhan noise", (uint64_t)task));
-    d->noise.there = true;
-    for (int64_t i = 0; i < n; i++) d->noise.v[i] = geodec_rng_normal(&r);
-    for (int64_t i = n; i-- > 0;) {
-        for (int64_t j = i + 1; j < n; j++) d->noise.v[i] -= f[0].l[j * n + i] * d->noise.v[j];
-        d->noise.v[i] /= f[0].l[i * n + i];
-    }
-    set_norm(n, f[0].g, &d->noise);
 done:
     return st;
+}
+
+/* Isotropic in g: L^-T z, for each column its own. */
+static direction noise_of(const work *w, int64_t column, const frame *f)
+{
+    const int64_t n = w->q->n;
+    direction d = {.there = true};
+    geodec_rng r = geodec_rng_stream(w->o->seed, geodec_rng_id("varadhan noise", (uint64_t)column));
+    for (int64_t i = 0; i < n; i++) d.v[i] = geodec_rng_normal(&r);
+    for (int64_t i = n; i-- > 0;) {
+        for (int64_t j = i + 1; j < n; j++) d.v[i] -= f->l[j * n + i] * d.v[j];
+        d.v[i] /= f->l[i * n + i];
+    }
+    set_norm(n, f->g, &d);
+    return d;
 }
 
 static geodec_status one_query(void *ctx, int64_t task, geodec_err *err)
@@ -167,6 +173,7 @@ static geodec_status one_query(void *ctx, int64_t task, geodec_err *err)
                                           covector_norm(n, &f[2], g)};
             const int pair = form == 2;
             double *out = w->cosine + at * DIRECTIONS;
+            const direction noise = noise_of(w, at, &f[0]);
             direction in_g = d.chord[pair];
             set_norm(n, f[0].g, &in_g);
             set_norm(n, NULL, &d.chord[pair]);
@@ -178,7 +185,7 @@ static geodec_status one_query(void *ctx, int64_t task, geodec_err *err)
             out[GEODEC_VARADHAN_RANDOM] = cosine_of(n, g, norm[2], &d.random[pair]);
             out[GEODEC_VARADHAN_WRONG_LOG] = cosine_of(n, g, norm[0], &d.wrong[pair]);
             out[GEODEC_VARADHAN_WRONG_EUCLID] = cosine_of(n, g, flat, &d.wrong_chord[pair]);
-            out[GEODEC_VARADHAN_NOISE] = cosine_of(n, g, norm[0], &d.noise);
+            out[GEODEC_VARADHAN_NOISE] = cosine_of(n, g, norm[0], &noise);
             out[GEODEC_VARADHAN_STREAM] = q->along && flat > 0 ? q->along[at * 2] : none;
             out[GEODEC_VARADHAN_WRONG_STREAM] = q->along && flat > 0 ? q->along[at * 2 + 1] : none;
         }

@@ -73,7 +73,7 @@ geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *
             (long long)c.points);
     geodec_geodesicity_field f = {.sites = c.points, .site = c.point, .log_g = m.log_g, .sigma = m.sigma};
     GEODEC_TRY_MSG(fn(ctx, &c, index, &f, "mahalanobis", err), "mahalanobis");
-    if (!s->source.reference) goto done;
+    if (!s->source.reference || s->local) goto done;
     GEODEC_NEW(g, c.points * n * n);
     GEODEC_NEW(log_g, c.points * packed);
     GEODEC_NEW(mixed, c.points * packed);

@@ -11,6 +11,7 @@ typedef struct charts {
     const geodec_geodesicity_options *split;
     int64_t dim, points;
     double blend, ridge, sigma_nn;
+    bool local; /* charts_fitted: no Fisher metric, even with a model */
     /* charts_open fills these */
     geodec_artifact *file; /* activations */
     geodec_activations view;

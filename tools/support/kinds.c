@@ -12,6 +12,7 @@
 #include "experiments/resonance.h"
 #include "experiments/substitution.h"
 #include "experiments/varadhan.h"
+#include "experiments/velocity.h"
 #include "experiments/verify.h"
 #include "experiments/warp.h"
 #include "geometry/activations.h"
@@ -69,6 +70,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_density_ref,
     &geodec_kind_geodesicity,
     &geodec_kind_varadhan,
+    &geodec_kind_velocity,
     &geodec_kind_substitution,
     &geodec_kind_substitution_ref,
     &geodec_kind_resonance,

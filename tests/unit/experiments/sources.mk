@@ -10,6 +10,7 @@ experiments_TESTS := \
   test_resonance.c \
   test_shf.c \
   test_varadhan.c \
+  test_velocity.c \
   test_verify.c \
   test_warp.c \
 
