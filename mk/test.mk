@@ -87,8 +87,16 @@ $(BENCHES): $(B)/bench/bench-%: $(B)/obj/tests/bench/bench_%.o $(LIB_A)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
 .PHONY: bench $(BENCHES:$(B)/bench/%=%)
 bench: $(BENCHES:$(B)/bench/%=%)
-$(filter-out bench-chain,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
+$(filter-out bench-chain bench-field,$(BENCHES:$(B)/bench/%=%)): %: $(B)/bench/%
 	@$<
+# The field's cost against its sites: results/bench/field.tsv, .svg and .png with fitted slopes (make bench-field ARGS=--quick).
+bench-field: $(B)/bench/bench-field pipelines/plots/field.gp pipelines/plots/style.gp
+	@mkdir -p results/bench
+	@$< $(ARGS) > results/bench/field.tsv.tmp && mv results/bench/field.tsv.tmp results/bench/field.tsv && cat results/bench/field.tsv
+	@if command -v gnuplot > /dev/null; then for f in svg png; do \
+	  gnuplot -e "plots='pipelines/plots'; format='$$f'; out='results/bench/field.$$f.tmp'; tsv='results/bench/field.tsv'" \
+	    pipelines/plots/field.gp && mv results/bench/field.$$f.tmp results/bench/field.$$f || exit 1; done; \
+	  else echo "bench-field: no gnuplot, no figure" >&2; fi
 # The geometry chain beside vectorised numpy, where there is one.
 bench-chain: $(B)/bench/bench-chain
 	@B=$(B) sh tests/bench/chain.sh

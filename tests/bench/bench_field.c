@@ -1,4 +1,5 @@
-/* Cost of the metric field against the number of its sites, as TSV on stdout: what gnuplot needs for a log-log plot.
+/* Cost of the metric field against the number of its sites, as TSV on stdout; `make bench-field` keeps it as
+ * results/bench/field.tsv and draws it with fitted slopes (pipelines/plots/field.gp). Processor time, one thread.
  *
  *     bench-field [--quick] [--dim D] [--intrinsic K]
  *
@@ -77,12 +78,12 @@ static double mean_us(const geodec_rbf *f, int64_t n, int64_t k)
     double *work = geodec_mem_new(n * n * n + n * n, sizeof *work), best = INFINITY;
     for (int64_t i = 0; i < n; i++) v[i] = 1;
     for (int round = 0; round < 3; round++) {
-        const double start = geodec_clock_seconds();
+        const double start = geodec_clock_thread_seconds();
         for (int64_t p = 0; p < POINTS; p++) {
             sheet(-1 - p, n, k, x);
             must(geodec_space_path(s, 1, x, v, &speed2, a, work, &err), &err);
         }
-        best = fmin(best, (geodec_clock_seconds() - start) / POINTS);
+        best = fmin(best, (geodec_clock_thread_seconds() - start) / POINTS);
     }
     geodec_mem_free(work);
     return 1e6 * best;
@@ -113,9 +114,9 @@ int main(int argc, char **argv)
             const int64_t count = N * (half ? 3 : 1);
             geodec_rbf *f = NULL;
             geodec_err err = {0};
-            const double sigma = neighbour_distance(count, n, site), start = geodec_clock_seconds();
+            const double sigma = neighbour_distance(count, n, site), start = geodec_clock_thread_seconds();
             must(geodec_rbf_create(count, n, site, log_g, sigma, &f, &err), &err);
-            const double build = geodec_clock_seconds() - start;
+            const double build = geodec_clock_thread_seconds() - start;
             int32_t *index = geodec_mem_new(count, sizeof *index);
             double x[MAX_N], active = 0;
             for (int64_t p = 0; p < POINTS; p++) {
@@ -129,12 +130,12 @@ int main(int argc, char **argv)
             double slow = -1;
             if (count <= 100000) {
                 double g[MAX_N * MAX_N];
-                const double from = geodec_clock_seconds();
+                const double from = geodec_clock_thread_seconds();
                 for (int64_t p = 0; p < 8; p++) {
                     sheet(-1 - p, n, k, x);
                     must(geodec_rbf_reference(f, x, g, NULL, &err), &err);
                 }
-                slow = 1e6 * (geodec_clock_seconds() - from) / 8;
+                slow = 1e6 * (geodec_clock_thread_seconds() - from) / 8;
             }
             const double mib = (double)count * (double)(2 * n + f->row + 1) * 8 / 1048576;
             printf("%lld\t%lld\t%lld\t%.4g\t%.3f\t%.1f\t%.1f\t%.2f\t", (long long)count, (long long)n, (long long)k,
