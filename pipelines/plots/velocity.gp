@@ -8,6 +8,7 @@ set ylabel 'cosine with the true step' offset 1
 set yrange [-0.8:1.05]
 set offsets 0.5, 0.5, 0, 0
 set xzeroaxis linetype 7
+set datafile missing 'NaN'
 plot tsv using ($0-0.15):3:4:5:xtic(1) skip 1 with yerrorbars linetype 1 title 'in the chart', \
      tsv using ($0):6:7:8 skip 1 with yerrorbars linetype 2 title 'in the metric', \
      tsv using ($0+0.15):12:13:14 skip 1 with yerrorbars linetype 5 pointtype 2 title 'with the step of another text (control)', \
