@@ -23,7 +23,7 @@ struct geodec_rbf {
     double *site_t; /* [n][n_sites], for distances along consecutive memory */
     double *log_g;  /* [n_sites][row], zero beyond packed; in mapped bytes of a file when mapped > 0 */
     int64_t mapped;
-    double *log_t; /* without a tree, n <= 16: [packed][n_sites rounded up to 8], zero beyond n_sites */
+    double *log_t;          /* without a tree, n <= 16: [packed][n_sites rounded up to 8], zero beyond n_sites */
     geodec__rbf_tree *tree; /* NULL for few sites */
     const struct geodec__rbf_kernels *kernels;
 };

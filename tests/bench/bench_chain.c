@@ -7,14 +7,19 @@
  *   metric     neighbours, covariances, inverse, logarithms        gamma     g, dg, Gamma at all points
  *   riemann    one tensor (16 midpoints over 16)                   geodesics 24 paths, RK4, 16 steps
  *   records    24 geodesics, variational Magnus-4 propagators, factors of Phi - I at every node
- *   chain      all of it, from the points */
+ *   chain      all of it, from the points
+ * Then where the chain's time goes: its parts on one thread as they are called, with their number, operations counted
+ * from the formulas (an addition or a multiplication is one; padding is not counted), the time these take at the rate
+ * that dgemm of 512 x 512 reaches here, and the time measured. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/geodesic.h"
+#include "geometry/magnus.h"
 #include "geometry/metric.h"
 #include "geometry/propagate.h"
 #include "geometry/riemann.h"
+#include "linalg/blas.h"
 #include "linalg/lapack.h"
 #include "records/compress.h"
 
@@ -40,6 +45,7 @@ typedef struct bench {
     geodec_factors factors[PATHS];
     geodec_err errors[PATHS];
     double theirs[STAGES]; /* seconds, 0 = none */
+    double *room, *square; /* of the profile */
 } bench;
 
 static void must(geodec_status st, const geodec_err *err)
@@ -208,6 +214,135 @@ static void make_input(bench *b)
     }
 }
 
+/* ---- where the time goes ---------------------------------------------------------------------------------------- */
+
+/* Seconds of one call, the least of ROUNDS rounds of `calls`. */
+static double least(void (*fn)(bench *), bench *b, int calls)
+{
+    double best = INFINITY;
+    fn(b);
+    for (int r = 0; r < ROUNDS; r++) {
+        const double start = geodec_clock_seconds();
+        for (int i = 0; i < calls; i++) fn(b);
+        best = fmin(best, (geodec_clock_seconds() - start) / calls);
+    }
+    return best;
+}
+
+enum { TOGETHER = GEODEC_SPACE_TOGETHER, GEMM = 512, SIDE = 2 * DIM };
+
+static void one_fit(bench *b)
+{
+    geodec_err err = {0};
+    geodec_metric m = {0};
+    geodec_metric_options o = geodec_metric_defaults();
+    o.k = K;
+    o.shrink = 0;
+    o.ridge_relative = 1e-3;
+    must(geodec_metric_fit(N, DIM, b->cloud, &o, NULL, NULL, &m, &err), &err);
+    geodec_metric_clear(&m);
+}
+
+static void eight_accelerations(bench *b)
+{
+    geodec_err err = {0};
+    must(geodec_space_path(geodec_rbf_space(b->field), TOGETHER, b->xs, b->vs, NULL, b->room, b->room + N4, &err),
+         &err);
+}
+
+static void eight_variations(bench *b)
+{
+    geodec_err err = {0};
+    must(geodec_space_variation(geodec_rbf_space(b->field), TOGETHER, b->xs, b->vs, b->room, b->room + TOGETHER * NN,
+                                b->room + N4, &err),
+         &err);
+}
+
+static void one_symbol(bench *b)
+{
+    geodec_err err = {0};
+    must(geodec_rbf_space(b->field)->at(geodec_rbf_space(b->field), b->xs, b->room, b->room + NN, b->room + NN + N3,
+                                        &err),
+         &err);
+}
+
+static void one_tensor(bench *b)
+{
+    geodec_err err = {0};
+    must(geodec_riemann_at(geodec_rbf_space(b->field), b->middles, b->room, NULL, NULL, &err), &err);
+}
+
+/* A step of Magnus-4 and its product with those before. */
+static void one_step(bench *b)
+{
+    geodec_err err = {0};
+    double *a = b->room, *e = a + 2 * SIDE * SIDE, *y = e + SIDE * SIDE;
+    for (int i = 0; i < 2 * SIDE * SIDE; i++) a[i] = b->phi[i % NN] / (1 + i % 7);
+    must(geodec_magnus_step(GEODEC_MAGNUS_MAGNUS4, SIDE, a, 0.1, e, b->room + N4, &err), &err);
+    geodec_blas_gemm(false, false, SIDE, SIDE, SIDE, 1, e, SIDE, a, SIDE, 0, y, SIDE);
+}
+
+static void one_factor(bench *b) { factor(b, 0, 0); }
+
+static void one_gemm(bench *b)
+{
+    const double *a = b->square;
+    geodec_blas_gemm(false, false, GEMM, GEMM, GEMM, 1, a, GEMM, a + GEMM * GEMM, GEMM, 0, b->square + 2 * GEMM * GEMM,
+                     GEMM);
+}
+
+static void profile(bench *b, int threads, double chain_seconds)
+{
+    const double n = DIM, s = N, packed = n * (n + 1) / 2, turn = 4 * n * n * n, eigen = 9 * n * n * n;
+    /* distances, exponentials of 13 terms, mean, centring; then sums over sites of so many rows */
+    const double weights = s * (3 * n + 28 + 2 * n + 2 * n), row = 2 * s * packed, cube = 2.0 * SIDE * SIDE * SIDE;
+    const double contraction = turn + row; /* v^T d g v at every site */
+    const double third = packed * n * 8;   /* divided differences of three, at least */
+    const struct {
+        const char *name;
+        double count, flops;
+        void (*fn)(bench *);
+        int at_once;
+    } part[] = {
+        {"metric", 1, s * (s * 3 * n + K * n * (n + 1) + eigen + n * n * n), one_fit, 1},
+        {"symbols", N + 2 * PATHS, weights + (1 + n) * row + eigen + n * turn + n * n * n + packed * n * 2 * n,
+         one_symbol, 1},
+        {"curvature", MIDDLES,
+         weights + (1 + n + packed) * (row + s) + eigen + (n + packed) * turn + third + packed * n * n * 2 * n +
+             packed * packed * n + 2 * 2 * 28 * 28 * 28 + 2 * n * n * 28 * n,
+         one_tensor, 1},
+        {"accelerations", PATHS * (4 * STEPS + 1) + PATHS * (STEPS + 1),
+         weights + 2 * s * n + 2 * row + eigen + turn + contraction + 2 * s * n + 8 * n * n, eight_accelerations,
+         TOGETHER},
+        {"variations", PATHS * STEPS * 2,
+         weights + 2 * s * n * n + (1 + 2 * n) * row + eigen + 2 * n * turn + 5 * s * n + third + 2 * n * n * n * n +
+             8 * n * n * n + contraction + packed * 2 * (s + n * n),
+         eight_variations, TOGETHER},
+        {"magnus steps", PATHS * STEPS, 2 * cube + 5 * cube + cube, one_step, 1},
+        {"factors", PATHS, eigen + 4 * n * n * n + NODES * 6 * n * n, one_factor, 1},
+    };
+    b->square = geodec_mem_new(3 * GEMM * GEMM, sizeof *b->square);
+    b->room = geodec_mem_new(2 * N4 + 4 * N3 + 64 * SIDE * SIDE, sizeof *b->room);
+    for (int i = 0; i < 2 * GEMM * GEMM; i++) b->square[i] = i % 17;
+    const double rate = 2.0 * GEMM * GEMM * GEMM / least(one_gemm, b, 1);
+    double flops = 0, seconds = 0;
+    printf("\nrate\t%.1f GFLOP/s, one thread\n", 1e-9 * rate);
+    printf("part\tcount\tkflop\tfloor_us\tus\tshare_of_rate\ttotal_ms\n");
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        const double t = least(part[i].fn, b, 20) / part[i].at_once, floor = part[i].flops / rate;
+        printf("%s\t%.0f\t%.1f\t%.2f\t%.2f\t%.2f\t%.3f\n", part[i].name, part[i].count, 1e-3 * part[i].flops,
+               1e6 * floor, 1e6 * t, floor / t, 1e3 * part[i].count * t);
+        flops += part[i].count * part[i].flops;
+        seconds += part[i].count * t;
+    }
+    printf("parts\t%.2f ms on one thread, %.2f on %d\n", 1e3 * seconds, 1e3 * seconds / threads, threads);
+    printf("floor\t%.1f MFLOP, %.2f ms on %d thread%s at that rate; the chain is at %.0f %% of it\n", 1e-6 * flops,
+           1e3 * flops / rate / threads, threads, threads == 1 ? "" : "s",
+           100 * flops / rate / threads / chain_seconds);
+    geodec_mem_free(b->square);
+    geodec_mem_free(b->room);
+}
+
 int main(int argc, char **argv)
 {
     bench *b = geodec_mem_new(1, sizeof *b);
@@ -253,7 +388,7 @@ int main(int argc, char **argv)
     else
         make_input(b);
     void (*const fn[STAGES])(bench *) = {fit, gamma_at_points, tensors, paths, records, chain};
-    double apart[STAGES] = {0};
+    double apart[STAGES] = {0}, whole = 0;
     chain(b);
     if (input) {
         apart[1] = gap(N * N3, b->gamma, block[9]);
@@ -265,6 +400,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < STAGES; i++) {
         if (*only && strcmp(only, stage_name[i]) != 0) continue;
         double best, t = measure(b, fn[i], &best);
+        if (i == STAGES - 1) whole = t;
         if (i == 2) t /= MIDDLES, best /= MIDDLES;
         printf("%s\t%d\t%.2f\t%.2f", stage_name[i], threads, 1e6 * t, 1e6 * best);
         if (b->theirs[i] > 0)
@@ -272,6 +408,7 @@ int main(int argc, char **argv)
         else
             printf("\t-\t-\t-\n");
     }
+    if (!*only) profile(b, threads, whole);
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) geodec_mem_free(block[i]);
     geodec_mem_free(b->packed);
     geodec_rbf_destroy(b->field);
