@@ -1,5 +1,4 @@
-/* Gradients of attention weights, for every architecture: against differences of the weights themselves, and the
- * weights against what the attention of one row does. */
+/* Gradients of attention weights, for every architecture, against differences of the weights themselves. */
 #include "linalg/lapack.h"
 #include "reference/attended.h"
 #include "reference/check.h"
