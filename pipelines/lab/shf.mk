@@ -46,9 +46,9 @@ $(SHF)/shf.tsv: pipelines/lab/shf-table $(SHF_RUNS:%=%/done)
 	$(run) BIN=$(BIN) bash $< $(SHF_RUNS) > $@.tmp && mv $@.tmp $@
 $(SHF)/shf.svg $(SHF)/shf.png: $(SHF)/shf.%: $(GP)/shf.gp $(GP)/style.gp $(SHF)/shf.tsv
 	$(run) $(call plot,$*,tsv='$(SHF)/shf.tsv')
-# What the table of claims quotes, when it is there.
+# What the table of claims quotes when it is there; no prerequisite of that table, for it takes a quarter of an hour to make.
 $(SHF)/summary.tsv: pipelines/lab/shf-summary.awk $(SHF)/shf.tsv
-	$(run) awk -f $^ > $@.tmp && mv $@.tmp $@
+	$(run) awk -f $^ > $@.tmp && mv $@.tmp $@ && rm -f $(CLAIMS).tsv
 .PHONY: shf
 shf: $(SHF)/shf.svg $(SHF)/shf.png $(SHF)/summary.tsv
 	@cat $(SHF)/shf.tsv $(SHF)/summary.tsv
