@@ -14,8 +14,8 @@
 enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
 
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path;
-static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *modes = "greedy,sampled", *isa = "auto",
-                  *arithmetic = "exact", *kv = "f32";
+static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled",
+                  *isa = "auto", *arithmetic = "exact", *kv = "f32";
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop;
@@ -64,8 +64,13 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &drafters,
      .metavar = "LIST",
-     .help = "of bigram, ngram, flowmap, oracle (replay of the plain text: the ceiling)"},
+     .help = "of bigram, ngram, flowmap, mixtures (ngram+flowmap), oracle (replay of the plain text: the ceiling)"},
     {.name = "gammas", .type = CLI_STR, .target = &gammas, .metavar = "LIST", .help = "draft lengths, rising, 1 to 16"},
+    {.name = "trees",
+     .type = CLI_STR,
+     .target = &trees,
+     .metavar = "LIST",
+     .help = "trees of so many drafts, rising, 1 to 64 (default: none)"},
     {.name = "modes", .type = CLI_STR, .target = &modes, .metavar = "LIST", .help = "of greedy, sampled"},
     {.name = "seeds",
      .type = CLI_I64,
@@ -174,7 +179,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                               .seed = c->seed,
                               .resamples = RESAMPLES,
                               .hooks = &c->hooks};
-    GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, modes, err));
+    GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, trees, modes, err));
     GEODEC_TRY(bench_beside(output, "speed.h5", &beside, err));
     if (!speed_path) speed_path = beside;
     GEODEC_TRY(cli_may_write(c, output, err));

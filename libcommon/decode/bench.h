@@ -3,6 +3,7 @@
  *
  * A row is one drafter, one draft length, greedy or sampled, in one of two settings:
  *   loop            decoding as it happens: a draft starts where the last one ended, often behind a surprise
+ *   tree            the same with trees of so many drafts
  *   every position  the drafter is asked at each position of plain decoding and compared with what follows: the figure
  * that does not depend on where rounds start Intervals are 95 % percentile bootstraps over prompts. */
 #ifndef GEODEC_DECODE_BENCH_H
@@ -35,7 +36,9 @@ typedef struct geodec_bench_plan {
     int32_t n_drafters;
     geodec_bench_drafter drafter[GEODEC_BENCH_DRAFTERS];
     int32_t n_gammas;
-    int32_t gamma[GEODEC_BENCH_GAMMAS]; /* 1 .. GEODEC_BENCH_GAMMA, rising */
+    int32_t gamma[GEODEC_BENCH_GAMMAS];  /* 1 .. GEODEC_BENCH_GAMMA, rising */
+    int32_t n_budgets;                   /* of tree rows, 0 = none */
+    int32_t budget[GEODEC_BENCH_GAMMAS]; /* 1 .. GEODEC_DRAFT_MAX, rising; paths of up to GEODEC_BENCH_GAMMA */
     bool greedy, sampled;
     geodec_sampling sampling; /* of the sampled rows; its seed is ignored */
     int32_t n_seeds;          /* of each prompt in sampled rows, pooled */
@@ -49,7 +52,8 @@ typedef struct geodec_interval {
 } geodec_interval;
 
 typedef struct geodec_bench_row {
-    int32_t drafter, gamma;
+    int32_t drafter, gamma; /* gamma: longest path */
+    int32_t budget;         /* drafts of a tree; 0 = chains */
     bool sampled, every_position;
     int64_t compared, mismatches; /* output tokens held against plain; mismatches must be 0 */
     int64_t decided, passes, prompt_passes, rounds;

@@ -20,6 +20,12 @@ geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err
         if (plan->gamma[i] < 1 || plan->gamma[i] > GEODEC_BENCH_GAMMA ||
             (i > 0 && plan->gamma[i] <= plan->gamma[i - 1]))
             GEODEC_THROW(GEODEC_INVAL, "draft lengths must rise within 1..%d", GEODEC_BENCH_GAMMA);
+    if (plan->n_budgets < 0 || plan->n_budgets > GEODEC_BENCH_GAMMAS)
+        GEODEC_THROW(GEODEC_INVAL, "%d tree budgets, at most %d", plan->n_budgets, GEODEC_BENCH_GAMMAS);
+    for (int32_t i = 0; i < plan->n_budgets; i++)
+        if (plan->budget[i] < 1 || plan->budget[i] > GEODEC_DRAFT_MAX ||
+            (i > 0 && plan->budget[i] <= plan->budget[i - 1]))
+            GEODEC_THROW(GEODEC_INVAL, "tree budgets must rise within 1..%d", GEODEC_DRAFT_MAX);
     if (!plan->greedy && !plan->sampled) GEODEC_THROW(GEODEC_INVAL, "neither greedy nor sampled rows are wanted");
     if (plan->sampled && plan->n_seeds < 1) GEODEC_THROW(GEODEC_INVAL, "%d seeds", plan->n_seeds);
     if (plan->resamples < 1) GEODEC_THROW(GEODEC_INVAL, "%d bootstrap resamples", plan->resamples);
@@ -100,8 +106,8 @@ typedef struct job {
     geodec_err *errs;      /* [prompts] */
 } job;
 
-/* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then gammas at every position of greedy
- * decoding). */
+/* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then trees, then gammas at every position of
+ * greedy decoding). */
 static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
 {
     int64_t n = 0;
@@ -114,6 +120,10 @@ static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
                     if (row)
                         row[n] = (geodec_bench_row){
                             .drafter = d, .gamma = p->gamma[g], .sampled = sampled, .every_position = every};
+                for (int32_t b = 0; b < p->n_budgets && !every; b++, n++)
+                    if (row)
+                        row[n] = (geodec_bench_row){
+                            .drafter = d, .gamma = GEODEC_BENCH_GAMMA, .budget = p->budget[b], .sampled = sampled};
             }
     }
     return n;
@@ -133,7 +143,8 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
     for (int64_t r = 0; r < j->n_rows; r++) {
         const geodec_bench_row *row = &j->row[r];
         if (row->drafter != d || row->sampled != sampled || row->every_position) continue;
-        const geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, row->gamma);
+        geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, row->gamma);
+        o.budget = row->budget;
         GEODEC_TRY(geodec_decode(w->target, ids, n, drafter, &o, &got, err));
         compare(&c[r], &got, plain);
         cell_add(&c[r], &got.counters, row->gamma);

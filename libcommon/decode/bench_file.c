@@ -11,7 +11,8 @@
 /* C rows, G = largest draft length of the plan, B confidence bins. */
 static const geodec_field count_fields[] = {
     {"/drafter", GEODEC_I32, "C", 0, "1", "index into the attribute drafters", 0},
-    {"/gamma", GEODEC_I32, "C", 0, "1", "draft length", 0},
+    {"/gamma", GEODEC_I32, "C", 0, "1", "draft length; of a tree the longest path", 0},
+    {"/budget", GEODEC_I32, "C", GEODEC_FIELD_OPTIONAL, "1", "drafts of a tree; 0 = chains", 0},
     {"/sampled", GEODEC_U8, "C", 0, "1", "0 greedy, 1 sampled (all seeds pooled)", 0},
     {"/every_position", GEODEC_U8, "C", 0, "1",
      "0: drafts as they occur in the decoding loop; 1: one draft asked for at each position of plain decoding", 0},
@@ -54,7 +55,7 @@ static const geodec_attr count_attrs[] = {
 
 const geodec_kind geodec_kind_benchdecode = {.name = "benchdecode",
                                              .major = 1,
-                                             .minor = 0,
+                                             .minor = 1,
                                              .tool = "geodec-bench-decode",
                                              .purpose = "exactness, acceptance and tokens per pass of drafters",
                                              .fields = count_fields,
@@ -104,7 +105,7 @@ const geodec_kind geodec_kind_speed = {.name = "speed",
 static geodec_status put_common(geodec_artifact *a, const geodec_bench_plan *plan, int64_t prompts, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char names[GEODEC_BENCH_DRAFTERS * 32] = "";
+    char names[GEODEC_BENCH_DRAFTERS * 64] = "";
     for (int32_t i = 0; i < plan->n_drafters; i++) {
         const size_t at = strlen(names);
         const int n = snprintf(names + at, sizeof names - at, "%s%s", i > 0 ? "," : "", plan->drafter[i].name);
@@ -151,6 +152,7 @@ static double or_zero(double x) { return isfinite(x) ? x : 0; }
 #define ROW geodec_bench_row
 GATHER(c_drafter, ROW, int32_t, r->drafter)
 GATHER(c_gamma, ROW, int32_t, r->gamma)
+GATHER(c_budget, ROW, int32_t, r->budget)
 GATHER(c_sampled, ROW, uint8_t, r->sampled)
 GATHER(c_every, ROW, uint8_t, r->every_position)
 GATHER(c_compared, ROW, int64_t, r->compared)
@@ -206,10 +208,12 @@ geodec_status geodec_bench_write_counts(const char *path, const geodec_provenanc
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
-    const int32_t g = plan->gamma[plan->n_gammas - 1], b = GEODEC_CONFIDENCE_BINS;
+    const int32_t g = plan->n_budgets > 0 ? GEODEC_BENCH_GAMMA : plan->gamma[plan->n_gammas - 1],
+                  b = GEODEC_CONFIDENCE_BINS;
     const column columns[] = {
         {"/drafter", 4, 1, c_drafter},
         {"/gamma", 4, 1, c_gamma},
+        {"/budget", 4, 1, c_budget},
         {"/sampled", 1, 1, c_sampled},
         {"/every_position", 1, 1, c_every},
         {"/compared", 8, 1, c_compared},

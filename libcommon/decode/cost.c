@@ -26,14 +26,14 @@ geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32
     target->truncate(target->self, 0);
     for (int32_t done = 0; done < at; done += target->max_batch) {
         const int32_t n = at - done < target->max_batch ? at - done : target->max_batch;
-        GEODEC_TRY(target->forward(target->self, token, n, NULL, NULL, err));
+        GEODEC_TRY(target->forward(target->self, token, NULL, n, NULL, NULL, err));
     }
     /* One turn more than asked for: the first warms caches and is not counted. */
     for (int32_t k = 0; k <= repeats; k++)
         for (int w = 0; w < WIDTHS; w++) {
             const int32_t b = widths[w] < top ? widths[w] : top;
             const double start = clock();
-            GEODEC_TRY(target->forward(target->self, token, b, logits, NULL, err));
+            GEODEC_TRY(target->forward(target->self, token, NULL, b, logits, NULL, err));
             const double t = clock() - start;
             target->truncate(target->self, at);
             if (k == 1 || (k > 1 && t < seconds[w])) seconds[w] = t;

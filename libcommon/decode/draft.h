@@ -25,11 +25,13 @@
 
 enum { GEODEC_DRAFT_MAX = 64, GEODEC_DRAFT_SOURCES_MAX = 16 };
 
-/* One proposed token. */
+/* One proposed token. Drafts form a tree: a draft follows the one its parent names. In a chain each follows the one
+ * before it. The tokens of one parent's drafts differ. */
 typedef struct geodec_draft {
     int32_t token;
     int32_t source;    /* which part of the drafter proposed it: index into ops->source_name */
-    double confidence; /* calibrated P(accepted | the drafts before it were accepted), in [0,1] */
+    int32_t parent;    /* an earlier draft, or -1: it follows the newest token. Chain drafters leave it alone */
+    double confidence; /* calibrated P(accepted | the drafts above it were accepted), in [0,1] */
 } geodec_draft;
 
 /* Forwarded and committed rows, in text order, directly after those observed before. */
@@ -45,7 +47,8 @@ typedef struct geodec_draft_rows {
 typedef struct geodec_draft_request {
     const int32_t *context; /* [n_context] committed text, newest token last; n_context >= 1 */
     int64_t n_context;
-    int32_t gamma;             /* drafts wanted, 1 .. GEODEC_DRAFT_MAX */
+    int32_t gamma;             /* length of the longest draft wanted, 1 .. GEODEC_DRAFT_MAX */
+    int32_t budget;            /* > 0: a tree of up to so many drafts (decode/tree.h); 0: a chain of up to gamma */
     int64_t index;             /* output index of the first draft (0 = first token after the prompt) */
     const geodec_guard *guard; /* may be NULL. A draft it forbids at index + i is cut off by the loop together with what
                                   follows; a drafter may ask geodec_guard_forbids and propose its next best instead */
@@ -63,14 +66,22 @@ typedef struct geodec_drafter_ops {
     geodec_status (*propose)(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
                              geodec_err *err);
     void (*destroy)(geodec_drafter *d);
+    /* For trees; NULL in a drafter of chains alone, whose chain then is the tree. root starts a tree for a request:
+     * node 0 is the newest token. children writes up to `most` drafts that may follow a node, of distinct tokens, by
+     * falling confidence, tokens the guard forbids left out (parent and depth are the caller's). adopt makes the next
+     * node, 1, 2, .., a child of `parent` with this token, which need not be among the children. */
+    geodec_status (*root)(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err);
+    geodec_status (*children)(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                              geodec_err *err);
+    geodec_status (*adopt)(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err);
 } geodec_drafter_ops;
 struct geodec_drafter {
     const geodec_drafter_ops *ops;
 };
 
-/* The same calls through the table. All accept d == NULL, the drafter that never proposes. propose checks the count,
- * the sources and the confidences (GEODEC_INTERNAL); token ids are left to the loop, which treats an impossible one as
- * wrong. */
+/* The same calls through the table. All accept d == NULL, the drafter that never proposes. propose grows the tree when
+ * the request has a budget and the drafter knows children; it checks the count, the parents, the sources and the
+ * confidences (GEODEC_INTERNAL); token ids are left to the loop, which treats an impossible one as wrong. */
 GEODEC_API geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows,
                                                 geodec_err *err) GEODEC_MUST_USE;

@@ -1,12 +1,14 @@
 #include "decode/draft_flowmap.h"
 
 #include "base/mem.h"
+#include "decode/tree.h"
 #include "records/flowtrack.h"
 
 typedef struct flowmap_drafter {
     geodec_drafter base;
     const geodec_flowmap *map;
     geodec_flowtrack *track;
+    geodec_draft_request request; /* of the tree under way */
 } flowmap_drafter;
 
 static geodec_status begin(geodec_drafter *d, geodec_err *err)
@@ -27,6 +29,11 @@ done:
     return st;
 }
 
+static geodec_draft as_draft(const geodec_flow_draft *x)
+{
+    return (geodec_draft){.token = x->token, .source = x->own ? 1 : 0, .confidence = x->confidence};
+}
+
 static bool forbid(void *ctx, int32_t i, int32_t token)
 {
     const geodec_draft_request *r = ctx;
@@ -43,10 +50,36 @@ static geodec_status propose(geodec_drafter *d, const geodec_draft_request *requ
     const int32_t newest = request->context[request->n_context - 1];
     const int32_t count =
         geodec_flowtrack_propose(f->track, newest, request->gamma, -1, request->guard ? forbid : NULL, &copy, draft);
-    for (int32_t i = 0; i < count; i++)
-        out[i] =
-            (geodec_draft){.token = draft[i].token, .source = draft[i].own ? 1 : 0, .confidence = draft[i].confidence};
+    for (int32_t i = 0; i < count; i++) out[i] = as_draft(&draft[i]);
     *n = count;
+    return GEODEC_OK;
+}
+
+static geodec_status root(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err)
+{
+    (void)err;
+    flowmap_drafter *f = (flowmap_drafter *)d;
+    f->request = *request;
+    (void)geodec_flowtrack_root(f->track, request->context[request->n_context - 1], -1);
+    return GEODEC_OK;
+}
+
+static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                              geodec_err *err)
+{
+    (void)err;
+    flowmap_drafter *f = (flowmap_drafter *)d;
+    geodec_flow_draft draft[GEODEC_TREE_CHILDREN];
+    if (most > GEODEC_TREE_CHILDREN) most = GEODEC_TREE_CHILDREN;
+    *n = geodec_flowtrack_children(f->track, node, most, f->request.guard ? forbid : NULL, &f->request, draft);
+    for (int32_t i = 0; i < *n; i++) out[i] = as_draft(&draft[i]);
+    return GEODEC_OK;
+}
+
+static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
+{
+    (void)err;
+    geodec_flowtrack_adopt(((flowmap_drafter *)d)->track, parent, token);
     return GEODEC_OK;
 }
 
@@ -65,7 +98,10 @@ static const geodec_drafter_ops ops = {.name = "flowmap",
                                        .begin = begin,
                                        .observe = observe,
                                        .propose = propose,
-                                       .destroy = destroy};
+                                       .destroy = destroy,
+                                       .root = root,
+                                       .children = children,
+                                       .adopt = adopt};
 
 geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_drafter **out, geodec_err *err)
 {

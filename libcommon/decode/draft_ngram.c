@@ -2,10 +2,12 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { BINS = 10 };
-static const double PRIOR = 4.0; /* predictions that the claim itself counts for in a cell */
+static const double LEAST = 0.005; /* what is left to shorter contexts and not worth asking them for */
+static const double PRIOR = 4.0;   /* predictions that the claim itself counts for in a cell */
 
 struct geodec_ngram {
     geodec_ngram_table *table;
@@ -112,6 +114,9 @@ typedef struct ngram_drafter {
     int32_t *text;             /* [n] observed */
     int64_t n, room;
     bool pending; /* what follows the last observed token is not yet counted */
+    /* The tree under way: node 0 is the newest token. */
+    geodec_draft_request request;
+    int32_t nodes, parent[GEODEC_DRAFT_MAX + 1], token[GEODEC_DRAFT_MAX + 1];
 } ngram_drafter;
 
 static geodec_status ngram_begin(geodec_drafter *base, geodec_err *err)
@@ -194,6 +199,106 @@ static geodec_status ngram_propose(geodec_drafter *base, const geodec_draft_requ
     return GEODEC_OK;
 }
 
+/* ---- trees: all continuations, shorter contexts behind longer ones ---------------------------------------------- */
+
+enum { POOL = 64, WALK = 256 };
+
+typedef struct shares {
+    int32_t n, token[POOL];
+    double share[POOL];
+} shares;
+
+static void add_share(shares *s, int32_t token, double x)
+{
+    int32_t at = 0;
+    while (at < s->n && s->token[at] != token) at++;
+    if (at == POOL) return;
+    if (at == s->n) {
+        s->token[s->n] = token;
+        s->share[s->n++] = 0;
+    }
+    s->share[at] += x;
+}
+
+static void add_counts(shares *s, const geodec_ngram_table *t, const geodec_ngram_hit *h, double weight)
+{
+    int32_t walked = 0;
+    for (int64_t at = h->first; at >= 0 && walked < WALK; walked++) {
+        int32_t id;
+        int64_t c;
+        at = geodec_ngram_next(t, at, &id, &c);
+        add_share(s, id, weight * (double)c);
+    }
+}
+
+/* P_m(x) = (c_m(x) + k_m P_{m-1}(x)) / (n_m + k_m): a context seen once is right with the share of agreeing pairs a_m
+ * when k_m = (1 - a_m) / a_m. Returns the source of the longest match, -1 when there is none. */
+static int32_t distribution(const ngram_drafter *d, const int32_t *context, int64_t length, shares *s)
+{
+    uint64_t hash[GEODEC_NGRAM_ORDER + 1];
+    const geodec_ngram_hit none = {.top = -1, .first = -1};
+    double rest = 1;
+    int32_t source = -1;
+    s->n = 0;
+    for (int32_t m = geodec_ngram_hashes(context, length, d->order, hash); m >= 1 && rest > LEAST; m--) {
+        const geodec_ngram_hit stored = d->store ? geodec_ngram_find(d->store->table, hash[m]) : none;
+        const geodec_ngram_hit local = geodec_ngram_find(d->local, hash[m]);
+        const double total = (double)(stored.total + local.total);
+        if (!(total > 0)) continue;
+        if (source < 0) source = stored.total > 0 ? m - 1 : GEODEC_NGRAM_ORDER + m - 1;
+        const double agreement = d->store ? d->store->agreement[m] : 0.5;
+        const double k = fmax((1 - agreement) / fmax(agreement, 0.01), 0.01);
+        if (stored.total > 0) add_counts(s, d->store->table, &stored, rest / (total + k));
+        if (local.total > 0) add_counts(s, d->local, &local, rest / (total + k));
+        rest *= k / (total + k);
+    }
+    return source;
+}
+
+static geodec_status ngram_root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
+{
+    (void)err;
+    ngram_drafter *d = (ngram_drafter *)base;
+    d->request = *request;
+    d->nodes = 1;
+    d->parent[0] = -1;
+    return GEODEC_OK;
+}
+
+static geodec_status ngram_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
+{
+    (void)err;
+    ngram_drafter *d = (ngram_drafter *)base;
+    d->parent[d->nodes] = parent;
+    d->token[d->nodes++] = token;
+    return GEODEC_OK;
+}
+
+static geodec_status ngram_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                                    geodec_err *err)
+{
+    (void)err;
+    const ngram_drafter *d = (const ngram_drafter *)base;
+    int32_t window[GEODEC_NGRAM_ORDER], k = d->order, depth = 0, taken = 0;
+    shares s;
+    for (int32_t at = node; at > 0; at = d->parent[at], depth++)
+        if (k > 0) window[--k] = d->token[at];
+    for (int64_t i = d->request.n_context - 1; i >= 0 && k > 0; i--) window[--k] = d->request.context[i];
+    const int32_t source = distribution(d, window + k, d->order - k, &s);
+    for (int32_t i = 0; i < s.n; i++) {
+        if (geodec_guard_forbids(d->request.guard, d->request.index + depth, s.token[i])) continue;
+        const geodec_draft x = {.token = s.token[i], .source = source, .confidence = fmin(s.share[i], 1)};
+        int32_t at = taken < most ? taken++ : most;
+        for (; at > 0 && (out[at - 1].confidence < x.confidence ||
+                          (out[at - 1].confidence <= x.confidence && out[at - 1].token > x.token));
+             at--)
+            if (at < most) out[at] = out[at - 1];
+        if (at < most) out[at] = x;
+    }
+    *n = taken;
+    return GEODEC_OK;
+}
+
 static void ngram_destroy(geodec_drafter *base)
 {
     ngram_drafter *d = (ngram_drafter *)base;
@@ -215,7 +320,10 @@ geodec_status geodec_ngram_drafter_create(const geodec_ngram *store, int32_t ord
                                            .begin = ngram_begin,
                                            .observe = ngram_observe,
                                            .propose = ngram_propose,
-                                           .destroy = ngram_destroy};
+                                           .destroy = ngram_destroy,
+                                           .root = ngram_root,
+                                           .children = ngram_children,
+                                           .adopt = ngram_adopt};
     geodec_status st = GEODEC_OK;
     ngram_drafter *d = NULL;
     GEODEC_NEW(d, 1);

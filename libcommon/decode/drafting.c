@@ -2,10 +2,13 @@
 
 #include "base/mem.h"
 #include "decode/draft_flowmap.h"
+#include "decode/draft_mixture.h"
 #include "decode/draft_ngram.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { PART_MAX = 32 };
 
 struct geodec_drafting {
     const geodec_model *model;
@@ -14,18 +17,41 @@ struct geodec_drafting {
     geodec_ngram *ngram, *bigram; /* the map's texts as n-gram stores, NULL = not asked for or no folder */
 };
 
-static bool known(const char *name)
+/* Parts of a name: "ngram+flowmap" has two. Returns how many, at most GEODEC_MIXTURE_MAX + 1. */
+static int32_t parts_of(const char *name, char part[GEODEC_MIXTURE_MAX + 1][PART_MAX])
 {
-    static const char *const names[] = {"none", "bigram", "ngram", "flowmap"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return false;
+    int32_t n = 0;
+    for (const char *at = name; n <= GEODEC_MIXTURE_MAX; at++) {
+        const size_t length = strcspn(at, "+");
+        (void)snprintf(part[n++], PART_MAX, "%.*s", (int)length, at);
+        at += length;
+        if (!*at) break;
+    }
+    return n;
 }
 
+bool geodec_drafting_knows(const char *name)
+{
+    static const char *const names[] = {"none", "bigram", "ngram", "flowmap"};
+    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
+    const int32_t n = parts_of(name, part);
+    for (int32_t k = 0; k < n; k++) {
+        bool found = false;
+        for (size_t i = n > 1; i < sizeof names / sizeof *names; i++) found |= strcmp(part[k], names[i]) == 0;
+        if (!found) return false;
+    }
+    return n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
+}
+
+/* Is it one of the names, or part of one? */
 static bool asked(const char *const *names, int n, const char *name)
 {
-    for (int i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0) return true;
+    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
+    for (int i = 0; i < n; i++) {
+        const int32_t parts = parts_of(names[i], part);
+        for (int32_t k = 0; k < parts; k++)
+            if (strcmp(part[k], name) == 0) return true;
+    }
     return false;
 }
 
@@ -75,7 +101,7 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
     geodec_status st = GEODEC_OK;
     geodec_drafting *d = NULL;
     for (int i = 0; i < n; i++)
-        if (!known(names[i])) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", names[i]);
+        if (!geodec_drafting_knows(names[i])) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", names[i]);
     const bool map = asked(names, n, "flowmap"), store = asked(names, n, "ngram") || asked(names, n, "bigram");
     if (map && !dir) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter needs a folder with flowmap.h5 (--artifacts)");
     GEODEC_NEW(d, 1);
@@ -101,10 +127,9 @@ void geodec_drafting_close(geodec_drafting *d)
     geodec_mem_free(d);
 }
 
-geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out, geodec_err *err)
+static geodec_status create_one(const geodec_drafting *d, const char *name, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (!known(name)) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", name);
     if (strcmp(name, "none") == 0)
         *out = NULL;
     else if (strcmp(name, "flowmap") == 0) {
@@ -115,6 +140,27 @@ geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name,
         GEODEC_TRY(geodec_ngram_drafter_create(one ? d->bigram : d->ngram, one ? 1 : GEODEC_NGRAM_ORDER, out, err));
     }
 done:
+    return st;
+}
+
+geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
+    geodec_drafter *made[GEODEC_MIXTURE_MAX] = {0};
+    double weight[GEODEC_MIXTURE_MAX];
+    if (!geodec_drafting_knows(name)) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", name);
+    const int32_t n = parts_of(name, part);
+    if (n == 1) return create_one(d, name, out, err);
+    for (int32_t k = 0; k < n; k++) {
+        weight[k] = 1;
+        GEODEC_TRY(create_one(d, part[k], &made[k], err));
+    }
+    st = geodec_mixture_drafter_create("mixture", n, made, weight, out, err);
+    memset(made, 0, sizeof made); /* the mixture's, or gone */
+    GEODEC_TRY(st);
+done:
+    for (int32_t k = 0; k < GEODEC_MIXTURE_MAX; k++) geodec_drafter_destroy(made[k]);
     return st;
 }
 

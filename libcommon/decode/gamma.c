@@ -51,15 +51,15 @@ int32_t geodec_gamma_ask(geodec_gamma *g, int32_t room)
 int32_t geodec_gamma_send(geodec_gamma *g, const geodec_draft *draft, int32_t n)
 {
     int32_t best = 0;
-    double tokens = 1, chain = 1;
+    double tokens = 1, chance[GEODEC_DRAFT_MAX]; /* of the path down to a draft */
     const double plain = geodec_cost_pass(&g->cost, 1) + g->cost.o;
     double rate = 1 / plain, gain = 0;
     for (int32_t i = 0; i < n; i++) {
         const int32_t s = draft[i].source;
         /* The ratio is bounded: a few unlucky outcomes must not silence a source for good. */
         const double ratio = fmin(fmax(g->accepted[s] / fmax(g->claimed[s], 0.05), 0.2), 2.0);
-        chain *= fmin(draft[i].confidence * ratio, 0.98);
-        tokens += chain;
+        chance[i] = fmin(draft[i].confidence * ratio, 0.98) * (draft[i].parent < 0 ? 1 : chance[draft[i].parent]);
+        tokens += chance[i];
         const double cost = geodec_cost_pass(&g->cost, i + 2) + g->cost.o; /* the drafts are paid for already */
         if (tokens / cost > rate) {
             rate = tokens / cost;

@@ -28,7 +28,7 @@ typedef struct geodec_gamma {
 GEODEC_API void geodec_gamma_init(geodec_gamma *g, int32_t max, const geodec_cost *cost);
 /* Drafts to ask for in this round, at most `room`. */
 GEODEC_API int32_t geodec_gamma_ask(geodec_gamma *g, int32_t room);
-/* How many of the n drafts to send. */
+/* How many of the n drafts to send; of a tree, the best prefix of its order. */
 GEODEC_API int32_t geodec_gamma_send(geodec_gamma *g, const geodec_draft *draft, int32_t n);
 /* After the walk: draft was examined with this outcome. */
 GEODEC_API void geodec_gamma_learn(geodec_gamma *g, const geodec_draft *draft, int accepted);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "decode/tree.h"
 #include "decode/verify.h"
 
 #include <string.h>
@@ -54,6 +55,8 @@ static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_
     if (o->max_tokens < 0) GEODEC_THROW(GEODEC_INVAL, "max-tokens %lld is negative", (long long)o->max_tokens);
     if (o->gamma < 0 || o->gamma > GEODEC_DRAFT_MAX)
         GEODEC_THROW(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
+    if (o->budget < 0 || o->budget > GEODEC_DRAFT_MAX)
+        GEODEC_THROW(GEODEC_INVAL, "a tree of %d drafts is outside 0..%d", o->budget, GEODEC_DRAFT_MAX);
     if (t->max_batch < 1) GEODEC_THROW(GEODEC_INVAL, "a target that takes %d rows a pass", t->max_batch);
     if (drafter && drafter->ops->wants_state && t->d_state < 1)
         GEODEC_THROW(GEODEC_INVAL, "drafter %s needs hidden states, the target has none to give", drafter->ops->name);
@@ -67,8 +70,9 @@ static geodec_status set_up(request *r, const int32_t *prompt, int64_t n, geodec
     const geodec_target *t = r->target;
     r->guard = (geodec_guard){r->opt->min_tokens, r->opt->stop, r->opt->n_stop};
     r->wants_state = r->drafter && r->drafter->ops->wants_state;
-    const int32_t gamma = r->drafter ? r->opt->gamma : 0;
-    r->rows = gamma + 1 < t->max_batch ? gamma + 1 : t->max_batch;
+    const int32_t gamma = r->drafter ? r->opt->gamma : 0,
+                  nodes = gamma > 0 && r->opt->budget > 0 ? r->opt->budget : gamma;
+    r->rows = nodes + 1 < t->max_batch ? nodes + 1 : t->max_batch;
     /* Every output token but the last needs a cache row, so a request cannot outgrow the context by more than one. */
     const int64_t room = (int64_t)t->n_ctx + 1 - n;
     r->limit = n + (r->opt->max_tokens < room ? r->opt->max_tokens : room);
@@ -79,7 +83,7 @@ static geodec_status set_up(request *r, const int32_t *prompt, int64_t n, geodec
     GEODEC_NEW(r->argmax, t->max_batch);
     if (r->wants_state) GEODEC_NEW(r->state, (int64_t)t->max_batch * t->d_state);
     GEODEC_TRY(geodec_sampler_create(&r->opt->sampling, t->n_vocab, &r->sampler, err));
-    if (r->opt->adaptive) geodec_gamma_init(&r->gamma, gamma > 0 ? gamma : 1, &r->opt->cost);
+    if (r->opt->adaptive) geodec_gamma_init(&r->gamma, nodes > 0 ? nodes : 1, &r->opt->cost);
 done:
     return st;
 }
@@ -104,7 +108,7 @@ static geodec_status prefill(request *r, geodec_err *err)
     for (int64_t at = 0; at < n; at += t->max_batch) {
         const int32_t chunk = (int32_t)(n - at < t->max_batch ? n - at : t->max_batch);
         GEODEC_TRY(geodec_hooks_progress(r->opt->hooks, "prompt", at, n, err));
-        GEODEC_TRY_MSG(t->forward(t->self, r->text + at, chunk, NULL, r->state, err), "prompt");
+        GEODEC_TRY_MSG(t->forward(t->self, r->text + at, NULL, chunk, NULL, r->state, err), "prompt");
         GEODEC_TRY(observe(r, r->text + at, chunk, err));
     }
     const geodec_counters end = t->counters(t->self);
@@ -115,52 +119,99 @@ done:
     return st;
 }
 
-/* Asks the drafter; *n_proposed drafts, of which the first *n_sent are worth and able to go into the pass. */
-static geodec_status draft(request *r, geodec_draft *out, int32_t *n_proposed, int32_t *n_sent, geodec_err *err)
+/* What a round drafted, and what of it went into the pass. */
+typedef struct drafted {
+    geodec_draft draft[GEODEC_DRAFT_MAX];
+    int32_t n;                           /* proposed */
+    int32_t row[GEODEC_DRAFT_MAX];       /* of each draft in the pass; 0 = it was not sent */
+    int32_t token[GEODEC_DRAFT_MAX + 1]; /* of the pass: the newest token, then the drafts sent */
+    int32_t parent[GEODEC_DRAFT_MAX + 1];
+    int32_t sent;
+    bool chain; /* each row of the pass follows the one before it */
+} drafted;
+
+/* Drops drafts of too low a confidence and all that follow them. */
+static void apply_gate(drafted *d, double gate)
+{
+    int32_t place[GEODEC_DRAFT_MAX], kept = 0;
+    for (int32_t i = 0; i < d->n; i++) {
+        geodec_draft x = d->draft[i];
+        place[i] = -1;
+        if (x.confidence < gate || (x.parent >= 0 && place[x.parent] < 0)) continue;
+        if (x.parent >= 0) x.parent = place[x.parent];
+        place[i] = kept;
+        d->draft[kept++] = x;
+    }
+    d->n = kept;
+}
+
+/* Ids that cannot be output are not sent, nor what follows them; they stay proposed, and wrong. */
+static void choose_rows(const request *r, drafted *d)
+{
+    int32_t depth[GEODEC_DRAFT_MAX];
+    const int64_t index = r->n_text - r->n_prompt;
+    geodec_tree_depths(d->draft, d->n, depth);
+    d->token[0] = r->text[r->n_text - 1];
+    d->parent[0] = -1;
+    d->sent = 0;
+    for (int32_t i = 0; i < d->n; i++) {
+        const geodec_draft *x = &d->draft[i];
+        d->row[i] = 0;
+        if (x->token < 0 || x->token >= r->target->n_vocab ||
+            geodec_guard_forbids(&r->guard, index + depth[i], x->token))
+            continue;
+        if (x->parent >= 0 && d->row[x->parent] == 0) continue;
+        d->row[i] = ++d->sent;
+        d->token[d->sent] = x->token;
+        d->parent[d->sent] = x->parent < 0 ? 0 : d->row[x->parent];
+    }
+    d->chain = true;
+    for (int32_t k = 1; k <= d->sent; k++) d->chain = d->chain && d->parent[k] == k - 1;
+}
+
+/* Asks the drafter, and fills in the pass. */
+static geodec_status draft(request *r, drafted *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
-    int32_t proposed = 0, sent = 0;
+    d->n = 0;
     /* A round emits one token more than it accepts: the last of the allowance needs no draft. */
-    int64_t room = r->rows - 1, left = r->limit - r->n_text - 1;
-    const int64_t cache = (int64_t)t->n_ctx - r->n_text;
-    if (left < room) room = left;
+    const int64_t left = r->limit - r->n_text - 1, cache = (int64_t)t->n_ctx - r->n_text;
+    int64_t room = r->rows - 1;
     if (cache < room) room = cache;
-    int32_t gamma = (int32_t)(room > 0 ? room : 0);
-    if (r->drafter && gamma > 0) {
-        if (r->opt->adaptive) gamma = geodec_gamma_ask(&r->gamma, gamma);
+    if (r->opt->budget == 0 && left < room) room = left;
+    int32_t most = (int32_t)(room > 0 && left > 0 ? room : 0); /* drafts */
+    if (r->drafter && most > 0) {
+        if (r->opt->adaptive) most = geodec_gamma_ask(&r->gamma, most);
         const double clock = now(r);
-        const geodec_draft_request q = {.context = r->text,
-                                        .n_context = r->n_text,
-                                        .gamma = gamma,
-                                        .index = r->n_text - r->n_prompt,
-                                        .guard = &r->guard};
-        GEODEC_TRY(geodec_drafter_propose(r->drafter, &q, out, &proposed, err));
-        r->asked += gamma;
+        geodec_draft_request q = {.context = r->text,
+                                  .n_context = r->n_text,
+                                  .gamma = most,
+                                  .index = r->n_text - r->n_prompt,
+                                  .guard = &r->guard};
+        if (r->opt->budget > 0) {
+            q.budget = most;
+            if (q.gamma > r->opt->gamma) q.gamma = r->opt->gamma;
+            if (q.gamma > left) q.gamma = (int32_t)left;
+        }
+        GEODEC_TRY(geodec_drafter_propose(r->drafter, &q, d->draft, &d->n, err));
+        r->asked += most;
         r->count.draft_seconds += now(r) - clock;
-        sent = proposed;
-        if (gamma > 0 && r->opt->adaptive) proposed = sent = geodec_gamma_send(&r->gamma, out, proposed);
-        for (int32_t i = 0; i < sent; i++)
-            if (out[i].confidence < r->opt->gate) proposed = sent = i;
-        /* Ids that cannot be output end the chain; they stay proposed, and wrong. */
-        for (int32_t i = 0; i < sent; i++)
-            if (out[i].token < 0 || out[i].token >= t->n_vocab ||
-                geodec_guard_forbids(&r->guard, q.index + i, out[i].token))
-                sent = i;
+        if (most > 0 && r->opt->adaptive) d->n = geodec_gamma_send(&r->gamma, d->draft, d->n);
+        if (r->opt->gate > 0) apply_gate(d, r->opt->gate);
     }
-    *n_proposed = proposed;
-    *n_sent = sent;
+    choose_rows(r, d);
 done:
     return st;
 }
 
-static void tally(request *r, const geodec_draft *d, int32_t position, bool reached, bool accepted)
+static void tally(request *r, const geodec_draft *d, bool reached, bool accepted)
 {
     int bin = (int)(d->confidence * GEODEC_CONFIDENCE_BINS);
     if (bin == GEODEC_CONFIDENCE_BINS) bin--;
     geodec_decode_counters *c = &r->count;
-    geodec_tally *const t[] = {&c->total, &c->position[position], &c->source[d->source], &c->confidence[bin]};
-    for (int i = 0; i < 4; i++) {
+    geodec_tally *const t[] = {&c->total, &c->source[d->source], &c->confidence[bin]};
+    for (int i = 0; i < 3; i++) {
         t[i]->proposed++;
         t[i]->reached += reached;
         t[i]->accepted += reached && accepted;
@@ -168,6 +219,30 @@ static void tally(request *r, const geodec_draft *d, int32_t position, bool reac
     }
     if (reached) c->confidence_sum[bin] += d->confidence;
     if (reached && r->opt->adaptive) geodec_gamma_learn(&r->gamma, d, accepted);
+}
+
+/* path: rows of the walk; drafts at depth < accepted were accepted where they are on it; `examined` rows were drawn
+ * before the output ended. */
+static void tally_round(request *r, const drafted *d, const int32_t *path, int32_t accepted, int32_t examined)
+{
+    int32_t depth[GEODEC_DRAFT_MAX];
+    bool kept[GEODEC_DRAFT_MAX], at[GEODEC_DRAFT_MAX] = {false}, reached_at[GEODEC_DRAFT_MAX] = {false};
+    geodec_tree_depths(d->draft, d->n, depth);
+    for (int32_t i = 0; i < d->n; i++) {
+        const int32_t parent = d->draft[i].parent;
+        const bool reached = depth[i] < examined && (parent < 0 || kept[parent]);
+        kept[i] = reached && depth[i] < accepted && d->row[i] > 0 && path[depth[i] + 1] == d->row[i];
+        tally(r, &d->draft[i], reached, kept[i]);
+        at[depth[i]] = true;
+        reached_at[depth[i]] |= reached;
+    }
+    for (int32_t k = 0; k < GEODEC_DRAFT_MAX && at[k]; k++) {
+        geodec_tally *t = &r->count.position[k];
+        t->proposed++;
+        t->reached += reached_at[k];
+        t->accepted += reached_at[k] && k < accepted;
+        t->rejected += reached_at[k] && k >= accepted;
+    }
 }
 
 /* What a draft and the work around a round really cost, for the next choice of length. */
@@ -196,38 +271,54 @@ static bool emit(request *r, const int32_t *token, int32_t n, int32_t *kept)
     return go_on;
 }
 
+/* Leaves the first `n` rows of the walk in the cache and shows them to the drafter. */
+static geodec_status commit(request *r, const drafted *d, const int32_t *path, int32_t base, int32_t n, geodec_err *err)
+{
+    const geodec_target *t = r->target;
+    int32_t token[GEODEC_DRAFT_MAX + 1];
+    if (d->chain)
+        t->truncate(t->self, base + n);
+    else
+        t->compact(t->self, base, path, n);
+    for (int32_t k = 0; k < n; k++) { /* path[k] >= k */
+        token[k] = d->token[path[k]];
+        r->argmax[k] = r->argmax[path[k]];
+        if (r->state && path[k] != k)
+            memmove(r->state + (int64_t)k * t->d_state, r->state + (int64_t)path[k] * t->d_state,
+                    (size_t)t->d_state * sizeof *r->state);
+    }
+    return observe(r, token, n, err);
+}
+
 static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
-    geodec_draft drafts[GEODEC_DRAFT_MAX];
-    int32_t row[GEODEC_DRAFT_MAX + 1], proposed = 0, sent = 0, kept = 0;
+    drafted d;
+    int32_t path[GEODEC_DRAFT_MAX + 1], parent[GEODEC_DRAFT_MAX], kept = 0;
     geodec_verdict v;
     const int32_t base = t->length(t->self);
     const int64_t before = r->count.decided;
     if (base != r->n_text - 1)
         GEODEC_THROW(GEODEC_INTERNAL, "the cache holds %d rows for a text of %lld tokens", base, (long long)r->n_text);
 
-    GEODEC_TRY(draft(r, drafts, &proposed, &sent, err));
-    row[0] = r->text[r->n_text - 1];
-    for (int32_t i = 0; i < sent; i++) row[i + 1] = drafts[i].token;
-
+    GEODEC_TRY(draft(r, &d, err));
+    for (int32_t i = 0; i < d.sent; i++) parent[i] = d.parent[i + 1] - 1;
     const double clock = now(r);
-    GEODEC_TRY(t->forward(t->self, row, sent + 1, r->logits, r->state, err));
+    GEODEC_TRY(t->forward(t->self, d.token, d.chain ? NULL : d.parent, d.sent + 1, r->logits, r->state, err));
     r->count.verify_seconds += now(r) - clock;
-    GEODEC_TRY(geodec_verify_chain(r->sampler, &r->guard, r->n_text - r->n_prompt, r->logits, t->n_vocab, row + 1, sent,
-                                   r->argmax, &v, err));
+    GEODEC_TRY(geodec_verify_tree(r->sampler, &r->guard, r->n_text - r->n_prompt, r->logits, t->n_vocab, d.token + 1,
+                                  d.chain ? NULL : parent, d.sent, r->argmax, path, &v, err));
 
     /* The tokens of this round: the drafts that were drawn, then the last draw unless it is the end. */
     int32_t token[GEODEC_DRAFT_MAX + 1];
-    memcpy(token, row + 1, (size_t)(v.draws - 1) * sizeof *token);
+    for (int32_t k = 0; k + 1 < v.draws; k++) token[k] = d.token[path[k + 1]];
     token[v.draws - 1] = v.next;
     const bool more = emit(r, token, v.draws - v.stopped, &kept);
     r->count.decided += kept + (v.stopped && more);
     r->count.rounds++;
-    r->count.length[sent]++;
-    const int32_t examined = more ? v.draws : kept;
-    for (int32_t i = 0; i < proposed; i++) tally(r, &drafts[i], i, i < examined, i < v.accepted);
+    r->count.length[d.sent]++;
+    tally_round(r, &d, path, v.accepted, more ? v.draws : kept);
     if (r->opt->round_end) r->opt->round_end(r->opt->ctx);
 
     if (r->count.decided == before) GEODEC_THROW(GEODEC_INTERNAL, "a round made no progress");
@@ -240,9 +331,7 @@ static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, ge
         *go_on = false;
     }
     /* Rows of the newest token before the round and of what was emitted, except the token that has no row yet. */
-    const int32_t committed = v.stopped && more ? kept + 1 : kept;
-    t->truncate(t->self, base + committed);
-    GEODEC_TRY(observe(r, row, committed, err));
+    GEODEC_TRY(commit(r, &d, path, base, v.stopped && more ? kept + 1 : kept, err));
     learn_cost(r);
 done:
     return st;

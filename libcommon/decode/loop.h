@@ -1,7 +1,7 @@
-/* Exact speculative decoding. A round forwards the newest token and the drafts in one pass, walks the rows
- * (decode/verify.h), emits the accepted drafts and one token more, and cuts the cache back to the committed text. For
- * every drafter, draft length and sampling option the output equals that of plain decoding (drafter NULL), token for
- * token.
+/* Exact speculative decoding. A round forwards the newest token and the drafts, a chain or a tree, in one pass, walks
+ * the rows (decode/verify.h), emits the accepted drafts and one token more, and cuts the cache back to the committed
+ * text. For every drafter, draft length and sampling option the output equals that of plain decoding (drafter NULL),
+ * token for token.
  *
  * Invariant between rounds: the cache holds a row for every token of the text but the newest. Plain decoding is a round
  * without drafts, so its passes equal the tokens it decides. */
@@ -32,8 +32,10 @@ typedef struct geodec_decode_options {
     int64_t min_tokens;  /* guard: no stop token before this many */
     const int32_t *stop; /* [n_stop], borrowed */
     int32_t n_stop;
-    int32_t gamma;    /* drafts a round, 0 .. GEODEC_DRAFT_MAX; the upper limit when adaptive */
-    bool adaptive;    /* choose the length by geodec_gamma from `cost` */
+    int32_t gamma;  /* longest draft of a round, 0 .. GEODEC_DRAFT_MAX; the upper limit when adaptive */
+    int32_t budget; /* 0: drafts are chains; 1 .. GEODEC_DRAFT_MAX: trees of so many drafts, no path longer than gamma;
+                       the upper limit when adaptive */
+    bool adaptive;  /* choose the length by geodec_gamma from `cost` */
     geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure */
     double gate;      /* drafts of a lower confidence end the draft; 0 = off */
     /* Shown every output token in order; non-zero = stop after it. NULL = none. */
@@ -48,7 +50,7 @@ typedef struct geodec_decode_options {
 /* Greedy, 128 tokens, no stop token, gamma 4, not adaptive. */
 GEODEC_API geodec_decode_options geodec_decode_options_default(void);
 
-/* Fate of drafts. proposed >= reached = accepted + rejected; a draft is reached when all before it were accepted and
+/* Fate of drafts. proposed >= reached = accepted + rejected; a draft is reached when all above it were accepted and
  * the output had not ended. A draft equal to the stop token that ends the output counts as accepted; nothing after it
  * is reached. */
 typedef struct geodec_tally {
@@ -65,7 +67,7 @@ typedef struct geodec_decode_counters {
     int64_t prompt_passes, prompt_rows;
     int64_t length[GEODEC_DRAFT_MAX + 1]; /* rounds that sent this many drafts */
     geodec_tally total;
-    geodec_tally position[GEODEC_DRAFT_MAX];
+    geodec_tally position[GEODEC_DRAFT_MAX]; /* by depth; siblings of a tree count as one draft here */
     geodec_tally source[GEODEC_DRAFT_SOURCES_MAX];
     geodec_tally confidence[GEODEC_CONFIDENCE_BINS]; /* reliability: bin i holds confidences from i/10 */
     double confidence_sum[GEODEC_CONFIDENCE_BINS];   /* over reached drafts: the mean claim of a bin */

@@ -14,6 +14,7 @@ decode_SRCS := \
   export_sources.c \
   drafting.c \
   draft_flowmap.c \
+  draft_mixture.c \
   draft_ngram.c \
   gamma.c \
   guard.c \
@@ -25,4 +26,5 @@ decode_SRCS := \
   sampler.c \
   stoptext.c \
   target.c \
+  tree.c \
   verify.c

@@ -1,11 +1,11 @@
 #include "decode/target.h"
 
-static geodec_status session_forward(void *self, const int32_t *token, int32_t n, float *logits, float *state,
-                                     geodec_err *err)
+static geodec_status session_forward(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
+                                     float *state, geodec_err *err)
 {
     geodec_session *s = self;
     const int32_t last = geodec_model_configuration(geodec_session_model(s))->n_layer;
-    const geodec_batch batch = {.n = n, .token = token};
+    const geodec_batch batch = {.n = n, .token = token, .parent = parent};
     const geodec_capture capture = {.n_layers = 1, .layer = &last, .state = state};
     return geodec_forward(s, &batch, logits, state ? &capture : NULL, err);
 }
@@ -13,6 +13,11 @@ static geodec_status session_forward(void *self, const int32_t *token, int32_t n
 static int32_t session_length(const void *self) { return geodec_session_length(self); }
 
 static void session_truncate(void *self, int32_t length) { geodec_session_truncate(self, length); }
+
+static void session_compact(void *self, int32_t base, const int32_t *row, int32_t n)
+{
+    geodec_session_compact(self, base, row, n);
+}
 
 static geodec_counters session_counters(const void *self) { return geodec_session_counters(self); }
 
@@ -27,5 +32,6 @@ geodec_target geodec_target_session(geodec_session *s, int32_t max_batch)
                            .forward = session_forward,
                            .length = session_length,
                            .truncate = session_truncate,
+                           .compact = session_compact,
                            .counters = session_counters};
 }

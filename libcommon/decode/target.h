@@ -1,5 +1,5 @@
-/* The model that decides, as the decoding loop sees it: a chain of rows in, logits (and hidden states) out, a cache
- * that can be cut back. A geodec_session is one; tests use toys. */
+/* The model that decides, as the decoding loop sees it: a chain or a tree of rows in, logits (and hidden states) out, a
+ * cache that can be cut back. A geodec_session is one; tests use toys. */
 #ifndef GEODEC_DECODE_TARGET_H
 #define GEODEC_DECODE_TARGET_H
 
@@ -16,10 +16,14 @@ typedef struct geodec_target {
     int32_t max_batch; /* rows of one pass */
     /* Appends rows for token[0..n) to the cache. logits [n][n_vocab] or NULL; state [n][d_state] (residual stream after
      * all blocks) or NULL. A row's values depend on the tokens up to it alone, bit for bit, however the rows are cut
-     * into passes. On error the cache is unchanged. */
-    geodec_status (*forward)(void *self, const int32_t *token, int32_t n, float *logits, float *state, geodec_err *err);
+     * into passes. parent [n], or NULL for a chain: row i follows row parent[i] < i, or with -1 the cache as it was.
+     * On error the cache is unchanged. */
+    geodec_status (*forward)(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
+                             float *state, geodec_err *err);
     int32_t (*length)(const void *self);
     void (*truncate)(void *self, int32_t length);
+    /* After a pass that began at `base`: of its rows keeps row[0] < row[1] < .. (n of them), a path, behind `base`. */
+    void (*compact)(void *self, int32_t base, const int32_t *row, int32_t n);
     geodec_counters (*counters)(const void *self); /* counted where the passes happen */
 } geodec_target;
 

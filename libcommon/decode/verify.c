@@ -2,24 +2,35 @@
 
 #include "model/model.h"
 
-geodec_status geodec_verify_chain(geodec_sampler *s, const geodec_guard *guard, int64_t index, float *logits,
-                                  int32_t n_vocab, const int32_t *draft, int32_t n, int32_t *argmax,
-                                  geodec_verdict *out, geodec_err *err)
+/* The draft after draft `at` (-1 = the newest token) that carries `y`, -1 = none. */
+static int32_t child_with(const int32_t *token, const int32_t *parent, int32_t n, int32_t at, int32_t y)
+{
+    if (!parent) return at + 1 < n && token[at + 1] == y ? at + 1 : -1;
+    for (int32_t i = at + 1; i < n; i++)
+        if (parent[i] == at && token[i] == y) return i;
+    return -1;
+}
+
+geodec_status geodec_verify_tree(geodec_sampler *s, const geodec_guard *guard, int64_t index, float *logits,
+                                 int32_t n_vocab, const int32_t *token, const int32_t *parent, int32_t n,
+                                 int32_t *argmax, int32_t *path, geodec_verdict *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const bool greedy = geodec_sampler_options(s)->temperature <= 0;
     geodec_verdict v = {0};
-    for (int32_t i = 0;; i++) {
-        float *row = logits + (int64_t)i * n_vocab;
-        geodec_guard_mask(guard, index + i, row, n_vocab);
-        GEODEC_TRY_MSG(geodec_sampler_draw(s, index + i, row, &v.next, err), "output token %lld",
-                       (long long)(index + i));
-        if (argmax) argmax[i] = greedy ? v.next : geodec_argmax(row, n_vocab);
-        v.draws = i + 1;
-        const bool agrees = i < n && v.next == draft[i];
-        v.accepted += agrees;
+    int32_t at = -1;
+    path[0] = 0;
+    for (;;) {
+        float *row = logits + (int64_t)(at + 1) * n_vocab;
+        const int64_t output = index + v.draws;
+        geodec_guard_mask(guard, output, row, n_vocab);
+        GEODEC_TRY_MSG(geodec_sampler_draw(s, output, row, &v.next, err), "output token %lld", (long long)output);
+        if (argmax) argmax[at + 1] = greedy ? v.next : geodec_argmax(row, n_vocab);
+        v.draws++;
+        at = child_with(token, parent, n, at, v.next);
+        if (at >= 0) path[++v.accepted] = at + 1;
         v.stopped = geodec_guard_is_stop(guard, v.next);
-        if (!agrees || v.stopped) break;
+        if (at < 0 || v.stopped) break;
     }
     *out = v;
 done:

@@ -20,6 +20,7 @@ struct geodec_flowtrack {
     float *standard; /* the same standardised */
     float *z;
     int32_t *scratch;
+    struct branches *branches; /* of the tree under way */
 };
 
 /* One neighbour: a node of the map, or (own) a position of the text. */
@@ -28,6 +29,15 @@ typedef struct voter {
     bool own;
     float weight;
 } voter;
+
+/* A tree of drafts: the voters of each node, one node after the other. Voters of siblings are different ones, so all
+ * nodes of one depth together have at most NEAR. */
+typedef struct branches {
+    int32_t nodes, newest, skip;
+    int32_t parent[GEODEC_FLOW_NODES + 1], token[GEODEC_FLOW_NODES + 1], depth[GEODEC_FLOW_NODES + 1];
+    int32_t first[GEODEC_FLOW_NODES + 2];
+    voter voter[(GEODEC_FLOW_NODES + 1) * NEAR];
+} branches;
 
 geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrack **out, geodec_err *err)
 {
@@ -40,6 +50,7 @@ geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrac
     GEODEC_NEW(t->standard, map->features);
     GEODEC_NEW(t->z, map->m);
     GEODEC_NEW(t->scratch, geodec_flow_room(map));
+    GEODEC_NEW(t->branches, 1);
     for (int64_t v = 0; v < map->vocab; v++) t->last[v] = -1;
     *out = t;
     t = NULL;
@@ -60,6 +71,7 @@ void geodec_flowtrack_destroy(geodec_flowtrack *t)
     geodec_mem_free(t->standard);
     geodec_mem_free(t->z);
     geodec_mem_free(t->scratch);
+    geodec_mem_free(t->branches);
     geodec_mem_free(t);
 }
 
@@ -355,4 +367,84 @@ int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n,
         alive = thin(v, kept, (int32_t)w->vote.chains);
     }
     return done;
+}
+
+/* ---- trees ------------------------------------------------------------------------------------------------------ */
+
+/* The drafts from the root down to a node, as label_of wants them. */
+static int32_t path_to(const branches *b, int32_t node, geodec_flow_draft *path)
+{
+    const int32_t depth = b->depth[node];
+    for (int32_t at = node; at > 0; at = b->parent[at]) path[b->depth[at] - 1].token = b->token[at];
+    return depth;
+}
+
+bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip)
+{
+    branches *b = t->branches;
+    b->nodes = 1;
+    b->newest = newest;
+    b->skip = skip;
+    b->parent[0] = -1;
+    b->depth[0] = b->first[0] = b->first[1] = 0;
+    if (t->n < 1 || newest < 0 || newest >= t->map->vocab) return false;
+    b->first[1] = gather(t, newest, skip, b->voter);
+    return b->first[1] > 0;
+}
+
+int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t most,
+                                  bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                  geodec_flow_draft *out)
+{
+    const geodec_flowmap *w = t->map;
+    const branches *b = t->branches;
+    const voter *v = b->voter + b->first[node];
+    const int32_t alive = b->first[node + 1] - b->first[node];
+    geodec_flow_draft path[GEODEC_FLOW_NODES];
+    ballot votes;
+    int32_t place[NEAR], n = 0;
+    float positive = 0, voted[NEAR] = {0}, sure[NEAR] = {0}, own[NEAR] = {0};
+    const int32_t depth = path_to(b, node, path);
+    count_votes(t, v, alive, b->newest, path, depth, place, &votes);
+    for (int32_t k = 0; k < votes.n; k++)
+        if (votes.label[k] >= 0 && votes.sum[k] > 0) positive += votes.sum[k];
+    for (int32_t i = 0; i < alive; i++) {
+        if (!(v[i].weight > 0)) continue;
+        voted[place[i]] += v[i].weight;
+        sure[place[i]] += v[i].weight * (v[i].own ? 1 : w->scan->hop[v[i].at].sure);
+        if (v[i].own) own[place[i]] += v[i].weight;
+    }
+    for (int32_t k = 0; k < votes.n; k++) {
+        if (votes.label[k] < 0 || !(votes.sum[k] > 0) || (forbid && forbid(ctx, depth, votes.label[k]))) continue;
+        const double score = (double)(votes.sum[k] / positive) * (double)(sure[k] / voted[k]);
+        const geodec_flow_draft x = {.token = votes.label[k],
+                                     .own = 2 * own[k] > voted[k],
+                                     .score = score,
+                                     .confidence = geodec_flow_reliability(w, depth, score)};
+        int32_t at = n < most ? n++ : most;
+        for (; at > 0 && (out[at - 1].score < x.score || (out[at - 1].score <= x.score && out[at - 1].token > x.token));
+             at--)
+            if (at < most) out[at] = out[at - 1];
+        if (at < most) out[at] = x;
+    }
+    return n;
+}
+
+void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
+{
+    branches *b = t->branches;
+    geodec_flow_draft path[GEODEC_FLOW_NODES];
+    const int32_t node = b->nodes++, depth = path_to(b, parent, path);
+    int32_t n = b->first[node];
+    b->parent[node] = parent;
+    b->token[node] = token;
+    b->depth[node] = depth + 1;
+    for (int32_t i = b->first[parent]; i < b->first[parent + 1]; i++) {
+        voter v = b->voter[i];
+        if (!(v.weight > 0) || label_of(t, &v, b->newest, path, depth) != token) continue;
+        if (!advance(t, &v, token, b->newest)) continue;
+        if (!v.own && b->skip >= 0 && t->map->scan->hop[v.at].sequence == b->skip) continue;
+        b->voter[n++] = v;
+    }
+    b->first[node + 1] = n;
 }

@@ -41,4 +41,14 @@ GEODEC_API int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest,
                                             bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
                                             geodec_flow_draft *out);
 
+/* The same as a tree. root gathers the voters behind `newest` (node 0); false when there are none. children writes up
+ * to `most` drafts after a node, by falling confidence, and returns how many; forbid's i is the depth. adopt makes the
+ * next node (1, 2, .. up to GEODEC_FLOW_NODES) out of the parent's voters for `token`; it may be left without any. */
+enum { GEODEC_FLOW_NODES = 64 };
+GEODEC_API bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip);
+GEODEC_API int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t most,
+                                             bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                             geodec_flow_draft *out);
+GEODEC_API void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "support/cli.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +30,6 @@ done:
     return st;
 }
 
-static const char *const known[] = {"bigram", "ngram", "flowmap", "oracle"};
-
 static geodec_status create(void *ctx, geodec_drafter **out, geodec_err *err)
 {
     const bench_request *r = ctx;
@@ -40,16 +39,14 @@ static geodec_status create(void *ctx, geodec_drafter **out, geodec_err *err)
 static geodec_status take_drafter(lists *l, const char *word, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const char *name = NULL;
     if (strcmp(word, "none") == 0) goto done; /* plain decoding is measured in any case */
-    for (int i = 0; i < CLI_COUNT(known); i++)
-        if (strcmp(word, known[i]) == 0) name = known[i];
-    if (!name) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", word);
+    const bool oracle = strcmp(word, "oracle") == 0;
+    if (!oracle && !geodec_drafting_knows(word)) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", word);
     if (l->plan->n_drafters == GEODEC_BENCH_DRAFTERS)
         GEODEC_THROW(GEODEC_INVAL, "more than %d drafters", GEODEC_BENCH_DRAFTERS);
     const int32_t i = l->plan->n_drafters++;
-    l->requests[i].name = name;
-    l->plan->drafter[i] = (geodec_bench_drafter){name, name == known[3] ? NULL : create, &l->requests[i]};
+    (void)snprintf(l->requests[i].name, sizeof l->requests[i].name, "%s", word);
+    l->plan->drafter[i] = (geodec_bench_drafter){l->requests[i].name, oracle ? NULL : create, &l->requests[i]};
 done:
     return st;
 }
@@ -68,6 +65,20 @@ done:
     return st;
 }
 
+static geodec_status take_budget(lists *l, const char *word, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *end;
+    const long v = strtol(word, &end, 10);
+    if (*end != '\0' || v < 1 || v > GEODEC_DRAFT_MAX || l->plan->n_budgets == GEODEC_BENCH_GAMMAS)
+        GEODEC_THROW(GEODEC_INVAL, "'%s' is no tree of 1 to %d drafts", word, GEODEC_DRAFT_MAX);
+    if (l->plan->n_budgets > 0 && v <= l->plan->budget[l->plan->n_budgets - 1])
+        GEODEC_THROW(GEODEC_INVAL, "sizes of trees must rise: %s", word);
+    l->plan->budget[l->plan->n_budgets++] = (int32_t)v;
+done:
+    return st;
+}
+
 static geodec_status take_mode(lists *l, const char *word, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -82,13 +93,15 @@ done:
 }
 
 geodec_status bench_plan_lists(geodec_bench_plan *plan, bench_request requests[GEODEC_BENCH_DRAFTERS],
-                               const char *drafters, const char *gammas, const char *modes, geodec_err *err)
+                               const char *drafters, const char *gammas, const char *trees, const char *modes,
+                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     lists l = {plan, requests};
     memset(requests, 0, GEODEC_BENCH_DRAFTERS * sizeof *requests);
     GEODEC_TRY(each("drafters", drafters, take_drafter, &l, err));
     GEODEC_TRY(each("gammas", gammas, take_gamma, &l, err));
+    if (trees) GEODEC_TRY(each("trees", trees, take_budget, &l, err));
     GEODEC_TRY(each("modes", modes, take_mode, &l, err));
 done:
     return st;

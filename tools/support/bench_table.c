@@ -40,7 +40,7 @@ static void timings(geodec_tsv *t, const geodec_speed_row *s)
 
 static const geodec_speed_row *timing_of(const geodec_speed *s, const geodec_bench_row *r)
 {
-    if (r->sampled || r->every_position) return NULL;
+    if (r->sampled || r->every_position || r->budget > 0) return NULL;
     for (int64_t i = 0; i < s->n; i++)
         if (!s->row[i].adaptive && s->row[i].drafter == r->drafter && s->row[i].gamma == r->gamma) return &s->row[i];
     return NULL;
@@ -80,9 +80,9 @@ geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_coun
     for (int64_t i = 0; i < c->n; i++) {
         const geodec_bench_row *r = &c->row[i];
         geodec_tsv_str(t, plan->drafter[r->drafter].name);
-        geodec_tsv_i64(t, r->gamma);
+        geodec_tsv_i64(t, r->budget > 0 ? r->budget : r->gamma);
         geodec_tsv_str(t, r->sampled ? "sampled" : "greedy");
-        geodec_tsv_str(t, r->every_position ? "every-position" : "loop");
+        geodec_tsv_str(t, r->every_position ? "every-position" : r->budget > 0 ? "tree" : "loop");
         geodec_tsv_i64(t, r->compared);
         geodec_tsv_i64(t, r->mismatches);
         interval(t, r->acceptance[0]);

@@ -193,9 +193,11 @@ Test(verify, deterministic_draft_rule_returns_the_target)
             int accepted = 0, count[N] = {0};
             for (int cell = 0; cell < W; cell++) {
                 float logits[2 * N];
+                int32_t path[2];
                 geodec_verdict v;
                 for (int i = 0; i < N; i++) logits[i] = logits[N + i] = logf((float)p[i]);
-                test_ok(geodec_verify_chain(s, NULL, index_of[cell], logits, N, &draft, 1, NULL, &v, &err), &err);
+                test_ok(geodec_verify_tree(s, NULL, index_of[cell], logits, N, &draft, NULL, 1, NULL, path, &v, &err),
+                        &err);
                 accepted += v.accepted;
                 count[v.accepted ? draft : v.next]++;
             }
@@ -226,7 +228,7 @@ Test(verify, walk_follows_the_plain_draws)
             const geodec_guard guard = {.min_tokens = (int64_t)trial + 2, .stop = stop, .n_stop = 2};
             const int64_t index = (int64_t)trial;
             float logits[(G + 1) * V], copy[V];
-            int32_t plain[G + 1], draft[G], argmax[G + 1];
+            int32_t plain[G + 1], draft[G], argmax[G + 1], path[G + 1];
             for (int i = 0; i <= G; i++) {
                 random_row(trial + 1000, (uint64_t)i, logits + i * V);
                 memcpy(copy, logits + i * V, sizeof copy);
@@ -245,7 +247,7 @@ Test(verify, walk_follows_the_plain_draws)
                 if (stopped || i == n || plain[i] != draft[i]) break;
             }
             geodec_verdict v;
-            test_ok(geodec_verify_chain(s, &guard, index, logits, V, draft, n, argmax, &v, &err), &err);
+            test_ok(geodec_verify_tree(s, &guard, index, logits, V, draft, NULL, n, argmax, path, &v, &err), &err);
             cr_assert_eq(v.draws, draws);
             cr_assert_eq(v.accepted, accepted);
             cr_assert_eq(v.next, plain[draws - 1]);

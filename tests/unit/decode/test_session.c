@@ -51,8 +51,14 @@ static geodec_status flaky_propose(geodec_drafter *d, const geodec_draft_request
 }
 static void flaky_destroy(geodec_drafter *d) { (void)d; }
 static const char *const flaky_sources[] = {"flaky"};
-static const geodec_drafter_ops flaky_ops = {"flaky",       true,         1, flaky_sources, flaky_begin, flaky_observe,
-                                             flaky_propose, flaky_destroy};
+static const geodec_drafter_ops flaky_ops = {.name = "flaky",
+                                             .wants_state = true,
+                                             .n_sources = 1,
+                                             .source_name = flaky_sources,
+                                             .begin = flaky_begin,
+                                             .observe = flaky_observe,
+                                             .propose = flaky_propose,
+                                             .destroy = flaky_destroy};
 
 static geodec_session *open_session(const geodec_model *m, int32_t n_ctx)
 {

@@ -28,7 +28,8 @@ void toy_state(const toy *t, const int32_t *history, int64_t n, float *state)
     for (int i = 0; i < TOY_STATE; i++) state[i] = (float)geodec_rng_uniform(&r);
 }
 
-static geodec_status forward(void *self, const int32_t *token, int32_t n, float *logits, float *state, geodec_err *err)
+static geodec_status forward(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
+                             float *state, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     toy *t = self;
@@ -36,11 +37,18 @@ static geodec_status forward(void *self, const int32_t *token, int32_t n, float 
     if (t->length + n > t->n_ctx) GEODEC_THROW(GEODEC_LIMIT, "context full");
     for (int32_t i = 0; i < n; i++)
         if (token[i] < 0 || token[i] >= TOY_VOCAB) GEODEC_THROW(GEODEC_RANGE, "token %d", token[i]);
+    for (int32_t i = 0; parent && i < n; i++)
+        if (parent[i] < -1 || parent[i] >= i) GEODEC_THROW(GEODEC_RANGE, "parent %d of row %d", parent[i], i);
+    const int32_t base = t->length;
     for (int32_t i = 0; i < n; i++) {
+        int32_t history[4096], above[64], depth = 0; /* the cache, then the rows from the root down to this one */
         t->token[t->length++] = token[i];
-        if (logits) toy_logits(t, t->token, t->length, logits + i * TOY_VOCAB);
+        for (int32_t a = i; a >= 0; a = parent ? parent[a] : a - 1) above[depth++] = a;
+        memcpy(history, t->token, (size_t)base * sizeof *history);
+        for (int32_t k = 0; k < depth; k++) history[base + k] = token[above[depth - 1 - k]];
+        if (logits) toy_logits(t, history, base + depth, logits + i * TOY_VOCAB);
         if (logits && t->broken && i > 0) logits[i * TOY_VOCAB + (t->length % TOY_VOCAB)] += 0.6f;
-        if (state) toy_state(t, t->token, t->length, state + i * TOY_STATE);
+        if (state) toy_state(t, history, base + depth, state + i * TOY_STATE);
     }
     t->count.passes++;
     t->count.rows += n;
@@ -55,6 +63,15 @@ static void truncate_to(void *self, int32_t n)
     cr_assert(n >= 0 && n <= t->length);
     t->length = n;
 }
+static void compact(void *self, int32_t base, const int32_t *row, int32_t n)
+{
+    toy *t = self;
+    for (int32_t k = 0; k < n; k++) {
+        cr_assert(row[k] >= k && base + row[k] < t->length && (k == 0 || row[k] > row[k - 1]));
+        t->token[base + k] = t->token[base + row[k]];
+    }
+    t->length = base + n;
+}
 static geodec_counters counters(const void *self) { return ((const toy *)self)->count; }
 
 geodec_target toy_target(toy *t, toy_kind kind, uint64_t seed, int32_t n_ctx)
@@ -63,8 +80,9 @@ geodec_target toy_target(toy *t, toy_kind kind, uint64_t seed, int32_t n_ctx)
     t->kind = kind;
     t->seed = seed;
     t->n_ctx = n_ctx;
-    t->max_batch = 20;
-    return (geodec_target){t, TOY_VOCAB, TOY_STATE, n_ctx, t->max_batch, forward, length, truncate_to, counters};
+    t->max_batch = 40;
+    return (geodec_target){t,       TOY_VOCAB, TOY_STATE,   n_ctx,   t->max_batch,
+                           forward, length,    truncate_to, compact, counters};
 }
 
 int64_t toy_plain(const toy *t, const int32_t *prompt, int64_t n, const geodec_decode_options *o, int32_t *out,
@@ -173,14 +191,67 @@ static geodec_status hostile_propose(geodec_drafter *base, const geodec_draft_re
     return GEODEC_OK;
 }
 
+/* The same foe as a tree: of every node a few children, the chain's draft among them at a random place. */
+static geodec_status hostile_root(geodec_drafter *base, const geodec_draft_request *q, geodec_err *err)
+{
+    hostile *h = (hostile *)base;
+    int32_t n;
+    h->index = q->index;
+    h->nodes = 1;
+    h->depth[0] = 0;
+    geodec_draft_request chain = *q;
+    chain.gamma = GEODEC_DRAFT_MAX;
+    return hostile_propose(base, &chain, h->chain, &n, err);
+}
+
+static geodec_status hostile_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                                      geodec_err *err)
+{
+    (void)err;
+    hostile *h = (hostile *)base;
+    cr_assert(node >= 0 && node < h->nodes && most >= 1 && most <= GEODEC_TREE_CHILDREN);
+    const geodec_draft best = h->chain[h->depth[node]];
+    const uint64_t noise = geodec_rng_at(h->seed, 9, (uint64_t)(h->index * 64 + node));
+    const int32_t count = 1 + (int32_t)(noise % 4) < most ? 1 + (int32_t)(noise % 4) : most,
+                  place = (int32_t)((noise >> 8) % (uint64_t)count);
+    for (int32_t i = 0; i < count; i++) {
+        out[i] = best;
+        if (i != place) out[i].token = (int32_t)(((uint32_t)best.token + 1 + (uint32_t)i) % TOY_VOCAB);
+        for (int32_t j = 0; j < i; j++)
+            if (out[j].token == out[i].token) out[i].token = TOY_VOCAB + i; /* outside: siblings must differ */
+        out[i].confidence = best.confidence / (1 + i);
+    }
+    *n = count;
+    return GEODEC_OK;
+}
+
+static geodec_status hostile_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
+{
+    (void)err;
+    (void)token;
+    hostile *h = (hostile *)base;
+    cr_assert(parent >= 0 && parent < h->nodes && h->nodes <= GEODEC_DRAFT_MAX);
+    h->depth[h->nodes++] = h->depth[parent] + 1;
+    return GEODEC_OK;
+}
+
 static void hostile_destroy(geodec_drafter *base) { (void)base; }
 
 geodec_drafter *hostile_make(hostile *h, hostile_kind kind, const toy *t, uint64_t seed, const int32_t *plain,
                              int64_t n_plain, int64_t n_prompt, int32_t stop)
 {
     static const char *const sources[] = {"even", "odd"};
-    static const geodec_drafter_ops ops = {"hostile",       true,           2, sources, hostile_begin, hostile_observe,
-                                           hostile_propose, hostile_destroy};
+    static const geodec_drafter_ops ops = {.name = "hostile",
+                                           .wants_state = true,
+                                           .n_sources = 2,
+                                           .source_name = sources,
+                                           .begin = hostile_begin,
+                                           .observe = hostile_observe,
+                                           .propose = hostile_propose,
+                                           .destroy = hostile_destroy,
+                                           .root = hostile_root,
+                                           .children = hostile_children,
+                                           .adopt = hostile_adopt};
     *h = (hostile){.base = {&ops},
                    .kind = kind,
                    .seed = seed,

@@ -3,6 +3,7 @@
 #define GEODEC_TESTS_TOY_H
 
 #include "decode/loop.h"
+#include "decode/tree.h"
 
 typedef enum toy_kind {
     TOY_HISTORY, /* logits depend on every token of the cache: a stale row shows at once */
@@ -54,6 +55,10 @@ typedef struct hostile {
     int64_t n_seen;
     float last_state[TOY_STATE];
     bool begun;
+    /* Of the tree that is grown. */
+    int64_t index;
+    int32_t nodes, depth[GEODEC_DRAFT_MAX + 1];
+    geodec_draft chain[GEODEC_DRAFT_MAX];
 } hostile;
 
 geodec_drafter *hostile_make(hostile *h, hostile_kind kind, const toy *t, uint64_t seed, const int32_t *plain,

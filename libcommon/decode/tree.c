@@ -1,0 +1,105 @@
+#include "decode/tree.h"
+
+#include <stddef.h>
+
+/* A draft that may be taken next. */
+typedef struct candidate {
+    geodec_draft draft; /* parent: the draft it would follow */
+    double chance;
+    int32_t order; /* in which it was found */
+} candidate;
+
+/* Room for the children of every node: an entry that cannot be among the best `budget` is never needed, but keeping all
+ * is simpler than finding that out. */
+enum { HEAP = (GEODEC_DRAFT_MAX + 1) * GEODEC_TREE_CHILDREN };
+
+typedef struct heap {
+    int32_t n, found;
+    candidate at[HEAP];
+} heap;
+
+static bool before(const candidate *a, const candidate *b)
+{
+    return a->chance > b->chance || (a->chance >= b->chance && a->order < b->order);
+}
+
+static void push(heap *h, const geodec_draft *draft, double chance)
+{
+    const candidate c = {*draft, chance, h->found++};
+    int32_t i = h->n++;
+    for (; i > 0 && before(&c, &h->at[(i - 1) / 2]); i = (i - 1) / 2) h->at[i] = h->at[(i - 1) / 2];
+    h->at[i] = c;
+}
+
+static candidate pop(heap *h)
+{
+    const candidate top = h->at[0], last = h->at[--h->n];
+    int32_t i = 0;
+    for (int32_t child; (child = 2 * i + 1) < h->n; i = child) {
+        if (child + 1 < h->n && before(&h->at[child + 1], &h->at[child])) child++;
+        if (!before(&h->at[child], &last)) break;
+        h->at[i] = h->at[child];
+    }
+    if (h->n > 0) h->at[i] = last;
+    return top;
+}
+
+/* Puts the children of node (draft node - 1) on the heap. */
+static geodec_status expand(geodec_drafter *d, heap *h, int32_t node, int32_t most, double chance, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_draft child[GEODEC_TREE_CHILDREN];
+    int32_t n = 0;
+    if (most > GEODEC_TREE_CHILDREN) most = GEODEC_TREE_CHILDREN;
+    GEODEC_TRY(d->ops->children(d, node, most, child, &n, err));
+    if (n < 0 || n > most) GEODEC_THROW(GEODEC_INTERNAL, "drafter %s gave %d children of %d", d->ops->name, n, most);
+    for (int32_t i = 0; i < n; i++) {
+        const bool sane = child[i].confidence >= 0 && child[i].confidence <= 1;
+        if (!sane) GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: confidence of a child is out of range", d->ops->name);
+        child[i].parent = node - 1;
+        if (child[i].confidence > 0) push(h, &child[i], chance * child[i].confidence);
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_tree_grow(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    heap h;
+    int32_t depth[GEODEC_DRAFT_MAX], taken = 0;
+    h.n = h.found = 0;
+    GEODEC_TRY(d->ops->root(d, request, err));
+    GEODEC_TRY(expand(d, &h, 0, request->budget, 1, err));
+    while (h.n > 0 && taken < request->budget) {
+        const candidate c = pop(&h);
+        out[taken] = c.draft;
+        depth[taken] = c.draft.parent < 0 ? 0 : depth[c.draft.parent] + 1;
+        const int32_t left = request->budget - ++taken;
+        if (left == 0) break;
+        GEODEC_TRY(d->ops->adopt(d, c.draft.parent + 1, c.draft.token, err));
+        if (depth[taken - 1] + 1 < request->gamma) GEODEC_TRY(expand(d, &h, taken, left, c.chance, err));
+    }
+    *n = taken;
+done:
+    return st;
+}
+
+void geodec_tree_chances(const geodec_draft *draft, int32_t n, double *chance)
+{
+    for (int32_t i = 0; i < n; i++)
+        chance[i] = draft[i].confidence * (draft[i].parent < 0 ? 1 : chance[draft[i].parent]);
+}
+
+void geodec_tree_depths(const geodec_draft *draft, int32_t n, int32_t *depth)
+{
+    for (int32_t i = 0; i < n; i++) depth[i] = draft[i].parent < 0 ? 0 : depth[draft[i].parent] + 1;
+}
+
+bool geodec_tree_is_chain(const geodec_draft *draft, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (draft[i].parent != i - 1) return false;
+    return true;
+}

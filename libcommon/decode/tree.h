@@ -1,0 +1,24 @@
+/* Trees of drafts (SpecInfer, Medusa, EAGLE; the papers' SWARM as it should be). The best tree of B drafts for given
+ * chances is the one that maximises the expected accepted length, the sum over its drafts of the product of the chances
+ * along the path; as chances are at most 1, taking the most probable path next is optimal, and every prefix of the
+ * order in which drafts are taken is the best tree of its size. */
+#ifndef GEODEC_DECODE_TREE_H
+#define GEODEC_DECODE_TREE_H
+
+#include "decode/draft.h"
+
+enum { GEODEC_TREE_CHILDREN = 16 }; /* of one node at most */
+
+/* Grows the tree of request->budget drafts, no path longer than request->gamma, out of the drafter's children. out
+ * [budget]: by falling chance of the path (ties: the one found first), parents before children. */
+GEODEC_API geodec_status geodec_tree_grow(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,
+                                          int32_t *n, geodec_err *err) GEODEC_MUST_USE;
+
+/* Chance of the path down to each draft: chance [n]. */
+GEODEC_API void geodec_tree_chances(const geodec_draft *draft, int32_t n, double *chance);
+/* Number of drafts above each one: depth [n]. */
+GEODEC_API void geodec_tree_depths(const geodec_draft *draft, int32_t n, int32_t *depth);
+/* True when each draft follows the one before it. */
+GEODEC_API bool geodec_tree_is_chain(const geodec_draft *draft, int32_t n);
+
+#endif
