@@ -120,10 +120,13 @@ static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
                     if (row)
                         row[n] = (geodec_bench_row){
                             .drafter = d, .gamma = p->gamma[g], .sampled = sampled, .every_position = every};
-                for (int32_t b = 0; b < p->n_budgets && !every; b++, n++)
+                for (int32_t b = 0; b < p->n_budgets; b++, n++)
                     if (row)
-                        row[n] = (geodec_bench_row){
-                            .drafter = d, .gamma = GEODEC_BENCH_GAMMA, .budget = p->budget[b], .sampled = sampled};
+                        row[n] = (geodec_bench_row){.drafter = d,
+                                                    .gamma = GEODEC_BENCH_GAMMA,
+                                                    .budget = p->budget[b],
+                                                    .sampled = sampled,
+                                                    .every_position = every};
             }
     }
     return n;
@@ -162,8 +165,16 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
     for (int64_t r = 0; r < j->n_rows; r++) {
         const geodec_bench_row *row = &j->row[r];
         if (row->drafter != d || !row->every_position) continue;
+        geodec_decode_counters tree = fate;
+        if (row->budget > 0) {
+            tree.rounds = 0;
+            memset(tree.position, 0, sizeof tree.position);
+            memset(tree.confidence, 0, sizeof tree.confidence);
+            memset(tree.confidence_sum, 0, sizeof tree.confidence_sum);
+            geodec__probe_tally_tree(w->probe, &got, row->budget, &tree);
+        }
         compare(&c[r], &got, plain);
-        cell_add(&c[r], &fate, row->gamma);
+        cell_add(&c[r], &tree, row->gamma);
     }
 done:
     geodec_decoded_free(&got);
@@ -318,7 +329,8 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
         worker *w = &j.workers[opened];
         w->target = &target[opened];
         GEODEC_TRY(geodec__bench_drafters_open(plan, &w->drafters, err));
-        GEODEC_TRY(geodec__probe_create(plan->max_tokens, plan->gamma[plan->n_gammas - 1], &w->probe, err));
+        GEODEC_TRY(geodec__probe_create(plan->max_tokens, plan->gamma[plan->n_gammas - 1],
+                                        plan->n_budgets > 0 ? plan->budget[plan->n_budgets - 1] : 0, &w->probe, err));
     }
     const int64_t step = 2 * geodec_pool_threads(pool); /* prompts between two looks at the progress hook */
     for (j.first = 0; j.first < n; j.first += step) {

@@ -1,5 +1,7 @@
 #include "decode/bench_internal.h"
 
+#include "decode/tree.h"
+
 #include "base/mem.h"
 
 #include <string.h>
@@ -101,9 +103,11 @@ typedef struct probe {
     geodec_drafter_ops ops; /* the inner drafter's needs */
     geodec_drafter *inner;
     int64_t room; /* positions */
-    int32_t gamma;
+    int32_t gamma, budget;
     geodec_draft *draft; /* [room][gamma] */
     int32_t *count;      /* [room] drafts of a position, -1 = not asked */
+    geodec_draft *tree;  /* [room][budget] */
+    int32_t *nodes;      /* [room] */
 } probe;
 
 static geodec_status probe_begin(geodec_drafter *d, geodec_err *err)
@@ -128,6 +132,11 @@ static geodec_status probe_propose(geodec_drafter *d, const geodec_draft_request
         geodec_draft_request wide = *q;
         wide.gamma = p->gamma;
         GEODEC_TRY(geodec_drafter_propose(p->inner, &wide, p->draft + q->index * p->gamma, &p->count[q->index], err));
+        wide.budget = p->budget;
+        wide.gamma = GEODEC_BENCH_GAMMA;
+        if (p->budget > 0)
+            GEODEC_TRY(
+                geodec_drafter_propose(p->inner, &wide, p->tree + q->index * p->budget, &p->nodes[q->index], err));
     }
     *n = 0;
 done:
@@ -139,10 +148,13 @@ static void probe_destroy(geodec_drafter *d)
     probe *p = (probe *)d;
     geodec_mem_free(p->draft);
     geodec_mem_free(p->count);
+    geodec_mem_free(p->tree);
+    geodec_mem_free(p->nodes);
     geodec_mem_free(p);
 }
 
-geodec_status geodec__probe_create(int64_t max_tokens, int32_t gamma, geodec_drafter **out, geodec_err *err)
+geodec_status geodec__probe_create(int64_t max_tokens, int32_t gamma, int32_t budget, geodec_drafter **out,
+                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     probe *p = NULL;
@@ -151,6 +163,9 @@ geodec_status geodec__probe_create(int64_t max_tokens, int32_t gamma, geodec_dra
     p->ops.destroy = probe_destroy;
     p->room = max_tokens;
     p->gamma = gamma;
+    p->budget = budget;
+    GEODEC_NEW(p->tree, max_tokens * budget);
+    GEODEC_NEW(p->nodes, max_tokens);
     GEODEC_NEW(p->draft, max_tokens * gamma);
     GEODEC_NEW(p->count, max_tokens);
     *out = &p->base;
@@ -200,5 +215,28 @@ void geodec__probe_tally(const geodec_drafter *d, const geodec_decoded *plain, g
             fate(&c->confidence[bin], reached, right);
             if (reached) c->confidence_sum[bin] += x->confidence;
         }
+    }
+}
+
+void geodec__probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
+                              geodec_decode_counters *c)
+{
+    const probe *p = (const probe *)d;
+    const int64_t known = plain->n + (plain->stop >= 0);
+    for (int64_t at = 0; at + GEODEC_BENCH_GAMMA <= known && at < p->room; at++) {
+        if (p->count[at] < 0) continue; /* not asked */
+        const geodec_draft *tree = p->tree + at * p->budget;
+        const int32_t n = p->nodes[at] < budget ? p->nodes[at] : budget; /* a prefix is the best tree of its size */
+        int32_t depth[GEODEC_DRAFT_MAX], length = 0, last = -1;
+        geodec_tree_depths(tree, n, depth);
+        for (int32_t i = 0; i < n; i++) { /* parents stand before children */
+            const int64_t then = at + depth[i];
+            if (tree[i].parent != last || depth[i] != length) continue;
+            if (tree[i].token != (then < plain->n ? plain->token[then] : plain->stop)) continue;
+            last = i;
+            length++;
+        }
+        c->rounds++;
+        for (int32_t k = 0; k <= length && k < GEODEC_BENCH_GAMMA; k++) fate(&c->position[k], true, k < length);
     }
 }

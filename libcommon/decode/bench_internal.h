@@ -23,7 +23,8 @@ bool geodec__oracle_is(const geodec_drafter *d);
 void geodec__oracle_set(geodec_drafter *d, const geodec_decoded *plain);
 
 /* Asks `inner` at every position and sends nothing; compared afterwards with what was decided. */
-geodec_status geodec__probe_create(int64_t max_tokens, int32_t gamma, geodec_drafter **out, geodec_err *err);
+geodec_status geodec__probe_create(int64_t max_tokens, int32_t gamma, int32_t budget, geodec_drafter **out,
+                                   geodec_err *err);
 void geodec__probe_set(geodec_drafter *probe, geodec_drafter *inner);
 /* Adds the fate of the drafts of every position that has `gamma` decided tokens behind it to c->position, total,
  * confidence; c->rounds gets the number of positions. */
@@ -32,5 +33,10 @@ void geodec__probe_tally(const geodec_drafter *probe, const geodec_decoded *plai
 /* Percentile interval of the ratio sum(top) / sum(bottom) over resampled prompts; NaN when the bottom is 0. */
 geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *top, const int64_t *bottom, int64_t n,
                                   geodec_interval *out, geodec_err *err);
+
+/* The same of the trees: path lengths of the first `budget` drafts. Positions behind which a longest path of truth is
+ * known. */
+void geodec__probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
+                              geodec_decode_counters *c);
 
 #endif

@@ -82,7 +82,9 @@ geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_coun
         geodec_tsv_str(t, plan->drafter[r->drafter].name);
         geodec_tsv_i64(t, r->budget > 0 ? r->budget : r->gamma);
         geodec_tsv_str(t, r->sampled ? "sampled" : "greedy");
-        geodec_tsv_str(t, r->every_position ? "every-position" : r->budget > 0 ? "tree" : "loop");
+        geodec_tsv_str(t, r->every_position ? r->budget > 0 ? "tree-every-position" : "every-position"
+                          : r->budget > 0   ? "tree"
+                                            : "loop");
         geodec_tsv_i64(t, r->compared);
         geodec_tsv_i64(t, r->mismatches);
         interval(t, r->acceptance[0]);
