@@ -16,7 +16,7 @@ enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = "none", *gamma_text = "auto",
                                                                        *stop_text, *report;
 static const char *isa = "auto", *arithmetic = "exact", *kv = "f32";
-static int64_t max_tokens = 128, min_tokens, context, top_k;
+static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
 static bool echo, check_plain;
 
@@ -73,17 +73,23 @@ static const cli_option options[] = {
      .help = "sample from the most probable tokens of total mass P"},
     {.name = "draft",
      .letter = 'd',
-     .type = CLI_CHOICE,
+     .type = CLI_STR,
      .target = &draft,
-     .choices = "none|bigram|ngram|flowmap",
      .metavar = "NAME",
-     .help = "drafter; changes the speed, never the text"},
+     .help = "drafter: none, bigram, ngram, flowmap, or a mixture (ngram+flowmap); changes the speed, never the text"},
     {.name = "gamma",
      .letter = 'g',
      .type = CLI_STR,
      .target = &gamma_text,
      .metavar = "N|auto",
      .help = "draft length, 0 to 64; auto adapts it to what is accepted"},
+    {.name = "tree",
+     .type = CLI_I64,
+     .target = &tree,
+     .min = 0,
+     .max = GEODEC_DRAFT_MAX,
+     .metavar = "B",
+     .help = "draft trees of B tokens, at most as long as --gamma; 0 = chains"},
     {.name = "gate",
      .type = CLI_F64,
      .target = &gate,
@@ -186,6 +192,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     const geodec_hooks hooks = report_hooks(tool.name, true, 0);
     geodec_decode_options o = geodec_decode_options_default();
     GEODEC_TRY(decode_gamma(gamma_text, &o, err));
+    o.budget = (int32_t)tree;
     if (report) GEODEC_TRY(cli_may_write(c, report, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
@@ -204,7 +211,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.round_end = printer_flush;
     o.hooks = &hooks;
     if (drafter && o.adaptive)
-        GEODEC_TRY(geodec_cost_measure(&target, (int32_t)n, DECODE_GAMMA_AUTO + 1, COST_REPEATS, NULL, &o.cost, err));
+        GEODEC_TRY(geodec_cost_measure(&target, (int32_t)n, (tree > 0 ? (int32_t)tree : DECODE_GAMMA_AUTO) + 1,
+                                       COST_REPEATS, NULL, &o.cost, err));
     GEODEC_TRY(printer_open(t, prompt, n, echo, stop_text, &p, err));
     o.ctx = p;
     GEODEC_TRY(geodec_decode(&target, prompt, n, drafter, &o, &got, err));

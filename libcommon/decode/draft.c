@@ -41,10 +41,10 @@ geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_reque
         for (int32_t i = 0; i < count; i++) {
             if (!tree) out[i].parent = i - 1;
             /* Written so that a NaN confidence is caught. */
-            bool sane = out[i].source >= 0 && out[i].source < d->ops->n_sources && out[i].confidence >= 0 &&
-                        out[i].confidence <= 1;
+            bool sane = out[i].parent >= -1 && out[i].parent < i && out[i].source >= 0 &&
+                        out[i].source < d->ops->n_sources && out[i].confidence >= 0 && out[i].confidence <= 1;
             if (!sane)
-                GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: source or confidence of draft %d is out of range",
+                GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: parent, source or confidence of draft %d is out of range",
                              d->ops->name, i);
             if (!distinct(out, i))
                 GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: draft %d repeats a sibling", d->ops->name, i);

@@ -372,3 +372,85 @@ Test(decode, broken_drafters_are_errors)
         cr_assert_eq(geodec_decode(&target, prompt, 2, &d, &o, &got, &err), GEODEC_INTERNAL);
     }
 }
+
+/* The tree of given chances: the most probable paths, each prefix the best of its size. */
+typedef struct planted {
+    geodec_drafter base;
+    int32_t nodes, depth[GEODEC_DRAFT_MAX + 1], token[GEODEC_DRAFT_MAX + 1], parent[GEODEC_DRAFT_MAX + 1];
+} planted;
+static geodec_status planted_root(geodec_drafter *d, const geodec_draft_request *q, geodec_err *err)
+{
+    (void)q;
+    (void)err;
+    ((planted *)d)->nodes = 1;
+    return GEODEC_OK;
+}
+/* Three children of chances that depend on the path: .6 .3 .1 behind token 0, .5 .25 .125 behind 1, .9 .05 .01
+ * behind 2. */
+static geodec_status planted_children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                                      geodec_err *err)
+{
+    static const double chance[3][3] = {{0.6, 0.3, 0.1}, {0.5, 0.25, 0.125}, {0.9, 0.05, 0.01}};
+    (void)err;
+    const int32_t above = node == 0 ? 0 : ((planted *)d)->token[node];
+    *n = most < 3 ? most : 3;
+    for (int32_t i = 0; i < *n; i++) out[i] = (geodec_draft){.token = i, .confidence = chance[above][i]};
+    return GEODEC_OK;
+}
+static geodec_status planted_adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
+{
+    (void)err;
+    planted *p = (planted *)d;
+    p->parent[p->nodes] = parent;
+    p->token[p->nodes++] = token;
+    return GEODEC_OK;
+}
+
+/* Against all 39 paths of three levels in order of their chance: a tree of b drafts holds the b most probable, and is a
+ * prefix of the next larger one. */
+Test(tree, takes_the_most_probable_paths_first)
+{
+    static const char *const source[] = {"planted"};
+    const geodec_drafter_ops ops = {.name = "planted",
+                                    .n_sources = 1,
+                                    .source_name = source,
+                                    .root = planted_root,
+                                    .children = planted_children,
+                                    .adopt = planted_adopt};
+    planted p = {.base = {&ops}};
+    const int32_t context[] = {5};
+    geodec_err err = {0};
+    double all[3 + 9 + 27], chance[GEODEC_DRAFT_MAX];
+    static const double given[3][3] = {{0.6, 0.3, 0.1}, {0.5, 0.25, 0.125}, {0.9, 0.05, 0.01}};
+    int k = 0;
+    for (int a = 0; a < 3; a++) {
+        all[k++] = given[0][a];
+        for (int b = 0; b < 3; b++) {
+            all[k++] = given[0][a] * given[a][b];
+            for (int c = 0; c < 3; c++) all[k++] = given[0][a] * given[a][b] * given[b][c];
+        }
+    }
+    for (int i = 0; i < k; i++)
+        for (int j = i + 1; j < k; j++)
+            if (all[j] > all[i]) {
+                const double t = all[i];
+                all[i] = all[j];
+                all[j] = t;
+            }
+    geodec_draft before[GEODEC_DRAFT_MAX];
+    for (int32_t budget = 1; budget <= 39; budget++) {
+        geodec_draft got[GEODEC_DRAFT_MAX];
+        int32_t n = 0, depth[GEODEC_DRAFT_MAX];
+        const geodec_draft_request q = {.context = context, .n_context = 1, .gamma = 3, .budget = budget};
+        test_ok(geodec_drafter_propose(&p.base, &q, got, &n, &err), &err);
+        cr_assert_eq(n, budget);
+        geodec_tree_chances(got, n, chance);
+        geodec_tree_depths(got, n, depth);
+        for (int32_t i = 0; i < n; i++) {
+            cr_assert(got[i].parent < i && depth[i] < 3);
+            cr_assert_float_eq(chance[i], all[i], 1e-15, "node %d of %d: %g, %g", i, n, chance[i], all[i]);
+            if (i < budget - 1) cr_assert(got[i].token == before[i].token && got[i].parent == before[i].parent);
+        }
+        memcpy(before, got, sizeof got);
+    }
+}

@@ -121,7 +121,7 @@ Test(gamma, free_drafts_are_always_asked_for)
     geodec_gamma g;
     const geodec_cost cost = geodec_cost_linear(0.3); /* c = 0 */
     geodec_gamma_init(&g, 8, &cost);
-    const geodec_draft d = {.source = 1, .confidence = 0.5};
+    const geodec_draft d = {.source = 1, .parent = -1, .confidence = 0.5};
     for (int i = 0; i < 100; i++) geodec_gamma_learn(&g, &d, 0);
     int sent = 0;
     for (int i = 0; i < 170; i++) {
