@@ -4,6 +4,7 @@
 #include "decode/bench.h"
 #include "decode/bench_file.h"
 #include "decode/drafting.h"
+#include "decode/readiness.h"
 #include "io/file.h"
 #include "support/bench_plan.h"
 #include "support/bench_table.h"
@@ -11,9 +12,12 @@
 #include "support/decode_report.h"
 #include "support/evaluation.h"
 
+#include <string.h>
+
 enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
 
-static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path;
+static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
+                  *judged;
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled",
                   *isa = "auto", *arithmetic = "exact", *kv = "f32";
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
@@ -108,6 +112,18 @@ static const cli_option options[] = {
      .max = 100000,
      .metavar = "N",
      .help = "prompts that are timed, 0 = no timing"},
+    {.name = "readiness",
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE | CLI_PATH,
+     .target = &readiness_path,
+     .metavar = "FILE",
+     .help = "write the readiness report of a drafter to FILE (JSON)"},
+    {.name = "judge",
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE,
+     .target = &judged,
+     .metavar = "NAME",
+     .help = "the drafter it is about (default: the last one that is not oracle); bigram is its control"},
     CLI_ISA_OPTION(isa),
     CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
     CLI_KV_OPTION(kv),
@@ -157,6 +173,38 @@ done:
     return st;
 }
 
+/* The drafter the readiness report is about. */
+static geodec_status choose_judged(const geodec_bench_plan *plan, int32_t *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t d = -1;
+    for (int32_t i = 0; i < plan->n_drafters; i++)
+        if (judged ? strcmp(plan->drafter[i].name, judged) == 0 : plan->drafter[i].create != NULL) d = i;
+    if (d < 0) GEODEC_THROW(GEODEC_INVAL, "no drafter '%s' among those measured", judged ? judged : "");
+    if (!plan->greedy) GEODEC_THROW(GEODEC_INVAL, "a readiness report needs greedy rows (--modes)");
+    *out = d;
+done:
+    return st;
+}
+
+static geodec_status write_readiness(const geodec_model *m, const geodec_drafting *drafting,
+                                     const geodec_bench_plan *plan, const geodec_bench_counts *counts,
+                                     const geodec_speed *speed, int32_t d, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_readiness r;
+    geodec_provenance made_for = {0};
+    GEODEC_TRY(geodec_readiness_of_bench(plan, counts, speed, d, &r, err));
+    GEODEC_TRY(geodec_drafting_provenance(drafting, &made_for, err));
+    r.model = geodec_model_name(m);
+    r.model_sha256 = geodec_model_fingerprint(m);
+    r.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
+    r.artifact_model_sha256 = made_for.inherited_model;
+    GEODEC_TRY(geodec_readiness_write(readiness_path, &r, err));
+done:
+    return st;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -170,6 +218,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     bench_request requests[GEODEC_BENCH_DRAFTERS];
     int32_t stop[GEODEC_STOP_TOKENS];
     char *beside = NULL;
+    int32_t about = -1;
     const int workers = (int)c->threads;
     geodec_bench_plan plan = {.prompts = &prompts,
                               .max_tokens = max_tokens,
@@ -184,6 +233,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!speed_path) speed_path = beside;
     GEODEC_TRY(cli_may_write(c, output, err));
     if (timed > 0) GEODEC_TRY(cli_may_write(c, speed_path, err));
+    if (readiness_path) {
+        GEODEC_TRY(choose_judged(&plan, &about, err));
+        GEODEC_TRY(cli_may_write(c, readiness_path, err));
+    }
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     plan.n_stop = no_stop ? 0 : geodec_stop_tokens(t, stop);
@@ -210,6 +263,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (speed.n > 0)
         GEODEC_TRY(geodec_bench_write_speed(speed_path, &p, &plan, &speed,
                                             geodec_isa_name(geodec_session_isa(sessions[0])), err));
+    if (readiness_path) GEODEC_TRY(write_readiness(m, drafting, &plan, &counts, &speed, about, err));
     GEODEC_TRY(bench_table(&plan, &counts, &speed, err));
     GEODEC_TRY(bench_verdict(c, &plan, &counts, err));
 done:

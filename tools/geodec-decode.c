@@ -1,5 +1,6 @@
 /* geodec-decode: text from a model, sped up by a drafter, equal to the model's own. */
 #include "base/mem.h"
+#include "decode/compat_counters.h"
 #include "decode/drafting.h"
 #include "decode/loop.h"
 #include "io/file.h"
@@ -9,6 +10,7 @@
 #include "support/printer.h"
 #include "support/report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
@@ -18,7 +20,7 @@ static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = 
 static const char *isa = "auto", *arithmetic = "exact", *kv = "f32";
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
-static bool echo, check_plain;
+static bool echo, check_plain, compat_counters;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
@@ -118,7 +120,12 @@ static const cli_option options[] = {
      .flags = CLI_VOLATILE | CLI_PATH,
      .target = &report,
      .metavar = "FILE",
-     .help = "write counters and times as JSON"},
+     .help = "write readiness, counters and times as JSON"},
+    {.name = "compat-counters",
+     .type = CLI_FLAG,
+     .target = &compat_counters,
+     .help = "for tests: replay the counting of the papers' runtime, whose acceptance rate follows from\n"
+             "the number of tokens alone, and print it; decodes nothing else"},
 };
 
 static const cli_tool tool = {
@@ -166,6 +173,18 @@ done:
     return st;
 }
 
+/* The papers' 30/64 and 5/13, on whatever model. */
+static geodec_status print_compat(const geodec_target *target, const int32_t *prompt, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_compat_counters k;
+    GEODEC_TRY(geodec_compat_replay(target, prompt, n, max_tokens, &k, err));
+    printf("geo_accepted %lld/%lld (%.1f %%), xfmr %lld, passes %lld\n", (long long)k.geo_accepted, (long long)k.tokens,
+           100 * k.acceptance, (long long)k.xfmr, (long long)k.target_passes);
+done:
+    return st;
+}
+
 static geodec_status compare(const cli *c, const geodec_decoded *got, const geodec_decoded *plain, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -201,6 +220,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));
     GEODEC_TRY(decode_session(m, (int32_t)context, isa, arithmetic, kv, c->pool, &s, err));
     const geodec_target target = geodec_target_session(s, DECODE_BATCH);
+    if (compat_counters) {
+        GEODEC_TRY(print_compat(&target, prompt, n, err));
+        goto done;
+    }
     o.sampling = (geodec_sampling){temperature, (int32_t)top_k, top_p, c->seed};
     o.max_tokens = max_tokens;
     o.min_tokens = min_tokens;
@@ -226,9 +249,12 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_decode(&target, prompt, n, NULL, &q, &plain, err));
     }
     if (report) {
+        geodec_provenance made_for = {0};
+        GEODEC_TRY(geodec_drafting_provenance(drafting, &made_for, err));
         const decode_report r = {.cli = c,
                                  .session = s,
                                  .drafter = drafter,
+                                 .artifact_model_sha256 = made_for.inherited_model,
                                  .options = &o,
                                  .n_prompt = n,
                                  .got = &got,

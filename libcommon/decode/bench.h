@@ -60,6 +60,7 @@ typedef struct geodec_bench_row {
     geodec_tally position[GEODEC_BENCH_GAMMA];
     geodec_interval
         acceptance[GEODEC_BENCH_GAMMA]; /* of a draft that is reached: accepted / reached; NaN when never reached */
+    geodec_interval accepted_share;     /* accepted / proposed over all positions; of a tree, drafts by depth */
     geodec_interval mean_accepted;      /* drafts accepted a round (at every position: a position) */
     geodec_interval tokens_per_pass;    /* NaN in rows of every position */
     double tokens_closed_form;          /* E(alpha, gamma), alpha = accepted / reached over all positions */
@@ -80,17 +81,19 @@ GEODEC_API geodec_status geodec_bench_count(const geodec_bench_plan *plan, const
                                             int32_t n_targets, geodec_pool *pool, geodec_bench_counts *out,
                                             geodec_err *err) GEODEC_MUST_USE;
 
-/* One row a drafter and draft length, greedy; the last row of a drafter is the adaptive length (gamma = largest of the
- * plan). */
+/* Greedy. The rows of a drafter: every draft length, every tree, then the adaptive chain (gamma = largest of the plan)
+ * and, with trees, the adaptive tree (budget = largest of the plan). */
 typedef struct geodec_speed_row {
     int32_t drafter, gamma;
+    int32_t budget; /* drafts of a tree; 0 = chains */
     bool adaptive;
     geodec_interval speedup; /* median over prompts of tok/s over the mean of the plain runs just before and after */
     double tok_per_s, plain_tok_per_s; /* totals over prompts, prompt processing not counted */
     double tokens_per_pass;
     double c, o;               /* drafter time a proposed draft, other time a round, in one-row passes */
     double predicted;          /* E from the acceptance of each position over the mean cost of a round with v, c, o */
-    double predicted_textbook; /* E(alpha, gamma) alone: v = 1, c = o = 0; NaN when adaptive */
+    double predicted_textbook; /* E(alpha, gamma) alone: v = 1, c = o = 0; NaN when adaptive, and
+                                  for trees */
 } geodec_speed_row;
 
 typedef struct geodec_speed {

@@ -51,7 +51,7 @@ geodec_decode_options geodec__bench_options(const geodec_bench_plan *plan, bool 
 
 /* What one prompt gives to one row. */
 typedef struct cell {
-    int64_t compared, mismatches, decided, passes, prompt_passes, rounds, accepted;
+    int64_t compared, mismatches, decided, passes, prompt_passes, rounds, proposed, accepted;
     geodec_tally position[GEODEC_BENCH_GAMMA];
     geodec_tally confidence[GEODEC_CONFIDENCE_BINS];
     double confidence_sum[GEODEC_CONFIDENCE_BINS];
@@ -73,6 +73,7 @@ static void cell_add(cell *x, const geodec_decode_counters *c, int32_t gamma)
     x->rounds += c->rounds;
     for (int32_t i = 0; i < gamma; i++) {
         tally_add(&x->position[i], &c->position[i]);
+        x->proposed += c->position[i].proposed;
         x->accepted += c->position[i].accepted;
     }
     for (int i = 0; i < GEODEC_CONFIDENCE_BINS; i++) {
@@ -288,6 +289,8 @@ static geodec_status summarise(const job *j, int64_t r, geodec_err *err)
         bottom[i] = j->cell[i * j->n_rows + r].rounds;
     }
     GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->mean_accepted, err));
+    for (int64_t i = 0; i < n; i++) bottom[i] = j->cell[i * j->n_rows + r].proposed;
+    GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->accepted_share, err));
     for (int64_t i = 0; i < n; i++) {
         top[i] = j->cell[i * j->n_rows + r].decided;
         bottom[i] = row->every_position ? 0 : j->cell[i * j->n_rows + r].passes;

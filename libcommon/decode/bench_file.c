@@ -30,6 +30,8 @@ static const geodec_field count_fields[] = {
     {"/acceptance", GEODEC_F64, "C,G", 0, "1", "accepted / reached by position; 0 where reached = 0", 0},
     {"/acceptance_low", GEODEC_F64, "C,G", 0, "1", "2.5 % percentile of a bootstrap over prompts", 0},
     {"/acceptance_high", GEODEC_F64, "C,G", 0, "1", "97.5 % percentile of a bootstrap over prompts", 0},
+    {"/accepted_share", GEODEC_F64, "C,3", GEODEC_FIELD_OPTIONAL, "1",
+     "accepted / proposed over all positions: value, 2.5 %, 97.5 %; 0 where nothing was proposed", 2},
     {"/mean_accepted", GEODEC_F64, "C,3", 0, "1", "drafts accepted per round (or position): value, 2.5 %, 97.5 %", 0},
     {"/tokens_per_pass", GEODEC_F64, "C,3", 0, "1",
      "decided / target passes: value, 2.5 %, 97.5 %; 0 where every_position = 1", 0},
@@ -55,7 +57,7 @@ static const geodec_attr count_attrs[] = {
 
 const geodec_kind geodec_kind_benchdecode = {.name = "benchdecode",
                                              .major = 1,
-                                             .minor = 1,
+                                             .minor = 2,
                                              .tool = "geodec-bench-decode",
                                              .purpose = "exactness, acceptance and tokens per pass of drafters",
                                              .fields = count_fields,
@@ -66,6 +68,7 @@ const geodec_kind geodec_kind_benchdecode = {.name = "benchdecode",
 static const geodec_field speed_fields[] = {
     {"/drafter", GEODEC_I32, "C", 0, "1", "index into the attribute drafters", 0},
     {"/gamma", GEODEC_I32, "C", 0, "1", "draft length; the upper limit of an adaptive row", 0},
+    {"/budget", GEODEC_I32, "C", GEODEC_FIELD_OPTIONAL, "1", "drafts of a tree; 0 = chains", 1},
     {"/adaptive", GEODEC_U8, "C", 0, "1", "1: length chosen round by round from the cost model", 0},
     {"/speedup", GEODEC_F64, "C,3", 0, "1",
      "timing: median over prompts of tok/s against the plain runs just before and after: value, 2.5 %, 97.5 %", 0},
@@ -78,7 +81,7 @@ static const geodec_field speed_fields[] = {
     {"/predicted", GEODEC_F64, "C", 0, "1",
      "E (1 + o_plain) / (mean over rounds of g c + v(g+1), plus o), E from the acceptance of each position", 0},
     {"/predicted_textbook", GEODEC_F64, "C", 0, "1",
-     "(1 - alpha^(gamma+1)) / (1 - alpha): v = 1, c = o = 0; 0 when adaptive", 0},
+     "(1 - alpha^(gamma+1)) / (1 - alpha): v = 1, c = o = 0; 0 when adaptive and for trees", 0},
     {"/pass_cost", GEODEC_F64, "W", 0, "1", "timing: v(b) = T(b) / T(1) of a pass over b = 1 .. W rows", 0},
 };
 
@@ -94,7 +97,7 @@ static const geodec_attr speed_attrs[] = {
 
 const geodec_kind geodec_kind_speed = {.name = "speed",
                                        .major = 1,
-                                       .minor = 0,
+                                       .minor = 1,
                                        .tool = "geodec-bench-decode",
                                        .purpose = "decoding speed beside the closed form (timings: not reproducible)",
                                        .fields = speed_fields,
@@ -172,6 +175,10 @@ GATHER(c_mean, ROW, double,
        or_zero((k == 0   ? r->mean_accepted.value
                 : k == 1 ? r->mean_accepted.low
                          : r->mean_accepted.high)))
+GATHER(c_share, ROW, double,
+       or_zero(k == 0   ? r->accepted_share.value
+               : k == 1 ? r->accepted_share.low
+                        : r->accepted_share.high))
 GATHER(c_tpp, ROW, double,
        or_zero(k == 0   ? r->tokens_per_pass.value
                : k == 1 ? r->tokens_per_pass.low
@@ -185,6 +192,7 @@ GATHER(c_claimed, ROW, double, or_zero(r->claimed[k]))
 #define ROW geodec_speed_row
 GATHER(s_drafter, ROW, int32_t, r->drafter)
 GATHER(s_gamma, ROW, int32_t, r->gamma)
+GATHER(s_budget, ROW, int32_t, r->budget)
 GATHER(s_adaptive, ROW, uint8_t, r->adaptive)
 GATHER(s_speedup, ROW, double, or_zero(k == 0 ? r->speedup.value : k == 1 ? r->speedup.low : r->speedup.high))
 GATHER(s_rate, ROW, double, or_zero(r->tok_per_s))
@@ -229,6 +237,7 @@ geodec_status geodec_bench_write_counts(const char *path, const geodec_provenanc
         {"/acceptance", 8, g, c_acc},
         {"/acceptance_low", 8, g, c_acc_low},
         {"/acceptance_high", 8, g, c_acc_high},
+        {"/accepted_share", 8, 3, c_share},
         {"/mean_accepted", 8, 3, c_mean},
         {"/tokens_per_pass", 8, 3, c_tpp},
         {"/tokens_closed_form", 8, 1, c_closed},
@@ -263,17 +272,12 @@ geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
     static const column columns[] = {
-        {"/drafter", 4, 1, s_drafter},
-        {"/gamma", 4, 1, s_gamma},
-        {"/adaptive", 1, 1, s_adaptive},
-        {"/speedup", 8, 3, s_speedup},
-        {"/tok_per_s", 8, 1, s_rate},
-        {"/plain_tok_per_s", 8, 1, s_plain},
-        {"/tokens_per_pass", 8, 1, s_tpp},
-        {"/draft_cost", 8, 1, s_c},
-        {"/overhead", 8, 1, s_o},
-        {"/predicted", 8, 1, s_predicted},
-        {"/predicted_textbook", 8, 1, s_textbook},
+        {"/drafter", 4, 1, s_drafter},       {"/gamma", 4, 1, s_gamma},
+        {"/budget", 4, 1, s_budget},         {"/adaptive", 1, 1, s_adaptive},
+        {"/speedup", 8, 3, s_speedup},       {"/tok_per_s", 8, 1, s_rate},
+        {"/plain_tok_per_s", 8, 1, s_plain}, {"/tokens_per_pass", 8, 1, s_tpp},
+        {"/draft_cost", 8, 1, s_c},          {"/overhead", 8, 1, s_o},
+        {"/predicted", 8, 1, s_predicted},   {"/predicted_textbook", 8, 1, s_textbook},
     };
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_speed, path, p, &a, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "C", s->n, err));

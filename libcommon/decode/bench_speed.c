@@ -45,12 +45,20 @@ static double rate(double tokens, double seconds) { return seconds > 0 ? tokens 
 static int64_t lay_rows(const geodec_bench_plan *p, geodec_speed_row *row)
 {
     int64_t n = 0;
-    for (int32_t d = 0; d < p->n_drafters; d++)
-        for (int32_t g = 0; g <= p->n_gammas; g++, n++)
-            if (row)
-                row[n] = (geodec_speed_row){.drafter = d,
-                                            .gamma = p->gamma[g < p->n_gammas ? g : p->n_gammas - 1],
-                                            .adaptive = g == p->n_gammas};
+    const int32_t longest = p->gamma[p->n_gammas - 1];
+    for (int32_t d = 0; d < p->n_drafters; d++) {
+        for (int32_t g = 0; g < p->n_gammas; g++, n++)
+            if (row) row[n] = (geodec_speed_row){.drafter = d, .gamma = p->gamma[g]};
+        for (int32_t b = 0; b < p->n_budgets; b++, n++)
+            if (row) row[n] = (geodec_speed_row){.drafter = d, .gamma = GEODEC_BENCH_GAMMA, .budget = p->budget[b]};
+        if (row) row[n] = (geodec_speed_row){.drafter = d, .gamma = longest, .adaptive = true};
+        n++;
+        if (p->n_budgets == 0) continue;
+        if (row)
+            row[n] = (geodec_speed_row){
+                .drafter = d, .gamma = GEODEC_BENCH_GAMMA, .budget = p->budget[p->n_budgets - 1], .adaptive = true};
+        n++;
+    }
     return n;
 }
 
@@ -75,10 +83,11 @@ static void finish(geodec_speed_row *row, const geodec_decode_counters *c, const
     const double tokens = geodec_predict_tokens_by_position(beta, row->gamma);
     cost.c = row->c;
     cost.o = row->o;
-    row->predicted = tokens * (1 + cost.o_plain) / geodec_predict_round(&cost, c->length, row->gamma);
+    row->predicted = tokens * (1 + cost.o_plain) /
+                     geodec_predict_round(&cost, c->length, row->budget > 0 ? row->budget : row->gamma);
     const geodec_cost textbook = geodec_cost_linear(0);
     row->predicted_textbook =
-        row->adaptive
+        row->adaptive || row->budget > 0
             ? (double)NAN
             : geodec_predict_speedup(&textbook, geodec_predict_tokens(geodec_tally_acceptance(&c->total), row->gamma),
                                      row->gamma);
@@ -132,6 +141,7 @@ static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_tar
         geodec_drafter *d = drafters->d[row->drafter];
         if (geodec__oracle_is(d)) geodec__oracle_set(d, &plain);
         geodec_decode_options o = geodec__bench_options(plan, false, prompt, 0, row->gamma);
+        o.budget = row->budget;
         o.adaptive = row->adaptive;
         o.cost = s->cost;
         o.clock = geodec_clock_thread_seconds;
@@ -158,6 +168,8 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
     GEODEC_TRY(geodec__bench_check(plan, err));
     s.prompts = n_prompts < plan->prompts->n ? n_prompts : plan->prompts->n;
     if (s.prompts < 1) GEODEC_THROW(GEODEC_INVAL, "%lld timed prompts", (long long)n_prompts);
+    int32_t rows = plan->gamma[plan->n_gammas - 1] + 1; /* of the widest pass */
+    if (plan->n_budgets > 0 && plan->budget[plan->n_budgets - 1] >= rows) rows = plan->budget[plan->n_budgets - 1] + 1;
     s.n = lay_rows(plan, NULL);
     GEODEC_NEW(s.row, s.n);
     lay_rows(plan, s.row);
@@ -168,8 +180,8 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
     for (int64_t i = 0; i < s.prompts; i++) {
         GEODEC_TRY(geodec_hooks_progress(plan->hooks, "timing", i, s.prompts, err));
         /* Beside every prompt: what else the machine does changes v(b) as well. */
-        GEODEC_TRY(geodec_cost_measure(target, (int32_t)(plan->max_tokens / 2), plan->gamma[plan->n_gammas - 1] + 1,
-                                       COST_REPEATS, geodec_clock_thread_seconds, &costs[i], err));
+        GEODEC_TRY(geodec_cost_measure(target, (int32_t)(plan->max_tokens / 2), rows, COST_REPEATS,
+                                       geodec_clock_thread_seconds, &costs[i], err));
         s.cost = costs[i];
         GEODEC_TRY(time_prompt(plan, target, i, &s, &drafters, sum, &plain_sum, ratio + i, s.prompts, err));
     }

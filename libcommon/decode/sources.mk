@@ -3,6 +3,7 @@ decode_SRCS := \
   bench_file.c \
   bench_drafters.c \
   bench_speed.c \
+  compat_counters.c \
   cost.c \
   counters.c \
   draft.c \
@@ -22,6 +23,7 @@ decode_SRCS := \
   ngram.c \
   predict.c \
   prompts.c \
+  readiness.c \
   sample.c \
   sampler.c \
   stoptext.c \

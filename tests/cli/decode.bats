@@ -88,7 +88,8 @@ refused() {
 
 @test "the report counts passes and says what was compared" {
     decode --prompt "Once upon a time" --max-tokens 40 --draft ngram --gamma 4 --check-plain --report "$tmp/r.json" > /dev/null
-    grep -q '"verified": true' "$tmp/r.json"
+    grep -q '"verified_bool": true' "$tmp/r.json"
+    grep -Eq '"status": "(hybrid_ready|degraded_geodesic)"' "$tmp/r.json" # one prompt has no interval
     grep -q '"n_compared": [1-9]' "$tmp/r.json"
     grep -q '"target_passes": [1-9]' "$tmp/r.json"
     decode --max-tokens 10 --draft none --report "$tmp/p.json" > /dev/null
@@ -203,4 +204,23 @@ bake() {
         [ "$status" -eq 2 ] || { echo "$bad: $status $stderr"; false; }
     done
     [ ! -e "$tmp/x.h5" ]
+}
+
+@test "the papers' acceptance rates follow from the number of tokens alone" {
+    run decode --compat-counters --prompt "One day" --max-tokens 64
+    [[ "$output" == "geo_accepted 30/64 (46.9 %), xfmr 34, passes 64" ]] || { echo "$output"; false; }
+    run decode --compat-counters --prompt "She" --max-tokens 13
+    [[ "$output" == "geo_accepted 5/13 (38.5 %), xfmr 8, passes 13" ]] || { echo "$output"; false; }
+}
+
+@test "the readiness report of a bench judges one drafter beside its control" {
+    "$bin/geodec-bench-decode" --quiet --model "$model" --prompts README.md --n-prompts 3 --max-tokens 24 --gammas 2 --modes greedy \
+        --drafters bigram,ngram --timed 0 -o "$tmp/b.h5" --readiness "$tmp/ready.json" > /dev/null
+    grep -q '"drafter": "ngram"' "$tmp/ready.json"
+    grep -q '"control": "bigram"' "$tmp/ready.json"
+    grep -q '"speedup": null' "$tmp/ready.json"
+    grep -q '"fingerprints_equal": false' "$tmp/ready.json" # drafts from the text alone need no artifact
+    grep -Eq '"status": "(hybrid_ready|degraded_geodesic)"' "$tmp/ready.json"
+    refused 2 "no drafter 'flowmap'" "$bin/geodec-bench-decode" --quiet --model "$model" --prompts README.md --drafters ngram \
+        --judge flowmap --readiness "$tmp/other.json" -o "$tmp/c.h5"
 }

@@ -40,9 +40,11 @@ static void timings(geodec_tsv *t, const geodec_speed_row *s)
 
 static const geodec_speed_row *timing_of(const geodec_speed *s, const geodec_bench_row *r)
 {
-    if (r->sampled || r->every_position || r->budget > 0) return NULL;
+    if (r->sampled || r->every_position) return NULL;
     for (int64_t i = 0; i < s->n; i++)
-        if (!s->row[i].adaptive && s->row[i].drafter == r->drafter && s->row[i].gamma == r->gamma) return &s->row[i];
+        if (!s->row[i].adaptive && s->row[i].drafter == r->drafter && s->row[i].gamma == r->gamma &&
+            s->row[i].budget == r->budget)
+            return &s->row[i];
     return NULL;
 }
 
@@ -101,7 +103,7 @@ geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_coun
         geodec_tsv_str(t, plan->drafter[r->drafter].name);
         geodec_tsv_str(t, "auto");
         geodec_tsv_str(t, "greedy");
-        geodec_tsv_str(t, "loop");
+        geodec_tsv_str(t, r->budget > 0 ? "tree" : "loop");
         geodec_tsv_i64(t, 0);
         geodec_tsv_i64(t, 0);
         for (int k = 0; k < 6; k++) geodec_tsv_f64(t, (double)NAN);

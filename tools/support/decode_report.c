@@ -56,7 +56,9 @@ static void put_tally(geodec_json_writer *w, const geodec_tally *t)
 static void put_drafts(geodec_json_writer *w, const decode_report *r)
 {
     const geodec_decode_counters *c = &r->got->counters;
+    geodec_json_begin_object(w, "drafts");
     put_tally(w, &c->total);
+    geodec_json_end(w);
     geodec_json_put_f64(w, "mean_accepted", geodec_mean_accepted(c));
     geodec_json_begin_array(w, "by_position");
     for (int i = 0; i < GEODEC_DRAFT_MAX && c->position[i].proposed > 0; i++) {
@@ -80,74 +82,76 @@ static void put_drafts(geodec_json_writer *w, const decode_report *r)
     geodec_json_end(w);
 }
 
-static void put_exactness(geodec_json_writer *w, const decode_report *r)
+/* What one decoding can say for the readiness report: no interval, so never geodesic_ready. */
+static geodec_readiness readiness_of(const decode_report *r)
 {
+    const geodec_model *m = geodec_session_model(r->session);
+    const geodec_decode_counters *c = &r->got->counters;
     const geodec_decoded *a = r->got, *b = r->plain;
-    geodec_json_begin_object(w, "exactness");
-    geodec_json_put_str(w, "mode", b ? "compared with plain decoding" : "not compared");
-    bool equal = b && a->n == b->n;
-    for (int64_t i = 0; equal && i < a->n; i++) equal = a->token[i] == b->token[i];
-    geodec_json_put_bool(w, "verified", equal);
-    geodec_json_put_i64(w, "n_compared", b ? (a->n < b->n ? a->n : b->n) : 0);
-    geodec_json_end(w);
-    if (!b) return;
-    const geodec_decode_counters *p = &b->counters, *c = &a->counters;
-    const double plain = per_second(p->decided, p->total_seconds - p->prompt_seconds);
-    const double mine = per_second(c->decided, c->total_seconds - c->prompt_seconds);
-    geodec_json_put_f64(w, "baseline_tok_per_s", plain);
-    geodec_json_put_f64(w, "speedup", plain > 0 ? mine / plain : 0);
+    geodec_readiness q = geodec_readiness_none();
+    q.model = geodec_model_name(m);
+    q.model_sha256 = geodec_model_fingerprint(m);
+    q.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
+    q.artifact_model_sha256 = r->artifact_model_sha256;
+    q.drafter = geodec_drafter_name(r->drafter);
+    q.gamma = r->options->gamma;
+    q.adaptive = r->options->adaptive;
+    q.prompts = 1;
+    q.tokens = c->emitted;
+    q.decided = c->decided;
+    q.target_passes = c->target_passes;
+    q.proposed = c->total.proposed;
+    q.reached = c->total.reached;
+    q.accepted = c->total.accepted;
+    q.acceptance.value = share(c->total.accepted, c->total.proposed);
+    q.tokens_per_pass = geodec_tokens_per_pass(c);
+    q.total_ms = 1e3 * c->total_seconds;
+    q.prefill_ms = 1e3 * c->prompt_seconds;
+    q.tok_per_s = per_second(c->decided, c->total_seconds);
+    q.decode_tok_per_s = per_second(c->decided, c->total_seconds - c->prompt_seconds);
+    if (!b) return q;
+    q.exactness_mode = r->options->sampling.temperature > 0 ? "sampled" : "greedy";
+    q.n_compared = a->n > b->n ? a->n : b->n;
+    for (int64_t i = 0; i < q.n_compared; i++) q.n_different += i >= a->n || i >= b->n || a->token[i] != b->token[i];
+    q.baseline_tok_per_s = per_second(b->counters.decided, b->counters.total_seconds - b->counters.prompt_seconds);
+    if (q.baseline_tok_per_s > 0) q.speedup.value = q.decode_tok_per_s / q.baseline_tok_per_s;
+    return q;
 }
 
 geodec_status decode_report_write(const char *path, const decode_report *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_json_writer *w = NULL;
-    const geodec_model *m = geodec_session_model(r->session);
     const geodec_decode_counters *c = &r->got->counters;
     const geodec_decode_options *o = r->options;
-    const double decode_seconds = c->total_seconds - c->prompt_seconds;
+    const geodec_readiness ready = readiness_of(r);
     GEODEC_TRY(geodec_json_create(path, &w, err));
-    geodec_json_put_i64(w, "schema_version", 1);
+    geodec_readiness_put(w, &ready);
     geodec_json_put_str(w, "tool", r->cli->tool->name);
     geodec_json_put_str(w, "tool_version", geodec_version());
     geodec_json_put_str(w, "command_line", r->cli->command_line);
     geodec_json_put_u64(w, "seed", r->cli->seed);
-    geodec_json_put_str(w, "model", geodec_model_name(m));
-    geodec_json_put_str(w, "model_sha256", geodec_model_fingerprint(m));
-    geodec_json_put_str(w, "tokenizer_sha256", geodec_tokenizer_fingerprint(geodec_model_tokenizer(m)));
     geodec_json_put_str(w, "isa", geodec_isa_name(geodec_session_isa(r->session)));
     geodec_json_put_str(w, "arithmetic", geodec_session_arithmetic(r->session) == GEODEC_FAST ? "fast" : "exact");
     const geodec_kv_type kv = geodec_session_kv(r->session);
     geodec_json_put_str(w, "kv", kv == GEODEC_KV_F16 ? "f16" : kv == GEODEC_KV_Q8_0 ? "q8_0" : "f32");
     geodec_json_put_str(w, "blas_core", geodec_linalg_core());
     geodec_json_put_i64(w, "threads", r->cli->threads);
-    geodec_json_put_str(w, "drafter", geodec_drafter_name(r->drafter));
     geodec_json_put_str(w, "sampling", o->sampling.temperature > 0 ? "sampled" : "greedy");
-    geodec_json_put_i64(w, "gamma", o->gamma);
-    geodec_json_put_bool(w, "gamma_adaptive", o->adaptive);
+    geodec_json_put_i64(w, "tree", o->budget);
     geodec_json_put_i64(w, "prompt_tokens", r->n_prompt);
     geodec_json_put_str(w, "end", geodec_end_name(r->got->end));
-    geodec_json_begin_object(w, "generation");
-    geodec_json_put_i64(w, "tokens", c->emitted);
-    geodec_json_put_f64(w, "total_ms", 1e3 * c->total_seconds);
-    geodec_json_put_f64(w, "prefill_ms", 1e3 * c->prompt_seconds);
     geodec_json_put_f64(w, "draft_ms", 1e3 * c->draft_seconds);
     geodec_json_put_f64(w, "verify_ms", 1e3 * c->verify_seconds);
-    geodec_json_put_f64(w, "tok_per_s", per_second(c->decided, c->total_seconds));
-    geodec_json_put_f64(w, "decode_tok_per_s", per_second(c->decided, decode_seconds));
-    geodec_json_end(w);
-    geodec_json_put_i64(w, "target_passes", c->target_passes);
     geodec_json_put_i64(w, "target_rows", c->target_rows);
     geodec_json_put_i64(w, "prompt_passes", c->prompt_passes);
     geodec_json_put_i64(w, "decided", c->decided);
-    geodec_json_put_f64(w, "tokens_per_pass", geodec_tokens_per_pass(c));
     put_drafts(w, r);
     if (o->adaptive && o->cost.seconds > 0) {
         geodec_json_begin_array(w, "pass_cost"); /* v(b), b = 1, 2, .. */
         for (int32_t b = 1; b <= o->cost.n; b++) geodec_json_put_f64(w, NULL, o->cost.v[b]);
         geodec_json_end(w);
     }
-    put_exactness(w, r);
     GEODEC_TRY(geodec_json_commit(w, err));
 done:
     return st;

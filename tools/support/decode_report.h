@@ -3,6 +3,7 @@
 #define GEODEC_TOOLS_SUPPORT_DECODE_REPORT_H
 
 #include "decode/loop.h"
+#include "decode/readiness.h"
 #include "model/model.h"
 #include "support/cli.h"
 
@@ -18,12 +19,13 @@ geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_er
 typedef struct decode_report {
     const cli *cli;
     const geodec_session *session;
-    const geodec_drafter *drafter; /* NULL = none */
+    const geodec_drafter *drafter;     /* NULL = none */
+    const char *artifact_model_sha256; /* of the artifact the drafter was made from, "" = none */
     const geodec_decode_options *options;
     int64_t n_prompt;
     const geodec_decoded *got, *plain; /* plain: the comparison run, NULL = not made */
 } decode_report;
-/* Fields of the readiness report that hold for a decoder (names kept), and counters; docs in the man page. */
+/* The readiness report (decode/readiness.h) of this one decoding, and its counters. */
 geodec_status decode_report_write(const char *path, const decode_report *r, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

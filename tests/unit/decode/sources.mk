@@ -5,6 +5,7 @@ decode_TESTS := \
   test_flowmap.c \
   test_ngram.c \
   test_predict.c \
+  test_readiness.c \
   test_sampler.c \
   test_session.c \
   test_shards.c \
