@@ -68,7 +68,8 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &drafters,
      .metavar = "LIST",
-     .help = "of bigram, ngram, flowmap, mixtures (ngram+flowmap), oracle (replay of the plain text: the ceiling)"},
+     .help =
+         "of bigram, ngram, lookup, flowmap, mixtures (ngram+flowmap), oracle (replay of the plain text: the ceiling)"},
     {.name = "gammas", .type = CLI_STR, .target = &gammas, .metavar = "LIST", .help = "draft lengths, rising, 1 to 16"},
     {.name = "trees",
      .type = CLI_STR,

@@ -78,7 +78,8 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &draft,
      .metavar = "NAME",
-     .help = "drafter: none, bigram, ngram, flowmap, or a mixture (ngram+flowmap); changes the speed, never the text"},
+     .help = "drafter: none, bigram, ngram, lookup, flowmap, or a mixture (ngram+flowmap); changes the speed, never "
+             "the text"},
     {.name = "gamma",
      .letter = 'g',
      .type = CLI_STR,

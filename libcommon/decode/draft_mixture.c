@@ -74,12 +74,7 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
     for (int32_t i = 0; i < count; i++) {
         const double p = all[i].chance / speaking;
         const geodec_draft x = {.token = all[i].token, .source = all[i].source, .confidence = p < 1 ? p : 1};
-        int32_t at = taken < most ? taken++ : most;
-        for (; at > 0 && (out[at - 1].confidence < x.confidence ||
-                          (out[at - 1].confidence <= x.confidence && out[at - 1].token > x.token));
-             at--)
-            if (at < most) out[at] = out[at - 1];
-        if (at < most) out[at] = x;
+        taken = geodec_draft_insert(out, taken, most, &x);
     }
     *n = taken;
 done:
@@ -91,23 +86,6 @@ static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geo
     geodec_status st = GEODEC_OK;
     const mixture *m = (const mixture *)d;
     for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(m->part[k]->ops->adopt(m->part[k], parent, token, err));
-done:
-    return st;
-}
-
-/* The most probable child of each node in turn. */
-static geodec_status propose(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
-                             geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int32_t k = 0, got = 1;
-    GEODEC_TRY(root(d, request, err));
-    for (; k < request->gamma; k++) {
-        GEODEC_TRY(children(d, k, 1, &out[k], &got, err));
-        if (got == 0) break;
-        if (k + 1 < request->gamma) GEODEC_TRY(adopt(d, k, out[k].token, err));
-    }
-    *n = k;
 done:
     return st;
 }
@@ -137,7 +115,7 @@ geodec_status geodec_mixture_drafter_create(const char *name, int32_t n, geodec_
                                   .source_name = m->source_name,
                                   .begin = begin,
                                   .observe = observe,
-                                  .propose = propose,
+                                  .propose = geodec_tree_chain,
                                   .destroy = destroy,
                                   .root = root,
                                   .children = children,

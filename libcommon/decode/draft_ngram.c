@@ -1,6 +1,7 @@
 #include "decode/draft_ngram.h"
 
 #include "base/mem.h"
+#include "decode/tree.h"
 
 #include <math.h>
 #include <string.h>
@@ -290,12 +291,7 @@ static geodec_status ngram_children(geodec_drafter *base, int32_t node, int32_t 
     for (int32_t i = 0; i < s.n; i++) {
         if (geodec_guard_forbids(d->request.guard, d->request.index + depth, s.token[i])) continue;
         const geodec_draft x = {.token = s.token[i], .source = source, .confidence = fmin(s.share[i], 1)};
-        int32_t at = taken < most ? taken++ : most;
-        for (; at > 0 && (out[at - 1].confidence < x.confidence ||
-                          (out[at - 1].confidence <= x.confidence && out[at - 1].token > x.token));
-             at--)
-            if (at < most) out[at] = out[at - 1];
-        if (at < most) out[at] = x;
+        taken = geodec_draft_insert(out, taken, most, &x);
     }
     *n = taken;
     return GEODEC_OK;

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "decode/draft_flowmap.h"
+#include "decode/draft_lookup.h"
 #include "decode/draft_mixture.h"
 #include "decode/draft_ngram.h"
 
@@ -32,7 +33,7 @@ static int32_t parts_of(const char *name, char part[GEODEC_MIXTURE_MAX + 1][PART
 
 bool geodec_drafting_knows(const char *name)
 {
-    static const char *const names[] = {"none", "bigram", "ngram", "flowmap"};
+    static const char *const names[] = {"none", "bigram", "ngram", "flowmap", "lookup"};
     char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
     const int32_t n = parts_of(name, part);
     for (int32_t k = 0; k < n; k++) {
@@ -135,6 +136,8 @@ static geodec_status create_one(const geodec_drafting *d, const char *name, geod
     else if (strcmp(name, "flowmap") == 0) {
         if (!d->map.scan) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter was not opened");
         GEODEC_TRY(geodec_flowmap_drafter_create(&d->map, out, err));
+    } else if (strcmp(name, "lookup") == 0) {
+        GEODEC_TRY(geodec_lookup_drafter_create(out, err));
     } else {
         const bool one = strcmp(name, "bigram") == 0;
         GEODEC_TRY(geodec_ngram_drafter_create(one ? d->bigram : d->ngram, one ? 1 : GEODEC_NGRAM_ORDER, out, err));

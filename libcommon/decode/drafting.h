@@ -12,8 +12,8 @@ typedef struct geodec_drafting geodec_drafting;
 
 enum { GEODEC_DRAFTER_NAME_MAX = 64 };
 
-/* Names: "none" (no drafter), "bigram" and "ngram" (contexts of 1 and of up to 8 tokens), "flowmap"; with + between
- * them a mixture of equal parts: "ngram+flowmap".
+/* Names: "none" (no drafter), "bigram" and "ngram" (contexts of 1 and of up to 8 tokens), "flowmap", "lookup" (in
+ * the text itself); with + between them a mixture of equal parts: "ngram+flowmap".
  * dir: folder with flowmap.h5, or NULL: "ngram" and "bigram" then draw from the prompt and the output alone, and
  * "flowmap" is refused. names [n]: what create will be asked for. GEODEC_INVAL: unknown name; GEODEC_CHECKSUM: an
  * artifact made for another model or tokenizer. The model is borrowed. */

@@ -15,6 +15,7 @@ decode_SRCS := \
   export_sources.c \
   drafting.c \
   draft_flowmap.c \
+  draft_lookup.c \
   draft_mixture.c \
   draft_ngram.c \
   gamma.c \
@@ -27,6 +28,7 @@ decode_SRCS := \
   sample.c \
   sampler.c \
   stoptext.c \
+  suffix.c \
   target.c \
   tree.c \
   verify.c

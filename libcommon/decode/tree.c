@@ -86,6 +86,33 @@ done:
     return st;
 }
 
+geodec_status geodec_tree_chain(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t k = 0, got = 1;
+    GEODEC_TRY(d->ops->root(d, request, err));
+    for (; k < request->gamma; k++) {
+        GEODEC_TRY(d->ops->children(d, k, 1, &out[k], &got, err));
+        if (got == 0) break;
+        if (k + 1 < request->gamma) GEODEC_TRY(d->ops->adopt(d, k, out[k].token, err));
+    }
+    *n = k;
+done:
+    return st;
+}
+
+int32_t geodec_draft_insert(geodec_draft *out, int32_t n, int32_t most, const geodec_draft *x)
+{
+    int32_t at = n < most ? n++ : most;
+    for (; at > 0 && (out[at - 1].confidence < x->confidence ||
+                      (out[at - 1].confidence <= x->confidence && out[at - 1].token > x->token));
+         at--)
+        if (at < most) out[at] = out[at - 1];
+    if (at < most) out[at] = *x;
+    return n;
+}
+
 void geodec_tree_chances(const geodec_draft *draft, int32_t n, double *chance)
 {
     for (int32_t i = 0; i < n; i++)

@@ -14,6 +14,13 @@ enum { GEODEC_TREE_CHILDREN = 16 }; /* of one node at most */
 GEODEC_API geodec_status geodec_tree_grow(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,
                                           int32_t *n, geodec_err *err) GEODEC_MUST_USE;
 
+/* The most probable child of each node in turn: `propose` of a drafter that has its chains from its children. */
+GEODEC_API geodec_status geodec_tree_chain(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,
+                                           int32_t *n, geodec_err *err) GEODEC_MUST_USE;
+/* Puts x among out[0 .. n), which are sorted by falling confidence (ties: the lower token first) and `most` at most;
+ * the last one falls out when there is no room. Returns the new number. */
+GEODEC_API int32_t geodec_draft_insert(geodec_draft *out, int32_t n, int32_t most, const geodec_draft *x);
+
 /* Chance of the path down to each draft: chance [n]. */
 GEODEC_API void geodec_tree_chances(const geodec_draft *draft, int32_t n, double *chance);
 /* Number of drafts above each one: depth [n]. */

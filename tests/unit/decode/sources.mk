@@ -8,6 +8,7 @@ decode_TESTS := \
   test_readiness.c \
   test_sampler.c \
   test_session.c \
+  test_lookup.c \
   test_shards.c \
   tiny.c \
   toy.c
