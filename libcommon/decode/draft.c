@@ -26,11 +26,15 @@ geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_reque
         if (request->gamma > GEODEC_DRAFT_MAX || request->budget > GEODEC_DRAFT_MAX || request->n_context < 1)
             GEODEC_THROW(GEODEC_INVAL, "draft length %d, budget %d, context of %lld tokens", request->gamma,
                          request->budget, (long long)request->n_context);
-        const bool tree = request->budget > 0 && d->ops->children;
+        const bool drawn = request->sampling && d->ops->distribution, own = drawn && request->budget > 0;
+        const bool tree = request->budget > 0 && d->ops->children && !drawn;
         int32_t most = request->gamma;
         if (tree) {
             most = request->budget;
             GEODEC_TRY_MSG(geodec_tree_grow(d, request, out, &count, err), "drafter %s", d->ops->name);
+        } else if (own) {
+            most = request->budget;
+            GEODEC_TRY_MSG(d->ops->propose(d, request, out, &count, err), "drafter %s", d->ops->name);
         } else {
             geodec_draft_request chain = *request;
             if (request->budget > 0 && request->budget < most) chain.gamma = most = request->budget;
@@ -39,7 +43,7 @@ geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_reque
         if (count < 0 || count > most)
             GEODEC_THROW(GEODEC_INTERNAL, "drafter %s proposed %d tokens of %d", d->ops->name, count, most);
         for (int32_t i = 0; i < count; i++) {
-            if (!tree) out[i].parent = i - 1;
+            if (!tree && !own) out[i].parent = i - 1;
             /* Written so that a NaN confidence is caught. */
             bool sane = out[i].parent >= -1 && out[i].parent < i && out[i].source >= 0 &&
                         out[i].source < d->ops->n_sources && out[i].confidence >= 0 && out[i].confidence <= 1;

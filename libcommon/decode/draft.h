@@ -12,13 +12,15 @@
  *
  * Implementing one: embed geodec_drafter as the first member, point `ops` at a constant table, and give a constructor
  *     geodec_status geodec_<name>_drafter_create(..., geodec_drafter **out, geodec_err *err);
- * Drafters are deterministic functions of what they were shown since `begin` (no clock, no own random numbers); tables
+ * Drafters are deterministic functions of what they were shown since `begin` (no clock, no own random numbers but those
+ * of the request); tables
  * that are shared between requests are immutable. One thread at a time. */
 #ifndef GEODEC_DECODE_DRAFT_H
 #define GEODEC_DECODE_DRAFT_H
 
 #include "base/err.h"
 #include "decode/guard.h"
+#include "decode/sampler.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,6 +54,7 @@ typedef struct geodec_draft_request {
     int64_t index;             /* output index of the first draft (0 = first token after the prompt) */
     const geodec_guard *guard; /* may be NULL. A draft it forbids at index + i is cut off by the loop together with what
                                   follows; a drafter may ask geodec_guard_forbids and propose its next best instead */
+    const geodec_sampling *sampling; /* not NULL: a stochastic drafter is to draw its drafts (below) */
 } geodec_draft_request;
 
 typedef struct geodec_drafter geodec_drafter;
@@ -74,6 +77,16 @@ typedef struct geodec_drafter_ops {
     geodec_status (*children)(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                               geodec_err *err);
     geodec_status (*adopt)(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err);
+    /* A stochastic drafter (NULL in others) can draw its drafts from a distribution of its own, and tell it; output
+     * then has the distribution of plain sampling instead of its very tokens (decode/verify_stochastic.h). When the
+     * request has `sampling`, propose
+     *   - draws the children of a node one after the other, without replacement, with geodec_draft_uniform(seed, index,
+     *     number of the draft), and hands over every token it has drawn, in that order;
+     *   - makes trees by itself when there is a budget, parents set. Neither their shape nor a confidence may depend on
+     *     a token drawn at that place or later.
+     * distribution: the q [n_vocab], of sum 1, that the first child of a node of the newest proposal was drawn from;
+     * node 0 = newest token, i + 1 = draft i. */
+    geodec_status (*distribution)(geodec_drafter *d, int32_t node, double *q, geodec_err *err);
 } geodec_drafter_ops;
 struct geodec_drafter {
     const geodec_drafter_ops *ops;

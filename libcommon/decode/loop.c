@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "decode/tree.h"
-#include "decode/verify.h"
+#include "decode/verify_stochastic.h"
 
 #include <string.h>
 
@@ -29,6 +29,8 @@ typedef struct request {
     geodec_sampler *sampler;
     geodec_gamma gamma;
     bool wants_state;
+    bool drawn;    /* drafts are drawn from the drafter's distribution */
+    double *work;  /* [2][n_vocab] when they are */
     int32_t *text; /* [n_text] prompt and output; room for `limit` */
     int64_t n_text, n_prompt, limit;
     float *logits;   /* [max rows][n_vocab] */
@@ -70,6 +72,8 @@ static geodec_status set_up(request *r, const int32_t *prompt, int64_t n, geodec
     const geodec_target *t = r->target;
     r->guard = (geodec_guard){r->opt->min_tokens, r->opt->stop, r->opt->n_stop};
     r->wants_state = r->drafter && r->drafter->ops->wants_state;
+    r->drawn = r->drafter && r->drafter->ops->distribution && r->opt->sampling.temperature > 0;
+    if (r->drawn) GEODEC_NEW(r->work, 2 * (int64_t)t->n_vocab);
     const int32_t gamma = r->drafter ? r->opt->gamma : 0,
                   nodes = gamma > 0 && r->opt->budget > 0 ? r->opt->budget : gamma;
     r->rows = nodes + 1 < t->max_batch ? nodes + 1 : t->max_batch;
@@ -145,8 +149,9 @@ static void apply_gate(drafted *d, double gate)
     d->n = kept;
 }
 
-/* Ids that cannot be output are not sent, nor what follows them; they stay proposed, and wrong. */
-static void choose_rows(const request *r, drafted *d)
+/* Ids that cannot be output are not sent, nor what follows them; they stay proposed, and wrong. Of drafts that were
+ * drawn, the same holds for those behind `most` and below the gate, but they may prove right (verify_stochastic.h). */
+static void choose_rows(const request *r, drafted *d, int32_t most)
 {
     int32_t depth[GEODEC_DRAFT_MAX];
     const int64_t index = r->n_text - r->n_prompt;
@@ -157,6 +162,7 @@ static void choose_rows(const request *r, drafted *d)
     for (int32_t i = 0; i < d->n; i++) {
         const geodec_draft *x = &d->draft[i];
         d->row[i] = 0;
+        if (r->drawn && (i >= most || x->confidence < r->opt->gate)) continue;
         if (x->token < 0 || x->token >= r->target->n_vocab ||
             geodec_guard_forbids(&r->guard, index + depth[i], x->token))
             continue;
@@ -180,7 +186,7 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
     int64_t room = r->rows - 1;
     if (cache < room) room = cache;
     if (r->opt->budget == 0 && left < room) room = left;
-    int32_t most = (int32_t)(room > 0 && left > 0 ? room : 0); /* drafts */
+    int32_t most = (int32_t)(room > 0 && left > 0 ? room : 0), send = GEODEC_DRAFT_MAX; /* drafts */
     if (r->drafter && most > 0) {
         if (r->opt->adaptive) most = geodec_gamma_ask(&r->gamma, most);
         const double clock = now(r);
@@ -188,7 +194,8 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
                                   .n_context = r->n_text,
                                   .gamma = most,
                                   .index = r->n_text - r->n_prompt,
-                                  .guard = &r->guard};
+                                  .guard = &r->guard,
+                                  .sampling = r->drawn ? &r->opt->sampling : NULL};
         if (r->opt->budget > 0) {
             q.budget = most;
             if (q.gamma > r->opt->gamma) q.gamma = r->opt->gamma;
@@ -197,10 +204,11 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
         GEODEC_TRY(geodec_drafter_propose(r->drafter, &q, d->draft, &d->n, err));
         r->asked += most;
         r->count.draft_seconds += now(r) - clock;
-        if (most > 0 && r->opt->adaptive) d->n = geodec_gamma_send(&r->gamma, d->draft, d->n);
-        if (r->opt->gate > 0) apply_gate(d, r->opt->gate);
+        if (most > 0 && r->opt->adaptive) send = geodec_gamma_send(&r->gamma, d->draft, d->n);
+        if (!r->drawn && send < d->n) d->n = send;
+        if (!r->drawn && r->opt->gate > 0) apply_gate(d, r->opt->gate);
     }
-    choose_rows(r, d);
+    choose_rows(r, d, send);
 done:
     return st;
 }
@@ -231,7 +239,7 @@ static void tally_round(request *r, const drafted *d, const int32_t *path, int32
     for (int32_t i = 0; i < d->n; i++) {
         const int32_t parent = d->draft[i].parent;
         const bool reached = depth[i] < examined && (parent < 0 || kept[parent]);
-        kept[i] = reached && depth[i] < accepted && d->row[i] > 0 && path[depth[i] + 1] == d->row[i];
+        kept[i] = reached && depth[i] < accepted && path[depth[i] + 1] == (d->row[i] > 0 ? d->row[i] : -1 - i);
         tally(r, &d->draft[i], reached, kept[i]);
         at[depth[i]] = true;
         reached_at[depth[i]] |= reached;
@@ -290,12 +298,43 @@ static geodec_status commit(request *r, const drafted *d, const int32_t *path, i
     return observe(r, token, n, err);
 }
 
+static geodec_status ask_distribution(void *ctx, int32_t node, double *q, geodec_err *err)
+{
+    geodec_drafter *d = ctx;
+    return d->ops->distribution(d, node, q, err);
+}
+
+/* Walks the rows of the pass. */
+static geodec_status verify(request *r, const drafted *d, int32_t *path, geodec_verdict *v, geodec_err *err)
+{
+    const geodec_target *t = r->target;
+    const int64_t index = r->n_text - r->n_prompt;
+    int32_t token[GEODEC_DRAFT_MAX], parent[GEODEC_DRAFT_MAX];
+    if (!r->drawn) {
+        for (int32_t i = 0; i < d->sent; i++) parent[i] = d->parent[i + 1] - 1;
+        return geodec_verify_tree(r->sampler, &r->guard, index, r->logits, t->n_vocab, d->token + 1,
+                                  d->chain ? NULL : parent, d->sent, r->argmax, path, v, err);
+    }
+    for (int32_t i = 0; i < d->n; i++) {
+        token[i] = d->draft[i].token;
+        parent[i] = d->draft[i].parent;
+    }
+    const geodec_candidates c = {.n = d->n,
+                                 .token = token,
+                                 .parent = parent,
+                                 .row = d->row,
+                                 .distribution = ask_distribution,
+                                 .ctx = r->drafter};
+    return geodec_verify_stochastic(r->sampler, &r->guard, index, r->logits, t->n_vocab, &c, r->work, r->argmax, path,
+                                    v, err);
+}
+
 static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
     drafted d;
-    int32_t path[GEODEC_DRAFT_MAX + 1], parent[GEODEC_DRAFT_MAX], kept = 0;
+    int32_t path[GEODEC_DRAFT_MAX + 1], kept = 0;
     geodec_verdict v;
     const int32_t base = t->length(t->self);
     const int64_t before = r->count.decided;
@@ -303,12 +342,10 @@ static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, ge
         GEODEC_THROW(GEODEC_INTERNAL, "the cache holds %d rows for a text of %lld tokens", base, (long long)r->n_text);
 
     GEODEC_TRY(draft(r, &d, err));
-    for (int32_t i = 0; i < d.sent; i++) parent[i] = d.parent[i + 1] - 1;
     const double clock = now(r);
     GEODEC_TRY(t->forward(t->self, d.token, d.chain ? NULL : d.parent, d.sent + 1, r->logits, r->state, err));
     r->count.verify_seconds += now(r) - clock;
-    GEODEC_TRY(geodec_verify_tree(r->sampler, &r->guard, r->n_text - r->n_prompt, r->logits, t->n_vocab, d.token + 1,
-                                  d.chain ? NULL : parent, d.sent, r->argmax, path, &v, err));
+    GEODEC_TRY(verify(r, &d, path, &v, err));
 
     /* The tokens of this round: the drafts that were drawn, then the last draw unless it is the end. */
     int32_t token[GEODEC_DRAFT_MAX + 1];
@@ -374,5 +411,6 @@ done:
     geodec_mem_free(r.logits);
     geodec_mem_free(r.state);
     geodec_mem_free(r.argmax);
+    geodec_mem_free(r.work);
     return st;
 }

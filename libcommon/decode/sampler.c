@@ -187,6 +187,11 @@ geodec_status geodec_sampler_distribution(geodec_sampler *s, const float *row, d
     }
     GEODEC_TRY(load(s, row, &heap, err));
     prepare(s, row, &heap, &n, &total, &top);
+    if (n == 0) { /* every token is kept: no order is needed */
+        for (int32_t i = 0; i < s->n_vocab; i++)
+            p[i] = row[i] == -INFINITY ? 0 : exp(((double)row[i] - (double)top) / s->opt.temperature) / total;
+        goto done;
+    }
     while (extend(s, &heap, &n, top)) {
     }
     for (int32_t i = 0; i < s->n_vocab; i++) p[i] = 0;

@@ -31,4 +31,5 @@ decode_SRCS := \
   suffix.c \
   target.c \
   tree.c \
-  verify.c
+  verify.c \
+  verify_stochastic.c

@@ -10,5 +10,6 @@ decode_TESTS := \
   test_session.c \
   test_lookup.c \
   test_shards.c \
+  test_stochastic.c \
   tiny.c \
   toy.c
