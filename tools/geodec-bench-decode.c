@@ -6,6 +6,7 @@
 #include "decode/drafting.h"
 #include "decode/readiness.h"
 #include "io/file.h"
+#include "project/projection.h"
 #include "support/bench_plan.h"
 #include "support/bench_table.h"
 #include "support/cli.h"
@@ -24,6 +25,7 @@ static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3,
 static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop;
 
+static const char *projection;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "benchdecode.h5"),
     {.name = "speed",
@@ -33,6 +35,12 @@ static const cli_option options[] = {
      .metavar = "FILE",
      .help = "write timings to FILE (default: speed.h5 beside the output)"},
     CLI_MODEL_OPTION(model_path),
+    {.name = "projection",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &projection,
+     .metavar = "FILE",
+     .help = "projection.h5 of the model (geodec-project), put in the place of its weights"},
     CLI_ARTIFACTS_OPTION(artifacts),
     {.name = "prompts",
      .type = CLI_STR,
@@ -239,6 +247,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(cli_may_write(c, readiness_path, err));
     }
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     plan.n_stop = no_stop ? 0 : geodec_stop_tokens(t, stop);
     GEODEC_TRY(read_prompts(t, &prompts, err));

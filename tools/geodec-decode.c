@@ -4,6 +4,7 @@
 #include "decode/drafting.h"
 #include "decode/loop.h"
 #include "io/file.h"
+#include "project/projection.h"
 #include "support/cli.h"
 #include "support/decode_report.h"
 #include "support/evaluation.h"
@@ -22,8 +23,15 @@ static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
 static bool echo, check_plain, compat_counters;
 
+static const char *projection;
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
+    {.name = "projection",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &projection,
+     .metavar = "FILE",
+     .help = "projection.h5 of the model (geodec-project), put in the place of its weights"},
     CLI_ARTIFACTS_OPTION(artifacts),
     {.name = "prompt",
      .letter = 'p',
@@ -215,6 +223,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.budget = (int32_t)tree;
     if (report) GEODEC_TRY(cli_may_write(c, report, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     GEODEC_TRY(read_prompt(t, &prompt, &n, err));
     GEODEC_TRY(geodec_drafting_open(m, artifacts, &draft, 1, &drafting, err));

@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/tsv.h"
+#include "project/projection.h"
 #include "support/cli.h"
 #include "support/evaluation.h"
 
@@ -13,7 +14,7 @@
 enum { DEFAULT_WINDOW = 512 };
 
 static const char *model_path, *against_path, *arithmetic = "exact", *against_arithmetic, *kv = "f32", *against_kv;
-static const char *isa = "auto", *json_path;
+static const char *isa = "auto", *json_path, *projection, *against_projection;
 static int64_t window, stride, windows;
 
 static const cli_option options[] = {
@@ -66,6 +67,18 @@ static const cli_option options[] = {
      .choices = "f32|f16|q8_0",
      .metavar = "TYPE",
      .help = "cache of the second evaluation (default: --kv)"},
+    {.name = "projection",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &projection,
+     .metavar = "FILE",
+     .help = "projection.h5 of the model (geodec-project), put in the place of its weights"},
+    {.name = "against-projection",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &against_projection,
+     .metavar = "FILE",
+     .help = "the same for the second evaluation: of --against, or of the model itself"},
     CLI_ISA_OPTION(isa),
     {.name = "json",
      .type = CLI_STR,
@@ -249,10 +262,13 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL, *other = NULL;
-    state s = {.compared = against_path || against_arithmetic || against_kv};
+    state s = {.compared = against_path || against_arithmetic || against_kv || against_projection};
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
-    if (against_path) GEODEC_TRY(geodec_model_open(against_path, &other, err));
+    if (against_path || against_projection)
+        GEODEC_TRY(geodec_model_open(against_path ? against_path : model_path, &other, err));
+    if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
+    if (against_projection) GEODEC_TRY(geodec_projection_load(against_projection, other, err));
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
     s.o.window = (int32_t)(window ? window : n_ctx < DEFAULT_WINDOW ? n_ctx : DEFAULT_WINDOW);
     s.o.stride = (int32_t)stride;

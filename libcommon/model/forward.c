@@ -101,16 +101,51 @@ static void adjust_row(const row_work *w, int64_t r)
     adjust(w->s, w->s->value_row[r], l->v_bias, NULL, l->v.rows);
 }
 
+/* Shows the rows of s->input to whoever watches. */
+static void show(const geodec_session *s, int32_t layer, geodec_side side, int64_t n, int64_t width)
+{
+    if (s->watch) s->watch(s->watch_ctx, layer, side, n, width, s->input);
+}
+
+/* What slots first .. first + count - 1 multiply: the rows of s->input, or for factored slots those rows in their
+ * basis, computed once where it is shared. */
+static void project(geodec_session *s, const geodec__layer *l, int first, int count, int64_t n, const float *const **x)
+{
+    int64_t jobs = 0;
+    for (int i = 0; i < count; i++) {
+        const geodec__matrix *b = &l->basis[first + i];
+        x[i] = s->input;
+        if (!b->data) continue;
+        if (i > 0 && b->data == b[-1].data) {
+            x[i] = x[i - 1];
+            continue;
+        }
+        float **row = s->low_row + (int64_t)i * s->max_batch;
+        x[i] = (const float *const *)row;
+        /* rows of a product end in zeros; an earlier layer's may have been longer */
+        for (int64_t r = 0; r < n; r++)
+            memset(row[r] + b->rows, 0, (size_t)(geodec__pad(b->rows) - b->rows) * sizeof(float));
+        s->job[jobs++] = (geodec__job){.w = *b, .x = s->input, .y = row, .n = n};
+    }
+    if (jobs > 0) geodec__jobs_run(s, jobs);
+}
+
 static void feed_forward(geodec_session *s, const geodec__layer *l, int32_t index, int64_t n)
 {
+    const float *const *x[2];
+    show(s, index, GEODEC_SIDE_FEED, n, s->model->config.d_model);
     if (l->router.data) {
         geodec__experts_run(s, l, index, n);
         return;
     }
-    s->job[0] = (geodec__job){.w = l->gate, .up = l->up, .x = s->input, .y = s->gate_row, .y_up = s->up_row, .n = n};
+    project(s, l, GEODEC_SLOT_GATE, 2, n, x);
+    s->job[0] =
+        (geodec__job){.w = l->gate, .up = l->up, .x = x[0], .x_up = x[1], .y = s->gate_row, .y_up = s->up_row, .n = n};
     geodec__jobs_run(s, 1);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->gate_row[r];
-    s->job[0] = (geodec__job){.w = l->down, .x = s->input, .y = s->down_row, .n = n};
+    show(s, index, GEODEC_SIDE_HIDDEN, n, s->model->config.d_ff);
+    project(s, l, GEODEC_SLOT_DOWN, 1, n, x);
+    s->job[0] = (geodec__job){.w = l->down, .x = x[0], .y = s->down_row, .n = n};
     geodec__jobs_run(s, 1);
 }
 
@@ -119,16 +154,21 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     const geodec__layer *l = &s->model->layer[index];
     const int64_t d = s->model->config.d_model;
     row_work w = {.s = s, .fn = norm_row, .n = n, .layer = l, .index = index, .next_norm = l->attn_norm};
+    const float *const *x[3];
     run_rows(&w, d);
-    s->job[0] = (geodec__job){.w = l->q, .x = s->input, .y = s->query_row, .n = n};
-    s->job[1] = (geodec__job){.w = l->k, .x = s->input, .y = s->key_row, .n = n};
-    s->job[2] = (geodec__job){.w = l->v, .x = s->input, .y = s->value_row, .n = n};
+    show(s, index, GEODEC_SIDE_STREAM, n, d);
+    project(s, l, GEODEC_SLOT_Q, 3, n, x);
+    s->job[0] = (geodec__job){.w = l->q, .x = x[0], .y = s->query_row, .n = n};
+    s->job[1] = (geodec__job){.w = l->k, .x = x[1], .y = s->key_row, .n = n};
+    s->job[2] = (geodec__job){.w = l->v, .x = x[2], .y = s->value_row, .n = n};
     geodec__jobs_run(s, 3);
     w.fn = adjust_row;
     if (l->q_bias || l->q_norm) run_rows(&w, l->q.rows + l->k.rows);
     geodec__attention_run(s, index, n, chain);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
-    s->job[0] = (geodec__job){.w = l->o, .x = s->input, .y = s->down_row, .n = n};
+    show(s, index, GEODEC_SIDE_HEADS, n, (int64_t)s->model->config.n_head * s->model->config.head_dim);
+    project(s, l, GEODEC_SLOT_O, 1, n, x);
+    s->job[0] = (geodec__job){.w = l->o, .x = x[0], .y = s->down_row, .n = n};
     geodec__jobs_run(s, 1);
     w.fn = finish_row;
     w.bias = l->o_bias;

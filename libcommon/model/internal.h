@@ -18,7 +18,7 @@ void geodec__each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geod
  * as the configuration says. */
 typedef struct geodec__job {
     geodec__matrix w, up;
-    const float *const *x;
+    const float *const *x, *const *x_up; /* x_up NULL: x */
     float *const *y;
     float *const *y_up;
     int64_t n; /* rows */
@@ -68,6 +68,9 @@ struct geodec_session {
      */
     float *x, *norm, *query, *key, *value, *mixed, *gate, *up, *down;
     float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
+    float *low, **low_row; /* [3 max_batch] projected inputs of factored slots; NULL without any */
+    geodec_watch watch;
+    void *watch_ctx;
     const float **input;     /* [max(max_batch, assignments)] rows gathered for a product */
     float **output;          /* [max_batch] wanted rows of logits */
     bool *want;              /* [max_batch] all false between calls */

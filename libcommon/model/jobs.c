@@ -31,16 +31,15 @@ static void round_row(void *ctx, int64_t row, int worker)
 }
 
 /* The input of j for these weights; *last is the one made before, *at where the next goes. NULL: no room left. */
-static const geodec__fast_block *round_input(geodec_session *s, const geodec__job *j, const geodec__panels *w,
-                                             rounding *last, int64_t *at)
+static const geodec__fast_block *round_input(geodec_session *s, const geodec__job *j, const float *const *x,
+                                             const geodec__panels *w, rounding *last, int64_t *at)
 {
     const geodec__panel_format *f = w->format;
     const int64_t cols = w->records * 32 * f->blocks, size = j->n * (cols / 32);
-    if (last->x == j->x && last->n == j->n && last->cols == cols && last->offset == f->offset &&
-        last->group == f->group)
+    if (last->x == x && last->n == j->n && last->cols == cols && last->offset == f->offset && last->group == f->group)
         return last->out;
     if (size > s->rounded_size - *at) return NULL;
-    *last = (rounding){j->x, j->n, cols, f->offset, f->group, s->rounded + *at, s->fast};
+    *last = (rounding){x, j->n, cols, f->offset, f->group, s->rounded + *at, s->fast};
     *at += size;
     if (j->n * cols < SMALL_ROUNDING)
         for (int64_t r = 0; r < j->n; r++) round_row(last, r, 0);
@@ -48,6 +47,8 @@ static const geodec__fast_block *round_input(geodec_session *s, const geodec__jo
         geodec_pool_run_dynamic(s->pool, j->n, round_row, last);
     return last->out;
 }
+
+static const float *const *up_input(const geodec__job *j) { return j->x_up ? j->x_up : j->x; }
 
 /* Rounds the inputs of as many jobs as there is room for (at least one); returns how many. */
 static int64_t round_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
@@ -58,8 +59,9 @@ static int64_t round_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
         geodec__job *j = &job[i];
         j->panels = geodec__prepared_find(s->prepared, &j->w);
         j->panels_up = j->up.data ? geodec__prepared_find(s->prepared, &j->up) : (geodec__panels){0};
-        if (j->panels.format && !(j->rounded = round_input(s, j, &j->panels, &last, &at))) return i;
-        if (j->panels_up.format && !(j->rounded_up = round_input(s, j, &j->panels_up, &last, &at))) return i;
+        if (j->panels.format && !(j->rounded = round_input(s, j, j->x, &j->panels, &last, &at))) return i;
+        if (j->panels_up.format && !(j->rounded_up = round_input(s, j, up_input(j), &j->panels_up, &last, &at)))
+            return i;
     }
     return n_jobs;
 }
@@ -81,22 +83,22 @@ static void multiply_loose(const geodec_session *s, const geodec__matrix *w, geo
 }
 
 static void multiply(const geodec_session *s, const geodec__matrix *w, const geodec__panels *panels,
-                     const geodec__fast_block *rounded, const geodec__job *j, float *const *y, int64_t begin,
-                     int64_t end, int worker)
+                     const geodec__fast_block *rounded, int64_t n, const float *const *x, float *const *y,
+                     int64_t begin, int64_t end, int worker)
 {
     if (panels->data)
-        s->fast->product(panels, begin / GEODEC__PANEL, geodec__panels_count(end), rounded, j->n, y);
+        s->fast->product(panels, begin / GEODEC__PANEL, geodec__panels_count(end), rounded, n, y);
     else if (panels->format)
-        multiply_loose(s, w, *panels, rounded, j->n, y, begin, end, s->worker[worker].panel);
+        multiply_loose(s, w, *panels, rounded, n, y, begin, end, s->worker[worker].panel);
     else
-        s->kernels->matmul(w, begin, end, j->x, j->n, y, s->worker[worker].weights);
+        s->kernels->matmul(w, begin, end, x, n, y, s->worker[worker].weights);
 }
 
 static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begin, int64_t end, int worker)
 {
-    multiply(s, &j->w, &j->panels, j->rounded, j, j->y, begin, end, worker);
+    multiply(s, &j->w, &j->panels, j->rounded, j->n, j->x, j->y, begin, end, worker);
     if (!j->up.data) return;
-    multiply(s, &j->up, &j->panels_up, j->rounded_up, j, j->y_up, begin, end, worker);
+    multiply(s, &j->up, &j->panels_up, j->rounded_up, j->n, up_input(j), j->y_up, begin, end, worker);
     const bool gelu = s->model->config.activation == GEODEC_GELU_TANH;
     for (int64_t r = 0; r < j->n; r++)
         (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->y[r] + begin, j->y_up[r] + begin, end - begin);

@@ -16,6 +16,8 @@ void geodec__each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geod
                 fn(ctx, &w);
             }
         }
+        for (int k = 0; k < GEODEC_SLOTS; k++)
+            if (l->basis[k].data && (k == 0 || l->basis[k].data != l->basis[k - 1].data)) fn(ctx, &l->basis[k]);
     }
     fn(ctx, &m->head);
 }

@@ -138,6 +138,26 @@ GEODEC_API geodec_counters geodec_session_counters(const geodec_session *s);
 GEODEC_API const int32_t *geodec_session_expert_ids(const geodec_session *s);
 GEODEC_API const float *geodec_session_expert_weights(const geodec_session *s);
 
+/* The weight matrices of a layer. Those of one side read the same input: the normalised stream (query, key, value), the
+ * heads' values (output), the normalised stream after attention (gate, up), the gated hidden vector (down). */
+typedef enum geodec_slot {
+    GEODEC_SLOT_Q,
+    GEODEC_SLOT_K,
+    GEODEC_SLOT_V,
+    GEODEC_SLOT_O,
+    GEODEC_SLOT_GATE,
+    GEODEC_SLOT_UP,
+    GEODEC_SLOT_DOWN
+} geodec_slot;
+typedef enum geodec_side { GEODEC_SIDE_STREAM, GEODEC_SIDE_HEADS, GEODEC_SIDE_FEED, GEODEC_SIDE_HIDDEN } geodec_side;
+enum { GEODEC_SLOTS = 7, GEODEC_SIDES = 4 };
+
+/* Sees the inputs of every layer's products, [n] rows of `width` values, before they are multiplied. With experts the
+ * hidden side is not shown. fn NULL: nobody watches. */
+typedef void (*geodec_watch)(void *ctx, int32_t layer, geodec_side side, int64_t n, int64_t width,
+                             const float *const *row);
+GEODEC_API void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx);
+
 /* Index of the largest value; ties and NaN-free input assumed: the lowest index wins. The one argmax of the project. */
 GEODEC_API int32_t geodec_argmax(const float *x, int64_t n);
 

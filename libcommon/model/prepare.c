@@ -57,6 +57,7 @@ typedef struct listing {
 static void add(void *ctx, const geodec__matrix *w)
 {
     listing *l = ctx;
+    if (w->loose) return;
     const geodec__panel_format *f = l->p->floats ? NULL : geodec__panel_format_of(w->type);
     if (!f && !(l->p->floats && is_float(w))) return;
     geodec__panels panels = {.format = f, .rows = w->rows};

@@ -35,6 +35,7 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
     GEODEC_TRY(new_rows(&s->gate, &s->gate_row, places, c->d_ff, err));
     GEODEC_TRY(new_rows(&s->up, &s->up_row, places, c->d_ff, err));
     GEODEC_TRY(new_rows(&s->down, &s->down_row, places, c->d_model, err));
+    if (s->model->factor_rank) GEODEC_TRY(new_rows(&s->low, &s->low_row, 3 * n, s->model->factor_rank, err));
     GEODEC_NEW(s->input, places);
     GEODEC_NEW(s->output, n);
     GEODEC_NEW(s->want, n);
@@ -123,10 +124,10 @@ void geodec_session_destroy(geodec_session *s)
 {
     if (!s) return;
     geodec__cache_destroy(s);
-    float *const data[] = {s->cosine, s->sine, s->x,  s->norm, s->query,  s->key,          s->value,
-                           s->mixed,  s->gate, s->up, s->down, s->router, s->expert_weight};
+    float *const data[] = {s->cosine, s->sine, s->x,  s->norm, s->query,  s->key,           s->value,
+                           s->mixed,  s->gate, s->up, s->down, s->router, s->expert_weight, s->low};
     float **const rows[] = {s->x_row,    s->norm_row, s->query_row, s->key_row,    s->value_row, s->mixed_row,
-                            s->gate_row, s->up_row,   s->down_row,  s->router_row, s->output};
+                            s->gate_row, s->up_row,   s->down_row,  s->router_row, s->output,    s->low_row};
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) geodec_mem_free(data[i]);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) geodec_mem_free(rows[i]);
     geodec_mem_free(s->rope_step);
@@ -149,6 +150,12 @@ void geodec_session_destroy(geodec_session *s)
 }
 
 /* ---- questions ------------------------------------------------------------------------------------- */
+
+void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
+{
+    s->watch = fn;
+    s->watch_ctx = ctx;
+}
 
 const geodec_model *geodec_session_model(const geodec_session *s) { return s->model; }
 int32_t geodec_session_n_ctx(const geodec_session *s) { return s->n_ctx; }

@@ -5,6 +5,7 @@
 #include "model/model.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { GEODEC__LANES = 16 /* partial sums of a dot product, and keys in a block of the cache */ };
@@ -27,6 +28,7 @@ typedef struct geodec__matrix {
     int type; /* geodec_ggml_type */
     const uint8_t *const
         *expert; /* [n_expert] where each expert's matrix begins, when the file keeps one tensor each */
+    bool loose;  /* not in the file's map: a factor (factors.h) */
 } geodec__matrix;
 
 /* Expert e of a matrix of all experts. */
@@ -47,8 +49,11 @@ typedef struct geodec__layer {
     geodec__matrix q, k, v, o;
     geodec__matrix router;         /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert */
-    int32_t window;                /* keys visible: the row itself and window - 1 before it; 0 = all */
-    int32_t rope;                  /* which table of angles: 0 or 1 (gemma3's sliding layers) */
+    /* Of a factored slot, whose own matrix is [rows][k] then: the [k][cols] that its input goes through first. Data
+     * NULL in a whole one; equal data where slots share it. */
+    geodec__matrix basis[GEODEC_SLOTS];
+    int32_t window; /* keys visible: the row itself and window - 1 before it; 0 = all */
+    int32_t rope;   /* which table of angles: 0 or 1 (gemma3's sliding layers) */
 } geodec__layer;
 
 struct geodec_model {
@@ -65,7 +70,9 @@ struct geodec_model {
     pthread_mutex_t *lazy;               /* guards what is made on first use: */
     struct geodec__prepared *prepared;   /* weights for fast arithmetic (panels.h), NULL until asked for */
     struct geodec__prepared *resident;   /* float matrices in huge pages (the same), NULL until there is a session */
-    char fingerprint[GEODEC_SHA256_HEX]; /* empty until asked for */
+    uint8_t *factors;                    /* what factored slots point into (factors.h), NULL without */
+    int64_t factor_rank;                 /* largest k */
+    char fingerprint[GEODEC_SHA256_HEX]; /* of the file; empty until asked for */
 };
 
 /* Radians that pair i of table t turns from one position to the next, in a session of n_ctx positions. */

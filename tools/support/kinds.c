@@ -24,6 +24,7 @@
 #include "geometry/propagators.h"
 #include "geometry/sweep.h"
 #include "geometry/validity.h"
+#include "project/projection.h"
 #include "published/blocks.h"
 #include "published/coverage.h"
 #include "published/density.h"
@@ -80,6 +81,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_hjb_ref,
     &geodec_kind_lookup_speed,
     &geodec_kind_flowmap,
+    &geodec_kind_projection,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,
 };

@@ -1,0 +1,195 @@
+#include "model/factors.h"
+
+#include "base/f16.h"
+#include "base/mem.h"
+#include "model/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *geodec_slot_name(geodec_slot slot)
+{
+    static const char *const names[GEODEC_SLOTS] = {"q", "k", "v", "o", "gate", "up", "down"};
+    return names[slot];
+}
+
+geodec_side geodec_side_of(geodec_slot slot)
+{
+    return slot <= GEODEC_SLOT_V    ? GEODEC_SIDE_STREAM
+           : slot == GEODEC_SLOT_O  ? GEODEC_SIDE_HEADS
+           : slot <= GEODEC_SLOT_UP ? GEODEC_SIDE_FEED
+                                    : GEODEC_SIDE_HIDDEN;
+}
+
+void geodec_slot_shape(const geodec_model_config *c, geodec_slot slot, int64_t *rows, int64_t *cols)
+{
+    const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
+    const int64_t shape[GEODEC_SLOTS][2] = {{q, d}, {kv, d}, {kv, d}, {d, q}, {c->d_ff, d}, {c->d_ff, d}, {d, c->d_ff}};
+    *rows = shape[slot][0];
+    *cols = shape[slot][1];
+}
+
+bool geodec_slot_single(const geodec_model_config *c, geodec_slot slot)
+{
+    return c->n_expert == 0 || slot < GEODEC_SLOT_GATE;
+}
+
+static geodec__matrix *matrix_of(geodec__layer *l, geodec_slot slot)
+{
+    geodec__matrix *const all[GEODEC_SLOTS] = {&l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down};
+    return all[slot];
+}
+
+static geodec_status check_slot(const geodec_model *m, int32_t layer, geodec_slot slot, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (layer < 0 || layer >= m->config.n_layer || (int)slot < 0 || (int)slot >= GEODEC_SLOTS)
+        GEODEC_THROW(GEODEC_RANGE, "layer %d has no slot %d: the model has %d layers of %d slots", layer, (int)slot,
+                     m->config.n_layer, GEODEC_SLOTS);
+    if (!geodec_slot_single(&m->config, slot))
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not factored",
+                     geodec_slot_name(slot));
+done:
+    return st;
+}
+
+/* ---- factoring -------------------------------------------------------------------------------------------------- */
+
+static bool shares(const geodec_factor *f, int64_t i)
+{
+    return i > 0 && f[i].in == f[i - 1].in && f[i].layer == f[i - 1].layer && f[i].k == f[i - 1].k &&
+           geodec_side_of(f[i].slot) == geodec_side_of(f[i - 1].slot);
+}
+
+static geodec_status check_factors(const geodec_model *m, int64_t n, const geodec_factor *f, bool *seen,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (m->factors) GEODEC_THROW(GEODEC_INVAL, "this model is factored already");
+    if (n < 1) GEODEC_THROW(GEODEC_RANGE, "%lld factors", (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rows, cols;
+        GEODEC_TRY(check_slot(m, f[i].layer, f[i].slot, err));
+        geodec_slot_shape(&m->config, f[i].slot, &rows, &cols);
+        if (f[i].k < 1 || f[i].k > cols)
+            GEODEC_THROW(GEODEC_RANGE, "layer %d, slot '%s': rank %lld is outside 1 to %lld", f[i].layer,
+                         geodec_slot_name(f[i].slot), (long long)f[i].k, (long long)cols);
+        bool *s = &seen[(int64_t)f[i].layer * GEODEC_SLOTS + f[i].slot];
+        if (*s)
+            GEODEC_THROW(GEODEC_RANGE, "layer %d, slot '%s' is factored twice", f[i].layer,
+                         geodec_slot_name(f[i].slot));
+        *s = true;
+    }
+done:
+    return st;
+}
+
+/* Both factors start on a vector. */
+static int64_t room(int64_t rows, int64_t cols, bool half) { return (rows * cols * (half ? 2 : 4) + 63) / 64 * 64; }
+
+static geodec_status put(const geodec_factor *f, const float *x, int64_t rows, int64_t cols, bool half, uint8_t **at,
+                         geodec__matrix *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int64_t i = 0; i < rows * cols; i++)
+        if (!isfinite(x[i]) || (half && fabsf(x[i]) >= 65520.0f))
+            GEODEC_THROW(GEODEC_NUMERIC, "layer %d, slot '%s': a factor holds %g", f->layer, geodec_slot_name(f->slot),
+                         (double)x[i]);
+    *out = (geodec__matrix){.data = *at,
+                            .rows = rows,
+                            .cols = cols,
+                            .row_bytes = cols * (half ? 2 : 4),
+                            .type = half ? GEODEC_GGML_F16 : GEODEC_GGML_F32,
+                            .loose = true};
+    if (half)
+        geodec_f32_to_f16_n(x, (uint16_t *)(void *)*at, rows * cols);
+    else
+        memcpy(*at, x, (size_t)(rows * cols) * sizeof *x);
+    *at += room(rows, cols, half);
+done:
+    return st;
+}
+
+geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_factor *f, bool half, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    bool *seen = NULL;
+    uint8_t *data = NULL;
+    geodec__matrix *made = NULL; /* [n][basis, own] */
+    int64_t bytes = 0, widest = 0, rows, cols;
+    GEODEC_NEW(seen, (int64_t)m->config.n_layer * GEODEC_SLOTS);
+    GEODEC_TRY(check_factors(m, n, f, seen, err));
+    for (int64_t i = 0; i < n; i++) {
+        geodec_slot_shape(&m->config, f[i].slot, &rows, &cols);
+        bytes += room(rows, f[i].k, half) + (shares(f, i) ? 0 : room(f[i].k, cols, half));
+        if (f[i].k > widest) widest = f[i].k;
+    }
+    GEODEC_NEW(made, 2 * n);
+    GEODEC_NEW(data, bytes);
+    uint8_t *at = data;
+    for (int64_t i = 0; i < n; i++) {
+        geodec_slot_shape(&m->config, f[i].slot, &rows, &cols);
+        if (shares(f, i))
+            made[2 * i] = made[2 * (i - 1)];
+        else
+            GEODEC_TRY(put(&f[i], f[i].in, f[i].k, cols, half, &at, &made[2 * i], err));
+        GEODEC_TRY(put(&f[i], f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err));
+    }
+    for (int64_t i = 0; i < n; i++) {
+        geodec__layer *l = &m->layer[f[i].layer];
+        l->basis[f[i].slot] = made[2 * i];
+        *matrix_of(l, f[i].slot) = made[2 * i + 1];
+    }
+    m->factors = data;
+    m->factor_rank = widest;
+    data = NULL;
+done:
+    geodec_mem_free(seen);
+    geodec_mem_free(made);
+    geodec_mem_free(data);
+    return st;
+}
+
+int64_t geodec_model_factored(const geodec_model *m)
+{
+    int64_t n = 0;
+    for (int32_t i = 0; i < m->config.n_layer; i++)
+        for (int k = 0; k < GEODEC_SLOTS; k++) n += m->layer[i].basis[k].data != NULL;
+    return n;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec_model_weights(const geodec_model *m, int32_t layer, geodec_slot slot, float *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(check_slot(m, layer, slot, err));
+    if (m->layer[layer].basis[slot].data)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d, slot '%s' is factored", layer, geodec_slot_name(slot));
+    const geodec__matrix *a = matrix_of(&m->layer[layer], slot);
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(a->type);
+    for (int64_t r = 0; r < a->rows; r++) t->decode(a->data + r * a->row_bytes, w + r * a->cols, a->cols);
+done:
+    return st;
+}
+
+static int64_t bytes_of(const geodec__matrix *w) { return w->data ? w->rows * w->row_bytes : 0; }
+
+int64_t geodec_model_slot_bytes(const geodec_model *m, int32_t layer, geodec_slot slot)
+{
+    geodec__layer *l = &m->layer[layer];
+    const geodec__matrix *b = &l->basis[slot];
+    const bool first = slot == 0 || b->data != b[-1].data;
+    const int64_t chosen = geodec_slot_single(&m->config, slot) ? 1 : m->config.n_expert_used;
+    return chosen * bytes_of(matrix_of(l, slot)) + (first ? bytes_of(b) : 0);
+}
+
+int64_t geodec_model_pass_bytes(const geodec_model *m)
+{
+    int64_t sum = bytes_of(&m->head);
+    for (int32_t i = 0; i < m->config.n_layer; i++) {
+        sum += bytes_of(&m->layer[i].router);
+        for (int k = 0; k < GEODEC_SLOTS; k++) sum += geodec_model_slot_bytes(m, i, (geodec_slot)k);
+    }
+    return sum;
+}

@@ -1,0 +1,42 @@
+/* Weights in two factors: W [rows][cols] becomes out [rows][k] times in [k][cols], and y = out (in x). Slots that read
+ * the same input may share `in`, which is then applied once. */
+#ifndef GEODEC_MODEL_FACTORS_H
+#define GEODEC_MODEL_FACTORS_H
+
+#include "model/model.h"
+
+typedef struct geodec_factor {
+    int32_t layer;
+    geodec_slot slot;
+    int64_t k;        /* 1 .. cols */
+    const float *in;  /* [k][cols] */
+    const float *out; /* [rows][k] */
+} geodec_factor;
+
+GEODEC_API const char *geodec_slot_name(geodec_slot slot); /* "q", "k", "v", "o", "gate", "up", "down" */
+GEODEC_API geodec_side geodec_side_of(geodec_slot slot);
+/* Shape of a slot of every layer (with experts: of one expert). */
+GEODEC_API void geodec_slot_shape(const geodec_model_config *c, geodec_slot slot, int64_t *rows, int64_t *cols);
+/* Whether the model keeps one matrix in this slot: not so for gate, up and down with experts. */
+GEODEC_API bool geodec_slot_single(const geodec_model_config *c, geodec_slot slot);
+
+/* Replaces the weights of n slots by factors, which are copied as float32, or rounded to binary16 with `half`. Slots of
+ * one side that follow each other with the same `in` share it. Before the model's first session, and once. The
+ * fingerprint stays that of the file. On error the model is unchanged. GEODEC_RANGE (layer, slot, k, a slot twice),
+ * GEODEC_UNSUPPORTED (experts), GEODEC_NUMERIC (a value that is not finite, or too large for binary16), GEODEC_INVAL
+ * (factored already), GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_factor *f, bool half,
+                                             geodec_err *err) GEODEC_MUST_USE;
+/* Number of factored slots. */
+GEODEC_API int64_t geodec_model_factored(const geodec_model *m);
+
+/* The whole matrix of a slot in float32, [rows][cols]. GEODEC_RANGE, GEODEC_UNSUPPORTED (experts, factored). */
+GEODEC_API geodec_status geodec_model_weights(const geodec_model *m, int32_t layer, geodec_slot slot, float *w,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* Bytes of weight matrices that a pass of one row reads, as they are stored: of experts those chosen, the head, not the
+ * embedding's row. */
+GEODEC_API int64_t geodec_model_pass_bytes(const geodec_model *m);
+/* The same of one layer's slot as it is stored, a shared basis counted with the first slot that has it. */
+GEODEC_API int64_t geodec_model_slot_bytes(const geodec_model *m, int32_t layer, geodec_slot slot);
+
+#endif

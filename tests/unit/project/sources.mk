@@ -1,0 +1,2 @@
+project_TESTS := \
+  test_projection.c
