@@ -108,7 +108,7 @@ Test(gamma, silent_drafter_is_probed_again_and_recovers)
     cr_assert_geq(probes, 10);
     for (int i = 0; i < 100; i++) geodec_gamma_learn(&g, &d, 1);
     const geodec_draft good[8] = {{1, 1, -1, 0.6}, {1, 1, 0, 0.6}, {1, 1, 1, 0.6}, {1, 1, 2, 0.6},
-                                  {1, 1, 3, 0.6}, {1, 1, 4, 0.6}, {1, 1, 5, 0.6}, {1, 1, 6, 0.6}};
+                                  {1, 1, 3, 0.6},  {1, 1, 4, 0.6}, {1, 1, 5, 0.6}, {1, 1, 6, 0.6}};
     for (int i = 0; i < 20; i++) {
         const int32_t n = geodec_gamma_ask(&g, 8);
         if (n > 0) geodec_gamma_send(&g, good, n);
