@@ -18,6 +18,7 @@ enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = "none", *gamma_text = "auto",
                                                                        *stop_text, *report;
+static const char *draft_model;
 static const char *isa = "auto", *arithmetic = "exact", *kv = "f32";
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
@@ -86,8 +87,15 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &draft,
      .metavar = "NAME",
-     .help = "drafter: none, bigram, ngram, lookup, flowmap, or a mixture (ngram+flowmap); changes the speed, never "
-             "the text"},
+     .help = "drafter: none, bigram, ngram, lookup, flowmap, model (--draft-model), exit (first blocks up to the\n"
+             "depth sink), exit:N, or a mixture (ngram+flowmap); changes the speed, never the text. model-sampled\n"
+             "and exit-sampled keep the distribution of sampled text, not the text of a seed"},
+    {.name = "draft-model",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &draft_model,
+     .metavar = "FILE",
+     .help = "a second model of the same tokenizer, for drafter model"},
     {.name = "gamma",
      .letter = 'g',
      .type = CLI_STR,
@@ -227,8 +235,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     GEODEC_TRY(read_prompt(t, &prompt, &n, err));
     GEODEC_TRY(geodec_drafting_open(m, artifacts, &draft, 1, &drafting, err));
-    GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));
     GEODEC_TRY(decode_session(m, (int32_t)context, isa, arithmetic, kv, c->pool, &s, err));
+    const geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, c->pool);
+    GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
+    GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));
+    if (check_plain && drafter && drafter->ops->distribution && temperature > 0)
+        GEODEC_THROW(GEODEC_INVAL,
+                     "drafter %s keeps the distribution of sampled text, not its tokens: no --check-plain", draft);
     const geodec_target target = geodec_target_session(s, DECODE_BATCH);
     if (compat_counters) {
         GEODEC_TRY(print_compat(&target, prompt, n, err));

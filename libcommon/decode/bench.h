@@ -23,9 +23,11 @@ enum { GEODEC_BENCH_GAMMA = 16, GEODEC_BENCH_DRAFTERS = 8, GEODEC_BENCH_GAMMAS =
 typedef struct geodec_bench_drafter {
     const char *name;
     /* A fresh drafter; called once a worker. NULL = oracle replay: proposes the plain output itself, the ceiling of any
-     * drafter. */
+     * drafter. With 0 < alpha < 1 (0 = 1) each draft is right with probability alpha, by its text and place; of the
+     * children of a tree's node the k-th is right with probability alpha (1 - alpha)^k. */
     geodec_status (*create)(void *ctx, geodec_drafter **out, geodec_err *err);
     void *ctx;
+    double alpha;
 } geodec_bench_drafter;
 
 typedef struct geodec_bench_plan {

@@ -3,7 +3,9 @@
 #include "decode/tree.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
 
+#include <math.h>
 #include <string.h>
 
 geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_drafters *out, geodec_err *err)
@@ -12,8 +14,8 @@ geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_d
     bench_drafters b = {{NULL}};
     for (int32_t i = 0; i < plan->n_drafters; i++) {
         const geodec_bench_drafter *d = &plan->drafter[i];
-        GEODEC_TRY_MSG(d->create ? d->create(d->ctx, &b.d[i], err) : geodec__oracle_create(&b.d[i], err), "drafter %s",
-                       d->name);
+        GEODEC_TRY_MSG(d->create ? d->create(d->ctx, &b.d[i], err) : geodec__oracle_create(d->alpha, &b.d[i], err),
+                       "drafter %s", d->name);
     }
     *out = b;
     memset(&b, 0, sizeof b);
@@ -35,6 +37,12 @@ void geodec__bench_drafters_close(bench_drafters *b)
 typedef struct oracle {
     geodec_drafter base;
     const geodec_decoded *plain;
+    double alpha;
+    uint64_t seed; /* of the text: what is right does not depend on who asks */
+    /* Of the tree under way. */
+    int64_t index;
+    int32_t n, depth[GEODEC_DRAFT_MAX + 1];
+    bool right[GEODEC_DRAFT_MAX + 1]; /* the path down to a node is the plain output */
 } oracle;
 
 static geodec_status oracle_begin(geodec_drafter *d, geodec_err *err)
@@ -52,22 +60,74 @@ static geodec_status oracle_observe(geodec_drafter *d, const geodec_draft_rows *
     return GEODEC_OK;
 }
 
+/* The plain output's token at a place, the stop token behind its end, -1 behind that. */
+static int32_t truth_at(const oracle *o, int64_t at)
+{
+    if (at < o->plain->n) return o->plain->token[at];
+    return at == o->plain->n ? o->plain->stop : -1;
+}
+
+/* Rank of the truth among the guesses for a place: k with probability alpha (1 - alpha)^k. */
+static double rank_at(const oracle *o, int64_t at)
+{
+    if (o->alpha >= 1) return 0;
+    const double u = geodec_rng_uniform_at(o->seed, geodec_rng_id("oracle", 0), (uint64_t)at);
+    return floor(log1p(-u) / log1p(-o->alpha));
+}
+
+/* Wrong guess number k: a neighbour in the vocabulary. */
+static int32_t wrong(int32_t truth, int32_t k) { return truth > GEODEC_TREE_CHILDREN ? truth - 1 - k : truth + 1 + k; }
+
+static geodec_status oracle_root(geodec_drafter *d, const geodec_draft_request *q, geodec_err *err)
+{
+    oracle *o = (oracle *)d;
+    (void)err;
+    o->index = q->index;
+    o->n = 1;
+    o->depth[0] = 0;
+    o->right[0] = true;
+    return GEODEC_OK;
+}
+
+static geodec_status oracle_children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                                     geodec_err *err)
+{
+    (void)err;
+    const oracle *o = (const oracle *)d;
+    const int64_t at = o->index + o->depth[node];
+    const int32_t truth = truth_at(o, at);
+    const double rank = o->right[node] ? rank_at(o, at) : INFINITY;
+    double chance = o->alpha;
+    *n = 0;
+    for (int32_t k = 0; truth >= 0 && k < most && chance > 0; k++, chance *= 1 - o->alpha)
+        out[(*n)++] =
+            (geodec_draft){.token = rank <= k && rank > k - 1 ? truth : wrong(truth, k), .confidence = chance};
+    return GEODEC_OK;
+}
+
+static geodec_status oracle_adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
+{
+    (void)err;
+    oracle *o = (oracle *)d;
+    o->right[o->n] = o->right[parent] && token == truth_at(o, o->index + o->depth[parent]);
+    o->depth[o->n++] = o->depth[parent] + 1;
+    return GEODEC_OK;
+}
+
 static geodec_status oracle_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                                     geodec_err *err)
 {
-    (void)err;
-    const geodec_decoded *plain = ((const oracle *)d)->plain;
-    int32_t k = 0;
+    geodec_status st = GEODEC_OK;
+    int32_t k = 0, got;
+    GEODEC_TRY(oracle_root(d, q, err));
     for (; k < q->gamma; k++) {
-        const int64_t at = q->index + k;
-        int32_t id = -1;
-        if (at < plain->n) id = plain->token[at];
-        if (at == plain->n) id = plain->stop;
-        if (id < 0) break;
-        out[k] = (geodec_draft){.token = id, .confidence = 1};
+        GEODEC_TRY(oracle_children(d, k, 1, &out[k], &got, err));
+        if (got == 0) break;
+        GEODEC_TRY(oracle_adopt(d, k, out[k].token, err));
     }
     *n = k;
-    return GEODEC_OK;
+done:
+    return st;
 }
 
 static void oracle_destroy(geodec_drafter *d) { geodec_mem_free(d); }
@@ -79,14 +139,19 @@ static const geodec_drafter_ops oracle_ops = {.name = "oracle",
                                               .begin = oracle_begin,
                                               .observe = oracle_observe,
                                               .propose = oracle_propose,
-                                              .destroy = oracle_destroy};
+                                              .destroy = oracle_destroy,
+                                              .root = oracle_root,
+                                              .children = oracle_children,
+                                              .adopt = oracle_adopt};
 
-geodec_status geodec__oracle_create(geodec_drafter **out, geodec_err *err)
+geodec_status geodec__oracle_create(double alpha, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     oracle *o = NULL;
+    if (!(alpha >= 0 && alpha <= 1)) GEODEC_THROW(GEODEC_INVAL, "oracle replay with acceptance %g", alpha);
     GEODEC_NEW(o, 1);
     o->base.ops = &oracle_ops;
+    o->alpha = alpha > 0 ? alpha : 1;
     *out = &o->base;
 done:
     return st;
@@ -94,7 +159,13 @@ done:
 
 bool geodec__oracle_is(const geodec_drafter *d) { return d && d->ops == &oracle_ops; }
 
-void geodec__oracle_set(geodec_drafter *d, const geodec_decoded *plain) { ((oracle *)d)->plain = plain; }
+void geodec__oracle_set(geodec_drafter *d, const geodec_decoded *plain)
+{
+    oracle *o = (oracle *)d;
+    o->plain = plain;
+    o->seed = 0;
+    for (int64_t i = 0; i < plain->n; i++) o->seed = geodec_rng_at(o->seed, 1, (uint64_t)plain->token[i]);
+}
 
 /* ---- every position --------------------------------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@ geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_d
 void geodec__bench_drafters_close(bench_drafters *b);
 
 /* Replays what plain decoding gave: an upper bound, never a drafter. */
-geodec_status geodec__oracle_create(geodec_drafter **out, geodec_err *err);
+geodec_status geodec__oracle_create(double alpha, geodec_drafter **out, geodec_err *err);
 bool geodec__oracle_is(const geodec_drafter *d);
 /* plain is borrowed; its stop token follows its output. */
 void geodec__oracle_set(geodec_drafter *d, const geodec_decoded *plain);

@@ -1,10 +1,12 @@
 #include "decode/drafting.h"
 
 #include "base/mem.h"
+#include "decode/depth_sink.h"
 #include "decode/draft_flowmap.h"
 #include "decode/draft_lookup.h"
 #include "decode/draft_mixture.h"
 #include "decode/draft_ngram.h"
+#include "decode/drafting_models.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +18,8 @@ struct geodec_drafting {
     geodec_artifact *file; /* flowmap.h5, NULL without a folder */
     geodec_flowmap map;
     geodec_ngram *ngram, *bigram; /* the map's texts as n-gram stores, NULL = not asked for or no folder */
+    drafting_models models;
+    char *second; /* its file, NULL = none */
 };
 
 /* Parts of a name: "ngram+flowmap" has two. Returns how many, at most GEODEC_MIXTURE_MAX + 1. */
@@ -39,7 +43,7 @@ bool geodec_drafting_knows(const char *name)
     for (int32_t k = 0; k < n; k++) {
         bool found = false;
         for (size_t i = n > 1; i < sizeof names / sizeof *names; i++) found |= strcmp(part[k], names[i]) == 0;
-        if (!found) return false;
+        if (!found && !geodec__models_know(part[k])) return false;
     }
     return n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
 }
@@ -54,6 +58,23 @@ static bool asked(const char *const *names, int n, const char *name)
             if (strcmp(part[k], name) == 0) return true;
     }
     return false;
+}
+
+/* The depth sink is measured when a drafter ends there. */
+static geodec_status measure_sink(geodec_drafting *d, const char *const *names, int n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
+    geodec_depth_sink sink = {0};
+    for (int i = 0; i < n; i++) {
+        const int32_t parts = parts_of(names[i], part);
+        for (int32_t k = 0; k < parts; k++)
+            if (sink.layer == 0 && geodec__models_want_sink(part[k]))
+                GEODEC_TRY_MSG(geodec_depth_sink_measure(d->model, &sink, NULL, err), "drafter %s", names[i]);
+    }
+    d->models.sink = sink.layer;
+done:
+    return st;
 }
 
 static geodec_status open_map(geodec_drafting *d, const char *dir, geodec_err *err)
@@ -107,6 +128,7 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
     if (map && !dir) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter needs a folder with flowmap.h5 (--artifacts)");
     GEODEC_NEW(d, 1);
     d->model = m;
+    GEODEC_TRY(measure_sink(d, names, n, err));
     if (dir && (map || store)) {
         GEODEC_TRY(open_map(d, dir, err));
         if (store) GEODEC_TRY(make_stores(d, names, n, err));
@@ -118,6 +140,23 @@ done:
     return st;
 }
 
+geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_options *how, const char *draft_model,
+                                       geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    d->models.how = *how;
+    if (!draft_model) goto done;
+    if (d->models.second) GEODEC_THROW(GEODEC_INVAL, "two draft models");
+    GEODEC_TRY(geodec_model_open(draft_model, &d->models.second, err));
+    d->second = geodec_mem_strdup(draft_model);
+    if (!d->second) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file's name");
+    if (strcmp(geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->models.second)),
+               geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->model))) != 0)
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s: another tokenizer than the model's, its ids mean other tokens", draft_model);
+done:
+    return st;
+}
+
 void geodec_drafting_close(geodec_drafting *d)
 {
     if (!d) return;
@@ -125,6 +164,8 @@ void geodec_drafting_close(geodec_drafting *d)
     geodec_ngram_destroy(d->bigram);
     geodec_flowmap_clear(&d->map);
     geodec_artifact_close(d->file);
+    geodec_model_close(d->models.second);
+    geodec_mem_free(d->second);
     geodec_mem_free(d);
 }
 
@@ -138,6 +179,8 @@ static geodec_status create_one(const geodec_drafting *d, const char *name, geod
         GEODEC_TRY(geodec_flowmap_drafter_create(&d->map, out, err));
     } else if (strcmp(name, "lookup") == 0) {
         GEODEC_TRY(geodec_lookup_drafter_create(out, err));
+    } else if (geodec__models_know(name)) {
+        GEODEC_TRY(geodec__models_create(&d->models, d->model, name, out, err));
     } else {
         const bool one = strcmp(name, "bigram") == 0;
         GEODEC_TRY(geodec_ngram_drafter_create(one ? d->bigram : d->ngram, one ? 1 : GEODEC_NGRAM_ORDER, out, err));
@@ -169,7 +212,11 @@ done:
 
 geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p, geodec_err *err)
 {
-    return d->file ? geodec_provenance_add_artifact(p, d->file, err) : GEODEC_OK;
+    geodec_status st = GEODEC_OK;
+    if (d->file) GEODEC_TRY(geodec_provenance_add_artifact(p, d->file, err));
+    if (d->second) GEODEC_TRY(geodec_provenance_add_file(p, d->second, err));
+done:
+    return st;
 }
 
 int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS])

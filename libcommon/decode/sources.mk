@@ -6,6 +6,7 @@ decode_SRCS := \
   compat_counters.c \
   cost.c \
   counters.c \
+  depth_sink.c \
   draft.c \
   export.c \
   export_folder.c \
@@ -14,9 +15,11 @@ decode_SRCS := \
   export_shards.c \
   export_sources.c \
   drafting.c \
+  drafting_models.c \
   draft_flowmap.c \
   draft_lookup.c \
   draft_mixture.c \
+  draft_model.c \
   draft_ngram.c \
   gamma.c \
   guard.c \

@@ -21,8 +21,8 @@ static geodec_status check_batch(const geodec_session *s, const geodec_batch *b,
             GEODEC_THROW(GEODEC_RANGE, "row %d has parent %d; -1 to %d are possible", i, b->parent[i], i - 1);
     }
     for (int32_t i = 0; capture && i < capture->n_layers; i++)
-        if (capture->layer[i] < 0 || capture->layer[i] > c->n_layer)
-            GEODEC_THROW(GEODEC_RANGE, "layer %d cannot be captured; 0 to %d can", capture->layer[i], c->n_layer);
+        if (capture->layer[i] < 0 || capture->layer[i] > s->n_blocks)
+            GEODEC_THROW(GEODEC_RANGE, "layer %d cannot be captured; 0 to %d can", capture->layer[i], s->n_blocks);
 done:
     return st;
 }
@@ -234,7 +234,6 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
 {
     geodec_status st = GEODEC_OK;
     const geodec_model *m = s->model;
-    const geodec_model_config *c = &m->config;
     const int32_t n = b->n;
     GEODEC_TRY(check_batch(s, b, capture, err));
     s->counters.passes++;
@@ -250,7 +249,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     geodec__rope_reach(s, s->length + n);
     embed_rows(s, b);
     capture_layer(s, capture, 0, n);
-    for (int32_t layer = 0; layer < c->n_layer; layer++) {
+    for (int32_t layer = 0; layer < s->n_blocks; layer++) {
         run_layer(s, layer, n, chain);
         capture_layer(s, capture, layer + 1, n);
     }

@@ -57,7 +57,7 @@ struct geodec_session {
     geodec_pool *pool;
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
-    int32_t n_ctx, max_batch, length;
+    int32_t n_ctx, max_batch, length, n_blocks;
     geodec_counters counters;
     geodec__cache cache;
     float *partial;       /* states of splits that are tasks of their own (attention.c), NULL with one worker */

@@ -81,6 +81,8 @@ typedef struct geodec_session_options {
     geodec_pool *pool; /* NULL = caller's thread; must outlive the session */
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
+    int32_t n_blocks; /* the first blocks only, then final norm and head (early exit); 0 = all. It has a cache of its
+                         own, whose rows are those of the whole model */
 } geodec_session_options;
 GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o,
                                                geodec_session **out, geodec_err *err) GEODEC_MUST_USE;

@@ -97,8 +97,11 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
         GEODEC_THROW(GEODEC_RANGE, "a context of %d tokens is outside 1 to %d", o->n_ctx, MAX_SESSION_CONTEXT);
     if (o->max_batch < 0 || o->max_batch > MAX_BATCH)
         GEODEC_THROW(GEODEC_RANGE, "a batch of %d rows is outside 1 to %d", o->max_batch, MAX_BATCH);
+    if (o->n_blocks < 0 || o->n_blocks > c->n_layer)
+        GEODEC_THROW(GEODEC_RANGE, "%d blocks of a model that has %d", o->n_blocks, c->n_layer);
     GEODEC_NEW(s, 1);
     s->model = m;
+    s->n_blocks = o->n_blocks ? o->n_blocks : c->n_layer;
     s->pool = o->pool;
     s->arithmetic = o->arithmetic;
     s->kv = o->kv;

@@ -40,13 +40,21 @@ static geodec_status take_drafter(lists *l, const char *word, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (strcmp(word, "none") == 0) goto done; /* plain decoding is measured in any case */
-    const bool oracle = strcmp(word, "oracle") == 0;
+    bool oracle = strcmp(word, "oracle") == 0;
+    double alpha = 1;
+    if (strncmp(word, "oracle:", 7) == 0) {
+        char *end;
+        alpha = strtod(word + 7, &end);
+        if (end == word + 7 || *end != '\0' || !(alpha > 0 && alpha <= 1))
+            GEODEC_THROW(GEODEC_INVAL, "'%s': the share of right drafts lies above 0 and up to 1", word);
+        oracle = true;
+    }
     if (!oracle && !geodec_drafting_knows(word)) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", word);
     if (l->plan->n_drafters == GEODEC_BENCH_DRAFTERS)
         GEODEC_THROW(GEODEC_INVAL, "more than %d drafters", GEODEC_BENCH_DRAFTERS);
     const int32_t i = l->plan->n_drafters++;
     (void)snprintf(l->requests[i].name, sizeof l->requests[i].name, "%s", word);
-    l->plan->drafter[i] = (geodec_bench_drafter){l->requests[i].name, oracle ? NULL : create, &l->requests[i]};
+    l->plan->drafter[i] = (geodec_bench_drafter){l->requests[i].name, oracle ? NULL : create, &l->requests[i], alpha};
 done:
     return st;
 }

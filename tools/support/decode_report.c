@@ -8,16 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+geodec_session_options decode_session_options(int32_t n_ctx, const char *isa, const char *arithmetic, const char *kv,
+                                              geodec_pool *pool)
+{
+    return (geodec_session_options){.n_ctx = n_ctx,
+                                    .max_batch = DECODE_BATCH,
+                                    .pool = pool,
+                                    .isa = isa_of(isa),
+                                    .arithmetic = arithmetic_of(arithmetic),
+                                    .kv = kv_of(kv)};
+}
+
 geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, const char *arithmetic,
                              const char *kv, geodec_pool *pool, geodec_session **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_session_options o = {.n_ctx = n_ctx,
-                                      .max_batch = DECODE_BATCH,
-                                      .pool = pool,
-                                      .isa = isa_of(isa),
-                                      .arithmetic = arithmetic_of(arithmetic),
-                                      .kv = kv_of(kv)};
+    const geodec_session_options o = decode_session_options(n_ctx, isa, arithmetic, kv, pool);
     if (!geodec_isa_available(o.isa)) GEODEC_THROW(GEODEC_UNSUPPORTED, "this CPU has no %s", isa);
     GEODEC_TRY(geodec_session_create(m, &o, out, err));
 done:

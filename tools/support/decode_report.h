@@ -9,6 +9,10 @@
 
 enum { DECODE_BATCH = GEODEC_DRAFT_MAX + 1, DECODE_GAMMA_AUTO = 8 /* upper limit of an adaptive draft */ };
 
+/* Options of a session of the tools; n_ctx 0 = the model's. */
+geodec_session_options decode_session_options(int32_t n_ctx, const char *isa, const char *arithmetic, const char *kv,
+                                              geodec_pool *pool);
+
 /* isa: auto, scalar, avx2, avx512; GEODEC_UNSUPPORTED when the CPU lacks it. n_ctx 0 = the model's. */
 geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, const char *arithmetic,
                              const char *kv, geodec_pool *pool, geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
