@@ -1,6 +1,7 @@
 /* geodec-decode: text from a model, sped up by a drafter, equal to the model's own. */
 #include "base/mem.h"
 #include "decode/compat_counters.h"
+#include "decode/draft_alone.h"
 #include "decode/drafting.h"
 #include "decode/loop.h"
 #include "io/file.h"
@@ -22,7 +23,7 @@ static const char *draft_model;
 static const char *isa = "auto", *arithmetic = "exact", *kv = "f32";
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
-static bool echo, check_plain, compat_counters;
+static bool echo, check_plain, no_verifier, compat_counters;
 
 static const char *projection;
 static const cli_option options[] = {
@@ -138,6 +139,11 @@ static const cli_option options[] = {
      .target = &report,
      .metavar = "FILE",
      .help = "write readiness, counters and times as JSON"},
+    {.name = "no-verifier",
+     .type = CLI_FLAG,
+     .target = &no_verifier,
+     .help = "for comparison: what the drafter writes alone, up to 64 tokens, with no pass of the model behind\n"
+             "the prompt; not the model's text"},
     {.name = "compat-counters",
      .type = CLI_FLAG,
      .target = &compat_counters,
@@ -228,6 +234,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     const geodec_hooks hooks = report_hooks(tool.name, true, 0);
     geodec_decode_options o = geodec_decode_options_default();
     GEODEC_TRY(decode_gamma(gamma_text, &o, err));
+    if (no_verifier && strcmp(draft, "none") == 0)
+        GEODEC_THROW(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
+    if (no_verifier && temperature > 0) GEODEC_THROW(GEODEC_INVAL, "a drafter alone does not sample");
     o.budget = (int32_t)tree;
     if (report) GEODEC_TRY(cli_may_write(c, report, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
@@ -261,7 +270,12 @@ static geodec_status run(const cli *c, geodec_err *err)
                                        COST_REPEATS, NULL, &o.cost, err));
     GEODEC_TRY(printer_open(t, prompt, n, echo, stop_text, &p, err));
     o.ctx = p;
-    GEODEC_TRY(geodec_decode(&target, prompt, n, drafter, &o, &got, err));
+    if (no_verifier) {
+        GEODEC_TRY(geodec_draft_alone(&target, prompt, n, drafter, &o, &got, err));
+        for (int64_t i = 0; i < got.n; i++)
+            if (printer_emit(p, got.token[i]) != 0) break;
+    } else
+        GEODEC_TRY(geodec_decode(&target, prompt, n, drafter, &o, &got, err));
     printer_end(p);
     if (check_plain) {
         /* A stop text ends the output where it ended: the plain run goes exactly as far. */

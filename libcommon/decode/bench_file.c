@@ -1,4 +1,5 @@
 #include "decode/bench_file.h"
+#include "decode/bench_internal.h"
 
 #include "base/mem.h"
 
@@ -105,7 +106,8 @@ const geodec_kind geodec_kind_speed = {.name = "speed",
                                        .attrs = speed_attrs,
                                        .n_attrs = COUNT(speed_attrs)};
 
-static geodec_status put_common(geodec_artifact *a, const geodec_bench_plan *plan, int64_t prompts, geodec_err *err)
+geodec_status geodec__bench_put_common(geodec_artifact *a, const geodec_bench_plan *plan, int64_t prompts,
+                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char names[GEODEC_BENCH_DRAFTERS * 64] = "";
@@ -250,7 +252,7 @@ geodec_status geodec_bench_write_counts(const char *path, const geodec_provenanc
     GEODEC_TRY(geodec_artifact_set_dim(a, "C", c->n, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "G", g, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "B", b, err));
-    GEODEC_TRY(put_common(a, plan, plan->prompts->n, err));
+    GEODEC_TRY(geodec__bench_put_common(a, plan, plan->prompts->n, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "seeds", plan->sampled ? plan->n_seeds : 0, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "temperature", plan->sampling.temperature, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "top_k", plan->sampling.top_k, err));
@@ -282,7 +284,7 @@ geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_speed, path, p, &a, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "C", s->n, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "W", s->cost.n, err));
-    GEODEC_TRY(put_common(a, plan, s->prompts, err));
+    GEODEC_TRY(geodec__bench_put_common(a, plan, s->prompts, err));
     GEODEC_TRY(geodec_artifact_put_str(a, "isa", isa, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "pass_seconds", s->cost.seconds, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "plain_overhead", s->cost.o_plain, err));

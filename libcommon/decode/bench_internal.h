@@ -3,6 +3,7 @@
 #define GEODEC_DECODE_BENCH_INTERNAL_H
 
 #include "decode/bench.h"
+#include "io/artifact.h"
 
 geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err);
 /* Options of a request of the plan; gamma 0 = plain. */
@@ -38,5 +39,9 @@ geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *
  * known. */
 void geodec__probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
                               geodec_decode_counters *c);
+
+/* Attributes every artifact of a plan has: drafters, prompts, max_tokens. */
+geodec_status geodec__bench_put_common(geodec_artifact *a, const geodec_bench_plan *plan, int64_t prompts,
+                                       geodec_err *err);
 
 #endif

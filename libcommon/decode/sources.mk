@@ -8,6 +8,9 @@ decode_SRCS := \
   counters.c \
   depth_sink.c \
   draft.c \
+  draft_alone.c \
+  drafts.c \
+  drafts_file.c \
   export.c \
   export_folder.c \
   export_plan.c \
@@ -28,6 +31,7 @@ decode_SRCS := \
   predict.c \
   prompts.c \
   readiness.c \
+  rejections.c \
   sample.c \
   sampler.c \
   stoptext.c \

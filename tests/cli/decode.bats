@@ -224,3 +224,20 @@ bake() {
     refused 2 "no drafter 'flowmap'" "$bin/geodec-bench-decode" --quiet --model "$model" --prompts README.md --drafters ngram \
         --judge flowmap --readiness "$tmp/other.json" -o "$tmp/c.h5"
 }
+
+@test "a drafter alone writes without a pass of the model, and says so" {
+    decode --prompt "Once upon a time there was a girl. Once upon a" --draft ngram --no-verifier --max-tokens 20 --report "$tmp/alone.json" > "$tmp/alone"
+    [ -s "$tmp/alone" ]
+    grep -q '"target_passes": 0' "$tmp/alone.json"
+    grep -q '"status": "not_ready"' "$tmp/alone.json"
+    refused 2 "needs a drafter" decode --no-verifier --prompt "One day"
+}
+
+@test "drafting taken apart: no output changes, nothing is missing" {
+    "$bin/geodec-drafts" --quiet --model "$model" --prompts README.md --n-prompts 3 --max-tokens 16 --gammas 2,4 \
+        --drafters bigram,ngram -o "$tmp/drafts.h5" --times "$tmp/times.h5" --timed 2 --repeats 1
+    "$bin/geodec-check" --quiet "$tmp/drafts.h5" "$tmp/times.h5"
+    [ "$("$bin/geodec-table" "$tmp/drafts.h5" gate_different | tail -n +2 | tr '\t' '\n' | sort -u)" = 0 ]
+    [ "$("$bin/geodec-table" "$tmp/drafts.h5" alone_passes | tail -n +2 | sort -u)" = 0 ]
+    refused 2 "oracle" "$bin/geodec-drafts" --quiet --model "$model" --prompts README.md --drafters oracle -o "$tmp/o.h5"
+}

@@ -1,6 +1,7 @@
 #include "support/kinds.h"
 
 #include "decode/bench_file.h"
+#include "decode/drafts.h"
 #include "experiments/blocks.h"
 #include "experiments/density.h"
 #include "experiments/divergence.h"
@@ -84,6 +85,8 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_projection,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,
+    &geodec_kind_drafts,
+    &geodec_kind_threeway,
 };
 /* clang-format on */
 const int cli_n_kinds = (int)(sizeof cli_kinds / sizeof cli_kinds[0]);

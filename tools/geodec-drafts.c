@@ -1,0 +1,154 @@
+/* geodec-drafts: drafting taken apart: what is rejected, what a gate does, verifier and drafter alone. */
+#include "base/mem.h"
+#include "decode/drafting.h"
+#include "decode/drafts.h"
+#include "io/file.h"
+#include "support/bench_plan.h"
+#include "support/cli.h"
+#include "support/decode_report.h"
+#include "support/evaluation.h"
+
+enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
+
+static const char *output = "drafts.h5", *times, *model_path, *artifacts, *prompts_path;
+static const char *drafters = "bigram,ngram,flowmap", *gammas = "2,4,8,16", *isa = "auto", *arithmetic = "exact",
+                  *kv = "f32";
+static int64_t n_prompts = 30, prompt_tokens = 16, max_tokens = GEODEC_DRAFT_MAX, timed = 12, repeats = 3;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "drafts.h5"),
+    {.name = "times",
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE | CLI_PATH,
+     .target = &times,
+     .metavar = "FILE",
+     .help = "time verifier alone, drafter alone and both as well, to FILE"},
+    CLI_MODEL_OPTION(model_path),
+    CLI_ARTIFACTS_OPTION(artifacts),
+    {.name = "prompts",
+     .type = CLI_STR,
+     .flags = CLI_PATH | CLI_REQUIRED,
+     .target = &prompts_path,
+     .metavar = "FILE",
+     .help = "text that prompts are cut from"},
+    {.name = "prompt-tokens",
+     .type = CLI_I64,
+     .target = &prompt_tokens,
+     .min = 1,
+     .max = 65536,
+     .metavar = "N",
+     .help = "tokens of a prompt, the first one (BOS) included"},
+    {.name = "n-prompts",
+     .type = CLI_I64,
+     .target = &n_prompts,
+     .min = 1,
+     .max = 100000,
+     .metavar = "N",
+     .help = "prompts"},
+    {.name = "max-tokens",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &max_tokens,
+     .min = 1,
+     .max = GEODEC_DRAFT_MAX,
+     .metavar = "N",
+     .help = "tokens to write for each prompt"},
+    {.name = "drafters", .type = CLI_STR, .target = &drafters, .metavar = "LIST", .help = "as of geodec-bench-decode"},
+    {.name = "gammas", .type = CLI_STR, .target = &gammas, .metavar = "LIST", .help = "draft lengths, rising, 1 to 16"},
+    {.name = "timed",
+     .type = CLI_I64,
+     .flags = CLI_VOLATILE,
+     .target = &timed,
+     .min = 1,
+     .max = 100000,
+     .metavar = "N",
+     .help = "prompts that are timed"},
+    {.name = "repeats",
+     .type = CLI_I64,
+     .flags = CLI_VOLATILE,
+     .target = &repeats,
+     .min = 1,
+     .max = 1000,
+     .metavar = "N",
+     .help = "times each"},
+    CLI_ISA_OPTION(isa),
+    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_KV_OPTION(kv),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-drafts",
+    .purpose = "take drafting apart: rejected drafts by kind, confidence gates, verifier and drafter alone",
+    .usage = "--model FILE --prompts FILE [OPTIONS]",
+    .description = "Greedy. Counts are reproducible and go to the output, timings to a file of their own.",
+    .examples = "geodec-drafts --model model.gguf --artifacts results/model --prompts text.txt",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+};
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    geodec_session *s = NULL;
+    geodec_drafting *drafting = NULL;
+    geodec_prompts prompts = {0};
+    geodec_drafts *d = NULL;
+    uint8_t *class = NULL;
+    char *text = NULL;
+    size_t n = 0;
+    bench_request requests[GEODEC_BENCH_DRAFTERS];
+    const char *names[GEODEC_BENCH_DRAFTERS];
+    int32_t stop[GEODEC_STOP_TOKENS];
+    geodec_bench_plan plan = {.prompts = &prompts,
+                              .max_tokens = max_tokens,
+                              .stop = stop,
+                              .seed = c->seed,
+                              .resamples = RESAMPLES,
+                              .hooks = &c->hooks};
+    GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, NULL, "greedy", err));
+    GEODEC_TRY(cli_may_write(c, output, err));
+    if (times) GEODEC_TRY(cli_may_write(c, times, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    plan.n_stop = geodec_stop_tokens(t, stop);
+    GEODEC_TRY(geodec_file_read(prompts_path, TEXT_MAX, &text, &n, err));
+    GEODEC_TRY_MSG(geodec_prompts_cut(t, text, n, n_prompts, prompt_tokens, &prompts, err), "%s", prompts_path);
+    for (int32_t i = 0; i < plan.n_drafters; i++) names[i] = plan.drafter[i].name;
+    GEODEC_TRY(geodec_drafting_open(m, artifacts, names, plan.n_drafters, &drafting, err));
+    for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
+    GEODEC_TRY(decode_session(m, (int32_t)(prompt_tokens + max_tokens), isa, arithmetic, kv, NULL, &s, err));
+    const geodec_target target = geodec_target_session(s, DECODE_BATCH);
+    GEODEC_NEW(class, target.n_vocab > geodec_tokenizer_size(t) ? target.n_vocab : geodec_tokenizer_size(t));
+    geodec_token_classes(t, class);
+    GEODEC_NEW(d, 1);
+    GEODEC_TRY(geodec_drafts_count(&plan, &target, class, d, err));
+    geodec_provenance p = cli_provenance(c);
+    p.model_fingerprint = geodec_model_fingerprint(m);
+    p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(t);
+    GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
+    GEODEC_TRY(geodec_provenance_add_file(&p, prompts_path, err));
+    GEODEC_TRY(geodec_drafting_provenance(drafting, &p, err));
+    GEODEC_TRY(geodec_drafts_write(output, &p, &plan, d, target.n_vocab, err));
+    if (times) {
+        geodec_three_way w;
+        GEODEC_TRY(geodec_drafts_time(&plan, timed, (int32_t)repeats, &target, &w, err));
+        GEODEC_TRY(geodec_drafts_write_times(times, &p, &plan, &w, err));
+    }
+    for (int32_t i = 0; i < plan.n_drafters; i++)
+        cli_say(c, "%s: %lld of %lld drafts rejected; alone it wrote %lld tokens with %lld passes, %lld as the model's",
+                plan.drafter[i].name, (long long)d->rejections[i].rejected, (long long)d->rejections[i].reached,
+                (long long)d->alone[i].tokens, (long long)d->alone[i].passes, (long long)d->alone[i].agree);
+    cli_say(c, "first plain token a stop token: %lld of %lld prompts", (long long)d->first_stop, (long long)prompts.n);
+done:
+    geodec_mem_free(class);
+    geodec_mem_free(d);
+    geodec_mem_free(text);
+    geodec_prompts_free(&prompts);
+    geodec_drafting_close(drafting);
+    geodec_session_destroy(s);
+    geodec_model_close(m);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
