@@ -1,0 +1,46 @@
+# make drafting: drafting taken apart. Rejected drafts by kind, confidence gates, verifier alone, drafter alone and both; acceptance and
+# tokens per pass by draft length; the closed form beside what was measured; claimed confidence beside acceptance.
+DRAFTING := $(addprefix $(R)/,drafts.h5 readiness.json papers.tsv)
+LABORATORY += $(R)/drafts.h5 $(R)/papers.tsv
+LAB_FIGURES += alpha closedform threeway rejections gates reliability
+.PHONY: drafting
+drafting: $(DRAFTING) $(foreach f,alpha closedform threeway rejections gates reliability,$(F)/$f.svg $(F)/$f.png)
+	@cat $(R)/papers.tsv
+
+DRAFTS_PROMPTS := $(if $(filter 1,$(QUICK)),10,30)
+# Times as well: a file of their own, made in the same run.
+$(R)/drafts.h5: $(BIN)/geodec-drafts $(R)/flowmap.h5 $(TEXT_FILE)
+	$(run) $(call tool,drafts) --seed $(SEED) --model $(MODEL) --artifacts $(R) --prompts $(TEXT_FILE) --n-prompts $(DRAFTS_PROMPTS) \
+	  -o $@ --times $(R)/threeway.h5
+$(R)/readiness.json: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE)
+	$(run) $(call tool,bench-decode) --seed $(SEED) --model $(MODEL) --artifacts $(R) --prompts $(TEXT_FILE) --n-prompts $(DRAFTS_PROMPTS) \
+	  --modes greedy --gammas $(GAMMAS) --max-tokens $(NEW_TOKENS) -o $(R)/readiness-counts.h5 --speed $(R)/readiness-speed.h5 \
+	  --readiness $@ > $(R)/readiness.tsv
+
+# The papers' numbers from their own formulas, and the papers' counting replayed on this model.
+$(R)/papers.tsv: pipelines/lab/papers.awk $(BIN)/geodec-decode $(MODEL)
+	$(run) { for n in 64 13; do $(BIN)/geodec-decode --quiet --model $(MODEL) --prompt "The" --compat-counters --max-tokens $$n; done; } | \
+	  awk -f pipelines/lab/papers.awk > $@.tmp && mv $@.tmp $@
+
+# ---- tables: a row of numbers each, drafters in words -------------------------------------------------------------
+DRAFTING_WORDS = drafters=$(call attr,$<,drafters)
+$(F)/alpha.tsv: $(R)/benchdecode.h5 pipelines/lab/drafting.awk
+	$(run) $(table) $< drafter gamma sampled every_position budget accepted_share tokens_per_pass tokens_closed_form tokens_by_position | \
+	  awk -f pipelines/lab/drafting.awk -v what=alpha -v $(DRAFTING_WORDS) > $@.tmp && mv $@.tmp $@
+$(F)/closedform.tsv: $(F)/alpha.tsv
+	$(run) cp $< $@.tmp && mv $@.tmp $@
+$(F)/reliability.tsv: $(R)/benchdecode.h5 pipelines/lab/drafting.awk
+	$(run) $(table) $< drafter gamma sampled every_position budget confidence_reached confidence_accepted confidence_claimed | \
+	  awk -f pipelines/lab/drafting.awk -v what=reliability -v $(DRAFTING_WORDS) > $@.tmp && mv $@.tmp $@
+$(F)/rejections.tsv: $(R)/drafts.h5 pipelines/lab/drafting.awk
+	$(run) { $(table) $< rank rejection_by_class rejection_warm_up; $(table) $< rank_uniform | tail -n +2 | tr '\n' '\t'; echo; } | \
+	  awk -f pipelines/lab/drafting.awk -v what=rejections -v $(DRAFTING_WORDS) > $@.tmp && mv $@.tmp $@
+$(F)/gates.tsv: $(R)/drafts.h5 pipelines/lab/drafting.awk
+	$(run) { $(table) $< threshold | tail -n +2 | tr '\n' ' '; echo; $(table) $< gamma | tail -n +2 | tr '\n' ' '; echo; \
+	  $(table) $< gate_acceptance gate_tokens_per_pass gate_drafts_per_round | tail -n +2; } | \
+	  awk -f pipelines/lab/drafting.awk -v what=gates -v $(DRAFTING_WORDS) > $@.tmp && mv $@.tmp $@
+$(F)/threeway.tsv: $(R)/drafts.h5 pipelines/lab/drafting.awk
+	$(run) { $(table) $(R)/threeway.h5 verifier | tail -n +2 | tr '\n' '\t'; echo; $(table) $(R)/threeway.h5 alone both predicted | tail -n +2; } | \
+	  awk -f pipelines/lab/drafting.awk -v what=threeway -v $(DRAFTING_WORDS) > $@.tmp && mv $@.tmp $@
+
+$(foreach f,alpha closedform threeway rejections gates reliability,$(eval $(call figure,$f,$(F)/$f.tsv,tsv='$(F)/$f.tsv')))

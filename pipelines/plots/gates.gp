@@ -1,0 +1,15 @@
+# Confidence gates. Blocks of a drafter; in each a curve a draft length: threshold, gamma, acceptance, tokens a pass, drafts a round.
+load plots.'/style.gp'
+set multiplot layout 1,2
+set xlabel 'threshold on confidence'
+set xrange [-0.02:0.9]
+set yrange [0:*]
+set key outside center bottom horizontal maxcols 2
+blocks = int(system(sprintf("grep -c '^[a-z]' %s", tsv)))
+set title 'Accepted / proposed, longest draft'
+last(i) = system(sprintf("awk -v b=%d 'NF == 0 {e++; next} {if (e >= 2) k++; e = 0} k == b && NF > 2 {g = $2} END {print g}' %s", i, tsv)) + 0
+plot for [i=0:blocks-1] tsv index i using 1:($2 == last(i) ? $3 : 1/0) with linespoints linetype i+1 title columnheader(1)
+set title 'Tokens a pass, longest draft'
+plot for [i=0:blocks-1] tsv index i using 1:($2 == last(i) ? $4 : 1/0) with linespoints linetype i+1 title columnheader(1), \
+     1 with lines linetype 7 title 'plain'
+unset multiplot
