@@ -51,6 +51,7 @@ typedef struct geodec_draft_request {
     int64_t n_context;
     int32_t gamma;             /* length of the longest draft wanted, 1 .. GEODEC_DRAFT_MAX */
     int32_t budget;            /* > 0: a tree of up to so many drafts (decode/tree.h); 0: a chain of up to gamma */
+    bool sampled;              /* tokens are drawn from the distribution; false: its argmax */
     int64_t index;             /* output index of the first draft (0 = first token after the prompt) */
     const geodec_guard *guard; /* may be NULL. A draft it forbids at index + i is cut off by the loop together with what
                                   follows; a drafter may ask geodec_guard_forbids and propose its next best instead */

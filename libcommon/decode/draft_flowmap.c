@@ -48,8 +48,8 @@ static geodec_status propose(geodec_drafter *d, const geodec_draft_request *requ
     geodec_draft_request copy = *request;
     (void)err;
     const int32_t newest = request->context[request->n_context - 1];
-    const int32_t count =
-        geodec_flowtrack_propose(f->track, newest, request->gamma, -1, request->guard ? forbid : NULL, &copy, draft);
+    const int32_t count = geodec_flowtrack_propose(f->track, newest, request->gamma, -1, request->sampled,
+                                                   request->guard ? forbid : NULL, &copy, draft);
     for (int32_t i = 0; i < count; i++) out[i] = as_draft(&draft[i]);
     *n = count;
     return GEODEC_OK;
@@ -60,7 +60,7 @@ static geodec_status root(geodec_drafter *d, const geodec_draft_request *request
     (void)err;
     flowmap_drafter *f = (flowmap_drafter *)d;
     f->request = *request;
-    (void)geodec_flowtrack_root(f->track, request->context[request->n_context - 1], -1);
+    (void)geodec_flowtrack_root(f->track, request->context[request->n_context - 1], -1, request->sampled);
     return GEODEC_OK;
 }
 

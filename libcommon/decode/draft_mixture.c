@@ -3,22 +3,41 @@
 #include "base/mem.h"
 #include "decode/tree.h"
 
+#include <math.h>
 #include <string.h>
+
+enum { PARTS = GEODEC_MIXTURE_MAX, CHILDREN = GEODEC_TREE_CHILDREN, NODES = GEODEC_DRAFT_MAX + 1 };
+static const double FORGET = 0.98; /* a score's weight after one token more */
+
+/* A node of the tree under way and what the parts say about it. */
+typedef struct branch {
+    int32_t parent, token;
+    bool asked;
+    int32_t n[PARTS];
+    geodec_draft child[PARTS][CHILDREN];
+} branch;
 
 typedef struct mixture {
     geodec_drafter base;
     geodec_drafter_ops ops; /* this mixture's own: it is as its parts are */
     int32_t n;
     geodec_drafter *part[GEODEC_MIXTURE_MAX];
-    double weight[GEODEC_MIXTURE_MAX];
+    double prior[GEODEC_MIXTURE_MAX], score[GEODEC_MIXTURE_MAX];
+    int64_t n_context; /* when the tree was begun */
+    int32_t nodes;
+    branch node[NODES];
     const char *source_name[GEODEC_MIXTURE_MAX];
 } mixture;
 
 static geodec_status begin(geodec_drafter *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const mixture *m = (const mixture *)d;
-    for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(geodec_drafter_begin(m->part[k], err));
+    mixture *m = (mixture *)d;
+    m->nodes = 0;
+    for (int32_t k = 0; k < m->n; k++) {
+        m->score[k] = m->prior[k];
+        GEODEC_TRY(geodec_drafter_begin(m->part[k], err));
+    }
 done:
     return st;
 }
@@ -32,48 +51,78 @@ done:
     return st;
 }
 
+/* The text since the last tree, as far as its nodes were asked about: how well did each part foresee it? */
+static void learn(mixture *m, const geodec_draft_request *q)
+{
+    int32_t at = m->nodes > 0 ? 0 : -1;
+    for (int64_t i = m->n_context; i < q->n_context && at >= 0 && m->node[at].asked; i++) {
+        const branch *b = &m->node[at];
+        for (int32_t k = 0; k < m->n; k++) {
+            double gain = 0;
+            for (int32_t c = 0; c < b->n[k]; c++) {
+                const double p = b->child[k][c].confidence;
+                gain += (b->child[k][c].token == q->context[i] ? 2 * p : 0) - p * p;
+            }
+            m->score[k] = FORGET * m->score[k] + gain;
+        }
+        int32_t next = at + 1;
+        while (next < m->nodes && (m->node[next].parent != at || m->node[next].token != q->context[i])) next++;
+        at = next < m->nodes ? next : -1;
+    }
+}
+
 static geodec_status root(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const mixture *m = (const mixture *)d;
+    mixture *m = (mixture *)d;
+    learn(m, request);
+    m->n_context = request->n_context;
+    m->nodes = 1;
+    m->node[0].asked = false;
     for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(m->part[k]->ops->root(m->part[k], request, err));
 done:
     return st;
 }
 
-typedef struct blend {
-    int32_t token, source;
-    double chance, largest; /* of one part */
-} blend;
+/* Parts by falling score; of equal ones, the earlier first. */
+static void rank_parts(const mixture *m, int32_t *order)
+{
+    for (int32_t k = 0; k < m->n; k++) {
+        int32_t at = k;
+        for (; at > 0 && m->score[order[at - 1]] < m->score[k]; at--) order[at] = order[at - 1];
+        order[at] = k;
+    }
+}
 
 static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const mixture *m = (const mixture *)d;
-    blend all[GEODEC_MIXTURE_MAX * GEODEC_TREE_CHILDREN];
-    int32_t count = 0, taken = 0;
-    double speaking = 0;
-    for (int32_t k = 0; k < m->n; k++) {
-        geodec_draft child[GEODEC_TREE_CHILDREN];
-        int32_t got = 0;
-        GEODEC_TRY(m->part[k]->ops->children(m->part[k], node, GEODEC_TREE_CHILDREN, child, &got, err));
-        if (got > 0) speaking += m->weight[k];
-        for (int32_t i = 0; i < got; i++) {
-            const double x = m->weight[k] * child[i].confidence;
+    mixture *m = (mixture *)d;
+    branch *b = &m->node[node];
+    geodec_draft all[PARTS * CHILDREN];
+    int32_t order[PARTS], count = 0, taken = 0;
+    double left = 1; /* chance not yet given away */
+    rank_parts(m, order);
+    b->asked = true;
+    for (int32_t o = 0; o < m->n; o++) {
+        const int32_t k = order[o];
+        double sum = 0;
+        GEODEC_TRY(m->part[k]->ops->children(m->part[k], node, CHILDREN, b->child[k], &b->n[k], err));
+        for (int32_t i = 0; i < b->n[k]; i++) sum += b->child[k][i].confidence;
+        const double share = left / fmax(sum, 1);
+        for (int32_t i = 0; i < b->n[k]; i++) {
+            const geodec_draft *x = &b->child[k][i];
             int32_t at = 0;
-            while (at < count && all[at].token != child[i].token) at++;
-            if (at == count) all[count++] = (blend){.token = child[i].token};
-            all[at].chance += x;
-            if (x > all[at].largest) {
-                all[at].largest = x;
-                all[at].source = k;
-            }
+            while (at < count && all[at].token != x->token) at++;
+            if (at == count) all[count++] = (geodec_draft){.token = x->token, .source = k};
+            all[at].confidence += share * x->confidence;
         }
+        left = fmax(0, left - share * sum);
     }
     for (int32_t i = 0; i < count; i++) {
-        const double p = all[i].chance / speaking;
-        const geodec_draft x = {.token = all[i].token, .source = all[i].source, .confidence = p < 1 ? p : 1};
+        geodec_draft x = all[i];
+        x.confidence = fmin(x.confidence, 1);
         taken = geodec_draft_insert(out, taken, most, &x);
     }
     *n = taken;
@@ -84,7 +133,11 @@ done:
 static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const mixture *m = (const mixture *)d;
+    mixture *m = (mixture *)d;
+    branch *b = &m->node[m->nodes++];
+    b->parent = parent;
+    b->token = token;
+    b->asked = false;
     for (int32_t k = 0; k < m->n; k++) GEODEC_TRY(m->part[k]->ops->adopt(m->part[k], parent, token, err));
 done:
     return st;
@@ -122,7 +175,7 @@ geodec_status geodec_mixture_drafter_create(const char *name, int32_t n, geodec_
                                   .adopt = adopt};
     for (int32_t k = 0; k < n; k++) {
         m->part[k] = part[k];
-        m->weight[k] = weight[k];
+        m->prior[k] = log(weight[k]);
         m->source_name[k] = part[k]->ops->name;
         m->ops.wants_state |= part[k]->ops->wants_state;
     }

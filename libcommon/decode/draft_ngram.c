@@ -16,6 +16,7 @@ static const double PRIOR = 4.0;   /* predictions that the claim itself counts f
 
 struct geodec_ngram {
     geodec_ngram_table *table;
+    geodec_ngram_table *text; /* the same with the texts' own next tokens */
     int64_t positions;
     double agreement[GEODEC_NGRAM_ORDER + 1];
     int64_t predictions[GEODEC_NGRAM_ORDER + 1][BINS], hits[GEODEC_NGRAM_ORDER + 1][BINS];
@@ -81,12 +82,15 @@ geodec_status geodec_ngram_create(const int32_t *token, const int32_t *sequence,
     if (n < 0) GEODEC_THROW(GEODEC_INVAL, "a store of %lld positions", (long long)n);
     GEODEC_NEW(g, 1);
     GEODEC_TRY(geodec_ngram_table_create(order, &g->table, err));
+    GEODEC_TRY(geodec_ngram_table_create(order, &g->text, err));
     for (int64_t i = 0; i < n; i++) {
         if (i > 0 && sequence[i] != sequence[i - 1]) start = i;
         const int32_t next = label_of(token, sequence, argmax, n, i);
         if (next < 0) continue;
         GEODEC_TRY(geodec_ngram_table_add(g->table, token + start, i + 1 - start, next, err));
         g->positions++;
+        if (i + 1 < n && sequence[i + 1] == sequence[i])
+            GEODEC_TRY(geodec_ngram_table_add(g->text, token + start, i + 1 - start, token[i + 1], err));
     }
     for (int32_t m = 1; m <= GEODEC_NGRAM_ORDER; m++)
         g->agreement[m] = m <= order ? geodec_ngram_agreement(g->table, m) : 0.5;
@@ -106,6 +110,7 @@ void geodec_ngram_destroy(geodec_ngram *store)
 {
     if (!store) return;
     geodec_ngram_table_destroy(store->table);
+    geodec_ngram_table_destroy(store->text);
     geodec_mem_free(store);
 }
 
@@ -236,7 +241,9 @@ static void add_counts(shares *s, const geodec_ngram_table *t, const geodec_ngra
     }
 }
 
-/* P_m(x) = (c_m(x) + k P_{m-1}(x)) / (n_m + k). Returns the source of the longest match, -1 when there is none. */
+/* P_m(x) = (c_m(x) + k P_{m-1}(x)) / (n_m + k). When the tokens are drawn, half of a store's c is of the tokens that
+ * its texts went on with: they were drawn too, while the argmax is only the likeliest draw. Returns the source of the
+ * longest match, -1 when there is none. */
 static int32_t distribution(const ngram_drafter *d, const int32_t *context, int64_t length, shares *s)
 {
     uint64_t hash[GEODEC_NGRAM_ORDER + 1];
@@ -251,7 +258,13 @@ static int32_t distribution(const ngram_drafter *d, const int32_t *context, int6
         if (!(total > 0)) continue;
         if (source < 0) source = stored.total > 0 ? m - 1 : GEODEC_NGRAM_ORDER + m - 1;
         const double k = ESCAPE;
-        if (stored.total > 0) add_counts(s, d->store->table, &stored, rest / (total + k));
+        const geodec_ngram_hit drawn =
+            stored.total > 0 && d->request.sampled ? geodec_ngram_find(d->store->text, hash[m]) : none;
+        const double half = drawn.total > 0 ? 0.5 : 1;
+        if (stored.total > 0) add_counts(s, d->store->table, &stored, half * rest / (total + k));
+        if (drawn.total > 0)
+            add_counts(s, d->store->text, &drawn,
+                       half * rest * (double)stored.total / (double)drawn.total / (total + k));
         if (local.total > 0) add_counts(s, d->local, &local, rest / (total + k));
         rest *= k / (total + k);
     }

@@ -193,6 +193,7 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
         geodec_draft_request q = {.context = r->text,
                                   .n_context = r->n_text,
                                   .gamma = most,
+                                  .sampled = r->opt->sampling.temperature > 0,
                                   .index = r->n_text - r->n_prompt,
                                   .guard = &r->guard,
                                   .sampling = r->drawn ? &r->opt->sampling : NULL};

@@ -1,5 +1,5 @@
 /* Calibration: the map's own texts are predicted position by position with their own nodes left out; what share of
- * drafts of a raw score is right, by depth, made rising (isotonic regression by pooling adjacent violators). */
+ * children of a raw score is right, by depth, made rising (isotonic regression by pooling adjacent violators). */
 #include "base/mem.h"
 #include "geometry/tasks.h"
 #include "records/flow_internal.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { DEPTHS = GEODEC_FLOW_DEPTHS, BINS = GEODEC_FLOW_BINS };
+enum { DEPTHS = GEODEC_FLOW_DEPTHS, BINS = GEODEC_FLOW_BINS, CHILDREN = 8 };
 static const double PRIOR = 4; /* observations at the bin's own score */
 
 typedef struct tally {
@@ -23,6 +23,30 @@ typedef struct calibration {
     tally *of;     /* [texts] */
 } calibration;
 
+/* The children of each node on the way that the model goes from position p. A child at depth i is right when it is what
+ * the model says at p + i; the next node is asked only where the text goes on that way. */
+static void predict(tally *y, geodec_flowtrack *t, const int32_t *token, const int32_t *argmax, int64_t n, int64_t p,
+                    int32_t text)
+{
+    bool chain = true; /* the best child was right so far */
+    y->positions++;
+    (void)geodec_flowtrack_root(t, token[p], text, false);
+    for (int32_t i = 0; i < DEPTHS; i++) {
+        geodec_flow_draft child[CHILDREN];
+        const int32_t got = geodec_flowtrack_children(t, i, CHILDREN, NULL, NULL, child);
+        for (int32_t k = 0; k < got; k++) {
+            const int bin = (int)(child[k].score * BINS) < BINS ? (int)(child[k].score * BINS) : BINS - 1;
+            y->seen[i][bin]++;
+            y->right[i][bin] += child[k].token == argmax[p + i];
+        }
+        chain = chain && got > 0 && child[0].token == argmax[p + i];
+        y->accepted += chain;
+        y->first += chain && i == 0;
+        if (p + i + 1 >= n || token[p + i + 1] != argmax[p + i]) break;
+        geodec_flowtrack_adopt(t, i, argmax[p + i]);
+    }
+}
+
 static geodec_status text_task(void *ctx, int64_t task, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -34,25 +58,9 @@ static geodec_status text_task(void *ctx, int64_t task, geodec_err *err)
     const int32_t *token = c->token + row, *argmax = c->argmax + row;
     geodec_flowtrack *t = NULL;
     tally *y = &c->of[task];
-    geodec_flow_draft draft[DEPTHS];
     GEODEC_TRY(geodec_flowtrack_create(w, &t, err));
     for (int64_t p = 0; p < n; p++) {
-        if (p > 0) {
-            const int32_t got = geodec_flowtrack_propose(t, token[p], DEPTHS, (int32_t)text, NULL, NULL, draft);
-            y->positions++;
-            for (int32_t i = 0; i < got; i++) {
-                /* draft i is right when it is what the model says at p + i; the next one is asked about only where the
-                 * text goes on that way */
-                const int bin = (int)(draft[i].score * BINS) < BINS ? (int)(draft[i].score * BINS) : BINS - 1;
-                const bool right = draft[i].token == argmax[p + i];
-                y->seen[i][bin]++;
-                if (!right) break;
-                y->right[i][bin]++;
-                y->accepted++;
-                if (i == 0) y->first++;
-                if (p + i + 1 >= n || token[p + i + 1] != argmax[p + i]) break;
-            }
-        }
+        if (p > 0) predict(y, t, token, argmax, n, p, (int32_t)text);
         GEODEC_TRY(geodec_flowtrack_push_reduced(t, token[p], argmax[p], c->z + (row + p) * w->m, err));
     }
 done:

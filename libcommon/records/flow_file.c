@@ -26,7 +26,7 @@ static const geodec_field fields[] = {
     {"/text/first_token", GEODEC_I32, "S", 0, "1", "token at position 0 of a text, which is no node", 0},
     {"/text/first_argmax", GEODEC_I32, "S", 0, "1", "what the model says after it", 0},
     {"/calibration/reliability", GEODEC_F32, "4,16", 0, "1",
-     "P(accepted) of draft 1, 2, 3, 4+ by raw score in sixteenths, leaving its own text out", 0},
+     "P(right) of a child of draft 0, 1, 2, 3+ by raw score in sixteenths, leaving its own text out", 0},
 };
 
 static const geodec_attr attrs[] = {
@@ -37,14 +37,14 @@ static const geodec_attr attrs[] = {
     {"bandwidth", GEODEC_ATTR_F64, 0, "kernel variance over squared distance of the rank-th neighbour"},
     {"rank", GEODEC_ATTR_I64, 0, "of that neighbour"},
     {"ridge", GEODEC_ATTR_F64, 0, "ridge of the local linear correction"},
-    {"chains", GEODEC_ATTR_I64, 0, "neighbours followed beyond the first draft"},
+    {"chains", GEODEC_ATTR_I64, 0, "a draft with fewer voters left has its bucket asked again"},
     {"explained", GEODEC_ATTR_F64, 0, "share of the state's variance in z"},
 };
 
 const geodec_kind geodec_kind_flowmap = {
     .name = "flowmap",
     .major = 1,
-    .minor = 0,
+    .minor = 1, /* 1.0 was calibrated for another raw score, and for the best child alone */
     .tool = "geodec-bake",
     .purpose = "where a model's trajectories go next: nodes in token buckets, charts, successors, calibration",
     .fields = fields,
@@ -102,6 +102,7 @@ geodec_status geodec_flowmap_read(const geodec_artifact *in, geodec_flowmap *out
     geodec__flow_array a[GEODEC__FLOW_ARRAYS];
     geodec_flow_vote *v = &map.vote;
     int64_t buckets, texts;
+    int major, minor;
     GEODEC_TRY(geodec_artifact_dim(in, "d", &map.d, err));
     GEODEC_TRY(geodec_artifact_dim(in, "m", &map.m, err));
     GEODEC_TRY(geodec_artifact_dim(in, "E", &map.decays, err));
@@ -128,6 +129,9 @@ geodec_status geodec_flowmap_read(const geodec_artifact *in, geodec_flowmap *out
     GEODEC_TRY(copy_fingerprint(in, "tokenizer_fingerprint", map.tokenizer_fingerprint, err));
     geodec__flowmap_arrays(&map, a);
     for (int i = 0; a[i].path; i++) GEODEC_TRY(geodec_artifact_read(in, a[i].path, a[i].data, err));
+    geodec_artifact_version(in, &major, &minor);
+    for (int i = 0; minor < 1 && i < GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS; i++) /* the score itself */
+        map.reliability[i] = ((float)(i % GEODEC_FLOW_BINS) + 0.5f) / GEODEC_FLOW_BINS;
     GEODEC_TRY(geodec__flowmap_finish(&map, geodec_artifact_path(in), err));
     *out = map;
     memset(&map, 0, sizeof map);

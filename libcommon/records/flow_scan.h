@@ -30,7 +30,9 @@ const geodec__flow_kernels *geodec__flow_best(void);
 
 /* What a node leads to, in one place: a step along the flow touches one cache line. */
 typedef struct geodec__flow_hop {
-    int32_t label, next, sequence;
+    int32_t label, next; /* what the model says, and where that leads */
+    int32_t text, along; /* the text's own next token, and its node; -1 at the end of a text */
+    int32_t sequence, token;
     float sure;
 } geodec__flow_hop;
 

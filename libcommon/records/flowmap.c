@@ -118,12 +118,17 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
                 b[(c / 4 * GEODEC__FLOW_BLOCK + lane) * 4 + c % 4] = (uint8_t)(map->key[n * r + c] + 64);
         }
     GEODEC_NEW(s->hop, map->nodes);
+    for (int64_t t = 0; t < map->vocab; t++)
+        for (int64_t n = map->bucket[t]; n < map->bucket[t + 1]; n++) s->hop[n].token = (int32_t)t;
     for (int64_t q = 0; q < map->sequences; q++)
         for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++) {
-            const int32_t n = map->order[i];
+            const int32_t n = map->order[i], after = i + 1 < map->sequence_start[q + 1] ? map->order[i + 1] : -1;
             s->hop[n] = (geodec__flow_hop){.label = map->label[n],
                                            .next = map->next ? map->next[n] : -1,
+                                           .text = after >= 0 ? s->hop[after].token : -1,
+                                           .along = after,
                                            .sequence = (int32_t)q,
+                                           .token = s->hop[n].token,
                                            .sure = map->sure ? (float)map->sure[n] / 255 : 0};
         }
 done:
@@ -363,7 +368,7 @@ double geodec_flow_reliability(const geodec_flowmap *map, int32_t depth, double 
     const float *row = map->reliability + (int64_t)d * GEODEC_FLOW_BINS;
     /* linear between the centres of the bins, so that drafts of close scores stay ordered */
     const double x = score * GEODEC_FLOW_BINS - 0.5;
-    if (!(x > 0)) return (double)row[0];
+    if (!(x > 0)) return (double)row[0] * fmax(0, 1 + 2 * x); /* down to nothing: rare children stay ordered too */
     if (x >= GEODEC_FLOW_BINS - 1) return (double)row[GEODEC_FLOW_BINS - 1];
     const int i = (int)x;
     return (double)row[i] + (x - i) * ((double)row[i + 1] - (double)row[i]);

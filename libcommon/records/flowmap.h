@@ -48,7 +48,7 @@ typedef struct geodec_flow_vote {
     double bandwidth;    /* Gaussian kernel: variance = bandwidth x squared distance of the rank-th neighbour */
     int64_t rank;
     double ridge;   /* local linear correction: weights w_i (1 + (x_i - mean)^T (S + ridge tr(S)/r I)^-1 (q - mean)) */
-    int64_t chains; /* neighbours followed beyond the first draft; default 16 */
+    int64_t chains; /* a draft with fewer voters left has its bucket asked again; default 16 */
 } geodec_flow_vote;
 GEODEC_API geodec_flow_vote geodec_flow_vote_defaults(void);
 
@@ -70,7 +70,7 @@ typedef struct geodec_flowmap {
     int64_t *sequence_start;              /* [sequences+1] into order */
     int32_t *first_token, *first_argmax;  /* [sequences] position 0 of each text */
     double explained;                     /* share of the state's variance in z */
-    float *reliability;                   /* [DEPTHS][BINS] P(accepted) by raw score, rising within a depth */
+    float *reliability;                   /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
     geodec_flow_vote vote;
     /* Made by geodec_flowmap_finish. */
     geodec_flow_scan *scan;

@@ -7,6 +7,11 @@
 #include <string.h>
 
 enum { MATCH_MAX = 8, NEAR = GEODEC_FLOW_NEAR_MAX, R = GEODEC_FLOW_DIMS_MAX };
+/* Asked again behind a draft. More neighbours than these gained nothing on two models, and cost. */
+enum { AGAIN = 8, AGAIN_OWN = 4 };
+/* Of a voter's weight when the text is drawn: its own text's next token is one draw from its distribution, its argmax
+ * the draw that is likeliest. */
+static const float DRAWN = 0.5f;
 
 struct geodec_flowtrack {
     const geodec_flowmap *map;
@@ -30,10 +35,10 @@ typedef struct voter {
     float weight;
 } voter;
 
-/* A tree of drafts: the voters of each node, one node after the other. Voters of siblings are different ones, so all
- * nodes of one depth together have at most NEAR. */
+/* A tree of drafts: the voters of each node, one node after the other. */
 typedef struct branches {
     int32_t nodes, newest, skip;
+    float drawn; /* share of a voter's weight that its own text's next token gets */
     int32_t parent[GEODEC_FLOW_NODES + 1], token[GEODEC_FLOW_NODES + 1], depth[GEODEC_FLOW_NODES + 1];
     int32_t first[GEODEC_FLOW_NODES + 2];
     voter voter[(GEODEC_FLOW_NODES + 1) * NEAR];
@@ -137,14 +142,6 @@ static int32_t square_distance(const int8_t *a, const int8_t *b, int64_t r)
     return sum;
 }
 
-/* Equal tokens before position p and before the newest token (which stands at n). */
-static int32_t match_length(const geodec_flowtrack *t, int64_t p)
-{
-    int32_t l = 0;
-    while (l < MATCH_MAX && p - 1 - l >= 0 && t->token[p - 1 - l] == t->token[t->n - 1 - l]) l++;
-    return l;
-}
-
 /* Own positions with the newest token, nearest first (ties: the later position); at most k. */
 static int32_t own_nearest(const geodec_flowtrack *t, int32_t newest, const int8_t *key, int32_t k,
                            geodec_flow_hit *hit)
@@ -224,18 +221,32 @@ static void correct(const geodec_flowtrack *t, int32_t newest, const int8_t *que
     }
 }
 
-/* Neighbours of (features before it, newest), nearest first, with their weights. */
-static int32_t gather(geodec_flowtrack *t, int32_t newest, int32_t skip, voter *v)
+/* Token `back` places before the newest of node's text: 0 = node's own. -1 before the start. */
+static int32_t context(const geodec_flowtrack *t, int32_t node, int32_t back)
+{
+    const branches *b = t->branches;
+    while (node > 0 && back > 0) {
+        node = b->parent[node];
+        back--;
+    }
+    if (node > 0) return b->token[node];
+    if (back == 0) return b->newest;
+    return t->n - back >= 0 ? t->token[t->n - back] : -1;
+}
+
+/* Voters of a node's bucket around a key, nearest first, with their weights. */
+static int32_t gather(geodec_flowtrack *t, int32_t node, const int8_t *query, int32_t k_stored, int32_t k_own, voter *v)
 {
     const geodec_flowmap *w = t->map;
     const geodec_flow_vote *o = &w->vote;
-    int8_t query[R];
+    const geodec_flow_scan *s = w->scan;
+    const int32_t skip = t->branches->skip, newest = context(t, node, 0);
     geodec_flow_hit stored[NEAR], own[NEAR];
-    int32_t distance[NEAR], n = 0;
-    geodec__flow_key(w, t->standard, newest, query);
-    const int32_t n_stored = geodec_flow_nearest(w, newest, query, (int32_t)o->neighbours, skip, t->scratch, stored);
-    for (int32_t i = 0; i < n_stored; i++) __builtin_prefetch(&w->scan->hop[stored[i].node]);
-    const int32_t n_own = own_nearest(t, newest, query, (int32_t)o->own, own);
+    int32_t distance[NEAR], n = 0, before[MATCH_MAX];
+    for (int i = 0; i < MATCH_MAX; i++) before[i] = context(t, node, i + 1);
+    const int32_t n_stored = geodec_flow_nearest(w, newest, query, k_stored, skip, t->scratch, stored);
+    for (int32_t i = 0; i < n_stored; i++) __builtin_prefetch(&s->hop[stored[i].node]);
+    const int32_t n_own = own_nearest(t, newest, query, k_own, own);
     for (int32_t a = 0, b = 0; a < n_stored || b < n_own; n++) {
         const bool mine = a == n_stored || (b < n_own && own[b].distance <= stored[a].distance);
         const geodec_flow_hit h = mine ? own[b++] : stored[a++];
@@ -247,148 +258,85 @@ static int32_t gather(geodec_flowtrack *t, int32_t newest, int32_t skip, voter *
     const float factor = (float)(-0.5 / (o->bandwidth * (double)distance[rank - 1] + 1e-3));
     for (int32_t i = 0; i < n; i++) {
         float e = (float)(distance[i] - distance[0]) * factor;
-        if (v[i].own) e += (float)o->match_weight * (float)match_length(t, v[i].at);
+        if (v[i].own) {
+            int32_t l = 0;
+            while (l < MATCH_MAX && v[i].at - 1 - l >= 0 && t->token[v[i].at - 1 - l] == before[l]) l++;
+            e += (float)o->match_weight * (float)l;
+        }
         v[i].weight = expf(e) * (v[i].own ? (float)o->own_weight : 1);
     }
-    if (n > 4) correct(t, newest, query, n, v);
+    if (n > 4 && node == 0) correct(t, newest, query, n, v);
     return n;
 }
 
-/* What a voter says next; drafts so far continue the text behind its newest token. -1 = nothing. */
-static int32_t label_of(const geodec_flowtrack *t, const voter *v, int32_t newest, const geodec_flow_draft *drafted,
-                        int32_t n_drafted)
-{
-    if (!v->own) return t->map->scan->hop[v->at].label;
-    const int64_t p = v->at;
-    if (p < t->n) {
-        if (t->argmax[p] >= 0) return t->argmax[p];
-        return p + 1 < t->n ? t->token[p + 1] : newest;
-    }
-    return p - t->n < n_drafted ? drafted[p - t->n].token : -1;
-}
-
-/* Moves a voter along after it was followed; false when it ends here. */
-static bool advance(const geodec_flowtrack *t, voter *v, int32_t said, int32_t newest)
+/* What a voter says: the model's argmax and the text's own next token (each -1 when not known). */
+static void says(const geodec_flowtrack *t, const voter *v, int32_t *label, int32_t *text)
 {
     if (!v->own) {
-        v->at = t->map->scan->hop[v->at].next;
-        if (v->at < 0) return false;
-        __builtin_prefetch(&t->map->scan->hop[v->at]);
-        return true;
+        *label = t->map->scan->hop[v->at].label;
+        *text = t->map->scan->hop[v->at].text;
+        return;
     }
-    const int64_t p = v->at + 1;
-    const int32_t text = p < t->n ? t->token[p] : p == t->n ? newest : said; /* behind it stand the drafts themselves */
-    if (text != said) return false;
-    v->at++;
-    return true;
+    const int64_t p = v->at;
+    *label = -1;
+    if (p < t->n) {
+        *text = p + 1 < t->n ? t->token[p + 1] : t->branches->newest;
+        *label = t->argmax[p] >= 0 ? t->argmax[p] : *text;
+        return;
+    }
+    *text = -1;
 }
 
 /* Sums of votes by label, in the order in which labels first occur. */
 typedef struct ballot {
-    int32_t n, label[NEAR];
-    float sum[NEAR];
+    int32_t n, label[2 * NEAR];
+    float sum[2 * NEAR];      /* of all votes; the local linear correction makes some negative */
+    float positive[2 * NEAR]; /* of the positive ones, and their parts: */
+    float sure[2 * NEAR], own[2 * NEAR];
 } ballot;
 
-static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive, int32_t newest,
-                        const geodec_flow_draft *drafted, int32_t n_drafted, int32_t *place, ballot *b)
+static void cast(ballot *b, int32_t label, float weight, float sure, bool own)
 {
+    int32_t k = 0;
+    while (k < b->n && b->label[k] != label) k++;
+    if (k == b->n) {
+        b->label[k] = label;
+        b->sum[k] = b->positive[k] = b->sure[k] = b->own[k] = 0;
+        b->n++;
+    }
+    b->sum[k] += weight;
+    if (!(weight > 0)) return;
+    b->positive[k] += weight;
+    b->sure[k] += weight * sure;
+    if (own) b->own[k] += weight;
+}
+
+static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive, ballot *b)
+{
+    const float drawn = t->branches->drawn;
     b->n = 0;
     for (int32_t i = 0; i < alive; i++) {
-        const int32_t label = label_of(t, &v[i], newest, drafted, n_drafted);
-        int32_t k = 0;
-        while (k < b->n && b->label[k] != label) k++;
-        if (k == b->n) {
-            b->label[k] = label;
-            b->sum[b->n++] = 0;
-        }
-        b->sum[k] += v[i].weight;
-        place[i] = k;
+        int32_t label, text;
+        const float sure = v[i].own ? 1 : t->map->scan->hop[v[i].at].sure;
+        says(t, &v[i], &label, &text);
+        if (label >= 0) cast(b, label, v[i].weight * (text < 0 ? 1 : 1 - drawn), sure, v[i].own);
+        if (text >= 0 && drawn > 0) cast(b, text, v[i].weight * (label < 0 ? 1 : drawn), sure, v[i].own);
     }
 }
 
-/* Keeps the `most` heaviest voters in their order (of equal ones, the earlier). */
-static int32_t thin(voter *v, int32_t n, int32_t most)
-{
-    float sorted[NEAR] = {0};
-    int32_t kept = 0, above = 0;
-    if (n <= most) return n;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t at = i;
-        for (; at > 0 && sorted[at - 1] < v[i].weight; at--) sorted[at] = sorted[at - 1];
-        sorted[at] = v[i].weight;
-    }
-    const float limit = sorted[most - 1];
-    while (above < most && sorted[above] > limit) above++;
-    int32_t equal = most - above; /* places left for those at the limit */
-    for (int32_t i = 0; i < n; i++)
-        if (v[i].weight > limit || (v[i].weight == limit && equal-- > 0)) v[kept++] = v[i];
-    return kept;
-}
-
-int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip,
-                                 bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx, geodec_flow_draft *out)
-{
-    const geodec_flowmap *w = t->map;
-    const geodec__flow_hop *hop = w->scan->hop;
-    voter v[NEAR];
-    ballot votes;
-    int32_t place[NEAR], done = 0;
-    if (t->n < 1 || newest < 0 || newest >= w->vocab) return 0;
-    int32_t alive = gather(t, newest, skip, v);
-    while (done < n && alive > 0) {
-        float positive = 0, own = 0, sure = 0, voted = 0;
-        int32_t winner = -1;
-        count_votes(t, v, alive, newest, out, done, place, &votes);
-        for (int32_t k = 0; k < votes.n; k++) {
-            if (votes.label[k] < 0 || !(votes.sum[k] > 0)) continue;
-            positive += votes.sum[k];
-            if (forbid && forbid(ctx, done, votes.label[k])) continue;
-            if (winner < 0 || votes.sum[k] > votes.sum[winner] ||
-                (votes.sum[k] >= votes.sum[winner] && votes.label[k] < votes.label[winner]))
-                winner = k;
-        }
-        if (winner < 0) break;
-        const int32_t token = votes.label[winner];
-        int32_t kept = 0;
-        for (int32_t i = 0; i < alive; i++) {
-            if (place[i] != winner || !(v[i].weight > 0)) continue;
-            voted += v[i].weight;
-            sure += v[i].weight * (v[i].own ? 1 : hop[v[i].at].sure);
-            if (v[i].own) own += v[i].weight;
-            if (!advance(t, &v[i], token, newest)) continue;
-            if (!v[i].own && skip >= 0 && hop[v[i].at].sequence == skip) continue;
-            v[kept++] = v[i];
-        }
-        /* never above 1: the winner's sum may hold negative weights, its voters do not */
-        const double score = (double)(votes.sum[winner] / positive) * (double)(sure / voted);
-        out[done] = (geodec_flow_draft){.token = token, .own = 2 * own > voted, .score = score};
-        out[done].confidence = geodec_flow_reliability(w, done, score);
-        done++;
-        alive = thin(v, kept, (int32_t)w->vote.chains);
-    }
-    return done;
-}
-
-/* ---- trees ------------------------------------------------------------------------------------------------------ */
-
-/* The drafts from the root down to a node, as label_of wants them. */
-static int32_t path_to(const branches *b, int32_t node, geodec_flow_draft *path)
-{
-    const int32_t depth = b->depth[node];
-    for (int32_t at = node; at > 0; at = b->parent[at]) path[b->depth[at] - 1].token = b->token[at];
-    return depth;
-}
-
-bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip)
+bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bool sampled)
 {
     branches *b = t->branches;
+    int8_t query[R];
     b->nodes = 1;
     b->newest = newest;
     b->skip = skip;
+    b->drawn = sampled ? DRAWN : 0;
     b->parent[0] = -1;
     b->depth[0] = b->first[0] = b->first[1] = 0;
     if (t->n < 1 || newest < 0 || newest >= t->map->vocab) return false;
-    b->first[1] = gather(t, newest, skip, b->voter);
+    geodec__flow_key(t->map, t->standard, newest, query);
+    b->first[1] = gather(t, 0, query, (int32_t)t->map->vote.neighbours, (int32_t)t->map->vote.own, b->voter);
     return b->first[1] > 0;
 }
 
@@ -398,29 +346,21 @@ int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t mos
 {
     const geodec_flowmap *w = t->map;
     const branches *b = t->branches;
-    const voter *v = b->voter + b->first[node];
-    const int32_t alive = b->first[node + 1] - b->first[node];
-    geodec_flow_draft path[GEODEC_FLOW_NODES];
+    const int32_t depth = b->depth[node];
     ballot votes;
-    int32_t place[NEAR], n = 0;
-    float positive = 0, voted[NEAR] = {0}, sure[NEAR] = {0}, own[NEAR] = {0};
-    const int32_t depth = path_to(b, node, path);
-    count_votes(t, v, alive, b->newest, path, depth, place, &votes);
+    int32_t n = 0;
+    float positive = 0;
+    count_votes(t, b->voter + b->first[node], b->first[node + 1] - b->first[node], &votes);
     for (int32_t k = 0; k < votes.n; k++)
-        if (votes.label[k] >= 0 && votes.sum[k] > 0) positive += votes.sum[k];
-    for (int32_t i = 0; i < alive; i++) {
-        if (!(v[i].weight > 0)) continue;
-        voted[place[i]] += v[i].weight;
-        sure[place[i]] += v[i].weight * (v[i].own ? 1 : w->scan->hop[v[i].at].sure);
-        if (v[i].own) own[place[i]] += v[i].weight;
-    }
+        if (votes.sum[k] > 0) positive += votes.sum[k];
     for (int32_t k = 0; k < votes.n; k++) {
-        if (votes.label[k] < 0 || !(votes.sum[k] > 0) || (forbid && forbid(ctx, depth, votes.label[k]))) continue;
-        const double score = (double)(votes.sum[k] / positive) * (double)(sure[k] / voted[k]);
+        if (!(votes.sum[k] > 0) || (forbid && forbid(ctx, depth, votes.label[k]))) continue;
+        /* never above 1: the sum may hold negative weights, the mean of `sure` does not */
+        const double score = (double)(votes.sum[k] / positive) * sqrt((double)(votes.sure[k] / votes.positive[k]));
         const geodec_flow_draft x = {.token = votes.label[k],
-                                     .own = 2 * own[k] > voted[k],
+                                     .own = 2 * votes.own[k] > votes.positive[k],
                                      .score = score,
-                                     .confidence = geodec_flow_reliability(w, depth, score)};
+                                     .confidence = b->drawn > 0 ? score : geodec_flow_reliability(w, depth, score)};
         int32_t at = n < most ? n++ : most;
         for (; at > 0 && (out[at - 1].score < x.score || (out[at - 1].score <= x.score && out[at - 1].token > x.token));
              at--)
@@ -430,21 +370,85 @@ int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t mos
     return n;
 }
 
+/* Where a voter goes when `token` follows it; false when it ends here, or said something else. */
+static bool follow(const geodec_flowtrack *t, const voter *v, int32_t token, voter *to)
+{
+    const branches *b = t->branches;
+    int32_t label, text;
+    says(t, v, &label, &text);
+    *to = *v;
+    if (v->own) {
+        if (text != token || v->at + 1 >= t->n) return false;
+        to->at = v->at + 1;
+        return true;
+    }
+    const geodec__flow_hop *h = &t->map->scan->hop[v->at];
+    if (label == token) { /* where the text goes that way too, next is its node */
+        if (h->next < 0) return false;
+        to->at = h->next;
+        to->weight *= text == token ? 1 : 1 - b->drawn;
+    } else {
+        if (text != token || !(b->drawn > 0)) return false;
+        to->at = h->along;
+        to->weight *= b->drawn;
+    }
+    return b->skip < 0 || t->map->scan->hop[to->at].sequence != b->skip;
+}
+
+/* Fresh neighbours around the key that the voters, weighted, arrive at. The weights are exact for what is linear in the
+ * key, so this is the flow's Jacobian applied to the query, read off its neighbours. They weigh as much as those they
+ * join. */
+static int32_t ask_again(geodec_flowtrack *t, int32_t node, const float *sum, float total, voter *v, int32_t n)
+{
+    voter fresh[NEAR];
+    int8_t query[R];
+    float old = 0, new = 0;
+    for (int64_t c = 0; c < t->map->dims; c++) {
+        const float x = rintf(sum[c] / total);
+        query[c] = (int8_t)(x > 63 ? 63 : x > -64 ? x : -64);
+    }
+    const int32_t got = gather(t, node, query, AGAIN, AGAIN_OWN, fresh);
+    for (int32_t i = 0; i < n; i++) old += v[i].weight;
+    for (int32_t i = 0; i < got; i++) new += fresh[i].weight;
+    if (!(new > 0)) return n;
+    for (int32_t i = 0; i < n; i++) v[i].weight /= old;
+    for (int32_t i = 0; i < got && n < NEAR; i++) {
+        fresh[i].weight /= new;
+        v[n++] = fresh[i];
+    }
+    return n;
+}
+
 void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
 {
     branches *b = t->branches;
-    geodec_flow_draft path[GEODEC_FLOW_NODES];
-    const int32_t node = b->nodes++, depth = path_to(b, parent, path);
-    int32_t n = b->first[node];
+    const geodec_flowmap *w = t->map;
+    const int32_t node = b->nodes++;
+    voter *v = b->voter + b->first[node], to;
+    float sum[R] = {0}, total = 0;
+    int32_t n = 0;
     b->parent[node] = parent;
     b->token[node] = token;
-    b->depth[node] = depth + 1;
+    b->depth[node] = b->depth[parent] + 1;
     for (int32_t i = b->first[parent]; i < b->first[parent + 1]; i++) {
-        voter v = b->voter[i];
-        if (!(v.weight > 0) || label_of(t, &v, b->newest, path, depth) != token) continue;
-        if (!advance(t, &v, token, b->newest)) continue;
-        if (!v.own && b->skip >= 0 && t->map->scan->hop[v.at].sequence == b->skip) continue;
-        b->voter[n++] = v;
+        if (!follow(t, &b->voter[i], token, &to)) continue;
+        const int8_t *key = (to.own ? t->key : w->key) + to.at * w->dims;
+        for (int64_t c = 0; c < w->dims; c++) sum[c] += to.weight * (float)key[c];
+        total += to.weight;
+        if (to.weight > 0) v[n++] = to;
     }
-    b->first[node + 1] = n;
+    if (n > 0 && n < w->vote.chains && total > 0) n = ask_again(t, node, sum, total, v, n);
+    b->first[node + 1] = b->first[node] + n;
+}
+
+int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip, bool sampled,
+                                 bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx, geodec_flow_draft *out)
+{
+    int32_t done = 0;
+    if (n < 1 || !geodec_flowtrack_root(t, newest, skip, sampled)) return 0;
+    for (; done < n; done++) {
+        if (geodec_flowtrack_children(t, done, 1, forbid, ctx, &out[done]) == 0) break;
+        if (done + 1 < n) geodec_flowtrack_adopt(t, done, out[done].token);
+    }
+    return done;
 }

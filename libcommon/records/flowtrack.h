@@ -1,9 +1,14 @@
 /* Following one text on the flow map: takes the rows a model has computed, proposes the next tokens.
  *
  * The text's own earlier positions are nodes too (they have keys in the same charts): names and phrases of the text at
- * hand come from there. Neighbours, own and stored, vote by weight; those that voted for the winner go on to their
- * successors and vote on the next token. Raw score of a draft: weight of the winner's votes over all positive weight,
- * times the mean of what its voters are known to be worth (node `sure`); confidence: the map's reliability of it. */
+ * hand come from there. Neighbours, own and stored, vote by weight on the next token; those that voted for a draft go
+ * on to their successors and vote on what follows it. Where few are left, the bucket of the draft is asked again, at
+ * the key that its voters arrive at on average (their weights make that the local linear prediction of the text's own
+ * key). Raw score of a draft: weight of its votes over all positive weight, times the root of the mean of what its
+ * voters are known to be worth (node `sure`); confidence: the map's reliability of it.
+ *
+ * sampled: the text is drawn from the model's distribution. Half of a voter's weight then goes to the token that
+ * follows it in its own text, which was drawn too, and the confidence is the score itself. */
 #ifndef GEODEC_RECORDS_FLOWTRACK_H
 #define GEODEC_RECORDS_FLOWTRACK_H
 
@@ -35,9 +40,9 @@ GEODEC_API geodec_status geodec_flowtrack_push(geodec_flowtrack *t, int32_t toke
 GEODEC_API geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, int32_t argmax,
                                                        const float *z, geodec_err *err) GEODEC_MUST_USE;
 /* Drafts after `newest`, the token that follows the rows pushed so far; up to n <= 64 of them, fewer when the flow
- * ends; none before the first row. skip: text of the map to leave out, -1 = none. forbid(ctx, i, token) true: token
- * must not be draft i; NULL = all allowed. */
-GEODEC_API int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip,
+ * ends; none before the first row: the best child of each node of the tree below in turn. skip: text of the map to
+ * leave out, -1 = none. forbid(ctx, i, token) true: token must not be draft i; NULL = all allowed. */
+GEODEC_API int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip, bool sampled,
                                             bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
                                             geodec_flow_draft *out);
 
@@ -45,7 +50,7 @@ GEODEC_API int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest,
  * to `most` drafts after a node, by falling confidence, and returns how many; forbid's i is the depth. adopt makes the
  * next node (1, 2, .. up to GEODEC_FLOW_NODES) out of the parent's voters for `token`; it may be left without any. */
 enum { GEODEC_FLOW_NODES = 64 };
-GEODEC_API bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip);
+GEODEC_API bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bool sampled);
 GEODEC_API int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t most,
                                              bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
                                              geodec_flow_draft *out);

@@ -4,6 +4,7 @@ decode_TESTS := \
   test_drafts.c \
   test_export.c \
   test_flowmap.c \
+  test_mixture.c \
   test_ngram.c \
   test_predict.c \
   test_readiness.c \

@@ -198,7 +198,7 @@ static outcome follow(const geodec_flowmap *map, uint64_t seed, int64_t texts)
         for (int32_t p = 0; p < x.n; p++) {
             geodec_flow_draft d[4];
             if (p > 1 && p + 4 < x.n) {
-                const int32_t n = geodec_flowtrack_propose(t, x.token[p], 4, -1, NULL, NULL, d);
+                const int32_t n = geodec_flowtrack_propose(t, x.token[p], 4, -1, false, NULL, NULL, d);
                 o.asked++;
                 for (int32_t k = 0; k < n; k++) {
                     o.reached++;
@@ -290,7 +290,7 @@ Test(flowmap, the_text_at_hand_teaches)
     geodec_flowtrack *t = NULL;
     geodec_flow_draft d[8];
     test_ok(geodec_flowtrack_create(&map, &t, &err), &err);
-    cr_assert_eq(geodec_flowtrack_propose(t, 5, 4, -1, NULL, NULL, d), 0); /* no state yet */
+    cr_assert_eq(geodec_flowtrack_propose(t, 5, 4, -1, false, NULL, NULL, d), 0); /* no state yet */
     /* a phrase the store does not know (token 2 is in no text), said twice */
     const int32_t phrase[] = {1, 2, 5, 2, 9, 2, 7, 2, 5, 2, 9};
     float state[WORLD_D];
@@ -299,7 +299,7 @@ Test(flowmap, the_text_at_hand_teaches)
             state[c] = (float)sin((double)(phrase[p] * 7 + c) + (p > 0 ? phrase[p - 1] : 0));
         test_ok(geodec_flowtrack_push(t, phrase[p], -1, state, &err), &err);
     }
-    const int32_t n = geodec_flowtrack_propose(t, 2, 2, -1, NULL, NULL, d);
+    const int32_t n = geodec_flowtrack_propose(t, 2, 2, -1, false, NULL, NULL, d);
     cr_assert_eq(n, 2);
     cr_assert_eq(d[0].token, 7);
     cr_assert(d[0].own);
@@ -307,7 +307,7 @@ Test(flowmap, the_text_at_hand_teaches)
     cr_assert_eq(geodec_flowtrack_push(t, WORLD_VOCAB, -1, state, &err), GEODEC_RANGE);
     geodec_flowtrack_begin(t); /* forgotten */
     test_ok(geodec_flowtrack_push(t, 1, -1, state, &err), &err);
-    cr_assert_eq(geodec_flowtrack_propose(t, 2, 2, -1, NULL, NULL, d), 0);
+    cr_assert_eq(geodec_flowtrack_propose(t, 2, 2, -1, false, NULL, NULL, d), 0);
     geodec_flowtrack_destroy(t);
     geodec_flowmap_clear(&map);
 }
@@ -329,9 +329,9 @@ Test(flowmap, a_forbidden_token_is_not_drafted)
     test_ok(geodec_flowtrack_create(&map, &t, &err), &err);
     world_text x = world_write(77, 0, LENGTH, 0);
     for (int32_t p = 0; p < x.n; p++) {
-        if (p > 1 && geodec_flowtrack_propose(t, x.token[p], 1, -1, NULL, NULL, d) == 1) {
+        if (p > 1 && geodec_flowtrack_propose(t, x.token[p], 1, -1, false, NULL, NULL, d) == 1) {
             const int32_t free_choice = d[0].token;
-            if (geodec_flowtrack_propose(t, x.token[p], 2, -1, no_evens, &asked, d) > 0) {
+            if (geodec_flowtrack_propose(t, x.token[p], 2, -1, false, no_evens, &asked, d) > 0) {
                 cr_assert_eq(d[0].token % 2, 1);
                 if (free_choice % 2) cr_assert_eq(d[0].token, free_choice);
                 changed += d[0].token != free_choice;
