@@ -17,5 +17,5 @@ DEPS_geometry  := linalg io base
 DEPS_records   := geometry linalg io base
 DEPS_published := records geometry linalg io base
 DEPS_experiments := published records geometry linalg io base
-DEPS_decode    := records geometry model tokenizer gguf linalg io base
+DEPS_decode    := records geometry project model tokenizer gguf linalg io base
 DEPS_bench     := model tokenizer gguf linalg io base

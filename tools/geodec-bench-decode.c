@@ -19,7 +19,7 @@ enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
 
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
                   *judged;
-static const char *draft_model;
+static const char *draft_model, *draft_projection;
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled",
                   *isa = "auto", *arithmetic = "exact", *kv = "f32";
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
@@ -85,6 +85,12 @@ static const cli_option options[] = {
      .target = &draft_model,
      .metavar = "FILE",
      .help = "a second model of the same tokenizer, for drafter model"},
+    {.name = "draft-projection",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &draft_projection,
+     .metavar = "FILE",
+     .help = "projection.h5 that drafter model runs from: of --draft-model, else of the model itself"},
     {.name = "gammas", .type = CLI_STR, .target = &gammas, .metavar = "LIST", .help = "draft lengths, rising, 1 to 16"},
     {.name = "trees",
      .type = CLI_STR,
@@ -270,6 +276,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     const geodec_session_options how =
         decode_session_options(geodec_session_n_ctx(sessions[0]), isa, arithmetic, kv, NULL);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
+    if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
     GEODEC_TRY(geodec_bench_count(&plan, targets, workers, c->pool, &counts, err));
     if (timed > 0 && plan.n_drafters > 0) GEODEC_TRY(geodec_bench_speed(&plan, timed, &targets[0], &speed, err));
 

@@ -19,7 +19,7 @@ enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = "none", *gamma_text = "auto",
                                                                        *stop_text, *report;
-static const char *draft_model;
+static const char *draft_model, *draft_projection;
 static const char *isa = "auto", *arithmetic = "exact", *kv = "f32";
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
@@ -97,6 +97,12 @@ static const cli_option options[] = {
      .target = &draft_model,
      .metavar = "FILE",
      .help = "a second model of the same tokenizer, for drafter model"},
+    {.name = "draft-projection",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &draft_projection,
+     .metavar = "FILE",
+     .help = "projection.h5 that drafter model runs from: of --draft-model, else of the model itself"},
     {.name = "gamma",
      .letter = 'g',
      .type = CLI_STR,
@@ -247,6 +253,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(decode_session(m, (int32_t)context, isa, arithmetic, kv, c->pool, &s, err));
     const geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, c->pool);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
+    if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
     GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));
     if (check_plain && drafter && drafter->ops->distribution && temperature > 0)
         GEODEC_THROW(GEODEC_INVAL,

@@ -7,6 +7,7 @@
 #include "decode/draft_mixture.h"
 #include "decode/draft_ngram.h"
 #include "decode/drafting_models.h"
+#include "project/projection.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,8 @@ struct geodec_drafting {
     geodec_flowmap map;
     geodec_ngram *ngram, *bigram; /* the map's texts as n-gram stores, NULL = not asked for or no folder */
     drafting_models models;
-    char *second; /* its file, NULL = none */
+    char *second;     /* its file, NULL = none */
+    char *projection; /* file it runs from, NULL = none */
 };
 
 /* Parts of a name: "ngram+flowmap" has two. Returns how many, at most GEODEC_MIXTURE_MAX + 1. */
@@ -157,6 +159,18 @@ done:
     return st;
 }
 
+geodec_status geodec_drafting_project(geodec_drafting *d, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!d->models.second)
+        GEODEC_TRY(geodec_model_open(geodec_gguf_path(geodec_model_gguf(d->model)), &d->models.second, err));
+    GEODEC_TRY(geodec_projection_load(path, d->models.second, err));
+    d->projection = geodec_mem_strdup(path);
+    if (!d->projection) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file's name");
+done:
+    return st;
+}
+
 void geodec_drafting_close(geodec_drafting *d)
 {
     if (!d) return;
@@ -166,6 +180,7 @@ void geodec_drafting_close(geodec_drafting *d)
     geodec_artifact_close(d->file);
     geodec_model_close(d->models.second);
     geodec_mem_free(d->second);
+    geodec_mem_free(d->projection);
     geodec_mem_free(d);
 }
 
@@ -215,6 +230,7 @@ geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_proven
     geodec_status st = GEODEC_OK;
     if (d->file) GEODEC_TRY(geodec_provenance_add_artifact(p, d->file, err));
     if (d->second) GEODEC_TRY(geodec_provenance_add_file(p, d->second, err));
+    if (d->projection) GEODEC_TRY(geodec_provenance_add_file(p, d->projection, err));
 done:
     return st;
 }

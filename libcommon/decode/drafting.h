@@ -25,6 +25,10 @@ GEODEC_API bool geodec_drafting_knows(const char *name);
  * be called before create. GEODEC_CHECKSUM: it has another tokenizer. */
 GEODEC_API geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_options *how,
                                                   const char *draft_model, geodec_err *err) GEODEC_MUST_USE;
+/* Runs "model" from the projection at `path` (project/projection.h): of the second model, or without one of the target
+ * itself, opened once more, which then drafts for itself. After sessions, before create. GEODEC_CHECKSUM: it is
+ * another model's. */
+GEODEC_API geodec_status geodec_drafting_project(geodec_drafting *d, const char *path, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_drafting_close(geodec_drafting *d);
 /* *out = NULL for "none". */
 GEODEC_API geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out,

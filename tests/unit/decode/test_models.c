@@ -5,6 +5,8 @@
 #include "decode/drafting.h"
 #include "decode/loop.h"
 #include "io/file.h"
+#include "linalg/lapack.h"
+#include "project/projection.h"
 #include "support/support.h"
 #include "tiny.h"
 #include "toy.h"
@@ -352,4 +354,45 @@ Test(models, oracle_replay_is_right_as_often_as_asked)
     cr_assert_float_eq(chain, geodec_predict_tokens(0.8, 4), 0.15);
     cr_assert_gt(tree, chain + 0.5); /* truths that are second guesses are in the tree */
     geodec_bench_counts_free(&c);
+}
+
+/* A model that drafts for itself from a projection: at full rank almost every draft is right, at rank 1 few are, and
+ * the text is that of plain decoding whatever they are. */
+Test(models, a_projection_drafts_for_its_own_model)
+{
+    rig r = rig_open();
+    geodec_err err = {0};
+    geodec_decode_options o = geodec_decode_options_default();
+    geodec_decoded plain, got[2];
+    o.max_tokens = 60;
+    geodec_linalg_init();
+    plain = decode(&r, NULL, &o);
+    for (int whole = 0; whole < 2; whole++) {
+        const char *file = test_tmp("projection.h5"), *names[] = {"model"};
+        const geodec_provenance prov = {.tool = "test", .model_fingerprint = geodec_model_fingerprint(r.m)};
+        geodec_projection_options po = geodec_projection_defaults();
+        geodec_projection p = {0};
+        geodec_artifact *a = NULL;
+        geodec_drafting *drafting = NULL;
+        geodec_drafter *d = NULL;
+        po.slots = (1u << GEODEC_SLOTS) - 1;
+        po.share = whole;
+        test_ok(geodec_projection_fit(r.m, &po, &p, &err), &err);
+        test_ok(geodec_artifact_create(&geodec_kind_projection, file, &prov, &a, &err), &err);
+        test_ok(geodec_projection_write(&p, a, &err), &err);
+        test_ok(geodec_artifact_commit(a, &err), &err);
+        geodec_projection_clear(&p);
+        test_ok(geodec_drafting_open(r.m, NULL, names, 1, &drafting, &err), &err);
+        test_ok(geodec_drafting_project(drafting, file, &err), &err);
+        test_ok(geodec_drafting_create(drafting, "model", &d, &err), &err);
+        got[whole] = decode(&r, d, &o);
+        same_text(&got[whole], &plain);
+        geodec_drafter_destroy(d);
+        geodec_drafting_close(drafting);
+    }
+    cr_assert_eq(geodec_model_factored(r.m), 0); /* the target is as it was */
+    cr_assert_lt(got[1].counters.target_passes, got[0].counters.target_passes);
+    for (int i = 0; i < 2; i++) geodec_decoded_free(&got[i]);
+    geodec_decoded_free(&plain);
+    rig_close(&r);
 }
