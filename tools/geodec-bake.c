@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *output = "flowmap.h5", *decays = "0.5,0.9";
+static const char *output = "flowmap.h5", *decays = "0.5,0.9", *charts = "learned";
 static int64_t dims = 16, state_dims = 64, neighbours = 32, own = 8, chains = 16, calibration = 6000, chart_bytes = 12;
-static double ridge = 30;
+static double ridge = 30, correction = 1;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "flowmap.h5"),
@@ -40,6 +40,18 @@ static const cli_option options[] = {
      .max = 1e9,
      .metavar = "X",
      .help = "ridge of a token's Jacobian towards the one of all tokens, in observations"},
+    {.name = "charts",
+     .type = CLI_STR,
+     .target = &charts,
+     .metavar = "KIND",
+     .help = "learned, or a control of the same rank: euclidean (states), features, random (projection of features)"},
+    {.name = "correction",
+     .type = CLI_F64,
+     .target = &correction,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "X",
+     .help = "ridge of the local linear correction of votes; 1e9 switches it off"},
     {.name = "chart-bytes",
      .type = CLI_I64,
      .target = &chart_bytes,
@@ -117,6 +129,18 @@ done:
     return st;
 }
 
+static geodec_status parse_charts(geodec_flow_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static const char *const kind[] = {"learned", "euclidean", "features", "random"};
+    int k = 0;
+    while (k < 4 && strcmp(charts, kind[k]) != 0) k++;
+    if (k == 4) GEODEC_THROW(GEODEC_INVAL, "--charts: '%s' is none of learned, euclidean, features, random", charts);
+    o->charts = (geodec_flow_charts)k;
+done:
+    return st;
+}
+
 /* Directions of a cloud of the same model and layer. */
 static geodec_status use_cloud(const char *path, const geodec_activations *states, geodec_provenance *p,
                                geodec_cloud *cloud, geodec_flow_options *o, geodec_err *err)
@@ -160,6 +184,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.vote.neighbours = neighbours;
     o.vote.own = own;
     o.vote.chains = chains;
+    o.vote.ridge = correction;
+    GEODEC_TRY(parse_charts(&o, err));
     GEODEC_TRY(parse_decays(&o, err));
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));

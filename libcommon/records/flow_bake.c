@@ -46,6 +46,8 @@ static geodec_status check(const geodec_activations *a, const geodec_flow_option
         !(v->bandwidth > 0) || !(v->ridge >= 0))
         GEODEC_THROW(GEODEC_RANGE, "voting parameters out of range (neighbours + own <= %d)", GEODEC_FLOW_NEAR_MAX);
     if (a->rows >= INT32_MAX) GEODEC_THROW(GEODEC_LIMIT, "%lld rows are too many", (long long)a->rows);
+    if (o->charts < GEODEC_FLOW_LEARNED || o->charts > GEODEC_FLOW_RANDOM)
+        GEODEC_THROW(GEODEC_RANGE, "charts of kind %d", (int)o->charts);
     if (o->n_directions < 0 || (o->n_directions > 0 && !o->direction) || o->n_directions > a->d)
         GEODEC_THROW(GEODEC_RANGE, "%lld directions of width %lld", (long long)o->n_directions, (long long)a->d);
 done:

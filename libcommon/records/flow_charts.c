@@ -1,6 +1,7 @@
 /* Charts of the flow map: the Jacobian of each token's flow by ridge regression, the pull-back metric's principal
  * directions, integer keys. */
 #include "base/mem.h"
+#include "base/rng.h"
 #include "geometry/pca.h"
 #include "geometry/tasks.h"
 #include "linalg/blas.h"
@@ -159,6 +160,36 @@ done:
     return st;
 }
 
+/* directions [F][r] of a control. */
+static geodec_status control(const chart_job *j, double *directions, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_flowmap *w = j->map;
+    const int64_t F = w->features, r = w->dims;
+    double *value = NULL, *vector = NULL;
+    geodec_rng g = geodec_rng_stream(1, geodec_rng_id("flow-charts", 0));
+    for (int64_t i = 0; i < F * r; i++) directions[i] = 0;
+    switch (j->o->charts) {
+    case GEODEC_FLOW_EUCLIDEAN: /* z again, from the standardised features */
+        for (int64_t k = 0; k < r && k < w->m; k++)
+            directions[k * r + k] = w->feature_factor[k] > 0 ? 1 / (double)w->feature_factor[k] : 0;
+        break;
+    case GEODEC_FLOW_RANDOM:
+        for (int64_t i = 0; i < F * r; i++) directions[i] = geodec_rng_normal(&g);
+        break;
+    default:
+        GEODEC_NEW(value, F);
+        GEODEC_NEW(vector, F * F);
+        GEODEC_TRY(geodec_eig_sym(F, j->covariance, value, vector, err));
+        for (int64_t a = 0; a < F; a++)
+            for (int64_t k = 0; k < r && k < F; k++) directions[a * r + k] = vector[(F - 1 - k) * F + a];
+    }
+done:
+    geodec_mem_free(value);
+    geodec_mem_free(vector);
+    return st;
+}
+
 /* Rounds a chart to 8 bits; step [r] is the value of one unit. */
 static void round_chart(int64_t F, int64_t r, const double *directions, int8_t *chart, double *step)
 {
@@ -213,7 +244,9 @@ static geodec_status chart_task(void *ctx, int64_t chart, geodec_err *err)
     GEODEC_NEW(node, token < 0 ? w->nodes : w->bucket[token + 1] - w->bucket[token]);
     for (int64_t t = token < 0 ? 0 : token; t < (token < 0 ? w->vocab : token + 1); t++)
         for (int64_t i = w->bucket[t]; w->chart_of[t] == chart && i < w->bucket[t + 1]; i++) node[n++] = i;
-    if (token < 0) {
+    if (j->o->charts != GEODEC_FLOW_LEARNED) {
+        GEODEC_TRY(control(j, dir, err));
+    } else if (token < 0) {
         GEODEC_TRY(leading(F, m, r, j->jacobian, j->covariance, dir, err));
     } else {
         GEODEC_NEW(x, n * F);
@@ -257,7 +290,7 @@ static geodec_status choose_tokens(chart_job *j, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_flowmap *w = j->map;
     const int64_t one = w->features * w->dims + 2 * (int64_t)sizeof(float) * w->dims;
-    const int64_t room = j->o->chart_bytes * w->nodes / one;
+    const int64_t room = j->o->charts == GEODEC_FLOW_LEARNED ? j->o->chart_bytes * w->nodes / one : 0;
     int64_t *count = NULL;
     GEODEC_NEW(count, w->nodes + 1); /* tokens of each frequency */
     int64_t least = w->nodes, left = room;

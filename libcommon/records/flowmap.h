@@ -79,7 +79,16 @@ typedef struct geodec_flowmap {
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
+/* What a key measures. All but LEARNED are controls, of equal rank and with one chart for all tokens. */
+typedef enum geodec_flow_charts {
+    GEODEC_FLOW_LEARNED,   /* the pull-back metric of each token's flow (above) */
+    GEODEC_FLOW_EUCLIDEAN, /* Euclidean distance of states: the leading principal coordinates of z as they are */
+    GEODEC_FLOW_FEATURES,  /* Euclidean distance of features: the principal coordinates of f within buckets */
+    GEODEC_FLOW_RANDOM,    /* a random Gaussian projection of f, of a fixed seed */
+} geodec_flow_charts;
+
 typedef struct geodec_flow_options {
+    geodec_flow_charts charts;
     int64_t dims;       /* coordinates of a key, a multiple of 4 up to 32; default 16 */
     int64_t state_dims; /* principal coordinates of a state at most; default 64 */
     int64_t decays;

@@ -47,19 +47,24 @@ done:
 }
 
 /* A baked world, read back from its file. */
-static geodec_flowmap baked(const char *name, geodec_flow_summary *s)
+static geodec_flowmap baked_so(const char *name, const geodec_flow_options *o, geodec_flow_summary *s)
 {
     geodec_err err = {0};
     geodec_flowmap map;
     geodec_artifact *a = NULL;
-    const geodec_flow_options o = geodec_flow_defaults();
     const char *path = test_tmp(name);
     geodec_io_init();
-    test_ok(bake_with(world_file("world.h5", 5, TEXTS, LENGTH), path, &o, 2, s, &err), &err);
+    test_ok(bake_with(world_file("world.h5", 5, TEXTS, LENGTH), path, o, 2, s, &err), &err);
     test_ok(geodec_artifact_open(&geodec_kind_flowmap, path, &a, &err), &err);
     test_ok(geodec_flowmap_read(a, &map, &err), &err);
     geodec_artifact_close(a);
     return map;
+}
+
+static geodec_flowmap baked(const char *name, geodec_flow_summary *s)
+{
+    const geodec_flow_options o = geodec_flow_defaults();
+    return baked_so(name, &o, s);
 }
 
 Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
@@ -244,6 +249,26 @@ Test(flowmap, a_known_flow_is_followed_where_the_token_alone_says_little)
     /* confidence: close to what happened on texts the map never saw */
     cr_assert_float_eq(o.claimed / (double)o.reached, (double)o.accepted / (double)o.reached, 0.08);
     geodec_flowmap_clear(&map);
+}
+
+Test(flowmap, learned_charts_beat_a_random_projection_of_their_rank)
+{
+    double first[GEODEC_FLOW_RANDOM + 1];
+    for (int kind = 0; kind <= GEODEC_FLOW_RANDOM; kind++) {
+        geodec_flow_options o = geodec_flow_defaults();
+        geodec_flow_summary s;
+        o.dims = 4;
+        o.charts = (geodec_flow_charts)kind;
+        geodec_flowmap map = baked_so("kind.h5", &o, &s);
+        if (kind != GEODEC_FLOW_LEARNED) cr_assert_eq(s.charts, 1, "controls share one chart");
+        map.vote.own = 0;
+        const outcome x = follow(&map, 99, 20);
+        first[kind] = (double)x.first / (double)x.asked;
+        geodec_flowmap_clear(&map);
+        cr_assert_gt(first[kind], 0.5, "charts %d: %.3f", kind, first[kind]); /* any metric knows something */
+    }
+    cr_assert_gt(first[GEODEC_FLOW_LEARNED], first[GEODEC_FLOW_RANDOM] + 0.01, "learned %.3f, random %.3f",
+                 first[GEODEC_FLOW_LEARNED], first[GEODEC_FLOW_RANDOM]);
 }
 
 Test(flowmap, successors_are_the_text_or_the_nearest_node)
