@@ -4,6 +4,31 @@
 
 #include "decode/bench.h"
 #include "decode/drafting.h"
+#include "support/cli.h"
+
+/* Where prompts come from, how they are cut, and the lengths of drafts. */
+#define CLI_PROMPTS_OPTION(path_)                                                                                      \
+    {                                                                                                                  \
+        .name = "prompts", .type = CLI_STR, .flags = CLI_PATH | CLI_REQUIRED, .target = &(path_), .metavar = "FILE",   \
+        .help = "text that prompts are cut from"                                                                       \
+    }
+#define CLI_PROMPT_CUT_OPTIONS(tokens_, count_)                                                                        \
+    {.name = "prompt-tokens",                                                                                          \
+     .type = CLI_I64,                                                                                                  \
+     .target = &(tokens_),                                                                                             \
+     .min = 1,                                                                                                         \
+     .max = 65536,                                                                                                     \
+     .metavar = "N",                                                                                                   \
+     .help = "tokens of a prompt, the first one (BOS) included"},                                                      \
+    {                                                                                                                  \
+        .name = "n-prompts", .type = CLI_I64, .target = &(count_), .min = 1, .max = 100000, .metavar = "N",            \
+        .help = "prompts"                                                                                              \
+    }
+#define CLI_GAMMAS_OPTION(list_)                                                                                       \
+    {                                                                                                                  \
+        .name = "gammas", .type = CLI_STR, .target = &(list_), .metavar = "LIST",                                      \
+        .help = "draft lengths, rising, 1 to 16"                                                                       \
+    }
 
 /* What a plan's drafter is made from; drafting is set by the tool before the plan runs. */
 typedef struct bench_request {

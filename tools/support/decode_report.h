@@ -9,6 +9,19 @@
 
 enum { DECODE_BATCH = GEODEC_DRAFT_MAX + 1, DECODE_GAMMA_AUTO = 8 /* upper limit of an adaptive draft */ };
 
+/* --draft-model and --draft-projection (geodec_drafting_sessions, geodec_drafting_project). */
+#define CLI_DRAFT_MODEL_OPTIONS(model_, projection_)                                                                   \
+    {.name = "draft-model",                                                                                            \
+     .type = CLI_STR,                                                                                                  \
+     .flags = CLI_PATH,                                                                                                \
+     .target = &(model_),                                                                                              \
+     .metavar = "FILE",                                                                                                \
+     .help = "a second model of the same tokenizer, for drafter model"},                                               \
+    {                                                                                                                  \
+        .name = "draft-projection", .type = CLI_STR, .flags = CLI_PATH, .target = &(projection_), .metavar = "FILE",   \
+        .help = "projection.h5 that drafter model runs from: of --draft-model, else of the model itself"               \
+    }
+
 /* Options of a session of the tools; n_ctx 0 = the model's. */
 geodec_session_options decode_session_options(int32_t n_ctx, const char *isa, const char *arithmetic, const char *kv,
                                               geodec_pool *pool);
