@@ -1,8 +1,8 @@
 /* The geodesicity artifact. */
 #include "base/mem.h"
 #include "experiments/geodesicity.h"
+#include "experiments/names_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const geodec_field fields[] = {
@@ -60,19 +60,13 @@ static void put(double *to, geodec_estimate e)
 static geodec_status write_names(int64_t cases, const geodec_geodesicity_case *c, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char text[GEODEC_ATTR_TEXT_MAX];
-    size_t used = 0;
-    for (int64_t i = 0; i < cases; i++) {
-        const int n = snprintf(text + used, sizeof text - used, "%s%s:%s:%d", i ? "," : "", c[i].along, c[i].metric,
-                               (int)c[i].layer);
-        if (n < 0 || used + (size_t)n >= sizeof text) GEODEC_THROW(GEODEC_LIMIT, "%lld cases", (long long)cases);
-        used += (size_t)n;
-    }
+    char text[GEODEC_ATTR_TEXT_MAX] = "";
+    for (int64_t i = 0; i < cases; i++)
+        GEODEC_TRY(geodec__names_add(text, err, "%s:%s:%d", c[i].along, c[i].metric, (int)c[i].layer));
     GEODEC_TRY(geodec_artifact_put_str(a, "cases", text, err));
-    used = 0;
+    text[0] = 0;
     for (int p = 0; p < GEODEC_PREDICTORS; p++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", p ? "," : "",
-                                 geodec_predictor_name((geodec_predictor)p));
+        GEODEC_TRY(geodec__names_add(text, err, "%s", geodec_predictor_name((geodec_predictor)p)));
     GEODEC_TRY(geodec_artifact_put_str(a, "predictors", text, err));
 done:
     return st;

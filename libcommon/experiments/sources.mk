@@ -1,5 +1,6 @@
 experiments_SRCS := \
   density.c \
+  names.c \
   density_file.c \
   blocks.c \
   blocks_file.c \

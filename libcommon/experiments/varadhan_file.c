@@ -1,8 +1,8 @@
 /* The varadhan artifact. */
 #include "base/mem.h"
+#include "experiments/names_internal.h"
 #include "experiments/varadhan.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { FORMS = GEODEC_VARADHAN_FORMS, DIRECTIONS = GEODEC_VARADHAN_DIRECTIONS, EACH = FORMS * DIRECTIONS };
@@ -59,20 +59,14 @@ static void put(const geodec_estimate *from, int64_t count, double *to)
 static geodec_status write_names(int64_t cases, const geodec_varadhan_case *c, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char text[GEODEC_ATTR_TEXT_MAX];
-    size_t used = 0;
-    for (int64_t i = 0; i < cases; i++) {
-        const int n = snprintf(text + used, sizeof text - used, "%s%s:%d:%s", i ? "," : "", c[i].metric,
-                               (int)c[i].layer, c[i].keys);
-        if (n < 0 || used + (size_t)n >= sizeof text) GEODEC_THROW(GEODEC_LIMIT, "%lld cases", (long long)cases);
-        used += (size_t)n;
-    }
+    char text[GEODEC_ATTR_TEXT_MAX] = "";
+    for (int64_t i = 0; i < cases; i++)
+        GEODEC_TRY(geodec__names_add(text, err, "%s:%d:%s", c[i].metric, (int)c[i].layer, c[i].keys));
     GEODEC_TRY(geodec_artifact_put_str(a, "cases", text, err));
     GEODEC_TRY(geodec_artifact_put_str(a, "forms", "weight,score,pair", err));
-    used = 0;
+    text[0] = 0;
     for (int d = 0; d < DIRECTIONS; d++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", d ? "," : "",
-                                 geodec_varadhan_name((geodec_varadhan_direction)d));
+        GEODEC_TRY(geodec__names_add(text, err, "%s", geodec_varadhan_name((geodec_varadhan_direction)d)));
     GEODEC_TRY(geodec_artifact_put_str(a, "directions", text, err));
 done:
     return st;

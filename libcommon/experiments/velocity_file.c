@@ -1,8 +1,7 @@
 /* The velocity artifact. */
 #include "base/mem.h"
+#include "experiments/names_internal.h"
 #include "experiments/velocity.h"
-
-#include <stdio.h>
 
 enum { S = GEODEC_INITIAL_SURROGATES };
 
@@ -58,18 +57,12 @@ static void put(geodec_estimate e, double *to)
 static geodec_status write_names(int64_t cases, const geodec_initial_case *c, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char text[GEODEC_ATTR_TEXT_MAX];
-    size_t used = 0;
-    for (int64_t i = 0; i < cases; i++) {
-        const int n = snprintf(text + used, sizeof text - used, "%s%s:%d", i ? "," : "", c[i].metric, (int)c[i].layer);
-        if (n < 0 || used + (size_t)n >= sizeof text) GEODEC_THROW(GEODEC_LIMIT, "%lld cases", (long long)cases);
-        used += (size_t)n;
-    }
+    char text[GEODEC_ATTR_TEXT_MAX] = "";
+    for (int64_t i = 0; i < cases; i++) GEODEC_TRY(geodec__names_add(text, err, "%s:%d", c[i].metric, (int)c[i].layer));
     GEODEC_TRY(geodec_artifact_put_str(a, "cases", text, err));
-    used = 0;
+    text[0] = 0;
     for (int s = 0; s < S; s++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", s ? "," : "",
-                                 geodec_initial_name((geodec_initial_surrogate)s));
+        GEODEC_TRY(geodec__names_add(text, err, "%s", geodec_initial_name((geodec_initial_surrogate)s)));
     GEODEC_TRY(geodec_artifact_put_str(a, "surrogates", text, err));
 done:
     return st;
