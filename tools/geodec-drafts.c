@@ -13,6 +13,7 @@ enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
 static const char *output = "drafts.h5", *times, *model_path, *artifacts, *prompts_path;
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "2,4,8,16", *isa = "auto", *arithmetic = "exact",
                   *kv = "f32";
+static const char *draft_model, *draft_projection;
 static int64_t n_prompts = 30, prompt_tokens = 16, max_tokens = GEODEC_DRAFT_MAX, timed = 12, repeats = 3;
 
 static const cli_option options[] = {
@@ -36,6 +37,7 @@ static const cli_option options[] = {
      .metavar = "N",
      .help = "tokens to write for each prompt"},
     {.name = "drafters", .type = CLI_STR, .target = &drafters, .metavar = "LIST", .help = "as of geodec-bench-decode"},
+    CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
     CLI_GAMMAS_OPTION(gammas),
     {.name = "timed",
      .type = CLI_I64,
@@ -100,6 +102,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_drafting_open(m, artifacts, names, plan.n_drafters, &drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
     GEODEC_TRY(decode_session(m, (int32_t)(prompt_tokens + max_tokens), isa, arithmetic, kv, NULL, &s, err));
+    const geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, NULL);
+    GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
+    if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
     const geodec_target target = geodec_target_session(s, DECODE_BATCH);
     GEODEC_NEW(class, target.n_vocab > geodec_tokenizer_size(t) ? target.n_vocab : geodec_tokenizer_size(t));
     geodec_token_classes(t, class);

@@ -87,7 +87,9 @@ static geodec_status set_up(request *r, const int32_t *prompt, int64_t n, geodec
     GEODEC_NEW(r->argmax, t->max_batch);
     if (r->wants_state) GEODEC_NEW(r->state, (int64_t)t->max_batch * t->d_state);
     GEODEC_TRY(geodec_sampler_create(&r->opt->sampling, t->n_vocab, &r->sampler, err));
-    if (r->opt->adaptive) geodec_gamma_init(&r->gamma, nodes > 0 ? nodes : 1, &r->opt->cost);
+    /* Which tokens are drawn depends on the lengths chosen: by a clock, the same seed would not give the same text. */
+    const geodec_cost cost = r->drawn ? geodec_cost_linear(0.3) : r->opt->cost;
+    if (r->opt->adaptive) geodec_gamma_init(&r->gamma, nodes > 0 ? nodes : 1, &cost);
 done:
     return st;
 }
@@ -257,7 +259,7 @@ static void tally_round(request *r, const drafted *d, const int32_t *path, int32
 /* What a draft and the work around a round really cost, for the next choice of length. */
 static void learn_cost(request *r)
 {
-    const double unit = r->opt->cost.seconds;
+    const double unit = r->gamma.cost.seconds;
     if (!r->opt->adaptive || unit <= 0) return;
     const geodec_decode_counters *c = &r->count;
     const double other = now(r) - r->start - c->draft_seconds - c->verify_seconds;

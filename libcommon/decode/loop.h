@@ -37,7 +37,8 @@ typedef struct geodec_decode_options {
     int32_t budget; /* 0: drafts are chains; 1 .. GEODEC_DRAFT_MAX: trees of so many drafts, no path longer than gamma;
                        the upper limit when adaptive */
     bool adaptive;  /* choose the length by geodec_gamma from `cost` */
-    geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure */
+    geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure. Not for drafts that are drawn: their
+                         lengths follow geodec_cost_linear(0.3), so that the text repeats with the seed */
     double gate;      /* drafts of a lower confidence end the draft; 0 = off */
     /* Shown every output token in order; non-zero = stop after it. NULL = none. */
     int (*emit)(void *ctx, int32_t token);

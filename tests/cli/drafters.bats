@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# Drafters that are models: a second file, the model's own first blocks, their stochastic variants.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    bin=${B:-build/release}/bin
+    model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
+    second=${GEODEC_TEST_MODEL:-data/model/geodec-stories-q8_0.gguf}
+    [ -r "$model" ] && [ -r "$second" ] || skip "no model: set GEODEC_TEST_MODEL"
+    tmp=$BATS_TEST_TMPDIR
+}
+
+decode() { "$bin/geodec-decode" --quiet --model "$model" --prompt "Once upon a time" --max-tokens 50 "$@"; }
+
+# refused STATUS WORD COMMAND...: that status, nothing on stdout, one line on stderr that holds WORD.
+refused() {
+    local want=$1 word=$2
+    shift 2
+    run --separate-stderr "$@"
+    [ "$status" -eq "$want" ] || { echo "status $status, not $want: $stderr"; false; }
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ] || { echo "$stderr"; false; }
+    [[ "$stderr" == *"$word"* ]] || { echo "$stderr"; false; }
+}
+
+@test "a second model and the model's first blocks change no byte of the text; the second model's drafts are taken" {
+    for sampling in "" "--temperature 0.9 --seed 5"; do
+        # shellcheck disable=SC2086
+        decode $sampling --draft none > "$tmp/plain"
+        for how in "--gamma 1" "--gamma 6" "--gamma auto" "--tree 6 --gamma 4"; do
+            for draft in "model --draft-model $second" exit:1 exit:2; do
+                # shellcheck disable=SC2086
+                decode $sampling $how --draft $draft --report "$tmp/r.json" --force > "$tmp/text"
+                cmp "$tmp/plain" "$tmp/text"
+            done
+        done
+    done
+    decode --gamma 4 --draft model --draft-model "$second" --report "$tmp/r.json" --force > /dev/null
+    [ "$(sed -n 's/.*"tokens_per_pass": \([0-9]*\).*/\1/p' "$tmp/r.json")" -ge 3 ]
+}
+
+@test "drafts drawn from a model: the text repeats with the seed, and is not empty" {
+    for draft in "model-sampled --draft-model $second" exit-sampled:2; do
+        for how in "--gamma 4" "--tree 8"; do
+            # shellcheck disable=SC2086
+            decode --temperature 1 --seed 9 $how --draft $draft > "$tmp/a"
+            # shellcheck disable=SC2086
+            decode --temperature 1 --seed 9 $how --draft $draft > "$tmp/b"
+            [ -s "$tmp/a" ]
+            cmp "$tmp/a" "$tmp/b"
+        done
+        # Greedy text has one right answer, drawn or not.
+        # shellcheck disable=SC2086
+        decode --draft $draft > "$tmp/a"
+        decode --draft none > "$tmp/b"
+        cmp "$tmp/a" "$tmp/b"
+    done
+}
+
+@test "model drafters that cannot be are refused with one line" {
+    refused 2 "second model" decode --draft model
+    refused 2 "exit:99" decode --draft exit:99
+    refused 2 "exit:x" decode --draft exit:x
+    refused 1 "absent.gguf" decode --draft model --draft-model "$tmp/absent.gguf"
+    printf 'GGUF' > "$tmp/short.gguf"
+    refused 3 "short.gguf" decode --draft model --draft-model "$tmp/short.gguf"
+    shared=${GEODEC_SHARED:-../shared}
+    for other in "$shared"/models/*.gguf; do
+        [ -r "$other" ] || skip "no other model: GEODEC_SHARED is not there"
+        refused 3 "tokenizer" decode --draft model --draft-model "$other"
+        break
+    done
+}
+
+@test "geodec-bench-decode and geodec-drafts take drafters that are models" {
+    printf 'Once upon a time there was a little cat and a big dog who lived in a house near the wood\n%.0s' 1 2 3 4 5 6 7 8 > "$tmp/prompts.txt"
+    "$bin/geodec-bench-decode" --quiet --model "$model" --prompts "$tmp/prompts.txt" --n-prompts 2 --max-tokens 24 --drafters exit:2,model \
+        --draft-model "$second" --gammas 2 --trees 4 --timed 0 -o "$tmp/b.h5" > "$tmp/b.tsv"
+    awk -F'\t' 'NR > 1 {n++; bad += $6} END {exit !(n > 0 && bad == 0)}' "$tmp/b.tsv"
+    "$bin/geodec-drafts" --quiet --model "$model" --prompts "$tmp/prompts.txt" --n-prompts 2 --max-tokens 24 --drafters exit:2,model \
+        --draft-model "$second" -o "$tmp/d.h5"
+    "$bin/geodec-table" "$tmp/d.h5" reached | awk 'NR > 1 && $1 <= 0 {bad = 1} END {exit bad || NR < 3}'
+}
