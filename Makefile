@@ -28,6 +28,7 @@ help:
 	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
 	@echo "make figures report figures and the report page"
 	@echo "make claims         the paper's claims: published, reproduced, correct, control, verdict"
+	@echo "make exactness      every drafter, draft length and tree against plain decoding, token by token (resumable; hours)"
 	@echo "make shf            training with and without the penalty on departures from geodesics (a quarter of an hour)"
 	@echo "make bench-chain    bench-forward, -knn, -warp, ..: speed beside a named peer or limit (tests/bench/README.md)"
 	@echo "make notebooks      the notebooks, executed on the results of MODEL="

@@ -24,7 +24,7 @@ static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *tree
                   *isa = "auto", *arithmetic = "exact", *kv = "f32";
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
-static bool lines, no_stop;
+static bool lines, no_stop, loop_only, together;
 
 static const char *projection;
 static const cli_option options[] = {
@@ -69,6 +69,15 @@ static const cli_option options[] = {
      .metavar = "LIST",
      .help = "trees of so many drafts, rising, 1 to 64 (default: none)"},
     {.name = "modes", .type = CLI_STR, .target = &modes, .metavar = "LIST", .help = "of greedy, sampled"},
+    {.name = "loop-only",
+     .type = CLI_FLAG,
+     .target = &loop_only,
+     .help = "no rows of every position: what exactness alone needs"},
+    {.name = "together",
+     .type = CLI_FLAG,
+     .flags = CLI_VOLATILE,
+     .target = &together,
+     .help = "all threads work on one pass together, one prompt after the other (default: a prompt each)"},
     {.name = "seeds",
      .type = CLI_I64,
      .target = &seeds,
@@ -150,8 +159,8 @@ done:
     return st;
 }
 
-static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *p, int n, geodec_session **s,
-                                   geodec_target *target, geodec_err *err)
+static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *p, int n, geodec_pool *pool,
+                                   geodec_session **s, geodec_target *target, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t longest = 0;
@@ -159,7 +168,7 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
         if (p->offset[i + 1] - p->offset[i] > longest) longest = p->offset[i + 1] - p->offset[i];
     for (int i = 0; i < n; i++) {
         GEODEC_TRY(decode_session(m, (int32_t)(longest + max_tokens), /* whatever context the file names */
-                                  isa, arithmetic, kv, NULL, &s[i], err));
+                                  isa, arithmetic, kv, pool, &s[i], err));
         target[i] = geodec_target_session(s[i], DECODE_BATCH);
     }
 done:
@@ -212,10 +221,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     int32_t stop[GEODEC_STOP_TOKENS];
     char *beside = NULL;
     int32_t about = -1;
-    const int workers = (int)c->threads;
+    const int workers = together ? 1 : (int)c->threads;
+    geodec_pool *const inside = together ? c->pool : NULL; /* of a pass */
     geodec_bench_plan plan = {.prompts = &prompts,
                               .max_tokens = max_tokens,
                               .stop = stop,
+                              .loop_only = loop_only,
                               .sampling = {temperature, (int32_t)top_k, top_p, 0},
                               .n_seeds = (int32_t)seeds,
                               .seed = c->seed,
@@ -243,12 +254,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
     GEODEC_NEW(sessions, workers);
     GEODEC_NEW(targets, workers);
-    GEODEC_TRY(open_sessions(m, &prompts, workers, sessions, targets, err));
+    GEODEC_TRY(open_sessions(m, &prompts, workers, inside, sessions, targets, err));
     const geodec_session_options how =
-        decode_session_options(geodec_session_n_ctx(sessions[0]), isa, arithmetic, kv, NULL);
+        decode_session_options(geodec_session_n_ctx(sessions[0]), isa, arithmetic, kv, inside);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
-    GEODEC_TRY(geodec_bench_count(&plan, targets, workers, c->pool, &counts, err));
+    GEODEC_TRY(geodec_bench_count(&plan, targets, workers, together ? NULL : c->pool, &counts, err));
     if (timed > 0 && plan.n_drafters > 0) GEODEC_TRY(geodec_bench_speed(&plan, timed, &targets[0], &speed, err));
 
     geodec_provenance p = cli_provenance(c);

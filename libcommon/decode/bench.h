@@ -5,7 +5,9 @@
  *   loop            decoding as it happens: a draft starts where the last one ended, often behind a surprise
  *   tree            the same with trees of so many drafts
  *   every position  the drafter is asked at each position of plain decoding and compared with what follows: the figure
- * that does not depend on where rounds start Intervals are 95 % percentile bootstraps over prompts. */
+ *                   that does not depend on where rounds start. Sampled: with the texts that were drawn (the mean over
+ *                   draws is the sum of the model's chances of the paths); not of drafters that draw themselves
+ * Intervals are 95 % percentile bootstraps over prompts. */
 #ifndef GEODEC_DECODE_BENCH_H
 #define GEODEC_DECODE_BENCH_H
 
@@ -18,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GEODEC_BENCH_GAMMA = 16, GEODEC_BENCH_DRAFTERS = 8, GEODEC_BENCH_GAMMAS = 16 };
+enum { GEODEC_BENCH_GAMMA = 16, GEODEC_BENCH_DRAFTERS = 16, GEODEC_BENCH_GAMMAS = 16 };
 
 typedef struct geodec_bench_drafter {
     const char *name;
@@ -42,6 +44,7 @@ typedef struct geodec_bench_plan {
     int32_t n_budgets;                   /* of tree rows, 0 = none */
     int32_t budget[GEODEC_BENCH_GAMMAS]; /* 1 .. GEODEC_DRAFT_MAX, rising; paths of up to GEODEC_BENCH_GAMMA */
     bool greedy, sampled;
+    bool loop_only;           /* no rows of every position */
     geodec_sampling sampling; /* of the sampled rows; its seed is ignored */
     int32_t n_seeds;          /* of each prompt in sampled rows, pooled */
     uint64_t seed;
@@ -73,7 +76,10 @@ typedef struct geodec_bench_row {
 
 typedef struct geodec_bench_counts {
     geodec_bench_row *row; /* [n] */
-    int64_t n;
+    int64_t n, prompts;
+    /* [n][prompts] of each text, seeds together: for differences paired by text (decode/gain.h). accepted over rounds
+     * is mean_accepted, decided over passes tokens_per_pass. */
+    int64_t *accepted, *rounds, *decided, *passes;
 } geodec_bench_counts;
 GEODEC_API void geodec_bench_counts_free(geodec_bench_counts *c);
 

@@ -107,8 +107,7 @@ typedef struct job {
     geodec_err *errs;      /* [prompts] */
 } job;
 
-/* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then trees, then gammas at every position of
- * greedy decoding). */
+/* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then trees, then both at every position). */
 static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
 {
     int64_t n = 0;
@@ -116,7 +115,7 @@ static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
         if (sampled ? !p->sampled : !p->greedy) continue;
         for (int32_t d = 0; d < p->n_drafters; d++)
             for (int every = 0; every < 2; every++) {
-                if (every && (sampled || !p->drafter[d].create)) continue;
+                if (every && (p->loop_only || !p->drafter[d].create)) continue;
                 for (int32_t g = 0; g < p->n_gammas; g++, n++)
                     if (row)
                         row[n] = (geodec_bench_row){
@@ -155,9 +154,9 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         cell_add(&c[r], &got.counters, row->gamma);
         geodec_decoded_free(&got);
     }
-    if (sampled || geodec__oracle_is(drafter)) goto done;
+    if (p->loop_only || geodec__oracle_is(drafter) || (sampled && drafter->ops->distribution)) goto done;
     /* One pass of plain decoding serves the rows of every position. */
-    const geodec_decode_options o = geodec__bench_options(p, false, prompt, 0, 1);
+    const geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, 1);
     geodec__probe_set(w->probe, drafter);
     GEODEC_TRY(geodec_decode(w->target, ids, n, w->probe, &o, &got, err));
     geodec_decode_counters fate = {.target_passes = got.counters.target_passes,
@@ -166,7 +165,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
     geodec__probe_tally(w->probe, &got, &fate);
     for (int64_t r = 0; r < j->n_rows; r++) {
         const geodec_bench_row *row = &j->row[r];
-        if (row->drafter != d || !row->every_position) continue;
+        if (row->drafter != d || row->sampled != sampled || !row->every_position) continue;
         geodec_decode_counters tree = fate;
         if (row->budget > 0) {
             tree.rounds = 0;
@@ -309,6 +308,10 @@ void geodec_bench_counts_free(geodec_bench_counts *c)
 {
     if (!c) return;
     geodec_mem_free(c->row);
+    geodec_mem_free(c->accepted);
+    geodec_mem_free(c->rounds);
+    geodec_mem_free(c->decided);
+    geodec_mem_free(c->passes);
     *c = (geodec_bench_counts){0};
 }
 
@@ -317,6 +320,7 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
 {
     geodec_status st = GEODEC_OK;
     job j = {.plan = plan};
+    geodec_bench_counts by = {0};
     int32_t opened = 0;
     GEODEC_TRY(geodec__bench_check(plan, err));
     if (n_targets < geodec_pool_threads(pool))
@@ -349,9 +353,26 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
             }
     }
     for (int64_t r = 0; r < j.n_rows; r++) GEODEC_TRY(summarise(&j, r, err));
-    *out = (geodec_bench_counts){j.row, j.n_rows};
+    GEODEC_NEW(by.accepted, j.n_rows * n);
+    GEODEC_NEW(by.rounds, j.n_rows * n);
+    GEODEC_NEW(by.decided, j.n_rows * n);
+    GEODEC_NEW(by.passes, j.n_rows * n);
+    for (int64_t r = 0; r < j.n_rows; r++)
+        for (int64_t i = 0; i < n; i++) {
+            const cell *c = &j.cell[i * j.n_rows + r];
+            by.accepted[r * n + i] = c->accepted;
+            by.rounds[r * n + i] = c->rounds;
+            by.decided[r * n + i] = c->decided;
+            by.passes[r * n + i] = c->passes;
+        }
+    by.row = j.row;
+    by.n = j.n_rows;
+    by.prompts = n;
     j.row = NULL;
+    *out = by;
+    by = (geodec_bench_counts){0};
 done:
+    geodec_bench_counts_free(&by);
     for (int32_t i = 0; j.workers && i < n_targets; i++) {
         geodec__bench_drafters_close(&j.workers[i].drafters);
         geodec_drafter_destroy(j.workers[i].probe);

@@ -43,6 +43,14 @@ static const geodec_field count_fields[] = {
      0},
     {"/confidence_accepted", GEODEC_I64, "C,B", 0, "1", "of these, accepted", 0},
     {"/confidence_claimed", GEODEC_F64, "C,B", 0, "1", "mean confidence of those reached; 0 for none", 0},
+    {"/texts/accepted", GEODEC_I64, "C,P", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_COMPRESS, "1",
+     "drafts accepted on each prompt, all seeds together", 3},
+    {"/texts/rounds", GEODEC_I64, "C,P", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_COMPRESS, "1",
+     "rounds (or positions) of each prompt", 3},
+    {"/texts/decided", GEODEC_I64, "C,P", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_COMPRESS, "1",
+     "tokens decided on each prompt", 3},
+    {"/texts/passes", GEODEC_I64, "C,P", GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_COMPRESS, "1",
+     "target passes of each prompt, without the prompt's own", 3},
 };
 
 static const geodec_attr count_attrs[] = {
@@ -58,7 +66,7 @@ static const geodec_attr count_attrs[] = {
 
 const geodec_kind geodec_kind_benchdecode = {.name = "benchdecode",
                                              .major = 1,
-                                             .minor = 2,
+                                             .minor = 3,
                                              .tool = "geodec-bench-decode",
                                              .purpose = "exactness, acceptance and tokens per pass of drafters",
                                              .fields = count_fields,
@@ -252,6 +260,7 @@ geodec_status geodec_bench_write_counts(const char *path, const geodec_provenanc
     GEODEC_TRY(geodec_artifact_set_dim(a, "C", c->n, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "G", g, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "B", b, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "P", c->prompts, err));
     GEODEC_TRY(geodec__bench_put_common(a, plan, plan->prompts->n, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "seeds", plan->sampled ? plan->n_seeds : 0, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "temperature", plan->sampling.temperature, err));
@@ -260,6 +269,10 @@ geodec_status geodec_bench_write_counts(const char *path, const geodec_provenanc
     for (int i = 0; i < COUNT(columns); i++)
         GEODEC_TRY(write_column(a, columns[i].path, columns[i].size, c->row, sizeof *c->row, c->n, columns[i].columns,
                                 columns[i].get, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/texts/accepted", c->accepted, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/texts/rounds", c->rounds, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/texts/decided", c->decided, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/texts/passes", c->passes, err));
     geodec_artifact *whole = a;
     a = NULL;
     GEODEC_TRY(geodec_artifact_commit(whole, err));

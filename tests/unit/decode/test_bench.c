@@ -108,7 +108,7 @@ Test(bench, counts_are_exact_and_independent_of_threads)
     test_ok(geodec_bench_count(&plan, target, 1, NULL, &one, &err), &err);
     test_ok(geodec_pool_create(3, &pool, &err), &err);
     test_ok(geodec_bench_count(&plan, target, 3, pool, &three, &err), &err);
-    cr_assert_eq(one.n, 3 * 3 * 2 + 2 * 3);
+    cr_assert_eq(one.n, 2 * (3 * 3 + 2 * 3));
     cr_assert_eq(one.n, three.n);
     cr_assert_eq(memcmp(one.row, three.row, (size_t)one.n * sizeof *one.row), 0, "threads changed a count");
     for (int64_t i = 0; i < one.n; i++) {
@@ -138,6 +138,25 @@ Test(bench, counts_are_exact_and_independent_of_threads)
             }
             cr_assert_float_eq(r->mean_accepted.value, (double)sum / (double)positions, 1e-15);
         }
+    }
+    /* What the texts hold is what the rows sum. */
+    cr_assert_eq(one.prompts, PROMPTS);
+    for (int64_t i = 0; i < one.n; i++) {
+        int64_t accepted = 0, rounds = 0, decided = 0, passes = 0, of_positions = 0;
+        for (int64_t p = i * PROMPTS; p < (i + 1) * PROMPTS; p++) {
+            accepted += one.accepted[p];
+            rounds += one.rounds[p];
+            decided += one.decided[p];
+            passes += one.passes[p];
+            cr_assert_eq(one.accepted[p], three.accepted[p]);
+        }
+        for (int g = 0; g < 6; g++) of_positions += one.row[i].position[g].accepted;
+        cr_assert_eq(accepted, of_positions);
+        cr_assert_eq(rounds, one.row[i].rounds);
+        cr_assert_eq(decided, one.row[i].decided);
+        cr_assert_eq(passes, one.row[i].passes);
+        /* Positions with a longest draft of tokens behind them, of one greedy text and of two drawn ones. */
+        if (one.row[i].every_position) cr_assert_eq(rounds, PROMPTS * (TOKENS - 5) * (one.row[i].sampled ? 2 : 1));
     }
     geodec_bench_counts_free(&one);
     geodec_bench_counts_free(&three);
