@@ -1,28 +1,46 @@
 #include "records/flow_scan.h"
 
+#include <math.h>
+#include <string.h>
+
 #define VARIANT(name) name##_scalar
 #include "records/flow_scan.inc"
 
-static void distance_scalar(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query,
-                            int32_t *distance)
+static void distance_scalar(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query, int32_t norm,
+                            int32_t *distance, int32_t *low)
 {
-    for (int64_t b = 0; b < blocks; b++, distance += GEODEC__FLOW_BLOCK) {
-        for (int i = 0; i < GEODEC__FLOW_BLOCK; i++) distance[i] = 0;
+    for (int64_t b = 0; b < blocks; b++) {
+        int32_t dot[GEODEC__FLOW_BLOCK] = {0}, own[GEODEC__FLOW_BLOCK];
         for (int32_t g = 0; g < groups; g++, block += 4 * GEODEC__FLOW_BLOCK)
             for (int i = 0; i < GEODEC__FLOW_BLOCK; i++)
-                for (int c = 0; c < 4; c++) {
-                    const int32_t diff = (int32_t)block[4 * i + c] - query[4 * g + c];
-                    distance[i] += diff * diff;
-                }
+                for (int c = 0; c < 4; c++) dot[i] += (int32_t)block[4 * i + c] * query[4 * g + c];
+        memcpy(own, block, sizeof own);
+        block += sizeof own;
+        for (int i = 0; i < GEODEC__FLOW_BLOCK; i++) distance[b * GEODEC__FLOW_BLOCK + i] = own[i] - 2 * dot[i] + norm;
     }
+    lows_scalar(distance, blocks * GEODEC__FLOW_BLOCK, low);
+}
+
+static int64_t collect_scalar(const int32_t *x, int64_t n, int32_t limit, int32_t *index)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        index[count] = (int32_t)i;
+        count += x[i] < limit;
+    }
+    return count;
 }
 
 const geodec__flow_kernels geodec__flow_scalar = {"scalar",         distance_scalar, below_scalar,
-                                                  apply_f32_scalar, apply_i8_scalar, scatter_scalar};
+                                                  apply_f32_scalar, apply_i8_scalar, scatter_scalar,
+                                                  solve_scalar,     lows_scalar,     collect_scalar};
 
 const geodec__flow_kernels *geodec__flow_best(void)
 {
 #if defined(__x86_64__)
+    if (geodec__flow_vnni.name && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        return &geodec__flow_vnni;
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
         return &geodec__flow_avx512;
     if (__builtin_cpu_supports("avx2")) return &geodec__flow_avx2;

@@ -2,7 +2,9 @@
  * are integers, and sums of floats run over the rows of a matrix in order, one lane a column, without fused operations.
  *
  * Layout of keys: coordinates are stored plus 64 (0..127). Sixteen nodes make a block; a block is dims/4 groups of 64
- * bytes, group g holding coordinates 4g .. 4g+3 of node 0, then of node 1, ... Buckets are padded to whole blocks. */
+ * bytes, group g holding coordinates 4g .. 4g+3 of node 0, then of node 1, ..., and 64 bytes of the nodes' squared
+ * norms, int32: |a - q|^2 = |a|^2 - 2 a.q + |q|^2. Buckets are padded to whole blocks with nodes of all zeros and the
+ * norm GEODEC__FLOW_FAR. */
 #ifndef GEODEC_RECORDS_FLOW_SCAN_H
 #define GEODEC_RECORDS_FLOW_SCAN_H
 
@@ -10,12 +12,19 @@
 
 #include <stdint.h>
 
-enum { GEODEC__FLOW_BLOCK = 16 };
+enum {
+    GEODEC__FLOW_BLOCK = 16,
+    GEODEC__FLOW_GROUPS = 8, /* at most */
+    GEODEC__FLOW_LOWS = 128,
+    GEODEC__FLOW_FAR = 1 << 29, /* no distance of two keys is as large */
+};
 
 typedef struct geodec__flow_kernels {
     const char *name;
-    /* distance [16 blocks] of block [blocks][groups][16][4] (64-byte aligned) to query [4 groups] (plus 64). */
-    void (*distance)(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query, int32_t *distance);
+    /* distance [16 blocks] of block [blocks][groups + 1][64] (64-byte aligned) to query [4 groups] (plus 64), whose
+     * squared norm is `norm`, and low [GEODEC__FLOW_LOWS] of it, as `lows` would give. */
+    void (*distance)(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query, int32_t norm,
+                     int32_t *distance, int32_t *low);
     /* How many of x [n], n a multiple of 16, are below limit. */
     int64_t (*below)(const int32_t *x, int64_t n, int32_t limit);
     /* y [columns] = sum_i x[i] a[i][.], columns a multiple of 4. */
@@ -23,8 +32,14 @@ typedef struct geodec__flow_kernels {
     void (*apply_i8)(const int8_t *a, int64_t rows, int64_t columns, const float *x, float *y);
     /* s [columns][columns] = sum_i w[i] x[i] x[i]^T, x [rows][columns], columns a multiple of 4 up to 32. */
     void (*scatter)(const float *x, const float *w, int64_t rows, int64_t columns, float *s);
+    /* b <- A^-1 b for symmetric positive definite A [n][n], n <= 64; A is destroyed. */
+    void (*solve)(int64_t n, float *a, float *b);
+    /* low [GEODEC__FLOW_LOWS]: the minimum of every GEODEC__FLOW_LOWS-th of x [n], n a multiple of 16. */
+    void (*lows)(const int32_t *x, int64_t n, int32_t *low);
+    /* Indices of x [n] below limit, rising; n a multiple of 16. Returns how many. */
+    int64_t (*collect)(const int32_t *x, int64_t n, int32_t limit, int32_t *index);
 } geodec__flow_kernels;
-extern const geodec__flow_kernels geodec__flow_scalar, geodec__flow_avx2, geodec__flow_avx512;
+extern const geodec__flow_kernels geodec__flow_scalar, geodec__flow_avx2, geodec__flow_avx512, geodec__flow_vnni;
 /* The best the processor has. */
 const geodec__flow_kernels *geodec__flow_best(void);
 
@@ -34,13 +49,14 @@ typedef struct geodec__flow_hop {
     int32_t text, along; /* the text's own next token, and its node; -1 at the end of a text */
     int32_t sequence, token;
     float sure;
+    int32_t unused; /* 32 bytes: never in two lines */
 } geodec__flow_hop;
 
 struct geodec_flow_scan {
     const geodec__flow_kernels *kernels;
     int32_t groups;
-    int64_t *first; /* [vocab+1] first block of a bucket */
-    uint8_t *block;
+    int64_t *first;        /* [vocab+1] first block of a bucket */
+    uint8_t *block;        /* [first[vocab]][groups + 1][64] */
     geodec__flow_hop *hop; /* [nodes] */
     int64_t widest;        /* blocks of the largest bucket */
 };

@@ -1,5 +1,7 @@
 #include "records/flow_scan.h"
 
+#include <math.h>
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #include <string.h>
@@ -7,33 +9,48 @@
 #define VARIANT(name) name##_avx2
 #include "records/flow_scan.inc"
 
-/* |a - b| <= 127 fits both operands of maddubs, and 2 * 127^2 its 16-bit sum. */
-static inline __m256i squares(__m256i a, __m256i q, __m256i one)
+/* 2 * 127^2 fits the 16-bit sums of maddubs. */
+static inline __m256i dot4(const uint8_t *a, __m256i q, __m256i one)
 {
-    const __m256i d = _mm256_sub_epi8(_mm256_max_epu8(a, q), _mm256_min_epu8(a, q));
-    return _mm256_madd_epi16(_mm256_maddubs_epi16(d, d), one);
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_loadu_si256((const __m256i *)(const void *)a), q), one);
 }
 
-static void distance_avx2(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query, int32_t *distance)
+static void distance_avx2(const uint8_t *block, int64_t blocks, int32_t groups, const uint8_t *query, int32_t norm,
+                          int32_t *distance, int32_t *low)
 {
-    const __m256i one = _mm256_set1_epi16(1);
-    for (int64_t b = 0; b < blocks; b++, distance += GEODEC__FLOW_BLOCK) {
-        __m256i low = _mm256_setzero_si256(), high = low;
+    const __m256i one = _mm256_set1_epi16(1), square = _mm256_set1_epi32(norm);
+    for (int64_t b = 0; b < blocks; b++) {
+        __m256i sum[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
         for (int32_t g = 0; g < groups; g++, block += 4 * GEODEC__FLOW_BLOCK) {
             int32_t four;
             memcpy(&four, query + 4 * g, sizeof four);
             const __m256i q = _mm256_set1_epi32(four);
-            low = _mm256_add_epi32(low, squares(_mm256_loadu_si256((const __m256i *)(const void *)block), q, one));
-            high = _mm256_add_epi32(high,
-                                    squares(_mm256_loadu_si256((const __m256i *)(const void *)(block + 32)), q, one));
+            sum[0] = _mm256_add_epi32(sum[0], dot4(block, q, one));
+            sum[1] = _mm256_add_epi32(sum[1], dot4(block + 32, q, one));
         }
-        _mm256_storeu_si256((__m256i *)(void *)distance, low);
-        _mm256_storeu_si256((__m256i *)(void *)(distance + 8), high);
+        for (int half = 0; half < 2; half++, block += 32) {
+            const __m256i own = _mm256_loadu_si256((const __m256i *)(const void *)block);
+            _mm256_storeu_si256((__m256i *)(void *)(distance + b * GEODEC__FLOW_BLOCK + 8 * half),
+                                _mm256_add_epi32(_mm256_sub_epi32(own, _mm256_slli_epi32(sum[half], 1)), square));
+        }
     }
+    lows_avx2(distance, blocks * GEODEC__FLOW_BLOCK, low);
 }
 
-const geodec__flow_kernels geodec__flow_avx2 = {"avx2",         distance_avx2, below_avx2,
-                                                apply_f32_avx2, apply_i8_avx2, scatter_avx2};
+static int64_t collect_avx2(const int32_t *x, int64_t n, int32_t limit, int32_t *index)
+{
+    const __m256i top = _mm256_set1_epi32(limit);
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 8) {
+        const __m256i less = _mm256_cmpgt_epi32(top, _mm256_loadu_si256((const __m256i *)(const void *)(x + i)));
+        for (unsigned m = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(less)); m != 0; m &= m - 1)
+            index[count++] = (int32_t)i + __builtin_ctz(m);
+    }
+    return count;
+}
+
+const geodec__flow_kernels geodec__flow_avx2 = {"avx2",       distance_avx2, below_avx2, apply_f32_avx2, apply_i8_avx2,
+                                                scatter_avx2, solve_avx2,    lows_avx2,  collect_avx2};
 #else
 /* Compiled without these instructions: never chosen by the dispatcher. */
 const geodec__flow_kernels geodec__flow_avx2 = {0};

@@ -109,14 +109,26 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
         s->first[t + 1] = s->first[t] + blocks;
         if (blocks > s->widest) s->widest = blocks;
     }
-    GEODEC_NEW(s->block, s->first[map->vocab] * GEODEC__FLOW_BLOCK * r);
+    const int64_t stride = (r / 4 + 1) * 64; /* of a block, in bytes */
+    GEODEC_NEW(s->block, s->first[map->vocab] * stride);
     for (int64_t t = 0; t < map->vocab; t++)
         for (int64_t n = map->bucket[t]; n < map->bucket[t + 1]; n++) {
             const int64_t i = n - map->bucket[t], lane = i % GEODEC__FLOW_BLOCK;
-            uint8_t *b = s->block + (s->first[t] + i / GEODEC__FLOW_BLOCK) * GEODEC__FLOW_BLOCK * r;
-            for (int64_t c = 0; c < r; c++)
-                b[(c / 4 * GEODEC__FLOW_BLOCK + lane) * 4 + c % 4] = (uint8_t)(map->key[n * r + c] + 64);
+            uint8_t *b = s->block + (s->first[t] + i / GEODEC__FLOW_BLOCK) * stride;
+            int32_t norm = 0;
+            for (int64_t c = 0; c < r; c++) {
+                const int32_t x = map->key[n * r + c] + 64;
+                b[(c / 4 * GEODEC__FLOW_BLOCK + lane) * 4 + c % 4] = (uint8_t)x;
+                norm += x * x;
+            }
+            memcpy(b + stride - 64 + 4 * lane, &norm, sizeof norm);
         }
+    const int32_t far = GEODEC__FLOW_FAR;
+    for (int64_t t = 0; t < map->vocab; t++)
+        for (int64_t i = map->bucket[t + 1] - map->bucket[t]; i < (s->first[t + 1] - s->first[t]) * GEODEC__FLOW_BLOCK;
+             i++)
+            memcpy(s->block + (s->first[t] + i / GEODEC__FLOW_BLOCK + 1) * stride - 64 + 4 * (i % GEODEC__FLOW_BLOCK),
+                   &far, sizeof far);
     GEODEC_NEW(s->hop, map->nodes);
     for (int64_t t = 0; t < map->vocab; t++)
         for (int64_t n = map->bucket[t]; n < map->bucket[t + 1]; n++) s->hop[n].token = (int32_t)t;
@@ -304,29 +316,20 @@ void geodec_flow_key(const geodec_flowmap *map, const float *f, int32_t token, f
     geodec__flow_key(map, scratch, token, key);
 }
 
-int64_t geodec_flow_room(const geodec_flowmap *map) { return (map->scan->widest + 1) * GEODEC__FLOW_BLOCK; }
+int64_t geodec_flow_room(const geodec_flowmap *map) { return 2 * (map->scan->widest + 1) * GEODEC__FLOW_BLOCK; }
 
-/* A limit with at least k of x [n], n a multiple of 16, below it, and where it is cheap to find not many more. The
- * nearest neighbours themselves do not depend on it. Counts grow about like a power of the distance, so a few samples
- * and one or two steps do. */
-static int32_t limit_for(const geodec__flow_kernels *kernels, const int32_t *x, int64_t n, int64_t k)
+/* A limit with at least k distances below it, and not many more: of the minima of interleaved parts, k are below it.
+ * The nearest neighbours themselves do not depend on it. */
+static int32_t limit_for(const geodec__flow_kernels *kernels, const int32_t *low, int64_t k)
 {
-    enum { SAMPLES = 16, STEPS = 4 };
-    int32_t low = 0, high = INT32_MAX; /* below(low) < k <= below(high) */
-    int32_t guess = INT32_MAX;
-    for (int64_t i = 0; i < SAMPLES; i++)
-        if (x[i * n / SAMPLES] < guess) guess = x[i * n / SAMPLES];
-    for (int step = 0; step < STEPS && guess > low && guess < high; step++) {
-        const int64_t count = kernels->below(x, n, guess);
-        if (count >= k) {
-            high = guess;
-            if (count <= k + k / 2) break;
-        } else {
-            low = guess;
-        }
-        const double aim = (double)guess * pow(1.2 * (double)k / (double)(count + 1), 0.3);
-        guess = aim < (double)(INT32_MAX / 2) ? (int32_t)aim : INT32_MAX / 2;
-        if (guess <= low || guess >= high) guess = low + (high - low) / 2;
+    int32_t below = 0, high = GEODEC_FLOW_DIMS_MAX * 127 * 127 + 1;
+    if (kernels->below(low, GEODEC__FLOW_LOWS, high) < k) return GEODEC__FLOW_FAR;
+    while (high - below > 1 + high / 32) { /* count(below) < k <= count(high) */
+        const int32_t middle = below + (high - below) / 2;
+        if (kernels->below(low, GEODEC__FLOW_LOWS, middle) >= k)
+            high = middle;
+        else
+            below = middle;
     }
     return high;
 }
@@ -340,24 +343,28 @@ int32_t geodec_flow_nearest(const geodec_flowmap *map, int32_t token, const int8
     if (token < 0 || token >= map->vocab || k < 1 || k > GEODEC_FLOW_NEAR_MAX) return 0;
     const int64_t first = map->bucket[token], n = map->bucket[token + 1] - first;
     const int64_t blocks = s->first[token + 1] - s->first[token], padded = blocks * GEODEC__FLOW_BLOCK;
-    for (int64_t c = 0; c < map->dims; c++) query[c] = (uint8_t)(key[c] + 64);
-    s->kernels->distance(s->block + s->first[token] * GEODEC__FLOW_BLOCK * map->dims, blocks, s->groups, query,
-                         scratch);
-    for (int64_t i = n; i < padded; i++) scratch[i] = INT32_MAX;
-    if (skip >= 0)
+    int32_t norm = 0, low[GEODEC__FLOW_LOWS];
+    for (int64_t c = 0; c < map->dims; c++) {
+        query[c] = (uint8_t)(key[c] + 64);
+        norm += query[c] * query[c];
+    }
+    s->kernels->distance(s->block + s->first[token] * (s->groups + 1) * 64, blocks, s->groups, query, norm, scratch,
+                         low);
+    if (skip >= 0) {
         for (int64_t i = 0; i < n; i++)
-            if (s->hop[first + i].sequence == skip) scratch[i] = INT32_MAX;
-    const int32_t limit = n > k ? limit_for(s->kernels, scratch, padded, k) : INT32_MAX;
-    /* insertion: nodes come in rising order, so an equal distance goes behind */
-    for (int64_t b = 0; b < padded; b += GEODEC__FLOW_BLOCK) {
-        if (limit < INT32_MAX && s->kernels->below(scratch + b, GEODEC__FLOW_BLOCK, limit) == 0) continue;
-        for (int64_t i = b; i < b + GEODEC__FLOW_BLOCK; i++) {
-            const int32_t d = scratch[i];
-            if (d >= limit || (count == k && d >= hit[count - 1].distance)) continue;
-            int32_t at = count < k ? count++ : count - 1;
-            for (; at > 0 && hit[at - 1].distance > d; at--) hit[at] = hit[at - 1];
-            hit[at] = (geodec_flow_hit){d, (int32_t)(first + i)};
-        }
+            if (s->hop[first + i].sequence == skip) scratch[i] = GEODEC__FLOW_FAR;
+        s->kernels->lows(scratch, padded, low);
+    }
+    const int32_t limit = n > k ? limit_for(s->kernels, low, k) : GEODEC__FLOW_FAR;
+    /* Insertion: nodes come in rising order, so an equal distance goes behind. */
+    int32_t *candidate = scratch + padded;
+    const int64_t found = s->kernels->collect(scratch, padded, limit, candidate);
+    for (int64_t i = 0; i < found; i++) {
+        const int32_t d = scratch[candidate[i]];
+        if (count == k && d >= hit[count - 1].distance) continue;
+        int32_t at = count < k ? count++ : count - 1;
+        for (; at > 0 && hit[at - 1].distance > d; at--) hit[at] = hit[at - 1];
+        hit[at] = (geodec_flow_hit){d, (int32_t)(first + candidate[i])};
     }
     return count;
 }

@@ -26,6 +26,8 @@ struct geodec_flowtrack {
     float *z;
     int32_t *scratch;
     struct branches *branches; /* of the tree under way */
+    int32_t keyed;             /* token whose key behind the last row is `query`, -1 = none */
+    int8_t query[R];
 };
 
 /* One neighbour: a node of the map, or (own) a position of the text. */
@@ -57,6 +59,7 @@ geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrac
     GEODEC_NEW(t->scratch, geodec_flow_room(map));
     GEODEC_NEW(t->branches, 1);
     for (int64_t v = 0; v < map->vocab; v++) t->last[v] = -1;
+    t->keyed = -1;
     *out = t;
     t = NULL;
 done:
@@ -84,6 +87,7 @@ void geodec_flowtrack_begin(geodec_flowtrack *t)
 {
     for (int64_t i = 0; i < t->n; i++) t->last[t->token[i]] = -1;
     t->n = 0;
+    t->keyed = -1;
 }
 
 static geodec_status grow(geodec_flowtrack *t, geodec_err *err)
@@ -118,11 +122,15 @@ geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, 
     t->argmax[i] = argmax;
     t->before[i] = t->last[token];
     if (i > 0) {
-        geodec__flow_key(w, t->standard, token, t->key + i * w->dims);
+        if (token == t->keyed) /* as it was asked for */
+            memcpy(t->key + i * w->dims, t->query, (size_t)w->dims);
+        else
+            geodec__flow_key(w, t->standard, token, t->key + i * w->dims);
         t->last[token] = (int32_t)i; /* position 0 has no state before it and is no node */
     }
     geodec_flow_advance(w, z, i == 0, t->feature);
     geodec__flow_standardise(w, t->feature, t->standard);
+    t->keyed = -1;
     t->n++;
 done:
     return st;
@@ -157,30 +165,12 @@ static int32_t own_nearest(const geodec_flowtrack *t, int32_t newest, const int8
     return n;
 }
 
-/* b <- A^-1 b for symmetric positive definite A [r][r] (lower triangle), destroyed. */
-static void solve(int64_t r, float *a, float *b)
-{
-    for (int64_t i = 0; i < r; i++) {
-        for (int64_t j = 0; j <= i; j++) {
-            float s = a[i * r + j];
-            for (int64_t k = 0; k < j; k++) s -= a[i * r + k] * a[j * r + k];
-            a[i * r + j] = i == j ? 1 / sqrtf(fmaxf(s, 1e-12f)) : s * a[j * r + j]; /* diagonal: inverted */
-        }
-        for (int64_t k = 0; k < i; k++) b[i] -= a[i * r + k] * b[k];
-        b[i] *= a[i * r + i];
-    }
-    for (int64_t i = r - 1; i >= 0; i--) {
-        b[i] *= a[i * r + i];
-        for (int64_t k = 0; k < i; k++) b[k] -= a[i * r + k] * b[i];
-    }
-}
-
 /* x [dims] = key of a node of this token's bucket minus the query. */
 static void stored_offset(const geodec_flowmap *w, int32_t token, int32_t node, const int8_t *query, float *x)
 {
     const geodec_flow_scan *s = w->scan;
     const int64_t i = node - w->bucket[token], lane = i % GEODEC__FLOW_BLOCK;
-    const uint8_t *b = s->block + (s->first[token] + i / GEODEC__FLOW_BLOCK) * GEODEC__FLOW_BLOCK * w->dims + 4 * lane;
+    const uint8_t *b = s->block + (s->first[token] + i / GEODEC__FLOW_BLOCK) * (s->groups + 1) * 64 + 4 * lane;
     for (int32_t g = 0; g < s->groups; g++, b += 4 * GEODEC__FLOW_BLOCK)
         for (int c = 0; c < 4; c++) x[4 * g + c] = (float)((int32_t)b[c] - 64 - query[4 * g + c]);
 }
@@ -213,7 +203,7 @@ static void correct(const geodec_flowtrack *t, int32_t newest, const int8_t *que
         s[a * r + a] += ridge;
         g[a] = -total * mean[a]; /* query - mean, from the query; s is total times the covariance */
     }
-    solve(r, s, g);
+    kernels->solve(r, s, g);
     for (int32_t i = 0; i < n; i++) {
         float tilt = 1;
         for (int64_t c = 0; c < r; c++) tilt += g[c] * x[i * r + c];
@@ -327,7 +317,6 @@ static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive
 bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bool sampled)
 {
     branches *b = t->branches;
-    int8_t query[R];
     b->nodes = 1;
     b->newest = newest;
     b->skip = skip;
@@ -335,8 +324,9 @@ bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bo
     b->parent[0] = -1;
     b->depth[0] = b->first[0] = b->first[1] = 0;
     if (t->n < 1 || newest < 0 || newest >= t->map->vocab) return false;
-    geodec__flow_key(t->map, t->standard, newest, query);
-    b->first[1] = gather(t, 0, query, (int32_t)t->map->vote.neighbours, (int32_t)t->map->vote.own, b->voter);
+    if (newest != t->keyed) geodec__flow_key(t->map, t->standard, newest, t->query);
+    t->keyed = newest;
+    b->first[1] = gather(t, 0, t->query, (int32_t)t->map->vote.neighbours, (int32_t)t->map->vote.own, b->voter);
     return b->first[1] > 0;
 }
 
@@ -430,13 +420,26 @@ void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
     b->parent[node] = parent;
     b->token[node] = token;
     b->depth[node] = b->depth[parent] + 1;
+    const geodec_flow_scan *scan = w->scan;
     for (int32_t i = b->first[parent]; i < b->first[parent + 1]; i++) {
         if (!follow(t, &b->voter[i], token, &to)) continue;
-        const int8_t *key = (to.own ? t->key : w->key) + to.at * w->dims;
-        for (int64_t c = 0; c < w->dims; c++) sum[c] += to.weight * (float)key[c];
-        total += to.weight;
-        if (to.weight > 0) v[n++] = to;
+        if (!to.own) __builtin_prefetch(&scan->hop[to.at]); /* counted when the node's children are asked for */
+        v[n++] = to;
     }
+    const int32_t followers = n; /* some of negative weight, which point the way but do not vote */
+    int32_t voting = 0;
+    for (int32_t i = 0; i < n; i++) voting += v[i].weight > 0;
+    if (voting > 0 && voting < w->vote.chains) {
+        for (int32_t i = 0; i < followers; i++) __builtin_prefetch((v[i].own ? t->key : w->key) + v[i].at * w->dims);
+        for (int32_t i = 0; i < followers; i++) {
+            const int8_t *key = (v[i].own ? t->key : w->key) + v[i].at * w->dims;
+            for (int64_t c = 0; c < w->dims; c++) sum[c] += v[i].weight * (float)key[c];
+            total += v[i].weight;
+        }
+    }
+    n = 0;
+    for (int32_t i = 0; i < followers; i++)
+        if (v[i].weight > 0) v[n++] = v[i];
     if (n > 0 && n < w->vote.chains && total > 0) n = ask_again(t, node, sum, total, v, n);
     b->first[node + 1] = b->first[node] + n;
 }

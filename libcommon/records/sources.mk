@@ -14,6 +14,7 @@ records_SRCS := \
   flow_scan.c \
   flow_scan_avx2.c \
   flow_scan_avx512.c \
+  flow_scan_vnni.c \
   flowmap.c \
   flowtrack.c \
   lookup.c \

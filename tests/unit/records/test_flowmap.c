@@ -69,14 +69,17 @@ static geodec_flowmap baked(const char *name, geodec_flow_summary *s)
 
 Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
 {
-    const geodec__flow_kernels *all[] = {&geodec__flow_avx2, &geodec__flow_avx512}, *ref = &geodec__flow_scalar;
-    const bool has[] = {__builtin_cpu_supports("avx2"),
-                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")};
+    const geodec__flow_kernels *all[] = {&geodec__flow_avx2, &geodec__flow_avx512, &geodec__flow_vnni},
+                               *ref = &geodec__flow_scalar;
+    const bool wide = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    const bool has[] = {__builtin_cpu_supports("avx2"), wide, wide && __builtin_cpu_supports("avx512vnni")};
     geodec_rng r = geodec_rng_stream(3, 0);
     enum { BLOCKS = 37, GROUPS = 8, ROWS = 129, COLUMNS = 36 };
-    static _Alignas(64) uint8_t block[BLOCKS * GROUPS * 64];
+    static _Alignas(64) uint8_t block[BLOCKS * (GROUPS + 1) * 64];
+    int32_t low0[GEODEC__FLOW_LOWS], low1[GEODEC__FLOW_LOWS], index0[BLOCKS * 16], index1[BLOCKS * 16];
     static int32_t d0[BLOCKS * 16], d1[BLOCKS * 16];
     static float a[ROWS * COLUMNS], x[ROWS], y0[32 * 32], y1[32 * 32];
+    static float positive[ROWS], s0[32 * 32], s1[32 * 32], z0[32], z1[32];
     static int8_t b[ROWS * COLUMNS];
     uint8_t query[4 * GROUPS];
     for (size_t i = 0; i < sizeof block; i++) block[i] = (uint8_t)(geodec_rng_u64(&r) % 128);
@@ -87,7 +90,10 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
         a[i] = (float)geodec_rng_normal(&r);
         b[i] = (int8_t)(geodec_rng_u64(&r) % 256 - 128);
     }
-    for (int i = 0; i < ROWS; i++) x[i] = (float)geodec_rng_normal(&r);
+    for (int i = 0; i < ROWS; i++) {
+        x[i] = (float)geodec_rng_normal(&r);
+        positive[i] = 0.1f + x[i] * x[i];
+    }
     for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
         const geodec__flow_kernels *k = all[v];
         if (!has[v] || !k->name) {
@@ -95,9 +101,18 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
             continue;
         }
         for (int32_t groups = 1; groups <= GROUPS; groups++) {
-            ref->distance(block, BLOCKS, groups, query, d0);
-            k->distance(block, BLOCKS, groups, query, d1);
+            ref->distance(block, BLOCKS, groups, query, 7 * groups, d0, low0);
+            k->distance(block, BLOCKS, groups, query, 7 * groups, d1, low1);
             cr_assert_eq(memcmp(d0, d1, sizeof d0), 0, "%s, %d groups", k->name, groups);
+            cr_assert_eq(memcmp(low0, low1, sizeof low0), 0);
+            k->lows(d1, BLOCKS * 16, low1);
+            cr_assert_eq(memcmp(low0, low1, sizeof low0), 0);
+        }
+        for (int i = 0; i < 5; i++) {
+            const int64_t count = ref->collect(d0, BLOCKS * 16, d0[i], index0);
+            cr_assert_eq(count, ref->below(d0, BLOCKS * 16, d0[i]));
+            cr_assert_eq(count, k->collect(d0, BLOCKS * 16, d0[i], index1));
+            cr_assert_eq(memcmp(index0, index1, (size_t)count * sizeof *index0), 0);
         }
         for (int i = 0; i < 5; i++) cr_assert_eq(ref->below(d0, BLOCKS * 16, d0[i]), k->below(d0, BLOCKS * 16, d0[i]));
         for (int64_t columns = 4; columns <= COLUMNS; columns += 4) {
@@ -111,10 +126,29 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
             ref->scatter(a, x, ROWS, columns, y0);
             k->scatter(a, x, ROWS, columns, y1);
             cr_assert_eq(memcmp(y0, y1, (size_t)(columns * columns) * sizeof *y0), 0);
+            ref->scatter(a, positive, ROWS, columns, s0);
+            memcpy(s1, s0, sizeof s0);
+            for (int64_t c = 0; c < columns; c++) z0[c] = z1[c] = x[c];
+            ref->solve(columns, s0, z0);
+            k->solve(columns, s1, z1);
+            cr_assert_eq(memcmp(z0, z1, (size_t)columns * sizeof *z0), 0);
+            ref->scatter(a, positive, ROWS, columns, s0);
+            for (int64_t i = 0; i < columns; i++) {
+                double sum = 0;
+                for (int64_t c = 0; c < columns; c++) sum += (double)s0[i * columns + c] * (double)z0[c];
+                cr_assert_float_eq(sum, x[i], 1e-3, "A A^-1 b = b: %g, %g", sum, (double)x[i]);
+            }
         }
     }
     /* and the reference against sums written out here */
-    ref->distance(block, 1, 2, query, d0);
+    int32_t norm = 0;
+    for (int c = 0; c < 8; c++) norm += query[c] * query[c];
+    for (int lane = 0; lane < 16; lane++) {
+        int32_t own = 0;
+        for (int c = 0; c < 8; c++) own += block[c / 4 * 64 + lane * 4 + c % 4] * block[c / 4 * 64 + lane * 4 + c % 4];
+        memcpy(block + 128 + 4 * lane, &own, sizeof own);
+    }
+    ref->distance(block, 1, 2, query, norm, d0, low0);
     for (int lane = 0; lane < 16; lane++) {
         int32_t sum = 0;
         for (int c = 0; c < 8; c++) {
@@ -122,6 +156,7 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
             sum += (q - z) * (q - z);
         }
         cr_assert_eq(d0[lane], sum);
+        cr_assert_eq(low0[lane], sum);
     }
     ref->apply_i8(b, 50, 20, x, y0);
     for (int c = 0; c < 20; c++) {
