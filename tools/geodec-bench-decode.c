@@ -59,7 +59,7 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &drafters,
      .metavar = "LIST",
-     .help = "of bigram, ngram, lookup, flowmap, model, exit:N (the first N blocks), mixtures (ngram+flowmap),\n"
+     .help = "of bigram, ngram, lookup, recycle, flowmap, model, exit:N (the first N blocks), mixtures (ngram+flowmap),\n"
              "oracle (replay of the plain text: the ceiling; oracle:A: each draft right with chance A)"},
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
     CLI_GAMMAS_OPTION(gammas),

@@ -88,9 +88,10 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &draft,
      .metavar = "NAME",
-     .help = "drafter: none, bigram, ngram, lookup, flowmap, model (--draft-model), exit (first blocks up to the\n"
-             "depth sink), exit:N, or a mixture (ngram+flowmap); changes the speed, never the text. model-sampled\n"
-             "and exit-sampled keep the distribution of sampled text, not the text of a seed"},
+     .help =
+         "drafter: none, bigram, ngram, lookup, recycle, flowmap, model (--draft-model), exit (first blocks up\n"
+         "to the depth sink), exit:N, or a mixture (ngram+flowmap); changes the speed, never the text. model-sampled\n"
+         "and exit-sampled keep the distribution of sampled text, not the text of a seed"},
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
     {.name = "gamma",
      .letter = 'g',

@@ -7,8 +7,8 @@
  *     propose                   context x_0 .. x_n; every row before the newest token x_n has been observed, x_n itself
  * has not been forwarded: its hidden state does not exist yet observe(rows ..)          after the round: rows of x_n
  * and of the accepted drafts, in text order propose ... So when propose runs, the state last observed is that of the
- * row BEFORE the newest token: (that state, newest token) is the key of the flow map. Rows of rejected drafts are never
- * shown.
+ * row BEFORE the newest token: (that state, newest token) is the key of the flow map. Of rejected drafts no more is
+ * shown than the spare rows below, and these to who asks.
  *
  * Implementing one: embed geodec_drafter as the first member, point `ops` at a constant table, and give a constructor
  *     geodec_status geodec_<name>_drafter_create(..., geodec_drafter **out, geodec_err *err);
@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GEODEC_DRAFT_MAX = 64, GEODEC_DRAFT_SOURCES_MAX = 16 };
+enum { GEODEC_DRAFT_MAX = 64, GEODEC_DRAFT_SOURCES_MAX = 16, GEODEC_DRAFT_TOP = 8 };
 
 /* One proposed token. Drafts form a tree: a draft follows the one its parent names. In a chain each follows the one
  * before it. The tokens of one parent's drafts differ. */
@@ -44,6 +44,13 @@ typedef struct geodec_draft_rows {
         *argmax;        /* [n] most probable next token after each row, guard applied; -1 = not known (prompt rows) */
     const float *state; /* [n][d_model] residual stream after all blocks (layer n_layer, input of the final norm);
                            NULL unless ops->wants_state */
+    /* NULL and 0 unless ops->wants_top. */
+    const int32_t *top; /* [n][GEODEC_DRAFT_TOP] most probable next tokens after each row, likeliest first, guard
+                           applied; -1 = not known (prompt rows, small vocabularies) */
+    int64_t n_spare;    /* rows of drafts that were forwarded and did not come about, in the order of the pass */
+    const int32_t *spare_token; /* [n_spare] */
+    const int32_t *spare_top;   /* [n_spare][GEODEC_DRAFT_TOP] of the text that the draft and those above it would have
+                                   made; without the guard */
 } geodec_draft_rows;
 
 typedef struct geodec_draft_request {
@@ -61,7 +68,7 @@ typedef struct geodec_draft_request {
 typedef struct geodec_drafter geodec_drafter;
 typedef struct geodec_drafter_ops {
     const char *name; /* "ngram" */
-    bool wants_state;
+    bool wants_state, wants_top;
     int32_t n_sources; /* 1 .. GEODEC_DRAFT_SOURCES_MAX */
     const char *const *source_name;
     geodec_status (*begin)(geodec_drafter *d, geodec_err *err);

@@ -6,6 +6,7 @@
 #include "decode/draft_lookup.h"
 #include "decode/draft_mixture.h"
 #include "decode/draft_ngram.h"
+#include "decode/draft_recycle.h"
 #include "decode/drafting_models.h"
 #include "project/projection.h"
 
@@ -39,7 +40,7 @@ static int32_t parts_of(const char *name, char part[GEODEC_MIXTURE_MAX + 1][PART
 
 bool geodec_drafting_knows(const char *name)
 {
-    static const char *const names[] = {"none", "bigram", "ngram", "flowmap", "lookup"};
+    static const char *const names[] = {"none", "bigram", "ngram", "flowmap", "lookup", "recycle"};
     char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
     const int32_t n = parts_of(name, part);
     for (int32_t k = 0; k < n; k++) {
@@ -194,6 +195,8 @@ static geodec_status create_one(const geodec_drafting *d, const char *name, geod
         GEODEC_TRY(geodec_flowmap_drafter_create(&d->map, out, err));
     } else if (strcmp(name, "lookup") == 0) {
         GEODEC_TRY(geodec_lookup_drafter_create(out, err));
+    } else if (strcmp(name, "recycle") == 0) {
+        GEODEC_TRY(geodec_recycle_drafter_create(geodec_model_configuration(d->model)->n_vocab, out, err));
     } else if (geodec__models_know(name)) {
         GEODEC_TRY(geodec__models_create(&d->models, d->model, name, out, err));
     } else {

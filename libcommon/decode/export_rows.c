@@ -88,22 +88,6 @@ int geodec__export_workers(const geodec_model_config *c, const geodec_export_opt
 
 /* ---- one pass --------------------------------------------------------------------------------------------------- */
 
-/* The m largest of x, falling, lowest id first on ties. */
-static void best(const float *x, int32_t n, int32_t m, int32_t *id, float *value)
-{
-    int32_t have = 0;
-    for (int32_t i = 0; i < n; i++) {
-        if (have == m && !(x[i] > value[m - 1])) continue;
-        int32_t at = have < m ? have++ : m - 1;
-        for (; at > 0 && x[i] > value[at - 1]; at--) {
-            value[at] = value[at - 1];
-            id[at] = id[at - 1];
-        }
-        value[at] = x[i];
-        id[at] = i;
-    }
-}
-
 /* A pass over `passed` tokens from `at` of the window, of which the kept ones, place[0..n-1] within the pass, become
  * rows `first` .. of r. */
 typedef struct pass {
@@ -128,7 +112,7 @@ static void fill_columns(const geodec__reader *reader, const geodec__plan *p, co
         if (o->top_m > 0) {
             const int64_t top = (int64_t)row * o->top_m;
             r->argmax[row] = geodec_argmax(x, c->n_vocab);
-            best(x, c->n_vocab, o->top_m, r->top_index + top, r->top_logit + top);
+            (void)geodec_largest(x, c->n_vocab, o->top_m, r->top_index + top, r->top_logit + top);
         }
         if (o->logits) memcpy(r->logits + (int64_t)row * c->n_vocab, x, (size_t)c->n_vocab * sizeof *x);
     }

@@ -28,7 +28,7 @@ typedef struct request {
     geodec_guard guard;
     geodec_sampler *sampler;
     geodec_gamma gamma;
-    bool wants_state;
+    bool wants_state, wants_top;
     bool drawn;    /* drafts are drawn from the drafter's distribution */
     double *work;  /* [2][n_vocab] when they are */
     int32_t *text; /* [n_text] prompt and output; room for `limit` */
@@ -36,6 +36,7 @@ typedef struct request {
     float *logits;   /* [max rows][n_vocab] */
     float *state;    /* [max rows][d_state], NULL unless wanted */
     int32_t *argmax; /* [max rows] */
+    int32_t *top;    /* [max rows][GEODEC_DRAFT_TOP], NULL unless wanted */
     int32_t rows;    /* widest pass of a round */
     int64_t asked;   /* drafts asked for so far */
     double start;    /* clock at the end of the prompt */
@@ -85,6 +86,8 @@ static geodec_status set_up(request *r, const int32_t *prompt, int64_t n, geodec
     r->n_text = r->n_prompt = n;
     GEODEC_NEW(r->logits, (int64_t)r->rows * t->n_vocab);
     GEODEC_NEW(r->argmax, t->max_batch);
+    r->wants_top = r->drafter && r->drafter->ops->wants_top;
+    if (r->wants_top) GEODEC_NEW(r->top, (int64_t)t->max_batch * GEODEC_DRAFT_TOP);
     if (r->wants_state) GEODEC_NEW(r->state, (int64_t)t->max_batch * t->d_state);
     GEODEC_TRY(geodec_sampler_create(&r->opt->sampling, t->n_vocab, &r->sampler, err));
     /* Which tokens are drawn depends on the lengths chosen: by a clock, the same seed would not give the same text. */
@@ -94,10 +97,14 @@ done:
     return st;
 }
 
-static geodec_status observe(request *r, const int32_t *token, int64_t n, geodec_err *err)
+/* Most probable tokens behind row `row` of the pass, into place `at`. */
+static void find_top(request *r, int32_t row, int32_t at)
 {
-    const geodec_draft_rows rows = {.n = n, .token = token, .argmax = r->argmax, .state = r->state};
-    return geodec_drafter_observe(r->drafter, &rows, err);
+    float value[GEODEC_DRAFT_TOP];
+    int32_t *top = r->top + (int64_t)at * GEODEC_DRAFT_TOP;
+    const float *x = r->logits + (int64_t)row * r->target->n_vocab;
+    for (int32_t n = geodec_largest(x, r->target->n_vocab, GEODEC_DRAFT_TOP, top, value); n < GEODEC_DRAFT_TOP; n++)
+        top[n] = -1;
 }
 
 /* All of the prompt but its last token, which the first round forwards. */
@@ -110,12 +117,15 @@ static geodec_status prefill(request *r, geodec_err *err)
     t->truncate(t->self, 0);
     GEODEC_TRY(geodec_drafter_begin(r->drafter, err));
     for (int32_t i = 0; i < t->max_batch; i++) r->argmax[i] = -1;
+    for (int32_t i = 0; r->top && i < t->max_batch * GEODEC_DRAFT_TOP; i++) r->top[i] = -1;
     const int64_t n = r->n_prompt - 1;
     for (int64_t at = 0; at < n; at += t->max_batch) {
         const int32_t chunk = (int32_t)(n - at < t->max_batch ? n - at : t->max_batch);
         GEODEC_TRY(geodec_hooks_progress(r->opt->hooks, "prompt", at, n, err));
         GEODEC_TRY_MSG(t->forward(t->self, r->text + at, NULL, chunk, NULL, r->state, err), "prompt");
-        GEODEC_TRY(observe(r, r->text + at, chunk, err));
+        const geodec_draft_rows rows = {
+            .n = chunk, .token = r->text + at, .argmax = r->argmax, .state = r->state, .top = r->top};
+        GEODEC_TRY(geodec_drafter_observe(r->drafter, &rows, err));
     }
     const geodec_counters end = t->counters(t->self);
     r->count.prompt_passes = end.passes - start.passes;
@@ -286,7 +296,7 @@ static bool emit(request *r, const int32_t *token, int32_t n, int32_t *kept)
 static geodec_status commit(request *r, const drafted *d, const int32_t *path, int32_t base, int32_t n, geodec_err *err)
 {
     const geodec_target *t = r->target;
-    int32_t token[GEODEC_DRAFT_MAX + 1];
+    int32_t token[GEODEC_DRAFT_MAX + 1], spare[GEODEC_DRAFT_MAX + 1], n_spare = 0;
     if (d->chain)
         t->truncate(t->self, base + n);
     else
@@ -298,7 +308,26 @@ static geodec_status commit(request *r, const drafted *d, const int32_t *path, i
             memmove(r->state + (int64_t)k * t->d_state, r->state + (int64_t)path[k] * t->d_state,
                     (size_t)t->d_state * sizeof *r->state);
     }
-    return observe(r, token, n, err);
+    if (r->top) {
+        for (int32_t k = 0; k < n; k++) find_top(r, path[k], k);
+        for (int32_t row = 0, k = 0; row <= d->sent; row++) {
+            if (k < n && path[k] == row) {
+                k++;
+                continue;
+            }
+            find_top(r, row, n + n_spare);
+            spare[n_spare++] = d->token[row];
+        }
+    }
+    const geodec_draft_rows rows = {.n = n,
+                                    .token = token,
+                                    .argmax = r->argmax,
+                                    .state = r->state,
+                                    .top = r->top,
+                                    .n_spare = n_spare,
+                                    .spare_token = spare,
+                                    .spare_top = r->top ? r->top + (int64_t)n * GEODEC_DRAFT_TOP : NULL};
+    return geodec_drafter_observe(r->drafter, &rows, err);
 }
 
 static geodec_status ask_distribution(void *ctx, int32_t node, double *q, geodec_err *err)
@@ -414,6 +443,7 @@ done:
     geodec_mem_free(r.logits);
     geodec_mem_free(r.state);
     geodec_mem_free(r.argmax);
+    geodec_mem_free(r.top);
     geodec_mem_free(r.work);
     return st;
 }

@@ -24,6 +24,7 @@ decode_SRCS := \
   draft_mixture.c \
   draft_model.c \
   draft_ngram.c \
+  draft_recycle.c \
   gamma.c \
   guard.c \
   loop.c \

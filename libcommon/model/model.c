@@ -88,3 +88,19 @@ int32_t geodec_argmax(const float *x, int64_t n)
         if (x[i] > x[best]) best = i;
     return (int32_t)best;
 }
+
+int32_t geodec_largest(const float *x, int32_t n, int32_t m, int32_t *id, float *value)
+{
+    int32_t have = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (have == m && !(x[i] > value[m - 1])) continue;
+        int32_t at = have < m ? have++ : m - 1;
+        for (; at > 0 && x[i] > value[at - 1]; at--) {
+            value[at] = value[at - 1];
+            id[at] = id[at - 1];
+        }
+        value[at] = x[i];
+        id[at] = i;
+    }
+    return have;
+}

@@ -162,5 +162,8 @@ GEODEC_API void geodec_session_watch(geodec_session *s, geodec_watch fn, void *c
 
 /* Index of the largest value; ties and NaN-free input assumed: the lowest index wins. The one argmax of the project. */
 GEODEC_API int32_t geodec_argmax(const float *x, int64_t n);
+/* The m largest of x [n], falling, the lowest index first on ties: id [m], value [m]. Returns how many: m, or n when
+ * that is less. */
+GEODEC_API int32_t geodec_largest(const float *x, int32_t n, int32_t m, int32_t *id, float *value);
 
 #endif

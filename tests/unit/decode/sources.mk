@@ -8,6 +8,7 @@ decode_TESTS := \
   test_ngram.c \
   test_predict.c \
   test_readiness.c \
+  test_recycle.c \
   test_sampler.c \
   test_session.c \
   test_lookup.c \
