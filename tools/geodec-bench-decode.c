@@ -21,7 +21,7 @@ static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifac
                   *judged;
 static const char *draft_model, *draft_projection;
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled",
-                  *isa = "auto", *arithmetic = "exact", *kv = "f32";
+                  *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres;
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop, loop_only, together;
@@ -129,6 +129,7 @@ static const cli_option options[] = {
     CLI_ISA_OPTION(isa),
     CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
     CLI_KV_OPTION(kv),
+    CLI_ATTNRES_OPTION(attnres),
 };
 
 static const cli_tool tool = {
@@ -168,7 +169,7 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
         if (p->offset[i + 1] - p->offset[i] > longest) longest = p->offset[i + 1] - p->offset[i];
     for (int i = 0; i < n; i++) {
         GEODEC_TRY(decode_session(m, (int32_t)(longest + max_tokens), /* whatever context the file names */
-                                  isa, arithmetic, kv, pool, &s[i], err));
+                                  isa, arithmetic, kv, attnres, pool, &s[i], err));
         target[i] = geodec_target_session(s[i], DECODE_BATCH);
     }
 done:
@@ -189,11 +190,12 @@ done:
     return st;
 }
 
-static geodec_status write_readiness(const geodec_model *m, const geodec_drafting *drafting,
+static geodec_status write_readiness(const geodec_session *s, const geodec_drafting *drafting,
                                      const geodec_bench_plan *plan, const geodec_bench_counts *counts,
                                      const geodec_speed *speed, int32_t d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const geodec_model *m = geodec_session_model(s);
     geodec_readiness r;
     geodec_provenance made_for = {0};
     GEODEC_TRY(geodec_readiness_of_bench(plan, counts, speed, d, &r, err));
@@ -202,6 +204,7 @@ static geodec_status write_readiness(const geodec_model *m, const geodec_draftin
     r.model_sha256 = geodec_model_fingerprint(m);
     r.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
     r.artifact_model_sha256 = made_for.inherited_model;
+    r.attnres = *geodec_session_attnres(s);
     GEODEC_TRY(geodec_readiness_write(readiness_path, &r, err));
 done:
     return st;
@@ -255,8 +258,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_NEW(sessions, workers);
     GEODEC_NEW(targets, workers);
     GEODEC_TRY(open_sessions(m, &prompts, workers, inside, sessions, targets, err));
-    const geodec_session_options how =
-        decode_session_options(geodec_session_n_ctx(sessions[0]), isa, arithmetic, kv, inside);
+    geodec_session_options how = decode_session_options(geodec_session_n_ctx(sessions[0]), isa, arithmetic, kv, inside);
+    how.attnres = *geodec_session_attnres(sessions[0]);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
     GEODEC_TRY(geodec_bench_count(&plan, targets, workers, together ? NULL : c->pool, &counts, err));
@@ -272,7 +275,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (speed.n > 0)
         GEODEC_TRY(geodec_bench_write_speed(speed_path, &p, &plan, &speed,
                                             geodec_isa_name(geodec_session_isa(sessions[0])), err));
-    if (readiness_path) GEODEC_TRY(write_readiness(m, drafting, &plan, &counts, &speed, about, err));
+    if (readiness_path) GEODEC_TRY(write_readiness(sessions[0], drafting, &plan, &counts, &speed, about, err));
     GEODEC_TRY(bench_table(&plan, &counts, &speed, err));
     GEODEC_TRY(bench_verdict(c, &plan, &counts, err));
 done:

@@ -20,7 +20,7 @@ enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = "none", *gamma_text = "auto",
                                                                        *stop_text, *report;
 static const char *draft_model, *draft_projection;
-static const char *isa = "auto", *arithmetic = "exact", *kv = "f32";
+static const char *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
 static bool echo, check_plain, no_verifier, compat_counters;
@@ -124,6 +124,7 @@ static const cli_option options[] = {
     CLI_ISA_OPTION(isa),
     CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
     CLI_KV_OPTION(kv),
+    CLI_ATTNRES_OPTION(attnres),
     {.name = "echo", .type = CLI_FLAG, .target = &echo, .help = "write the prompt before the text"},
     {.name = "check-plain",
      .type = CLI_FLAG,
@@ -240,8 +241,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     GEODEC_TRY(read_prompt(t, &prompt, &n, err));
     GEODEC_TRY(geodec_drafting_open(m, artifacts, &draft, 1, &drafting, err));
-    GEODEC_TRY(decode_session(m, (int32_t)context, isa, arithmetic, kv, c->pool, &s, err));
-    const geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, c->pool);
+    GEODEC_TRY(decode_session(m, (int32_t)context, isa, arithmetic, kv, attnres, c->pool, &s, err));
+    geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, c->pool);
+    how.attnres = *geodec_session_attnres(s);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
     GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));

@@ -101,7 +101,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     for (int32_t i = 0; i < plan.n_drafters; i++) names[i] = plan.drafter[i].name;
     GEODEC_TRY(geodec_drafting_open(m, artifacts, names, plan.n_drafters, &drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
-    GEODEC_TRY(decode_session(m, (int32_t)(prompt_tokens + max_tokens), isa, arithmetic, kv, NULL, &s, err));
+    GEODEC_TRY(decode_session(m, (int32_t)(prompt_tokens + max_tokens), isa, arithmetic, kv, NULL, NULL, &s, err));
     const geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, NULL);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));

@@ -15,6 +15,7 @@ enum { DEFAULT_WINDOW = 512 };
 
 static const char *model_path, *against_path, *arithmetic = "exact", *against_arithmetic, *kv = "f32", *against_kv;
 static const char *isa = "auto", *json_path, *projection, *against_projection;
+static const char *attnres, *against_attnres;
 static int64_t window, stride, windows;
 
 static const cli_option options[] = {
@@ -79,6 +80,12 @@ static const cli_option options[] = {
      .target = &against_projection,
      .metavar = "FILE",
      .help = "the same for the second evaluation: of --against, or of the model itself"},
+    CLI_ATTNRES_OPTION(attnres),
+    {.name = "against-attnres",
+     .type = CLI_STR,
+     .target = &against_attnres,
+     .metavar = "WHAT",
+     .help = "the same of the second evaluation (off: of --against or the model as it is; default: --attnres)"},
     CLI_ISA_OPTION(isa),
     {.name = "json",
      .type = CLI_STR,
@@ -181,11 +188,14 @@ static geodec_status table_row(state *s, const char *text, const geodec_perplexi
 
 static void json_model(geodec_json_writer *w, const char *key, const geodec_evaluation *e)
 {
+    char text[GEODEC_ATTNRES_TEXT];
     geodec_json_begin_object(w, key);
     geodec_json_put_str(w, "name", geodec_model_name(e->model));
     geodec_json_put_str(w, "fingerprint", geodec_model_fingerprint(e->model));
     geodec_json_put_str(w, "arithmetic", geodec_evaluation_arithmetic(e));
     geodec_json_put_str(w, "kv", geodec_evaluation_kv(e));
+    geodec_attnres_text(&e->attnres, text);
+    geodec_json_put_str(w, "attnres", text);
     geodec_json_end(w);
 }
 
@@ -262,7 +272,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL, *other = NULL;
-    state s = {.compared = against_path || against_arithmetic || against_kv || against_projection};
+    state s = {.compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres};
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (against_path || against_projection)
@@ -276,6 +286,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     s.p = evaluation_of(m, arithmetic, kv, isa);
     s.q = evaluation_of(other ? other : m, against_arithmetic ? against_arithmetic : arithmetic,
                         against_kv ? against_kv : kv, isa);
+    GEODEC_TRY(geodec_attnres_parse(attnres, &s.p.attnres, err));
+    GEODEC_TRY(geodec_attnres_parse(against_attnres ? against_attnres : attnres, &s.q.attnres, err));
     if (json_path) GEODEC_TRY(begin_json(&s, c, err));
     for (int i = 0; i < c->n_args; i++) GEODEC_TRY(one_text(c, &s, c->args[i], err));
     geodec_tsv *table = s.table;

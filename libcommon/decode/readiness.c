@@ -68,13 +68,21 @@ static void put_interval(geodec_json_writer *w, const char *name, const char *ci
     geodec_json_end(w);
 }
 
-static void put_off(geodec_json_writer *w, const char *name, bool window)
+/* damp and depth_attn by the papers' names; in full under a name of ours. */
+static void put_attnres(geodec_json_writer *w, const geodec_attnres *a)
 {
-    geodec_json_begin_object(w, name);
-    geodec_json_put_bool(w, "enabled", false);
-    geodec_json_put_f64(w, "strength", 0);
-    if (window) geodec_json_put_i64(w, "window", 0);
+    char text[GEODEC_ATTNRES_TEXT];
+    geodec_json_begin_object(w, "attnres");
+    geodec_json_put_bool(w, "enabled", a->damp > 0);
+    geodec_json_put_f64(w, "strength", a->damp);
     geodec_json_end(w);
+    geodec_json_begin_object(w, "depth_attention");
+    geodec_json_put_bool(w, "enabled", a->depth_attn > 0);
+    geodec_json_put_f64(w, "strength", a->depth_attn);
+    geodec_json_put_i64(w, "window", a->depth_attn > 0 ? a->window : 0);
+    geodec_json_end(w);
+    geodec_attnres_text(a, text);
+    geodec_json_put_str(w, "attnres_options", text);
 }
 
 static double share(int64_t a, int64_t b) { return b > 0 ? (double)a / (double)b : (double)NAN; }
@@ -119,8 +127,7 @@ static void put_papers(geodec_json_writer *w, const geodec_readiness *r, geodec_
     geodec_json_put_f64(w, "projected_speedup", r->projected_speedup);
     geodec_json_put_f64(w, "total_ms", (double)NAN); /* measured where the artifact is made, not here */
     geodec_json_end(w);
-    put_off(w, "attnres", false);
-    put_off(w, "depth_attention", true);
+    put_attnres(w, &r->attnres);
 }
 
 void geodec_readiness_put(geodec_json_writer *w, const geodec_readiness *r)

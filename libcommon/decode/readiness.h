@@ -29,6 +29,7 @@ typedef struct geodec_readiness {
     const char *artifact_model_sha256;                             /* of the drafter's artifact; "" = it has none */
     int32_t gamma;
     bool adaptive;
+    geodec_attnres attnres; /* of the model that decided; "attnres" is damp, "depth_attention" depth_attn */
     /* exactness: output tokens held against plain decoding and how many differ */
     const char *exactness_mode; /* "greedy", "sampled", "greedy and sampled" */
     int64_t n_compared, n_different;

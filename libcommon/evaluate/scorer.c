@@ -37,7 +37,8 @@ static geodec_status create_session(geodec_scorer *s, const geodec_evaluation *e
                                       .max_batch = window < GEODEC_SCORER_ROWS ? window : GEODEC_SCORER_ROWS,
                                       .isa = e->isa,
                                       .arithmetic = e->arithmetic,
-                                      .kv = e->kv};
+                                      .kv = e->kv,
+                                      .attnres = e->attnres};
     GEODEC_TRY(geodec_session_create(e->model, &o, &s->session, err));
     GEODEC_NEW(s->logits, o.max_batch * s->n_vocab);
 done:
@@ -49,6 +50,7 @@ static geodec_status create_reference(geodec_scorer *s, const geodec_evaluation 
     geodec_status st = GEODEC_OK;
     const geodec_reference_options o = {.n_ctx = window};
     const int64_t d = geodec_model_configuration(e->model)->d_model;
+    if (geodec_attnres_on(&e->attnres)) GEODEC_THROW(GEODEC_UNSUPPORTED, "float64 evaluation knows no attnres");
     GEODEC_TRY(geodec_reference_create(e->model, &o, &s->reference, err));
     GEODEC_NEW(s->embedding, window * d);
     GEODEC_NEW(s->state, window * d);

@@ -7,14 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a model is evaluated. isa, arithmetic and kv are a session's (model/model.h); with float64 set they are not used,
- * and the model is evaluated by libcommon/reference. */
+/* How a model is evaluated. isa, arithmetic, kv and attnres are a session's (model/model.h); with float64 set they are
+ * not used, and the model is evaluated by libcommon/reference, which refuses attnres (GEODEC_UNSUPPORTED). */
 typedef struct geodec_evaluation {
     const geodec_model *model; /* must outlive its scorers */
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
     geodec_isa isa;
     bool float64;
+    geodec_attnres attnres;
 } geodec_evaluation;
 
 /* "exact", "fast" or "float64"; "f32", "f16" or "q8_0". Static storage. */

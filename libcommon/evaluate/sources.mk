@@ -3,5 +3,6 @@ evaluate_SRCS := \
   fisher.c \
   fisher_metric.c \
   perplexity.c \
+  residual.c \
   scorer.c \
   windows.c

@@ -42,6 +42,7 @@ typedef struct row_work {
     const geodec__layer *layer;
     const float *bias, *post_norm, *next_norm; /* of finish_row */
     bool experts;                              /* the output lies with the row's experts */
+    bool feed;                                 /* the output is the feed-forward's */
     int32_t index;                             /* of the layer */
 } row_work;
 
@@ -80,7 +81,11 @@ static void finish_row(const row_work *w, int64_t r)
     float *y = w->experts ? geodec__experts_sum(s, w->index, r) : s->down_row[r], *x = s->x_row[r];
     for (int64_t i = 0; w->bias && i < c->d_model; i++) y[i] += w->bias[i];
     if (w->post_norm) s->kernels->rms_norm(y, w->post_norm, c->d_model, c->rms_eps, y);
-    for (int64_t i = 0; i < c->d_model; i++) x[i] += y[i];
+    if (s->watch_update) memcpy(s->update_row[r], y, (size_t)c->d_model * sizeof *y);
+    if (s->attnres)
+        geodec__attnres_add(s, r, w->index, w->feed, y);
+    else
+        for (int64_t i = 0; i < c->d_model; i++) x[i] += y[i];
     if (w->next_norm) norm_row(w, r);
 }
 
@@ -130,6 +135,12 @@ static void project(geodec_session *s, const geodec__layer *l, int first, int co
     if (jobs > 0) geodec__jobs_run(s, jobs);
 }
 
+static void show_update(const geodec_session *s, int32_t layer, bool feed, int64_t n)
+{
+    if (s->watch_update)
+        s->watch_update(s->watch_update_ctx, layer, feed, n, (const float *const *)s->update_row);
+}
+
 static void feed_forward(geodec_session *s, const geodec__layer *l, int32_t index, int64_t n)
 {
     const float *const *x[2];
@@ -175,11 +186,14 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     w.post_norm = l->attn_post_norm;
     w.next_norm = l->ffn_norm;
     run_rows(&w, 2 * d);
+    show_update(s, index, false, n);
     feed_forward(s, l, index, n);
     w.bias = w.next_norm = NULL;
     w.post_norm = l->ffn_post_norm;
     w.experts = l->router.data != NULL;
+    w.feed = true;
     run_rows(&w, d);
+    show_update(s, index, true, n);
 }
 
 /* ---- the pass --------------------------------------------------------------------------------------------------- */
@@ -248,6 +262,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     geodec__prepare_pass(m, s->prepared, s->pool, false);
     geodec__rope_reach(s, s->length + n);
     embed_rows(s, b);
+    for (int32_t r = 0; s->attnres && r < n; r++) geodec__attnres_begin(s, r);
     capture_layer(s, capture, 0, n);
     for (int32_t layer = 0; layer < s->n_blocks; layer++) {
         run_layer(s, layer, n, chain);

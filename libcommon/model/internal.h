@@ -51,6 +51,8 @@ typedef struct geodec__cache {
     int64_t piece, k_scale, v, v_scale; /* bytes of a piece and where its parts begin */
 } geodec__cache;
 
+typedef struct geodec__attnres geodec__attnres;
+
 struct geodec_session {
     const geodec_model *model;
     const geodec__kernels *kernels;
@@ -71,6 +73,10 @@ struct geodec_session {
     float *low, **low_row; /* [3 max_batch] projected inputs of factored slots; NULL without any */
     geodec_watch watch;
     void *watch_ctx;
+    geodec_watch_update watch_update;
+    void *watch_update_ctx;
+    float *update, **update_row; /* [max_batch] what a half layer added; NULL while nobody watches */
+    geodec__attnres *attnres;    /* NULL: off */
     const float **input;     /* [max(max_batch, assignments)] rows gathered for a product */
     float **output;          /* [max_batch] wanted rows of logits */
     bool *want;              /* [max_batch] all false between calls */
@@ -122,5 +128,13 @@ void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__rope_reach(geodec_session *s, int32_t end);
 void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
+
+/* attnres.h. Off leaves s->attnres NULL. */
+geodec_status geodec__attnres_create(geodec_session *s, const geodec_attnres *how, geodec_err *err) GEODEC_MUST_USE;
+void geodec__attnres_destroy(geodec__attnres *a);
+const geodec_attnres *geodec__attnres_how(const geodec__attnres *a);
+/* Only while it is on: a row whose embedding is in x; and the sum of x and what half a layer adds, recombined. */
+void geodec__attnres_begin(geodec_session *s, int64_t row);
+void geodec__attnres_add(geodec_session *s, int64_t row, int32_t layer, bool feed, const float *y);
 
 #endif

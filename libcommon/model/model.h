@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/pool.h"
+#include "model/attnres.h"
 #include "tokenizer/tokenizer.h"
 
 #include <stdbool.h>
@@ -83,6 +84,7 @@ typedef struct geodec_session_options {
     geodec_kv_type kv;
     int32_t n_blocks; /* the first blocks only, then final norm and head (early exit); 0 = all. It has a cache of its
                          own, whose rows are those of the whole model */
+    geodec_attnres attnres; /* all zero: off */
 } geodec_session_options;
 GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o,
                                                geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
@@ -92,6 +94,7 @@ GEODEC_API int32_t geodec_session_n_ctx(const geodec_session *s);
 GEODEC_API geodec_isa geodec_session_isa(const geodec_session *s); /* the one in use */
 GEODEC_API geodec_arithmetic geodec_session_arithmetic(const geodec_session *s);
 GEODEC_API geodec_kv_type geodec_session_kv(const geodec_session *s);
+GEODEC_API const geodec_attnres *geodec_session_attnres(const geodec_session *s);
 
 /* One forward pass over n rows, appended to the KV cache at rows length .. length+n-1.
  * parent == NULL: a chain; row i follows row i-1 (row 0 follows the cache).
@@ -104,8 +107,8 @@ typedef struct geodec_batch {
     const bool *want;      /* [n] rows whose logits are wanted, NULL = all */
 } geodec_batch;
 
-/* Residual stream after `layer` blocks (0 = embedding, n_layer = input of the final norm) for every row of the batch.
- */
+/* Residual stream after `layer` blocks (0 = embedding, n_layer = input of the final norm) for every row of the batch;
+ * with attnres as the next norm reads it. */
 typedef struct geodec_capture {
     int32_t n_layers;
     const int32_t *layer; /* [n_layers] in 0 .. n_layer */
@@ -159,6 +162,12 @@ enum { GEODEC_SLOTS = 7, GEODEC_SIDES = 4 };
 typedef void (*geodec_watch)(void *ctx, int32_t layer, geodec_side side, int64_t n, int64_t width,
                              const float *const *row);
 GEODEC_API void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx);
+
+/* Sees what each half of a layer adds to the residual stream (attention, then feed-forward), [n] rows of d_model values
+ * as they are added. fn NULL: nobody watches. GEODEC_NOMEM. */
+typedef void (*geodec_watch_update)(void *ctx, int32_t layer, bool feed, int64_t n, const float *const *row);
+GEODEC_API geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx,
+                                                      geodec_err *err) GEODEC_MUST_USE;
 
 /* Index of the largest value; ties and NaN-free input assumed: the lowest index wins. The one argmax of the project. */
 GEODEC_API int32_t geodec_argmax(const float *x, int64_t n);

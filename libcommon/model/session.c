@@ -116,6 +116,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(geodec__attention_create(s, err));
     GEODEC_TRY(geodec__prepare(m, true, &s->floats, err));
     if (s->arithmetic == GEODEC_FAST) GEODEC_TRY(new_fast(s, err));
+    GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
     *out = s;
     s = NULL;
 done:
@@ -128,9 +129,9 @@ void geodec_session_destroy(geodec_session *s)
     if (!s) return;
     geodec__cache_destroy(s);
     float *const data[] = {s->cosine, s->sine, s->x,  s->norm, s->query,  s->key,           s->value,
-                           s->mixed,  s->gate, s->up, s->down, s->router, s->expert_weight, s->low};
+                           s->mixed,  s->gate, s->up, s->down, s->router, s->expert_weight, s->low, s->update};
     float **const rows[] = {s->x_row,    s->norm_row, s->query_row, s->key_row,    s->value_row, s->mixed_row,
-                            s->gate_row, s->up_row,   s->down_row,  s->router_row, s->output,    s->low_row};
+                            s->gate_row, s->up_row,   s->down_row,  s->router_row, s->output,    s->low_row, s->update_row};
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) geodec_mem_free(data[i]);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) geodec_mem_free(rows[i]);
     geodec_mem_free(s->rope_step);
@@ -148,6 +149,7 @@ void geodec_session_destroy(geodec_session *s)
         geodec_mem_free(s->worker[i].panel);
     }
     geodec__attention_destroy(s);
+    geodec__attnres_destroy(s->attnres);
     geodec_mem_free(s->worker);
     geodec_mem_free(s);
 }
@@ -160,11 +162,23 @@ void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx)
     s->watch_ctx = ctx;
 }
 
+geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (fn && !s->update_row)
+        GEODEC_TRY(new_rows(&s->update, &s->update_row, s->max_batch, s->model->config.d_model, err));
+    s->watch_update = fn;
+    s->watch_update_ctx = ctx;
+done:
+    return st;
+}
+
 const geodec_model *geodec_session_model(const geodec_session *s) { return s->model; }
 int32_t geodec_session_n_ctx(const geodec_session *s) { return s->n_ctx; }
 geodec_isa geodec_session_isa(const geodec_session *s) { return s->kernels->isa; }
 geodec_arithmetic geodec_session_arithmetic(const geodec_session *s) { return s->arithmetic; }
 geodec_kv_type geodec_session_kv(const geodec_session *s) { return s->kv; }
+const geodec_attnres *geodec_session_attnres(const geodec_session *s) { return geodec__attnres_how(s->attnres); }
 int32_t geodec_session_length(const geodec_session *s) { return s->length; }
 geodec_counters geodec_session_counters(const geodec_session *s) { return s->counters; }
 const int32_t *geodec_session_expert_ids(const geodec_session *s) { return s->expert_id; }

@@ -20,10 +20,12 @@ geodec_session_options decode_session_options(int32_t n_ctx, const char *isa, co
 }
 
 geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, const char *arithmetic,
-                             const char *kv, geodec_pool *pool, geodec_session **out, geodec_err *err)
+                             const char *kv, const char *attnres, geodec_pool *pool, geodec_session **out,
+                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_session_options o = decode_session_options(n_ctx, isa, arithmetic, kv, pool);
+    geodec_session_options o = decode_session_options(n_ctx, isa, arithmetic, kv, pool);
+    GEODEC_TRY(geodec_attnres_parse(attnres, &o.attnres, err));
     if (!geodec_isa_available(o.isa)) GEODEC_THROW(GEODEC_UNSUPPORTED, "this CPU has no %s", isa);
     GEODEC_TRY(geodec_session_create(m, &o, out, err));
 done:
@@ -100,6 +102,7 @@ static geodec_readiness readiness_of(const decode_report *r)
     q.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
     q.artifact_model_sha256 = r->artifact_model_sha256;
     q.drafter = geodec_drafter_name(r->drafter);
+    q.attnres = *geodec_session_attnres(r->session);
     q.gamma = r->options->gamma;
     q.adaptive = r->options->adaptive;
     q.prompts = 1;

@@ -26,9 +26,11 @@ enum { DECODE_BATCH = GEODEC_DRAFT_MAX + 1, DECODE_GAMMA_AUTO = 8 /* upper limit
 geodec_session_options decode_session_options(int32_t n_ctx, const char *isa, const char *arithmetic, const char *kv,
                                               geodec_pool *pool);
 
-/* isa: auto, scalar, avx2, avx512; GEODEC_UNSUPPORTED when the CPU lacks it. n_ctx 0 = the model's. */
+/* attnres: as geodec_attnres_parse has it. isa: auto, scalar, avx2, avx512; GEODEC_UNSUPPORTED when the CPU lacks it.
+ * n_ctx 0 = the model's. */
 geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, const char *arithmetic,
-                             const char *kv, geodec_pool *pool, geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
+                             const char *kv, const char *attnres, geodec_pool *pool, geodec_session **out,
+                             geodec_err *err) GEODEC_MUST_USE;
 
 /* "auto" or a whole number: sets gamma and adaptive. */
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err) GEODEC_MUST_USE;

@@ -15,6 +15,13 @@
         .help = "element type of the key and value cache"                                                              \
     }
 
+#define CLI_ATTNRES_OPTION(var)                                                                                        \
+    {                                                                                                                  \
+        .name = "attnres", .type = CLI_STR, .target = &(var), .metavar = "WHAT",                                       \
+        .help = "recombine the residual stream over depth: damp:S, depth_attn:S[:window=N] (joined by +),\n"           \
+                "block_softmax:S[:blocks=N][:tau=T][:query=state|zero], or the control rescale:S (default: off)"       \
+    }
+
 /* Words checked by the option table. */
 geodec_arithmetic arithmetic_of(const char *word);
 geodec_kv_type kv_of(const char *word);

@@ -256,7 +256,83 @@ static void attention(const geodec_model *m, int layer, const double *x, int n, 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
+/* ---- attnres ---------------------------------------------------------------------------------------------------- */
+
+static double length(const double *x, int d)
+{
+    double sum = 0;
+    for (int i = 0; i < d; i++) sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+static double inner(const double *a, const double *b, int d)
+{
+    double sum = 0;
+    for (int i = 0; i < d; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* x = (1 - w) x + w sum_p a_p z_p over the m sources at z + p * stride, a = softmax of score; keep: the sum gets x's
+ * length. */
+static void mix(double *x, const double *z, int m, int stride, const double *score, double w, bool keep, int d)
+{
+    double sum = 0, *y = allocate(d);
+    for (int p = 0; p < m; p++) sum += exp(score[p]);
+    for (int p = 0; p < m; p++)
+        for (int i = 0; i < d; i++) y[i] += exp(score[p]) / sum * z[p * stride + i];
+    const double g = keep ? length(x, d) / length(y, d) : 1;
+    for (int i = 0; i < d; i++) x[i] = (1 - w) * x[i] + w * g * y[i];
+    free(y);
+}
+
+/* What the next norm reads, from one token's embedding and outputs of half layers, out [1 + halves][d]: everything is
+ * computed anew from them. */
+static void recombine(const geodec_model *m, const geodec_attnres *a, const double *out, int halves, double *x)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int d = c->d_model, layers = c->n_layer;
+    double *after = allocate((int64_t)layers * d), *block = allocate((int64_t)(layers + 1) * d), score[64];
+    memcpy(x, out, (size_t)d * sizeof *x);
+    for (int j = 1; j <= halves; j++) {
+        const int l = (j - 1) / 2;
+        const bool feed = j % 2 == 0;
+        const double f = (l + 1.0) / layers;
+        for (int i = 0; i < d; i++) x[i] += out[j * d + i];
+        for (int i = 0; a->damp > 0 && i < d; i++)
+            x[i] *= feed ? fmax(0.65, 1 - 0.18 * a->damp * f) : fmax(0.70, 1 - 0.12 * a->damp * f);
+        if (!feed) continue;
+        memcpy(after + l * d, x, (size_t)d * sizeof *x);
+        if (a->depth_attn > 0 && l > 0) {
+            const int first = l > a->window ? l - a->window : 0;
+            for (int p = first; p < l; p++)
+                score[p - first] = 6 * inner(x, after + p * d, d) / (length(x, d) * length(after + p * d, d));
+            mix(x, after + first * d, l - first, d, score, fmin(0.85, a->depth_attn * f), false, d);
+        }
+    }
+    if (a->block_softmax > 0 && halves > 0) {
+        const int blocks = a->blocks < layers ? a->blocks : layers, last = 1 + (halves - 1) / 2 * blocks / layers;
+        memcpy(block, out, (size_t)d * sizeof *x);
+        for (int j = 1; j <= halves; j++)
+            for (int i = 0; i < d; i++) block[(1 + (j - 1) / 2 * blocks / layers) * d + i] += out[j * d + i];
+        const double eps = (double)c->rms_eps;
+        for (int p = 0; p <= last; p++) {
+            const double *b = block + p * d;
+            score[p] = a->zero_query ? 0
+                                     : inner(x, b, d) / sqrt(inner(x, x, d) / d + eps) /
+                                           sqrt(inner(b, b, d) / d + eps) / (a->tau * sqrt(d));
+        }
+        mix(x, block, last + 1, d, score, a->block_softmax, true, d);
+    }
+    free(after);
+    free(block);
+}
+
 double *reference_logits(const geodec_model *m, const int32_t *token, int n, double *residual)
+{
+    return reference_attnres(m, &(geodec_attnres){0}, token, n, residual);
+}
+
+double *reference_attnres(const geodec_model *m, const geodec_attnres *a, const int32_t *token, int n, double *residual)
 {
     const geodec_model_config *c = geodec_model_configuration(m);
     const int d = c->d_model;
@@ -266,20 +342,29 @@ double *reference_logits(const geodec_model *m, const int32_t *token, int n, dou
     for (int t = 0; t < n; t++) memcpy(x + t * d, embedding + (int64_t)token[t] * d, (size_t)d * sizeof *x);
     for (int i = 0; gemma(m) && i < n * d; i++) x[i] *= sqrt(d);
     if (residual) memcpy(residual, x, (size_t)(n * d) * sizeof *x);
+    const int kept = (2 * c->n_layer + 1) * d; /* of out: [n][1 + half layers][d] */
+    double *out = allocate((int64_t)n * kept);
+    for (int t = 0; t < n; t++) memcpy(out + t * kept, x + t * d, (size_t)d * sizeof *x);
     for (int layer = 0; layer < c->n_layer; layer++) {
         double *w1 = load(m, layer, "attn_norm"), *w2 = load(m, layer, "ffn_norm"),
                *p1 = load(m, layer, "post_attention_norm"), *p2 = load(m, layer, "post_ffw_norm");
         for (int t = 0; t < n; t++) normalise(x + t * d, w1, d, (double)c->rms_eps, y + t * d);
         attention(m, layer, y, n, z);
         for (int t = 0; p1 && t < n; t++) normalise(z + t * d, p1, d, (double)c->rms_eps, z + t * d);
-        for (int i = 0; i < n * d; i++) x[i] += z[i];
+        for (int t = 0; t < n; t++) {
+            memcpy(out + t * kept + (2 * layer + 1) * d, z + t * d, (size_t)d * sizeof *x);
+            recombine(m, a, out + t * kept, 2 * layer + 1, x + t * d);
+        }
         memset(z, 0, (size_t)(n * d) * sizeof *z);
         for (int t = 0; t < n; t++) {
             normalise(x + t * d, w2, d, (double)c->rms_eps, y + t * d);
             (c->n_expert ? experts : dense)(m, layer, y + t * d, z + t * d);
             if (p2) normalise(z + t * d, p2, d, (double)c->rms_eps, z + t * d);
         }
-        for (int i = 0; i < n * d; i++) x[i] += z[i];
+        for (int t = 0; t < n; t++) {
+            memcpy(out + t * kept + (2 * layer + 2) * d, z + t * d, (size_t)d * sizeof *x);
+            recombine(m, a, out + t * kept, 2 * layer + 2, x + t * d);
+        }
         if (residual) memcpy(residual + (int64_t)(layer + 1) * n * d, x, (size_t)(n * d) * sizeof *x);
         free(w1);
         free(w2);
@@ -295,6 +380,7 @@ double *reference_logits(const geodec_model *m, const int32_t *token, int n, dou
         for (int i = 0; cap > 0 && i < c->n_vocab; i++) row[i] = cap * tanh(row[i] / cap);
     }
     free(w);
+    free(out);
     free(embedding);
     free(head);
     free(x);

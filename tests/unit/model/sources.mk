@@ -1,6 +1,7 @@
 model_TESTS := \
   reference.c \
   test_attention.c \
+  test_attnres.c \
   test_arch.c \
   test_fast.c \
   test_forward.c \

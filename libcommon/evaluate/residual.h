@@ -1,0 +1,62 @@
+/* The residual stream by depth: lengths of the stream after each layer and of what attention and feed-forward add to
+ * it, and the exponent of their growth.
+ *
+ * A text is read in windows that do not overlap (as geodec_perplexity_options with stride 0), BOS first where the
+ * tokenizer has one; all tokens but a window's first count (it often is an outlier by orders of magnitude). Lengths are
+ * Euclidean, means over tokens. Standard errors take windows as independent.
+ *
+ * The exponent g of |x_l| ~ l^g is the slope of log mean |x_l| on log l, l = 1 .. L; its interval is a 95 % percentile
+ * bootstrap over windows, which does not know of the scatter about the line: that is scatter_se. Were all updates of
+ * one length and orthogonal, g = 1/2; were they parallel, g = 1. `independent` is the control without equal lengths:
+ * sqrt(E|x_0|^2 + sum of E|update|^2), what the stream's root mean square length were with orthogonal updates. */
+#ifndef GEODEC_EVALUATE_RESIDUAL_H
+#define GEODEC_EVALUATE_RESIDUAL_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "evaluate/scorer.h"
+#include "linalg/stats.h"
+
+#include <stddef.h>
+
+typedef enum geodec_residual_what {
+    GEODEC_RESIDUAL_STATE,
+    GEODEC_RESIDUAL_ATTENTION,
+    GEODEC_RESIDUAL_FEED
+} geodec_residual_what;
+enum { GEODEC_RESIDUALS = 3 };
+GEODEC_API const char *geodec_residual_name(geodec_residual_what w); /* "state", "attention", "feed" */
+
+typedef struct geodec_residual_options {
+    int32_t window;      /* tokens, BOS included; >= 2 */
+    int64_t max_windows; /* 0 = all */
+    int64_t replicates;  /* of the bootstrap */
+    uint64_t seed;
+} geodec_residual_options;
+
+typedef struct geodec_residual_layer {
+    double mean[GEODEC_RESIDUALS], se[GEODEC_RESIDUALS]; /* updates: of layer l, 1 .. L; NaN for l = 0 */
+    double rms;                                          /* sqrt E|x_l|^2 */
+    double independent;
+} geodec_residual_layer;
+
+typedef struct geodec_residual_fit {
+    geodec_estimate exponent; /* NaN with fewer than 3 layers */
+    double scatter_se, r2;
+} geodec_residual_fit;
+
+typedef struct geodec_residual_profile {
+    int32_t n_layer; /* L */
+    int64_t windows, tokens;
+    geodec_residual_layer *layer; /* [L + 1] */
+    geodec_residual_fit fit[GEODEC_RESIDUALS];
+} geodec_residual_profile;
+GEODEC_API void geodec_residual_free(geodec_residual_profile *p);
+
+/* e: exact or fast arithmetic; with attnres the stream as the norms read it. The same bytes for any pool. GEODEC_RANGE
+ * (options), GEODEC_UNSUPPORTED (float64), GEODEC_FORMAT (not UTF-8, or too short), GEODEC_NUMERIC, GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_residual_run(const geodec_evaluation *e, const geodec_residual_options *o,
+                                             const char *text, size_t n, geodec_pool *pool, const geodec_hooks *hooks,
+                                             geodec_residual_profile *out, geodec_err *err) GEODEC_MUST_USE;
+
+#endif
