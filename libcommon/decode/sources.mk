@@ -11,6 +11,7 @@ decode_SRCS := \
   draft_alone.c \
   drafts.c \
   drafts_file.c \
+  gain.c \
   export.c \
   export_folder.c \
   export_plan.c \

@@ -3,6 +3,7 @@
 #include "decode/bench.h"
 #include "decode/bench_file.h"
 #include "decode/draft_ngram.h"
+#include "decode/gain.h"
 #include "decode/stoptext.h"
 #include "io/h5.h"
 #include "support/support.h"
@@ -276,4 +277,58 @@ Test(stoptext, equals_a_plain_search_for_every_split)
             }
     geodec_stoptext *s = NULL;
     cr_assert_eq(geodec_stoptext_create("", &s, &err), GEODEC_INVAL);
+}
+
+/* Gains, by hand: means of the texts, and intervals that pairing makes narrow. */
+Test(bench, gains_are_differences_paired_by_text)
+{
+    geodec_err err = {0};
+    toy t;
+    const geodec_bench_plan plan = make_plan();
+    geodec_bench_counts c;
+    geodec_gain *gain = NULL;
+    int64_t n = 0;
+    const geodec_provenance p = {
+        .tool = "test", .command_line = "test", .seed = 1, .model_fingerprint = "", .tokenizer_fingerprint = ""};
+    const geodec_target target = toy_target(&t, TOY_MARKOV, 12, 100);
+    test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
+    const char *path = test_tmp("gain.h5");
+    test_ok(geodec_bench_write_counts(path, &p, &plan, &c, &err), &err);
+
+    test_ok(geodec_gain_measure(path, "ngram", path, "bigram", 3, 500, &gain, &n, &err), &err);
+    cr_assert_eq(n, 3 * 2 * 2, "draft lengths x settings x modes");
+    for (int64_t i = 0; i < n; i++) {
+        const geodec_gain *g = &gain[i];
+        const geodec_bench_row *a = row_of(&c, 0, g->gamma, g->sampled, g->every_position);
+        const geodec_bench_row *b = row_of(&c, 1, g->gamma, g->sampled, g->every_position);
+        const double x = g->every_position ? 1 + a->mean_accepted.value : a->tokens_per_pass.value;
+        const double y = g->every_position ? 1 + b->mean_accepted.value : b->tokens_per_pass.value;
+        cr_assert_float_eq(g->tokens.value, x, 1e-12);
+        cr_assert_float_eq(g->control.value, y, 1e-12);
+        cr_assert_float_eq(g->difference.value, x - y, 1e-12);
+        cr_assert_leq(g->difference.low, g->difference.value);
+        cr_assert_geq(g->difference.high, g->difference.value);
+    }
+    geodec_mem_free(gain);
+    /* Against itself nothing is gained, in no resample. */
+    test_ok(geodec_gain_measure(path, "ngram", path, "ngram", 3, 500, &gain, &n, &err), &err);
+    for (int64_t i = 0; i < n; i++) {
+        cr_assert_float_eq(gain[i].difference.low, 0, 0);
+        cr_assert_float_eq(gain[i].difference.high, 0, 0);
+        cr_assert_leq(gain[i].tokens.low, gain[i].tokens.high);
+    }
+    geodec_mem_free(gain);
+    gain = NULL;
+    cr_assert_eq(geodec_gain_measure(path, "wish", path, "ngram", 3, 500, &gain, &n, &err), GEODEC_NOTFOUND);
+
+    /* As many texts, but others. */
+    geodec_bench_plan other = plan;
+    other.max_tokens = TOKENS - 1;
+    geodec_bench_counts_free(&c);
+    test_ok(geodec_bench_count(&other, &target, 1, NULL, &c, &err), &err);
+    const char *apart = test_tmp("apart.h5");
+    test_ok(geodec_bench_write_counts(apart, &p, &other, &c, &err), &err);
+    cr_assert_eq(geodec_gain_measure(path, "ngram", apart, "ngram", 3, 500, &gain, &n, &err), GEODEC_INVAL);
+    cr_assert_null(gain);
+    geodec_bench_counts_free(&c);
 }
