@@ -19,7 +19,8 @@ enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = "none", *gamma_text = "auto",
                                                                        *stop_text, *report;
-static const char *draft_model, *draft_projection;
+static const char *draft_model, *draft_projection, *library;
+static int64_t library_bytes;
 static const char *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
@@ -93,6 +94,20 @@ static const cli_option options[] = {
          "to the depth sink), exit:N, or a mixture (ngram+flowmap); changes the speed, never the text. model-sampled\n"
          "and exit-sampled keep the distribution of sampled text, not the text of a seed"},
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
+    {.name = "library",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &library,
+     .metavar = "FILE",
+     .help = "library of the flowmap drafter that grows: what the map did not foresee is added to it (made when\n"
+             "absent), and drafts; only with the same model and map; changes the speed, never the text"},
+    {.name = "library-bytes",
+     .type = CLI_I64,
+     .target = &library_bytes,
+     .min = 0,
+     .max = 1LL << 32,
+     .metavar = "N",
+     .help = "bound of a new library's file and memory (0 = 4 MiB); the oldest records make room for new ones"},
     {.name = "gamma",
      .letter = 'g',
      .type = CLI_STR,
@@ -205,6 +220,16 @@ done:
     return st;
 }
 
+/* What the library has become. The drafter is gone, so all its records are made. */
+static void say_library(const cli *c, const geodec_drafting *drafting)
+{
+    const geodec_flowgrown *grown = geodec_drafting_grown(drafting);
+    if (!grown) return;
+    const geodec_grown_summary s = geodec_flowgrown_summary(grown);
+    cli_say(c, "library: %lld records, %lld of them new; room for %lld", (long long)s.records, (long long)s.added,
+            (long long)s.room);
+}
+
 static geodec_status compare(const cli *c, const geodec_decoded *got, const geodec_decoded *plain, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -229,10 +254,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     printer *p = NULL;
     /* Progress would cross the text: the hooks only pass on signals. */
     const geodec_hooks hooks = report_hooks(tool.name, true, 0);
+    geodec_hooks warnings = report_hooks(tool.name, c->quiet, c->verbose);
+    warnings.progress = NULL;
     geodec_decode_options o = geodec_decode_options_default();
     GEODEC_TRY(decode_gamma(gamma_text, &o, err));
     if (no_verifier && strcmp(draft, "none") == 0)
         GEODEC_THROW(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
+    if (library_bytes && !library) GEODEC_THROW(GEODEC_INVAL, "--library-bytes is the bound of a --library");
     if (no_verifier && temperature > 0) GEODEC_THROW(GEODEC_INVAL, "a drafter alone does not sample");
     o.budget = (int32_t)tree;
     if (report) GEODEC_TRY(cli_may_write(c, report, err));
@@ -246,6 +274,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     how.attnres = *geodec_session_attnres(s);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
+    if (library) GEODEC_TRY(geodec_drafting_library(drafting, library, library_bytes, &warnings, err));
     GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));
     if (check_plain && drafter && drafter->ops->distribution && temperature > 0)
         GEODEC_THROW(GEODEC_INVAL,
@@ -303,6 +332,7 @@ done:
     geodec_decoded_free(&got);
     geodec_decoded_free(&plain);
     geodec_drafter_destroy(drafter);
+    if (st == GEODEC_OK) say_library(c, drafting);
     geodec_drafting_close(drafting);
     geodec_session_destroy(s);
     geodec_model_close(m);

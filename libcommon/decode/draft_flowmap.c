@@ -13,9 +13,7 @@ typedef struct flowmap_drafter {
 
 static geodec_status begin(geodec_drafter *d, geodec_err *err)
 {
-    (void)err;
-    geodec_flowtrack_begin(((flowmap_drafter *)d)->track);
-    return GEODEC_OK;
+    return geodec_flowtrack_begin(((flowmap_drafter *)d)->track, err);
 }
 
 static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
@@ -31,7 +29,7 @@ done:
 
 static geodec_draft as_draft(const geodec_flow_draft *x)
 {
-    return (geodec_draft){.token = x->token, .source = x->own ? 1 : 0, .confidence = x->confidence};
+    return (geodec_draft){.token = x->token, .source = x->own ? 1 : x->grown ? 2 : 0, .confidence = x->confidence};
 }
 
 static bool forbid(void *ctx, int32_t i, int32_t token)
@@ -86,31 +84,46 @@ static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geo
 static void destroy(geodec_drafter *d)
 {
     flowmap_drafter *f = (flowmap_drafter *)d;
+    if (f->track && geodec_flowtrack_end(f->track, NULL) != GEODEC_OK) { /* no memory: one record is not made */
+    }
     geodec_flowtrack_destroy(f->track);
     geodec_mem_free(f);
 }
 
-static const char *const sources[] = {"store", "text"};
-static const geodec_drafter_ops ops = {.name = "flowmap",
-                                       .wants_state = true,
-                                       .n_sources = 2,
-                                       .source_name = sources,
-                                       .begin = begin,
-                                       .observe = observe,
-                                       .propose = propose,
-                                       .destroy = destroy,
-                                       .root = root,
-                                       .children = children,
-                                       .adopt = adopt};
+static const char *const sources[] = {"store", "text", "library"};
+static const geodec_drafter_ops plain_ops = {.name = "flowmap",
+                                             .wants_state = true,
+                                             .n_sources = 2,
+                                             .source_name = sources,
+                                             .begin = begin,
+                                             .observe = observe,
+                                             .propose = propose,
+                                             .destroy = destroy,
+                                             .root = root,
+                                             .children = children,
+                                             .adopt = adopt};
+static const geodec_drafter_ops growing_ops = {.name = "flowmap",
+                                               .wants_state = true,
+                                               .n_sources = 3,
+                                               .source_name = sources,
+                                               .begin = begin,
+                                               .observe = observe,
+                                               .propose = propose,
+                                               .destroy = destroy,
+                                               .root = root,
+                                               .children = children,
+                                               .adopt = adopt};
 
-geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_drafter **out, geodec_err *err)
+geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_flowgrown *library, geodec_drafter **out,
+                                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     flowmap_drafter *f = NULL;
     GEODEC_NEW(f, 1);
-    f->base.ops = &ops;
+    f->base.ops = library ? &growing_ops : &plain_ops;
     f->map = map;
     GEODEC_TRY(geodec_flowtrack_create(map, &f->track, err));
+    if (library) geodec_flowtrack_grow(f->track, library);
     *out = &f->base;
     f = NULL;
 done:

@@ -19,6 +19,8 @@ struct geodec_drafting {
     const geodec_model *model;
     geodec_artifact *file; /* flowmap.h5, NULL without a folder */
     geodec_flowmap map;
+    bool flowmap;                 /* it was asked for as a drafter */
+    geodec_flowgrown *library;    /* NULL = none */
     geodec_ngram *ngram, *bigram; /* the map's texts as n-gram stores, NULL = not asked for or no folder */
     drafting_models models;
     char *second;     /* its file, NULL = none */
@@ -131,6 +133,7 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
     if (map && !dir) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter needs a folder with flowmap.h5 (--artifacts)");
     GEODEC_NEW(d, 1);
     d->model = m;
+    d->flowmap = map;
     GEODEC_TRY(measure_sink(d, names, n, err));
     if (dir && (map || store)) {
         GEODEC_TRY(open_map(d, dir, err));
@@ -172,11 +175,25 @@ done:
     return st;
 }
 
+geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int64_t bound, const geodec_hooks *hooks,
+                                      geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!d->flowmap || d->library)
+        GEODEC_THROW(GEODEC_INVAL, "%s: a library grows beside one flowmap drafter (--draft)", path);
+    GEODEC_TRY(geodec_flowgrown_open(&d->map, geodec_artifact_sha256(d->file), path, bound, hooks, &d->library, err));
+done:
+    return st;
+}
+
+const geodec_flowgrown *geodec_drafting_grown(const geodec_drafting *d) { return d->library; }
+
 void geodec_drafting_close(geodec_drafting *d)
 {
     if (!d) return;
     geodec_ngram_destroy(d->ngram);
     geodec_ngram_destroy(d->bigram);
+    geodec_flowgrown_close(d->library);
     geodec_flowmap_clear(&d->map);
     geodec_artifact_close(d->file);
     geodec_model_close(d->models.second);
@@ -192,7 +209,7 @@ static geodec_status create_one(const geodec_drafting *d, const char *name, geod
         *out = NULL;
     else if (strcmp(name, "flowmap") == 0) {
         if (!d->map.scan) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter was not opened");
-        GEODEC_TRY(geodec_flowmap_drafter_create(&d->map, out, err));
+        GEODEC_TRY(geodec_flowmap_drafter_create(&d->map, d->library, out, err));
     } else if (strcmp(name, "lookup") == 0) {
         GEODEC_TRY(geodec_lookup_drafter_create(out, err));
     } else if (strcmp(name, "recycle") == 0) {

@@ -7,6 +7,7 @@
 #include "decode/draft.h"
 #include "io/artifact.h"
 #include "model/model.h"
+#include "records/flowgrown.h"
 
 typedef struct geodec_drafting geodec_drafting;
 
@@ -29,6 +30,13 @@ GEODEC_API geodec_status geodec_drafting_sessions(geodec_drafting *d, const geod
  * itself, opened once more, which then drafts for itself. After sessions, before create. GEODEC_CHECKSUM: it is
  * another model's. */
 GEODEC_API geodec_status geodec_drafting_project(geodec_drafting *d, const char *path, geodec_err *err) GEODEC_MUST_USE;
+/* Gives the flowmap drafter, of which only one may then be made, the library in a file that grows while it drafts
+ * (records/flowgrown.h). bound: bytes of file and memory, 0 = the file's own or the default. After open, before create.
+ * GEODEC_INVAL: no flowmap was asked for; else the errors of geodec_flowgrown_open. */
+GEODEC_API geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int64_t bound,
+                                                 const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+/* It, or NULL. */
+GEODEC_API const geodec_flowgrown *geodec_drafting_grown(const geodec_drafting *d);
 GEODEC_API void geodec_drafting_close(geodec_drafting *d);
 /* *out = NULL for "none". */
 GEODEC_API geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out,

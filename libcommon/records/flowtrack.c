@@ -9,6 +9,14 @@
 enum { MATCH_MAX = 8, NEAR = GEODEC_FLOW_NEAR_MAX, R = GEODEC_FLOW_DIMS_MAX };
 /* Asked again behind a draft. More neighbours than these gained nothing on two models, and cost. */
 enum { AGAIN = 8, AGAIN_OWN = 4 };
+/* Records of a grown library that join the voters, and join those asked again. */
+enum { GROWN = 8, AGAIN_GROWN = 4, VOTERS = NEAR + GROWN };
+/* Weight exp(LIBRARY_MATCH l) of a record for l equal tokens before it: a long match means that this very text comes
+ * again. Of 0.1, 0.3 and 0.6 the last was best on fresh and on repeated texts. */
+static const float LIBRARY_MATCH = 0.6F;
+/* Rows behind a miss that are recorded with it, its continuation: drafts of several tokens follow records. Without
+ * them repeated texts gained half as much. */
+enum { CONTINUATION = 8 };
 /* Of a voter's weight when the text is drawn: its own text's next token is one draw from its distribution, its argmax
  * the draw that is likeliest. */
 static const float DRAWN = 0.5f;
@@ -28,12 +36,18 @@ struct geodec_flowtrack {
     struct branches *branches; /* of the tree under way */
     int32_t keyed;             /* token whose key behind the last row is `query`, -1 = none */
     int8_t query[R];
+    geodec_flowgrown *grown;    /* NULL = none */
+    int64_t visible;            /* its records before this one vote: those of earlier texts */
+    bool open;                  /* the last row is to be recorded: */
+    geodec_grown_record record; /* of it, but for what follows */
+    int32_t run;                /* rows behind the last miss that still belong to it */
 };
 
-/* One neighbour: a node of the map, or (own) a position of the text. */
+/* One neighbour: a node of the map, a position of the text, or a record of the grown library (its serial). */
+typedef enum origin { STORED, OWN, OF_LIBRARY } origin;
 typedef struct voter {
-    int32_t at;
-    bool own;
+    int64_t at;
+    origin from;
     float weight;
 } voter;
 
@@ -43,7 +57,8 @@ typedef struct branches {
     float drawn; /* share of a voter's weight that its own text's next token gets */
     int32_t parent[GEODEC_FLOW_NODES + 1], token[GEODEC_FLOW_NODES + 1], depth[GEODEC_FLOW_NODES + 1];
     int32_t first[GEODEC_FLOW_NODES + 2];
-    voter voter[(GEODEC_FLOW_NODES + 1) * NEAR];
+    int64_t rows; /* of the text when the root's voters were gathered, -1 = they are gone */
+    voter voter[(GEODEC_FLOW_NODES + 1) * VOTERS];
 } branches;
 
 geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrack **out, geodec_err *err)
@@ -60,6 +75,7 @@ geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrac
     GEODEC_NEW(t->branches, 1);
     for (int64_t v = 0; v < map->vocab; v++) t->last[v] = -1;
     t->keyed = -1;
+    t->branches->rows = -1;
     *out = t;
     t = NULL;
 done:
@@ -83,11 +99,31 @@ void geodec_flowtrack_destroy(geodec_flowtrack *t)
     geodec_mem_free(t);
 }
 
-void geodec_flowtrack_begin(geodec_flowtrack *t)
+void geodec_flowtrack_grow(geodec_flowtrack *t, geodec_flowgrown *library)
 {
+    t->grown = library;
+    t->visible = geodec_flowgrown_end(library);
+}
+
+geodec_status geodec_flowtrack_end(geodec_flowtrack *t, geodec_err *err)
+{
+    const bool open = t->open;
+    t->open = false;
+    return open ? geodec_flowgrown_add(t->grown, &t->record, err) : GEODEC_OK;
+}
+
+geodec_status geodec_flowtrack_begin(geodec_flowtrack *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_flowtrack_end(t, err));
     for (int64_t i = 0; i < t->n; i++) t->last[t->token[i]] = -1;
     t->n = 0;
     t->keyed = -1;
+    t->branches->rows = -1;
+    t->run = 0;
+    if (t->grown) t->visible = geodec_flowgrown_end(t->grown);
+done:
+    return st;
 }
 
 static geodec_status grow(geodec_flowtrack *t, geodec_err *err)
@@ -108,6 +144,8 @@ done:
     return st;
 }
 
+static geodec_status learn(geodec_flowtrack *t, int32_t token, int32_t argmax, geodec_err *err);
+
 geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, int32_t argmax, const float *z,
                                             geodec_err *err)
 {
@@ -117,6 +155,7 @@ geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, 
         GEODEC_THROW(GEODEC_RANGE, "token %d, argmax %d: the flow map has %lld tokens", token, argmax,
                      (long long)w->vocab);
     if (t->n == t->room) GEODEC_TRY(grow(t, err));
+    if (t->grown && t->n > 0) GEODEC_TRY(learn(t, token, argmax, err));
     const int64_t i = t->n;
     t->token[i] = token;
     t->argmax[i] = argmax;
@@ -175,6 +214,12 @@ static void stored_offset(const geodec_flowmap *w, int32_t token, int32_t node, 
         for (int c = 0; c < 4; c++) x[4 * g + c] = (float)((int32_t)b[c] - 64 - query[4 * g + c]);
 }
 
+static const int8_t *key_of(const geodec_flowtrack *t, const voter *v)
+{
+    if (v->from == OF_LIBRARY) return geodec_flowgrown_get(t->grown, v->at)->key;
+    return (v->from == OWN ? t->key : t->map->key) + v->at * t->map->dims;
+}
+
 /* Local linear correction: a weighted vote is exact for votes that are constant around the query; these weights are
  * exact for votes that are linear in the key (Cleveland 1979), as far as the ridge lets them. */
 static void correct(const geodec_flowtrack *t, int32_t newest, const int8_t *query, int32_t n, voter *v)
@@ -182,12 +227,13 @@ static void correct(const geodec_flowtrack *t, int32_t newest, const int8_t *que
     const geodec_flowmap *w = t->map;
     const geodec__flow_kernels *kernels = w->scan->kernels;
     const int64_t r = w->dims;
-    float x[NEAR * R], weight[NEAR], mean[R], s[R * R], g[R], total = 0, trace = 0;
+    float x[VOTERS * R], weight[VOTERS], mean[R], s[R * R], g[R], total = 0, trace = 0;
     for (int32_t i = 0; i < n; i++) {
-        if (v[i].own)
-            for (int64_t c = 0; c < r; c++) x[i * r + c] = (float)(t->key[v[i].at * r + c] - query[c]);
+        const int8_t *key = v[i].from == STORED ? NULL : key_of(t, &v[i]);
+        if (key)
+            for (int64_t c = 0; c < r; c++) x[i * r + c] = (float)(key[c] - query[c]);
         else /* from the blocks the search has just read: the node's own row would be a cache miss */
-            stored_offset(w, newest, v[i].at, query, x + i * r);
+            stored_offset(w, newest, (int32_t)v[i].at, query, x + i * r);
         weight[i] = v[i].weight;
         total += v[i].weight;
     }
@@ -224,36 +270,61 @@ static int32_t context(const geodec_flowtrack *t, int32_t node, int32_t back)
     return t->n - back >= 0 ? t->token[t->n - back] : -1;
 }
 
+/* How many tokens before a voter are those before the newest; never more than MATCH_MAX. */
+static int32_t matching(const geodec_flowtrack *t, const voter *v, const int32_t *before)
+{
+    int32_t l = 0;
+    if (v->from == OWN) {
+        while (l < MATCH_MAX && v->at - 1 - l >= 0 && t->token[v->at - 1 - l] == before[l]) l++;
+    } else {
+        const uint8_t *mark = geodec_flowgrown_get(t->grown, v->at)->context;
+        while (l < MATCH_MAX && before[l] >= 0 && mark[l] == geodec_grown_mark(before[l])) l++;
+    }
+    return l;
+}
+
 /* Voters of a node's bucket around a key, nearest first, with their weights. */
-static int32_t gather(geodec_flowtrack *t, int32_t node, const int8_t *query, int32_t k_stored, int32_t k_own, voter *v)
+static int32_t gather(geodec_flowtrack *t, int32_t node, const int8_t *query, int32_t k_stored, int32_t k_own,
+                      int32_t k_grown, voter *v)
 {
     const geodec_flowmap *w = t->map;
     const geodec_flow_vote *o = &w->vote;
     const geodec_flow_scan *s = w->scan;
     const int32_t skip = t->branches->skip, newest = context(t, node, 0);
     geodec_flow_hit stored[NEAR], own[NEAR];
-    int32_t distance[NEAR], n = 0, before[MATCH_MAX];
+    geodec_grown_hit grown[GROWN];
+    int32_t distance[VOTERS], n = 0, before[MATCH_MAX];
     for (int i = 0; i < MATCH_MAX; i++) before[i] = context(t, node, i + 1);
     const int32_t n_stored = geodec_flow_nearest(w, newest, query, k_stored, skip, t->scratch, stored);
     for (int32_t i = 0; i < n_stored; i++) __builtin_prefetch(&s->hop[stored[i].node]);
     const int32_t n_own = own_nearest(t, newest, query, k_own, own);
-    for (int32_t a = 0, b = 0; a < n_stored || b < n_own; n++) {
-        const bool mine = a == n_stored || (b < n_own && own[b].distance <= stored[a].distance);
-        const geodec_flow_hit h = mine ? own[b++] : stored[a++];
-        v[n] = (voter){.at = h.node, .own = mine};
-        distance[n] = h.distance;
+    const int32_t n_grown =
+        t->grown ? geodec_flowgrown_nearest(t->grown, newest, query, t->visible, k_grown, grown) : 0;
+    /* Merged by distance; of equals, the text's own first, then the library's. */
+    for (int32_t a = 0, b = 0, c = 0; a < n_stored || b < n_own || c < n_grown; n++) {
+        int32_t best = INT32_MAX;
+        origin from = STORED;
+        if (a < n_stored) best = stored[a].distance;
+        if (c < n_grown && (grown[c].distance <= best)) {
+            best = grown[c].distance;
+            from = OF_LIBRARY;
+        }
+        if (b < n_own && own[b].distance <= best) {
+            best = own[b].distance;
+            from = OWN;
+        }
+        v[n].from = from;
+        v[n].at = from == OWN ? own[b++].node : from == OF_LIBRARY ? grown[c++].serial : stored[a++].node;
+        distance[n] = best;
     }
     if (n == 0) return 0;
     const int32_t rank = o->rank < n ? (int32_t)o->rank : n;
     const float factor = (float)(-0.5 / (o->bandwidth * (double)distance[rank - 1] + 1e-3));
     for (int32_t i = 0; i < n; i++) {
         float e = (float)(distance[i] - distance[0]) * factor;
-        if (v[i].own) {
-            int32_t l = 0;
-            while (l < MATCH_MAX && v[i].at - 1 - l >= 0 && t->token[v[i].at - 1 - l] == before[l]) l++;
-            e += (float)o->match_weight * (float)l;
-        }
-        v[i].weight = expf(e) * (v[i].own ? (float)o->own_weight : 1);
+        if (v[i].from != STORED)
+            e += (v[i].from == OWN ? (float)o->match_weight : LIBRARY_MATCH) * (float)matching(t, &v[i], before);
+        v[i].weight = expf(e) * (v[i].from == STORED ? 1 : (float)o->own_weight);
     }
     if (n > 4 && node == 0) correct(t, newest, query, n, v);
     return n;
@@ -262,9 +333,15 @@ static int32_t gather(geodec_flowtrack *t, int32_t node, const int8_t *query, in
 /* What a voter says: the model's argmax and the text's own next token (each -1 when not known). */
 static void says(const geodec_flowtrack *t, const voter *v, int32_t *label, int32_t *text)
 {
-    if (!v->own) {
+    if (v->from == STORED) {
         *label = t->map->scan->hop[v->at].label;
         *text = t->map->scan->hop[v->at].text;
+        return;
+    }
+    if (v->from == OF_LIBRARY) {
+        const geodec_grown_record *r = geodec_flowgrown_get(t->grown, v->at);
+        *label = r->label;
+        *text = r->text;
         return;
     }
     const int64_t p = v->at;
@@ -279,26 +356,27 @@ static void says(const geodec_flowtrack *t, const voter *v, int32_t *label, int3
 
 /* Sums of votes by label, in the order in which labels first occur. */
 typedef struct ballot {
-    int32_t n, label[2 * NEAR];
-    float sum[2 * NEAR];      /* of all votes; the local linear correction makes some negative */
-    float positive[2 * NEAR]; /* of the positive ones, and their parts: */
-    float sure[2 * NEAR], own[2 * NEAR];
+    int32_t n, label[2 * VOTERS];
+    float sum[2 * VOTERS];      /* of all votes; the local linear correction makes some negative */
+    float positive[2 * VOTERS]; /* of the positive ones, and their parts: */
+    float sure[2 * VOTERS], own[2 * VOTERS], grown[2 * VOTERS];
 } ballot;
 
-static void cast(ballot *b, int32_t label, float weight, float sure, bool own)
+static void cast(ballot *b, int32_t label, float weight, float sure, origin from)
 {
     int32_t k = 0;
     while (k < b->n && b->label[k] != label) k++;
     if (k == b->n) {
         b->label[k] = label;
-        b->sum[k] = b->positive[k] = b->sure[k] = b->own[k] = 0;
+        b->sum[k] = b->positive[k] = b->sure[k] = b->own[k] = b->grown[k] = 0;
         b->n++;
     }
     b->sum[k] += weight;
     if (!(weight > 0)) return;
     b->positive[k] += weight;
     b->sure[k] += weight * sure;
-    if (own) b->own[k] += weight;
+    if (from == OWN) b->own[k] += weight;
+    if (from == OF_LIBRARY) b->grown[k] += weight;
 }
 
 static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive, ballot *b)
@@ -307,26 +385,32 @@ static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive
     b->n = 0;
     for (int32_t i = 0; i < alive; i++) {
         int32_t label, text;
-        const float sure = v[i].own ? 1 : t->map->scan->hop[v[i].at].sure;
+        const float sure = v[i].from != STORED ? 1 : t->map->scan->hop[v[i].at].sure;
         says(t, &v[i], &label, &text);
-        if (label >= 0) cast(b, label, v[i].weight * (text < 0 ? 1 : 1 - drawn), sure, v[i].own);
-        if (text >= 0 && drawn > 0) cast(b, text, v[i].weight * (label < 0 ? 1 : drawn), sure, v[i].own);
+        if (label >= 0) cast(b, label, v[i].weight * (text < 0 ? 1 : 1 - drawn), sure, v[i].from);
+        if (text >= 0 && drawn > 0) cast(b, text, v[i].weight * (label < 0 ? 1 : drawn), sure, v[i].from);
     }
 }
 
 bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bool sampled)
 {
     branches *b = t->branches;
+    b->drawn = sampled ? DRAWN : 0;
+    if (b->rows == t->n && b->newest == newest && b->skip == skip) { /* gathered for the same row before */
+        b->nodes = 1;
+        return b->first[1] > 0;
+    }
     b->nodes = 1;
     b->newest = newest;
     b->skip = skip;
-    b->drawn = sampled ? DRAWN : 0;
+    b->rows = -1;
     b->parent[0] = -1;
     b->depth[0] = b->first[0] = b->first[1] = 0;
     if (t->n < 1 || newest < 0 || newest >= t->map->vocab) return false;
     if (newest != t->keyed) geodec__flow_key(t->map, t->standard, newest, t->query);
     t->keyed = newest;
-    b->first[1] = gather(t, 0, t->query, (int32_t)t->map->vote.neighbours, (int32_t)t->map->vote.own, b->voter);
+    b->first[1] = gather(t, 0, t->query, (int32_t)t->map->vote.neighbours, (int32_t)t->map->vote.own, GROWN, b->voter);
+    if (t->grown) b->rows = t->n;
     return b->first[1] > 0;
 }
 
@@ -349,6 +433,7 @@ int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t mos
         const double score = (double)(votes.sum[k] / positive) * sqrt((double)(votes.sure[k] / votes.positive[k]));
         const geodec_flow_draft x = {.token = votes.label[k],
                                      .own = 2 * votes.own[k] > votes.positive[k],
+                                     .grown = 2 * votes.grown[k] > votes.positive[k],
                                      .score = score,
                                      .confidence = b->drawn > 0 ? score : geodec_flow_reliability(w, depth, score)};
         int32_t at = n < most ? n++ : most;
@@ -360,6 +445,25 @@ int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t mos
     return n;
 }
 
+/* A record leads where its own text went; a place that is gone, or was another token's, ends the way. */
+static bool follow_record(const geodec_flowtrack *t, const voter *v, int32_t token, voter *to)
+{
+    const geodec_grown_record *r = geodec_flowgrown_get(t->grown, v->at), *next;
+    if (r->text != token || r->next == GEODEC_GROWN_NOWHERE) return false;
+    if (r->label != token) {
+        if (!(t->branches->drawn > 0)) return false;
+        to->weight *= t->branches->drawn;
+    }
+    if (r->next < 0) {
+        to->from = STORED;
+        to->at = GEODEC_GROWN_NODE(r->next);
+        return to->at < t->map->nodes && t->map->scan->hop[to->at].token == token;
+    }
+    next = geodec_flowgrown_get(t->grown, r->next);
+    to->at = r->next;
+    return next && next->token == token && r->next < t->visible;
+}
+
 /* Where a voter goes when `token` follows it; false when it ends here, or said something else. */
 static bool follow(const geodec_flowtrack *t, const voter *v, int32_t token, voter *to)
 {
@@ -367,11 +471,12 @@ static bool follow(const geodec_flowtrack *t, const voter *v, int32_t token, vot
     int32_t label, text;
     says(t, v, &label, &text);
     *to = *v;
-    if (v->own) {
+    if (v->from == OWN) {
         if (text != token || v->at + 1 >= t->n) return false;
         to->at = v->at + 1;
         return true;
     }
+    if (v->from == OF_LIBRARY) return follow_record(t, v, token, to);
     const geodec__flow_hop *h = &t->map->scan->hop[v->at];
     if (label == token) { /* where the text goes that way too, next is its node */
         if (h->next < 0) return false;
@@ -390,19 +495,19 @@ static bool follow(const geodec_flowtrack *t, const voter *v, int32_t token, vot
  * join. */
 static int32_t ask_again(geodec_flowtrack *t, int32_t node, const float *sum, float total, voter *v, int32_t n)
 {
-    voter fresh[NEAR];
+    voter fresh[VOTERS];
     int8_t query[R];
     float old = 0, new = 0;
     for (int64_t c = 0; c < t->map->dims; c++) {
         const float x = rintf(sum[c] / total);
         query[c] = (int8_t)(x > 63 ? 63 : x > -64 ? x : -64);
     }
-    const int32_t got = gather(t, node, query, AGAIN, AGAIN_OWN, fresh);
+    const int32_t got = gather(t, node, query, AGAIN, AGAIN_OWN, AGAIN_GROWN, fresh);
     for (int32_t i = 0; i < n; i++) old += v[i].weight;
     for (int32_t i = 0; i < got; i++) new += fresh[i].weight;
     if (!(new > 0)) return n;
     for (int32_t i = 0; i < n; i++) v[i].weight /= old;
-    for (int32_t i = 0; i < got && n < NEAR; i++) {
+    for (int32_t i = 0; i < got && n < VOTERS; i++) {
         fresh[i].weight /= new;
         v[n++] = fresh[i];
     }
@@ -423,16 +528,17 @@ void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
     const geodec_flow_scan *scan = w->scan;
     for (int32_t i = b->first[parent]; i < b->first[parent + 1]; i++) {
         if (!follow(t, &b->voter[i], token, &to)) continue;
-        if (!to.own) __builtin_prefetch(&scan->hop[to.at]); /* counted when the node's children are asked for */
+        if (to.from == STORED)
+            __builtin_prefetch(&scan->hop[to.at]); /* counted when the node's children are asked for */
         v[n++] = to;
     }
     const int32_t followers = n; /* some of negative weight, which point the way but do not vote */
     int32_t voting = 0;
     for (int32_t i = 0; i < n; i++) voting += v[i].weight > 0;
     if (voting > 0 && voting < w->vote.chains) {
-        for (int32_t i = 0; i < followers; i++) __builtin_prefetch((v[i].own ? t->key : w->key) + v[i].at * w->dims);
+        for (int32_t i = 0; i < followers; i++) __builtin_prefetch(key_of(t, &v[i]));
         for (int32_t i = 0; i < followers; i++) {
-            const int8_t *key = (v[i].own ? t->key : w->key) + v[i].at * w->dims;
+            const int8_t *key = key_of(t, &v[i]);
             for (int64_t c = 0; c < w->dims; c++) sum[c] += v[i].weight * (float)key[c];
             total += v[i].weight;
         }
@@ -454,4 +560,62 @@ int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n,
         if (done + 1 < n) geodec_flowtrack_adopt(t, done, out[done].token);
     }
     return done;
+}
+
+/* ---- the library that grows -------------------------------------------------------------------------------------- */
+
+/* Of the root's voters, those of the text itself left out: the nearest that says `label`, else the nearest. */
+static int64_t way_on(const geodec_flowtrack *t, int32_t label)
+{
+    const branches *b = t->branches;
+    int64_t any = GEODEC_GROWN_NOWHERE;
+    for (int32_t i = 0; i < b->first[1]; i++) {
+        const voter *v = &b->voter[i];
+        int32_t said, text;
+        if (v->from == OWN) continue;
+        const int64_t place = v->from == STORED ? GEODEC_GROWN_NODE(v->at) : v->at;
+        says(t, v, &said, &text);
+        if (said == label) return place;
+        if (any == GEODEC_GROWN_NOWHERE) any = place;
+    }
+    return any;
+}
+
+/* Is this row to be recorded? A miss is, and so are the rows behind it that the library does not hold already. */
+static bool wanted(geodec_flowtrack *t, int32_t token, int32_t argmax, const int8_t *key)
+{
+    geodec_flow_draft first;
+    geodec_grown_hit hit;
+    const bool any = geodec_flowtrack_root(t, token, -1, false);
+    if (!any || geodec_flowtrack_children(t, 0, 1, NULL, NULL, &first) == 0 || first.token != argmax) {
+        t->run = CONTINUATION;
+        return true;
+    }
+    if (t->run == 0) return false;
+    t->run--;
+    return geodec_flowgrown_nearest(t->grown, token, key, t->visible, 1, &hit) == 0 || hit.distance > 0;
+}
+
+/* A row comes: ends the record of the one before it, and opens its own. */
+static geodec_status learn(geodec_flowtrack *t, int32_t token, int32_t argmax, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_grown_record r = {.token = token, .label = argmax, .text = -1, .next = GEODEC_GROWN_NOWHERE};
+    const bool known = argmax >= 0; /* rows of a prompt are not learned */
+    geodec__flow_key(t->map, t->standard, token, r.key);
+    const bool open = known && wanted(t, token, argmax, r.key);
+    if (t->open) {
+        t->record.text = token;
+        if (open)
+            t->record.next = geodec_flowgrown_end(t->grown) + 1;
+        else if (known)
+            t->record.next = way_on(t, argmax);
+        GEODEC_TRY(geodec_flowtrack_end(t, err));
+    }
+    for (int64_t l = 0; l < GEODEC_GROWN_CONTEXT && l < t->n; l++)
+        r.context[l] = geodec_grown_mark(t->token[t->n - 1 - l]);
+    t->open = open;
+    t->record = r;
+done:
+    return st;
 }

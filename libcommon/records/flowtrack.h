@@ -12,6 +12,7 @@
 #ifndef GEODEC_RECORDS_FLOWTRACK_H
 #define GEODEC_RECORDS_FLOWTRACK_H
 
+#include "records/flowgrown.h"
 #include "records/flowmap.h"
 
 #include <stdbool.h>
@@ -22,6 +23,7 @@ typedef struct geodec_flowtrack geodec_flowtrack;
 typedef struct geodec_flow_draft {
     int32_t token;
     bool own;          /* most of its weight comes from the text itself */
+    bool grown;        /* most of it comes from the library that grows */
     double score;      /* raw, 0..1 */
     double confidence; /* calibrated P(accepted | those before it were) */
 } geodec_flow_draft;
@@ -30,8 +32,18 @@ typedef struct geodec_flow_draft {
 GEODEC_API geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrack **out,
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_flowtrack_destroy(geodec_flowtrack *t);
+/* Lets a library grow along the texts that are followed, and vote: its records join the voters as the text's own
+ * positions do. A row whose argmax is known, and is not what map, library and text together give as the first choice,
+ * is a miss; it is recorded with its continuation, the rows behind it that the library does not hold yet (up to 8). A
+ * record is made when the next row comes, with the token that followed and the way on: the next row's record, else its
+ * nearest node or record that says what the model said, else the nearest. Whether a row is recorded depends on the
+ * texts alone, not on what was drafted. Records of the text at hand vote from the next text on. The library is borrowed
+ * and must outlive t. */
+GEODEC_API void geodec_flowtrack_grow(geodec_flowtrack *t, geodec_flowgrown *library);
+/* Ends the text: makes the record of the last row, which has none behind it. begin does so too. */
+GEODEC_API geodec_status geodec_flowtrack_end(geodec_flowtrack *t, geodec_err *err) GEODEC_MUST_USE;
 /* Starts a new text. */
-GEODEC_API void geodec_flowtrack_begin(geodec_flowtrack *t);
+GEODEC_API geodec_status geodec_flowtrack_begin(geodec_flowtrack *t, geodec_err *err) GEODEC_MUST_USE;
 /* The next row of the text: its token, what the model says after it (-1: not known; the next token stands in) and its
  * last residual stream state [d]. GEODEC_RANGE: token or argmax outside the map's vocabulary. */
 GEODEC_API geodec_status geodec_flowtrack_push(geodec_flowtrack *t, int32_t token, int32_t argmax, const float *state,

@@ -15,6 +15,8 @@ records_SRCS := \
   flow_scan_avx2.c \
   flow_scan_avx512.c \
   flow_scan_vnni.c \
+  flowgrown.c \
+  flowgrown_file.c \
   flowmap.c \
   flowtrack.c \
   lookup.c \

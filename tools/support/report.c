@@ -28,6 +28,7 @@ void report_signals(void)
     sigaction(SIGTERM, &a, NULL);
     sigaction(SIGHUP, &a, NULL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, not the end */
 }
 
 void report_progress_end(void)

@@ -4,6 +4,7 @@ records_TESTS := \
   test_compress.c \
   test_coverage.c \
   test_coverage_task.c \
+  test_flowgrown.c \
   test_flowmap.c \
   test_lookup.c \
   test_records.c \

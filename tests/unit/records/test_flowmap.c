@@ -234,7 +234,7 @@ static outcome follow(const geodec_flowmap *map, uint64_t seed, int64_t texts)
     test_ok(geodec_flowtrack_create(map, &t, &err), &err);
     for (int64_t i = 0; i < texts; i++) {
         world_text x = world_write(seed, (uint64_t)i, LENGTH, 0);
-        geodec_flowtrack_begin(t);
+        test_ok(geodec_flowtrack_begin(t, &err), &err);
         for (int32_t p = 0; p < x.n; p++) {
             geodec_flow_draft d[4];
             if (p > 1 && p + 4 < x.n) {
@@ -365,7 +365,7 @@ Test(flowmap, the_text_at_hand_teaches)
     cr_assert(d[0].own);
     cr_assert_eq(d[1].token, 2);
     cr_assert_eq(geodec_flowtrack_push(t, WORLD_VOCAB, -1, state, &err), GEODEC_RANGE);
-    geodec_flowtrack_begin(t); /* forgotten */
+    test_ok(geodec_flowtrack_begin(t, &err), &err); /* forgotten */
     test_ok(geodec_flowtrack_push(t, 1, -1, state, &err), &err);
     cr_assert_eq(geodec_flowtrack_propose(t, 2, 2, -1, false, NULL, NULL, d), 0);
     geodec_flowtrack_destroy(t);
