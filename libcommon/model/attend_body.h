@@ -1,6 +1,8 @@
 /* Attention over one block of keys, written once over a vector of 16 floats; included by kernels_body.h. kernels.h has
  * the definition. The including file also gives
  *   v_top(a)                the largest lane
+ *   v_within(a, lo, hi, b)  lanes lo .. hi-1 of a, the others of b
+ *   v_pair(a, b)            a in the first eight lanes, b in the others; v_load_pair(p, q), v_store_pair(p, q, a)
  *   ATTEND_ROWS             queries of a register tile (at most 6)
  *   ATTEND_WIDE(R)          vectors of sums each of R queries may have: 4, or 2 where registers are few */
 
@@ -88,18 +90,30 @@ typedef void (*score_fn)(geodec__attend_query *const *query, const geodec__atten
         score_##T##_##R##_1, score_##T##_##R##_2, score_##T##_##R##_4                                                  \
     }
 #if ATTEND_ROWS == 1
+#define FLAT_NAMES_OF(WHAT, T)                                                                                         \
+    {                                                                                                                  \
+        NULL, WHAT(T, 1)                                                                                               \
+    }
 #define ROWS_OF(WHAT, T) WHAT(T, 1)
 #define NAMES_OF(WHAT, T)                                                                                              \
     {                                                                                                                  \
         {NULL}, WHAT(T, 1)                                                                                             \
     }
 #elif ATTEND_ROWS == 3
+#define FLAT_NAMES_OF(WHAT, T)                                                                                         \
+    {                                                                                                                  \
+        NULL, WHAT(T, 1), WHAT(T, 2), WHAT(T, 3)                                                                       \
+    }
 #define ROWS_OF(WHAT, T) WHAT(T, 1) WHAT(T, 2) WHAT(T, 3)
 #define NAMES_OF(WHAT, T)                                                                                              \
     {                                                                                                                  \
         {NULL}, WHAT(T, 1), WHAT(T, 2), WHAT(T, 3)                                                                     \
     }
 #else
+#define FLAT_NAMES_OF(WHAT, T)                                                                                         \
+    {                                                                                                                  \
+        NULL, WHAT(T, 1), WHAT(T, 2), WHAT(T, 3), WHAT(T, 4), WHAT(T, 5), WHAT(T, 6)                                   \
+    }
 #define ROWS_OF(WHAT, T) WHAT(T, 1) WHAT(T, 2) WHAT(T, 3) WHAT(T, 4) WHAT(T, 5) WHAT(T, 6)
 #define NAMES_OF(WHAT, T)                                                                                              \
     {                                                                                                                  \
@@ -131,31 +145,58 @@ static void score_queries(geodec__attend_query *const *query, int64_t n, const g
 
 /* ---- weights ---------------------------------------------------------------------------------------------------- */
 
-/* Scores become exponentials; the state is brought to the new largest score. */
+/* Scores of V groups of keys become exponentials, all in registers; the state is brought to the new largest score. V is
+ * a constant after inlining. */
+INLINE void weigh_groups(const int V, geodec__attend_query *query, int64_t width)
+{
+    const int64_t begin = query->lo / 16 * 16, first = query->lo - begin, last = query->hi - begin - 16 * (V - 1);
+    float *s = query->score + begin, *state = query->state;
+    vec x[4];
+    UNROLL
+    for (int i = 0; i < V; i++) x[i] = v_load(s + 16 * i);
+    x[0] = v_within(x[0], first, 16, v_set1(-3e38f));
+    x[V - 1] = v_within(x[V - 1], 0, last, v_set1(-3e38f));
+    vec m = x[0];
+    UNROLL
+    for (int i = 1; i < V; i++) m = v_max(x[i], m);
+    const float before = state[width + GEODEC__ATTEND_TOP], here = v_top(m), top = here > before ? here : before;
+    if (before >
+        -INFINITY) { /* nothing is summed yet otherwise; a factor of one is cheaper than a guess whether it is */
+        const vec shrink = v_exp(v_set1(before - top));
+        for (int64_t i = 0; i < width + 16; i += 16) v_store(state + i, v_mul(v_load(state + i), shrink));
+    }
+    state[width + GEODEC__ATTEND_TOP] = top;
+    UNROLL
+    for (int i = 0; i < V; i++) x[i] = v_exp(v_sub(x[i], v_set1(top)));
+    x[0] = v_within(x[0], first, 16, v_zero());
+    x[V - 1] = v_within(x[V - 1], 0, last, v_zero());
+    vec sum = v_load(state + width);
+    UNROLL
+    for (int i = 0; i < V; i++) {
+        v_store(s + 16 * i, x[i]);
+        sum = v_add(sum, x[i]);
+    }
+    v_store(state + width, sum);
+}
+
 static void weigh(geodec__attend_query *query, int64_t width, float cap)
 {
-    float *s = query->score, *state = query->state;
     const int64_t begin = query->lo / 16 * 16, end = (query->hi + 15) / 16 * 16;
-    if (cap > 0) softcap(s + begin, end - begin, cap);
-    for (int64_t i = begin; i < query->lo; i++) s[i] = -3e38f;
-    for (int64_t i = query->hi; i < end; i++) s[i] = -3e38f;
-    vec m = v_load(s + begin);
-    for (int64_t i = begin + 16; i < end; i += 16) m = v_max(v_load(s + i), m);
-    const float before = state[width + GEODEC__ATTEND_TOP], here = v_top(m);
-    if (here > before) {
-        state[width + GEODEC__ATTEND_TOP] = here;
-        if (before > -INFINITY) { /* nothing is summed yet otherwise */
-            const vec shrink = v_exp(v_set1(before - here));
-            for (int64_t i = 0; i < width + 16; i += 16) v_store(state + i, v_mul(v_load(state + i), shrink));
-        }
+    if (cap > 0) softcap(query->score + begin, end - begin, cap);
+    switch ((end - begin) / 16) {
+    case 1:
+        weigh_groups(1, query, width);
+        break;
+    case 2:
+        weigh_groups(2, query, width);
+        break;
+    case 3:
+        weigh_groups(3, query, width);
+        break;
+    default:
+        weigh_groups(4, query, width);
+        break;
     }
-    const vec top = v_set1(state[width + GEODEC__ATTEND_TOP]);
-    for (int64_t i = begin; i < end; i += 16) v_store(s + i, v_exp(v_sub(v_load(s + i), top)));
-    for (int64_t i = begin; i < query->lo; i++) s[i] = 0;
-    for (int64_t i = query->hi; i < end; i++) s[i] = 0;
-    vec sum = v_load(state + width);
-    for (int64_t i = begin; i < end; i += 16) sum = v_add(sum, v_load(s + i));
-    v_store(state + width, sum);
 }
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
@@ -231,6 +272,58 @@ ROWS_OF(VALUE_ROW, Q8_0)
 static const value_fn value_table[3][ATTEND_ROWS + 1][6] = {NAMES_OF(VALUE_NAMES, F32), NAMES_OF(VALUE_NAMES, F16),
                                                             NAMES_OF(VALUE_NAMES, Q8_0)};
 
+/* The same for heads of eight dimensions: two keys share a vector, and with it the two sums they belong to. */
+INLINE void value_pairs(const int type, const int R, geodec__attend_query *const *query,
+                        const geodec__attend_keys *keys, int64_t lo, int64_t hi)
+{
+    vec sum[6][2];
+    const float *e[6];
+    float *acc[6];
+    UNROLL
+    for (int r = 0; r < R; r++) {
+        e[r] = query[r]->score;
+        acc[r] = query[r]->state;
+        UNROLL
+        for (int i = 0; i < 2; i++) sum[r][i] = v_load_pair(acc[r] + 32 * i, acc[r] + 32 * i + 16);
+    }
+    const uint8_t *ahead = (const uint8_t *)keys->v + keys->ahead;
+    for (int64_t p = lo; p < hi; p += 4) {
+        if (keys->ahead) {
+            UNROLL
+            for (int64_t line = 0; line < 32 * element_size(type); line += 64)
+                __builtin_prefetch(ahead + p * 8 * element_size(type) + line);
+        }
+        UNROLL
+        for (int i = 0; i < 2; i++) {
+            const int64_t at = p + 2 * i;
+            vec x = load_elements(type, keys->v, 8 * at);
+            if (type == GEODEC_KV_Q8_0)
+                x = v_mul(v_pair(float_of_bf16(keys->v_scale[at]), float_of_bf16(keys->v_scale[at + 1])), x);
+            UNROLL
+            for (int r = 0; r < R; r++) sum[r][i] = v_fma(v_pair(e[r][at], e[r][at + 1]), x, sum[r][i]);
+        }
+    }
+    UNROLL
+    for (int r = 0; r < R; r++) {
+        UNROLL
+        for (int i = 0; i < 2; i++) v_store_pair(acc[r] + 32 * i, acc[r] + 32 * i + 16, sum[r][i]);
+    }
+}
+
+typedef void (*pair_fn)(geodec__attend_query *const *query, const geodec__attend_keys *keys, int64_t lo, int64_t hi);
+#define PAIR(T, R)                                                                                                     \
+    static void pair_##T##_##R(geodec__attend_query *const *query, const geodec__attend_keys *keys, int64_t lo,        \
+                               int64_t hi)                                                                             \
+    {                                                                                                                  \
+        value_pairs(GEODEC_KV_##T, R, query, keys, lo, hi);                                                            \
+    }
+#define PAIR_NAME(T, R) pair_##T##_##R
+ROWS_OF(PAIR, F32)
+ROWS_OF(PAIR, F16)
+ROWS_OF(PAIR, Q8_0)
+static const pair_fn pair_table[3][ATTEND_ROWS + 1] = {FLAT_NAMES_OF(PAIR_NAME, F32), FLAT_NAMES_OF(PAIR_NAME, F16),
+                                                       FLAT_NAMES_OF(PAIR_NAME, Q8_0)};
+
 /* One key of one query. */
 static void value_key(const geodec__attend_query *query, const geodec__attend_keys *keys, int64_t dim, int64_t chains,
                       int64_t p)
@@ -265,11 +358,15 @@ static void value_range(geodec__attend_query *const *query, int64_t n, const geo
     const int64_t up = (lo + chains - 1) / chains * chains, begin = up < hi ? up : hi;
     const int64_t down = hi / chains * chains, end = down > begin ? down : begin;
     const int shape = chains == 2 ? 4 : 5;
+    const bool pairs = dim == 8;
     for (int64_t r = 0; r < n; r++) {
         for (int64_t p = lo; p < begin; p++) value_key(query[r], keys, dim, chains, p);
-        if (wide < 4) value_table[keys->type][1][shape](query + r, keys, dim, 0, begin, end);
+        if (wide < 4 && !pairs) value_table[keys->type][1][shape](query + r, keys, dim, 0, begin, end);
     }
-    if (wide >= 4) table[shape](query, keys, dim, 0, begin, end);
+    if (pairs)
+        pair_table[keys->type][n](query, keys, begin, end);
+    else if (wide >= 4)
+        table[shape](query, keys, dim, 0, begin, end);
     for (int64_t r = 0; r < n; r++)
         for (int64_t p = end; p < hi; p++) value_key(query[r], keys, dim, chains, p);
 }

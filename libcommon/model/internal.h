@@ -25,6 +25,7 @@ typedef struct geodec__job {
     /* set by geodec__jobs_run in fast arithmetic: the weights' panels (format NULL: in floats) and x rounded for them
      */
     geodec__panels panels, panels_up;
+    geodec__columns columns, columns_up; /* data NULL: none */
     const geodec__fast_block *rounded, *rounded_up;
 } geodec__job;
 
@@ -39,7 +40,7 @@ typedef struct geodec__attend_scratch {
 
 /* What one worker may scribble on. */
 typedef struct geodec__worker {
-    float *weights; /* [GEODEC__STRIP][apart(widest input)] */
+    float *weights; /* [GEODEC__COLUMN_ROWS][apart(widest input)] */
     uint8_t *panel; /* fast arithmetic: one panel, while the weights are not packed */
     geodec__attend_scratch attend;
 } geodec__worker;
@@ -90,6 +91,7 @@ struct geodec_session {
     int32_t *assigned;    /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
     geodec__job *job;     /* [max(3, n_expert)] */
     geodec__prepared *floats;
+    const geodec__column_table *columns; /* NULL where this instruction set has no use for them */
     /* fast arithmetic: NULL in exact */
     geodec__prepared *prepared;
     const geodec__fast *fast;

@@ -83,22 +83,24 @@ static void multiply_loose(const geodec_session *s, const geodec__matrix *w, geo
 }
 
 static void multiply(const geodec_session *s, const geodec__matrix *w, const geodec__panels *panels,
-                     const geodec__fast_block *rounded, int64_t n, const float *const *x, float *const *y,
-                     int64_t begin, int64_t end, int worker)
+                     const geodec__columns *columns, const geodec__fast_block *rounded, int64_t n,
+                     const float *const *x, float *const *y, int64_t begin, int64_t end, int worker)
 {
     if (panels->data)
         s->fast->product(panels, begin / GEODEC__PANEL, geodec__panels_count(end), rounded, n, y);
     else if (panels->format)
         multiply_loose(s, w, *panels, rounded, n, y, begin, end, s->worker[worker].panel);
+    else if (columns->data)
+        s->kernels->columns(columns, begin, end, x, n, y, s->worker[worker].weights);
     else
         s->kernels->matmul(w, begin, end, x, n, y, s->worker[worker].weights);
 }
 
 static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begin, int64_t end, int worker)
 {
-    multiply(s, &j->w, &j->panels, j->rounded, j->n, j->x, j->y, begin, end, worker);
+    multiply(s, &j->w, &j->panels, &j->columns, j->rounded, j->n, j->x, j->y, begin, end, worker);
     if (!j->up.data) return;
-    multiply(s, &j->up, &j->panels_up, j->rounded_up, j->n, up_input(j), j->y_up, begin, end, worker);
+    multiply(s, &j->up, &j->panels_up, &j->columns_up, j->rounded_up, j->n, up_input(j), j->y_up, begin, end, worker);
     const bool gelu = s->model->config.activation == GEODEC_GELU_TANH;
     for (int64_t r = 0; r < j->n; r++)
         (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->y[r] + begin, j->y_up[r] + begin, end - begin);
@@ -167,8 +169,12 @@ static void run_jobs(const geodec_session *s, const geodec__job *job, int64_t n_
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
 {
     for (int64_t i = 0; i < n_jobs; i++) {
-        s->job[i].w.data = geodec__prepared_data(s->floats, &s->job[i].w);
-        if (s->job[i].up.data) s->job[i].up.data = geodec__prepared_data(s->floats, &s->job[i].up);
+        geodec__job *j = &s->job[i];
+        j->columns = geodec__columns_find(s->columns, &j->w);
+        j->w.data = geodec__prepared_data(s->floats, &j->w);
+        if (!j->up.data) continue;
+        j->columns_up = geodec__columns_find(s->columns, &j->up);
+        j->up.data = geodec__prepared_data(s->floats, &j->up);
     }
     if (!s->prepared) {
         run_jobs(s, s->job, n_jobs);

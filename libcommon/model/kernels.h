@@ -10,6 +10,7 @@
 #ifndef GEODEC_MODEL_KERNELS_H
 #define GEODEC_MODEL_KERNELS_H
 
+#include "model/columns.h"
 #include "model/weights.h"
 
 #include <stdint.h>
@@ -67,6 +68,10 @@ typedef struct geodec__kernels {
      * never: zero). scratch [GEODEC__STRIP][apart(cols)]. */
     void (*matmul)(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch);
+    /* The same, bit for bit, for weights as columns; NULL where that is no faster. begin is a multiple of 16.
+     * scratch [16][pad(cols)]. */
+    void (*columns)(const geodec__columns *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
+                    float *const *y, float *scratch);
     /* gate[i] = silu(gate[i]) * up[i] */
     void (*swiglu)(float *gate, const float *up, int64_t n);
     /* gate[i] = gelu(gate[i]) * up[i], gelu(x) = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 */

@@ -41,6 +41,26 @@ static inline float v_top(vec a)
     return _mm_cvtss_f32(_mm_max_ss(m2, _mm_shuffle_ps(m2, m2, 1)));
 }
 
+/* Lanes lo .. hi-1 of a, the others of b; index: the lanes' numbers. */
+static inline __m256 within_8(__m256 a, __m256i index, int64_t lo, int64_t hi, __m256 b)
+{
+    const __m256i below = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)lo), index);
+    const __m256i under = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)hi), index);
+    return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(_mm256_andnot_si256(below, under)));
+}
+static inline vec v_within(vec a, int64_t lo, int64_t hi, vec b)
+{
+    const __m256i low = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), high = _mm256_add_epi32(low, _mm256_set1_epi32(8));
+    return (vec){within_8(a.lo, low, lo, hi, b.lo), within_8(a.hi, high, lo, hi, b.hi)};
+}
+static inline vec v_pair(float a, float b) { return (vec){_mm256_set1_ps(a), _mm256_set1_ps(b)}; }
+static inline vec v_load_pair(const float *p, const float *q) { return (vec){_mm256_loadu_ps(p), _mm256_loadu_ps(q)}; }
+static inline void v_store_pair(float *p, float *q, vec a)
+{
+    _mm256_storeu_ps(p, a.lo);
+    _mm256_storeu_ps(q, a.hi);
+}
+
 static inline __m256 pow2_8(__m256 t)
 {
     const __m256i n = _mm256_add_epi32(_mm256_castps_si256(t), _mm256_set1_epi32(127));
@@ -115,6 +135,7 @@ static inline vec scale_f16(const uint8_t *p)
 /* 16 registers: 12 for sums, the rest for weights; x comes from memory. */
 #define MAX_GROUP 3
 #define TILE_ROWS(B) ((B) == 1 ? 4 : 2)
+#define COLUMN_GROUP 2
 #define ATTEND_ROWS 3
 #define ATTEND_WIDE(R) ((R) == 1 ? 4 : 2)
 #define KERNELS geodec__kernels_avx2

@@ -23,6 +23,23 @@ static inline vec v_below(vec a, vec b, vec x, vec y)
     return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
 }
 static inline float v_top(vec a) { return _mm512_reduce_max_ps(a); }
+static inline vec v_within(vec a, int64_t lo, int64_t hi, vec b)
+{
+    return _mm512_mask_blend_ps((__mmask16)(((1u << hi) - 1u) & ~((1u << lo) - 1u)), b, a);
+}
+static inline vec v_pair(float a, float b)
+{
+    return _mm512_mask_broadcastss_ps(_mm512_set1_ps(a), (__mmask16)0xff00, _mm_set_ss(b));
+}
+static inline vec v_load_pair(const float *p, const float *q)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(p)), _mm256_loadu_ps(q), 1);
+}
+static inline void v_store_pair(float *p, float *q, vec a)
+{
+    _mm256_storeu_ps(p, _mm512_castps512_ps256(a));
+    _mm256_storeu_ps(q, _mm512_extractf32x8_ps(a, 1));
+}
 
 static inline vec v_pow2(vec t)
 {
@@ -82,6 +99,7 @@ static inline vec scale_f16(const uint8_t *p)
 #define MAX_GROUP 8
 #define STRIP_GROUP 6 /* four weight rows fill the vectors of results, three do not */
 #define TILE_ROWS(B) ((B) <= 3 ? 4 : (B) == 4 ? 6 : (B) <= 6 ? 4 : 3)
+#define COLUMN_GROUP 5 /* ten sums, fifteen that wait, two weights */
 #define ATTEND_ROWS 6
 #define ATTEND_WIDE(R) 4
 #define KERNELS geodec__kernels_avx512

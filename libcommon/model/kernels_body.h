@@ -301,6 +301,10 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
     }
 }
 
+#ifdef COLUMN_GROUP
+#include "model/columns_body.h"
+#endif
+
 /* ---- exponential ------------------------------------------------------------------------------------------------ */
 
 /* exp(x), relative error below 2e-7 on [-87, 88], the argument clamped to that range: x = n ln2 + r with |r| <= ln2 /
@@ -410,6 +414,9 @@ static float softmax(float *x, int64_t n)
 const geodec__kernels KERNELS = {
     .isa = KERNELS_ISA,
     .matmul = matmul,
+#ifdef COLUMN_GROUP
+    .columns = columns,
+#endif
     .swiglu = swiglu,
     .geglu = geglu,
     .rms_norm = rms_norm,

@@ -27,6 +27,15 @@ static inline vec v_max(vec a, vec b) { LANES(a.v[l] > b.v[l] ? a.v[l] : b.v[l])
 static inline vec v_min(vec a, vec b) { LANES(a.v[l] < b.v[l] ? a.v[l] : b.v[l]); }
 static inline vec v_below(vec a, vec b, vec x, vec y) { LANES(a.v[l] < b.v[l] ? x.v[l] : y.v[l]); }
 
+static inline vec v_within(vec a, int64_t lo, int64_t hi, vec b) { LANES(l >= lo && l < hi ? a.v[l] : b.v[l]); }
+static inline vec v_pair(float a, float b) { LANES(l < 8 ? a : b); }
+static inline vec v_load_pair(const float *p, const float *q) { LANES(l < 8 ? p[l] : q[l - 8]); }
+static inline void v_store_pair(float *p, float *q, vec a)
+{
+    memcpy(p, a.v, 8 * sizeof *p);
+    memcpy(q, a.v + 8, 8 * sizeof *q);
+}
+
 static inline float v_top(vec a)
 {
     float top = a.v[0];

@@ -57,6 +57,7 @@ void geodec_model_close(geodec_model *m)
     if (!m) return;
     geodec__prepared_free(m->prepared);
     geodec__prepared_free(m->resident);
+    geodec__columns_free(m->columns);
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
     geodec_mem_free(m->layer);

@@ -63,7 +63,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     s->n_workers = threads;
     for (int i = 0; i < threads; i++) {
         geodec__worker *w = &s->worker[i];
-        GEODEC_NEW(w->weights, GEODEC__STRIP * geodec__apart(widest));
+        GEODEC_NEW(w->weights, GEODEC__COLUMN_ROWS * geodec__apart(widest));
     }
 done:
     return st;
@@ -115,6 +115,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_workers(s, err));
     GEODEC_TRY(geodec__attention_create(s, err));
     GEODEC_TRY(geodec__prepare(m, true, &s->floats, err));
+    if (s->kernels->columns) GEODEC_TRY(geodec__columns_of(m, &s->columns, err));
     if (s->arithmetic == GEODEC_FAST) GEODEC_TRY(new_fast(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
     *out = s;

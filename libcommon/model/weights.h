@@ -66,13 +66,14 @@ struct geodec_model {
     const float *output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
-    geodec__layer *layer;                /* [n_layer] */
-    pthread_mutex_t *lazy;               /* guards what is made on first use: */
-    struct geodec__prepared *prepared;   /* weights for fast arithmetic (panels.h), NULL until asked for */
-    struct geodec__prepared *resident;   /* float matrices in huge pages (the same), NULL until there is a session */
-    uint8_t *factors;                    /* what factored slots point into (factors.h), NULL without */
-    int64_t factor_rank;                 /* largest k */
-    char fingerprint[GEODEC_SHA256_HEX]; /* of the file; empty until asked for */
+    geodec__layer *layer;                 /* [n_layer] */
+    pthread_mutex_t *lazy;                /* guards what is made on first use: */
+    struct geodec__prepared *prepared;    /* weights for fast arithmetic (panels.h), NULL until asked for */
+    struct geodec__prepared *resident;    /* float matrices in huge pages (the same), NULL until there is a session */
+    struct geodec__column_table *columns; /* of a small model (columns.h), NULL until there is a session */
+    uint8_t *factors;                     /* what factored slots point into (factors.h), NULL without */
+    int64_t factor_rank;                  /* largest k */
+    char fingerprint[GEODEC_SHA256_HEX];  /* of the file; empty until asked for */
 };
 
 /* Radians that pair i of table t turns from one position to the next, in a session of n_ctx positions. */

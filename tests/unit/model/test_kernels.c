@@ -84,6 +84,24 @@ static product make_product(int type, int64_t rows, int64_t cols, int64_t n, uin
     return p;
 }
 
+/* Columns give what rows gave, in two parts again. */
+static void check_columns(const product *p, const geodec__kernels *kernels, int type, const float *want)
+{
+    const int64_t rows = p->w.rows, cut = rows / 2 / 16 * 16, panels = (rows + 15) / 16;
+    uint8_t *data = geodec_mem_new(panels * geodec__column_panel(type, p->w.cols), 1);
+    float *room = geodec_mem_new(p->w.cols, sizeof *room), *scratch = geodec_mem_new(16 * geodec__pad(p->w.cols), 4);
+    geodec__columns_pack(&p->w, type, data, room);
+    const geodec__columns c = {.data = data, .rows = rows, .cols = p->w.cols, .type = type};
+    memset(p->y, 0x55, (size_t)(p->n * rows) * sizeof *p->y);
+    if (cut) kernels->columns(&c, 0, cut, p->x_row, p->n, p->y_row, scratch);
+    kernels->columns(&c, cut, rows, p->x_row, p->n, p->y_row, scratch);
+    cr_assert(memcmp(want, p->y, (size_t)(p->n * rows) * sizeof *want) == 0, "columns of %s as %s, %s, %d rows",
+              geodec_ggml_type_name(p->w.type), geodec_ggml_type_name(type), geodec_isa_name(kernels->isa), (int)p->n);
+    geodec_mem_free(data);
+    geodec_mem_free(room);
+    geodec_mem_free(scratch);
+}
+
 static void free_product(product *p)
 {
     geodec_mem_free(p->data);
@@ -130,6 +148,9 @@ Test(model_kernels, products_are_right_and_equal_on_every_isa)
                     cr_assert(memcmp(first, p.y, (size_t)(n * rows) * sizeof *first) == 0,
                               "%s %dx%d, %d rows: %s differs", geodec_ggml_type_name(types[ti]), (int)rows, (int)cols,
                               (int)n, geodec_isa_name(isas[k]));
+                    if (!kernels->columns) continue;
+                    check_columns(&p, kernels, types[ti], first);
+                    check_columns(&p, kernels, GEODEC_GGML_F32, first);
                 }
                 geodec_mem_free(first);
                 free_product(&p);
