@@ -90,7 +90,9 @@ GEODEC_API geodec_status geodec_bench_count(const geodec_bench_plan *plan, const
                                             geodec_err *err) GEODEC_MUST_USE;
 
 /* Greedy. The rows of a drafter: every draft length, every tree, then the adaptive chain (gamma = largest of the plan)
- * and, with trees, the adaptive tree (budget = largest of the plan). */
+ * and, with trees, the adaptive tree (budget = largest of the plan). Every prompt runs twice: the times that
+ * predictions rest on are of the first runs, speed-ups (and the acceptance put into the form) of the second. What an
+ * adaptive row learns of a text it keeps for the next. */
 typedef struct geodec_speed_row {
     int32_t drafter, gamma;
     int32_t budget; /* drafts of a tree; 0 = chains */
@@ -99,7 +101,8 @@ typedef struct geodec_speed_row {
     double tok_per_s, plain_tok_per_s; /* totals over prompts, prompt processing not counted */
     double tokens_per_pass;
     double c, o;               /* drafter time a proposed draft, other time a round, in one-row passes */
-    double predicted;          /* E from the acceptance of each position over the mean cost of a round with v, c, o */
+    double predicted;          /* median over prompts of E from the acceptance of each position over the mean cost of a
+                                  round, by the row's c and o and v(b) of the passes of all rows of its kind */
     double predicted_textbook; /* E(alpha, gamma) alone: v = 1, c = o = 0; NaN when adaptive, and
                                   for trees */
 } geodec_speed_row;
@@ -107,8 +110,9 @@ typedef struct geodec_speed_row {
 typedef struct geodec_speed {
     geodec_speed_row *row; /* [n] */
     int64_t n;
-    int64_t prompts;  /* timed */
-    geodec_cost cost; /* v(b) at half the output length, T(1), o_plain */
+    int64_t prompts;     /* timed */
+    geodec_cost cost;    /* v(b), quiet, at half the output length; T(1) and o_plain of the loop */
+    geodec_cost loop[2]; /* v(b) of the passes of the loop: chains, trees */
 } geodec_speed;
 GEODEC_API void geodec_speed_free(geodec_speed *s);
 

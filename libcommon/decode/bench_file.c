@@ -88,10 +88,14 @@ static const geodec_field speed_fields[] = {
     {"/draft_cost", GEODEC_F64, "C", 0, "1", "timing: c, drafter time per draft over T(1)", 0},
     {"/overhead", GEODEC_F64, "C", 0, "1", "timing: o, the rest of a round over T(1)", 0},
     {"/predicted", GEODEC_F64, "C", 0, "1",
-     "E (1 + o_plain) / (mean over rounds of g c + v(g+1), plus o), E from the acceptance of each position", 0},
+     "median over prompts of E (1 + o_plain) / (mean over rounds of g c + v(g+1), plus o), E from the acceptance of "
+     "each position; the times are of other runs than those measured",
+     0},
     {"/predicted_textbook", GEODEC_F64, "C", 0, "1",
      "(1 - alpha^(gamma+1)) / (1 - alpha): v = 1, c = o = 0; 0 when adaptive and for trees", 0},
-    {"/pass_cost", GEODEC_F64, "W", 0, "1", "timing: v(b) = T(b) / T(1) of a pass over b = 1 .. W rows", 0},
+    {"/pass_cost", GEODEC_F64, "W", 0, "1", "timing: v(b) = T(b) / T(1) of a pass over b = 1 .. W rows, quiet", 0},
+    {"/pass_cost_chains", GEODEC_F64, "W", GEODEC_FIELD_OPTIONAL, "1", "timing: v(b) as the loop met it: chains", 2},
+    {"/pass_cost_trees", GEODEC_F64, "W", GEODEC_FIELD_OPTIONAL, "1", "timing: v(b) as the loop met it: trees", 2},
 };
 
 static const geodec_attr speed_attrs[] = {
@@ -106,7 +110,7 @@ static const geodec_attr speed_attrs[] = {
 
 const geodec_kind geodec_kind_speed = {.name = "speed",
                                        .major = 1,
-                                       .minor = 1,
+                                       .minor = 2,
                                        .tool = "geodec-bench-decode",
                                        .purpose = "decoding speed beside the closed form (timings: not reproducible)",
                                        .fields = speed_fields,
@@ -305,6 +309,8 @@ geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance
         GEODEC_TRY(write_column(a, columns[i].path, columns[i].size, s->row, sizeof *s->row, s->n, columns[i].columns,
                                 columns[i].get, err));
     GEODEC_TRY(geodec_artifact_write(a, "/pass_cost", s->cost.v + 1, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/pass_cost_chains", s->loop[0].v + 1, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/pass_cost_trees", s->loop[1].v + 1, err));
     geodec_artifact *whole = a;
     a = NULL;
     GEODEC_TRY(geodec_artifact_commit(whole, err));

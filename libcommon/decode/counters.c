@@ -13,11 +13,15 @@ void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode
     sum->emitted += c->emitted;
     sum->decided += c->decided;
     sum->rounds += c->rounds;
+    sum->asks += c->asks;
     sum->target_passes += c->target_passes;
     sum->target_rows += c->target_rows;
     sum->prompt_passes += c->prompt_passes;
     sum->prompt_rows += c->prompt_rows;
-    for (int i = 0; i <= GEODEC_DRAFT_MAX; i++) sum->length[i] += c->length[i];
+    for (int i = 0; i <= GEODEC_DRAFT_MAX; i++) {
+        sum->length[i] += c->length[i];
+        sum->pass_seconds[i] += c->pass_seconds[i];
+    }
     tally_add(&sum->total, &c->total);
     for (int i = 0; i < GEODEC_DRAFT_MAX; i++) tally_add(&sum->position[i], &c->position[i]);
     for (int i = 0; i < GEODEC_DRAFT_SOURCES_MAX; i++) tally_add(&sum->source[i], &c->source[i]);

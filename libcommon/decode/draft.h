@@ -63,6 +63,8 @@ typedef struct geodec_draft_request {
     const geodec_guard *guard; /* may be NULL. A draft it forbids at index + i is cut off by the loop together with what
                                   follows; a drafter may ask geodec_guard_forbids and propose its next best instead */
     const geodec_sampling *sampling; /* not NULL: a stochastic drafter is to draw its drafts (below) */
+    const double *least;             /* [budget or gamma] path chance below which draft i is not worth a row: what would
+                                        follow need not be made. NULL = make all. Not for drafts that are drawn */
 } geodec_draft_request;
 
 typedef struct geodec_drafter geodec_drafter;

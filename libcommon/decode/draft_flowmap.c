@@ -38,21 +38,6 @@ static bool forbid(void *ctx, int32_t i, int32_t token)
     return geodec_guard_forbids(r->guard, r->index + i, token);
 }
 
-static geodec_status propose(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
-                             geodec_err *err)
-{
-    flowmap_drafter *f = (flowmap_drafter *)d;
-    geodec_flow_draft draft[GEODEC_DRAFT_MAX];
-    geodec_draft_request copy = *request;
-    (void)err;
-    const int32_t newest = request->context[request->n_context - 1];
-    const int32_t count = geodec_flowtrack_propose(f->track, newest, request->gamma, -1, request->sampled,
-                                                   request->guard ? forbid : NULL, &copy, draft);
-    for (int32_t i = 0; i < count; i++) out[i] = as_draft(&draft[i]);
-    *n = count;
-    return GEODEC_OK;
-}
-
 static geodec_status root(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err)
 {
     (void)err;
@@ -97,7 +82,7 @@ static const geodec_drafter_ops plain_ops = {.name = "flowmap",
                                              .source_name = sources,
                                              .begin = begin,
                                              .observe = observe,
-                                             .propose = propose,
+                                             .propose = geodec_tree_chain,
                                              .destroy = destroy,
                                              .root = root,
                                              .children = children,
@@ -108,7 +93,7 @@ static const geodec_drafter_ops growing_ops = {.name = "flowmap",
                                                .source_name = sources,
                                                .begin = begin,
                                                .observe = observe,
-                                               .propose = propose,
+                                               .propose = geodec_tree_chain,
                                                .destroy = destroy,
                                                .root = root,
                                                .children = children,

@@ -234,9 +234,10 @@ static geodec_status propose(geodec_drafter *d, const geodec_draft_request *requ
     start(m, request);
     if (request->sampling && m->ops.distribution) return draw(m, out, n, err);
     int32_t k = 0, got = 1;
+    double chance = 1;
     for (; k < request->gamma; k++) {
         GEODEC_TRY(children(d, k, 1, &out[k], &got, err));
-        if (got == 0) break;
+        if (got == 0 || geodec_draft_enough(request, k, chance *= out[k].confidence)) break;
         (void)add_node(m, k, out[k].token);
     }
     *n = k;

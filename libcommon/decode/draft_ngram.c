@@ -197,12 +197,13 @@ static geodec_status ngram_propose(geodec_drafter *base, const geodec_draft_requ
     int64_t length = q->n_context < d->order ? q->n_context : d->order;
     memcpy(window, q->context + q->n_context - length, (size_t)length * sizeof *window);
     int32_t k = 0;
+    double chance = 1;
     for (; k < q->gamma; k++) {
         uint64_t hash[GEODEC_NGRAM_ORDER + 1];
         bool found = false;
         for (int32_t m = geodec_ngram_hashes(window, length, d->order, hash); m >= 1 && !found; m--)
             found = best_at(d, m, hash[m], &out[k]);
-        if (!found) break;
+        if (!found || geodec_draft_enough(q, k, chance *= out[k].confidence)) break;
         window[length++] = out[k].token;
     }
     *n = k;

@@ -2,49 +2,60 @@
 
 #include <math.h>
 
-/* Before anything is known: optimistic enough to try. */
 static const double PRIOR = 0.7;
-static const double DECAY = 0.9;
-/* Drafts that cost less than this share of a pass are made in any case: their confidences tell more than an average. */
-static const double FREE = 0.02;
-enum { PROBE_EVERY = 16 };
+static const double DECAY = 0.95;
+static const double STEP = 0.1;    /* of the moving averages of times */
+static const double OUTLIER = 3;   /* times are cut to so much above or below what is expected: the machine does other
+                                      things too */
+static const double START = 1;     /* credit in the beginning, passes */
+static const double SHARE = 0.008; /* earned with every token */
+static const double WAKE = 0.4;    /* credit at which a sleeper is asked again: for a few rounds, one says little */
+static const double CREDIT = 8;    /* at most */
+static const double SLACK = 0.7;   /* of the least chances: the exact choice is made among the drafts that are there */
+enum { LOOK_AHEAD = 4, REFRESH = 8 };
 
 void geodec_gamma_init(geodec_gamma *g, int32_t max, const geodec_cost *cost)
 {
-    *g = (geodec_gamma){.max = max, .probe_every = PROBE_EVERY, .cost = *cost};
+    *g = (geodec_gamma){.max = max, .cost = *cost, .narrow = 1, .wide = 1, .asking = -1, .credit = START};
     for (int i = 0; i < GEODEC_DRAFT_SOURCES_MAX; i++) g->accepted[i] = g->claimed[i] = PRIOR;
 }
 
-/* The length of the best expected rate when every draft has the chance alpha. */
-static int32_t best_length(const geodec_gamma *g, double alpha, int32_t top)
+double geodec_gamma_pass(const geodec_gamma *g, int32_t b)
 {
-    int32_t best = 0;
-    double rate = geodec_predict_speedup(&g->cost, 1, 0);
-    for (int32_t gamma = 1; gamma <= top; gamma++) {
-        const double r = geodec_predict_speedup(&g->cost, geodec_predict_tokens(alpha, gamma), gamma);
-        if (r > rate) {
-            rate = r;
-            best = gamma;
-        }
+    return geodec_cost_pass(&g->cost, b) * (b > 1 ? g->wide : g->narrow);
+}
+
+static double plain_round(const geodec_gamma *g) { return geodec_gamma_pass(g, 1) + g->cost.o_plain; }
+
+/* Bounded: a few unlucky outcomes must not silence a source for good. */
+static double trust(const geodec_gamma *g, int32_t source)
+{
+    return fmin(fmax(g->accepted[source] / fmax(g->claimed[source], 0.05), 0.2), 2.0);
+}
+
+/* One more row pays if its chance over its time is above the rate without it. A pass may widen in steps: its time is
+ * that of the cheapest of the next few rows. */
+static void set_least(geodec_gamma *g)
+{
+    double most = 1;
+    for (int32_t s = 0; s < GEODEC_DRAFT_SOURCES_MAX; s++)
+        if (g->seen[s] > 0) most = fmax(most, trust(g, s));
+    const double rate = SLACK * fmax(g->rate, 1 / plain_round(g)) / most;
+    for (int32_t i = 0; i < g->max; i++) {
+        const double now = geodec_gamma_pass(g, i + 1);
+        double step = INFINITY;
+        for (int32_t k = 1; k <= LOOK_AHEAD; k++) step = fmin(step, (geodec_gamma_pass(g, i + 1 + k) - now) / k);
+        g->least[i] = fmin(fmax(rate * (step + 0.5 * g->cost.c), 0), 0.9);
     }
-    return best;
 }
 
 int32_t geodec_gamma_ask(geodec_gamma *g, int32_t room)
 {
-    double alpha = 0;
-    int64_t seen = 0;
     const int32_t top = room < g->max ? room : g->max;
-    for (int i = 0; i < GEODEC_DRAFT_SOURCES_MAX; i++) {
-        if (g->seen[i] > 0) alpha = fmax(alpha, g->accepted[i]);
-        seen += g->seen[i];
-    }
-    if (top * g->cost.c <= FREE)
-        g->asked = top;
-    else
-        g->asked = g->gain < 0 ? 0 : best_length(g, seen > 0 ? alpha : PRIOR, top);
-    if (g->asked == 0 && top > 0 && g->idle >= g->probe_every) g->asked = 1;
-    if (g->asked == 0) g->idle++;
+    g->asleep = g->credit <= (g->asleep ? WAKE : 0);
+    g->asked = g->asleep ? 0 : top;
+    g->expected = 1;
+    if (g->asked > 0 && g->asks++ % REFRESH == 0) set_least(g);
     return g->asked;
 }
 
@@ -52,26 +63,18 @@ int32_t geodec_gamma_send(geodec_gamma *g, const geodec_draft *draft, int32_t n)
 {
     int32_t best = 0;
     double tokens = 1, chance[GEODEC_DRAFT_MAX]; /* of the path down to a draft */
-    const double plain = geodec_cost_pass(&g->cost, 1) + g->cost.o;
-    double rate = 1 / plain, gain = 0;
+    double rate = 1 / plain_round(g);
     for (int32_t i = 0; i < n; i++) {
-        const int32_t s = draft[i].source;
-        /* The ratio is bounded: a few unlucky outcomes must not silence a source for good. */
-        const double ratio = fmin(fmax(g->accepted[s] / fmax(g->claimed[s], 0.05), 0.2), 2.0);
-        chance[i] = fmin(draft[i].confidence * ratio, 0.98) * (draft[i].parent < 0 ? 1 : chance[draft[i].parent]);
+        chance[i] = fmin(draft[i].confidence * trust(g, draft[i].source), 0.98) *
+                    (draft[i].parent < 0 ? 1 : chance[draft[i].parent]);
         tokens += chance[i];
-        const double cost = geodec_cost_pass(&g->cost, i + 2) + g->cost.o; /* the drafts are paid for already */
-        if (tokens / cost > rate) {
-            rate = tokens / cost;
-            gain = tokens - cost / plain;
+        const double time = geodec_gamma_pass(g, i + 2) + g->cost.o; /* the drafts are paid for already */
+        if (tokens / time > rate) {
+            rate = tokens / time;
             best = i + 1;
+            g->expected = tokens;
         }
     }
-    gain -= g->asked * g->cost.c / plain;
-    /* A probe that pays ends the pause at once. */
-    g->gain = g->gain < 0 && gain > 0 ? gain : DECAY * g->gain + (1 - DECAY) * gain;
-    if (best == 0 && n > 0 && g->idle >= g->probe_every) best = 1;
-    g->idle = best == 0 ? g->idle + 1 : 0;
     return best;
 }
 
@@ -81,4 +84,34 @@ void geodec_gamma_learn(geodec_gamma *g, const geodec_draft *draft, int accepted
     g->accepted[s] = DECAY * g->accepted[s] + (1 - DECAY) * (accepted != 0);
     g->claimed[s] = DECAY * g->claimed[s] + (1 - DECAY) * draft->confidence;
     g->seen[s]++;
+}
+
+static double towards(double average, double x) { return average + STEP * (x - average); }
+
+void geodec_gamma_times(geodec_gamma *g, int32_t sent, double asking, double pass, double rest)
+{
+    const double v = geodec_cost_pass(&g->cost, sent + 1), was = geodec_gamma_pass(g, sent + 1);
+    double *factor = sent > 0 ? &g->wide : &g->narrow, *other = asking > 0 ? &g->cost.o : &g->cost.o_plain;
+    if (v > 0) *factor = towards(*factor, fmin(fmax(pass, was / OUTLIER), was * OUTLIER) / v);
+    *other = *other > 0 ? towards(*other, fmin(rest, OUTLIER * *other)) : fmin(rest, 1);
+    if (!(asking > 0)) return;
+    /* The first ask finds cold tables: it counts as one of many. */
+    g->asking = g->asking < 0 ? 0.5 * asking : towards(g->asking, fmin(asking, OUTLIER * g->asking + 0.02));
+}
+
+void geodec_gamma_woken(geodec_gamma *g, double time) { g->credit -= fmin(time, START); }
+
+void geodec_gamma_settle(geodec_gamma *g, int32_t sent, int64_t tokens)
+{
+    g->rounds++;
+    g->credit += SHARE * (double)tokens;
+    if (g->asked > 0) {
+        const double plain = plain_round(g), ask = g->asking < 0 ? g->asked * g->cost.c : g->asking;
+        const double time = ask + geodec_gamma_pass(g, sent + 1) + g->cost.o;
+        g->credit += 0.5 * ((double)tokens + g->expected) * plain - time;
+        g->rate = g->rate > 0 ? towards(g->rate, (double)tokens / time) : 1 / plain;
+        if (g->asking >= 0 && sent > 0)
+            g->cost.c = g->cost.c > 0 ? towards(g->cost.c, g->asking / sent) : g->asking / sent;
+    }
+    g->credit = fmin(g->credit, CREDIT);
 }

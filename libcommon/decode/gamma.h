@@ -1,8 +1,13 @@
-/* Adaptive draft length. Every source of a drafter keeps an exponential moving average (decay 0.9) of its acceptance,
- * and of the confidence it claimed; a draft's chance is its confidence corrected by their ratio. Before drafting, the
- * length asked for maximises E(alpha, gamma) / (gamma c + v(gamma+1) + o) with the best source's average; after
- * drafting, the prefix sent to the target maximises the same with the chances of the actual drafts. 0 is allowed; after
- * `probe_every` rounds without a draft one draft is sent anyway, so that a change of the text is noticed.
+/* Whether to draft, and how much, round by round. A draft's chance is its confidence times the ratio of accepted to
+ * claimed of its source (moving averages over the drafts the text has judged, sent or not). Before drafting, each
+ * further draft is given the least chance at which its row still raises the expected tokens per time; after drafting,
+ * the prefix of the best expected rate is sent, by running times: of passes by their width (the given v(b), corrected
+ * by what passes take in the loop), of asking, of the rest of a round.
+ *
+ * Drafting spends a credit: a round that asked adds what it won over plain decoding of as many tokens, in one-row
+ * passes (tokens: the mean of those that came and those expected); every token adds a small share. The drafter is asked
+ * while there is credit, so all losses together stay below START + SHARE tokens and one round; asleep, it costs
+ * nothing.
  *
  * The choice may depend on measured times; the text does not depend on the choice. */
 #ifndef GEODEC_DECODE_GAMMA_H
@@ -15,22 +20,35 @@
 
 typedef struct geodec_gamma {
     int32_t max;         /* 1 .. GEODEC_DRAFT_MAX */
-    int32_t probe_every; /* >= 1 */
-    geodec_cost cost;
-    int32_t idle;                              /* rounds since the last draft */
-    int32_t asked;                             /* drafts asked for last */
-    double gain;                               /* moving average of what asking brought, in tokens a round */
+    geodec_cost cost;    /* c, o, o_plain: as measured in the loop, once they are */
+    double narrow, wide; /* time of a pass in the loop over its v: of one row, of more */
+    double asking;       /* passes an ask, moving average; < 0: not measured, c a draft */
+    double rate;         /* tokens a pass-time of drafted rounds, moving average */
+    double credit;       /* passes */
+    bool asleep;
+    double expected; /* tokens of the round under way */
+    int32_t asked;   /* drafts asked for in it; 0 = asleep */
+    int64_t rounds, asks;
+    double least[GEODEC_DRAFT_MAX];
     double accepted[GEODEC_DRAFT_SOURCES_MAX]; /* moving averages over the examined drafts of a source */
     double claimed[GEODEC_DRAFT_SOURCES_MAX];
     int64_t seen[GEODEC_DRAFT_SOURCES_MAX]; /* drafts examined */
 } geodec_gamma;
 
 GEODEC_API void geodec_gamma_init(geodec_gamma *g, int32_t max, const geodec_cost *cost);
-/* Drafts to ask for in this round, at most `room`. */
+/* Drafts to ask for in this round, at most `room`; 0 = none. g->least is then up to date. */
 GEODEC_API int32_t geodec_gamma_ask(geodec_gamma *g, int32_t room);
 /* How many of the n drafts to send; of a tree, the best prefix of its order. */
 GEODEC_API int32_t geodec_gamma_send(geodec_gamma *g, const geodec_draft *draft, int32_t n);
-/* After the walk: draft was examined with this outcome. */
+/* The text has judged this draft. */
 GEODEC_API void geodec_gamma_learn(geodec_gamma *g, const geodec_draft *draft, int accepted);
+/* What a round of `sent` drafts took, in one-row passes: asking (0: the drafter was not asked), the pass, the rest. */
+GEODEC_API void geodec_gamma_times(geodec_gamma *g, int32_t sent, double asking, double pass, double rest);
+/* A drafter that slept was shown what it missed, in so much time. */
+GEODEC_API void geodec_gamma_woken(geodec_gamma *g, double time);
+/* The round is over: it gave so many tokens. */
+GEODEC_API void geodec_gamma_settle(geodec_gamma *g, int32_t sent, int64_t tokens);
+/* Expected time of a pass over b rows. */
+GEODEC_API double geodec_gamma_pass(const geodec_gamma *g, int32_t b);
 
 #endif

@@ -20,6 +20,17 @@ void geodec_decoded_free(geodec_decoded *d)
     *d = (geodec_decoded){.stop = -1};
 }
 
+/* Rows that an adaptive request keeps from a drafter that sleeps. */
+enum {
+    KEEP = 2 * (GEODEC_DRAFT_MAX + 1), /* and no more: */
+    RESTART = 32,                      /* a drafter of states that slept longer starts again with the last of them */
+};
+typedef struct waiting {
+    int64_t n; /* rows since the drafter was last shown any; the newest KEEP are here, row i at i % KEEP */
+    int32_t token[KEEP], argmax[KEEP];
+    float *state; /* [KEEP][d_state], NULL unless wanted */
+} waiting;
+
 /* What one request carries. */
 typedef struct request {
     const geodec_target *target;
@@ -38,8 +49,12 @@ typedef struct request {
     int32_t *argmax; /* [max rows] */
     int32_t *top;    /* [max rows][GEODEC_DRAFT_TOP], NULL unless wanted */
     int32_t rows;    /* widest pass of a round */
-    int64_t asked;   /* drafts asked for so far */
-    double start;    /* clock at the end of the prompt */
+    waiting waiting;
+    /* Clock readings of the round under way and the one before it. */
+    double asking, asked_before; /* time of asking */
+    double start;                /* of the pass; < 0: not read yet */
+    double end, pass;            /* of the last pass: its end, its time */
+    int32_t before;              /* drafts it was of; -1 = there was none */
     geodec_decode_counters count;
 } request;
 
@@ -92,7 +107,14 @@ static geodec_status set_up(request *r, const int32_t *prompt, int64_t n, geodec
     GEODEC_TRY(geodec_sampler_create(&r->opt->sampling, t->n_vocab, &r->sampler, err));
     /* Which tokens are drawn depends on the lengths chosen: by a clock, the same seed would not give the same text. */
     const geodec_cost cost = r->drawn ? geodec_cost_linear(0.3) : r->opt->cost;
-    if (r->opt->adaptive) geodec_gamma_init(&r->gamma, nodes > 0 ? nodes : 1, &cost);
+    r->before = -1;
+    if (r->opt->adaptive) {
+        if (r->opt->memory && nodes > 0 && r->opt->memory->max == nodes && !r->drawn)
+            r->gamma = *r->opt->memory;
+        else
+            geodec_gamma_init(&r->gamma, nodes > 0 ? nodes : 1, &cost);
+        if (r->wants_state) GEODEC_NEW(r->waiting.state, (int64_t)KEEP * t->d_state);
+    }
 done:
     return st;
 }
@@ -105,6 +127,48 @@ static void find_top(request *r, int32_t row, int32_t at)
     const float *x = r->logits + (int64_t)row * r->target->n_vocab;
     for (int32_t n = geodec_largest(x, r->target->n_vocab, GEODEC_DRAFT_TOP, top, value); n < GEODEC_DRAFT_TOP; n++)
         top[n] = -1;
+}
+
+/* Shows the drafter what it missed. */
+static geodec_status catch_up(request *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    waiting *w = &r->waiting;
+    int64_t i = 0;
+    if (w->n > KEEP) {
+        GEODEC_TRY(geodec_drafter_begin(r->drafter, err));
+        i = w->n - RESTART;
+    }
+    while (i < w->n) { /* in runs that do not wrap */
+        const int64_t at = i % KEEP, run = w->n - i < KEEP - at ? w->n - i : KEEP - at;
+        const geodec_draft_rows rows = {.n = run,
+                                        .token = w->token + at,
+                                        .argmax = w->argmax + at,
+                                        .state = w->state ? w->state + at * r->target->d_state : NULL};
+        GEODEC_TRY(geodec_drafter_observe(r->drafter, &rows, err));
+        i += run;
+    }
+    w->n = 0;
+done:
+    return st;
+}
+
+/* Puts rows by until the drafter is asked; the most probable tokens behind them are not looked for. One that wants no
+ * states is shown them in batches: it misses nothing. */
+static geodec_status put_by(request *r, const int32_t *token, int32_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    waiting *w = &r->waiting;
+    const int64_t d = r->target->d_state;
+    for (int32_t k = 0; r->drafter && k < n; k++, w->n++) {
+        if (!w->state && w->n == KEEP) GEODEC_TRY(catch_up(r, err));
+        const int64_t at = w->n % KEEP;
+        w->token[at] = token[k];
+        w->argmax[at] = r->argmax[k];
+        if (w->state) memcpy(w->state + at * d, r->state + k * d, (size_t)d * sizeof *w->state);
+    }
+done:
+    return st;
 }
 
 /* All of the prompt but its last token, which the first round forwards. */
@@ -138,7 +202,8 @@ done:
 /* What a round drafted, and what of it went into the pass. */
 typedef struct drafted {
     geodec_draft draft[GEODEC_DRAFT_MAX];
-    int32_t n;                           /* proposed */
+    int32_t n;                           /* proposed, and worth sending */
+    int32_t proposed;                    /* in all: those behind n are judged by the text alone */
     int32_t row[GEODEC_DRAFT_MAX];       /* of each draft in the pass; 0 = it was not sent */
     int32_t token[GEODEC_DRAFT_MAX + 1]; /* of the pass: the newest token, then the drafts sent */
     int32_t parent[GEODEC_DRAFT_MAX + 1];
@@ -187,39 +252,67 @@ static void choose_rows(const request *r, drafted *d, int32_t most)
     for (int32_t k = 1; k <= d->sent; k++) d->chain = d->chain && d->parent[k] == k - 1;
 }
 
+/* The round before this one ends here: what its parts took, for the next choices. */
+static void end_round(request *r, double clock)
+{
+    const double unit = r->gamma.cost.seconds;
+    if (r->opt->adaptive && unit > 0 && r->before >= 0)
+        geodec_gamma_times(&r->gamma, r->before, r->asked_before / unit, r->pass / unit, (clock - r->end) / unit);
+    r->before = -1;
+}
+
 /* Asks the drafter, and fills in the pass. */
 static geodec_status draft(request *r, drafted *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_target *t = r->target;
-    d->n = 0;
+    d->n = d->proposed = 0;
     /* A round emits one token more than it accepts: the last of the allowance needs no draft. */
     const int64_t left = r->limit - r->n_text - 1, cache = (int64_t)t->n_ctx - r->n_text;
     int64_t room = r->rows - 1;
     if (cache < room) room = cache;
     if (r->opt->budget == 0 && left < room) room = left;
     int32_t most = (int32_t)(room > 0 && left > 0 ? room : 0), send = GEODEC_DRAFT_MAX; /* drafts */
+    r->start = -1;
+    r->asked_before = r->asking;
+    r->asking = 0;
+    if (r->opt->adaptive) r->gamma.asked = 0;
+    if (r->drafter && r->opt->adaptive && most > 0) most = geodec_gamma_ask(&r->gamma, most);
     if (r->drafter && most > 0) {
-        if (r->opt->adaptive) most = geodec_gamma_ask(&r->gamma, most);
-        const double clock = now(r);
+        const double begun = now(r);
+        double clock = begun;
+        end_round(r, clock);
+        const bool slept = r->waiting.n > 2;
+        if (r->waiting.n > 0) GEODEC_TRY(catch_up(r, err));
+        if (slept) { /* not what asking costs from now on */
+            clock = now(r);
+            if (r->gamma.cost.seconds > 0) geodec_gamma_woken(&r->gamma, (clock - begun) / r->gamma.cost.seconds);
+        }
         geodec_draft_request q = {.context = r->text,
                                   .n_context = r->n_text,
                                   .gamma = most,
                                   .sampled = r->opt->sampling.temperature > 0,
                                   .index = r->n_text - r->n_prompt,
                                   .guard = &r->guard,
-                                  .sampling = r->drawn ? &r->opt->sampling : NULL};
+                                  .sampling = r->drawn ? &r->opt->sampling : NULL,
+                                  .least = r->opt->adaptive && !r->drawn ? r->gamma.least : NULL};
         if (r->opt->budget > 0) {
             q.budget = most;
             if (q.gamma > r->opt->gamma) q.gamma = r->opt->gamma;
             if (q.gamma > left) q.gamma = (int32_t)left;
         }
         GEODEC_TRY(geodec_drafter_propose(r->drafter, &q, d->draft, &d->n, err));
-        r->asked += most;
-        r->count.draft_seconds += now(r) - clock;
-        if (most > 0 && r->opt->adaptive) send = geodec_gamma_send(&r->gamma, d->draft, d->n);
+        r->start = now(r);
+        r->asking = r->start - clock;
+        r->count.draft_seconds += r->start - begun;
+        r->count.asks++;
+        d->proposed = d->n;
+        if (r->opt->adaptive) send = geodec_gamma_send(&r->gamma, d->draft, d->n);
         if (!r->drawn && send < d->n) d->n = send;
-        if (!r->drawn && r->opt->gate > 0) apply_gate(d, r->opt->gate);
+        if (!r->drawn && r->opt->gate > 0) {
+            apply_gate(d, r->opt->gate);
+            d->proposed = d->n;
+        }
     }
     choose_rows(r, d, send);
 done:
@@ -239,7 +332,22 @@ static void tally(request *r, const geodec_draft *d, bool reached, bool accepted
         t[i]->rejected += reached && !accepted;
     }
     if (reached) c->confidence_sum[bin] += d->confidence;
-    if (reached && r->opt->adaptive) geodec_gamma_learn(&r->gamma, d, accepted);
+    if (reached && r->opt->adaptive && r->drawn) geodec_gamma_learn(&r->gamma, d, accepted);
+}
+
+/* The text judges what was drafted, sent or not: token [n] came. */
+static void learn(request *r, const drafted *d, const int32_t *token, int32_t n)
+{
+    int32_t depth[GEODEC_DRAFT_MAX];
+    bool right[GEODEC_DRAFT_MAX];
+    geodec_tree_depths(d->draft, d->proposed, depth);
+    for (int32_t i = 0; i < d->proposed; i++) {
+        const geodec_draft *x = &d->draft[i];
+        right[i] = false;
+        if (depth[i] >= n || (x->parent >= 0 && !right[x->parent])) continue;
+        right[i] = x->token == token[depth[i]];
+        geodec_gamma_learn(&r->gamma, x, right[i]);
+    }
 }
 
 /* path: rows of the walk; drafts at depth < accepted were accepted where they are on it; `examined` rows were drawn
@@ -264,17 +372,6 @@ static void tally_round(request *r, const drafted *d, const int32_t *path, int32
         t->accepted += reached_at[k] && k < accepted;
         t->rejected += reached_at[k] && k >= accepted;
     }
-}
-
-/* What a draft and the work around a round really cost, for the next choice of length. */
-static void learn_cost(request *r)
-{
-    const double unit = r->gamma.cost.seconds;
-    if (!r->opt->adaptive || unit <= 0) return;
-    const geodec_decode_counters *c = &r->count;
-    const double other = now(r) - r->start - c->draft_seconds - c->verify_seconds;
-    if (r->asked > 0) r->gamma.cost.c = c->draft_seconds / (double)r->asked / unit;
-    r->gamma.cost.o = other / (double)c->rounds / unit;
 }
 
 /* Emits token by token, left to right; *kept tokens went out before the output ended. */
@@ -308,6 +405,7 @@ static geodec_status commit(request *r, const drafted *d, const int32_t *path, i
             memmove(r->state + (int64_t)k * t->d_state, r->state + (int64_t)path[k] * t->d_state,
                     (size_t)t->d_state * sizeof *r->state);
     }
+    if (r->opt->adaptive && (r->gamma.asked == 0 || r->waiting.n > 0)) return put_by(r, token, n, err);
     if (r->top) {
         for (int32_t k = 0; k < n; k++) find_top(r, path[k], k);
         for (int32_t row = 0, k = 0; row <= d->sent; row++) {
@@ -374,9 +472,16 @@ static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, ge
         GEODEC_THROW(GEODEC_INTERNAL, "the cache holds %d rows for a text of %lld tokens", base, (long long)r->n_text);
 
     GEODEC_TRY(draft(r, &d, err));
-    const double clock = now(r);
+    if (r->start < 0) { /* not asked */
+        r->start = now(r);
+        end_round(r, r->start);
+    }
     GEODEC_TRY(t->forward(t->self, d.token, d.chain ? NULL : d.parent, d.sent + 1, r->logits, r->state, err));
-    r->count.verify_seconds += now(r) - clock;
+    r->end = now(r);
+    r->pass = r->end - r->start;
+    r->before = d.sent;
+    r->count.verify_seconds += r->pass;
+    r->count.pass_seconds[d.sent] += r->pass;
     GEODEC_TRY(verify(r, &d, path, &v, err));
 
     /* The tokens of this round: the drafts that were drawn, then the last draw unless it is the end. */
@@ -388,6 +493,10 @@ static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, ge
     r->count.rounds++;
     r->count.length[d.sent]++;
     tally_round(r, &d, path, v.accepted, more ? v.draws : kept);
+    if (r->opt->adaptive) {
+        if (!r->drawn) learn(r, &d, token, more ? v.draws : kept);
+        geodec_gamma_settle(&r->gamma, d.sent, more ? v.draws : kept);
+    }
     if (r->opt->round_end) r->opt->round_end(r->opt->ctx);
 
     if (r->count.decided == before) GEODEC_THROW(GEODEC_INTERNAL, "a round made no progress");
@@ -401,7 +510,6 @@ static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, ge
     }
     /* Rows of the newest token before the round and of what was emitted, except the token that has no row yet. */
     GEODEC_TRY(commit(r, &d, path, base, v.stopped && more ? kept + 1 : kept, err));
-    learn_cost(r);
 done:
     return st;
 }
@@ -419,7 +527,6 @@ geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, 
 
     const geodec_counters start = target->counters(target->self);
     bool go_on = true;
-    r.start = now(&r);
     while (go_on && r.count.emitted < options->max_tokens) {
         if (r.n_text > target->n_ctx) {
             result.end = GEODEC_END_CONTEXT;
@@ -437,6 +544,7 @@ geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, 
     GEODEC_NEW(result.token, result.n);
     memcpy(result.token, r.text + n, (size_t)result.n * sizeof *result.token);
     *out = result;
+    if (options->memory && !r.drawn) *options->memory = r.gamma;
 done:
     geodec_sampler_destroy(r.sampler);
     geodec_mem_free(r.text);
@@ -445,5 +553,6 @@ done:
     geodec_mem_free(r.argmax);
     geodec_mem_free(r.top);
     geodec_mem_free(r.work);
+    geodec_mem_free(r.waiting.state);
     return st;
 }

@@ -39,7 +39,10 @@ typedef struct geodec_decode_options {
     bool adaptive;  /* choose the length by geodec_gamma from `cost` */
     geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure. Not for drafts that are drawn: their
                          lengths follow geodec_cost_linear(0.3), so that the text repeats with the seed */
-    double gate;      /* drafts of a lower confidence end the draft; 0 = off */
+    /* For adaptive: what earlier requests of the same model, drafter and lengths have learned, and where this one
+     * leaves it (zeroed in the beginning). NULL: starts anew. Not used when drafts are drawn. */
+    struct geodec_gamma *memory;
+    double gate; /* drafts of a lower confidence end the draft; 0 = off */
     /* Shown every output token in order; non-zero = stop after it. NULL = none. */
     int (*emit)(void *ctx, int32_t token);
     /* After the tokens of a round, for flushing. NULL = none. */
@@ -67,12 +70,14 @@ typedef struct geodec_decode_counters {
     int64_t rounds;
     int64_t target_passes, target_rows; /* counted by the target, without the prompt */
     int64_t prompt_passes, prompt_rows;
+    int64_t asks;                         /* rounds in which the drafter was asked */
     int64_t length[GEODEC_DRAFT_MAX + 1]; /* rounds that sent this many drafts */
     geodec_tally total;
     geodec_tally position[GEODEC_DRAFT_MAX]; /* by depth; siblings of a tree count as one draft here */
     geodec_tally source[GEODEC_DRAFT_SOURCES_MAX];
     geodec_tally confidence[GEODEC_CONFIDENCE_BINS]; /* reliability: bin i holds confidences from i/10 */
     double confidence_sum[GEODEC_CONFIDENCE_BINS];   /* over reached drafts: the mean claim of a bin */
+    double pass_seconds[GEODEC_DRAFT_MAX + 1];       /* in the passes of rounds that sent this many drafts */
     double prompt_seconds, draft_seconds, verify_seconds, total_seconds; /* verify: inside the target's passes */
 } geodec_decode_counters;
 

@@ -74,6 +74,7 @@ geodec_status geodec_tree_grow(geodec_drafter *d, const geodec_draft_request *re
     GEODEC_TRY(expand(d, &h, 0, request->budget, 1, err));
     while (h.n > 0 && taken < request->budget) {
         const candidate c = pop(&h);
+        if (geodec_draft_enough(request, taken, c.chance)) break;
         out[taken] = c.draft;
         depth[taken] = c.draft.parent < 0 ? 0 : depth[c.draft.parent] + 1;
         const int32_t left = request->budget - ++taken;
@@ -91,15 +92,21 @@ geodec_status geodec_tree_chain(geodec_drafter *d, const geodec_draft_request *r
 {
     geodec_status st = GEODEC_OK;
     int32_t k = 0, got = 1;
+    double chance = 1;
     GEODEC_TRY(d->ops->root(d, request, err));
     for (; k < request->gamma; k++) {
         GEODEC_TRY(d->ops->children(d, k, 1, &out[k], &got, err));
-        if (got == 0) break;
+        if (got == 0 || geodec_draft_enough(request, k, chance *= out[k].confidence)) break;
         if (k + 1 < request->gamma) GEODEC_TRY(d->ops->adopt(d, k, out[k].token, err));
     }
     *n = k;
 done:
     return st;
+}
+
+bool geodec_draft_enough(const geodec_draft_request *request, int32_t i, double chance)
+{
+    return request->least && chance < request->least[i];
 }
 
 int32_t geodec_draft_insert(geodec_draft *out, int32_t n, int32_t most, const geodec_draft *x)

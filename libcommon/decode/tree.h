@@ -21,6 +21,8 @@ GEODEC_API geodec_status geodec_tree_chain(geodec_drafter *d, const geodec_draft
  * the last one falls out when there is no room. Returns the new number. */
 GEODEC_API int32_t geodec_draft_insert(geodec_draft *out, int32_t n, int32_t most, const geodec_draft *x);
 
+/* Draft i, of this path chance, is not worth a row: nor is what comes after it. */
+GEODEC_API bool geodec_draft_enough(const geodec_draft_request *request, int32_t i, double chance);
 /* Chance of the path down to each draft: chance [n]. */
 GEODEC_API void geodec_tree_chances(const geodec_draft *draft, int32_t n, double *chance);
 /* Number of drafts above each one: depth [n]. */
