@@ -12,18 +12,21 @@ static const double SHARE = 0.008; /* earned with every token */
 static const double WAKE = 0.4;    /* credit at which a sleeper is asked again: for a few rounds, one says little */
 static const double CREDIT = 8;    /* at most */
 static const double SLACK = 0.7;   /* of the least chances: the exact choice is made among the drafts that are there */
-enum { LOOK_AHEAD = 4, REFRESH = 8 };
+static const double SLOW_STEP = 0.3;
+enum { LOOK_AHEAD = 4, REFRESH = 8, FRESH = 4 };
 
 void geodec_gamma_init(geodec_gamma *g, int32_t max, const geodec_cost *cost)
 {
-    *g = (geodec_gamma){.max = max, .cost = *cost, .narrow = 1, .wide = 1, .asking = -1, .credit = START};
+    *g = (geodec_gamma){.max = max, .cost = *cost, .slow = 1, .wide = 1, .asking = -1, .credit = START};
     for (int i = 0; i < GEODEC_DRAFT_SOURCES_MAX; i++) g->accepted[i] = g->claimed[i] = PRIOR;
 }
 
 double geodec_gamma_pass(const geodec_gamma *g, int32_t b)
 {
-    return geodec_cost_pass(&g->cost, b) * (b > 1 ? g->wide : g->narrow);
+    return geodec_cost_pass(&g->cost, b) * (b > 1 ? g->wide : 1);
 }
+
+static double towards(double average, double x) { return average + STEP * (x - average); }
 
 static double plain_round(const geodec_gamma *g) { return geodec_gamma_pass(g, 1) + g->cost.o_plain; }
 
@@ -86,20 +89,26 @@ void geodec_gamma_learn(geodec_gamma *g, const geodec_draft *draft, int accepted
     g->seen[s]++;
 }
 
-static double towards(double average, double x) { return average + STEP * (x - average); }
-
 void geodec_gamma_times(geodec_gamma *g, int32_t sent, double asking, double pass, double rest)
 {
-    const double v = geodec_cost_pass(&g->cost, sent + 1), was = geodec_gamma_pass(g, sent + 1);
-    double *factor = sent > 0 ? &g->wide : &g->narrow, *other = asking > 0 ? &g->cost.o : &g->cost.o_plain;
-    if (v > 0) *factor = towards(*factor, fmin(fmax(pass, was / OUTLIER), was * OUTLIER) / v);
+    const double due = geodec_gamma_pass(g, sent + 1);
+    if (!(due > 0)) return;
+    const double slow = fmin(fmax(pass / due, g->slow / OUTLIER), g->slow * OUTLIER);
+    if (sent == 0)
+        g->narrow = g->rounds;
+    else if (g->rounds - g->narrow <= FRESH) /* what the machine is doing is known from a narrow pass */
+        g->wide = towards(g->wide, g->wide * slow / g->slow);
+    g->slow += SLOW_STEP * (slow - g->slow);
+    asking /= g->slow;
+    rest /= g->slow;
+    double *other = asking > 0 ? &g->cost.o : &g->cost.o_plain;
     *other = *other > 0 ? towards(*other, fmin(rest, OUTLIER * *other)) : fmin(rest, 1);
     if (!(asking > 0)) return;
     /* The first ask finds cold tables: it counts as one of many. */
     g->asking = g->asking < 0 ? 0.5 * asking : towards(g->asking, fmin(asking, OUTLIER * g->asking + 0.02));
 }
 
-void geodec_gamma_woken(geodec_gamma *g, double time) { g->credit -= fmin(time, START); }
+void geodec_gamma_woken(geodec_gamma *g, double time) { g->credit -= fmin(time / g->slow, START); }
 
 void geodec_gamma_settle(geodec_gamma *g, int32_t sent, int64_t tokens)
 {
