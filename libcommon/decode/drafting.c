@@ -8,6 +8,7 @@
 #include "decode/draft_ngram.h"
 #include "decode/draft_recycle.h"
 #include "decode/drafting_models.h"
+#include "decode/drafting_tables.h"
 #include "project/projection.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct geodec_drafting {
     geodec_flowgrown *library;    /* NULL = none */
     geodec_ngram *ngram, *bigram; /* the map's texts as n-gram stores, NULL = not asked for or no folder */
     drafting_models models;
+    drafting_tables tables;
     char *second;     /* its file, NULL = none */
     char *projection; /* file it runs from, NULL = none */
 };
@@ -48,7 +50,7 @@ bool geodec_drafting_knows(const char *name)
     for (int32_t k = 0; k < n; k++) {
         bool found = false;
         for (size_t i = n > 1; i < sizeof names / sizeof *names; i++) found |= strcmp(part[k], names[i]) == 0;
-        if (!found && !geodec__models_know(part[k])) return false;
+        if (!found && !geodec__models_know(part[k]) && !geodec__tables_know(part[k])) return false;
     }
     return n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
 }
@@ -139,6 +141,8 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
         GEODEC_TRY(open_map(d, dir, err));
         if (store) GEODEC_TRY(make_stores(d, names, n, err));
     }
+    for (int i = 0; i < DRAFTING_TABLES; i++)
+        if (asked(names, n, geodec__tables_name(i))) GEODEC_TRY(geodec__tables_load(&d->tables, i, m, dir, err));
     *out = d;
     d = NULL;
 done:
@@ -196,6 +200,7 @@ void geodec_drafting_close(geodec_drafting *d)
     geodec_flowgrown_close(d->library);
     geodec_flowmap_clear(&d->map);
     geodec_artifact_close(d->file);
+    geodec__tables_close(&d->tables);
     geodec_model_close(d->models.second);
     geodec_mem_free(d->second);
     geodec_mem_free(d->projection);
@@ -214,6 +219,8 @@ static geodec_status create_one(const geodec_drafting *d, const char *name, geod
         GEODEC_TRY(geodec_lookup_drafter_create(out, err));
     } else if (strcmp(name, "recycle") == 0) {
         GEODEC_TRY(geodec_recycle_drafter_create(geodec_model_configuration(d->model)->n_vocab, out, err));
+    } else if (geodec__tables_know(name)) {
+        GEODEC_TRY(geodec__tables_create(&d->tables, name, out, err));
     } else if (geodec__models_know(name)) {
         GEODEC_TRY(geodec__models_create(&d->models, d->model, name, out, err));
     } else {
@@ -249,6 +256,7 @@ geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_proven
 {
     geodec_status st = GEODEC_OK;
     if (d->file) GEODEC_TRY(geodec_provenance_add_artifact(p, d->file, err));
+    GEODEC_TRY(geodec__tables_provenance(&d->tables, p, err));
     if (d->second) GEODEC_TRY(geodec_provenance_add_file(p, d->second, err));
     if (d->projection) GEODEC_TRY(geodec_provenance_add_file(p, d->projection, err));
 done:

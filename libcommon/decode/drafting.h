@@ -14,11 +14,13 @@ typedef struct geodec_drafting geodec_drafting;
 enum { GEODEC_DRAFTER_NAME_MAX = 64 };
 
 /* Names: "none" (no drafter), "bigram" and "ngram" (contexts of 1 and of up to 8 tokens), "flowmap", "lookup" (in
- * the text itself), "recycle" (candidates of earlier passes), "model" (a second model), "exit:N" (the first N blocks of the model, "exit": up to its depth sink,
- * decode/depth_sink.h), "model-sampled" and "exit-sampled:N" (their stochastic variants); with + between them a mixture
- * (decode/draft_mixture.h): "ngram+flowmap". dir: folder with flowmap.h5, or NULL: "ngram" and "bigram" then draw from
- * the prompt and the output alone, and "flowmap" is refused. names [n]: what create will be asked for. GEODEC_INVAL:
- * unknown name; GEODEC_CHECKSUM: an artifact made for another model or tokenizer. The model is borrowed. */
+ * the text itself), "recycle" (candidates of earlier passes), "onedecode" and "onedecode-ref"
+ * (records/onedecode.h, records/onedecode_ref.h), "model" (a second model), "exit:N" (the first N blocks of the model,
+ * "exit": up to its depth sink, decode/depth_sink.h), "model-sampled" and "exit-sampled:N" (their stochastic variants);
+ * with + between them a mixture (decode/draft_mixture.h): "ngram+flowmap". dir: folder with flowmap.h5, onedecode.h5
+ * .., or NULL: "ngram" and "bigram" then draw from the prompt and the output alone, and "flowmap" is refused. names
+ * [n]: what create will be asked for. GEODEC_INVAL: unknown name; GEODEC_CHECKSUM: an artifact made for another model
+ * or tokenizer. The model is borrowed. */
 GEODEC_API geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const char *const *names, int n,
                                               geodec_drafting **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API bool geodec_drafting_knows(const char *name);

@@ -20,11 +20,13 @@ decode_SRCS := \
   export_sources.c \
   drafting.c \
   drafting_models.c \
+  drafting_tables.c \
   draft_flowmap.c \
   draft_lookup.c \
   draft_mixture.c \
   draft_model.c \
   draft_ngram.c \
+  draft_onedecode.c \
   draft_recycle.c \
   gamma.c \
   guard.c \

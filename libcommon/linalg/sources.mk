@@ -10,6 +10,7 @@ linalg_SRCS := \
   expm_avx512.c \
   expm_scalar.c \
   fft.c \
+  kmeans.c \
   knn.c \
   knn_brute.c \
   knn_coarse.c \

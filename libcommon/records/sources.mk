@@ -4,6 +4,7 @@ records_SRCS := \
   apply_avx512.c \
   apply_scalar.c \
   compress.c \
+  counts.c \
   coverage.c \
   coverage_file.c \
   coverage_task.c \
@@ -24,6 +25,10 @@ records_SRCS := \
   lookup_scan.c \
   lookup_scan_avx2.c \
   lookup_scan_avx512.c \
+  onedecode.c \
+  onedecode_file.c \
+  onedecode_ref.c \
   records.c \
   records_file.c \
+  step.c \
 

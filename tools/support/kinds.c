@@ -37,6 +37,8 @@
 #include "published/warp.h"
 #include "records/coverage.h"
 #include "records/flowmap.h"
+#include "records/onedecode.h"
+#include "records/onedecode_ref.h"
 #include "records/records.h"
 #include "train/trainer.h"
 
@@ -82,6 +84,8 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_hjb_ref,
     &geodec_kind_lookup_speed,
     &geodec_kind_flowmap,
+    &geodec_kind_onedecode,
+    &geodec_kind_onedecode_ref,
     &geodec_kind_projection,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,

@@ -6,6 +6,7 @@ decode_TESTS := \
   test_flowmap.c \
   test_mixture.c \
   test_ngram.c \
+  test_onedecode.c \
   test_predict.c \
   test_readiness.c \
   test_recycle.c \

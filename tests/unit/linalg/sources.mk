@@ -4,6 +4,7 @@ linalg_TESTS := \
   test_eig_small.c \
   test_expm.c \
   test_fft.c \
+  test_kmeans.c \
   test_knn.c \
   test_simplex_ls.c \
   test_stats.c \

@@ -7,5 +7,6 @@ records_TESTS := \
   test_flowgrown.c \
   test_flowmap.c \
   test_lookup.c \
+  test_onedecode.c \
   test_records.c \
 
