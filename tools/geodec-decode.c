@@ -8,6 +8,7 @@
 #include "project/projection.h"
 #include "support/cli.h"
 #include "support/decode_report.h"
+#include "support/dialogue.h"
 #include "support/evaluation.h"
 #include "support/printer.h"
 #include "support/report.h"
@@ -24,7 +25,8 @@ static int64_t library_bytes;
 static const char *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
-static bool echo, check_plain, no_verifier, compat_counters;
+static bool echo, check_plain, no_verifier, compat_counters, interactive, no_template;
+static const char *template_name, *system_text;
 
 static const char *projection;
 static const cli_option options[] = {
@@ -140,6 +142,26 @@ static const cli_option options[] = {
     CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_ATTNRES_OPTION(attnres),
+    {.name = "interactive",
+     .letter = 'i',
+     .type = CLI_FLAG,
+     .target = &interactive,
+     .help = "talk: a line of standard input is a turn; /reset begins anew, /quit ends. On a terminal Ctrl-C ends a\n"
+             "reply. When the context is full a line is not taken, with a note"},
+    {.name = "template",
+     .type = CLI_STR,
+     .target = &template_name,
+     .metavar = "NAME",
+     .help = "chat format of --interactive (default: the model's own)"},
+    {.name = "no-template",
+     .type = CLI_FLAG,
+     .target = &no_template,
+     .help = "with --interactive: lines go on with one text, each on a line of its own"},
+    {.name = "system",
+     .type = CLI_STR,
+     .target = &system_text,
+     .metavar = "TEXT",
+     .help = "system message of --interactive"},
     {.name = "echo", .type = CLI_FLAG, .target = &echo, .help = "write the prompt before the text"},
     {.name = "check-plain",
      .type = CLI_FLAG,
@@ -230,6 +252,52 @@ static void say_library(const cli *c, const geodec_drafting *drafting)
             (long long)s.room);
 }
 
+/* Which of the options do not go together. */
+static geodec_status check_dialogue(geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!interactive && (template_name || no_template || system_text))
+        GEODEC_THROW(GEODEC_INVAL, "--template, --no-template and --system belong to --interactive");
+    if (template_name && no_template) GEODEC_THROW(GEODEC_INVAL, "give --template or --no-template, not both");
+    if (no_template && system_text) GEODEC_THROW(GEODEC_INVAL, "a system message needs a chat format");
+    if (interactive && (prompt_text || prompt_file || report || echo || no_verifier || compat_counters))
+        GEODEC_THROW(GEODEC_INVAL, "--interactive has no --prompt, --prompt-file, --report, --echo, --no-verifier and "
+                                   "--compat-counters");
+done:
+    return st;
+}
+
+static geodec_status talk(const cli *c, const geodec_model *m, const geodec_target *target, geodec_drafter *drafter,
+                          const geodec_decode_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_chat_template *chat = NULL;
+    geodec_session *second = NULL;
+    geodec_target plain;
+    if (template_name)
+        GEODEC_TRY(geodec_chat_template_find(template_name, &chat, err));
+    else if (!no_template)
+        GEODEC_TRY_MSG(geodec_chat_template_of(geodec_model_gguf(m), &chat, err),
+                       "--interactive without --template or --no-template");
+    if (check_plain) {
+        GEODEC_TRY(decode_session(m, target->n_ctx, isa, arithmetic, kv, attnres, c->pool, &second, err));
+        plain = geodec_target_session(second, DECODE_BATCH);
+    }
+    const dialogue d = {.cli = c,
+                        .tokenizer = geodec_model_tokenizer(m),
+                        .target = target,
+                        .plain = check_plain ? &plain : NULL,
+                        .drafter = drafter,
+                        .options = o,
+                        .chat = chat,
+                        .system = system_text,
+                        .stop_text = stop_text};
+    GEODEC_TRY(dialogue_run(&d, err));
+done:
+    geodec_session_destroy(second);
+    return st;
+}
+
 static geodec_status compare(const cli *c, const geodec_decoded *got, const geodec_decoded *plain, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -258,6 +326,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     warnings.progress = NULL;
     geodec_decode_options o = geodec_decode_options_default();
     GEODEC_TRY(decode_gamma(gamma_text, &o, err));
+    GEODEC_TRY(check_dialogue(err));
     if (no_verifier && strcmp(draft, "none") == 0)
         GEODEC_THROW(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
     if (library_bytes && !library) GEODEC_THROW(GEODEC_INVAL, "--library-bytes is the bound of a --library");
@@ -267,7 +336,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
-    GEODEC_TRY(read_prompt(t, &prompt, &n, err));
+    if (!interactive) GEODEC_TRY(read_prompt(t, &prompt, &n, err));
     GEODEC_TRY(geodec_drafting_open(m, artifacts, &draft, 1, &drafting, err));
     GEODEC_TRY(decode_session(m, (int32_t)context, isa, arithmetic, kv, attnres, c->pool, &s, err));
     geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, c->pool);
@@ -296,6 +365,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (drafter && o.adaptive)
         GEODEC_TRY(geodec_cost_measure(&target, (int32_t)n, (tree > 0 ? (int32_t)tree : DECODE_GAMMA_AUTO) + 1,
                                        COST_REPEATS, NULL, &o.cost, err));
+    if (interactive) {
+        GEODEC_TRY(talk(c, m, &target, drafter, &o, err));
+        goto done;
+    }
     GEODEC_TRY(printer_open(t, prompt, n, echo, stop_text, &p, err));
     o.ctx = p;
     if (no_verifier) {

@@ -7,6 +7,7 @@ SUPPORT_SRCS := \
   cli.c \
   decode_report.c \
   describe.c \
+  dialogue.c \
   evaluation.c \
   fisher.c \
   kinds.c \

@@ -70,6 +70,9 @@ static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_
         if (prompt[i] < 0 || prompt[i] >= t->n_vocab)
             GEODEC_THROW(GEODEC_RANGE, "prompt token %lld is %d, the vocabulary has %d", (long long)i, prompt[i],
                          t->n_vocab);
+    if (o->cached < 0 || o->cached >= n || o->cached > t->length(t->self))
+        GEODEC_THROW(GEODEC_INVAL, "%lld cached tokens of a prompt of %lld, with %d in the cache", (long long)o->cached,
+                     (long long)n, t->length(t->self));
     if (o->max_tokens < 0) GEODEC_THROW(GEODEC_INVAL, "max-tokens %lld is negative", (long long)o->max_tokens);
     if (o->gamma < 0 || o->gamma > GEODEC_DRAFT_MAX)
         GEODEC_THROW(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
@@ -178,12 +181,12 @@ static geodec_status prefill(request *r, geodec_err *err)
     const geodec_target *t = r->target;
     const geodec_counters start = t->counters(t->self);
     const double clock = now(r);
-    t->truncate(t->self, 0);
-    GEODEC_TRY(geodec_drafter_begin(r->drafter, err));
+    t->truncate(t->self, (int32_t)r->opt->cached);
+    if (r->opt->cached == 0) GEODEC_TRY(geodec_drafter_begin(r->drafter, err));
     for (int32_t i = 0; i < t->max_batch; i++) r->argmax[i] = -1;
     for (int32_t i = 0; r->top && i < t->max_batch * GEODEC_DRAFT_TOP; i++) r->top[i] = -1;
     const int64_t n = r->n_prompt - 1;
-    for (int64_t at = 0; at < n; at += t->max_batch) {
+    for (int64_t at = r->opt->cached; at < n; at += t->max_batch) {
         const int32_t chunk = (int32_t)(n - at < t->max_batch ? n - at : t->max_batch);
         GEODEC_TRY(geodec_hooks_progress(r->opt->hooks, "prompt", at, n, err));
         GEODEC_TRY_MSG(t->forward(t->self, r->text + at, NULL, chunk, NULL, r->state, err), "prompt");

@@ -29,6 +29,8 @@ GEODEC_API const char *geodec_end_name(geodec_end e); /* "length", ... */
 
 typedef struct geodec_decode_options {
     geodec_sampling sampling;
+    int64_t cached;      /* the first tokens of the prompt whose rows are in the target's cache and were shown to the
+                            drafter,      by an earlier call with the same two: they are not forwarded again. 0 = a new text */
     int64_t max_tokens;  /* >= 0 */
     int64_t min_tokens;  /* guard: no stop token before this many */
     const int32_t *stop; /* [n_stop], borrowed */
@@ -99,10 +101,11 @@ typedef struct geodec_decoded {
 } geodec_decoded;
 GEODEC_API void geodec_decoded_free(geodec_decoded *d);
 
-/* Empties the target's cache, prefills prompt[0..n-1), decodes. n >= 1 (a model starts from at least one token: give
- * BOS for an empty text). On return the cache holds rows of the text (prompt and output), all but perhaps the newest.
- * GEODEC_LIMIT: prompt longer than the cache; GEODEC_RANGE: a prompt id out of the vocabulary; GEODEC_INVAL: options;
- * GEODEC_INTERRUPTED; GEODEC_INTERNAL: a round that made no progress. */
+/* Empties the target's cache down to `cached` rows, prefills the rest of prompt[0..n-1), decodes. n >= 1 (a model
+ * starts from at least one token: give BOS for an empty text). On return the cache holds rows of the text (prompt and
+ * output), all but perhaps the newest; when the prompt was interrupted, those of its beginning. GEODEC_LIMIT: prompt
+ * longer than the cache; GEODEC_RANGE: a prompt id out of the vocabulary; GEODEC_INVAL: options; GEODEC_INTERRUPTED;
+ * GEODEC_INTERNAL: a round that made no progress. */
 GEODEC_API geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, int64_t n,
                                        geodec_drafter *drafter, const geodec_decode_options *options,
                                        geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;

@@ -146,31 +146,65 @@ static size_t fixed_words(const geodec_chat_template *t, char *out)
     return at;
 }
 
+/* From byte `from` on; begins: it is the start of the conversation. */
+static geodec_status encode_text(const geodec_chat_template *t, const geodec_tokenizer *k, const geodec_chat_text *text,
+                                 int64_t from, bool begins, int32_t **ids, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *words = NULL;
+    int32_t *id = NULL;
+    geodec_span *plain = NULL;
+    int64_t n_plain = 0;
+    const size_t n_words = fixed_words(t, NULL), n = text->n - (size_t)from;
+    GEODEC_NEW(words, n_words);
+    (void)fixed_words(t, words);
+    GEODEC_NEW(plain, text->n_plain);
+    for (int64_t i = 0; i < text->n_plain; i++)
+        if (text->plain[i].begin >= from)
+            plain[n_plain++] = (geodec_span){text->plain[i].begin - from, text->plain[i].end - from};
+    GEODEC_NEW(id, n + 3);
+    const geodec_encode_options options = {.bos = begins,
+                                           .goes_on = !begins,
+                                           .parse_special = true,
+                                           .plain = plain,
+                                           .n_plain = n_plain,
+                                           .reserved = words,
+                                           .n_reserved = n_words};
+    GEODEC_TRY(geodec_tokenizer_encode_with(k, text->text + from, n, &options, id, count, err));
+    *ids = id;
+    id = NULL;
+done:
+    geodec_mem_free(words);
+    geodec_mem_free(plain);
+    geodec_mem_free(id);
+    return st;
+}
+
 geodec_status geodec_chat_encode(const geodec_chat_template *t, const geodec_tokenizer *k,
                                  const geodec_chat_message *message, int64_t n, bool add_generation_prompt,
                                  int32_t **ids, int64_t *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_chat_text text = {0};
-    char *words = NULL;
-    int32_t *id = NULL;
-    const size_t n_words = fixed_words(t, NULL);
     GEODEC_TRY(geodec_chat_render(t, message, n, add_generation_prompt, &text, err));
-    GEODEC_NEW(words, n_words);
-    (void)fixed_words(t, words);
-    GEODEC_NEW(id, text.n + 3);
-    const geodec_encode_options options = {.bos = true,
-                                           .parse_special = true,
-                                           .plain = text.plain,
-                                           .n_plain = text.n_plain,
-                                           .reserved = words,
-                                           .n_reserved = n_words};
-    GEODEC_TRY(geodec_tokenizer_encode_with(k, text.text, text.n, &options, id, count, err));
-    *ids = id;
-    id = NULL;
+    GEODEC_TRY(encode_text(t, k, &text, 0, true, ids, count, err));
 done:
     geodec_chat_text_free(&text);
-    geodec_mem_free(words);
-    geodec_mem_free(id);
+    return st;
+}
+
+geodec_status geodec_chat_encode_next(const geodec_chat_template *t, const geodec_tokenizer *k,
+                                      const geodec_chat_message *user, int32_t **ids, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_chat_text text = {0};
+    /* Formats look at roles, not at words: what follows any assistant's words follows these. */
+    const geodec_chat_message message[] = {
+        {GEODEC_CHAT_USER, "x", 1}, {GEODEC_CHAT_ASSISTANT, "x", 1}, {GEODEC_CHAT_USER, user->content, user->n}};
+    GEODEC_TRY(geodec_chat_render(t, message, 3, true, &text, err));
+    if (text.n_plain < 2) GEODEC_THROW(GEODEC_INTERNAL, "chat format %s leaves words out", t->name);
+    GEODEC_TRY(encode_text(t, k, &text, text.plain[1].end, false, ids, count, err));
+done:
+    geodec_chat_text_free(&text);
     return st;
 }

@@ -72,4 +72,11 @@ GEODEC_API geodec_status geodec_chat_encode(const geodec_chat_template *t, const
                                             const geodec_chat_message *message, int64_t n, bool add_generation_prompt,
                                             int32_t **ids, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 
+/* What follows the assistant's words when a user speaks next: the end of the assistant's turn, the user's message and
+ * what stands before the assistant's next words. Behind the tokens of a conversation and those the assistant wrote it
+ * makes the tokens of the longer conversation, without encoding the old ones again; no BOS. */
+GEODEC_API geodec_status geodec_chat_encode_next(const geodec_chat_template *t, const geodec_tokenizer *k,
+                                                 const geodec_chat_message *user, int32_t **ids, int64_t *count,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+
 #endif

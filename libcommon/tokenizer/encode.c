@@ -50,7 +50,7 @@ geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t, const char
             GEODEC_TRY(geodec__bpe_encode(t, text + p->at, (size_t)p->n, ids, &written, err));
         } else {
             /* a prefix after a token of one byte could give more ids than the caller has room for */
-            const bool first = i == 0 || part[i - 1].n > 1;
+            const bool first = i == 0 ? !options->goes_on : part[i - 1].n > 1;
             GEODEC_TRY(geodec__spm_encode(t, text + p->at, (size_t)p->n, first, ids, &written, err));
         }
     }

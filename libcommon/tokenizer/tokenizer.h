@@ -74,6 +74,7 @@ typedef struct geodec_span {
 typedef struct geodec_encode_options {
     bool bos;                 /* BOS first where the vocabulary's rule asks for it */
     bool eos;                 /* EOS last where its rule (tokenizer.ggml.add_eos_token) asks for it */
+    bool goes_on;             /* the text follows other text: at its start SentencePiece text gets no prefix */
     bool parse_special;       /* control and unknown tokens written in the text become those tokens */
     const geodec_span *plain; /* [n_plain] ascending: no control token is found that touches one of these */
     int64_t n_plain;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t stop_asked;
+static volatile sig_atomic_t stop_asked, turn_stopped;
 static bool line_open;
 static const char *tool_name;
 
@@ -30,6 +30,28 @@ void report_signals(void)
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, not the end */
 }
+
+static void on_turn_stop(int sig)
+{
+    (void)sig;
+    turn_stopped = 1;
+}
+
+void report_turns(void)
+{
+    struct sigaction a = {0}; /* no SA_RESTART: a read that waits for a line comes back */
+    a.sa_handler = on_turn_stop;
+    sigaction(SIGINT, &a, NULL);
+}
+
+bool report_turn_stopped(void)
+{
+    const bool stopped = turn_stopped != 0;
+    turn_stopped = 0;
+    return stopped;
+}
+
+bool report_stop_asked(void) { return stop_asked != 0; }
 
 void report_progress_end(void)
 {

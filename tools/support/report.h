@@ -8,6 +8,11 @@
 
 /* SIGINT, SIGTERM and SIGHUP set a flag the progress hook reports; SIGPIPE ends the process quietly. */
 void report_signals(void);
+/* From now on SIGINT ends a turn, not the program: it sets a flag that report_turn_stopped reads and clears. */
+void report_turns(void);
+bool report_turn_stopped(void);
+/* Was the program asked to stop? */
+bool report_stop_asked(void);
 /* Log lines with the tool's name; progress only when stderr is a terminal. */
 geodec_hooks report_hooks(const char *tool, bool quiet, int64_t verbose);
 /* Ends a progress line, if one is open. */

@@ -255,6 +255,160 @@ Test(guard, stop_inside_an_accepted_run)
     cr_assert_gt(found, 100, "%d", found);
 }
 
+/* The same tests for trees and for drawn tokens: (a), (b) a model that always wants to stop gives exactly min_tokens.
+ */
+Test(guard, always_stop_model_gives_exactly_min_tokens_in_trees_and_drawn)
+{
+    int32_t prompt[3], stop[] = {0};
+    random_prompt(2, prompt, 3);
+    for (int64_t min = 0; min <= 12; min += 2)
+        for (int32_t budget = 0; budget <= 16; budget += 2)
+            for (uint64_t mode = 0; mode < 3; mode++)
+                for (int foe = 0; foe < HOSTILE_KINDS; foe++) {
+                    geodec_decode_options o = geodec_decode_options_default();
+                    o.gamma = 1 + budget / 2;
+                    o.budget = budget;
+                    o.max_tokens = 40;
+                    o.min_tokens = min; /* 0: guard off, empty output */
+                    o.stop = stop;
+                    o.n_stop = 1;
+                    /* so cold that the stop token, where it is allowed, is drawn but for one time in 1e30 */
+                    if (mode > 0) o.sampling = (geodec_sampling){0.05, 0, mode == 2 ? 0.9 : 1, mode};
+                    const geodec_decode_counters c = run_case(TOY_STOP, 6, 100, prompt, 3, &o, foe, "always stop");
+                    cr_assert_eq(c.emitted, min, "%lld tokens, not %lld", (long long)c.emitted, (long long)min);
+                    cr_assert_eq(c.decided, min + 1);
+                }
+}
+
+/* (c) With the guard, plain and speculative strings are the same: chains of 1 to 8, trees of 2 to 16, greedy and drawn.
+ */
+Test(guard, speculation_changes_no_guarded_string)
+{
+    int64_t guarded = 0;
+    for (uint64_t seed = 0; seed < 6; seed++)
+        for (int64_t min = 0; min <= 24; min += 4)
+            for (int32_t width = 1; width <= 16; width++)
+                for (int tree = width > 8; tree <= (width > 1); tree++)
+                    for (uint64_t mode = 0; mode < 3; mode++) {
+                        int32_t prompt[4], stop[] = {0, 7, 11};
+                        geodec_decode_options o = geodec_decode_options_default();
+                        o.gamma = tree ? 6 : width;
+                        o.budget = tree ? width : 0;
+                        o.max_tokens = 40;
+                        o.min_tokens = min;
+                        o.stop = stop;
+                        o.n_stop = 3;
+                        if (mode > 0) o.sampling = (geodec_sampling){1.1, mode == 1 ? 0 : 6, 1, seed};
+                        random_prompt(seed, prompt, 4);
+                        const geodec_decode_counters c =
+                            run_case(TOY_HISTORY, seed, 100, prompt, 4, &o, (int)(seed % HOSTILE_KINDS), "guarded");
+                        cr_assert_geq(c.emitted, min);
+                        guarded += c.emitted == min;
+                    }
+    cr_assert_gt(guarded, 20, "texts that end where they may: %lld", (long long)guarded);
+}
+
+/* (d) A stop token inside an accepted path of a tree, at every offset around min_tokens, greedy and drawn. */
+Test(guard, stop_inside_an_accepted_path_of_a_tree)
+{
+    int found = 0, cases = 0;
+    for (uint64_t seed = 0; seed < 60; seed++)
+        for (uint64_t mode = 0; mode < 2; mode++) {
+            static int32_t plain[4096];
+            int32_t prompt[3];
+            toy t;
+            geodec_end end;
+            geodec_decode_options o = geodec_decode_options_default();
+            toy_target(&t, TOY_HISTORY, seed, 100);
+            random_prompt(seed, prompt, 3);
+            if (mode) o.sampling = (geodec_sampling){0.8, 0, 1, seed};
+            o.max_tokens = 30;
+            toy_plain(&t, prompt, 3, &o, plain, &end);
+            const int32_t stop[] = {plain[7]};
+            bool earlier = false;
+            for (int i = 0; i < 7; i++) earlier = earlier || plain[i] == stop[0];
+            if (earlier) continue; /* index 7 must be the first stop */
+            o.stop = stop;
+            o.n_stop = 1;
+            for (int64_t min = 6; min <= 8; min++) /* the stop at min+1, min, min-1 */
+                for (int32_t budget = 2; budget <= 16; budget++) {
+                    o.min_tokens = min;
+                    o.budget = budget;
+                    o.gamma = 10;
+                    const geodec_decode_counters c =
+                        run_case(TOY_HISTORY, seed, 100, prompt, 3, &o, HOSTILE_ORACLE, "stop in path");
+                    /* a mask moves draws before the stop as well */
+                    if (min < 8 && mode == 0) cr_assert_eq(c.emitted, 7);
+                    cr_assert_geq(c.emitted, min);
+                    found += c.total.accepted > c.emitted - c.rounds; /* the stop itself was an accepted draft */
+                    cases++;
+                }
+        }
+    cr_assert_gt(cases, 500, "%d", cases);
+    cr_assert_gt(found, 100, "%d of %d", found, cases);
+}
+
+/* Turn after turn behind a cache that stays: the replies are those of a new text of the same tokens. */
+Test(decode, a_kept_cache_gives_what_a_new_text_gives)
+{
+    for (int foe = -1; foe < HOSTILE_KINDS; foe++)
+        for (int32_t budget = 0; budget <= 8; budget += 4)
+            for (uint64_t mode = 0; mode < 2; mode++) {
+                static int32_t plain[4096], text[4096];
+                toy t, reference;
+                hostile h;
+                geodec_err err = {0};
+                geodec_end end;
+                geodec_decode_options o = geodec_decode_options_default();
+                geodec_drafter *d = NULL;
+                int32_t stop[] = {0};
+                int64_t n = 0;
+                toy_target(&reference, TOY_HISTORY, 9, 400);
+                const geodec_target target = toy_target(&t, TOY_HISTORY, 9, 400);
+                o.gamma = 5;
+                o.budget = budget;
+                o.max_tokens = 25;
+                o.stop = stop;
+                o.n_stop = 1;
+                if (mode) o.sampling = (geodec_sampling){1, 0, 1, 3};
+                for (int64_t turn = 0; turn < 6; turn++) {
+                    geodec_decoded got;
+                    random_prompt(100 + (uint64_t)turn, text + n, 1 + turn * 3);
+                    n += 1 + turn * 3;
+                    const int64_t want = toy_plain(&reference, text, n, &o, plain, &end), cached = t.length;
+                    if (foe >= 0 && turn == 0)
+                        d = hostile_make(&h, (hostile_kind)foe, &reference, 9, plain, want, n, -1);
+                    h.n_plain = want;
+                    h.n_prompt = n;
+                    h.stop = end == GEODEC_END_STOP ? 0 : -1;
+                    o.cached = cached;
+                    test_ok(geodec_decode(&target, text, n, d, &o, &got, &err), &err);
+                    cr_assert_eq(got.n, want, "turn %d", (int)turn);
+                    cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0);
+                    cr_assert_eq(got.counters.prompt_rows, n - 1 - cached, "only new rows are forwarded");
+                    memcpy(text + n, got.token, (size_t)got.n * sizeof *text);
+                    n += got.n;
+                    cr_assert(t.length == n || t.length == n - 1);
+                    geodec_decoded_free(&got);
+                }
+            }
+}
+
+Test(decode, rows_that_are_not_cached_are_refused)
+{
+    toy t;
+    geodec_err err = {0};
+    geodec_decoded got;
+    const int32_t prompt[] = {1, 2, 3};
+    const geodec_target target = toy_target(&t, TOY_HISTORY, 4, 100);
+    geodec_decode_options o = geodec_decode_options_default();
+    const int64_t bad[] = {-1, 1, 3};
+    for (int i = 0; i < 3; i++) {
+        o.cached = bad[i];
+        cr_assert_eq(geodec_decode(&target, prompt, 3, NULL, &o, &got, &err), GEODEC_INVAL);
+    }
+}
+
 static int stop_after(void *ctx, int32_t token)
 {
     (void)token;

@@ -264,6 +264,27 @@ Test(chat, conversations_from_json)
     parsed("[", GEODEC_FORMAT, "talk.json");
 }
 
+/* A conversation that grows turn by turn has the tokens of the whole: what follows the assistant's words is its end. */
+Test(chat, the_next_turn_is_the_end_of_the_longer_conversation)
+{
+    geodec_tokenizer *k = small();
+    geodec_err err = {0};
+    for (int i = 0; geodec_chat_template_name_at(i); i++) {
+        const char *name = geodec_chat_template_name_at(i);
+        const geodec_chat_message m[] = {SAID(SYSTEM, "Be"), SAID(USER, "Hi"), SAID(ASSISTANT, "So<s>"),
+                                         SAID(USER, "and </s>\nthen")};
+        int32_t *all = NULL, *next = NULL;
+        int64_t n_all, n_next;
+        test_ok(geodec_chat_encode(find(name), k, m, 4, true, &all, &n_all, &err), &err);
+        test_ok(geodec_chat_encode_next(find(name), k, &m[3], &next, &n_next, &err), &err);
+        cr_assert(n_next > 5 && n_next < n_all, "%s: %d of %d", name, (int)n_next, (int)n_all);
+        cr_assert_eq(memcmp(next, all + n_all - n_next, (size_t)n_next * sizeof *next), 0, "%s", name);
+        geodec_mem_free(all);
+        geodec_mem_free(next);
+    }
+    geodec_tokenizer_destroy(k);
+}
+
 Test(chat, allocation_failures_are_clean)
 {
     geodec_tokenizer *k = small();

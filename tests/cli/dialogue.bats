@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# geodec-decode --interactive: turns, the cache that stays, commands, a full context, interrupts, refusals.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    bin=${B:-build/release}/bin
+    model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
+    [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
+    tmp=$BATS_TEST_TMPDIR
+}
+
+talk() { "$bin/geodec-decode" --interactive --model "$model" "$@"; }
+
+refused() {
+    local want=$1 word=$2
+    shift 2
+    run --separate-stderr "$@" < /dev/null
+    [ "$status" -eq "$want" ] || { echo "status $status, not $want: $stderr"; false; }
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 1 ] || { echo "$stderr"; false; }
+    [[ "$stderr" == *"$word"* ]] || { echo "$stderr"; false; }
+}
+
+@test "replies are those of plain decoding of the same tokens, whatever drafts" {
+    printf 'Once upon a time there was a dog.\nThe dog\nOne day\n' > "$tmp/in"
+    for options in "" "--temperature 0.8 --seed 3"; do
+        for format in "--no-template" "--template chatml --system Tell" "--template llama2" "--template zephyr" "--template gemma"; do
+            # shellcheck disable=SC2086
+            talk --quiet $options $format --max-tokens 30 --draft none < "$tmp/in" > "$tmp/plain"
+            [ "$(wc -l < "$tmp/plain")" -ge 3 ]
+            for draft in "lookup" "ngram --tree 6"; do
+                # shellcheck disable=SC2086
+                talk --quiet $options $format --max-tokens 30 --draft $draft --check-plain < "$tmp/in" > "$tmp/text"
+                cmp "$tmp/plain" "$tmp/text"
+            done
+        done
+    done
+}
+
+@test "the first turn is what --prompt gives, and /reset begins anew" {
+    "$bin/geodec-decode" --quiet --model "$model" --prompt "One day" --max-tokens 25 > "$tmp/prompt"
+    printf 'One day\n' | talk --quiet --no-template --max-tokens 25 > "$tmp/one"
+    cmp "$tmp/prompt" "$tmp/one"
+    printf 'The cat\nwent\n\n/reset\nOne day\n/quit\nnever read\n' | talk --quiet --no-template --max-tokens 25 > "$tmp/three"
+    [ "$(tail -n "$(wc -l < "$tmp/one")" "$tmp/three")" = "$(cat "$tmp/one")" ]
+}
+
+@test "a turn forwards its own tokens alone" {
+    printf 'Once upon a time there was a dog who had a very long story to tell.\nThe cat\n' |
+        talk -v --no-template --max-tokens 30 --draft lookup > /dev/null 2> "$tmp/err"
+    first=$(sed -n 's/.*turn 1: \([0-9]*\) rows of the prompt.*/\1/p' "$tmp/err")
+    second=$(sed -n 's/.*turn 2: \([0-9]*\) rows of the prompt.*/\1/p' "$tmp/err")
+    echo "first $first, second $second"
+    [ "$first" -gt 12 ]
+    [ "$second" -le 6 ]
+}
+
+@test "a full context is said, and the conversation goes on after /reset" {
+    printf 'One two three four five six seven eight nine ten\nand so on and on\nand on\n/reset\nOne day\n' |
+        talk --quiet --no-template --ctx 48 --max-tokens 60 > "$tmp/out" 2> "$tmp/err"
+    grep -q "the context of 48 tokens is full" "$tmp/err"
+    grep -q "no room in the context" "$tmp/err"
+    printf 'One day\n' | talk --quiet --no-template --ctx 48 --max-tokens 60 2> /dev/null > "$tmp/one"
+    [ "$(tail -n "$(wc -l < "$tmp/one")" "$tmp/out")" = "$(cat "$tmp/one")" ]
+}
+
+@test "lines that are no messages" {
+    printf '/help\n\n\xff\xfe\n//usr\nThe end' | talk --quiet --no-template --max-tokens 5 --ctx 64 > "$tmp/out" 2> "$tmp/err"
+    grep -q "commands: /reset, /quit" "$tmp/err"
+    grep -q "not UTF-8 at byte 0" "$tmp/err"
+    [ "$(wc -l < "$tmp/out")" -ge 2 ]
+    talk --quiet --no-template < /dev/null > "$tmp/out"
+    [ ! -s "$tmp/out" ]
+}
+
+@test "formats: an unknown one is named, a model without one says so" {
+    refused 3 "no-such" talk --template no-such
+    refused 3 "--no-template" talk
+    refused 2 "not both" talk --template chatml --no-template
+    refused 2 "chat format" talk --no-template --system x
+    refused 2 "--interactive" "$bin/geodec-decode" --model "$model" --no-template
+    refused 2 "--interactive" talk --no-template --prompt x
+}
+
+@test "an interrupt ends the reply on a terminal, not the program" {
+    command -v script > /dev/null || skip "no script(1)"
+    { sleep 1.5; printf 'One day\n'; sleep 1.5; printf '\003'; sleep 1; printf '/quit\n'; sleep 1; } |
+        script -qec "$bin/geodec-decode --interactive --no-template --model $model --ctx 200000 --max-tokens 190000 --min-tokens 180000 -v --threads 1" "$tmp/typescript" > /dev/null
+    grep -q "turn 1:" "$tmp/typescript"
+    tokens=$(sed -n 's/.*prompt, \([0-9]*\) tokens in.*/\1/p' "$tmp/typescript")
+    echo "$tokens tokens"
+    [ "$tokens" -lt 190000 ]
+    grep -q 'COMMAND_EXIT_CODE="0"' "$tmp/typescript"
+}
