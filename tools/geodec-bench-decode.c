@@ -6,6 +6,7 @@
 #include "decode/drafting.h"
 #include "decode/readiness.h"
 #include "io/file.h"
+#include "project/kvprojection.h"
 #include "project/projection.h"
 #include "support/bench_plan.h"
 #include "support/bench_table.h"
@@ -21,7 +22,7 @@ static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifac
                   *judged;
 static const char *draft_model, *draft_projection;
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled",
-                  *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres;
+                  *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres, *kv_projection;
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop, loop_only, together;
@@ -130,6 +131,7 @@ static const cli_option options[] = {
     CLI_ISA_OPTION(isa),
     CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
     CLI_KV_OPTION(kv),
+    CLI_KV_PROJECTION_OPTION(kv_projection),
     CLI_ATTNRES_OPTION(attnres),
 };
 
@@ -247,6 +249,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     }
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
+    if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     plan.n_stop = no_stop ? 0 : geodec_stop_tokens(t, stop);
     GEODEC_TRY(read_prompts(t, &prompts, err));

@@ -5,6 +5,7 @@
 #include "decode/drafting.h"
 #include "decode/loop.h"
 #include "io/file.h"
+#include "project/kvprojection.h"
 #include "project/projection.h"
 #include "support/cli.h"
 #include "support/decode_report.h"
@@ -22,7 +23,7 @@ static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = 
                                                                        *stop_text, *report;
 static const char *draft_model, *draft_projection, *library;
 static int64_t library_bytes;
-static const char *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres;
+static const char *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres, *kv_projection;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
 static bool echo, check_plain, no_verifier, compat_counters, interactive, no_template;
@@ -141,6 +142,7 @@ static const cli_option options[] = {
     CLI_ISA_OPTION(isa),
     CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
     CLI_KV_OPTION(kv),
+    CLI_KV_PROJECTION_OPTION(kv_projection),
     CLI_ATTNRES_OPTION(attnres),
     {.name = "interactive",
      .letter = 'i',
@@ -335,6 +337,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (report) GEODEC_TRY(cli_may_write(c, report, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
+    if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     if (!interactive) GEODEC_TRY(read_prompt(t, &prompt, &n, err));
     GEODEC_TRY(geodec_drafting_open(m, artifacts, &draft, 1, &drafting, err));

@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/tsv.h"
+#include "project/kvprojection.h"
 #include "project/projection.h"
 #include "support/cli.h"
 #include "support/evaluation.h"
@@ -15,7 +16,7 @@ enum { DEFAULT_WINDOW = 512 };
 
 static const char *model_path, *against_path, *arithmetic = "exact", *against_arithmetic, *kv = "f32", *against_kv;
 static const char *isa = "auto", *json_path, *projection, *against_projection;
-static const char *attnres, *against_attnres;
+static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
 static int64_t window, stride, windows;
 
 static const cli_option options[] = {
@@ -65,7 +66,7 @@ static const cli_option options[] = {
     {.name = "against-kv",
      .type = CLI_CHOICE,
      .target = &against_kv,
-     .choices = "f32|f16|q8_0",
+     .choices = "f32|f16|q8_0|q4_0",
      .metavar = "TYPE",
      .help = "cache of the second evaluation (default: --kv)"},
     {.name = "projection",
@@ -80,6 +81,13 @@ static const cli_option options[] = {
      .target = &against_projection,
      .metavar = "FILE",
      .help = "the same for the second evaluation: of --against, or of the model itself"},
+    CLI_KV_PROJECTION_OPTION(kv_projection),
+    {.name = "against-kv-projection",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &against_kv_projection,
+     .metavar = "FILE",
+     .help = "the same for the second evaluation"},
     CLI_ATTNRES_OPTION(attnres),
     {.name = "against-attnres",
      .type = CLI_STR,
@@ -272,13 +280,16 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL, *other = NULL;
-    state s = {.compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres};
+    state s = {.compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
+                           against_kv_projection};
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
-    if (against_path || against_projection)
+    if (against_path || against_projection || against_kv_projection)
         GEODEC_TRY(geodec_model_open(against_path ? against_path : model_path, &other, err));
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
+    if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     if (against_projection) GEODEC_TRY(geodec_projection_load(against_projection, other, err));
+    if (against_kv_projection) GEODEC_TRY(geodec_kv_projection_load(against_kv_projection, other, err));
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
     s.o.window = (int32_t)(window ? window : n_ctx < DEFAULT_WINDOW ? n_ctx : DEFAULT_WINDOW);
     s.o.stride = (int32_t)stride;

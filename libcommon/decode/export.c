@@ -51,7 +51,6 @@ geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_conf
                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    static const char *const kv[] = {"f32", "f16", "q8_0"};
     char positions[GEODEC_EXPORT_POSITIONS_ROOM];
     GEODEC_TRY(geodec_artifact_set_dim(a, "L", o->n_layers, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "d", c->d_model, err));
@@ -65,7 +64,7 @@ geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_conf
     GEODEC_TRY(geodec_artifact_put_i64(a, "window", o->window, err));
     GEODEC_TRY(geodec_artifact_put_str(a, "positions", geodec_export_positions_text(o, positions), err));
     GEODEC_TRY(geodec_artifact_put_str(a, "arithmetic", o->arithmetic == GEODEC_FAST ? "fast" : "exact", err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "kv", kv[o->kv], err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "kv", geodec_kv_name(o->kv), err));
 done:
     return st;
 }

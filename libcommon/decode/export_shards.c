@@ -244,7 +244,6 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
                                  int64_t bytes, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    static const char *const kv[] = {"f32", "f16", "q8_0"};
     const geodec_model_config *c = geodec_model_configuration(m);
     geodec_json_writer *w = NULL;
     geodec_safetensor *t = NULL;
@@ -279,7 +278,7 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
     geodec_json_put_i64(w, "window", o->window);
     geodec_json_put_str(w, "positions", geodec_export_positions_text(o, positions));
     geodec_json_put_str(w, "arithmetic", o->arithmetic == GEODEC_FAST ? "fast" : "exact");
-    geodec_json_put_str(w, "kv", kv[o->kv]);
+    geodec_json_put_str(w, "kv", geodec_kv_name(o->kv));
     geodec_json_end(w);
     geodec_json_begin_object(w, "weight_map");
     for (int64_t k = 1; k <= sum->shards; k++) {

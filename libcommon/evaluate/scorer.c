@@ -12,8 +12,7 @@ const char *geodec_evaluation_arithmetic(const geodec_evaluation *e)
 
 const char *geodec_evaluation_kv(const geodec_evaluation *e)
 {
-    static const char *const name[] = {"f32", "f16", "q8_0"};
-    return e->float64 ? "f64" : name[e->kv];
+    return e->float64 ? "f64" : geodec_kv_name(e->kv);
 }
 
 struct geodec_scorer {

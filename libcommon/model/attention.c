@@ -32,6 +32,38 @@ typedef struct store {
     int64_t n;
 } store;
 
+/* The piece that head kv's keys (values) lie in; the first head of a group stores for all of it. */
+static int64_t k_piece(const geodec_session *s, int64_t kv)
+{
+    return s->model->low && s->model->low->k_group ? kv / s->model->low->k_group : kv;
+}
+static int64_t v_piece(const geodec_session *s, int64_t kv)
+{
+    return s->model->low && s->model->low->v_group ? kv / s->model->low->v_group : kv;
+}
+
+/* The same of a cache of low rank, queries rotated and scaled: those behind zeros, coefficients as they are. */
+static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row, int64_t position)
+{
+    const geodec_model_config *c = &s->model->config;
+    const geodec__low *low = s->model->low;
+    const int64_t dim = c->head_dim, share = heads_per_key(c), at = s->length + row;
+    const int64_t k_head = k_piece(s, kv), v_head = v_piece(s, kv);
+    for (int64_t h = kv * share; s->wide_row && h < (kv + 1) * share; h++)
+        memcpy(s->wide_row[row] + h * s->attend_dim, s->query_row[row] + h * dim, (size_t)dim * sizeof(float));
+    if (!low->k_group) {
+        float *k = s->key_row[row] + kv * dim;
+        geodec__rope_apply(s, s->model->layer[layer].rope, k, 1, position);
+        geodec__cache_put_key(s, layer, kv, at, k);
+    } else if (kv % low->k_group == 0) {
+        geodec__cache_put_key(s, layer, k_head, at, s->key_row[row] + k_head * low->k_rank);
+    }
+    if (!low->v_group)
+        geodec__cache_put_value(s, layer, kv, at, s->value_row[row] + kv * dim);
+    else if (kv % low->v_group == 0)
+        geodec__cache_put_value(s, layer, v_head, at, s->value_row[row] + v_head * low->v_rank);
+}
+
 /* One key head and its query heads, all rows: rotates query and key, scales the query, puts key and value into the
  * cache. */
 static void store_task(void *ctx, int64_t kv, int worker)
@@ -42,13 +74,18 @@ static void store_task(void *ctx, int64_t kv, int worker)
     const int64_t dim = c->head_dim, share = heads_per_key(c);
     const float scale = (float)(c->attn_scale > 0 ? c->attn_scale : 1.0 / sqrt((double)dim));
     const int32_t table = s->model->layer[t->layer].rope;
+    const bool low = s->model->low != NULL;
     (void)worker;
     for (int64_t row = 0; row < t->n; row++) {
         const int64_t position = s->length + s->depth[row];
         float *q = s->query_row[row] + kv * share * dim, *k = s->key_row[row] + kv * dim;
         geodec__rope_apply(s, table, q, (int32_t)share, position);
-        geodec__rope_apply(s, table, k, 1, position);
         for (int64_t i = 0; i < share * dim; i++) q[i] *= scale;
+        if (low) {
+            store_low(s, t->layer, kv, row, position);
+            continue;
+        }
+        geodec__rope_apply(s, table, k, 1, position);
         geodec__cache_put(s, t->layer, kv, s->length + row, k, s->value_row[row] + kv * dim);
     }
 }
@@ -112,6 +149,45 @@ static geodec__attend_keys decoded(const geodec__attend_scratch *w)
     return (geodec__attend_keys){.type = GEODEC_KV_F32, .k = w->k, .v = w->v};
 }
 
+/* The block at position `base` of a cache of low rank as keys and values of attend_dim dimensions. What lies behind the
+ * head's own dimensions and the coefficients is zero from the beginning. */
+static void decode_low(const tile *t, const geodec__attend_keys *keys, int64_t base, int64_t rows)
+{
+    const geodec_session *s = t->a->s;
+    const geodec__low *low = s->model->low;
+    const int64_t dim = s->cache.v_dim;
+    if (low->k_group) {
+        const float *coefficient = keys->k;
+        if (keys->type != GEODEC_KV_F32) {
+            geodec__cache_decode_keys(s, keys, t->w->low);
+            coefficient = t->w->low;
+        }
+        geodec__low_keys(s, t->a->layer, t->head, base, rows, coefficient, GEODEC__KEYS, t->w->k);
+    } else {
+        geodec__cache_decode_keys(s, keys, t->w->k);
+    }
+    if (dim == s->attend_dim) {
+        geodec__cache_decode_values(s, keys, rows, t->w->v);
+        return;
+    }
+    geodec__cache_decode_values(s, keys, rows, t->w->low);
+    for (int64_t r = 0; r < rows; r++)
+        memcpy(t->w->v + r * s->attend_dim, t->w->low + r * dim, (size_t)dim * sizeof(float));
+}
+
+/* One row of it into lane `lane`. */
+static void row_low(const tile *t, int64_t row, int64_t base, int64_t lane)
+{
+    const geodec_session *s = t->a->s;
+    if (s->model->low->k_group) {
+        geodec__cache_key(s, t->a->layer, k_piece(s, t->head), row, t->w->low, 1);
+        geodec__low_keys(s, t->a->layer, t->head, base + lane, 1, t->w->low, 1, t->w->k + lane);
+    } else {
+        geodec__cache_key(s, t->a->layer, t->head, row, t->w->k + lane, GEODEC__KEYS);
+    }
+    geodec__cache_value(s, t->a->layer, v_piece(s, t->head), row, t->w->v + lane * s->attend_dim);
+}
+
 /* A block whose keys lie in the cache in the order of their positions. */
 static void block_of_cache(const tile *t, int64_t block)
 {
@@ -121,12 +197,15 @@ static void block_of_cache(const tile *t, int64_t block)
     for (int64_t r = t->row; r < t->row + t->rows; r++) n = list_row(t, r, block * GEODEC__KEYS, n);
     for (int64_t i = 0; i < n; i++) rows = t->w->list[i]->hi > rows ? t->w->list[i]->hi : rows;
     if (n == 0) return;
-    geodec__attend_keys keys = geodec__cache_block(s, t->a->layer, t->head, block);
-    if (keys.type != GEODEC_KV_F32 && n > DECODED) {
+    geodec__attend_keys keys = geodec__cache_pieces(s, t->a->layer, k_piece(s, t->head), v_piece(s, t->head), block);
+    if (s->model->low) {
+        decode_low(t, &keys, block * GEODEC__KEYS, rows);
+        keys = decoded(t->w);
+    } else if (keys.type == GEODEC_KV_Q4_0 || (keys.type != GEODEC_KV_F32 && n > DECODED)) {
         geodec__cache_decode(s, &keys, rows, t->w->k, t->w->v);
         keys = decoded(t->w);
     }
-    s->kernels->attend_block(t->w->list, n, &keys, c->head_dim, c->attn_softcap);
+    s->kernels->attend_block(t->w->list, n, &keys, s->attend_dim, c->attn_softcap);
 }
 
 /* A block of a tree: the cache as it was before the call, then each row's own path. */
@@ -134,11 +213,15 @@ static void block_of_paths(const tile *t, int64_t block)
 {
     const geodec_session *s = t->a->s;
     const geodec_model_config *c = &s->model->config;
-    const int64_t base = block * GEODEC__KEYS, common = s->length - base, dim = c->head_dim;
+    const int64_t base = block * GEODEC__KEYS, common = s->length - base, dim = s->attend_dim;
     const geodec__attend_keys keys = decoded(t->w);
     if (common > 0) {
-        const geodec__attend_keys cached = geodec__cache_block(s, t->a->layer, t->head, block);
-        geodec__cache_decode(s, &cached, common, t->w->k, t->w->v);
+        const geodec__attend_keys cached =
+            geodec__cache_pieces(s, t->a->layer, k_piece(s, t->head), v_piece(s, t->head), block);
+        if (s->model->low)
+            decode_low(t, &cached, base, common);
+        else
+            geodec__cache_decode(s, &cached, common, t->w->k, t->w->v);
     }
     for (int64_t r = t->row; r < t->row + t->rows; r++) {
         const int64_t n = list_row(t, r, base, 0);
@@ -146,7 +229,11 @@ static void block_of_paths(const tile *t, int64_t block)
         for (int64_t i = r; i >= 0; i = s->parent[i]) { /* from the row itself to its oldest ancestor */
             const int64_t lane = position_of(t->a, i) - base;
             if (lane < t->w->list[0]->lo) break;
-            if (lane < GEODEC__KEYS) geodec__cache_row(s, t->a->layer, t->head, s->length + i, lane, t->w->k, t->w->v);
+            if (lane >= GEODEC__KEYS) continue;
+            if (s->model->low)
+                row_low(t, s->length + i, base, lane);
+            else
+                geodec__cache_row(s, t->a->layer, t->head, s->length + i, lane, t->w->k, t->w->v);
         }
         s->kernels->attend_block(t->w->list, n, &keys, dim, c->attn_softcap);
     }
@@ -158,13 +245,14 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
     const attention *a = t->a;
     const geodec_session *s = a->s;
     const geodec_model_config *c = &s->model->config;
-    const int64_t dim = c->head_dim, share = heads_per_key(c), size = geodec__attend_state(dim), n = t->rows * share;
+    const int64_t dim = s->attend_dim, share = heads_per_key(c), size = geodec__attend_state(dim), n = t->rows * share;
+    float *const *query_row = s->wide_row ? s->wide_row : s->query_row;
     int64_t first = INT64_MAX, last = 0;
     for (int64_t r = t->row; r < t->row + t->rows; r++) {
         first = first_seen(a, r) < first ? first_seen(a, r) : first;
         last = position_of(a, r) > last ? position_of(a, r) : last;
         for (int64_t h = 0; h < share; h++)
-            t->w->query[(r - t->row) * share + h].q = s->query_row[r] + (t->head * share + h) * dim;
+            t->w->query[(r - t->row) * share + h].q = query_row[r] + (t->head * share + h) * dim;
     }
     for (int64_t split = split_begin; split < split_end; split++) {
         const int64_t begin = split * GEODEC__SPLIT, end = begin + GEODEC__SPLIT;
@@ -194,8 +282,8 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
 static void finish(const tile *t, int64_t query, float *state)
 {
     const geodec_session *s = t->a->s;
-    const int64_t dim = s->model->config.head_dim, share = heads_per_key(&s->model->config);
-    s->kernels->attend_finish(state, dim);
+    const int64_t dim = s->cache.v_dim, share = heads_per_key(&s->model->config);
+    s->kernels->attend_finish(state, s->attend_dim);
     memcpy(s->mixed_row[t->row + query / share] + (t->head * share + query % share) * dim, state,
            (size_t)dim * sizeof *state);
 }
@@ -215,14 +303,14 @@ static void tile_task(void *ctx, int64_t task, int worker)
     const tile t = tile_at(a, task / a->tiles, task % a->tiles, worker);
     run_splits(&t, a->split_begin, a->split_end, t.w->total);
     for (int64_t i = 0; i < t.rows * heads_per_key(c); i++)
-        finish(&t, i, t.w->total + i * geodec__attend_state(c->head_dim));
+        finish(&t, i, t.w->total + i * geodec__attend_state(a->s->attend_dim));
 }
 
 /* Place of one task's states: tasks are [n_kv_head][tiles][splits]. */
 static float *partial_of(const attention *a, int64_t task)
 {
     const geodec_model_config *c = &a->s->model->config;
-    return a->partial + task * a->tile_rows * heads_per_key(c) * geodec__attend_state(c->head_dim);
+    return a->partial + task * a->tile_rows * heads_per_key(c) * geodec__attend_state(a->s->attend_dim);
 }
 
 static void split_task(void *ctx, int64_t task, int worker)
@@ -237,7 +325,7 @@ static void merge_splits(const attention *a)
 {
     const geodec_session *s = a->s;
     const geodec_model_config *c = &s->model->config;
-    const int64_t splits = a->split_end - a->split_begin, dim = c->head_dim, size = geodec__attend_state(dim);
+    const int64_t splits = a->split_end - a->split_begin, dim = s->attend_dim, size = geodec__attend_state(dim);
     for (int64_t place = 0; place < c->n_kv_head * a->tiles; place++) {
         const tile t = tile_at(a, place / a->tiles, place % a->tiles, 0);
         for (int64_t i = 0; i < t.rows * heads_per_key(c); i++) {
@@ -251,6 +339,7 @@ static void merge_splits(const attention *a)
 }
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain)
 {
@@ -291,14 +380,16 @@ geodec_status geodec__attention_create(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t n = min64(tile_queries(c), s->max_batch * heads_per_key(c)), size = geodec__attend_state(c->head_dim),
-                  block = GEODEC__KEYS * c->head_dim + GEODEC__LANES;
+    const int64_t n = min64(tile_queries(c), s->max_batch * heads_per_key(c)), dim = s->attend_dim,
+                  size = geodec__attend_state(dim), block = GEODEC__KEYS * dim + GEODEC__LANES,
+                  low = s->model->low ? GEODEC__KEYS * larger(s->cache.k_dim, s->cache.v_dim) + GEODEC__LANES : 0;
     for (int i = 0; i < s->n_workers; i++) {
         geodec__attend_scratch *w = &s->worker[i].attend;
-        GEODEC_NEW(w->data, n * (2 * size + GEODEC__KEYS) + 2 * block);
+        GEODEC_NEW(w->data, n * (2 * size + GEODEC__KEYS) + 2 * block + low);
         w->k = w->data;
         w->v = w->k + block;
-        w->total = w->v + block;
+        w->low = w->v + block;
+        w->total = w->low + low;
         w->split = w->total + n * size;
         GEODEC_NEW(w->query, n);
         GEODEC_NEW(w->list, n);

@@ -6,7 +6,10 @@
  * one exact float32: attention over a cache of any type is attention over a float32 cache of those values.
  *   F16    round to nearest even; beyond 65504 the largest value
  *   Q8_0   groups of 32 dimensions (the last may be shorter): scale = largest / 127 rounded up to bfloat16, elements
- *          x / scale rounded to nearest even. Scale times element is exact. Groups below 1e-30 are zero. */
+ *          x / scale rounded to nearest even. Scale times element is exact. Groups below 1e-30 are zero.
+ *   Q4_0   the same groups: scale = the element of largest size / -8 rounded to bfloat16, elements x / scale + 8
+ * rounded to nearest even and kept within 0 .. 15, two dimensions to a byte, the first low. For the control of what few
+ * bytes cost: blocks are decoded before they are used. */
 #include "base/f16.h"
 #include "base/mem.h"
 #include "model/internal.h"
@@ -15,7 +18,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static int64_t element_bytes(geodec_kv_type t) { return t == GEODEC_KV_F32 ? 4 : t == GEODEC_KV_F16 ? 2 : 1; }
+const char *geodec_kv_name(geodec_kv_type t)
+{
+    static const char *const names[] = {"f32", "f16", "q8_0", "q4_0"};
+    return names[t];
+}
+
+/* Bytes of n numbers next to each other. */
+static int64_t packed(geodec_kv_type t, int64_t n)
+{
+    return t == GEODEC_KV_F32 ? 4 * n : t == GEODEC_KV_F16 ? 2 * n : t == GEODEC_KV_Q8_0 ? n : (n + 1) / 2;
+}
+
+/* Bytes of an element of the keys' [.][64] array, and how many rows it has. */
+static int64_t lane_bytes(geodec_kv_type t) { return t == GEODEC_KV_F32 ? 4 : t == GEODEC_KV_F16 ? 2 : 1; }
+static int64_t lane_rows(geodec_kv_type t, int64_t dim) { return t == GEODEC_KV_Q4_0 ? (dim + 1) / 2 : dim; }
+
+static bool scaled(geodec_kv_type t) { return t == GEODEC_KV_Q8_0 || t == GEODEC_KV_Q4_0; }
 
 /* One that can never fit is refused now, not by the kernel in the middle of a run. */
 static geodec_status check_memory(int64_t n_ctx, double total, geodec_err *err)
@@ -30,21 +49,37 @@ done:
     return st;
 }
 
+static int64_t scale_bytes(geodec_kv_type t, int64_t dim)
+{
+    return scaled(t) ? GEODEC__KEYS * geodec__kv_groups(dim) * 2 : 0;
+}
+
+static int64_t whole(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     geodec__cache *a = &s->cache;
-    const int64_t elements = GEODEC__KEYS * c->head_dim * element_bytes(s->kv);
-    const int64_t scales = s->kv == GEODEC_KV_Q8_0 ? GEODEC__KEYS * geodec__kv_groups(c->head_dim) * 2 : 0;
-    a->k_scale = elements;
-    a->v = elements + scales;
-    a->v_scale = a->v + elements;
-    a->piece = (a->v_scale + scales + 63) / 64 * 64;
-    const int64_t blocks = (s->n_ctx + GEODEC__KEYS - 1) / GEODEC__KEYS, block = a->piece * c->n_layer * c->n_kv_head;
-    GEODEC_TRY(check_memory(s->n_ctx, (double)blocks * (double)block, err));
+    geodec__low_shape(s->model, a);
+    a->k_scale = GEODEC__KEYS * packed(s->kv, a->k_dim);
+    a->v_scale = GEODEC__KEYS * packed(s->kv, a->v_dim);
+    const int64_t k = a->k_scale + scale_bytes(s->kv, a->k_dim), v = a->v_scale + scale_bytes(s->kv, a->v_dim);
+    if (s->model->low) {
+        a->k_step = whole(k);
+        a->v_step = whole(v);
+        a->v = a->k_heads * a->k_step;
+        a->layer = a->v + a->v_heads * a->v_step;
+    } else { /* a head's values behind its keys */
+        a->k_step = a->v_step = whole(k + v);
+        a->v = k;
+        a->layer = a->k_heads * a->k_step;
+    }
+    a->block = a->layer * c->n_layer;
+    const int64_t blocks = (s->n_ctx + GEODEC__KEYS - 1) / GEODEC__KEYS;
+    GEODEC_TRY(check_memory(s->n_ctx, (double)blocks * (double)a->block, err));
     /* the last vector of a value row may be read past the end */
-    a->bytes = blocks * block + GEODEC__LANES * (int64_t)sizeof(float);
+    a->bytes = blocks * a->block + GEODEC__LANES * (int64_t)sizeof(float);
     a->data = geodec_mem_map(a->bytes);
     if (!a->data) GEODEC_THROW(GEODEC_NOMEM, "no memory for a cache of %lld bytes", (long long)a->bytes);
 done:
@@ -53,10 +88,21 @@ done:
 
 void geodec__cache_destroy(geodec_session *s) { geodec_mem_unmap(s->cache.data, s->cache.bytes); }
 
-static uint8_t *piece_of(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
+int64_t geodec_session_kv_bytes(const geodec_session *s) { return (s->cache.block + GEODEC__KEYS - 1) / GEODEC__KEYS; }
+
+static uint8_t *layer_of(const geodec_session *s, int64_t layer, int64_t block)
 {
-    const geodec_model_config *c = &s->model->config;
-    return s->cache.data + ((block * c->n_layer + layer) * c->n_kv_head + head) * s->cache.piece;
+    return s->cache.data + block * s->cache.block + layer * s->cache.layer;
+}
+
+static uint8_t *keys_of(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
+{
+    return layer_of(s, layer, block) + head * s->cache.k_step;
+}
+
+static uint8_t *values_of(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
+{
+    return layer_of(s, layer, block) + s->cache.v + head * s->cache.v_step;
 }
 
 /* ---- storing ---------------------------------------------------------------------------------------------------- */
@@ -96,101 +142,182 @@ static void put_group(const float *x, int64_t n, int8_t *q, int64_t step, uint16
     }
 }
 
-void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v)
+/* A group in four bits: byte i of [.. / 2] bytes `step` apart has elements 2i and 2i + 1. */
+static void put_nibbles(const float *x, int64_t n, uint8_t *q, int64_t step, uint16_t *scale)
 {
-    const int64_t dim = s->model->config.head_dim, lane = row % GEODEC__KEYS;
-    uint8_t *piece = piece_of(s, layer, head, row / GEODEC__KEYS);
-    void *keys = piece, *values = piece + s->cache.v;
-    switch (s->kv) {
+    float top = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (fabsf(x[i]) > fabsf(top)) top = x[i];
+    top = top > 1e38f ? 1e38f : top < -1e38f ? -1e38f : top;
+    const bool zero = fabsf(top) < 1e-30f;
+    *scale = zero ? 0 : geodec_f32_to_bf16(top / -8.0f);
+    const float inverse = zero ? 0 : 1.0f / geodec_bf16_to_f32(*scale);
+    for (int64_t i = 0; i < n; i++) {
+        const float v = x[i] * inverse + 8.0f, above = v > 0.0f ? v : 0.0f, within = above < 15.0f ? above : 15.0f;
+        const uint8_t bits = (uint8_t)(within + 12582912.0f - 12582912.0f);
+        uint8_t *byte = q + i / 2 * step;
+        *byte = i % 2 ? (uint8_t)(*byte | bits << 4) : bits;
+    }
+}
+
+static float nibble(const uint8_t *q, int64_t i, int64_t step)
+{
+    return (float)(q[i / 2 * step] >> (i % 2 ? 4 : 0) & 15) - 8.0f;
+}
+
+/* x [dim] into elements `step` apart (Q4_0: pairs of them), scales `scale_step` apart. */
+static void put(geodec_kv_type type, const float *x, int64_t dim, void *to, int64_t step, uint16_t *scale,
+                int64_t scale_step)
+{
+    const int64_t part = type == GEODEC_KV_F16 ? PART : GEODEC__KV_GROUP;
+    if (type == GEODEC_KV_F32) {
+        for (int64_t d = 0; d < dim; d++) ((float *)to)[d * step] = x[d];
+        return;
+    }
+    for (int64_t d = 0; d < dim; d += part) {
+        const int64_t n = dim - d < part ? dim - d : part;
+        if (type == GEODEC_KV_F16)
+            put_halves(x + d, n, (uint16_t *)to + d * step, step);
+        else if (type == GEODEC_KV_Q8_0)
+            put_group(x + d, n, (int8_t *)to + d * step, step, scale + d / part * scale_step);
+        else
+            put_nibbles(x + d, n, (uint8_t *)to + d / 2 * step, step, scale + d / part * scale_step);
+    }
+}
+
+/* The same back, to places x_step apart. */
+static void get(geodec_kv_type type, const void *from, int64_t step, const uint16_t *scale, int64_t scale_step,
+                int64_t dim, float *x, int64_t x_step)
+{
+    switch (type) {
     case GEODEC_KV_F32:
-        for (int64_t d = 0; d < dim; d++) ((float *)keys)[d * GEODEC__KEYS + lane] = k[d];
-        memcpy((float *)values + lane * dim, v, (size_t)dim * sizeof *v);
+        for (int64_t d = 0; d < dim; d++) x[d * x_step] = ((const float *)from)[d * step];
         break;
     case GEODEC_KV_F16:
-        for (int64_t d = 0; d < dim; d += PART) {
-            const int64_t n = dim - d < PART ? dim - d : PART;
-            put_halves(k + d, n, (uint16_t *)keys + d * GEODEC__KEYS + lane, GEODEC__KEYS);
-            put_halves(v + d, n, (uint16_t *)values + lane * dim + d, 1);
-        }
+        for (int64_t d = 0; d < dim; d++) x[d * x_step] = geodec_f16_to_f32(((const uint16_t *)from)[d * step]);
         break;
-    case GEODEC_KV_Q8_0: {
-        uint16_t *k_scale = (void *)(piece + s->cache.k_scale), *v_scale = (void *)(piece + s->cache.v_scale);
-        const int64_t groups = geodec__kv_groups(dim);
-        for (int64_t g = 0; g < groups; g++) {
-            const int64_t d = g * GEODEC__KV_GROUP, n = dim - d < GEODEC__KV_GROUP ? dim - d : GEODEC__KV_GROUP;
-            put_group(k + d, n, (int8_t *)keys + d * GEODEC__KEYS + lane, GEODEC__KEYS,
-                      k_scale + g * GEODEC__KEYS + lane);
-            put_group(v + d, n, (int8_t *)values + lane * dim + d, 1, v_scale + lane * groups + g);
-        }
+    case GEODEC_KV_Q8_0:
+        for (int64_t d = 0; d < dim; d++)
+            x[d * x_step] =
+                geodec_bf16_to_f32(scale[d / GEODEC__KV_GROUP * scale_step]) * (float)((const int8_t *)from)[d * step];
+        break;
+    case GEODEC_KV_Q4_0:
+        for (int64_t d = 0; d < dim; d++)
+            x[d * x_step] = geodec_bf16_to_f32(scale[d / GEODEC__KV_GROUP * scale_step]) * nibble(from, d, step);
         break;
     }
-    }
+}
+
+void geodec__cache_put_key(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k)
+{
+    const int64_t lane = row % GEODEC__KEYS;
+    uint8_t *piece = keys_of(s, layer, head, row / GEODEC__KEYS);
+    put(s->kv, k, s->cache.k_dim, piece + lane * lane_bytes(s->kv), GEODEC__KEYS,
+        (uint16_t *)(void *)(piece + s->cache.k_scale) + lane, GEODEC__KEYS);
+}
+
+void geodec__cache_put_value(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *v)
+{
+    const int64_t lane = row % GEODEC__KEYS, dim = s->cache.v_dim;
+    uint8_t *piece = values_of(s, layer, head, row / GEODEC__KEYS);
+    put(s->kv, v, dim, piece + lane * packed(s->kv, dim), 1,
+        (uint16_t *)(void *)(piece + s->cache.v_scale) + lane * geodec__kv_groups(dim), 1);
+}
+
+void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v)
+{
+    geodec__cache_put_key(s, layer, head, row, k);
+    geodec__cache_put_value(s, layer, head, row, v);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block)
 {
-    const geodec_model_config *c = &s->model->config;
-    const uint8_t *piece = piece_of(s, layer, head, block);
+    return geodec__cache_pieces(s, layer, head, head, block);
+}
+
+geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
+                                         int64_t block)
+{
+    const uint8_t *k = keys_of(s, layer, k_head, block), *v = values_of(s, layer, v_head, block);
     return (geodec__attend_keys){.type = s->kv,
-                                 .k = piece,
-                                 .v = piece + s->cache.v,
-                                 .k_scale = (const void *)(piece + s->cache.k_scale),
-                                 .v_scale = (const void *)(piece + s->cache.v_scale),
-                                 .ahead = s->cache.piece * c->n_layer * c->n_kv_head};
+                                 .k = k,
+                                 .v = v,
+                                 .k_scale = (const void *)(k + s->cache.k_scale),
+                                 .v_scale = (const void *)(v + s->cache.v_scale),
+                                 .ahead = s->cache.block};
+}
+
+void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k)
+{
+    const int64_t dim = s->cache.k_dim;
+    switch (keys->type) {
+    case GEODEC_KV_F32:
+        memcpy(k, keys->k, (size_t)(GEODEC__KEYS * dim) * sizeof *k);
+        break;
+    case GEODEC_KV_F16:
+        s->kernels->decode_f16(keys->k, GEODEC__KEYS * dim, k);
+        break;
+    case GEODEC_KV_Q8_0:
+        s->kernels->decode_q8_keys(keys->k, keys->k_scale, dim, k);
+        break;
+    case GEODEC_KV_Q4_0:
+        for (int64_t lane = 0; lane < GEODEC__KEYS; lane++)
+            get(keys->type, (const uint8_t *)keys->k + lane, GEODEC__KEYS, keys->k_scale + lane, GEODEC__KEYS, dim,
+                k + lane, GEODEC__KEYS);
+        break;
+    }
+}
+
+void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v)
+{
+    const int64_t dim = s->cache.v_dim, groups = geodec__kv_groups(dim);
+    switch (keys->type) {
+    case GEODEC_KV_F32:
+        memcpy(v, keys->v, (size_t)(rows * dim) * sizeof *v);
+        break;
+    case GEODEC_KV_F16:
+        s->kernels->decode_f16(keys->v, rows * dim, v);
+        break;
+    case GEODEC_KV_Q8_0:
+        s->kernels->decode_q8_values(keys->v, keys->v_scale, dim, rows, v);
+        break;
+    case GEODEC_KV_Q4_0:
+        for (int64_t r = 0; r < rows; r++)
+            get(keys->type, (const uint8_t *)keys->v + r * packed(keys->type, dim), 1, keys->v_scale + r * groups, 1,
+                dim, v + r * dim, 1);
+        break;
+    }
 }
 
 void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v)
 {
-    const int64_t dim = s->model->config.head_dim;
-    switch (keys->type) {
-    case GEODEC_KV_F32:
-        memcpy(k, keys->k, (size_t)(GEODEC__KEYS * dim) * sizeof *k);
-        memcpy(v, keys->v, (size_t)(rows * dim) * sizeof *v);
-        break;
-    case GEODEC_KV_F16:
-        s->kernels->decode_f16(keys->k, GEODEC__KEYS * dim, k);
-        s->kernels->decode_f16(keys->v, rows * dim, v);
-        break;
-    case GEODEC_KV_Q8_0:
-        s->kernels->decode_q8_keys(keys->k, keys->k_scale, dim, k);
-        s->kernels->decode_q8_values(keys->v, keys->v_scale, dim, rows, v);
-        break;
-    }
+    geodec__cache_decode_keys(s, keys, k);
+    geodec__cache_decode_values(s, keys, rows, v);
+}
+
+void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *k, int64_t step)
+{
+    const int64_t lane = row % GEODEC__KEYS;
+    const uint8_t *piece = keys_of(s, layer, head, row / GEODEC__KEYS);
+    get(s->kv, piece + lane * lane_bytes(s->kv), GEODEC__KEYS,
+        (const uint16_t *)(const void *)(piece + s->cache.k_scale) + lane, GEODEC__KEYS, s->cache.k_dim, k, step);
+}
+
+void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v)
+{
+    const int64_t lane = row % GEODEC__KEYS, dim = s->cache.v_dim;
+    const uint8_t *piece = values_of(s, layer, head, row / GEODEC__KEYS);
+    get(s->kv, piece + lane * packed(s->kv, dim), 1,
+        (const uint16_t *)(const void *)(piece + s->cache.v_scale) + lane * geodec__kv_groups(dim), 1, dim, v, 1);
 }
 
 void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
                        float *v)
 {
-    const int64_t dim = s->model->config.head_dim, from = row % GEODEC__KEYS;
-    const uint8_t *piece = piece_of(s, layer, head, row / GEODEC__KEYS);
-    const void *keys = piece, *values = piece + s->cache.v;
-    switch (s->kv) {
-    case GEODEC_KV_F32:
-        for (int64_t d = 0; d < dim; d++) k[d * GEODEC__KEYS + lane] = ((const float *)keys)[d * GEODEC__KEYS + from];
-        memcpy(v + lane * dim, (const float *)values + from * dim, (size_t)dim * sizeof *v);
-        break;
-    case GEODEC_KV_F16:
-        for (int64_t d = 0; d < dim; d++)
-            k[d * GEODEC__KEYS + lane] = geodec_f16_to_f32(((const uint16_t *)keys)[d * GEODEC__KEYS + from]);
-        for (int64_t d = 0; d < dim; d++)
-            v[lane * dim + d] = geodec_f16_to_f32(((const uint16_t *)values)[from * dim + d]);
-        break;
-    case GEODEC_KV_Q8_0: {
-        const uint16_t *k_scale = (const void *)(piece + s->cache.k_scale),
-                       *v_scale = (const void *)(piece + s->cache.v_scale);
-        const int64_t groups = geodec__kv_groups(dim);
-        for (int64_t d = 0; d < dim; d++) {
-            const int64_t g = d / GEODEC__KV_GROUP;
-            k[d * GEODEC__KEYS + lane] = geodec_bf16_to_f32(k_scale[g * GEODEC__KEYS + from]) *
-                                         (float)((const int8_t *)keys)[d * GEODEC__KEYS + from];
-            v[lane * dim + d] =
-                geodec_bf16_to_f32(v_scale[from * groups + g]) * (float)((const int8_t *)values)[from * dim + d];
-        }
-        break;
-    }
-    }
+    geodec__cache_key(s, layer, head, row, k + lane, GEODEC__KEYS);
+    geodec__cache_value(s, layer, head, row, v + lane * s->cache.v_dim);
 }
 
 /* ---- moving and dropping ---------------------------------------------------------------------------------------- */
@@ -213,20 +340,25 @@ static void move_lane(uint8_t *to_data, int64_t to, const uint8_t *from_data, in
 /* Cache row `from` becomes row `to` in every layer and head. */
 static void move_row(geodec_session *s, int64_t from, int64_t to)
 {
-    const geodec_model_config *c = &s->model->config;
     const geodec__cache *a = &s->cache;
-    const int64_t dim = c->head_dim, groups = geodec__kv_groups(dim), bytes = element_bytes(s->kv);
     const int64_t source = from % GEODEC__KEYS, target = to % GEODEC__KEYS;
-    for (int64_t layer = 0; layer < c->n_layer; layer++)
-        for (int64_t head = 0; head < c->n_kv_head; head++) {
-            uint8_t *p = piece_of(s, layer, head, to / GEODEC__KEYS);
-            const uint8_t *q = piece_of(s, layer, head, from / GEODEC__KEYS);
-            move_lane(p, target, q, source, dim, bytes);
-            memmove(p + a->v + target * dim * bytes, q + a->v + source * dim * bytes, (size_t)(dim * bytes));
-            if (s->kv != GEODEC_KV_Q8_0) continue;
-            move_lane(p + a->k_scale, target, q + a->k_scale, source, groups, 2);
-            memmove(p + a->v_scale + target * groups * 2, q + a->v_scale + source * groups * 2, (size_t)(groups * 2));
+    const int64_t size = packed(s->kv, a->v_dim), groups = 2 * geodec__kv_groups(a->v_dim);
+    for (int64_t layer = 0; layer < s->model->config.n_layer; layer++) {
+        for (int64_t head = 0; head < a->k_heads; head++) {
+            uint8_t *p = keys_of(s, layer, head, to / GEODEC__KEYS);
+            const uint8_t *q = keys_of(s, layer, head, from / GEODEC__KEYS);
+            move_lane(p, target, q, source, lane_rows(s->kv, a->k_dim), lane_bytes(s->kv));
+            if (scaled(s->kv))
+                move_lane(p + a->k_scale, target, q + a->k_scale, source, geodec__kv_groups(a->k_dim), 2);
         }
+        for (int64_t head = 0; head < a->v_heads; head++) {
+            uint8_t *p = values_of(s, layer, head, to / GEODEC__KEYS);
+            const uint8_t *q = values_of(s, layer, head, from / GEODEC__KEYS);
+            memmove(p + target * size, q + source * size, (size_t)size);
+            if (scaled(s->kv))
+                memmove(p + a->v_scale + target * groups, q + a->v_scale + source * groups, (size_t)groups);
+        }
+    }
 }
 
 void geodec_session_compact(geodec_session *s, int32_t base, const int32_t *row, int32_t n)

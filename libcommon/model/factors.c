@@ -66,6 +66,7 @@ static geodec_status check_factors(const geodec_model *m, int64_t n, const geode
 {
     geodec_status st = GEODEC_OK;
     if (m->factors) GEODEC_THROW(GEODEC_INVAL, "this model is factored already");
+    if (m->low) GEODEC_THROW(GEODEC_INVAL, "this model's cache is of low rank already");
     if (n < 1) GEODEC_THROW(GEODEC_RANGE, "%lld factors", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         int64_t rows, cols;

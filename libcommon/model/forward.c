@@ -177,7 +177,7 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
     if (l->q_bias || l->q_norm) run_rows(&w, l->q.rows + l->k.rows);
     geodec__attention_run(s, index, n, chain);
     for (int64_t r = 0; r < n; r++) s->input[r] = s->mixed_row[r];
-    show(s, index, GEODEC_SIDE_HEADS, n, (int64_t)s->model->config.n_head * s->model->config.head_dim);
+    show(s, index, GEODEC_SIDE_HEADS, n, s->model->config.n_head * s->cache.v_dim);
     project(s, l, GEODEC_SLOT_O, 1, n, x);
     s->job[0] = (geodec__job){.w = l->o, .x = x[0], .y = s->down_row, .n = n};
     geodec__jobs_run(s, 1);

@@ -14,6 +14,15 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST
  * that is only looked up is not. */
 void geodec__each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
 
+/* A cache of low rank (lowkv.h). */
+typedef struct geodec__low {
+    int32_t k_group, v_group; /* 0: whole */
+    int64_t k_rank, v_rank;
+    float *k_out;  /* [n_layer][n_kv_head head_dim][k_rank] */
+    uint8_t *data; /* owns the layers' new matrices */
+} geodec__low;
+void geodec__low_free(geodec__low *low);
+
 /* One matrix product of a dispatch; with up.data set, the fused half of a feed-forward: y = act(w x) * (up x), act
  * as the configuration says. */
 typedef struct geodec__job {
@@ -32,7 +41,8 @@ typedef struct geodec__job {
 /* What one worker needs for a tile of attention: queries of at most `queries` heads of rows. */
 typedef struct geodec__attend_scratch {
     float *data;                 /* owns the floats below and the queries' scores */
-    float *k, *v;                /* [GEODEC__KEYS * head_dim + 16] a block as floats */
+    float *k, *v;                /* [GEODEC__KEYS * attend_dim + 16] a block as floats */
+    float *low;                  /* the same: coefficients of a block, before they are spread; NULL without */
     float *total, *split;        /* [queries][state] */
     geodec__attend_query *query; /* [queries] */
     geodec__attend_query **list; /* [queries] those that see a block */
@@ -47,9 +57,14 @@ typedef struct geodec__worker {
 
 /* cache.c has the layout. */
 typedef struct geodec__cache {
-    uint8_t *data; /* [blocks][n_layer][n_kv_head][piece] */
-    int64_t bytes;
-    int64_t piece, k_scale, v, v_scale; /* bytes of a piece and where its parts begin */
+    uint8_t *data; /* [blocks][n_layer][layer] */
+    int64_t bytes, layer, block;
+    int32_t k_heads,
+        v_heads;            /* pieces of a layer: key heads, or groups of them whose coefficients are kept (lowkv.h) */
+    int64_t k_dim, v_dim;   /* numbers of a row in a piece */
+    int64_t k_step, v_step; /* from a piece to the next */
+    int64_t v;              /* where a layer's values begin */
+    int64_t k_scale, v_scale; /* where a piece's scales begin */
 } geodec__cache;
 
 typedef struct geodec__attnres geodec__attnres;
@@ -63,10 +78,12 @@ struct geodec_session {
     int32_t n_ctx, max_batch, length, n_blocks;
     geodec_counters counters;
     geodec__cache cache;
-    float *partial;       /* states of splits that are tasks of their own (attention.c), NULL with one worker */
-    double *rope_step;    /* [tables][rope_dim/2] */
-    int32_t rope_rows;    /* positions whose angles are there */
-    float *cosine, *sine; /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
+    int64_t attend_dim;      /* dimensions of attention: head_dim, or as many coefficients as a value has */
+    float *wide, **wide_row; /* [max_batch][n_head][attend_dim] queries with zeros behind them; NULL: as they are */
+    float *partial;          /* states of splits that are tasks of their own (attention.c), NULL with one worker */
+    double *rope_step;       /* [tables][rope_dim/2] */
+    int32_t rope_rows;       /* positions whose angles are there */
+    float *cosine, *sine;    /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
     float *x, *norm, *query, *key, *value, *mixed, *gate, *up, *down;
@@ -78,10 +95,10 @@ struct geodec_session {
     void *watch_update_ctx;
     float *update, **update_row; /* [max_batch] what a half layer added; NULL while nobody watches */
     geodec__attnres *attnres;    /* NULL: off */
-    const float **input;     /* [max(max_batch, assignments)] rows gathered for a product */
-    float **output;          /* [max_batch] wanted rows of logits */
-    bool *want;              /* [max_batch] all false between calls */
-    int32_t *parent, *depth; /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
+    const float **input;         /* [max(max_batch, assignments)] rows gathered for a product */
+    float **output;              /* [max_batch] wanted rows of logits */
+    bool *want;                  /* [max_batch] all false between calls */
+    int32_t *parent, *depth;     /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
     /* experts */
     float *router;        /* [max_batch][pad(n_expert)] */
     float **router_row;   /* [max_batch] */
@@ -116,16 +133,30 @@ void geodec__attention_destroy(geodec_session *s);
 /* Cache memory, touched as it fills; refuses what this machine cannot hold. */
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__cache_destroy(geodec_session *s);
-/* Stores key and value [head_dim] of a row. */
+/* Stores a row: key [k_dim] or value [v_dim] of a head (of a group with coefficients); both of a head. */
+void geodec__cache_put_key(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k);
+void geodec__cache_put_value(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *v);
 void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v);
-/* A block where it lies. */
+/* A block where it lies; with the keys of one piece and the values of another. */
 geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block);
-/* Its keys and the first `rows` values as float32: [head_dim][GEODEC__KEYS], [rows][head_dim] and what is left of the
- * last vector. */
+geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
+                                         int64_t block);
+/* Its keys and the first `rows` values as float32: [k_dim][GEODEC__KEYS], [rows][v_dim] and what is left of the last
+ * vector. */
+void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k);
+void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v);
 void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v);
 /* One row into place `lane` of such arrays. */
 void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
                        float *v);
+/* One row: numbers of the key `step` apart; the value. */
+void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *k, int64_t step);
+void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v);
+/* Shape of the cache's pieces; and keys of n positions rebuilt from coefficients [k_rank][step], rotated, into lanes of
+ * k [head_dim][GEODEC__KEYS]. */
+void geodec__low_shape(const geodec_model *m, geodec__cache *a);
+void geodec__low_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
+                      const float *coefficient, int64_t step, float *k);
 /* Tables of angles; their rows up to position end - 1; and the rotation of `heads` heads of x by those of one table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__rope_reach(geodec_session *s, int32_t end);

@@ -64,6 +64,7 @@ void geodec_model_close(geodec_model *m)
     geodec_mem_free(m->norms);
     geodec_mem_free(m->expert);
     geodec_mem_free(m->factors);
+    geodec__low_free(m->low);
     if (m->lazy) pthread_mutex_destroy(m->lazy);
     geodec_mem_free(m->lazy);
     geodec_mem_free(m);

@@ -66,7 +66,8 @@ GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
  * are rounded to int8 in blocks of 32 and multiplied in integers; other weights as in exact. */
 typedef enum geodec_arithmetic { GEODEC_EXACT, GEODEC_FAST } geodec_arithmetic;
 /* Element type of the key and value cache. */
-typedef enum geodec_kv_type { GEODEC_KV_F32, GEODEC_KV_F16, GEODEC_KV_Q8_0 } geodec_kv_type;
+typedef enum geodec_kv_type { GEODEC_KV_F32, GEODEC_KV_F16, GEODEC_KV_Q8_0, GEODEC_KV_Q4_0 } geodec_kv_type;
+GEODEC_API const char *geodec_kv_name(geodec_kv_type t); /* "f32", "f16", "q8_0", "q4_0" */
 
 /* Instruction sets; AUTO takes the best the CPU has. */
 typedef enum geodec_isa { GEODEC_ISA_AUTO, GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512 } geodec_isa;
@@ -94,6 +95,8 @@ GEODEC_API int32_t geodec_session_n_ctx(const geodec_session *s);
 GEODEC_API geodec_isa geodec_session_isa(const geodec_session *s); /* the one in use */
 GEODEC_API geodec_arithmetic geodec_session_arithmetic(const geodec_session *s);
 GEODEC_API geodec_kv_type geodec_session_kv(const geodec_session *s);
+/* Bytes that a token takes in the cache, as it is stored (blocks of 64 tokens are filled up). */
+GEODEC_API int64_t geodec_session_kv_bytes(const geodec_session *s);
 GEODEC_API const geodec_attnres *geodec_session_attnres(const geodec_session *s);
 
 /* One forward pass over n rows, appended to the KV cache at rows length .. length+n-1.

@@ -24,14 +24,15 @@ static geodec_status new_activations(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t n = s->max_batch, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
+    const int64_t n = s->max_batch, q = (int64_t)c->n_head * c->head_dim, mixed = c->n_head * s->cache.v_dim;
     const int64_t places = n * larger(1, c->n_expert_used);
     GEODEC_TRY(new_rows(&s->x, &s->x_row, n, c->d_model, err));
     GEODEC_TRY(new_rows(&s->norm, &s->norm_row, n, c->d_model, err));
     GEODEC_TRY(new_rows(&s->query, &s->query_row, n, q, err));
-    GEODEC_TRY(new_rows(&s->key, &s->key_row, n, kv, err));
-    GEODEC_TRY(new_rows(&s->value, &s->value_row, n, kv, err));
-    GEODEC_TRY(new_rows(&s->mixed, &s->mixed_row, n, q, err));
+    GEODEC_TRY(new_rows(&s->key, &s->key_row, n, s->cache.k_heads * s->cache.k_dim, err));
+    GEODEC_TRY(new_rows(&s->value, &s->value_row, n, s->cache.v_heads * s->cache.v_dim, err));
+    GEODEC_TRY(new_rows(&s->mixed, &s->mixed_row, n, mixed, err));
+    if (s->attend_dim != c->head_dim) GEODEC_TRY(new_rows(&s->wide, &s->wide_row, n, c->n_head * s->attend_dim, err));
     GEODEC_TRY(new_rows(&s->gate, &s->gate_row, places, c->d_ff, err));
     GEODEC_TRY(new_rows(&s->up, &s->up_row, places, c->d_ff, err));
     GEODEC_TRY(new_rows(&s->down, &s->down_row, places, c->d_model, err));
@@ -57,7 +58,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t widest = larger(larger(c->d_model, c->d_ff), (int64_t)c->n_head * c->head_dim);
+    const int64_t widest = larger(larger(c->d_model, c->d_ff), (int64_t)c->n_head * s->attend_dim);
     const int threads = geodec_pool_threads(s->pool);
     GEODEC_NEW(s->worker, threads);
     s->n_workers = threads;
@@ -110,6 +111,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->kernels = geodec__kernels_for(o->isa);
     if (!s->kernels) GEODEC_THROW(GEODEC_UNSUPPORTED, "this processor has no %s instructions", geodec_isa_name(o->isa));
     GEODEC_TRY(geodec__cache_create(s, err));
+    s->attend_dim = larger(c->head_dim, s->cache.v_dim);
     GEODEC_TRY(geodec__rope_create(s, err));
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
@@ -129,10 +131,11 @@ void geodec_session_destroy(geodec_session *s)
 {
     if (!s) return;
     geodec__cache_destroy(s);
-    float *const data[] = {s->cosine, s->sine, s->x,  s->norm, s->query,  s->key,           s->value,
-                           s->mixed,  s->gate, s->up, s->down, s->router, s->expert_weight, s->low, s->update};
-    float **const rows[] = {s->x_row,    s->norm_row, s->query_row, s->key_row,    s->value_row, s->mixed_row,
-                            s->gate_row, s->up_row,   s->down_row,  s->router_row, s->output,    s->low_row, s->update_row};
+    float *const data[] = {s->cosine, s->sine, s->x,    s->norm,   s->query,         s->key, s->value,  s->mixed,
+                           s->gate,   s->up,   s->down, s->router, s->expert_weight, s->low, s->update, s->wide};
+    float **const rows[] = {s->x_row,     s->norm_row, s->query_row,  s->key_row,  s->value_row,
+                            s->mixed_row, s->gate_row, s->up_row,     s->down_row, s->router_row,
+                            s->output,    s->low_row,  s->update_row, s->wide_row};
     for (size_t i = 0; i < sizeof data / sizeof *data; i++) geodec_mem_free(data[i]);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) geodec_mem_free(rows[i]);
     geodec_mem_free(s->rope_step);

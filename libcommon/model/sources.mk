@@ -1,1 +1,1 @@
-model_SRCS := arch.c config.c weights.c model.c attnres.c session.c jobs.c experts.c forward.c attention.c cache.c rope.c kernels.c kernels_scalar.c kernels_avx2.c kernels_avx512.c panels.c matrices.c factors.c prepare.c fast.c fast_scalar.c fast_avx2.c fast_vnni.c columns.c rows.c
+model_SRCS := arch.c config.c weights.c model.c attnres.c session.c jobs.c experts.c forward.c attention.c cache.c rope.c kernels.c kernels_scalar.c kernels_avx2.c kernels_avx512.c panels.c matrices.c factors.c lowkv.c prepare.c fast.c fast_scalar.c fast_avx2.c fast_vnni.c columns.c rows.c

@@ -73,6 +73,7 @@ struct geodec_model {
     struct geodec__column_table *columns; /* of a small model (columns.h), NULL until there is a session */
     uint8_t *factors;                     /* what factored slots point into (factors.h), NULL without */
     int64_t factor_rank;                  /* largest k */
+    struct geodec__low *low;              /* a cache of low rank (lowkv.h), NULL without */
     char fingerprint[GEODEC_SHA256_HEX];  /* of the file; empty until asked for */
 };
 

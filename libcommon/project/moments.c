@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "linalg/blas.h"
+#include "linalg/eig.h"
+#include "project/moments_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,4 +107,30 @@ void geodec_input_moments_clear(geodec_input_moments *m)
 {
     for (int side = 0; side < GEODEC_SIDES; side++) geodec_mem_free(m->c[side]);
     *m = (geodec_input_moments){0};
+}
+
+geodec_status geodec__moments_roots(const geodec_input_moments *m, geodec_side side, int32_t layer, double ridge,
+                                    double *root, double *unroot, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t d = m->width[side];
+    double trace = 0, *c = NULL, *vector = NULL, *value = NULL;
+    GEODEC_NEW(c, d * d);
+    GEODEC_NEW(vector, d * d);
+    GEODEC_NEW(value, d);
+    memcpy(c, m->c[side] + layer * d * d, (size_t)(d * d) * sizeof *c);
+    for (int64_t i = 0; i < d; i++) trace += c[i * d + i];
+    for (int64_t i = 0; i < d; i++) c[i * d + i] += ridge * trace / (double)d;
+    GEODEC_TRY(geodec_eig_sym(d, c, value, vector, err));
+    const double least = 1e-14 * value[d - 1];
+    if (!(value[d - 1] > 0)) GEODEC_THROW(GEODEC_NUMERIC, "the activations of layer %d are all zero", layer);
+    for (int64_t i = 0; i < d; i++) value[i] = sqrt(value[i] > least ? value[i] : least);
+    geodec_eig_compose(d, value, vector, root);
+    for (int64_t i = 0; i < d; i++) value[i] = 1 / value[i];
+    geodec_eig_compose(d, value, vector, unroot);
+done:
+    geodec_mem_free(c);
+    geodec_mem_free(vector);
+    geodec_mem_free(value);
+    return st;
 }

@@ -6,6 +6,7 @@
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/svd.h"
+#include "project/moments_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -113,24 +114,9 @@ done:
 /* C^(1/2) and C^(-1/2); unused without moments. */
 static geodec_status whiten(work *k, const geodec_projection_part *t, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const geodec_input_moments *c = k->o->moments;
-    const geodec_side side = geodec_side_of(t->slot);
-    const int64_t d = t->cols;
-    double trace = 0;
-    if (!c) goto done;
-    memcpy(k->a, c->c[side] + t->layer * d * d, (size_t)(d * d) * sizeof *k->a);
-    for (int64_t i = 0; i < d; i++) trace += k->a[i * d + i];
-    for (int64_t i = 0; i < d; i++) k->a[i * d + i] += k->o->ridge * trace / (double)d;
-    GEODEC_TRY(geodec_eig_sym(d, k->a, k->value, k->b, err));
-    const double least = 1e-14 * k->value[d - 1];
-    if (!(k->value[d - 1] > 0)) GEODEC_THROW(GEODEC_NUMERIC, "the activations of layer %d are all zero", t->layer);
-    for (int64_t i = 0; i < d; i++) k->value[i] = sqrt(k->value[i] > least ? k->value[i] : least);
-    geodec_eig_compose(d, k->value, k->b, k->root);
-    for (int64_t i = 0; i < d; i++) k->value[i] = 1 / k->value[i];
-    geodec_eig_compose(d, k->value, k->b, k->unroot);
-done:
-    return st;
+    if (!k->o->moments) return GEODEC_OK;
+    return geodec__moments_roots(k->o->moments, geodec_side_of(t->slot), t->layer, k->o->ridge, k->root, k->unroot,
+                                 err);
 }
 
 /* Rows of basis: eigenvectors of `gram`, largest first, the largest entry of each positive. */

@@ -12,6 +12,7 @@ geodec_status geodec_reference_create(const geodec_model *m, const geodec_refere
 {
     geodec_status st = GEODEC_OK;
     geodec_reference *r = NULL;
+    if (m->low) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation knows no cache of low rank");
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
     GEODEC_NEW(r, 1);
     r->model = m;

@@ -81,7 +81,7 @@ static void bench(geodec_session *s, int64_t context, int b)
 {
     const geodec_model_config *c = &s->model->config;
     const int64_t blocks = (context + b + GEODEC__KEYS - 1) / GEODEC__KEYS;
-    const int64_t bytes = blocks * LAYERS * c->n_kv_head * s->cache.piece;
+    const int64_t bytes = blocks * LAYERS * c->n_kv_head * s->cache.k_step;
     double best = 1e9, limit = 1e9;
     for (int round = 0; round < ROUNDS; round++) {
         const double start = geodec_clock_seconds();

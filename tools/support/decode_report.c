@@ -142,8 +142,8 @@ geodec_status decode_report_write(const char *path, const decode_report *r, geod
     geodec_json_put_u64(w, "seed", r->cli->seed);
     geodec_json_put_str(w, "isa", geodec_isa_name(geodec_session_isa(r->session)));
     geodec_json_put_str(w, "arithmetic", geodec_session_arithmetic(r->session) == GEODEC_FAST ? "fast" : "exact");
-    const geodec_kv_type kv = geodec_session_kv(r->session);
-    geodec_json_put_str(w, "kv", kv == GEODEC_KV_F16 ? "f16" : kv == GEODEC_KV_Q8_0 ? "q8_0" : "f32");
+    geodec_json_put_str(w, "kv", geodec_kv_name(geodec_session_kv(r->session)));
+    geodec_json_put_i64(w, "kv_bytes_per_token", geodec_session_kv_bytes(r->session));
     geodec_json_put_str(w, "blas_core", geodec_linalg_core());
     geodec_json_put_i64(w, "threads", r->cli->threads);
     geodec_json_put_str(w, "sampling", o->sampling.temperature > 0 ? "sampled" : "greedy");

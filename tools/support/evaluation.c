@@ -6,7 +6,9 @@ geodec_arithmetic arithmetic_of(const char *word) { return strcmp(word, "fast") 
 
 geodec_kv_type kv_of(const char *word)
 {
-    return strcmp(word, "f16") == 0 ? GEODEC_KV_F16 : strcmp(word, "q8_0") == 0 ? GEODEC_KV_Q8_0 : GEODEC_KV_F32;
+    geodec_kv_type t = GEODEC_KV_F32;
+    while (t < GEODEC_KV_Q4_0 && strcmp(word, geodec_kv_name(t)) != 0) t++;
+    return t;
 }
 
 geodec_isa isa_of(const char *word)

@@ -11,10 +11,15 @@
     }
 #define CLI_KV_OPTION(var)                                                                                             \
     {                                                                                                                  \
-        .name = "kv", .type = CLI_CHOICE, .target = &(var), .choices = "f32|f16|q8_0", .metavar = "TYPE",              \
+        .name = "kv", .type = CLI_CHOICE, .target = &(var), .choices = "f32|f16|q8_0|q4_0", .metavar = "TYPE",              \
         .help = "element type of the key and value cache"                                                              \
     }
 
+#define CLI_KV_PROJECTION_OPTION(var)                                                                                  \
+    {                                                                                                                  \
+        .name = "kv-projection", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "FILE",              \
+        .help = "kvprojection.h5 of the model (geodec-project-kv): the cache keeps coefficients of low rank"           \
+    }
 #define CLI_ATTNRES_OPTION(var)                                                                                        \
     {                                                                                                                  \
         .name = "attnres", .type = CLI_STR, .target = &(var), .metavar = "WHAT",                                       \

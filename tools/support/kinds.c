@@ -25,6 +25,7 @@
 #include "geometry/propagators.h"
 #include "geometry/sweep.h"
 #include "geometry/validity.h"
+#include "project/kvprojection.h"
 #include "project/projection.h"
 #include "published/blocks.h"
 #include "published/coverage.h"
@@ -87,6 +88,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_onedecode,
     &geodec_kind_onedecode_ref,
     &geodec_kind_projection,
+    &geodec_kind_kvprojection,
     &geodec_kind_benchdecode,
     &geodec_kind_speed,
     &geodec_kind_drafts,

@@ -7,5 +7,6 @@ model_TESTS := \
   test_forward.c \
   test_golden.c \
   test_kernels.c \
+  test_lowkv.c \
   test_memory.c \
   test_types.c

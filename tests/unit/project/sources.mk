@@ -1,2 +1,2 @@
 project_TESTS := \
-  test_projection.c
+  test_kvprojection.c test_projection.c
