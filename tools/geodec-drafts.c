@@ -14,6 +14,7 @@ static const char *output = "drafts.h5", *times, *model_path, *artifacts, *promp
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "2,4,8,16", *isa = "auto", *arithmetic = "exact",
                   *kv = "f32";
 static const char *draft_model, *draft_projection;
+static bool margin_rule;
 static int64_t n_prompts = 30, prompt_tokens = 16, max_tokens = GEODEC_DRAFT_MAX, timed = 12, repeats = 3;
 
 static const cli_option options[] = {
@@ -39,6 +40,11 @@ static const cli_option options[] = {
     {.name = "drafters", .type = CLI_STR, .target = &drafters, .metavar = "LIST", .help = "as of geodec-bench-decode"},
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
     CLI_GAMMAS_OPTION(gammas),
+    {.name = "margin-rule-experiment",
+     .type = CLI_FLAG,
+     .target = &margin_rule,
+     .help = "EXPERIMENT: the papers' lossy acceptance rule at margins of 0 to 2.8 nat: perplexity of what it writes,\n"
+             "tokens that are not greedy's"},
     {.name = "timed",
      .type = CLI_I64,
      .flags = CLI_VOLATILE,
@@ -78,6 +84,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_drafting *drafting = NULL;
     geodec_prompts prompts = {0};
     geodec_drafts *d = NULL;
+    geodec_margin_row margins[GEODEC_BENCH_DRAFTERS * GEODEC_MARGINS];
     uint8_t *class = NULL;
     char *text = NULL;
     size_t n = 0;
@@ -110,13 +117,14 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_token_classes(t, class);
     GEODEC_NEW(d, 1);
     GEODEC_TRY(geodec_drafts_count(&plan, &target, class, d, err));
+    if (margin_rule) GEODEC_TRY(geodec_margin_count(&plan, &target, margins, err));
     geodec_provenance p = cli_provenance(c);
     p.model_fingerprint = geodec_model_fingerprint(m);
     p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(t);
     GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
     GEODEC_TRY(geodec_provenance_add_file(&p, prompts_path, err));
     GEODEC_TRY(geodec_drafting_provenance(drafting, &p, err));
-    GEODEC_TRY(geodec_drafts_write(output, &p, &plan, d, target.n_vocab, err));
+    GEODEC_TRY(geodec_drafts_write(output, &p, &plan, d, margin_rule ? margins : NULL, target.n_vocab, err));
     if (times) {
         geodec_three_way w;
         GEODEC_TRY(geodec_drafts_time(&plan, timed, (int32_t)repeats, &target, &w, err));
@@ -126,6 +134,15 @@ static geodec_status run(const cli *c, geodec_err *err)
         cli_say(c, "%s: %lld of %lld drafts rejected; alone it wrote %lld tokens with %lld passes, %lld as the model's",
                 plan.drafter[i].name, (long long)d->rejections[i].rejected, (long long)d->rejections[i].reached,
                 (long long)d->alone[i].tokens, (long long)d->alone[i].passes, (long long)d->alone[i].agree);
+    for (int32_t i = 0; margin_rule && i < plan.n_drafters; i++) {
+        const geodec_margin_row *row = &margins[i * GEODEC_MARGINS], *last = row + GEODEC_MARGINS - 1;
+        cli_say(c,
+                "experiment, %s: perplexity %.3f greedily, %.3f [%.3f, %.3f] with the papers' margin of %g; %.1f %% of "
+                "the tokens differ",
+                plan.drafter[i].name, row->perplexity.value, last->perplexity.value, last->perplexity.low,
+                last->perplexity.high, geodec_margins[GEODEC_MARGINS - 1],
+                100.0 * (double)last->different / (double)(last->written > 0 ? last->written : 1));
+    }
     cli_say(c, "first plain token a stop token: %lld of %lld prompts", (long long)d->first_stop, (long long)prompts.n);
 done:
     geodec_mem_free(class);

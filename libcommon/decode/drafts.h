@@ -5,6 +5,7 @@
 #define GEODEC_DECODE_DRAFTS_H
 
 #include "decode/bench.h"
+#include "decode/margin.h"
 #include "decode/rejections.h"
 #include "io/artifact.h"
 #include "linalg/stats.h"
@@ -51,8 +52,10 @@ GEODEC_API geodec_status geodec_drafts_time(const geodec_bench_plan *plan, int64
 
 GEODEC_API extern const geodec_kind geodec_kind_drafts;
 GEODEC_API extern const geodec_kind geodec_kind_threeway;
+/* margins [n_drafters][GEODEC_MARGINS] of the experiment (decode/margin.h), or NULL: then its fields are left out. */
 GEODEC_API geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p,
-                                             const geodec_bench_plan *plan, const geodec_drafts *d, int32_t n_vocab,
+                                             const geodec_bench_plan *plan, const geodec_drafts *d,
+                                             const geodec_margin_row *margins, int32_t n_vocab,
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_drafts_write_times(const char *path, const geodec_provenance *p,
                                                    const geodec_bench_plan *plan, const geodec_three_way *t,

@@ -35,6 +35,15 @@ static const geodec_field fields[] = {
     {"/alone_passes", GEODEC_I64, "D", 0, "1", "passes of the model for them, counted by the model: 0", 0},
     {"/alone_agree", GEODEC_F64, "D", 0, "1", "share of them equal to plain decoding's at the same place", 0},
     {"/alone_first", GEODEC_F64, "D", 0, "1", "mean tokens of a prompt before the first difference", 0},
+    {"/margin", GEODEC_F64, "M", GEODEC_FIELD_OPTIONAL, "nat",
+     "EXPERIMENT, the papers' lossy rule: a draft is kept down to so much below the largest logit; 0 = greedy", 1},
+    {"/margin_perplexity", GEODEC_F64, "D,M,3", GEODEC_FIELD_OPTIONAL, "1",
+     "of what the rule wrote, under the model: value, 2.5 %, 97.5 %", 1},
+    {"/margin_different", GEODEC_F64, "D,M", GEODEC_FIELD_OPTIONAL, "1", "share of its tokens that are not greedy's",
+     1},
+    {"/margin_departed", GEODEC_F64, "D,M", GEODEC_FIELD_OPTIONAL, "1",
+     "share of its tokens that are not the model's argmax behind what was written", 1},
+    {"/margin_tokens_per_pass", GEODEC_F64, "D,M", GEODEC_FIELD_OPTIONAL, "1", "decided / target passes", 1},
 };
 static const geodec_attr attrs[] = {
     {"drafters", GEODEC_ATTR_STR, 0, "names, joined by commas"},
@@ -44,6 +53,7 @@ static const geodec_attr attrs[] = {
 };
 const geodec_kind geodec_kind_drafts = {.name = "drafts",
                                         .major = 1,
+                                        .minor = 1,
                                         .tool = "geodec-drafts",
                                         .purpose = "rejected drafts by kind, confidence gates, the drafter alone",
                                         .fields = fields,
@@ -131,8 +141,37 @@ static void fill(const geodec_bench_plan *plan, const geodec_drafts *s, int32_t 
     }
 }
 
+static void put_estimate(const geodec_estimate *e, double *to)
+{
+    to[0] = isfinite(e->value) ? e->value : 0; /* a drafter that said nothing */
+    to[1] = isfinite(e->low) ? e->low : 0;
+    to[2] = isfinite(e->high) ? e->high : 0;
+}
+
+static geodec_status write_margins(geodec_artifact *a, int32_t drafters, const geodec_margin_row *row, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    enum { CELLS = GEODEC_BENCH_DRAFTERS * GEODEC_MARGINS };
+    double perplexity[3 * CELLS], different[CELLS], departed[CELLS], rate[CELLS];
+    for (int32_t i = 0; i < drafters * GEODEC_MARGINS; i++) {
+        put_estimate(&row[i].perplexity, perplexity + 3 * (size_t)i);
+        different[i] = share(row[i].different, row[i].written);
+        departed[i] = share(row[i].departed, row[i].decided);
+        rate[i] = share(row[i].decided, row[i].passes);
+    }
+    GEODEC_TRY(geodec_artifact_set_dim(a, "M", GEODEC_MARGINS, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/margin", geodec_margins, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/margin_perplexity", perplexity, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/margin_different", different, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/margin_departed", departed, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/margin_tokens_per_pass", rate, err));
+done:
+    return st;
+}
+
 geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
-                                  const geodec_drafts *s, int32_t n_vocab, geodec_err *err)
+                                  const geodec_drafts *s, const geodec_margin_row *margins, int32_t n_vocab,
+                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
@@ -174,6 +213,7 @@ geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p, 
     GEODEC_TRY(geodec__bench_put_common(a, plan, plan->prompts->n, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "first_stop", share(s->first_stop, plan->prompts->n), err));
     for (int i = 0; i < COUNT(column); i++) GEODEC_TRY(geodec_artifact_write(a, column[i].path, column[i].data, err));
+    if (margins) GEODEC_TRY(write_margins(a, plan->n_drafters, margins, err));
     geodec_artifact *whole = a;
     a = NULL;
     GEODEC_TRY(geodec_artifact_commit(whole, err));
@@ -181,13 +221,6 @@ done:
     geodec_artifact_close(a);
     geodec_mem_free(c);
     return st;
-}
-
-static void put_estimate(const geodec_estimate *e, double *to)
-{
-    to[0] = isfinite(e->value) ? e->value : 0; /* a drafter that said nothing */
-    to[1] = isfinite(e->low) ? e->low : 0;
-    to[2] = isfinite(e->high) ? e->high : 0;
 }
 
 geodec_status geodec_drafts_write_times(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,

@@ -29,6 +29,7 @@ decode_SRCS := \
   draft_onedecode.c \
   draft_recycle.c \
   gamma.c \
+  margin.c \
   guard.c \
   loop.c \
   ngram.c \

@@ -1,4 +1,4 @@
-# Tables of the drafting figures: awk -v what=alpha|reliability|rejections|gates|threeway -v drafters=a,b,c; blocks of a drafter are
+# Tables of the drafting figures: awk -v what=alpha|reliability|rejections|gates|threeway|margins -v drafters=a,b,c; blocks of a drafter are
 # separated by two empty lines, each headed by its name, so that gnuplot can index them.
 BEGIN {
     FS = OFS = "\t"
@@ -55,7 +55,21 @@ what == "threeway" {
     if (FNR == 1) verifier = $1 OFS $2 OFS $3
     else print name[FNR - 1], verifier, $0
 }
+# The margins, then a line a drafter of perplexity (value, low, high of each margin), different, departed, tokens a pass.
+what == "margins" && FNR == 1 { margins = split($0, margin, " "); next }
+what == "margins" { line[FNR - 2] = $0 }
 END {
+    if (what == "margins") {
+        print "drafter", "margin", "perplexity", "low", "high", "different_from_greedy", "not_the_argmax", "tokens_per_pass"
+        for (d = 0; d < n; d++) {
+            split(line[d], ppl, "\t")
+            split(line[n + d], different, "\t")
+            split(line[2 * n + d], departed, "\t")
+            split(line[3 * n + d], rate, "\t")
+            for (m = 1; m <= margins; m++)
+                print name[d + 1], margin[m], ppl[3 * m - 2], ppl[3 * m - 1], ppl[3 * m], different[m], departed[m], rate[m]
+        }
+    }
     if (what == "alpha" || what == "reliability" || what == "gates")
         for (d = 0; d < n; d++) printf "%s%s\n%s", d ? "\n\n" : "", name[d + 1], rows[d]
 }

@@ -2,16 +2,16 @@
 # tokens per pass by draft length; the closed form beside what was measured; claimed confidence beside acceptance.
 DRAFTING := $(addprefix $(R)/,drafts.h5 readiness.json papers.tsv)
 LABORATORY += $(R)/drafts.h5 $(R)/papers.tsv
-LAB_FIGURES += alpha closedform threeway rejections gates reliability
+LAB_FIGURES += alpha closedform threeway rejections gates reliability margins
 .PHONY: drafting
-drafting: $(DRAFTING) $(foreach f,alpha closedform threeway rejections gates reliability,$(F)/$f.svg $(F)/$f.png)
-	@cat $(R)/papers.tsv
+drafting: $(DRAFTING) $(foreach f,alpha closedform threeway rejections gates reliability margins,$(F)/$f.svg $(F)/$f.png)
+	@cat $(R)/papers.tsv $(F)/margins.tsv
 
 DRAFTS_PROMPTS := $(if $(filter 1,$(QUICK)),10,30)
 # Times as well: a file of their own, made in the same run.
 $(R)/drafts.h5: $(BIN)/geodec-drafts $(R)/flowmap.h5 $(TEXT_FILE)
 	$(run) $(call tool,drafts) --seed $(SEED) --model $(MODEL) --artifacts $(R) --prompts $(TEXT_FILE) --n-prompts $(DRAFTS_PROMPTS) \
-	  -o $@ --times $(R)/threeway.h5
+	  --margin-rule-experiment -o $@ --times $(R)/threeway.h5
 $(R)/readiness.json: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE)
 	$(run) $(call tool,bench-decode) --seed $(SEED) --model $(MODEL) --artifacts $(R) --prompts $(TEXT_FILE) --n-prompts $(DRAFTS_PROMPTS) \
 	  --modes greedy --gammas $(GAMMAS) --max-tokens $(NEW_TOKENS) -o $(R)/readiness-counts.h5 --speed $(R)/readiness-speed.h5 \
@@ -39,8 +39,12 @@ $(F)/gates.tsv: $(R)/drafts.h5 pipelines/lab/drafting.awk
 	$(run) { $(table) $< threshold | tail -n +2 | tr '\n' ' '; echo; $(table) $< gamma | tail -n +2 | tr '\n' ' '; echo; \
 	  $(table) $< gate_acceptance gate_tokens_per_pass gate_drafts_per_round | tail -n +2; } | \
 	  awk -f pipelines/lab/drafting.awk -v what=gates -v $(DRAFTING_WORDS) > $@.tmp && mv $@.tmp $@
+# The papers' lossy rule, an experiment: a row a drafter and margin.
+$(F)/margins.tsv: $(R)/drafts.h5 pipelines/lab/drafting.awk
+	$(run) { $(table) $< margin | tail -n +2 | tr '\n' ' '; echo; for f in perplexity different departed tokens_per_pass; do \
+	  $(table) $< margin_$$f | tail -n +2; done; } | awk -f pipelines/lab/drafting.awk -v what=margins -v $(DRAFTING_WORDS) > $@.tmp && mv $@.tmp $@
 $(F)/threeway.tsv: $(R)/drafts.h5 pipelines/lab/drafting.awk
 	$(run) { $(table) $(R)/threeway.h5 verifier | tail -n +2 | tr '\n' '\t'; echo; $(table) $(R)/threeway.h5 alone both predicted | tail -n +2; } | \
 	  awk -f pipelines/lab/drafting.awk -v what=threeway -v $(DRAFTING_WORDS) > $@.tmp && mv $@.tmp $@
 
-$(foreach f,alpha closedform threeway rejections gates reliability,$(eval $(call figure,$f,$(F)/$f.tsv,tsv='$(F)/$f.tsv')))
+$(foreach f,alpha closedform threeway rejections gates reliability margins,$(eval $(call figure,$f,$(F)/$f.tsv,tsv='$(F)/$f.tsv')))

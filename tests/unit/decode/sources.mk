@@ -13,6 +13,7 @@ decode_TESTS := \
   test_sampler.c \
   test_session.c \
   test_lookup.c \
+  test_margin.c \
   test_models.c \
   test_shards.c \
   test_stochastic.c \
