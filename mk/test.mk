@@ -105,3 +105,7 @@ bench-chain: $(B)/bench/bench-chain
 .PHONY: bench-peer
 bench-peer: $(B)/bin/geodec-bench $(B)/bin/geodec-model-info
 	@B=$(B) sh tests/bench/peer.sh $(if $(PEER),$(PEER),$(error bench-peer needs PEER=folder)) $(if $(MODEL),$(MODEL),$(error bench-peer needs MODEL=file)) $(ARGS)
+# The same for decoding with drafters: make bench-peer-decode PEER=llama.cpp/build/bin MODEL=model.gguf (DRAFT=, ARTIFACTS= in the environment)
+.PHONY: bench-peer-decode
+bench-peer-decode: $(B)/bin/geodec-decode
+	@B=$(B) sh tests/bench/peer-decode.sh $(if $(PEER),$(PEER),$(error bench-peer-decode needs PEER=folder)) $(if $(MODEL),$(MODEL),$(error bench-peer-decode needs MODEL=file))

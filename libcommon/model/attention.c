@@ -6,6 +6,7 @@
  * afterwards. */
 #include "base/mem.h"
 #include "model/internal.h"
+#include "model/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,7 +87,7 @@ static void store_task(void *ctx, int64_t kv, int worker)
             continue;
         }
         geodec__rope_apply(s, table, k, 1, position);
-        geodec__cache_put(s, t->layer, kv, s->length + row, k, s->value_row[row] + kv * dim);
+        geodec__cache_put(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
     }
 }
 
@@ -226,14 +227,15 @@ static void block_of_paths(const tile *t, int64_t block)
     for (int64_t r = t->row; r < t->row + t->rows; r++) {
         const int64_t n = list_row(t, r, base, 0);
         if (n == 0) continue;
-        for (int64_t i = r; i >= 0; i = s->parent[i]) { /* from the row itself to its oldest ancestor */
+        /* from the row itself to its oldest ancestor; i counts from the view's first row, parents from the batch's */
+        for (int64_t i = r; i >= -s->first; i = s->parent[i] - s->first) {
             const int64_t lane = position_of(t->a, i) - base;
             if (lane < t->w->list[0]->lo) break;
             if (lane >= GEODEC__KEYS) continue;
             if (s->model->low)
-                row_low(t, s->length + i, base, lane);
+                row_low(t, s->length + s->first + i, base, lane);
             else
-                geodec__cache_row(s, t->a->layer, t->head, s->length + i, lane, t->w->k, t->w->v);
+                geodec__cache_row(s, t->a->layer, t->head, s->length + s->first + i, lane, t->w->k, t->w->v);
         }
         s->kernels->attend_block(t->w->list, n, &keys, dim, c->attn_softcap);
     }
@@ -348,6 +350,7 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
     store put = {s, layer, n};
     geodec_pool_run_dynamic(n * c->n_kv_head * c->head_dim * (2 + share) < SMALL_WORK ? NULL : s->pool, c->n_kv_head,
                             store_task, &put);
+    if (s->team) geodec__team_meet(s->team);
 
     attention a = {.s = s, .layer = layer, .chain = chain, .n = n, .split_begin = INT64_MAX};
     int64_t keys = 0;

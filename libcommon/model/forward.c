@@ -1,4 +1,5 @@
 #include "model/internal.h"
+#include "model/team.h"
 
 #include <string.h>
 
@@ -137,8 +138,7 @@ static void project(geodec_session *s, const geodec__layer *l, int first, int co
 
 static void show_update(const geodec_session *s, int32_t layer, bool feed, int64_t n)
 {
-    if (s->watch_update)
-        s->watch_update(s->watch_update_ctx, layer, feed, n, (const float *const *)s->update_row);
+    if (s->watch_update) s->watch_update(s->watch_update_ctx, layer, feed, n, (const float *const *)s->update_row);
 }
 
 static void feed_forward(geodec_session *s, const geodec__layer *l, int32_t index, int64_t n)
@@ -198,13 +198,14 @@ static void run_layer(geodec_session *s, int32_t index, int64_t n, bool chain)
 
 /* ---- the pass --------------------------------------------------------------------------------------------------- */
 
-static void capture_layer(const geodec_session *s, const geodec_capture *capture, int32_t layer, int64_t n)
+/* Rows of a batch of `all`. */
+static void capture_layer(const geodec_session *s, const geodec_capture *capture, int32_t layer, int64_t n, int64_t all)
 {
     const int64_t d = s->model->config.d_model;
     for (int32_t i = 0; capture && i < capture->n_layers; i++)
         if (capture->layer[i] == layer)
             for (int64_t r = 0; r < n; r++)
-                memcpy(capture->state + ((int64_t)i * n + r) * d, s->x_row[r], (size_t)d * sizeof(float));
+                memcpy(capture->state + ((int64_t)i * all + s->first + r) * d, s->x_row[r], (size_t)d * sizeof(float));
 }
 
 /* packed: wanted rows follow each other in logits; otherwise each has the place of its row. */
@@ -243,6 +244,38 @@ static void embed_rows(geodec_session *s, const geodec_batch *b)
     }
 }
 
+typedef struct pass {
+    geodec_session *s;
+    const geodec_batch *b;
+    float *logits;
+    const geodec_capture *capture;
+    bool packed, chain;
+    geodec__team *team;
+} pass;
+
+/* Rows first .. of the batch, which are rows 0 .. n-1 of s. */
+static void run_part(const pass *p, geodec_session *s, int64_t first, int64_t n)
+{
+    const geodec_batch part = {
+        .n = (int32_t)n, .token = p->b->token + first, .want = p->b->want ? p->b->want + first : NULL};
+    embed_rows(s, &part);
+    for (int64_t r = 0; s->attnres && r < n; r++) geodec__attnres_begin(s, r);
+    capture_layer(s, p->capture, 0, n, p->b->n);
+    for (int32_t layer = 0; layer < s->n_blocks; layer++) {
+        run_layer(s, layer, n, p->chain);
+        capture_layer(s, p->capture, layer + 1, n, p->b->n);
+    }
+    if (p->logits && !p->packed) run_head(s, &part, p->logits + first * s->model->config.n_vocab, false);
+}
+
+static void member_task(void *ctx, int64_t task, int worker)
+{
+    const pass *p = ctx;
+    const int64_t first = p->b->n * task / p->team->members, end = p->b->n * (task + 1) / p->team->members;
+    geodec_session view = geodec__team_view(p->s, p->team, worker, first, end - first);
+    run_part(p, &view, first, end - first);
+}
+
 static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, float *logits, bool packed,
                                   const geodec_capture *capture, geodec_err *err)
 {
@@ -261,14 +294,13 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     geodec__prepare_pass(m, s->floats, s->pool, false);
     geodec__prepare_pass(m, s->prepared, s->pool, false);
     geodec__rope_reach(s, s->length + n);
-    embed_rows(s, b);
-    for (int32_t r = 0; s->attnres && r < n; r++) geodec__attnres_begin(s, r);
-    capture_layer(s, capture, 0, n);
-    for (int32_t layer = 0; layer < s->n_blocks; layer++) {
-        run_layer(s, layer, n, chain);
-        capture_layer(s, capture, layer + 1, n);
-    }
-    if (logits) run_head(s, b, logits, packed);
+    geodec__team team = {.members = (int)geodec__team_members(s, n)};
+    pass p = {s, b, logits, capture, packed, chain, &team};
+    if (team.members > 1)
+        geodec_pool_run(s->pool, team.members, member_task, &p);
+    else
+        run_part(&p, s, 0, n);
+    if (logits && packed) run_head(s, b, logits, true);
     s->length += n;
 done:
     return st;

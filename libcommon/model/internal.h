@@ -53,6 +53,8 @@ typedef struct geodec__worker {
     float *weights; /* [GEODEC__COLUMN_ROWS][apart(widest input)] */
     uint8_t *panel; /* fast arithmetic: one panel, while the weights are not packed */
     geodec__attend_scratch attend;
+    geodec__job *job;    /* as a member of a team (team.h): [max(3, n_expert)] */
+    int32_t *expert_end; /* [n_expert] */
 } geodec__worker;
 
 /* cache.c has the layout. */
@@ -116,6 +118,10 @@ struct geodec_session {
     int64_t rounded_size;
     geodec__worker *worker; /* [threads] */
     int n_workers;
+    int32_t team_rows; /* how passes of several rows are shared out by rows (team.h) */
+    /* of a member's view: */
+    struct geodec__team *team; /* NULL outside of one */
+    int32_t first;             /* its first row in the batch */
 };
 
 /* Runs all jobs in one hand-out to the pool (or here when they are small). */

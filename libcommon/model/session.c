@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "model/internal.h"
+#include "model/team.h"
 
 #include <string.h>
 
@@ -65,6 +66,9 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     for (int i = 0; i < threads; i++) {
         geodec__worker *w = &s->worker[i];
         GEODEC_NEW(w->weights, GEODEC__COLUMN_ROWS * geodec__apart(widest));
+        if (threads == 1) continue;
+        GEODEC_NEW(w->job, larger(3, c->n_expert));
+        GEODEC_NEW(w->expert_end, larger(1, c->n_expert));
     }
 done:
     return st;
@@ -115,6 +119,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(geodec__rope_create(s, err));
     GEODEC_TRY(new_activations(s, err));
     GEODEC_TRY(new_workers(s, err));
+    if (s->n_workers > 1) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
     GEODEC_TRY(geodec__prepare(m, true, &s->floats, err));
     if (s->kernels->columns) GEODEC_TRY(geodec__columns_of(m, &s->columns, err));
@@ -151,6 +156,8 @@ void geodec_session_destroy(geodec_session *s)
     for (int i = 0; i < s->n_workers; i++) {
         geodec_mem_free(s->worker[i].weights);
         geodec_mem_free(s->worker[i].panel);
+        geodec_mem_free(s->worker[i].job);
+        geodec_mem_free(s->worker[i].expert_end);
     }
     geodec__attention_destroy(s);
     geodec__attnres_destroy(s->attnres);

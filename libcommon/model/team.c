@@ -1,0 +1,97 @@
+#include "model/team.h"
+
+#include "base/pool.h"
+
+#include <sched.h>
+
+enum {
+    SPIN = 4000,           /* looks before a waiting member lets somebody else have the processor */
+    MOST_BYTES = 12 << 20, /* of weights: more do not stay in the caches, and a team reads them once for each member */
+    SHORT = 1700000,       /* weights of a model whose operations are short for any number of rows */
+    EVEN = 4               /* rows of a member from which shares of rows are even enough for longer operations too */
+};
+
+void geodec__team_meet(geodec__team *t)
+{
+    const int meeting = atomic_load_explicit(&t->meetings, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) + 1 == t->members) {
+        atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
+        atomic_store_explicit(&t->meetings, meeting + 1, memory_order_release);
+        return;
+    }
+    for (int i = 0; atomic_load_explicit(&t->meetings, memory_order_acquire) == meeting; i++) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+        if (i >= SPIN) (void)sched_yield();
+    }
+}
+
+typedef struct size {
+    int64_t bytes, weights;
+} size;
+
+static void add(void *ctx, const geodec__matrix *w)
+{
+    size *all = ctx;
+    all->bytes += w->rows * w->row_bytes;
+    all->weights += w->rows * w->cols;
+}
+
+int32_t geodec__team_rows(const geodec_model *m)
+{
+    size all = {0};
+    geodec__each_matrix(m, add, &all);
+    return all.bytes > MOST_BYTES ? 0 : all.weights <= SHORT ? 1 : EVEN;
+}
+
+int64_t geodec__team_members(const geodec_session *s, int64_t n)
+{
+    const int64_t threads = geodec_pool_threads(s->pool);
+    /* who watches sees whole batches; recombined streams and caches of low rank go by rows of the session */
+    if (s->team_rows == 0 || n < 2 || (s->team_rows > 1 && n < s->team_rows * threads) || s->watch || s->watch_update ||
+        s->attnres)
+        return 1;
+    return n < threads ? n : threads;
+}
+
+geodec_session geodec__team_view(const geodec_session *s, geodec__team *t, int worker, int64_t first, int64_t rows)
+{
+    const geodec_model_config *c = &s->model->config;
+    const int64_t k = c->n_expert_used, place = first * (k > 0 ? k : 1);
+    geodec_session v = *s;
+    v.team = t;
+    v.first = (int32_t)first;
+    v.pool = NULL;
+    v.worker = s->worker + worker;
+    v.n_workers = 1;
+    v.partial = NULL;
+    v.x_row += first;
+    v.norm_row += first;
+    v.query_row += first;
+    v.key_row += first;
+    v.value_row += first;
+    v.mixed_row += first;
+    v.gate_row += place;
+    v.up_row += place;
+    v.down_row += place;
+    if (v.low_row) v.low_row += first;
+    v.input += place;
+    v.output += first;
+    v.parent += first;
+    v.depth += first;
+    v.job = v.worker->job;
+    if (c->n_expert > 0) {
+        v.router_row += first;
+        v.expert_id += place * c->n_layer;
+        v.expert_weight += place * c->n_layer;
+        v.assigned += place;
+        v.expert_end = v.worker->expert_end;
+    }
+    if (v.rounded) {
+        const int64_t each = s->rounded_size / s->max_batch;
+        v.rounded += first * each;
+        v.rounded_size = rows * each;
+    }
+    return v;
+}
