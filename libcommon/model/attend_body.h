@@ -154,8 +154,11 @@ INLINE void weigh_groups(const int V, geodec__attend_query *query, int64_t width
     vec x[4];
     UNROLL
     for (int i = 0; i < V; i++) x[i] = v_load(s + 16 * i);
-    x[0] = v_within(x[0], first, 16, v_set1(-3e38f));
-    x[V - 1] = v_within(x[V - 1], 0, last, v_set1(-3e38f));
+    const bool partly = first > 0 || last < 16;
+    if (partly) {
+        x[0] = v_within(x[0], first, 16, v_set1(-3e38f));
+        x[V - 1] = v_within(x[V - 1], 0, last, v_set1(-3e38f));
+    }
     vec m = x[0];
     UNROLL
     for (int i = 1; i < V; i++) m = v_max(x[i], m);
@@ -168,8 +171,10 @@ INLINE void weigh_groups(const int V, geodec__attend_query *query, int64_t width
     state[width + GEODEC__ATTEND_TOP] = top;
     UNROLL
     for (int i = 0; i < V; i++) x[i] = v_exp(v_sub(x[i], v_set1(top)));
-    x[0] = v_within(x[0], first, 16, v_zero());
-    x[V - 1] = v_within(x[V - 1], 0, last, v_zero());
+    if (partly) {
+        x[0] = v_within(x[0], first, 16, v_zero());
+        x[V - 1] = v_within(x[V - 1], 0, last, v_zero());
+    }
     vec sum = v_load(state + width);
     UNROLL
     for (int i = 0; i < V; i++) {
@@ -179,23 +184,30 @@ INLINE void weigh_groups(const int V, geodec__attend_query *query, int64_t width
     v_store(state + width, sum);
 }
 
-static void weigh(geodec__attend_query *query, int64_t width, float cap)
+/* Queries that see V groups; a function for each V, whose constants stay in registers from one query to the next. */
+#define WEIGH(V)                                                                                                       \
+    static __attribute__((noinline)) void weigh_##V(geodec__attend_query *const *query, int64_t n, int64_t width)      \
+    {                                                                                                                  \
+        for (int64_t r = 0; r < n; r++) weigh_groups(V, query[r], width);                                              \
+    }
+WEIGH(1)
+WEIGH(2)
+WEIGH(3)
+WEIGH(4)
+
+static int64_t groups_seen(const geodec__attend_query *query) { return (query->hi + 15) / 16 - query->lo / 16; }
+
+static void weigh(geodec__attend_query *const *query, int64_t n, int64_t width, float cap)
 {
-    const int64_t begin = query->lo / 16 * 16, end = (query->hi + 15) / 16 * 16;
-    if (cap > 0) softcap(query->score + begin, end - begin, cap);
-    switch ((end - begin) / 16) {
-    case 1:
-        weigh_groups(1, query, width);
-        break;
-    case 2:
-        weigh_groups(2, query, width);
-        break;
-    case 3:
-        weigh_groups(3, query, width);
-        break;
-    default:
-        weigh_groups(4, query, width);
-        break;
+    static void (*const table[])(geodec__attend_query *const *query, int64_t n, int64_t width) = {weigh_1, weigh_2,
+                                                                                                  weigh_3, weigh_4};
+    for (int64_t r = 0; cap > 0 && r < n; r++)
+        softcap(query[r]->score + query[r]->lo / 16 * 16, 16 * groups_seen(query[r]), cap);
+    for (int64_t r = 0, end; r < n; r = end) {
+        const int64_t groups = groups_seen(query[r]);
+        for (end = r + 1; end < n && groups_seen(query[end]) == groups; end++) {
+        }
+        table[groups - 1](query + r, end - r, width);
     }
 }
 
@@ -402,7 +414,7 @@ static void attend_block(geodec__attend_query *const *query, int64_t n, const ge
         const int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;
         score_queries(query + begin, end - begin, t ? &here : keys, dim);
     }
-    for (int64_t r = 0; r < n; r++) weigh(query[r], width, cap);
+    weigh(query, n, width, cap);
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;
         value_queries(query + begin, end - begin, t ? &here : keys, dim);

@@ -108,6 +108,7 @@ typedef struct tile {
     const attention *a;
     geodec__attend_scratch *w;
     int64_t head, row, rows; /* key head; first row and number of rows */
+    int64_t share;           /* query heads of the key head */
 } tile;
 
 static int64_t position_of(const attention *a, int64_t row) { return a->s->length + a->s->depth[row]; }
@@ -132,8 +133,7 @@ static int64_t last_split(const attention *a, int64_t row) { return position_of(
 /* Adds the queries of a row to the list when it sees anything of the block. */
 static int64_t list_row(const tile *t, int64_t row, int64_t base, int64_t n)
 {
-    const int64_t share = heads_per_key(&t->a->s->model->config), from = first_seen(t->a, row) - base,
-                  to = position_of(t->a, row) + 1 - base;
+    const int64_t share = t->share, from = first_seen(t->a, row) - base, to = position_of(t->a, row) + 1 - base;
     const int32_t lo = from > 0 ? (int32_t)from : 0, hi = to < GEODEC__KEYS ? (int32_t)to : GEODEC__KEYS;
     for (int64_t h = 0; h < share && from < GEODEC__KEYS && lo < hi; h++) {
         geodec__attend_query *q = &t->w->query[(row - t->row) * share + h];
@@ -246,8 +246,7 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
 {
     const attention *a = t->a;
     const geodec_session *s = a->s;
-    const geodec_model_config *c = &s->model->config;
-    const int64_t dim = s->attend_dim, share = heads_per_key(c), size = geodec__attend_state(dim), n = t->rows * share;
+    const int64_t dim = s->attend_dim, share = t->share, size = geodec__attend_state(dim);
     float *const *query_row = s->wide_row ? s->wide_row : s->query_row;
     int64_t first = INT64_MAX, last = 0;
     for (int64_t r = t->row; r < t->row + t->rows; r++) {
@@ -259,10 +258,14 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
     for (int64_t split = split_begin; split < split_end; split++) {
         const int64_t begin = split * GEODEC__SPLIT, end = begin + GEODEC__SPLIT;
         if (last < begin || first >= end) continue;
-        for (int64_t i = 0; i < n; i++) { /* a row's first split here makes the total, later ones are merged into it */
-            const int64_t own = first_split(a, t->row + i / share);
-            t->w->query[i].state = (split == (own > split_begin ? own : split_begin) ? total : t->w->split) + i * size;
-            start_state(t->w->query[i].state, dim);
+        for (int64_t r = 0, i = 0; r < t->rows;
+             r++) { /* a row's first split here makes the total, later ones are merged */
+            const int64_t own = first_split(a, t->row + r);
+            float *into = split == (own > split_begin ? own : split_begin) ? total : t->w->split;
+            for (const int64_t last_query = i + share; i < last_query; i++) {
+                t->w->query[i].state = into + i * size;
+                start_state(into + i * size, dim);
+            }
         }
         const int64_t from = (first > begin ? first : begin) / GEODEC__KEYS,
                       to = (last < end - 1 ? last : end - 1) / GEODEC__KEYS;
@@ -272,22 +275,22 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
             else
                 block_of_paths(t, block);
         }
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t row = t->row + i / share;
-            const float *state = t->w->query[i].state;
-            if (state != total + i * size && split > first_split(a, row) && split <= last_split(a, row))
-                s->kernels->attend_merge(total + i * size, state, dim);
+        for (int64_t row = t->row, i = 0; row < t->row + t->rows && split > split_begin; row++) {
+            const bool seen = split > first_split(a, row) && split <= last_split(a, row);
+            for (const int64_t last_query = i + share; i < last_query; i++)
+                if (seen && t->w->query[i].state != total + i * size)
+                    s->kernels->attend_merge(total + i * size, t->w->query[i].state, dim);
         }
     }
 }
 
-static void finish(const tile *t, int64_t query, float *state)
+/* Query head h of the key head's, of row r of the tile. */
+static void finish(const tile *t, int64_t r, int64_t h, float *state)
 {
     const geodec_session *s = t->a->s;
-    const int64_t dim = s->cache.v_dim, share = heads_per_key(&s->model->config);
+    const int64_t dim = s->cache.v_dim;
     s->kernels->attend_finish(state, s->attend_dim);
-    memcpy(s->mixed_row[t->row + query / share] + (t->head * share + query % share) * dim, state,
-           (size_t)dim * sizeof *state);
+    memcpy(s->mixed_row[t->row + r] + (t->head * t->share + h) * dim, state, (size_t)dim * sizeof *state);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------------ */
@@ -295,17 +298,22 @@ static void finish(const tile *t, int64_t query, float *state)
 static tile tile_at(const attention *a, int64_t head, int64_t index, int worker)
 {
     const int64_t row = index * a->tile_rows, left = a->n - row;
-    return (tile){a, &a->s->worker[worker].attend, head, row, left < a->tile_rows ? left : a->tile_rows};
+    return (tile){a,
+                  &a->s->worker[worker].attend,
+                  head,
+                  row,
+                  left < a->tile_rows ? left : a->tile_rows,
+                  heads_per_key(&a->s->model->config)};
 }
 
 static void tile_task(void *ctx, int64_t task, int worker)
 {
     const attention *a = ctx;
-    const geodec_model_config *c = &a->s->model->config;
     const tile t = tile_at(a, task / a->tiles, task % a->tiles, worker);
     run_splits(&t, a->split_begin, a->split_end, t.w->total);
-    for (int64_t i = 0; i < t.rows * heads_per_key(c); i++)
-        finish(&t, i, t.w->total + i * geodec__attend_state(a->s->attend_dim));
+    float *total = t.w->total;
+    for (int64_t r = 0; r < t.rows; r++)
+        for (int64_t h = 0; h < t.share; h++, total += geodec__attend_state(a->s->attend_dim)) finish(&t, r, h, total);
 }
 
 /* Place of one task's states: tasks are [n_kv_head][tiles][splits]. */
@@ -335,7 +343,7 @@ static void merge_splits(const attention *a)
             float *total = partial_of(a, place * splits + first) + i * size;
             for (int64_t split = first + 1; split <= last_split(a, row) - a->split_begin; split++)
                 s->kernels->attend_merge(total, partial_of(a, place * splits + split) + i * size, dim);
-            finish(&t, i, total);
+            finish(&t, i / t.share, i % t.share, total);
         }
     }
 }

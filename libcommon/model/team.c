@@ -50,7 +50,7 @@ int64_t geodec__team_members(const geodec_session *s, int64_t n)
     const int64_t threads = geodec_pool_threads(s->pool);
     /* who watches sees whole batches; recombined streams and caches of low rank go by rows of the session */
     if (s->team_rows == 0 || n < 2 || (s->team_rows > 1 && n < s->team_rows * threads) || s->watch || s->watch_update ||
-        s->attnres)
+        s->attnres || s->model->low)
         return 1;
     return n < threads ? n : threads;
 }
