@@ -30,6 +30,7 @@ help:
 	@echo "make claims         the paper's claims: published, reproduced, correct, control, verdict"
 	@echo "make exactness      every drafter, draft length and tree against plain decoding, token by token (resumable; hours)"
 	@echo "make lead           trees of n-gram, flow map and both for every model; make ladder: what the map's geometry adds"
+	@echo "make rollout        what a geometric rollout drafts, and what its geometry adds; OneDecode's tables"
 	@echo "make shf            training with and without the penalty on departures from geodesics (a quarter of an hour)"
 	@echo "make bench-chain    bench-forward, -knn, -warp, ..: speed beside a named peer or limit (tests/bench/README.md)"
 	@echo "make notebooks      the notebooks, executed on the results of MODEL="

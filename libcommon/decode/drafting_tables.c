@@ -2,11 +2,13 @@
 
 #include "base/mem.h"
 #include "decode/draft_onedecode.h"
+#include "decode/draft_rollout.h"
+#include "decode/rungs_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { ONEDECODE, ONEDECODE_REF };
+enum { ONEDECODE, ONEDECODE_REF, ROLLOUT, ROLLOUT_FLAT, ROLLOUT_RANDOM };
 
 static const struct {
     const char *name, *file;
@@ -14,6 +16,9 @@ static const struct {
 } tables[DRAFTING_TABLES] = {
     [ONEDECODE] = {"onedecode", "onedecode.h5", &geodec_kind_onedecode},
     [ONEDECODE_REF] = {"onedecode-ref", "onedecode-ref.h5", &geodec_kind_onedecode_ref},
+    [ROLLOUT] = {"rollout", "rollout.h5", &geodec_kind_rollout},
+    [ROLLOUT_FLAT] = {"rollout-flat", "rollout.h5", &geodec_kind_rollout},
+    [ROLLOUT_RANDOM] = {"rollout-random", "rollout.h5", &geodec_kind_rollout},
 };
 
 const char *geodec__tables_name(int i) { return tables[i].name; }
@@ -66,6 +71,9 @@ geodec_status geodec__tables_load(drafting_tables *t, int i, const geodec_model 
     if (i == ONEDECODE) {
         GEODEC_TRY(geodec_onedecode_read(t->file[i], &t->onedecode, err));
         GEODEC_TRY(check_width(t->file[i], t->onedecode.step.d, t->onedecode.step.vocab, m, err));
+    } else if (i >= ROLLOUT) {
+        if (!t->rollout.field) GEODEC_TRY(geodec_rollout_read(t->file[i], &t->rollout, err));
+        GEODEC_TRY(check_width(t->file[i], t->rollout.step.d, t->rollout.step.vocab, m, err));
     } else {
         GEODEC_TRY(geodec_onedecode_ref_read(t->file[i], &t->onedecode_ref, err));
         GEODEC_TRY(check_width(t->file[i], geodec_model_configuration(m)->d_model, t->onedecode_ref.vocab, m, err));
@@ -79,6 +87,7 @@ void geodec__tables_close(drafting_tables *t)
 {
     geodec_onedecode_clear(&t->onedecode);
     geodec_onedecode_ref_clear(&t->onedecode_ref);
+    geodec_rollout_clear(&t->rollout);
     for (int i = 0; i < DRAFTING_TABLES; i++) {
         geodec_artifact_close(t->file[i]);
         t->file[i] = NULL;
@@ -93,7 +102,13 @@ geodec_status geodec__tables_create(const drafting_tables *t, const char *name, 
     if (!t->file[i]) GEODEC_THROW(GEODEC_INVAL, "the %s drafter was not opened", name);
     if (i == ONEDECODE)
         GEODEC_TRY(geodec_onedecode_drafter_create(&t->onedecode, out, err));
-    else
+    else if (i >= ROLLOUT) {
+        static const geodec_rollout_connection along[] = {GEODEC_ROLLOUT_FITTED, GEODEC_ROLLOUT_FLAT,
+                                                          GEODEC_ROLLOUT_RANDOM};
+        const geodec_rollout_connection c = along[i - ROLLOUT];
+        GEODEC_TRY(geodec_rollout_drafter_create(&t->rollout, tables[i].name, GEODEC_ROLLOUT_TOKEN, c,
+                                                 t->rollout.beta[c], out, err));
+    } else
         GEODEC_TRY(geodec_onedecode_ref_drafter_create(&t->onedecode_ref, out, err));
 done:
     return st;
@@ -102,8 +117,11 @@ done:
 geodec_status geodec__tables_provenance(const drafting_tables *t, geodec_provenance *p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    for (int i = 0; i < DRAFTING_TABLES; i++)
-        if (t->file[i]) GEODEC_TRY(geodec_provenance_add_artifact(p, t->file[i], err));
+    for (int i = 0; i < DRAFTING_TABLES; i++) {
+        bool there = t->file[i] == NULL;
+        for (int j = 0; j < i; j++) there |= t->file[j] && strcmp(tables[j].file, tables[i].file) == 0;
+        if (!there) GEODEC_TRY(geodec_provenance_add_artifact(p, t->file[i], err));
+    }
 done:
     return st;
 }

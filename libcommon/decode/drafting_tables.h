@@ -6,13 +6,15 @@
 #include "model/model.h"
 #include "records/onedecode.h"
 #include "records/onedecode_ref.h"
+#include "records/rollout.h"
 
-enum { DRAFTING_TABLES = 2 };
+enum { DRAFTING_TABLES = 5 };
 
 typedef struct drafting_tables {
     geodec_artifact *file[DRAFTING_TABLES]; /* NULL = not loaded */
     geodec_onedecode onedecode;
     geodec_onedecode_ref onedecode_ref;
+    geodec_rollout rollout; /* of file[2], [3] and [4], which are one: the first of them that is there */
 } drafting_tables;
 
 /* Name of drafter i, 0 .. DRAFTING_TABLES - 1. */

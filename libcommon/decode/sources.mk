@@ -28,6 +28,7 @@ decode_SRCS := \
   draft_ngram.c \
   draft_onedecode.c \
   draft_recycle.c \
+  draft_rollout.c \
   gamma.c \
   margin.c \
   guard.c \
@@ -37,6 +38,8 @@ decode_SRCS := \
   prompts.c \
   readiness.c \
   rejections.c \
+  rungs.c \
+  rungs_file.c \
   sample.c \
   sampler.c \
   stoptext.c \

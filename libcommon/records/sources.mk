@@ -30,5 +30,6 @@ records_SRCS := \
   onedecode_ref.c \
   records.c \
   records_file.c \
+  rollout.c \
   step.c \
 

@@ -2,6 +2,7 @@
 
 #include "decode/bench_file.h"
 #include "decode/drafts.h"
+#include "decode/rungs_file.h"
 #include "experiments/blocks.h"
 #include "experiments/density.h"
 #include "experiments/divergence.h"
@@ -87,6 +88,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_flowmap,
     &geodec_kind_onedecode,
     &geodec_kind_onedecode_ref,
+    &geodec_kind_rollout,
     &geodec_kind_projection,
     &geodec_kind_kvprojection,
     &geodec_kind_benchdecode,

@@ -10,6 +10,7 @@ decode_TESTS := \
   test_predict.c \
   test_readiness.c \
   test_recycle.c \
+  test_rollout.c \
   test_sampler.c \
   test_session.c \
   test_lookup.c \
