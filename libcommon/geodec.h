@@ -34,6 +34,7 @@
 #include "evaluate/attention_gradient.h"
 #include "evaluate/fisher.h"
 #include "evaluate/fisher_metric.h"
+#include "evaluate/needle.h"
 #include "evaluate/perplexity.h"
 #include "evaluate/residual.h"
 #include "evaluate/scorer.h"

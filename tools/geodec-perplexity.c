@@ -18,6 +18,7 @@ static const char *model_path, *against_path, *arithmetic = "exact", *against_ar
 static const char *isa = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
 static int64_t window, stride, windows;
+static double kv_merge, against_kv_merge;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
@@ -82,6 +83,14 @@ static const cli_option options[] = {
      .metavar = "FILE",
      .help = "the same for the second evaluation: of --against, or of the model itself"},
     CLI_KV_PROJECTION_OPTION(kv_projection),
+    CLI_KV_MERGE_OPTION(kv_merge),
+    {.name = "against-kv-merge",
+     .type = CLI_F64,
+     .target = &against_kv_merge,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "T",
+     .help = "the same for the second evaluation"},
     {.name = "against-kv-projection",
      .type = CLI_STR,
      .flags = CLI_PATH,
@@ -140,7 +149,7 @@ typedef struct figure {
     double value;
 } figure;
 
-enum { COUNTS = 5, FIGURES = 7, COMPARED = 10 };
+enum { COUNTS = 5, FIGURES = 8, COMPARED = 11 };
 
 static void figures_of(const geodec_perplexity_result *r, figure f[FIGURES + COMPARED])
 {
@@ -152,6 +161,7 @@ static void figures_of(const geodec_perplexity_result *r, figure f[FIGURES + COM
         {"bits_per_byte", r->bits_per_byte},
         {"uniform_perplexity", r->uniform_perplexity},
         {"unigram_perplexity", r->unigram_perplexity},
+        {"merged", r->merged},
         {"against_nll", r->against_nll.mean},
         {"against_nll_se", r->against_nll.se},
         {"against_perplexity", r->against_perplexity},
@@ -162,6 +172,7 @@ static void figures_of(const geodec_perplexity_result *r, figure f[FIGURES + COM
         {"agreement", r->agreement.mean},
         {"agreement_se", r->agreement.se},
         {"max_delta", r->max_delta},
+        {"against_merged", r->against_merged},
     };
     memcpy(f, all, sizeof all);
 }
@@ -281,7 +292,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL, *other = NULL;
     state s = {.compared = against_path || against_arithmetic || against_kv || against_projection || against_attnres ||
-                           against_kv_projection};
+                           against_kv_projection || against_kv_merge > 0};
     if (json_path) GEODEC_TRY(cli_may_write(c, json_path, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (against_path || against_projection || against_kv_projection)
@@ -297,6 +308,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     s.p = evaluation_of(m, arithmetic, kv, isa);
     s.q = evaluation_of(other ? other : m, against_arithmetic ? against_arithmetic : arithmetic,
                         against_kv ? against_kv : kv, isa);
+    s.p.kv_merge = kv_merge;
+    s.q.kv_merge = against_kv_merge;
     GEODEC_TRY(geodec_attnres_parse(attnres, &s.p.attnres, err));
     GEODEC_TRY(geodec_attnres_parse(against_attnres ? against_attnres : attnres, &s.q.attnres, err));
     if (json_path) GEODEC_TRY(begin_json(&s, c, err));

@@ -247,6 +247,18 @@ done:
     return st;
 }
 
+/* Sums over workers, whoever read which window. */
+static double merged_share(const job *j, int workers, bool against)
+{
+    int64_t seen = 0, merged = 0;
+    for (int i = 0; i < workers; i++) {
+        const geodec_kv_merges m = geodec_scorer_merges(against ? j->reader[i].q : j->reader[i].p);
+        seen += m.seen;
+        merged += m.merged;
+    }
+    return seen > 0 ? (double)merged / (double)seen : 0;
+}
+
 static void close_readers(job *j, int workers)
 {
     for (int i = 0; j->reader && i < workers; i++) {
@@ -294,6 +306,8 @@ geodec_status geodec_perplexity_text(const geodec_evaluation *p, const geodec_ev
         }
         done += group;
     }
+    r.merged = merged_share(&j, workers, false);
+    r.against_merged = q ? merged_share(&j, workers, true) : 0;
     GEODEC_TRY(count_tokens(&j, t, &r, err));
     summarise(&r, q != NULL);
     if (!isfinite(r.nll.mean)) GEODEC_THROW(GEODEC_NUMERIC, "the model's probabilities are not numbers");

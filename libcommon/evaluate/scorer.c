@@ -10,10 +10,7 @@ const char *geodec_evaluation_arithmetic(const geodec_evaluation *e)
     return e->float64 ? "float64" : e->arithmetic == GEODEC_FAST ? "fast" : "exact";
 }
 
-const char *geodec_evaluation_kv(const geodec_evaluation *e)
-{
-    return e->float64 ? "f64" : geodec_kv_name(e->kv);
-}
+const char *geodec_evaluation_kv(const geodec_evaluation *e) { return e->float64 ? "f64" : geodec_kv_name(e->kv); }
 
 struct geodec_scorer {
     int64_t n_vocab;
@@ -37,7 +34,8 @@ static geodec_status create_session(geodec_scorer *s, const geodec_evaluation *e
                                       .isa = e->isa,
                                       .arithmetic = e->arithmetic,
                                       .kv = e->kv,
-                                      .attnres = e->attnres};
+                                      .attnres = e->attnres,
+                                      .kv_merge = e->kv_merge};
     GEODEC_TRY(geodec_session_create(e->model, &o, &s->session, err));
     GEODEC_NEW(s->logits, o.max_batch * s->n_vocab);
 done:
@@ -132,4 +130,9 @@ void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out)
     }
     const float *row = s->logits + i * s->n_vocab;
     for (int64_t v = 0; v < s->n_vocab; v++) out[v] = (double)row[v];
+}
+
+geodec_kv_merges geodec_scorer_merges(const geodec_scorer *s)
+{
+    return s->session ? geodec_session_kv_merges(s->session) : (geodec_kv_merges){0, 0};
 }

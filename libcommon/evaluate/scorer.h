@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a model is evaluated. isa, arithmetic, kv and attnres are a session's (model/model.h); with float64 set they are
+/* How a model is evaluated. isa, arithmetic, kv, attnres and kv_merge are a session's (model/model.h); with float64 set they are
  * not used, and the model is evaluated by libcommon/reference, which refuses attnres (GEODEC_UNSUPPORTED). */
 typedef struct geodec_evaluation {
     const geodec_model *model; /* must outlive its scorers */
@@ -16,6 +16,7 @@ typedef struct geodec_evaluation {
     geodec_isa isa;
     bool float64;
     geodec_attnres attnres;
+    double kv_merge;
 } geodec_evaluation;
 
 /* "exact", "fast" or "float64"; "f32", "f16" or "q8_0". Static storage. */
@@ -35,6 +36,8 @@ GEODEC_API geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *to
 /* Reads its next n (1 to GEODEC_SCORER_ROWS) tokens; want [n]: rows whose logits will be asked for. */
 GEODEC_API geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want,
                                             geodec_err *err) GEODEC_MUST_USE;
+/* geodec_session_kv_merges; none in float64. */
+GEODEC_API geodec_kv_merges geodec_scorer_merges(const geodec_scorer *s);
 /* Logits of row i of the last step (wanted there), as float64, into out [n_vocab]. */
 GEODEC_API void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out);
 

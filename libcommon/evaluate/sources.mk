@@ -2,6 +2,7 @@ evaluate_SRCS := \
   attention_gradient.c \
   fisher.c \
   fisher_metric.c \
+  needle.c \
   perplexity.c \
   residual.c \
   scorer.c \

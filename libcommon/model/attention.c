@@ -87,6 +87,7 @@ static void store_task(void *ctx, int64_t kv, int worker)
             continue;
         }
         geodec__rope_apply(s, table, k, 1, position);
+        if (s->merge) geodec__merge_row(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
         geodec__cache_put(s, t->layer, kv, s->length + s->first + row, k, s->value_row[row] + kv * dim);
     }
 }

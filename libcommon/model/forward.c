@@ -283,6 +283,8 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     const geodec_model *m = s->model;
     const int32_t n = b->n;
     GEODEC_TRY(check_batch(s, b, capture, err));
+    for (int32_t i = 0; s->merge && b->parent && i < n; i++)
+        if (b->parent[i] != i - 1) GEODEC_THROW(GEODEC_UNSUPPORTED, "trees of tokens that are merged in the cache");
     s->counters.passes++;
     s->counters.rows += n;
     bool chain = true;

@@ -70,6 +70,7 @@ typedef struct geodec__cache {
 } geodec__cache;
 
 typedef struct geodec__attnres geodec__attnres;
+typedef struct geodec__merge geodec__merge;
 
 struct geodec_session {
     const geodec_model *model;
@@ -96,6 +97,7 @@ struct geodec_session {
     geodec_watch_update watch_update;
     void *watch_update_ctx;
     float *update, **update_row; /* [max_batch] what a half layer added; NULL while nobody watches */
+    geodec__merge *merge;        /* NULL: off */
     geodec__attnres *attnres;    /* NULL: off */
     const float **input;         /* [max(max_batch, assignments)] rows gathered for a product */
     float **output;              /* [max_batch] wanted rows of logits */
@@ -168,6 +170,10 @@ geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUS
 void geodec__rope_reach(geodec_session *s, int32_t end);
 void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
 
+/* merge.c. A threshold of 0 leaves s->merge NULL. Row `row` of a head may become a copy of an earlier one. */
+geodec_status geodec__merge_create(geodec_session *s, double threshold, geodec_err *err) GEODEC_MUST_USE;
+void geodec__merge_destroy(geodec__merge *g);
+void geodec__merge_row(geodec_session *s, int32_t layer, int64_t head, int64_t row, float *k, float *v);
 /* attnres.h. Off leaves s->attnres NULL. */
 geodec_status geodec__attnres_create(geodec_session *s, const geodec_attnres *how, geodec_err *err) GEODEC_MUST_USE;
 void geodec__attnres_destroy(geodec__attnres *a);

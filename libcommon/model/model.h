@@ -86,6 +86,8 @@ typedef struct geodec_session_options {
     int32_t n_blocks; /* the first blocks only, then final norm and head (early exit); 0 = all. It has a cache of its
                          own, whose rows are those of the whole model */
     geodec_attnres attnres; /* all zero: off */
+    double kv_merge; /* > 0: a control (merge.c): tokens nearer than this to an earlier one become its copies in the
+                        cache, as in the papers' runtime; no trees */
 } geodec_session_options;
 GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o,
                                                geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
@@ -97,6 +99,11 @@ GEODEC_API geodec_arithmetic geodec_session_arithmetic(const geodec_session *s);
 GEODEC_API geodec_kv_type geodec_session_kv(const geodec_session *s);
 /* Bytes that a token takes in the cache, as it is stored (blocks of 64 tokens are filled up). */
 GEODEC_API int64_t geodec_session_kv_bytes(const geodec_session *s);
+/* Tokens of all layers and heads since the session began, and how many of them were merged. */
+typedef struct geodec_kv_merges {
+    int64_t seen, merged;
+} geodec_kv_merges;
+GEODEC_API geodec_kv_merges geodec_session_kv_merges(const geodec_session *s);
 GEODEC_API const geodec_attnres *geodec_session_attnres(const geodec_session *s);
 
 /* One forward pass over n rows, appended to the KV cache at rows length .. length+n-1.

@@ -125,6 +125,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     if (s->kernels->columns) GEODEC_TRY(geodec__columns_of(m, &s->columns, err));
     if (s->arithmetic == GEODEC_FAST) GEODEC_TRY(new_fast(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
+    GEODEC_TRY(geodec__merge_create(s, o->kv_merge, err));
     *out = s;
     s = NULL;
 done:
@@ -161,6 +162,7 @@ void geodec_session_destroy(geodec_session *s)
     }
     geodec__attention_destroy(s);
     geodec__attnres_destroy(s->attnres);
+    geodec__merge_destroy(s->merge);
     geodec_mem_free(s->worker);
     geodec_mem_free(s);
 }

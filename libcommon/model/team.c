@@ -48,9 +48,10 @@ int32_t geodec__team_rows(const geodec_model *m)
 int64_t geodec__team_members(const geodec_session *s, int64_t n)
 {
     const int64_t threads = geodec_pool_threads(s->pool);
-    /* who watches sees whole batches; recombined streams and caches of low rank go by rows of the session */
+    /* who watches sees whole batches; recombined streams and caches of low rank go by rows of the session, merging
+     * by the order of the rows */
     if (s->team_rows == 0 || n < 2 || (s->team_rows > 1 && n < s->team_rows * threads) || s->watch || s->watch_update ||
-        s->attnres || s->model->low)
+        s->attnres || s->model->low || s->merge)
         return 1;
     return n < threads ? n : threads;
 }

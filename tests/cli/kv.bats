@@ -61,3 +61,23 @@ bytes() { sed -n 's/.*"kv_bytes_per_token": \([0-9]*\).*/\1/p' "$1"; }
     run --separate-stderr "$bin/geodec-perplexity" -m "$tmp/other.gguf" -w 16 --arithmetic float64 --kv-projection "$tmp/p.h5" "$tmp/text.txt"
     [ "$status" -ne 0 ] && [[ "$stderr" == *"low rank"* ]]
 }
+
+@test "merged tokens: none at 0, another model at a large threshold, refused with coefficients; needles by depth" {
+    "$bin/geodec-perplexity" -m "$model" -w 16 "$tmp/text.txt" > "$tmp/off"
+    "$bin/geodec-perplexity" -m "$model" -w 16 --kv-merge 0 "$tmp/text.txt" > "$tmp/zero"
+    cmp "$tmp/off" "$tmp/zero"
+    for n in 1 3; do "$bin/geodec-perplexity" -m "$model" -w 16 -t "$n" --kv-merge 1000 "$tmp/text.txt" > "$tmp/m$n"; done
+    cmp "$tmp/m1" "$tmp/m3"
+    ! cmp -s "$tmp/off" "$tmp/m1"
+    output=$(cat "$tmp/m1")
+    awk -v x="$(column merged)" 'BEGIN { exit !(x > 0.8) }'
+    project --basis weights -o "$tmp/p.h5"
+    run --separate-stderr "$bin/geodec-perplexity" -m "$model" -w 16 --kv-merge 1 --kv-projection "$tmp/p.h5" "$tmp/text.txt"
+    [ "$status" -ne 0 ] && [[ "$stderr" == *merged* ]]
+    for i in 1 2 3 4 5 6; do cat "$tmp/text.txt"; done > "$tmp/long.txt"
+    run --separate-stderr "$bin/geodec-needle" -m "$model" -w 16 --needle 4 --cue 2 --depths 3 --trials 4 "$tmp/long.txt"
+    echo "$output $stderr"
+    [ "$status" -eq 0 ] && [ "$(cut -f 1 <<< "$output" | tr '\n' ' ')" = 'depth 0 0.5 1 all ' ]
+    run --separate-stderr "$bin/geodec-needle" -m "$model" -w 16 --needle 9 "$tmp/long.txt"
+    [ "$status" -ne 0 ] && [ "${#stderr_lines[@]}" -eq 1 ]
+}

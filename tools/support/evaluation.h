@@ -11,7 +11,7 @@
     }
 #define CLI_KV_OPTION(var)                                                                                             \
     {                                                                                                                  \
-        .name = "kv", .type = CLI_CHOICE, .target = &(var), .choices = "f32|f16|q8_0|q4_0", .metavar = "TYPE",              \
+        .name = "kv", .type = CLI_CHOICE, .target = &(var), .choices = "f32|f16|q8_0|q4_0", .metavar = "TYPE",         \
         .help = "element type of the key and value cache"                                                              \
     }
 
@@ -19,6 +19,12 @@
     {                                                                                                                  \
         .name = "kv-projection", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "FILE",              \
         .help = "kvprojection.h5 of the model (geodec-project-kv): the cache keeps coefficients of low rank"           \
+    }
+#define CLI_KV_MERGE_OPTION(var)                                                                                       \
+    {                                                                                                                  \
+        .name = "kv-merge", .type = CLI_F64, .target = &(var), .min = 0, .max = 1e6, .metavar = "T",                   \
+        .help = "control: tokens nearer than T to an earlier one become its copies in the cache, as the\n"             \
+                "papers' runtime has it (0: none)"                                                                     \
     }
 #define CLI_ATTNRES_OPTION(var)                                                                                        \
     {                                                                                                                  \

@@ -1,0 +1,47 @@
+/* Retrieval by depth: a sentence is put into another text, and at the end its beginning stands once more; does the
+ * model go on with the rest of it?
+ *
+ * A trial reads BOS, then window - 1 tokens: text, in which a needle of `needle` tokens from elsewhere in it is put at
+ * one of the depths, and the needle's first `cue` tokens at the very end. The rest of the needle is then given token by
+ * token, and each that is the model's best guess is a hit. The control is the same trial without the needle: what the
+ * cue and the language alone give. Slices and needles are drawn; the same seed gives every evaluation the same trials.
+ */
+#ifndef GEODEC_EVALUATE_NEEDLE_H
+#define GEODEC_EVALUATE_NEEDLE_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "evaluate/scorer.h"
+#include "linalg/stats.h"
+
+#include <stddef.h>
+
+typedef struct geodec_needle_options {
+    int32_t window;      /* tokens in all, with the needle's rest */
+    int32_t needle, cue; /* 1 <= cue < needle <= window / 4 */
+    int32_t depths;      /* >= 1, evenly from the beginning to just before the cue */
+    int32_t trials;      /* of each depth */
+    uint64_t seed;
+} geodec_needle_options;
+GEODEC_API geodec_needle_options geodec_needle_defaults(void);
+
+typedef struct geodec_needle_depth {
+    double depth;         /* share of the text before the needle */
+    geodec_estimate hits; /* share of the needle's rest, with its 95 % bootstrap interval over trials */
+    geodec_estimate control;
+} geodec_needle_depth;
+
+typedef struct geodec_needle_result {
+    int32_t depths;
+    geodec_needle_depth *depth;    /* [depths] */
+    geodec_estimate hits, control; /* over all */
+} geodec_needle_result;
+GEODEC_API void geodec_needle_free(geodec_needle_result *r);
+
+/* The same bytes for the same seed. GEODEC_RANGE (options), GEODEC_FORMAT (not UTF-8, or shorter than two windows),
+ * GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_needle_run(const geodec_evaluation *e, const geodec_needle_options *o, const char *text,
+                                           size_t n, const geodec_hooks *hooks, geodec_needle_result *out,
+                                           geodec_err *err) GEODEC_MUST_USE;
+
+#endif
