@@ -338,6 +338,53 @@ done:
     return st;
 }
 
+/* The best next tokens of each node, where they were exported: softmax over the exported logits. */
+static geodec_status keep_choices(baking *b, const geodec_activations *a, geodec_err *err)
+{
+    enum { K = GEODEC_FLOW_CHOICES };
+    geodec_status st = GEODEC_OK;
+    geodec_flowmap *w = b->map;
+    int32_t *top = NULL;
+    float *logit = NULL;
+    int64_t m;
+    if (!geodec_artifact_has(a->file, "/top_index") || !geodec_artifact_has(a->file, "/top_logit")) goto done;
+    GEODEC_TRY(geodec_artifact_dim(a->file, "M", &m, err));
+    if (m < 2) goto done;
+    GEODEC_TRY(geodec_artifact_read(a->file, "/top_index", &top, err));
+    GEODEC_TRY(geodec_artifact_read(a->file, "/top_logit", &logit, err));
+    GEODEC_NEW(w->choice, w->nodes * K);
+    GEODEC_NEW(w->chance, w->nodes * (K + 1));
+    for (int64_t n = 0; n < w->nodes; n++) {
+        const int32_t *id = top + b->row_of[n] * m;
+        const float *l = logit + b->row_of[n] * m;
+        int32_t *choice = w->choice + n * K;
+        uint8_t *chance = w->chance + n * (K + 1);
+        double largest = -INFINITY, total = 0;
+        int taken = 0;
+        for (int64_t k = 0; k < m; k++) {
+            if (id[k] < 0 || id[k] >= w->vocab || !isfinite(l[k]))
+                GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a best logit outside the vocabulary, or not finite",
+                             geodec_artifact_path(a->file), (long long)b->row_of[n]);
+            largest = fmax(largest, (double)l[k]);
+        }
+        for (int64_t k = 0; k < m; k++) total += exp((double)l[k] - largest);
+        for (int k = 0; k < K; k++) choice[k] = -1;
+        for (int64_t k = 0; k < m; k++) {
+            const uint8_t p = (uint8_t)lrint(255 * exp((double)l[k] - largest) / total);
+            if (id[k] == w->label[n])
+                chance[0] = p;
+            else if (taken < K) {
+                choice[taken] = id[k];
+                chance[++taken] = p;
+            }
+        }
+    }
+done:
+    geodec_mem_free(top);
+    geodec_mem_free(logit);
+    return st;
+}
+
 static geodec_status copy_fingerprints(const geodec_artifact *a, geodec_flowmap *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -372,6 +419,7 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     GEODEC_NEW(map.next, map.nodes);
     GEODEC_NEW(map.sure, map.nodes);
     GEODEC_NEW(map.reliability, (int64_t)GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS);
+    GEODEC_TRY(keep_choices(&b, states, err));
     GEODEC_TRY(geodec__flowmap_layout(&map, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "successors", (map.nodes + SLAB - 1) / SLAB, link_task, &b, err));
     GEODEC_TRY(geodec__flowmap_layout(&map, err)); /* again: now with successors */

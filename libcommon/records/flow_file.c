@@ -21,6 +21,10 @@ static const geodec_field fields[] = {
     {"/node/label", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "what the model says after the token", 0},
     {"/node/next", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "node the flow reaches by the label, -1 = none", 0},
     {"/node/sure", GEODEC_U8, "N", GEODEC_FIELD_COMPRESS, "1/255", "agreement of other texts' nearest nodes", 0},
+    {"/node/choice", GEODEC_I32, "N,3", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1",
+     "the likeliest next tokens beside the label, falling; -1 = none", 2},
+    {"/node/chance", GEODEC_U8, "N,4", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1/255",
+     "chances of the label and the choices: softmax over the exported logits", 2},
     {"/text/order", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "nodes in text order", 0},
     {"/text/start", GEODEC_I64, "T", 0, "1", "first entry of /text/order of a text", 0},
     {"/text/first_token", GEODEC_I32, "S", 0, "1", "token at position 0 of a text, which is no node", 0},
@@ -44,7 +48,7 @@ static const geodec_attr attrs[] = {
 const geodec_kind geodec_kind_flowmap = {
     .name = "flowmap",
     .major = 1,
-    .minor = 1, /* 1.0 was calibrated for another raw score, and for the best child alone */
+    .minor = 2, /* 1.0 was calibrated for another raw score, and for the best child alone */
     .tool = "geodec-bake",
     .purpose = "where a model's trajectories go next: nodes in token buckets, charts, successors, calibration",
     .fields = fields,
@@ -68,7 +72,8 @@ geodec_status geodec_flowmap_write(const geodec_flowmap *map, geodec_artifact *o
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
         GEODEC_TRY(geodec_artifact_set_dim(out, dims[i].name, dims[i].extent, err));
     geodec__flowmap_arrays(&copy, a);
-    for (int i = 0; a[i].path; i++) GEODEC_TRY(geodec_artifact_write(out, a[i].path, *a[i].data, err));
+    for (int i = 0; a[i].path; i++)
+        if (*a[i].data) GEODEC_TRY(geodec_artifact_write(out, a[i].path, *a[i].data, err));
     GEODEC_TRY(geodec_artifact_put_i64(out, "neighbours", v->neighbours, err));
     GEODEC_TRY(geodec_artifact_put_i64(out, "own", v->own, err));
     GEODEC_TRY(geodec_artifact_put_f64(out, "own_weight", v->own_weight, err));
@@ -128,7 +133,10 @@ geodec_status geodec_flowmap_read(const geodec_artifact *in, geodec_flowmap *out
     GEODEC_TRY(copy_fingerprint(in, "model_fingerprint", map.model_fingerprint, err));
     GEODEC_TRY(copy_fingerprint(in, "tokenizer_fingerprint", map.tokenizer_fingerprint, err));
     geodec__flowmap_arrays(&map, a);
-    for (int i = 0; a[i].path; i++) GEODEC_TRY(geodec_artifact_read(in, a[i].path, a[i].data, err));
+    for (int i = 0; a[i].path; i++) /* those that may be absent are of no use alone */
+        if ((a[i].data != (void **)&map.choice && a[i].data != (void **)&map.chance) ||
+            (geodec_artifact_has(in, "/node/choice") && geodec_artifact_has(in, "/node/chance")))
+            GEODEC_TRY(geodec_artifact_read(in, a[i].path, a[i].data, err));
     geodec_artifact_version(in, &major, &minor);
     for (int i = 0; minor < 1 && i < GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS; i++) /* the score itself */
         map.reliability[i] = ((float)(i % GEODEC_FLOW_BINS) + 0.5f) / GEODEC_FLOW_BINS;

@@ -16,7 +16,7 @@ typedef struct geodec__flow_array {
     size_t size;
     int64_t count;
 } geodec__flow_array;
-enum { GEODEC__FLOW_ARRAYS = 20 };
+enum { GEODEC__FLOW_ARRAYS = 22 };
 void geodec__flowmap_arrays(geodec_flowmap *map, geodec__flow_array out[GEODEC__FLOW_ARRAYS]);
 
 /* out = standardised f; the key of standardised features. */

@@ -51,6 +51,8 @@ void geodec__flowmap_arrays(geodec_flowmap *w, geodec__flow_array out[GEODEC__FL
         {"/node/label", (void **)&w->label, sizeof *w->label, N},
         {"/node/next", (void **)&w->next, sizeof *w->next, N},
         {"/node/sure", (void **)&w->sure, sizeof *w->sure, N},
+        {"/node/choice", (void **)&w->choice, sizeof *w->choice, N * GEODEC_FLOW_CHOICES},
+        {"/node/chance", (void **)&w->chance, sizeof *w->chance, N * (1 + GEODEC_FLOW_CHOICES)},
         {"/text/order", (void **)&w->order, sizeof *w->order, N},
         {"/text/start", (void **)&w->sequence_start, sizeof *w->sequence_start, S + 1},
         {"/text/first_token", (void **)&w->first_token, sizeof *w->first_token, S},
@@ -88,7 +90,7 @@ int64_t geodec_flowmap_bytes(const geodec_flowmap *map)
     geodec__flow_array a[GEODEC__FLOW_ARRAYS];
     int64_t bytes = 0;
     geodec__flowmap_arrays(&copy, a);
-    for (int i = 0; a[i].path; i++) bytes += a[i].count * (int64_t)a[i].size;
+    for (int i = 0; a[i].path; i++) bytes += *a[i].data ? a[i].count * (int64_t)a[i].size : 0;
     return bytes;
 }
 
@@ -186,6 +188,8 @@ static const char *fault(const geodec_flowmap *w, uint8_t *seen)
     if (!rising(w->sequence_start, S, N)) return "text starts that do not rise to the number of nodes";
     if (!within(w->chart_of, w->vocab, 0, w->charts)) return "a chart that does not exist";
     if (!within(w->label, N, 0, w->vocab)) return "a label outside the vocabulary";
+    if (w->choice && !within(w->choice, N * GEODEC_FLOW_CHOICES, -1, w->vocab))
+        return "a choice outside the vocabulary";
     if (!within(w->next, N, -1, N)) return "a successor that does not exist";
     if (!within(w->first_token, S, 0, w->vocab) || !within(w->first_argmax, S, 0, w->vocab))
         return "a first token outside the vocabulary";

@@ -37,6 +37,7 @@ enum {
     GEODEC_FLOW_DEPTHS = 4,      /* calibration: 1st, 2nd, 3rd and later drafts */
     GEODEC_FLOW_BINS = 16,       /* calibration: bins of the raw score */
     GEODEC_FLOW_NEAR_MAX = 128,  /* neighbours that vote */
+    GEODEC_FLOW_CHOICES = 3,     /* next tokens kept beside the label */
 };
 
 /* How neighbours vote; part of the file because the calibration belongs to it. */
@@ -66,11 +67,15 @@ typedef struct geodec_flowmap {
     int8_t *key;                          /* [nodes][dims] -64..63 */
     int32_t *label, *next;                /* [nodes]; next -1: nowhere to go */
     uint8_t *sure;                        /* [nodes] /255: agreement of other texts' nearest nodes with the label */
-    int32_t *order;                       /* [nodes] node of the i-th position >= 1 in text order */
-    int64_t *sequence_start;              /* [sequences+1] into order */
-    int32_t *first_token, *first_argmax;  /* [sequences] position 0 of each text */
-    double explained;                     /* share of the state's variance in z */
-    float *reliability;                   /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
+    int32_t
+        *choice; /* [nodes][CHOICES] the likeliest next tokens beside the label, falling; -1 = none. NULL: not known */
+    uint8_t *chance; /* [nodes][1 + CHOICES] /255: chances of the label and the choices. NULL with choice. When texts
+                        are drawn, a node votes with these */
+    int32_t *order;  /* [nodes] node of the i-th position >= 1 in text order */
+    int64_t *sequence_start;             /* [sequences+1] into order */
+    int32_t *first_token, *first_argmax; /* [sequences] position 0 of each text */
+    double explained;                    /* share of the state's variance in z */
+    float *reliability;                  /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
     geodec_flow_vote vote;
     /* Made by geodec_flowmap_finish. */
     geodec_flow_scan *scan;
@@ -112,7 +117,7 @@ typedef struct geodec_flow_summary {
     double bytes_per_node;   /* every array of the file */
 } geodec_flow_summary;
 
-/* Bakes the map of the last layer (n_layer) of the activations. Memory: 4 features + 60 bytes a node, and d^2. Same
+/* Bakes the map of the last layer (n_layer) of the activations. Memory: 4 features + 150 bytes a node, and d^2. Same
  * bytes with any number of threads. GEODEC_NOTFOUND: layer not exported; GEODEC_RANGE: options; GEODEC_FORMAT: rows
  * that are no texts; GEODEC_NUMERIC: states not finite, fewer than 16 nodes. Clear with geodec_flowmap_clear. */
 GEODEC_API geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec_flow_options *o,

@@ -355,11 +355,12 @@ static void says(const geodec_flowtrack *t, const voter *v, int32_t *label, int3
 }
 
 /* Sums of votes by label, in the order in which labels first occur. */
+enum { VOTES = (1 + GEODEC_FLOW_CHOICES) * VOTERS };
 typedef struct ballot {
-    int32_t n, label[2 * VOTERS];
-    float sum[2 * VOTERS];      /* of all votes; the local linear correction makes some negative */
-    float positive[2 * VOTERS]; /* of the positive ones, and their parts: */
-    float sure[2 * VOTERS], own[2 * VOTERS], grown[2 * VOTERS];
+    int32_t n, label[VOTES];
+    float sum[VOTES];      /* of all votes; the local linear correction makes some negative */
+    float positive[VOTES]; /* of the positive ones, and their parts: */
+    float sure[VOTES], own[VOTES], grown[VOTES];
 } ballot;
 
 static void cast(ballot *b, int32_t label, float weight, float sure, origin from)
@@ -379,6 +380,16 @@ static void cast(ballot *b, int32_t label, float weight, float sure, origin from
     if (from == OF_LIBRARY) b->grown[k] += weight;
 }
 
+/* A node's vote when the text is drawn: its own distribution, as far as it is kept. */
+static void cast_chances(const geodec_flowmap *w, int64_t node, float weight, float sure, ballot *b)
+{
+    enum { K = GEODEC_FLOW_CHOICES };
+    const int32_t *choice = w->choice + node * K;
+    const uint8_t *chance = w->chance + node * (K + 1);
+    cast(b, w->scan->hop[node].label, weight * (float)chance[0] / 255, sure, STORED);
+    for (int k = 0; k < K && choice[k] >= 0; k++) cast(b, choice[k], weight * (float)chance[1 + k] / 255, sure, STORED);
+}
+
 static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive, ballot *b)
 {
     const float drawn = t->branches->drawn;
@@ -386,6 +397,10 @@ static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive
     for (int32_t i = 0; i < alive; i++) {
         int32_t label, text;
         const float sure = v[i].from != STORED ? 1 : t->map->scan->hop[v[i].at].sure;
+        if (drawn > 0 && v[i].from == STORED && t->map->chance) {
+            cast_chances(t->map, v[i].at, v[i].weight, sure, b);
+            continue;
+        }
         says(t, &v[i], &label, &text);
         if (label >= 0) cast(b, label, v[i].weight * (text < 0 ? 1 : 1 - drawn), sure, v[i].from);
         if (text >= 0 && drawn > 0) cast(b, text, v[i].weight * (label < 0 ? 1 : drawn), sure, v[i].from);

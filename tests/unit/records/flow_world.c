@@ -51,6 +51,8 @@ void world_free(world_text *t)
     memset(t, 0, sizeof *t);
 }
 
+float world_logit(int32_t k) { return 5 - 0.5f * (float)k; }
+
 const char *world_file(const char *name, uint64_t seed, int64_t texts, int32_t n)
 {
     const char *path = test_tmp(name);
@@ -62,14 +64,20 @@ const char *world_file(const char *name, uint64_t seed, int64_t texts, int32_t n
     test_ok(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "L", 2, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "d", WORLD_D, &err), &err);
-    test_ok(geodec_artifact_set_dim(a, "M", 1, &err), &err);
+    test_ok(geodec_artifact_set_dim(a, "M", WORLD_TOP, &err), &err);
     test_ok(geodec_artifact_write(a, "/layer", layers, &err), &err);
     float *state = geodec_mem_new((int64_t)n * 2 * WORLD_D, sizeof *state);
     int32_t *position = geodec_mem_new(n, sizeof *position), *sequence = geodec_mem_new(n, sizeof *sequence);
-    cr_assert(state && position && sequence);
+    int32_t *top = geodec_mem_new((int64_t)n * WORLD_TOP, sizeof *top);
+    float *logit = geodec_mem_new((int64_t)n * WORLD_TOP, sizeof *logit);
+    cr_assert(state && position && sequence && top && logit);
     for (int64_t i = 0; i < texts; i++) {
         world_text t = world_write(seed, (uint64_t)i, n, 0.2);
         for (int32_t q = 0; q < n; q++) {
+            for (int32_t k = 0; k < WORLD_TOP; k++) {
+                top[q * WORLD_TOP + k] = (t.argmax[q] + k) % WORLD_VOCAB;
+                logit[q * WORLD_TOP + k] = world_logit(k);
+            }
             position[q] = q;
             sequence[q] = (int32_t)i;
             memcpy(state + (2 * q + 1) * WORLD_D, t.state + q * WORLD_D, WORLD_D * sizeof *state);
@@ -80,8 +88,8 @@ const char *world_file(const char *name, uint64_t seed, int64_t texts, int32_t n
         test_ok(geodec_artifact_append(a, "/sequence", n, sequence, &err), &err);
         test_ok(geodec_artifact_append(a, "/next_token", n, t.token, &err), &err);
         test_ok(geodec_artifact_append(a, "/argmax", n, t.argmax, &err), &err);
-        test_ok(geodec_artifact_append(a, "/top_index", n, t.argmax, &err), &err);
-        test_ok(geodec_artifact_append(a, "/top_logit", n, state, &err), &err);
+        test_ok(geodec_artifact_append(a, "/top_index", n, top, &err), &err);
+        test_ok(geodec_artifact_append(a, "/top_logit", n, logit, &err), &err);
         world_free(&t);
     }
     test_ok(geodec_artifact_put_i64(a, "n_layer", 3, &err), &err);
@@ -92,5 +100,7 @@ const char *world_file(const char *name, uint64_t seed, int64_t texts, int32_t n
     geodec_mem_free(state);
     geodec_mem_free(position);
     geodec_mem_free(sequence);
+    geodec_mem_free(top);
+    geodec_mem_free(logit);
     return path;
 }

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "geometry/activations.h"
 
-enum { WORLD_D = 10, WORLD_KINDS = 4, WORLD_SECTORS = 12, WORLD_VOCAB = WORLD_SECTORS + 3 };
+enum { WORLD_TOP = 5, WORLD_D = 10, WORLD_KINDS = 4, WORLD_SECTORS = 12, WORLD_VOCAB = WORLD_SECTORS + 3 };
 
 typedef struct world_text {
     int32_t n;
@@ -18,6 +18,8 @@ typedef struct world_text {
 world_text world_write(uint64_t seed, uint64_t i, int32_t n, double leaps);
 void world_free(world_text *t);
 
+/* The k-th best logit of every row of the file below, of token (argmax + k) mod vocabulary. */
+float world_logit(int32_t k);
 /* An activations file of `texts` texts of n positions (layer 3 of 3 beside another one); returns its path. */
 const char *world_file(const char *name, uint64_t seed, int64_t texts, int32_t n);
 

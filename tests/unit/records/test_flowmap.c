@@ -418,7 +418,7 @@ Test(flowmap, file_is_the_same_for_any_number_of_threads_and_small)
     test_ok(geodec_file_sha256(one, a, &err), &err);
     test_ok(geodec_file_sha256(three, b, &err), &err);
     cr_assert_str_eq(a, b);
-    cr_assert_lt(s.bytes_per_node, 48);
+    cr_assert_lt(s.bytes_per_node, 64); /* 16 of them are the choices */
     geodec_artifact *file = NULL;
     geodec_flowmap map;
     test_ok(geodec_artifact_open(&geodec_kind_flowmap, one, &file, &err), &err);
@@ -465,6 +465,8 @@ Test(flowmap, indices_that_lead_astray_are_refused)
     REFUSED(map.next[7], (int32_t)((map.next[7] + map.nodes / 2) % map.nodes));
     REFUSED(map.label[7], WORLD_VOCAB);
     REFUSED(map.label[7], -1);
+    REFUSED(map.choice[7], WORLD_VOCAB);
+    REFUSED(map.choice[7], -2);
     REFUSED(map.chart_of[3], (int32_t)map.charts);
     REFUSED(map.bucket[5], map.bucket[6] + 1);
     REFUSED(map.bucket[WORLD_VOCAB], map.nodes + 1);
@@ -480,6 +482,68 @@ Test(flowmap, indices_that_lead_astray_are_refused)
     REFUSED(map.vote.bandwidth, 0);
     REFUSED(map.vote.rank, 0);
     REFUSED(map.dims, 18);
+    geodec_flowmap_clear(&map);
+}
+
+/* What the model would say, beside its argmax: kept with the exported logits' softmax, and voted with when the text is
+ * drawn. */
+Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
+{
+    geodec_err err = {0};
+    geodec_flow_summary s;
+    geodec_flowmap map = baked("choices.h5", &s);
+    geodec_flowtrack *t = NULL;
+    geodec_flow_draft draft[8];
+    double total = 0, p[WORLD_TOP];
+    for (int k = 0; k < WORLD_TOP; k++) total += exp((double)world_logit(k));
+    for (int k = 0; k < WORLD_TOP; k++) p[k] = exp((double)world_logit(k)) / total;
+    for (int64_t n = 0; n < map.nodes; n++) {
+        cr_assert_float_eq(map.chance[4 * n] / 255.0, p[0], 0.5 / 255 + 1e-9);
+        for (int k = 0; k < GEODEC_FLOW_CHOICES; k++) {
+            cr_assert_eq(map.choice[n * GEODEC_FLOW_CHOICES + k], (map.label[n] + 1 + k) % WORLD_VOCAB);
+            cr_assert_float_eq(map.chance[4 * n + 1 + k] / 255.0, p[k + 1], 0.5 / 255 + 1e-9);
+        }
+    }
+    /* A text the map has not seen: its children are about the distribution of what the model says; neighbours across the
+     * border of a sector say the next one's. */
+    world_text x = world_write(77, 0, 12, 0);
+    test_ok(geodec_flowtrack_create(&map, &t, &err), &err);
+    test_ok(geodec_flowtrack_begin(t, &err), &err);
+    for (int32_t i = 0; i < 11; i++)
+        test_ok(geodec_flowtrack_push(t, x.token[i], -1, x.state + i * WORLD_D, &err), &err);
+    cr_assert(geodec_flowtrack_root(t, x.token[11], -1, true));
+    const int32_t n = geodec_flowtrack_children(t, 0, 8, NULL, NULL, draft);
+    cr_assert_geq(n, 1 + GEODEC_FLOW_CHOICES);
+    for (int k = 0; k <= GEODEC_FLOW_CHOICES; k++) {
+        double got = 0;
+        for (int i = 0; i < n; i++)
+            if (draft[i].token == (x.argmax[11] + k) % WORLD_VOCAB) got = draft[i].confidence;
+        cr_assert(got > 0.2 * p[k] && got < 3 * p[k], "token %d beside the argmax: %g, model %g", k, got, p[k]);
+    }
+    /* Greedily the argmax alone is voted for. */
+    cr_assert(geodec_flowtrack_root(t, x.token[11], -1, false));
+    const int32_t greedy = geodec_flowtrack_children(t, 0, 8, NULL, NULL, draft);
+    cr_assert_lt(greedy, n);
+    cr_assert_eq(draft[0].token, x.argmax[11]);
+    geodec_flowtrack_destroy(t);
+    world_free(&x);
+    /* A map without them still drafts for drawn texts. */
+    geodec_mem_free(map.choice);
+    geodec_mem_free(map.chance);
+    map.choice = NULL;
+    map.chance = NULL;
+    geodec_artifact *a = NULL;
+    const geodec_provenance provenance = {
+        .tool = "test", .command_line = "test", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
+    const char *path = test_tmp("without.h5");
+    test_ok(geodec_artifact_create(&geodec_kind_flowmap, path, &provenance, &a, &err), &err);
+    test_ok(geodec_flowmap_write(&map, a, &err), &err);
+    test_ok(geodec_artifact_commit(a, &err), &err);
+    geodec_flowmap_clear(&map);
+    test_ok(geodec_artifact_open(&geodec_kind_flowmap, path, &a, &err), &err);
+    test_ok(geodec_flowmap_read(a, &map, &err), &err);
+    cr_assert(map.choice == NULL && map.chance == NULL);
+    geodec_artifact_close(a);
     geodec_flowmap_clear(&map);
 }
 
