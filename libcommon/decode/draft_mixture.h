@@ -1,8 +1,8 @@
 /* A mixture of drafters as one. Each part keeps a running score, the sum over the tokens that came of 2 p(x) - sum p^2
  * (Brier's, with p the chances it gave to its children), older tokens forgotten by and by. The children of a node are
- * those of all parts: the part of the best score gives its own their chances, and what it leaves of 1 is shared out by
- * the next part, and so on. So a mixture is about as good as its best part, and where that one has little to say the
- * others speak; siblings together never have more than 1. Chains are the most probable path. */
+ * those of all parts, with the mean of their chances; the weights of the parts that say something rise with their
+ * scores, so that of two good parts both speak and of a good and a bad one the good. Siblings together never have more
+ * than 1. Chains are the most probable path. */
 #ifndef GEODEC_DECODE_DRAFT_MIXTURE_H
 #define GEODEC_DECODE_DRAFT_MIXTURE_H
 
@@ -11,7 +11,7 @@
 enum { GEODEC_MIXTURE_MAX = 8 };
 
 /* part [n], 1 .. GEODEC_MIXTURE_MAX drafters that know children; weight [n] > 0: the
- * scores before anything is known are the logarithms of the weights (of equal ones, the earlier part leads). Takes the
+ * scores before anything is known are the logarithms of the weights. Takes the
  * parts over: they are destroyed with the mixture, and on an error. Sources: number of the part that named the draft
  * first. GEODEC_INVAL: a part of chains alone. */
 GEODEC_API geodec_status geodec_mixture_drafter_create(const char *name, int32_t n, geodec_drafter *const *part,

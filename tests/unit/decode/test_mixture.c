@@ -160,6 +160,9 @@ Test(mixture, siblings_share_a_chance_of_one)
     for (int32_t turn = 0; turn < 2; turn++) {
         geodec_draft child[GEODEC_TREE_CHILDREN];
         int32_t n;
+        /* A part's weight is its score's exponential to the power 0.2. */
+        const double w[2] = {pow(turn == 0 ? 2 : 1, 0.2), pow(turn == 0 ? 1 : 2, 0.2)},
+                     half = 0.5 * w[1] / (w[0] + w[1]);
         double sum = 0;
         bool named = false;
         test_ok(geodec_mixture_drafter_create("mixture", 2, part, turn == 0 ? first : second, &d, &err), &err);
@@ -169,10 +172,10 @@ Test(mixture, siblings_share_a_chance_of_one)
         for (int32_t i = 0; i < n; i++) {
             sum += child[i].confidence;
             if (i > 0) cr_assert_leq(child[i].confidence, child[i - 1].confidence);
-            named |= child[i].token == 7 && child[i].confidence >= (turn == 0 ? 0 : 0.5);
+            named |= child[i].token == 7 && child[i].confidence >= half - 1e-12;
         }
         cr_assert_leq(sum, 1 + 1e-12);
-        cr_assert_gt(sum, 1 - 1e-12, "three at 0.8 leave nothing, and what 0.5 leaves they share");
+        cr_assert_float_eq(sum, 1 - half, 1e-12, "three at 0.8 share one, the other has one at 0.5");
         cr_assert(named);
         geodec_drafter_destroy(d);
     }
