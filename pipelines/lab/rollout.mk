@@ -1,6 +1,6 @@
 # make rollout: what a geometric rollout drafts, and what its geometry adds, rung beside rung; OneDecode's tables, as counts and as published.
 .PHONY: rollout
-LABORATORY += $(R)/rollout.h5 $(R)/onedecode.h5 $(R)/onedecode-ref.h5
+LABORATORY += $(F)/rollout.tsv $(R)/rollout.h5 $(R)/onedecode.h5 $(R)/onedecode-ref.h5
 LAB_FIGURES += rollout
 ROLLOUT_PLACES := $(if $(filter 1,$(QUICK)),1000,4000)
 ONEDECODE_CELLS := $(if $(filter 1,$(QUICK)),512,4096)

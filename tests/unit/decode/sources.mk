@@ -11,6 +11,7 @@ decode_TESTS := \
   test_readiness.c \
   test_recycle.c \
   test_rollout.c \
+  test_rungs.c \
   test_sampler.c \
   test_session.c \
   test_lookup.c \

@@ -251,3 +251,72 @@ Test(rollout, later_tokens_change_nothing)
     geodec_rollout_clear(&r);
     geodec_model_close(m);
 }
+
+static geodec_status write_to(const char *path, const geodec_rollout *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    const geodec_provenance p = {
+        .tool = "t", .command_line = "t", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
+    const geodec_rung rung[] = {{"one", NULL, -1}, {"two", NULL, 0}};
+    const geodec_rung_figures f[2] = {{.places = 7}, {.places = 7}};
+    const double broken[2] = {0, 0.5};
+    geodec_io_init();
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_rollout, path, &p, &a, err));
+    GEODEC_TRY(geodec_rungs_write(r, rung, f, broken, 2, a, err));
+    st = geodec_artifact_commit(a, err);
+    a = NULL;
+done:
+    geodec_artifact_close(a);
+    return st;
+}
+
+static geodec_status read_from(const char *path, geodec_rollout *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_rollout, path, &a, err));
+    GEODEC_TRY(geodec_rollout_read(a, r, err));
+done:
+    geodec_artifact_close(a);
+    return st;
+}
+
+/* What is read drafts like what was written; words that are no tokens or come twice, and betas out of range, are
+ * refused. */
+Test(rollout, file_round_trip_and_refusals)
+{
+    geodec_err err = {0};
+    geodec_rollout r, back;
+    const char *path = test_tmp("rollout.h5");
+    make(&r, TOY_STATE, TOY_VOCAB);
+    test_ok(write_to(path, &r, &err), &err);
+    test_ok(read_from(path, &back, &err), &err);
+    for (int32_t token = 6; token < TOY_VOCAB; token++) {
+        const float z[K] = {any(9, token), any(10, token), any(11, token)};
+        float a[K], b[K], la[TOY_VOCAB], lb[TOY_VOCAB];
+        cr_assert_eq(geodec_rollout_next(&r, GEODEC_ROLLOUT_TOKEN, GEODEC_ROLLOUT_FITTED, NULL, z, token, a), 1);
+        cr_assert_eq(geodec_rollout_next(&back, GEODEC_ROLLOUT_TOKEN, GEODEC_ROLLOUT_FITTED, NULL, z, token, b), 1);
+        cr_assert_eq(memcmp(a, b, sizeof a), 0);
+        geodec_rollout_logits(&r, a, la);
+        geodec_rollout_logits(&back, b, lb);
+        cr_assert_eq(memcmp(la, lb, sizeof la), 0);
+    }
+    geodec_drafter *d;
+    cr_assert_eq(geodec_rollout_drafter_create(&back, "blind", GEODEC_ROLLOUT_BLIND, GEODEC_ROLLOUT_FLAT, back.beta[0],
+                                               &d, &err),
+                 GEODEC_INVAL);
+    geodec_rollout_clear(&back);
+    const int32_t kept = r.word[3];
+    r.word[3] = r.word[4];
+    test_ok(write_to(path, &r, &err), &err);
+    cr_assert_eq(read_from(path, &back, &err), GEODEC_FORMAT);
+    r.word[3] = TOY_VOCAB;
+    test_ok(write_to(path, &r, &err), &err);
+    cr_assert_eq(read_from(path, &back, &err), GEODEC_FORMAT);
+    r.word[3] = kept;
+    r.beta[1][2] = 0;
+    test_ok(write_to(path, &r, &err), &err);
+    cr_assert_eq(read_from(path, &back, &err), GEODEC_FORMAT);
+    geodec_rollout_clear(&r);
+}
