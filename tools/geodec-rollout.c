@@ -173,14 +173,13 @@ static geodec_status add_rollouts(ladder *l, const geodec_rollout *r, const geod
     for (int v = 0; v < 3; v++) {
         int32_t straight = -1;
         for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++) {
-            float beta[GEODEC_ROLLOUT_DEPTHS];
+            geodec_rollout_trust trust = r->trust[c];
             geodec_drafter *d;
-            memcpy(beta, r->beta[c], sizeof beta);
             if (v != GEODEC_ROLLOUT_TOKEN)
                 GEODEC_TRY(geodec_rollout_calibrate(r, rows, o, (geodec_rollout_velocity)v,
-                                                    (geodec_rollout_connection)c, beta, err));
+                                                    (geodec_rollout_connection)c, &trust, err));
             GEODEC_TRY(geodec_rollout_drafter_create(r, names[v][c], (geodec_rollout_velocity)v,
-                                                     (geodec_rollout_connection)c, beta, &d, err));
+                                                     (geodec_rollout_connection)c, &trust, &d, err));
             l->rolls[l->n] = true;
             const int32_t at = add(l, names[v][c], d, straight);
             if (c == GEODEC_ROLLOUT_FLAT) straight = at;

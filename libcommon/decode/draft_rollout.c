@@ -15,7 +15,7 @@ typedef struct rollout_drafter {
     const geodec_rollout *r;
     geodec_rollout_velocity velocity;
     geodec_rollout_connection connection;
-    float beta[GEODEC_ROLLOUT_DEPTHS];
+    geodec_rollout_trust trust;
     int64_t known; /* states observed, of which the last two are kept */
     float before[DIMS], last[DIMS];
     int64_t steps, broken;
@@ -88,14 +88,15 @@ static geodec_status rollout_children(geodec_drafter *base, int32_t node, int32_
     *n = 0;
     if (!d->valid[node]) return GEODEC_OK;
     const int32_t depth = d->depth[node] < GEODEC_ROLLOUT_DEPTHS ? d->depth[node] : GEODEC_ROLLOUT_DEPTHS - 1;
-    const double beta = (double)d->beta[depth];
+    const double beta = (double)d->trust.beta[depth];
     geodec_rollout_logits(d->r, d->z[node], d->logit);
     const int32_t found = geodec_largest(d->logit, (int32_t)d->r->words, most + SPARE, place, value);
     double total = 0;
     for (int64_t w = 0; w < d->r->words; w++) total += exp(beta * ((double)d->logit[w] - (double)value[0]));
     for (int32_t i = 0; i < found && taken < most; i++) {
         const int32_t token = d->r->word[place[i]];
-        const double chance = d->r->covered * exp(beta * ((double)value[i] - (double)value[0])) / total;
+        const double chance =
+            (double)d->trust.shrink[depth] * exp(beta * ((double)value[i] - (double)value[0])) / total;
         if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], token)) continue;
         /* A state far out of the chart can make logits that are no numbers. */
         out[taken++] = (geodec_draft){.token = token, .source = depth, .confidence = chance >= 0 ? fmin(chance, 1) : 0};
@@ -112,8 +113,8 @@ static void rollout_destroy(geodec_drafter *base)
 }
 
 geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char *name, geodec_rollout_velocity v,
-                                            geodec_rollout_connection c, const float *beta, geodec_drafter **out,
-                                            geodec_err *err)
+                                            geodec_rollout_connection c, const geodec_rollout_trust *trust,
+                                            geodec_drafter **out, geodec_err *err)
 {
     static const char *const sources[GEODEC_ROLLOUT_DEPTHS] = {"1", "2", "3", "4+"};
     static const geodec_drafter_ops ops = {.wants_state = true,
@@ -137,7 +138,7 @@ geodec_status geodec_rollout_drafter_create(const geodec_rollout *r, const char 
     d->r = r;
     d->velocity = v;
     d->connection = c;
-    memcpy(d->beta, beta, sizeof d->beta);
+    d->trust = *trust;
     GEODEC_NEW(d->logit, r->words);
     *out = &d->base;
     d = NULL;

@@ -107,7 +107,7 @@ geodec_status geodec__tables_create(const drafting_tables *t, const char *name, 
                                                           GEODEC_ROLLOUT_RANDOM};
         const geodec_rollout_connection c = along[i - ROLLOUT];
         GEODEC_TRY(geodec_rollout_drafter_create(&t->rollout, tables[i].name, GEODEC_ROLLOUT_TOKEN, c,
-                                                 t->rollout.beta[c], out, err));
+                                                 &t->rollout.trust[c], out, err));
     } else
         GEODEC_TRY(geodec_onedecode_ref_drafter_create(&t->onedecode_ref, out, err));
 done:

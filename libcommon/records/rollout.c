@@ -11,6 +11,7 @@
 
 enum { STEPS = 4, DIMS = GEODEC_STEP_DIMS_MAX, DEPTHS = GEODEC_ROLLOUT_DEPTHS, ROUNDS = 24 };
 static const double LEAST_BETA = 0.02, MOST_BETA = 4;
+static const double PRIOR = 4; /* places that the claim itself counts for in a shrinkage */
 
 geodec_rollout_options geodec_rollout_defaults(void)
 {
@@ -172,11 +173,30 @@ static bool roll(const geodec_rollout *r, const geodec_step_rows *rows, geodec_r
     return true;
 }
 
+/* Of the first candidates: right over claimed. */
+static double share_right(const geodec_rollout *r, int64_t n, const float *logit, const int32_t *right, double beta,
+                          double missed)
+{
+    double hits = PRIOR, claimed = PRIOR;
+    for (int64_t i = 0; i < n; i++) {
+        const float *x = logit + i * r->words;
+        int64_t best = 0;
+        double total = 0;
+        for (int64_t w = 1; w < r->words; w++)
+            if (x[w] > x[best]) best = w;
+        for (int64_t w = 0; w < r->words; w++) total += exp(beta * ((double)x[w] - (double)x[best]));
+        claimed += 1 / total;
+        hits += right[i] == best;
+    }
+    return fmin(1, (1 - missed) * hits / claimed);
+}
+
 geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const geodec_step_rows *rows,
                                        const geodec_rollout_options *o, geodec_rollout_velocity v,
-                                       geodec_rollout_connection c, float *beta, geodec_err *err)
+                                       geodec_rollout_connection c, geodec_rollout_trust *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    geodec_rollout_trust trust;
     float *logit = NULL, z[DIMS];
     int32_t *right = NULL, *place_of = NULL;
     int64_t all = 0;
@@ -198,8 +218,11 @@ geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const geodec_ste
             geodec_rollout_logits(r, z, logit + n * r->words);
             right[n++] = place_of[rows->argmax[i]];
         }
-        beta[ahead] = (float)best_beta(r, n, logit, right);
+        const double beta = best_beta(r, n, logit, right);
+        trust.beta[ahead] = (float)beta;
+        trust.shrink[ahead] = (float)share_right(r, n, logit, right, beta, 1 - r->covered);
     }
+    *out = trust;
 done:
     geodec_mem_free(logit);
     geodec_mem_free(right);
@@ -324,7 +347,7 @@ geodec_status geodec_rollout_bake(const geodec_activations *a, const geodec_roll
     GEODEC_TRY(fit_field(&r, &x, o, pool, hooks, err));
     for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)
         GEODEC_TRY(
-            geodec_rollout_calibrate(&r, &x, o, GEODEC_ROLLOUT_TOKEN, (geodec_rollout_connection)c, r.beta[c], err));
+            geodec_rollout_calibrate(&r, &x, o, GEODEC_ROLLOUT_TOKEN, (geodec_rollout_connection)c, &r.trust[c], err));
     *out = r;
     r = (geodec_rollout){0};
     if (rows) {
@@ -342,6 +365,7 @@ done:
 geodec_status geodec_rollout_write(const geodec_rollout *r, geodec_artifact *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    float beta[GEODEC_ROLLOUT_CONNECTIONS][DEPTHS], shrink[GEODEC_ROLLOUT_CONNECTIONS][DEPTHS];
     GEODEC_TRY(geodec_step_write(&r->step, out, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "W", r->words, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "P", r->sites, err));
@@ -352,7 +376,12 @@ geodec_status geodec_rollout_write(const geodec_rollout *r, geodec_artifact *out
     GEODEC_TRY(geodec_artifact_write(out, "/readout/bias", r->bias, err));
     GEODEC_TRY(geodec_artifact_write(out, "/field/site", r->site, err));
     GEODEC_TRY(geodec_artifact_write(out, "/field/log_g", r->log_g, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/calibration/beta", r->beta, err));
+    for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++) {
+        memcpy(beta[c], r->trust[c].beta, sizeof *beta);
+        memcpy(shrink[c], r->trust[c].shrink, sizeof *shrink);
+    }
+    GEODEC_TRY(geodec_artifact_write(out, "/calibration/beta", beta, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/calibration/shrink", shrink, err));
     GEODEC_TRY(geodec_artifact_put_f64(out, "sigma", r->sigma, err));
     GEODEC_TRY(geodec_artifact_put_f64(out, "covered", r->covered, err));
     GEODEC_TRY(geodec_artifact_put_i64(out, "tensor_seed", (int64_t)r->seed, err));
@@ -365,7 +394,7 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
     geodec_status st = GEODEC_OK;
     geodec_rollout r = {0};
     const char *name = geodec_artifact_path(in);
-    float *beta = NULL;
+    float *beta = NULL, *shrink = NULL;
     bool *met = NULL;
     int64_t triangle, seed;
     GEODEC_TRY(geodec_step_read(in, &r.step, err));
@@ -386,6 +415,7 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
     GEODEC_TRY(geodec_artifact_read(in, "/field/site", &r.site, err));
     GEODEC_TRY(geodec_artifact_read(in, "/field/log_g", &r.log_g, err));
     GEODEC_TRY(geodec_artifact_read(in, "/calibration/beta", &beta, err));
+    GEODEC_TRY(geodec_artifact_read(in, "/calibration/shrink", &shrink, err));
     GEODEC_NEW(met, r.step.vocab);
     for (int64_t i = 0; i < r.words; i++) {
         if (r.word[i] < 0 || r.word[i] >= r.step.vocab || met[r.word[i]])
@@ -394,9 +424,10 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
     }
     for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)
         for (int d = 0; d < DEPTHS; d++) {
-            r.beta[c][d] = beta[c * DEPTHS + d];
-            const bool sane = r.beta[c][d] > 0 && r.beta[c][d] < 1e6F;
-            if (!sane) GEODEC_THROW(GEODEC_FORMAT, "%s: a beta is out of range", name);
+            const float x = r.trust[c].beta[d] = beta[c * DEPTHS + d],
+                        y = r.trust[c].shrink[d] = shrink[c * DEPTHS + d];
+            const bool sane = x > 0 && x < 1e6F && y >= 0 && y <= 1;
+            if (!sane) GEODEC_THROW(GEODEC_FORMAT, "%s: a confidence is out of range", name);
         }
     GEODEC_TRY(geodec_rbf_create(r.sites, r.dims, r.site, r.log_g, r.sigma, &r.field, err));
     GEODEC_TRY(random_tensor(&r, err));
@@ -406,5 +437,6 @@ done:
     geodec_rollout_clear(&r);
     geodec_mem_free(met);
     geodec_mem_free(beta);
+    geodec_mem_free(shrink);
     return st;
 }

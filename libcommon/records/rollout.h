@@ -7,9 +7,9 @@
  * at states of the fit, in the leading coordinates; the others go straight. A geodesic that blows up goes straight too.
  *
  * Readout: with s = mean + U^T z the final norm and the head are linear in z, logit_t = w_t . z + b_t, exact up to the
- * coordinates left out, over a shortlist of the tokens that were said most. Confidence: covered softmax(beta_t logits),
- * beta_t (t = 0, 1, 2, 3+ drafts behind the last state) the one of least cross entropy on texts of their own, covered
- * the shortlist's share of what was said there. */
+ * coordinates left out, over a shortlist of the tokens that were said most. Confidence: shrink_t softmax(beta_t
+ * logits), t = 0, 1, 2, 3+ drafts behind the last state: on texts of their own beta_t is the one of least cross
+ * entropy, and shrink_t (at most 1) makes the first candidates right as often as they claim. */
 #ifndef GEODEC_RECORDS_ROLLOUT_H
 #define GEODEC_RECORDS_ROLLOUT_H
 
@@ -31,6 +31,10 @@ typedef enum geodec_rollout_connection {
     GEODEC_ROLLOUT_CONNECTIONS
 } geodec_rollout_connection;
 
+typedef struct geodec_rollout_trust {
+    float beta[GEODEC_ROLLOUT_DEPTHS], shrink[GEODEC_ROLLOUT_DEPTHS];
+} geodec_rollout_trust;
+
 typedef struct geodec_rollout {
     geodec_step step, blind; /* blind: for the ablation, not in the file (its arrays NULL after reading) */
     int64_t words;
@@ -40,8 +44,8 @@ typedef struct geodec_rollout {
     int64_t sites, dims;  /* of the field: leading coordinates */
     double *site, *log_g; /* [sites][dims], [sites][dims(dims+1)/2] */
     double sigma;
-    uint64_t seed;                                                 /* of the random tensor */
-    float beta[GEODEC_ROLLOUT_CONNECTIONS][GEODEC_ROLLOUT_DEPTHS]; /* with the token's velocity */
+    uint64_t seed;                                          /* of the random tensor */
+    geodec_rollout_trust trust[GEODEC_ROLLOUT_CONNECTIONS]; /* with the token's velocity */
     /* Made by bake and read. */
     geodec_rbf *field;
     double *tensor; /* [dims][dims][dims] symmetric in the first two, norm 1 */
@@ -72,10 +76,10 @@ GEODEC_API int geodec_rollout_next(const geodec_rollout *r, geodec_rollout_veloc
                                    const float *before, const float *z, int32_t token, float *after);
 /* Logits [words] at z. */
 GEODEC_API void geodec_rollout_logits(const geodec_rollout *r, const float *z, float *logit);
-/* Fits beta [DEPTHS] of a velocity and a connection on at most `places` places of the calibration texts. */
+/* Of a velocity and a connection, from at most o->calibration places of the calibration texts. */
 GEODEC_API geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const geodec_step_rows *rows,
                                                   const geodec_rollout_options *o, geodec_rollout_velocity v,
-                                                  geodec_rollout_connection c, float *beta,
+                                                  geodec_rollout_connection c, geodec_rollout_trust *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- in artifacts ------------------------------------------------------------------------------------------------ */
@@ -85,9 +89,15 @@ GEODEC_API geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const
         {"/readout/bias", GEODEC_F32, "W", 0, "1", "logit = weight z + bias", 0},                                      \
         {"/field/site", GEODEC_F64, "P,m", 0, "1", "sites of the metric field, leading coordinates", 0},               \
         {"/field/log_g", GEODEC_F64, "P,t", 0, "1", "logarithms of the metric there, upper triangles", 0},             \
+        {"/calibration/beta",                                                                                          \
+         GEODEC_F32,                                                                                                   \
+         "3,4",                                                                                                        \
+         0,                                                                                                            \
+         "1",                                                                                                          \
+         "confidence = shrink softmax(beta logits); flat, fitted, random; 0, 1, 2, 3+ drafts ahead",                   \
+         0},                                                                                                           \
     {                                                                                                                  \
-        "/calibration/beta", GEODEC_F32, "3,4", 0, "1",                                                                \
-            "confidence = covered softmax(beta logits); flat, fitted, random; 0, 1, 2, 3+ drafts ahead", 0             \
+        "/calibration/shrink", GEODEC_F32, "3,4", 0, "1", "confidence = shrink softmax(beta logits)", 0                \
     }
 #define GEODEC_ROLLOUT_ATTRS                                                                                           \
     {"sigma", GEODEC_ATTR_F64, 0, "width of the metric field"},                                                        \

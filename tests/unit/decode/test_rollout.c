@@ -57,7 +57,7 @@ static void make(geodec_rollout *r, int64_t d, int64_t vocab)
     for (int i = 0; i < DIMS * DIMS * DIMS; i++) norm += r->tensor[i] * r->tensor[i];
     for (int i = 0; i < DIMS * DIMS * DIMS; i++) r->tensor[i] /= sqrt(norm);
     for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)
-        for (int t = 0; t < GEODEC_ROLLOUT_DEPTHS; t++) r->beta[c][t] = 1;
+        for (int t = 0; t < GEODEC_ROLLOUT_DEPTHS; t++) r->trust[c].beta[t] = r->trust[c].shrink[t] = 1;
 }
 
 /* Straight is the regression; the fitted one is the geodesic of its metric in the leading coordinates and straight in
@@ -112,7 +112,7 @@ Test(rollout, output_equals_plain)
         geodec_drafter *d;
         int64_t proposed = 0, steps, broken;
         test_ok(geodec_rollout_drafter_create(&r, "rollout", (geodec_rollout_velocity)(kind / 3),
-                                              (geodec_rollout_connection)(kind % 3), r.beta[kind % 3], &d, &err),
+                                              (geodec_rollout_connection)(kind % 3), &r.trust[kind % 3], &d, &err),
                 &err);
         for (int mode = 0; mode < 12; mode++) {
             static int32_t plain[4096];
@@ -220,7 +220,7 @@ Test(rollout, later_tokens_change_nothing)
         geodec_draft out[2][8], later[2][8];
         int32_t n[2], k[2];
         test_ok(geodec_rollout_drafter_create(&r, "rollout", (geodec_rollout_velocity)(kind / 3),
-                                              (geodec_rollout_connection)(kind % 3), r.beta[0], &d, &err),
+                                              (geodec_rollout_connection)(kind % 3), &r.trust[0], &d, &err),
                 &err);
         for (int t = 0; t < 2; t++) {
             test_ok(geodec_drafter_begin(d, &err), &err);
@@ -303,8 +303,8 @@ Test(rollout, file_round_trip_and_refusals)
         cr_assert_eq(memcmp(la, lb, sizeof la), 0);
     }
     geodec_drafter *d;
-    cr_assert_eq(geodec_rollout_drafter_create(&back, "blind", GEODEC_ROLLOUT_BLIND, GEODEC_ROLLOUT_FLAT, back.beta[0],
-                                               &d, &err),
+    cr_assert_eq(geodec_rollout_drafter_create(&back, "blind", GEODEC_ROLLOUT_BLIND, GEODEC_ROLLOUT_FLAT,
+                                               &back.trust[0], &d, &err),
                  GEODEC_INVAL);
     geodec_rollout_clear(&back);
     const int32_t kept = r.word[3];
@@ -315,7 +315,11 @@ Test(rollout, file_round_trip_and_refusals)
     test_ok(write_to(path, &r, &err), &err);
     cr_assert_eq(read_from(path, &back, &err), GEODEC_FORMAT);
     r.word[3] = kept;
-    r.beta[1][2] = 0;
+    r.trust[1].beta[2] = 0;
+    test_ok(write_to(path, &r, &err), &err);
+    cr_assert_eq(read_from(path, &back, &err), GEODEC_FORMAT);
+    r.trust[1].beta[2] = 1;
+    r.trust[1].shrink[2] = 1.5F;
     test_ok(write_to(path, &r, &err), &err);
     cr_assert_eq(read_from(path, &back, &err), GEODEC_FORMAT);
     geodec_rollout_clear(&r);
