@@ -209,6 +209,7 @@ static geodec_status write_readiness(const geodec_session *s, const geodec_draft
     r.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
     r.artifact_model_sha256 = made_for.inherited_model;
     r.attnres = *geodec_session_attnres(s);
+    geodec_drafting_consistency(drafting, &r.consistency, &r.consistency_control);
     GEODEC_TRY(geodec_readiness_write(readiness_path, &r, err));
 done:
     return st;

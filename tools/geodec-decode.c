@@ -393,14 +393,15 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (report) {
         geodec_provenance made_for = {0};
         GEODEC_TRY(geodec_drafting_provenance(drafting, &made_for, err));
-        const decode_report r = {.cli = c,
-                                 .session = s,
-                                 .drafter = drafter,
-                                 .artifact_model_sha256 = made_for.inherited_model,
-                                 .options = &o,
-                                 .n_prompt = n,
-                                 .got = &got,
-                                 .plain = check_plain ? &plain : NULL};
+        decode_report r = {.cli = c,
+                           .session = s,
+                           .drafter = drafter,
+                           .artifact_model_sha256 = made_for.inherited_model,
+                           .options = &o,
+                           .n_prompt = n,
+                           .got = &got,
+                           .plain = check_plain ? &plain : NULL};
+        geodec_drafting_consistency(drafting, &r.consistency, &r.consistency_shuffled);
         GEODEC_TRY(decode_report_write(report, &r, err));
     }
     if (check_plain) GEODEC_TRY(compare(c, &got, &plain, err));

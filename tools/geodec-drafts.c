@@ -8,12 +8,14 @@
 #include "support/decode_report.h"
 #include "support/evaluation.h"
 
+#include <stdio.h>
+
 enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
 
 static const char *output = "drafts.h5", *times, *model_path, *artifacts, *prompts_path;
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "2,4,8,16", *isa = "auto", *arithmetic = "exact",
                   *kv = "f32";
-static const char *draft_model, *draft_projection;
+static const char *draft_model, *draft_projection, *template_name;
 static bool margin_rule;
 static int64_t n_prompts = 30, prompt_tokens = 16, max_tokens = GEODEC_DRAFT_MAX, timed = 12, repeats = 3;
 
@@ -45,6 +47,11 @@ static const cli_option options[] = {
      .target = &margin_rule,
      .help = "EXPERIMENT: the papers' lossy acceptance rule at margins of 0 to 2.8 nat: perplexity of what it writes,\n"
              "tokens that are not greedy's"},
+    {.name = "template",
+     .type = CLI_STR,
+     .target = &template_name,
+     .metavar = "NAME",
+     .help = "chat format in which first tokens are looked at as well (default: the model's own, else chatml)"},
     {.name = "timed",
      .type = CLI_I64,
      .flags = CLI_VOLATILE,
@@ -76,13 +83,29 @@ static const cli_tool tool = {
     .n_options = CLI_COUNT(options),
 };
 
+/* The format, and whether it is the model's own. */
+static geodec_status find_format(const geodec_model *m, const geodec_chat_template **chat, bool *own, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_chat_template *its = NULL;
+    if (geodec_chat_template_of(geodec_model_gguf(m), &its, NULL) != GEODEC_OK) its = NULL;
+    *chat = its;
+    if (template_name || !its)
+        GEODEC_TRY(geodec_chat_template_find(template_name ? template_name : "chatml", chat, err));
+    *own = *chat == its;
+done:
+    return st;
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
     geodec_session *s = NULL;
     geodec_drafting *drafting = NULL;
-    geodec_prompts prompts = {0};
+    geodec_prompts prompts = {0}, in_chat = {0};
+    const geodec_chat_template *chat;
+    bool chat_own;
     geodec_drafts *d = NULL;
     geodec_margin_row margins[GEODEC_BENCH_DRAFTERS * GEODEC_MARGINS];
     uint8_t *class = NULL;
@@ -108,7 +131,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     for (int32_t i = 0; i < plan.n_drafters; i++) names[i] = plan.drafter[i].name;
     GEODEC_TRY(geodec_drafting_open(m, artifacts, names, plan.n_drafters, &drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
-    GEODEC_TRY(decode_session(m, (int32_t)(prompt_tokens + max_tokens), isa, arithmetic, kv, NULL, NULL, &s, err));
+    GEODEC_TRY(find_format(m, &chat, &chat_own, err));
+    GEODEC_TRY(geodec_prompts_chat(t, chat, &prompts, &in_chat, err));
+    int64_t room = prompt_tokens + max_tokens;
+    if (room < geodec_prompts_longest(&in_chat)) room = geodec_prompts_longest(&in_chat);
+    GEODEC_TRY(decode_session(m, (int32_t)room, isa, arithmetic, kv, NULL, NULL, &s, err));
     const geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, NULL);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
@@ -118,6 +145,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_NEW(d, 1);
     GEODEC_TRY(geodec_drafts_count(&plan, &target, class, d, err));
     if (margin_rule) GEODEC_TRY(geodec_margin_count(&plan, &target, margins, err));
+    GEODEC_TRY(geodec_first_stops(&target, &in_chat, plan.stop, plan.n_stop, &d->first_stop_chat, err));
+    (void)snprintf(d->chat, sizeof d->chat, "%s", geodec_chat_template_name(chat));
+    d->chat_own = chat_own;
     geodec_provenance p = cli_provenance(c);
     p.model_fingerprint = geodec_model_fingerprint(m);
     p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(t);
@@ -143,12 +173,15 @@ static geodec_status run(const cli *c, geodec_err *err)
                 last->perplexity.high, geodec_margins[GEODEC_MARGINS - 1],
                 100.0 * (double)last->different / (double)(last->written > 0 ? last->written : 1));
     }
-    cli_say(c, "first plain token a stop token: %lld of %lld prompts", (long long)d->first_stop, (long long)prompts.n);
+    cli_say(c, "first plain token a stop token: %lld of %lld prompts; as messages in the format %s%s: %lld",
+            (long long)d->first_stop, (long long)prompts.n, d->chat, chat_own ? "" : ", which is not the model's",
+            (long long)d->first_stop_chat);
 done:
     geodec_mem_free(class);
     geodec_mem_free(d);
     geodec_mem_free(text);
     geodec_prompts_free(&prompts);
+    geodec_prompts_free(&in_chat);
     geodec_drafting_close(drafting);
     geodec_session_destroy(s);
     geodec_model_close(m);

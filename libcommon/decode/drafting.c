@@ -11,6 +11,7 @@
 #include "decode/drafting_tables.h"
 #include "project/projection.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -250,6 +251,12 @@ geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name,
 done:
     for (int32_t k = 0; k < GEODEC_MIXTURE_MAX; k++) geodec_drafter_destroy(made[k]);
     return st;
+}
+
+void geodec_drafting_consistency(const geodec_drafting *d, double *consistency, double *shuffled)
+{
+    *consistency = d->file ? d->map.consistency : NAN;
+    *shuffled = d->file ? d->map.consistency_shuffled : NAN;
 }
 
 geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p, geodec_err *err)

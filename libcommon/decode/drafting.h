@@ -48,6 +48,10 @@ GEODEC_API geodec_status geodec_drafting_create(const geodec_drafting *d, const 
 GEODEC_API geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p,
                                                     geodec_err *err) GEODEC_MUST_USE;
 
+/* The consistency that was measured when the flow map was baked, and its control (records/flowmap.h): the stored
+ * values. NaN where there is no map, or it holds none. */
+GEODEC_API void geodec_drafting_consistency(const geodec_drafting *d, double *consistency, double *shuffled);
+
 /* Tokens that end a text: EOS, BOS (a new text begins) and control tokens that end a turn. Returns how many. */
 enum { GEODEC_STOP_TOKENS = 16 };
 GEODEC_API int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS]);

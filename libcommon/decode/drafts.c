@@ -64,6 +64,27 @@ static void add_gate(geodec_gate_row *row, const geodec_decoded *got, const geod
     row->different += differences(got, plain, &first) + longer;
 }
 
+geodec_status geodec_first_stops(const geodec_target *target, const geodec_prompts *prompts, const int32_t *stop,
+                                 int32_t n_stop, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_decoded got = {0};
+    geodec_decode_options o = geodec_decode_options_default();
+    int64_t stops = 0;
+    o.max_tokens = 1;
+    o.stop = stop;
+    o.n_stop = n_stop;
+    for (int64_t i = 0; i < prompts->n; i++) {
+        const int64_t first = prompts->offset[i];
+        GEODEC_TRY(geodec_decode(target, prompts->token + first, prompts->offset[i + 1] - first, NULL, &o, &got, err));
+        stops += got.end == GEODEC_END_STOP;
+        geodec_decoded_free(&got);
+    }
+    *count = stops;
+done:
+    return st;
+}
+
 geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_target *target, const uint8_t *class,
                                   geodec_drafts *out, geodec_err *err)
 {

@@ -30,12 +30,23 @@ typedef struct geodec_drafts {
     geodec_gate_row gate[GEODEC_BENCH_DRAFTERS][GEODEC_GATES][GEODEC_BENCH_GAMMAS];
     geodec_alone_row alone[GEODEC_BENCH_DRAFTERS];
     int64_t first_stop; /* prompts whose first plain token is a stop token */
+    /* The same of the prompts in a chat format; chat "" = not counted. chat_own: it is the model's own format. */
+    int64_t first_stop_chat;
+    char chat[32];
+    bool chat_own;
 } geodec_drafts;
 
 /* plan: prompts, tokens (at most GEODEC_DRAFT_MAX), stop tokens, drafters (no oracle), draft lengths, hooks.
  * class [n_vocab]: decode/rejections.h. out is large: the caller allocates it. */
 GEODEC_API geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_target *target,
                                              const uint8_t *class, geodec_drafts *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* Prompts whose first plain greedy token is one of the stop tokens: a model that ends before it begins is what a
+ * minimum of tokens (decode/guard.h) was made for. Without a chat format, in one, on a changed model: the caller's
+ * prompts and target say which. */
+GEODEC_API geodec_status geodec_first_stops(const geodec_target *target, const geodec_prompts *prompts,
+                                            const int32_t *stop, int32_t n_stop, int64_t *count,
+                                            geodec_err *err) GEODEC_MUST_USE;
 
 /* Tokens per second of CPU time of the one thread, prompts not counted, with intervals over prompts. */
 typedef struct geodec_three_way {

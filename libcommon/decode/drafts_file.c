@@ -50,6 +50,9 @@ static const geodec_attr attrs[] = {
     {"prompts", GEODEC_ATTR_I64, 0, "prompts used"},
     {"max_tokens", GEODEC_ATTR_I64, 0, "output tokens of a prompt"},
     {"first_stop", GEODEC_ATTR_F64, 0, "share of prompts whose first plain greedy token is a stop token"},
+    {"first_stop_chat", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "the same for the prompts in a chat format"},
+    {"chat", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "name of the format"},
+    {"chat_own", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "1: it is the model's own; 0: the model knows none"},
 };
 const geodec_kind geodec_kind_drafts = {.name = "drafts",
                                         .major = 1,
@@ -212,6 +215,11 @@ geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p, 
     GEODEC_TRY(geodec_artifact_set_dim(a, "S", GEODEC_DRAFT_SOURCES_MAX, err));
     GEODEC_TRY(geodec__bench_put_common(a, plan, plan->prompts->n, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "first_stop", share(s->first_stop, plan->prompts->n), err));
+    if (s->chat[0]) {
+        GEODEC_TRY(geodec_artifact_put_f64(a, "first_stop_chat", share(s->first_stop_chat, plan->prompts->n), err));
+        GEODEC_TRY(geodec_artifact_put_str(a, "chat", s->chat, err));
+        GEODEC_TRY(geodec_artifact_put_i64(a, "chat_own", s->chat_own, err));
+    }
     for (int i = 0; i < COUNT(column); i++) GEODEC_TRY(geodec_artifact_write(a, column[i].path, column[i].data, err));
     if (margins) GEODEC_TRY(write_margins(a, plan->n_drafters, margins, err));
     geodec_artifact *whole = a;

@@ -87,3 +87,64 @@ done:
     geodec_prompts_free(&p);
     return st;
 }
+
+int64_t geodec_prompts_longest(const geodec_prompts *p)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < p->n; i++)
+        if (p->offset[i + 1] - p->offset[i] > longest) longest = p->offset[i + 1] - p->offset[i];
+    return longest;
+}
+
+/* Text without the bytes that are no UTF-8; returns its length. */
+static size_t keep_valid(char *text, size_t n)
+{
+    size_t kept = 0;
+    for (size_t at = 0; at < n;) {
+        const int64_t bad = geodec_utf8_check(text + at, n - at);
+        const size_t good = bad < 0 ? n - at : (size_t)bad;
+        memmove(text + kept, text + at, good);
+        kept += good;
+        at += good + 1;
+    }
+    return kept;
+}
+
+geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_template *chat,
+                                  const geodec_prompts *plain, geodec_prompts *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_prompts p = {.n = plain->n};
+    char *text = NULL;
+    int32_t *ids = NULL;
+    int64_t room = 0;
+    GEODEC_NEW(p.offset, plain->n + 1);
+    for (int64_t i = 0; i < plain->n; i++) {
+        size_t n = 0;
+        int64_t count = 0;
+        const int64_t first = plain->offset[i];
+        GEODEC_TRY(geodec_tokenizer_decode(t, plain->token + first, plain->offset[i + 1] - first, &text, &n, err));
+        const geodec_chat_message user = {GEODEC_CHAT_USER, text, keep_valid(text, n)};
+        GEODEC_TRY(geodec_chat_encode(chat, t, &user, 1, true, &ids, &count, err));
+        if (p.offset[i] + count > room) {
+            const int64_t more = 2 * (p.offset[i] + count);
+            int32_t *token = geodec_mem_grow(p.token, room, more, sizeof *token);
+            if (!token) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tokens of prompts", (long long)more);
+            p.token = token;
+            room = more;
+        }
+        memcpy(p.token + p.offset[i], ids, (size_t)count * sizeof *ids);
+        p.offset[i + 1] = p.offset[i] + count;
+        geodec_mem_free(text);
+        geodec_mem_free(ids);
+        text = NULL;
+        ids = NULL;
+    }
+    *out = p;
+    p = (geodec_prompts){0};
+done:
+    geodec_prompts_free(&p);
+    geodec_mem_free(text);
+    geodec_mem_free(ids);
+    return st;
+}

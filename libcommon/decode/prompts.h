@@ -3,6 +3,7 @@
 #define GEODEC_DECODE_PROMPTS_H
 
 #include "base/err.h"
+#include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
 
 #include <stddef.h>
@@ -23,5 +24,13 @@ GEODEC_API geodec_status geodec_prompts_cut(const geodec_tokenizer *t, const cha
 /* One prompt a line, the first `count` lines that are not empty. */
 GEODEC_API geodec_status geodec_prompts_lines(const geodec_tokenizer *t, const char *text, size_t n, int64_t count,
                                               geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* The same prompts, each as the first message of a user in a chat format, with what stands before the reply. Where a
+ * prompt was cut inside a character, the pieces of it are left out. */
+GEODEC_API geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_template *chat,
+                                             const geodec_prompts *plain, geodec_prompts *out,
+                                             geodec_err *err) GEODEC_MUST_USE;
+/* Tokens of the longest. */
+GEODEC_API int64_t geodec_prompts_longest(const geodec_prompts *p);
 
 #endif

@@ -6,6 +6,7 @@ decode_SRCS := \
   compat_counters.c \
   cost.c \
   counters.c \
+  depth_file.c \
   depth_sink.c \
   draft.c \
   draft_alone.c \

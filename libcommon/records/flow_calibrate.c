@@ -5,6 +5,7 @@
 #include "records/flow_internal.h"
 #include "records/flowtrack.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { DEPTHS = GEODEC_FLOW_DEPTHS, BINS = GEODEC_FLOW_BINS, CHILDREN = 8 };
@@ -13,6 +14,7 @@ static const double PRIOR = 4; /* observations at the bin's own score */
 typedef struct tally {
     int64_t seen[DEPTHS][BINS], right[DEPTHS][BINS];
     int64_t positions, first, accepted;
+    double chance; /* sum over positions: share of the bucket, own text left out, that has the right label */
 } tally;
 
 typedef struct calibration {
@@ -47,6 +49,18 @@ static void predict(tally *y, geodec_flowtrack *t, const int32_t *token, const i
     }
 }
 
+/* What the map would be right about if labels were shuffled within their token's bucket. */
+static double chance(const geodec_flowmap *map, int32_t token, int32_t argmax, int32_t text)
+{
+    int64_t all = 0, right = 0;
+    for (int64_t n = map->bucket[token]; n < map->bucket[token + 1]; n++) {
+        if (map->scan->hop[n].sequence == text) continue;
+        all++;
+        right += map->label[n] == argmax;
+    }
+    return all > 0 ? (double)right / (double)all : 0;
+}
+
 static geodec_status text_task(void *ctx, int64_t task, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -61,6 +75,7 @@ static geodec_status text_task(void *ctx, int64_t task, geodec_err *err)
     GEODEC_TRY(geodec_flowtrack_create(w, &t, err));
     for (int64_t p = 0; p < n; p++) {
         if (p > 0) predict(y, t, token, argmax, n, p, (int32_t)text);
+        if (p > 0) y->chance += chance(w, token[p], argmax[p], (int32_t)text);
         GEODEC_TRY(geodec_flowtrack_push_reduced(t, token[p], argmax[p], c->z + (row + p) * w->m, err));
     }
 done:
@@ -116,6 +131,7 @@ geodec_status geodec__flow_calibrate(geodec_flowmap *map, int64_t wanted, const 
         sum.positions += c.of[t].positions;
         sum.first += c.of[t].first;
         sum.accepted += c.of[t].accepted;
+        sum.chance += c.of[t].chance;
     }
     for (int d = 0; d < DEPTHS; d++) {
         double value[BINS], weight[BINS];
@@ -127,9 +143,13 @@ geodec_status geodec__flow_calibrate(geodec_flowmap *map, int64_t wanted, const 
         for (int b = 0; b < BINS; b++) map->reliability[d * BINS + b] = (float)value[b];
     }
     summary->calibrated = sum.positions;
+    map->consistency = map->consistency_shuffled = NAN;
     if (sum.positions > 0) {
         summary->first = (double)sum.first / (double)sum.positions;
         summary->mean_of_4 = (double)sum.accepted / (double)sum.positions;
+        summary->shuffled = sum.chance / (double)sum.positions;
+        map->consistency = summary->first;
+        map->consistency_shuffled = summary->shuffled;
     }
 done:
     geodec_mem_free(token);

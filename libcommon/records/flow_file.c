@@ -3,6 +3,7 @@
 #include "records/flow_internal.h"
 #include "records/flowmap.h"
 
+#include <math.h>
 #include <string.h>
 
 static const geodec_field fields[] = {
@@ -43,12 +44,16 @@ static const geodec_attr attrs[] = {
     {"ridge", GEODEC_ATTR_F64, 0, "ridge of the local linear correction"},
     {"chains", GEODEC_ATTR_I64, 0, "a draft with fewer voters left has its bucket asked again"},
     {"explained", GEODEC_ATTR_F64, 0, "share of the state's variance in z"},
+    {"consistency", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "share of calibration positions whose most probable next token the map gives first, own text left out"},
+    {"consistency_shuffled", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "the same for labels shuffled within their token's bucket: the control"},
 };
 
 const geodec_kind geodec_kind_flowmap = {
     .name = "flowmap",
     .major = 1,
-    .minor = 2, /* 1.0 was calibrated for another raw score, and for the best child alone */
+    .minor = 2, /* 1.0 was calibrated for another raw score, and for the best child alone; 1.1 had no consistency */
     .tool = "geodec-bake",
     .purpose = "where a model's trajectories go next: nodes in token buckets, charts, successors, calibration",
     .fields = fields,
@@ -83,6 +88,10 @@ geodec_status geodec_flowmap_write(const geodec_flowmap *map, geodec_artifact *o
     GEODEC_TRY(geodec_artifact_put_f64(out, "ridge", v->ridge, err));
     GEODEC_TRY(geodec_artifact_put_i64(out, "chains", v->chains, err));
     GEODEC_TRY(geodec_artifact_put_f64(out, "explained", map->explained, err));
+    if (isfinite(map->consistency)) {
+        GEODEC_TRY(geodec_artifact_put_f64(out, "consistency", map->consistency, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out, "consistency_shuffled", map->consistency_shuffled, err));
+    }
 done:
     return st;
 }
@@ -130,6 +139,11 @@ geodec_status geodec_flowmap_read(const geodec_artifact *in, geodec_flowmap *out
     GEODEC_TRY(geodec_artifact_get_f64(in, "ridge", &v->ridge, err));
     GEODEC_TRY(geodec_artifact_get_i64(in, "chains", &v->chains, err));
     GEODEC_TRY(geodec_artifact_get_f64(in, "explained", &map.explained, err));
+    map.consistency = map.consistency_shuffled = NAN;
+    if (geodec_artifact_has_attr(in, "consistency"))
+        GEODEC_TRY(geodec_artifact_get_f64(in, "consistency", &map.consistency, err));
+    if (geodec_artifact_has_attr(in, "consistency_shuffled"))
+        GEODEC_TRY(geodec_artifact_get_f64(in, "consistency_shuffled", &map.consistency_shuffled, err));
     GEODEC_TRY(copy_fingerprint(in, "model_fingerprint", map.model_fingerprint, err));
     GEODEC_TRY(copy_fingerprint(in, "tokenizer_fingerprint", map.tokenizer_fingerprint, err));
     geodec__flowmap_arrays(&map, a);

@@ -75,7 +75,11 @@ typedef struct geodec_flowmap {
     int64_t *sequence_start;             /* [sequences+1] into order */
     int32_t *first_token, *first_argmax; /* [sequences] position 0 of each text */
     double explained;                    /* share of the state's variance in z */
-    float *reliability;                  /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
+    /* Measured when the map was baked, and kept: share of calibration positions whose most probable next token the map
+     * gives first, their own text left out; and what labels shuffled within their token's bucket would give. NaN = not
+     * measured. Whoever uses the map again has these values, not new ones. */
+    double consistency, consistency_shuffled;
+    float *reliability; /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
     geodec_flow_vote vote;
     /* Made by geodec_flowmap_finish. */
     geodec_flow_scan *scan;
@@ -113,6 +117,7 @@ typedef struct geodec_flow_summary {
     double explained;                           /* share of the state's variance in the m coordinates */
     double agreement;                           /* mean of sure: a neighbour of another text has the same label */
     int64_t calibrated;                         /* positions predicted, leaving their own text out */
+    double shuffled;         /* first-token acceptance of labels shuffled within their buckets: the control */
     double first, mean_of_4; /* first-token acceptance and accepted of 4 there (drafts beyond the text do not count) */
     double bytes_per_node;   /* every array of the file */
 } geodec_flow_summary;

@@ -1,11 +1,11 @@
 # make drafting: drafting taken apart. Rejected drafts by kind, confidence gates, verifier alone, drafter alone and both; acceptance and
 # tokens per pass by draft length; the closed form beside what was measured; claimed confidence beside acceptance.
-DRAFTING := $(addprefix $(R)/,drafts.h5 readiness.json papers.tsv)
+DRAFTING := $(addprefix $(R)/,drafts.h5 readiness.json papers.tsv firststop.tsv depth.tsv)
 LABORATORY += $(R)/drafts.h5 $(R)/papers.tsv
 LAB_FIGURES += alpha closedform threeway rejections gates reliability margins
 .PHONY: drafting
 drafting: $(DRAFTING) $(foreach f,alpha closedform threeway rejections gates reliability margins,$(F)/$f.svg $(F)/$f.png)
-	@cat $(R)/papers.tsv $(F)/margins.tsv
+	@cat $(R)/papers.tsv $(R)/firststop.tsv $(R)/depth.tsv $(F)/margins.tsv
 
 DRAFTS_PROMPTS := $(if $(filter 1,$(QUICK)),10,30)
 # Times as well: a file of their own, made in the same run.
@@ -16,6 +16,16 @@ $(R)/readiness.json: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE)
 	$(run) $(call tool,bench-decode) --seed $(SEED) --model $(MODEL) --artifacts $(R) --prompts $(TEXT_FILE) --n-prompts $(DRAFTS_PROMPTS) \
 	  --modes greedy --gammas $(GAMMAS) --max-tokens $(NEW_TOKENS) -o $(R)/readiness-counts.h5 --speed $(R)/readiness-speed.h5 \
 	  --readiness $@ > $(R)/readiness.tsv
+
+# Does the model end before it begins? Share of prompts whose first plain greedy token is a stop token, as text and as messages. A row
+# of a changed model (damped residuals) belongs below these two.
+$(R)/firststop.tsv: $(R)/drafts.h5
+	$(run) { printf 'prompts\tchat_format\tmodels_own\tfirst_token_stops\n'; \
+	  printf 'as text\t-\t-\t%s\n' $(call attr,$<,first_stop); \
+	  printf 'as messages\t%s\t%s\t%s\n' $(call attr,$<,chat) $(call attr,$<,chat_own) $(call attr,$<,first_stop_chat); } > $@.tmp && mv $@.tmp $@
+# The depth sink: explained variance of the residual stream by depth.
+$(R)/depth.tsv: $(BIN)/geodec-depth $(MODEL)
+	$(run) $(call tool,depth) --model $(MODEL) -o $(R)/depth.h5 > $@.tmp && mv $@.tmp $@
 
 # The papers' numbers from their own formulas, and the papers' counting replayed on this model.
 $(R)/papers.tsv: pipelines/lab/papers.awk $(BIN)/geodec-decode $(MODEL)

@@ -102,6 +102,8 @@ static geodec_readiness readiness_of(const decode_report *r)
     q.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
     q.artifact_model_sha256 = r->artifact_model_sha256;
     q.drafter = geodec_drafter_name(r->drafter);
+    q.consistency = r->consistency;
+    q.consistency_control = r->consistency_shuffled;
     q.attnres = *geodec_session_attnres(r->session);
     q.gamma = r->options->gamma;
     q.adaptive = r->options->adaptive;

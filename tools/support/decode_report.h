@@ -38,8 +38,9 @@ geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_er
 typedef struct decode_report {
     const cli *cli;
     const geodec_session *session;
-    const geodec_drafter *drafter;     /* NULL = none */
-    const char *artifact_model_sha256; /* of the artifact the drafter was made from, "" = none */
+    const geodec_drafter *drafter;            /* NULL = none */
+    double consistency, consistency_shuffled; /* geodec_drafting_consistency */
+    const char *artifact_model_sha256;        /* of the artifact the drafter was made from, "" = none */
     const geodec_decode_options *options;
     int64_t n_prompt;
     const geodec_decoded *got, *plain; /* plain: the comparison run, NULL = not made */

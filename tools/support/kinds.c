@@ -1,6 +1,7 @@
 #include "support/kinds.h"
 
 #include "decode/bench_file.h"
+#include "decode/depth_sink.h"
 #include "decode/drafts.h"
 #include "decode/rungs_file.h"
 #include "experiments/blocks.h"
@@ -89,6 +90,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_onedecode,
     &geodec_kind_onedecode_ref,
     &geodec_kind_rollout,
+    &geodec_kind_depth,
     &geodec_kind_projection,
     &geodec_kind_kvprojection,
     &geodec_kind_benchdecode,

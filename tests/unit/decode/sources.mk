@@ -1,6 +1,7 @@
 decode_TESTS := \
   test_bench.c \
   test_decode.c \
+  test_depth.c \
   test_drafts.c \
   test_export.c \
   test_flowmap.c \

@@ -342,6 +342,23 @@ Test(flowmap, calibration_rises_and_is_honest)
     geodec_flowmap_clear(&map);
 }
 
+Test(flowmap, consistency_is_that_of_the_bake_and_above_shuffled_labels)
+{
+    geodec_flow_options o = geodec_flow_defaults();
+    geodec_flow_summary s;
+    geodec_flowmap map = baked("consistency.h5", &s);
+    cr_assert_eq(map.consistency, s.first); /* read back from the file: the very value */
+    cr_assert_eq(map.consistency_shuffled, s.shuffled);
+    cr_assert_gt(map.consistency, map.consistency_shuffled + 0.2, "%.3f, shuffled %.3f", map.consistency,
+                 map.consistency_shuffled);
+    cr_assert_gt(map.consistency_shuffled, 0);
+    geodec_flowmap_clear(&map);
+    o.calibration = 0; /* not measured: not there */
+    map = baked_so("no-consistency.h5", &o, &s);
+    cr_assert(isnan(map.consistency) && isnan(map.consistency_shuffled));
+    geodec_flowmap_clear(&map);
+}
+
 Test(flowmap, the_text_at_hand_teaches)
 {
     geodec_err err = {0};

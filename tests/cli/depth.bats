@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# Artifacts that remember what was measured: the depth sink and its probe, the consistency of a flow map, first tokens.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    bin=${B:-build/release}/bin
+    model=${GEODEC_TEST_MODEL:-data/model/geodec-stories-f16.gguf}
+    [ -r "$model" ] || skip "no model: set GEODEC_TEST_MODEL"
+    tmp=$BATS_TEST_TMPDIR
+}
+
+@test "the depth sink: a row a layer, one sink, and a probe that knows the model from another" {
+    "$bin/geodec-depth" --model "$model" -o "$tmp/depth.h5" > "$tmp/table" 2> "$tmp/err"
+    grep -q "depth sink" "$tmp/err"
+    awk -F '\t' 'NR > 1 { n++; sinks += $5; if ($5) below = $4 } END { exit !(n >= 1 && sinks == 1 && below <= 1e-3) }' "$tmp/table"
+    "$bin/geodec-check" "$tmp/depth.h5"
+    "$bin/geodec-depth" --quiet --model "$model" --probe "$tmp/depth.h5" > "$tmp/probe"
+    grep -q '^fingerprint_equal.1$' "$tmp/probe"
+    "$bin/geodec-depth" --quiet --threads 2 --model "$model" -o "$tmp/again.h5" > /dev/null
+    "$bin/geodec-diff" "$tmp/depth.h5" "$tmp/again.h5"
+    "$bin/geodec-quantize" --quiet --type q8_0 -o "$tmp/q8.gguf" "$model" > /dev/null
+    run --separate-stderr "$bin/geodec-depth" --model "$tmp/q8.gguf" --probe "$tmp/depth.h5"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"another model"* ]]
+    awk -F '\t' '$1 == "difference" { exit !($2 > 1e-6) }' <<< "$output"
+    run --separate-stderr "$bin/geodec-depth" --model "$model" --probe "$model"
+    [ "$status" -eq 3 ]
+}
+
+@test "a flow map's consistency is the one of its bake, run after run" {
+    "$bin/geodec-sample" --quiet --model "$model" --texts 24 --length 64 -o "$tmp/store.tokens"
+    "$bin/geodec-export" --quiet --model "$model" --tokens "$tmp/store.tokens" --layers last -o "$tmp/store.h5"
+    "$bin/geodec-bake" --quiet -o "$tmp/flowmap.h5" "$tmp/store.h5"
+    want=$("$bin/geodec-info" --json "$tmp/flowmap.h5" | sed -n 's/.*"consistency": *\([0-9.e+-]*\).*/\1/p' | head -n 1)
+    control=$("$bin/geodec-info" --json "$tmp/flowmap.h5" | sed -n 's/.*"consistency_shuffled": *\([0-9.e+-]*\).*/\1/p' | head -n 1)
+    [ -n "$want" ] && [ -n "$control" ]
+    for prompt in "One day" "The cat"; do
+        "$bin/geodec-decode" --quiet --model "$model" --artifacts "$tmp" --draft flowmap --prompt "$prompt" --max-tokens 20 \
+            --library "$tmp/grown" --report "$tmp/r.json" --force > /dev/null
+        [ "$(sed -n 's/.*"consistency": \([0-9.e+-]*\).*/\1/p' "$tmp/r.json" | head -n 1)" = "$want" ]
+        [ "$(sed -n 's/.*"consistency_shuffled": \([0-9.e+-]*\).*/\1/p' "$tmp/r.json" | head -n 1)" = "$control" ]
+    done
+}
+
+@test "first tokens that end the text are counted with and without a chat format" {
+    printf 'Once upon a time there was a dog who went to the park. %.0s' $(seq 40) > "$tmp/text"
+    "$bin/geodec-drafts" --model "$model" --prompts "$tmp/text" --n-prompts 4 --max-tokens 4 --drafters lookup --gammas 2 -o "$tmp/d.h5" 2> "$tmp/err" > /dev/null
+    grep -q "of 4 prompts; as messages in the format chatml, which is not the model's" "$tmp/err"
+    "$bin/geodec-drafts" --quiet --model "$model" --template gemma --prompts "$tmp/text" --n-prompts 4 --max-tokens 4 --drafters lookup --gammas 2 -o "$tmp/g.h5" > /dev/null
+    "$bin/geodec-info" "$tmp/g.h5" | grep -q gemma
+    run --separate-stderr "$bin/geodec-drafts" --model "$model" --template no-such --prompts "$tmp/text" --n-prompts 4 --drafters lookup --gammas 2 -o "$tmp/x.h5"
+    [ "$status" -eq 3 ]
+}
