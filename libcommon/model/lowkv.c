@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "model/factors.h"
 #include "model/internal.h"
+#include "model/lowkv_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -178,7 +179,16 @@ void geodec__low_shape(const geodec_model *m, geodec__cache *a)
     }
 }
 
-/* Lanes of a block: adds in ascending order of the coefficients, whoever asks for how many. */
+/* The block's product for the session's instruction set. */
+static geodec__low_block block_for(const geodec_session *s)
+{
+    const geodec_isa isa = s->kernels->isa;
+    if (isa == GEODEC_ISA_AVX512 && geodec__low_block_avx512) return geodec__low_block_avx512;
+    if (isa == GEODEC_ISA_AVX2 && geodec__low_block_avx2) return geodec__low_block_avx2;
+    return geodec__low_block_scalar;
+}
+
+/* Adds in ascending order of the coefficients, for a whole block (step GEODEC__KEYS) as for one lane. */
 void geodec__low_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
                       const float *coefficient, int64_t step, float *k)
 {
@@ -186,14 +196,13 @@ void geodec__low_keys(const geodec_session *s, int32_t layer, int64_t head, int6
     const geodec__low *low = s->model->low;
     const int64_t dim = c->head_dim, rank = low->k_rank, pairs = c->rope_dim / 2;
     const float *b = low->k_out + (layer * (int64_t)c->n_kv_head + head) * dim * rank;
-    for (int64_t d = 0; d < dim; d++) {
-        float sum[GEODEC__KEYS] = {0};
-        for (int64_t j = 0; j < rank; j++) {
-            const float w = b[d * rank + j], *x = coefficient + j * step;
-            for (int64_t i = 0; i < n; i++) sum[i] += w * x[i];
+    if (step == GEODEC__KEYS) block_for(s)(b, dim, rank, coefficient, k); /* lanes behind n hold anything */
+    for (int64_t d = 0; step != GEODEC__KEYS && d < dim; d++)
+        for (int64_t i = 0; i < n; i++) {
+            float sum = 0;
+            for (int64_t j = 0; j < rank; j++) sum += b[d * rank + j] * coefficient[j * step + i];
+            k[d * GEODEC__KEYS + i] = sum;
         }
-        memcpy(k + d * GEODEC__KEYS, sum, (size_t)n * sizeof *k);
-    }
     const int64_t at = ((int64_t)s->model->layer[layer].rope * s->n_ctx + position) * pairs;
     const bool halves = c->rope_pairs == GEODEC_ROPE_HALVES;
     const int64_t next = halves ? 1 : 2, partner = halves ? pairs : 1;
