@@ -251,6 +251,8 @@ typedef struct pass {
     const geodec_capture *capture;
     bool packed, chain;
     geodec__team *team;
+    int wanted; /* members */
+    bool done;  /* by the team */
 } pass;
 
 /* Rows first .. of the batch, which are rows 0 .. n-1 of s. */
@@ -270,10 +272,14 @@ static void run_part(const pass *p, geodec_session *s, int64_t first, int64_t n)
 
 static void member_task(void *ctx, int64_t task, int worker)
 {
-    const pass *p = ctx;
-    const int64_t first = p->b->n * task / p->team->members, end = p->b->n * (task + 1) / p->team->members;
+    pass *p = ctx;
+    (void)task;
+    const int member = geodec__team_join(p->team, worker, p->wanted), members = atomic_load(&p->team->members);
+    if (member < 0 || members == 1) return;
+    const int64_t first = (int64_t)p->b->n * member / members, end = (int64_t)p->b->n * (member + 1) / members;
     geodec_session view = geodec__team_view(p->s, p->team, worker, first, end - first);
     run_part(p, &view, first, end - first);
+    if (worker == 0) p->done = true;
 }
 
 static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, float *logits, bool packed,
@@ -296,12 +302,11 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
     geodec__prepare_pass(m, s->floats, s->pool, false);
     geodec__prepare_pass(m, s->prepared, s->pool, false);
     geodec__rope_reach(s, s->length + n);
-    geodec__team team = {.members = (int)geodec__team_members(s, n)};
-    pass p = {s, b, logits, capture, packed, chain, &team};
-    if (team.members > 1)
-        geodec_pool_run(s->pool, team.members, member_task, &p);
-    else
-        run_part(&p, s, 0, n);
+    geodec__team team = {0};
+    pass p = {s, b, logits, capture, packed, chain, &team, (int)geodec__team_members(s, n), false};
+    /* a task for every worker, so that none takes a second one before worker 0 has taken its own */
+    if (p.wanted > 1) geodec_pool_run_dynamic(s->pool, geodec_pool_threads(s->pool), member_task, &p);
+    if (!p.done) run_part(&p, s, 0, n);
     if (logits && packed) run_head(s, b, logits, true);
     s->length += n;
 done:

@@ -5,26 +5,48 @@
 #include <sched.h>
 
 enum {
+    CLOSED = 1 << 16,      /* bit of geodec__team.joined */
+    MOMENT = 100,          /* looks in which a thread comes that waits for work awake: a few microseconds */
     SPIN = 4000,           /* looks before a waiting member lets somebody else have the processor */
     MOST_BYTES = 12 << 20, /* of weights: more do not stay in the caches, and a team reads them once for each member */
     SHORT = 1700000,       /* weights of a model whose operations are short for any number of rows */
     EVEN = 4               /* rows of a member from which shares of rows are even enough for longer operations too */
 };
 
+static void look_again(int looks)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+    if (looks >= SPIN) (void)sched_yield();
+}
+
+int geodec__team_join(geodec__team *t, int worker, int wanted)
+{
+    if (worker > 0) {
+        const int number = atomic_fetch_add(&t->joined, 1) + 1;
+        if (number >= wanted) return -1; /* closed, or full */
+        for (int i = 0; atomic_load_explicit(&t->members, memory_order_acquire) == 0; i++) look_again(i);
+        return number;
+    }
+    if (atomic_load(&t->joined) & CLOSED) return -1;
+    for (int i = 0; i < MOMENT && atomic_load_explicit(&t->joined, memory_order_relaxed) < wanted - 1; i++)
+        look_again(i);
+    const int others = atomic_fetch_or(&t->joined, CLOSED);
+    atomic_store_explicit(&t->members, others < wanted ? 1 + others : wanted, memory_order_release);
+    return 0;
+}
+
 void geodec__team_meet(geodec__team *t)
 {
     const int meeting = atomic_load_explicit(&t->meetings, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) + 1 == t->members) {
+    if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) + 1 ==
+        atomic_load_explicit(&t->members, memory_order_relaxed)) {
         atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
         atomic_store_explicit(&t->meetings, meeting + 1, memory_order_release);
         return;
     }
-    for (int i = 0; atomic_load_explicit(&t->meetings, memory_order_acquire) == meeting; i++) {
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
-        if (i >= SPIN) (void)sched_yield();
-    }
+    for (int i = 0; atomic_load_explicit(&t->meetings, memory_order_acquire) == meeting; i++) look_again(i);
 }
 
 typedef struct size {
