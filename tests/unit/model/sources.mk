@@ -9,4 +9,5 @@ model_TESTS := \
   test_kernels.c \
   test_lowkv.c \
   test_memory.c \
+  test_team.c \
   test_types.c
