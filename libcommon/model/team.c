@@ -25,9 +25,9 @@ int geodec__team_join(geodec__team *t, int worker, int wanted)
 {
     if (worker > 0) {
         const int number = atomic_fetch_add(&t->joined, 1) + 1;
-        if (number >= wanted) return -1; /* closed, or full */
+        /* also when the team is full: who goes on before worker 0 has begun would take worker 0's task from it */
         for (int i = 0; atomic_load_explicit(&t->members, memory_order_acquire) == 0; i++) look_again(i);
-        return number;
+        return number < wanted ? number : -1;
     }
     if (atomic_load(&t->joined) & CLOSED) return -1;
     for (int i = 0; i < MOMENT && atomic_load_explicit(&t->joined, memory_order_relaxed) < wanted - 1; i++)

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { THREADS = 4, WANTED = 3, ROUNDS = 300, MEETINGS = 20 };
+enum { THREADS = 4, WANTED = 2, ROUNDS = 300, MEETINGS = 20 };
 
 typedef struct shared {
     geodec__team team;
