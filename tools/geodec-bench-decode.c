@@ -60,7 +60,8 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &drafters,
      .metavar = "LIST",
-     .help = "of bigram, ngram, lookup, recycle, onedecode[-ref], rollout[-flat|-random], flowmap, model, exit:N (the "
+     .help = "of auto, bigram, ngram, lookup, recycle, onedecode[-ref], rollout[-flat|-random], flowmap, model, exit:N "
+             "(the "
              "first N\n"
              "blocks), mixtures (ngram+flowmap), oracle (replay of the plain text: the ceiling;\n"
              "oracle:A: each draft right with chance A)"},

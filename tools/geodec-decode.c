@@ -92,7 +92,8 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &draft,
      .metavar = "NAME",
-     .help = "drafter: none, bigram, ngram, lookup, recycle, onedecode, rollout, flowmap, model (--draft-model), exit "
+     .help = "drafter: none, auto, bigram, ngram, lookup, recycle, onedecode, rollout, flowmap, model (--draft-model), "
+             "exit "
              "(first\n"
              "blocks up to the depth sink), exit:N, or a mixture (ngram+flowmap); changes the speed, never the text. "
              "model-sampled\n"

@@ -12,8 +12,8 @@
  *
  * Implementing one: embed geodec_drafter as the first member, point `ops` at a constant table, and give a constructor
  *     geodec_status geodec_<name>_drafter_create(..., geodec_drafter **out, geodec_err *err);
- * Drafters are deterministic functions of what they were shown since `begin` (no clock, no own random numbers but those
- * of the request); tables
+ * Drafters are deterministic functions of what they were shown since `begin` (no clock but a request's, no own random
+ * numbers but those of the request); tables
  * that are shared between requests are immutable. One thread at a time. */
 #ifndef GEODEC_DECODE_DRAFT_H
 #define GEODEC_DECODE_DRAFT_H
@@ -53,6 +53,7 @@ typedef struct geodec_draft_rows {
                                    made; without the guard */
 } geodec_draft_rows;
 
+struct geodec_gamma; /* decode/gamma.h */
 typedef struct geodec_draft_request {
     const int32_t *context; /* [n_context] committed text, newest token last; n_context >= 1 */
     int64_t n_context;
@@ -65,6 +66,10 @@ typedef struct geodec_draft_request {
     const geodec_sampling *sampling; /* not NULL: a stochastic drafter is to draw its drafts (below) */
     const double *least;             /* [budget or gamma] path chance below which draft i is not worth a row: what would
                                         follow need not be made. NULL = make all. Not for drafts that are drawn */
+    /* For a drafter that chooses by time, when the loop adapts: what passes and asking cost, and the clock that drafts
+     * are timed by. NULL else; other drafters leave both alone. */
+    const struct geodec_gamma *pace;
+    double (*clock)(void);
 } geodec_draft_request;
 
 typedef struct geodec_drafter geodec_drafter;
@@ -97,6 +102,7 @@ typedef struct geodec_drafter_ops {
      * distribution: the q [n_vocab], of sum 1, that the first child of a node of the newest proposal was drawn from;
      * node 0 = newest token, i + 1 = draft i. */
     geodec_status (*distribution)(geodec_drafter *d, int32_t node, double *q, geodec_err *err);
+    bool plans; /* propose lays out trees itself: with a budget it sets the parents */
 } geodec_drafter_ops;
 struct geodec_drafter {
     const geodec_drafter_ops *ops;

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "decode/depth_sink.h"
+#include "decode/draft_auto.h"
 #include "decode/draft_flowmap.h"
 #include "decode/draft_lookup.h"
 #include "decode/draft_mixture.h"
@@ -45,12 +46,12 @@ static int32_t parts_of(const char *name, char part[GEODEC_MIXTURE_MAX + 1][PART
 
 bool geodec_drafting_knows(const char *name)
 {
-    static const char *const names[] = {"none", "bigram", "ngram", "flowmap", "lookup", "recycle"};
+    static const char *const names[] = {"none", "auto", "bigram", "ngram", "flowmap", "lookup", "recycle"};
     char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
     const int32_t n = parts_of(name, part);
     for (int32_t k = 0; k < n; k++) {
         bool found = false;
-        for (size_t i = n > 1; i < sizeof names / sizeof *names; i++) found |= strcmp(part[k], names[i]) == 0;
+        for (size_t i = n > 1 ? 2 : 0; i < sizeof names / sizeof *names; i++) found |= strcmp(part[k], names[i]) == 0;
         if (!found && !geodec__models_know(part[k]) && !geodec__tables_know(part[k])) return false;
     }
     return n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
@@ -114,7 +115,7 @@ static geodec_status make_stores(geodec_drafting *d, const char *const *names, i
     GEODEC_NEW(sequence, positions);
     GEODEC_NEW(argmax, positions);
     geodec_flowmap_texts(&d->map, token, sequence, argmax);
-    if (asked(names, n, "ngram"))
+    if (asked(names, n, "ngram") || asked(names, n, "auto"))
         GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, GEODEC_NGRAM_ORDER, &d->ngram, err));
     if (asked(names, n, "bigram"))
         GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, 1, &d->bigram, err));
@@ -132,11 +133,12 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
     geodec_drafting *d = NULL;
     for (int i = 0; i < n; i++)
         if (!geodec_drafting_knows(names[i])) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", names[i]);
-    const bool map = asked(names, n, "flowmap"), store = asked(names, n, "ngram") || asked(names, n, "bigram");
+    const bool all = asked(names, n, "auto"), map = asked(names, n, "flowmap"),
+               store = all || asked(names, n, "ngram") || asked(names, n, "bigram");
     if (map && !dir) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter needs a folder with flowmap.h5 (--artifacts)");
     GEODEC_NEW(d, 1);
     d->model = m;
-    d->flowmap = map;
+    d->flowmap = map || (all && dir);
     GEODEC_TRY(measure_sink(d, names, n, err));
     if (dir && (map || store)) {
         GEODEC_TRY(open_map(d, dir, err));
@@ -232,6 +234,24 @@ done:
     return st;
 }
 
+/* All there is. The first drafts until another leads. */
+static geodec_status create_auto(const geodec_drafting *d, geodec_drafter **out, geodec_err *err)
+{
+    static const char *const names[] = {"ngram", "lookup", "flowmap", "ngram+flowmap"};
+    static const bool trees_only[] = {false, false, false, true};
+    geodec_status st = GEODEC_OK;
+    geodec_drafter *made[4] = {0};
+    /* Of flow maps with a library that grows there is one. */
+    const int32_t n = !d->map.scan ? 2 : d->library ? 3 : 4;
+    for (int32_t k = 0; k < n; k++) GEODEC_TRY(geodec_drafting_create(d, names[k], &made[k], err));
+    st = geodec_auto_drafter_create(n, made, trees_only, d->map.scan ? (int32_t)d->map.d : 0, out, err);
+    memset(made, 0, sizeof made); /* the scheduler's, or gone */
+    GEODEC_TRY(st);
+done:
+    for (int32_t k = 0; k < 4; k++) geodec_drafter_destroy(made[k]);
+    return st;
+}
+
 geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -239,6 +259,7 @@ geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name,
     geodec_drafter *made[GEODEC_MIXTURE_MAX] = {0};
     double weight[GEODEC_MIXTURE_MAX];
     if (!geodec_drafting_knows(name)) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", name);
+    if (strcmp(name, "auto") == 0) return create_auto(d, out, err);
     const int32_t n = parts_of(name, part);
     if (n == 1) return create_one(d, name, out, err);
     for (int32_t k = 0; k < n; k++) {

@@ -12,8 +12,8 @@ static const double SHARE = 0.008; /* earned with every token */
 static const double WAKE = 0.4;    /* credit at which a sleeper is asked again: for a few rounds, one says little */
 static const double CREDIT = 8;    /* at most */
 static const double SLACK = 0.7;   /* of the least chances: the exact choice is made among the drafts that are there */
-static const double SLOW_STEP = 0.3;
-enum { LOOK_AHEAD = 4, REFRESH = 8, FRESH = 4 };
+static const double SLOW_STEP = 0.5;
+enum { LOOK_AHEAD = 4, REFRESH = 8, FRESH = 12 };
 
 void geodec_gamma_init(geodec_gamma *g, int32_t max, const geodec_cost *cost)
 {
@@ -23,7 +23,8 @@ void geodec_gamma_init(geodec_gamma *g, int32_t max, const geodec_cost *cost)
 
 double geodec_gamma_pass(const geodec_gamma *g, int32_t b)
 {
-    return geodec_cost_pass(&g->cost, b) * (b > 1 ? g->wide : 1);
+    const double factor = b == 1 ? 1 : b <= GEODEC_DRAFT_MAX + 1 && g->width[b] > 0 ? g->width[b] : g->wide;
+    return geodec_cost_pass(&g->cost, b) * factor;
 }
 
 static double towards(double average, double x) { return average + STEP * (x - average); }
@@ -94,11 +95,18 @@ void geodec_gamma_times(geodec_gamma *g, int32_t sent, double asking, double pas
     const double due = geodec_gamma_pass(g, sent + 1);
     if (!(due > 0)) return;
     const double slow = fmin(fmax(pass / due, g->slow / OUTLIER), g->slow * OUTLIER);
-    if (sent == 0)
+    if (sent == 0) { /* the pace is that of narrow passes; wide ones carry it on where those are rare */
         g->narrow = g->rounds;
-    else if (g->rounds - g->narrow <= FRESH) /* what the machine is doing is known from a narrow pass */
-        g->wide = towards(g->wide, g->wide * slow / g->slow);
-    g->slow += SLOW_STEP * (slow - g->slow);
+        g->slow += SLOW_STEP * (slow - g->slow);
+    } else if (g->rounds - g->narrow <= FRESH) {
+        const double off = slow / g->slow - 1;
+        double *w = &g->width[sent + 1];
+        if (!(*w > 0)) *w = g->wide;
+        *w *= 1 + STEP * off;
+        g->wide *= 1 + 0.5 * STEP * off;
+    } else {
+        g->slow = towards(g->slow, slow);
+    }
     asking /= g->slow;
     rest /= g->slow;
     double *other = asking > 0 ? &g->cost.o : &g->cost.o_plain;

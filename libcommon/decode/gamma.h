@@ -22,11 +22,12 @@ typedef struct geodec_gamma {
     int32_t max;      /* 1 .. GEODEC_DRAFT_MAX */
     geodec_cost cost; /* c, o, o_plain: as measured in the loop, once they are */
     double slow;      /* what the machine takes now over `cost`: all times are in passes at this pace */
-    double wide;      /* time of a pass of several rows over its v */
-    int64_t narrow;   /* the last round of one row */
-    double asking;    /* passes an ask, moving average; < 0: not measured, c a draft */
-    double rate;      /* tokens a pass-time of drafted rounds, moving average */
-    double credit;    /* passes */
+    /* Time of a pass of several rows over its v: of all widths, and of each that was met (0: it was not). */
+    double wide, width[GEODEC_DRAFT_MAX + 2];
+    int64_t narrow; /* the last round of one row */
+    double asking;  /* passes an ask, moving average; < 0: not measured, c a draft */
+    double rate;    /* tokens a pass-time of drafted rounds, moving average */
+    double credit;  /* passes */
     bool asleep;
     double expected; /* tokens of the round under way */
     int32_t asked;   /* drafts asked for in it; 0 = asleep */

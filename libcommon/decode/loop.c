@@ -298,7 +298,9 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
                                   .index = r->n_text - r->n_prompt,
                                   .guard = &r->guard,
                                   .sampling = r->drawn ? &r->opt->sampling : NULL,
-                                  .least = r->opt->adaptive && !r->drawn ? r->gamma.least : NULL};
+                                  .least = r->opt->adaptive && !r->drawn ? r->gamma.least : NULL,
+                                  .pace = r->opt->adaptive && !r->drawn ? &r->gamma : NULL,
+                                  .clock = r->opt->clock ? r->opt->clock : geodec_clock_seconds};
         if (r->opt->budget > 0) {
             q.budget = most;
             if (q.gamma > r->opt->gamma) q.gamma = r->opt->gamma;

@@ -22,6 +22,7 @@ decode_SRCS := \
   drafting.c \
   drafting_models.c \
   drafting_tables.c \
+  draft_auto.c \
   draft_flowmap.c \
   draft_lookup.c \
   draft_mixture.c \

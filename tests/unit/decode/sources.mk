@@ -1,4 +1,5 @@
 decode_TESTS := \
+  test_auto.c \
   test_bench.c \
   test_decode.c \
   test_depth.c \
