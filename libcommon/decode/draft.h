@@ -70,6 +70,7 @@ typedef struct geodec_draft_request {
      * are timed by. NULL else; other drafters leave both alone. */
     const struct geodec_gamma *pace;
     double (*clock)(void);
+    double *trial; /* where it adds the time of what it asked for to learn, not to send; NULL with pace */
 } geodec_draft_request;
 
 typedef struct geodec_drafter geodec_drafter;

@@ -9,10 +9,10 @@
 /* Rows kept for sleepers; one that wants states and missed more starts again with the last few. */
 enum { KEEP = 2 * (GEODEC_DRAFT_MAX + 1), RESTART = 16 };
 enum { BURST = 4, SOON = 16, SELDOM = 4096 }; /* rounds: of a trial; between trials */
-enum { PUT_OFF = 6 };                         /* rounds that a trial waits for what it costs to be won */
+enum { PUT_OFF = 40 };                        /* rounds that a trial waits for what it costs to be won */
 static const double DEAR = 2;                 /* passes that end a trial early */
-static const double UNKNOWN = 0.5;            /* passes an ask, of an arm that was never asked */
-static const double TRIALS = 0.01;            /* share of the time, each arm */
+static const double UNKNOWN = 0.3;            /* passes an ask, of an arm that was never asked */
+static const double TRIALS = 0.005;           /* share of the time, each arm */
 static const double DECAY = 0.95;             /* of the sums of claims and outcomes, a draft */
 static const double PRIOR = 4;                /* claims that an arm is trusted for */
 static const double STEP = 0.1;               /* of the moving averages, a round */
@@ -175,6 +175,7 @@ static geodec_status ask(scheduler *s, int32_t a, const geodec_draft_request *re
         const double end = request->clock(), c = (end - awake) / unit;
         x->asking = x->asking < 0 ? 0.7 * c : x->asking + STEP * (fmin(c, 3 * x->asking + 0.02) - x->asking);
         x->spent += (end - start) / unit;
+        if (a != s->active && q.trial) *q.trial += end - start;
     }
     x->worth = worth(x, pace);
 done:

@@ -7,8 +7,8 @@ static const double DECAY = 0.95;
 static const double STEP = 0.1;    /* of the moving averages of times */
 static const double OUTLIER = 3;   /* times are cut to so much above or below what is expected: the machine does other
                                       things too */
-static const double START = 1;     /* credit in the beginning, passes */
-static const double SHARE = 0.008; /* earned with every token */
+static const double START = 0.8;   /* credit in the beginning, passes */
+static const double SHARE = 0.005; /* earned with every token */
 static const double WAKE = 0.4;    /* credit at which a sleeper is asked again: for a few rounds, one says little */
 static const double CREDIT = 8;    /* at most */
 static const double SLACK = 0.7;   /* of the least chances: the exact choice is made among the drafts that are there */

@@ -283,7 +283,7 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
     if (r->drafter && r->opt->adaptive && most > 0) most = geodec_gamma_ask(&r->gamma, most);
     if (r->drafter && most > 0) {
         const double begun = now(r);
-        double clock = begun;
+        double clock = begun, trial = 0;
         end_round(r, clock);
         const bool slept = r->waiting.n > 2;
         if (r->waiting.n > 0) GEODEC_TRY(catch_up(r, err));
@@ -300,7 +300,8 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
                                   .sampling = r->drawn ? &r->opt->sampling : NULL,
                                   .least = r->opt->adaptive && !r->drawn ? r->gamma.least : NULL,
                                   .pace = r->opt->adaptive && !r->drawn ? &r->gamma : NULL,
-                                  .clock = r->opt->clock ? r->opt->clock : geodec_clock_seconds};
+                                  .clock = r->opt->clock ? r->opt->clock : geodec_clock_seconds,
+                                  .trial = &trial};
         if (r->opt->budget > 0) {
             q.budget = most;
             if (q.gamma > r->opt->gamma) q.gamma = r->opt->gamma;
@@ -308,7 +309,8 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
         }
         GEODEC_TRY(geodec_drafter_propose(r->drafter, &q, d->draft, &d->n, err));
         r->start = now(r);
-        r->asking = r->start - clock;
+        r->asking = r->start - clock - trial;
+        if (trial > 0 && r->gamma.cost.seconds > 0) geodec_gamma_woken(&r->gamma, trial / r->gamma.cost.seconds);
         r->count.draft_seconds += r->start - begun;
         r->count.asks++;
         d->proposed = d->n;
