@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a model is evaluated. isa, arithmetic, kv, attnres and kv_merge are a session's (model/model.h); with float64 set they are
- * not used, and the model is evaluated by libcommon/reference, which refuses attnres (GEODEC_UNSUPPORTED). */
+/* How a model is evaluated. isa, arithmetic, kv, attnres and kv_merge are a session's (model/model.h); with float64 set
+ * they are not used, and the model is evaluated by libcommon/reference, which refuses attnres (GEODEC_UNSUPPORTED). */
 typedef struct geodec_evaluation {
     const geodec_model *model; /* must outlive its scorers */
     geodec_arithmetic arithmetic;

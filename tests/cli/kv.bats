@@ -68,7 +68,7 @@ bytes() { sed -n 's/.*"kv_bytes_per_token": \([0-9]*\).*/\1/p' "$1"; }
     cmp "$tmp/off" "$tmp/zero"
     for n in 1 3; do "$bin/geodec-perplexity" -m "$model" -w 16 -t "$n" --kv-merge 1000 "$tmp/text.txt" > "$tmp/m$n"; done
     cmp "$tmp/m1" "$tmp/m3"
-    ! cmp -s "$tmp/off" "$tmp/m1"
+    run ! cmp -s "$tmp/off" "$tmp/m1"
     output=$(cat "$tmp/m1")
     awk -v x="$(column merged)" 'BEGIN { exit !(x > 0.8) }'
     project --basis weights -o "$tmp/p.h5"
