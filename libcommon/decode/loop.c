@@ -546,6 +546,7 @@ geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, 
     r.count.target_passes = end.passes - start.passes;
     r.count.target_rows = end.rows - start.rows;
     r.count.total_seconds = now(&r) - clock;
+    if (r.waiting.n > 0) GEODEC_TRY(catch_up(&r, err)); /* it knows the text that the cache holds */
     result.counters = r.count;
     result.n = r.n_text - n;
     GEODEC_NEW(result.token, result.n);
