@@ -93,18 +93,15 @@ static const cli_option options[] = {
      .target = &draft,
      .metavar = "NAME",
      .help = "drafter: none, auto, bigram, ngram, lookup, recycle, onedecode, rollout, flowmap, model (--draft-model), "
-             "exit "
-             "(first\n"
-             "blocks up to the depth sink), exit:N, or a mixture (ngram+flowmap); changes the speed, never the text. "
-             "model-sampled\n"
-             "and exit-sampled keep the distribution of sampled text, not the text of a seed"},
+             "exit (first blocks up to the depth sink), exit:N, or a mixture (ngram+flowmap); changes the speed, never "
+             "the text. model-sampled and exit-sampled keep the distribution of sampled text, not the text of a seed"},
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
     {.name = "library",
      .type = CLI_STR,
      .flags = CLI_PATH,
      .target = &library,
      .metavar = "FILE",
-     .help = "library of the flowmap drafter that grows: what the map did not foresee is added to it (made when\n"
+     .help = "library of the flowmap drafter that grows: what the map did not foresee is added to it (made when "
              "absent), and drafts; only with the same model and map; changes the speed, never the text"},
     {.name = "library-bytes",
      .type = CLI_I64,
@@ -150,7 +147,7 @@ static const cli_option options[] = {
      .letter = 'i',
      .type = CLI_FLAG,
      .target = &interactive,
-     .help = "talk: a line of standard input is a turn; /reset begins anew, /quit ends. On a terminal Ctrl-C ends a\n"
+     .help = "talk: a line of standard input is a turn; /reset begins anew, /quit ends. On a terminal Ctrl-C ends a "
              "reply. When the context is full a line is not taken, with a note"},
     {.name = "template",
      .type = CLI_STR,
@@ -180,12 +177,12 @@ static const cli_option options[] = {
     {.name = "no-verifier",
      .type = CLI_FLAG,
      .target = &no_verifier,
-     .help = "for comparison: what the drafter writes alone, up to 64 tokens, with no pass of the model behind\n"
+     .help = "for comparison: what the drafter writes alone, up to 64 tokens, with no pass of the model behind "
              "the prompt; not the model's text"},
     {.name = "compat-counters",
      .type = CLI_FLAG,
      .target = &compat_counters,
-     .help = "for tests: replay the counting of the papers' runtime, whose acceptance rate follows from\n"
+     .help = "for tests: replay the counting of the papers' runtime, whose acceptance rate follows from "
              "the number of tokens alone, and print it; decodes nothing else"},
 };
 

@@ -14,7 +14,7 @@ static const cli_option options[] = {
      .flags = CLI_PATH,
      .target = &probe,
      .metavar = "FILE.h5",
-     .help = "write nothing: is the model the one that FILE was measured on? Its texts go through the first l* blocks\n"
+     .help = "write nothing: is the model the one that FILE was measured on? Its texts go through the first l* blocks "
              "and the spectrum is compared to 1e-6; then the fingerprints are. Status 4, or 3, when not"},
 };
 static const cli_tool tool = {

@@ -45,7 +45,7 @@ static const cli_option options[] = {
     {.name = "margin-rule-experiment",
      .type = CLI_FLAG,
      .target = &margin_rule,
-     .help = "EXPERIMENT: the papers' lossy acceptance rule at margins of 0 to 2.8 nat: perplexity of what it writes,\n"
+     .help = "EXPERIMENT: the papers' lossy acceptance rule at margins of 0 to 2.8 nat: perplexity of what it writes, "
              "tokens that are not greedy's"},
     {.name = "template",
      .type = CLI_STR,

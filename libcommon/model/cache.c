@@ -156,7 +156,7 @@ static void put_nibbles(const float *x, int64_t n, uint8_t *q, int64_t step, uin
         const float v = x[i] * inverse + 8.0f, above = v > 0.0f ? v : 0.0f, within = above < 15.0f ? above : 15.0f;
         const uint8_t bits = (uint8_t)(within + 12582912.0f - 12582912.0f);
         uint8_t *byte = q + i / 2 * step;
-        *byte = i % 2 ? (uint8_t)(*byte | bits << 4) : bits;
+        *byte = (uint8_t)(i % 2 ? *byte | bits << 4 : bits);
     }
 }
 

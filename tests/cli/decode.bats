@@ -46,12 +46,12 @@ refused() {
 }
 
 @test "a rounded cache keeps drafts exact; the report names it" {
-    for kv in f16 q8_0; do
+    for kv in f16 q8_0 q4_0; do
         decode --kv $kv --prompt "Once upon a time" --max-tokens 60 --draft ngram --check-plain --report "$tmp/$kv.json" > "$tmp/$kv"
         [ -s "$tmp/$kv" ]
         grep -q "\"kv\": \"$kv\"" "$tmp/$kv.json"
     done
-    run --separate-stderr decode --kv q4_0
+    run --separate-stderr decode --kv q4_1
     [ "$status" -eq 2 ]
 }
 

@@ -143,6 +143,28 @@ static void canonical_command(const cli *c, char *line)
         add_text(line, " %s", c->tool->args_are_text ? c->args[i] : last_component(c->args[i]));
 }
 
+enum { HELP_AT = 29, HELP_END = 118 }; /* columns of the texts of options */
+
+/* Words of `text` from column `at` on; line breaks in it count as blanks. Returns the column reached. */
+static int print_words(const char *text, int at)
+{
+    while (*text) {
+        const int n = (int)strcspn(text, " \n");
+        if (at > HELP_AT && at + 1 + n > HELP_END) {
+            printf("\n%*s", HELP_AT, "");
+            at = HELP_AT;
+        } else if (at > HELP_AT) {
+            printf(" ");
+            at++;
+        }
+        printf("%.*s", n, text);
+        at += n;
+        text += n;
+        text += strspn(text, " \n");
+    }
+    return at;
+}
+
 static void print_option(char letter, const char *name, const char *metavar, const char *help, const char *def)
 {
     char left[96];
@@ -150,11 +172,16 @@ static void print_option(char letter, const char *name, const char *metavar, con
         (void)snprintf(left, sizeof left, "-%c, --%s%s%s", letter, name, metavar ? "=" : "", metavar ? metavar : "");
     else
         (void)snprintf(left, sizeof left, "    --%s%s%s", name, metavar ? "=" : "", metavar ? metavar : "");
-    if (strlen(left) < 26)
-        printf("  %-26s %s", left, help);
+    if (strlen(left) < HELP_AT - 3)
+        printf("  %-*s", HELP_AT - 2, left);
     else
-        printf("  %s\n  %26s %s", left, "", help);
-    if (def && *def && !strstr(help, "(default ")) printf(" (default %s)", def);
+        printf("  %s\n%*s", left, HELP_AT, "");
+    const int at = print_words(help, HELP_AT);
+    if (def && *def && !strstr(help, "(default ")) {
+        char text[512];
+        (void)snprintf(text, sizeof text, "(default %s)", def);
+        (void)print_words(text, at);
+    }
     printf("\n");
 }
 
