@@ -4,7 +4,7 @@
 # Usage: tests/bench/library.sh MODEL.gguf FOLDER-OF-flowmap.h5 PROMPTS.txt [N [ROUNDS [DECODE-OPTIONS...]]]
 set -eu
 model=$1 artifacts=$2 prompts=$3 n=${4:-24} rounds=${5:-3}
-[ $# -le 5 ] && shift $# || shift 5
+if [ $# -le 5 ]; then shift $#; else shift 5; fi
 [ $# -gt 0 ] || set -- --draft flowmap --gamma 8
 bin=${B:-build/release}/bin
 tmp=$(mktemp -d)

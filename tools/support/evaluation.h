@@ -23,13 +23,13 @@
 #define CLI_KV_MERGE_OPTION(var)                                                                                       \
     {                                                                                                                  \
         .name = "kv-merge", .type = CLI_F64, .target = &(var), .min = 0, .max = 1e6, .metavar = "T",                   \
-        .help = "control: tokens nearer than T to an earlier one become its copies in the cache, as the "             \
+        .help = "control: tokens nearer than T to an earlier one become its copies in the cache, as the "              \
                 "papers' runtime has it (0: none)"                                                                     \
     }
 #define CLI_ATTNRES_OPTION(var)                                                                                        \
     {                                                                                                                  \
         .name = "attnres", .type = CLI_STR, .target = &(var), .metavar = "WHAT",                                       \
-        .help = "recombine the residual stream over depth: damp:S, depth_attn:S[:window=N] (joined by +), "           \
+        .help = "recombine the residual stream over depth: damp:S, depth_attn:S[:window=N] (joined by +), "            \
                 "block_softmax:S[:blocks=N][:tau=T][:query=state|zero], or the control rescale:S (default: off)"       \
     }
 

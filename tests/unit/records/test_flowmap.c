@@ -521,8 +521,8 @@ Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
             cr_assert_float_eq(map.chance[4 * n + 1 + k] / 255.0, p[k + 1], 0.5 / 255 + 1e-9);
         }
     }
-    /* A text the map has not seen: its children are about the distribution of what the model says; neighbours across the
-     * border of a sector say the next one's. */
+    /* A text the map has not seen: its children are about the distribution of what the model says; neighbours across
+     * the border of a sector say the next one's. */
     world_text x = world_write(77, 0, 12, 0);
     test_ok(geodec_flowtrack_create(&map, &t, &err), &err);
     test_ok(geodec_flowtrack_begin(t, &err), &err);
