@@ -9,7 +9,7 @@
 /* Rows kept for sleepers; one that wants states and missed more starts again with the last few. */
 enum { KEEP = 2 * (GEODEC_DRAFT_MAX + 1), RESTART = 16 };
 enum { BURST = 4, SOON = 16, SELDOM = 4096 }; /* rounds: of a trial; between trials */
-enum { PUT_OFF = 6 };                        /* rounds that a trial waits for what it costs to be won */
+enum { PUT_OFF = 6 };                         /* rounds that a trial waits for what it costs to be won */
 static const double DEAR = 2;                 /* passes that end a trial early */
 static const double UNKNOWN = 0.3;            /* passes an ask, of an arm that was never asked */
 static const double TRIALS = 0.005;           /* share of the time, each arm */
