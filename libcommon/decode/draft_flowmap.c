@@ -6,6 +6,7 @@
 
 typedef struct flowmap_drafter {
     geodec_drafter base;
+    geodec_drafter_ops ops;
     const geodec_flowmap *map;
     geodec_flowtrack *track;
     geodec_draft_request request; /* of the tree under way */
@@ -76,20 +77,9 @@ static void destroy(geodec_drafter *d)
 }
 
 static const char *const sources[] = {"store", "text", "library"};
-static const geodec_drafter_ops plain_ops = {.name = "flowmap",
-                                             .wants_state = true,
-                                             .n_sources = 2,
-                                             .source_name = sources,
-                                             .begin = begin,
-                                             .observe = observe,
-                                             .propose = geodec_tree_chain,
-                                             .destroy = destroy,
-                                             .root = root,
-                                             .children = children,
-                                             .adopt = adopt};
-static const geodec_drafter_ops growing_ops = {.name = "flowmap",
+static const geodec_drafter_ops flowmap_ops = {.name = "flowmap",
                                                .wants_state = true,
-                                               .n_sources = 3,
+                                               .n_sources = 2, /* "library": of one that has a library */
                                                .source_name = sources,
                                                .begin = begin,
                                                .observe = observe,
@@ -105,7 +95,9 @@ geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_fl
     geodec_status st = GEODEC_OK;
     flowmap_drafter *f = NULL;
     GEODEC_NEW(f, 1);
-    f->base.ops = library ? &growing_ops : &plain_ops;
+    f->ops = flowmap_ops;
+    if (library) f->ops.n_sources = 3;
+    f->base.ops = &f->ops;
     f->map = map;
     GEODEC_TRY(geodec_flowtrack_create(map, &f->track, err));
     if (library) geodec_flowtrack_grow(f->track, library);

@@ -1,11 +1,8 @@
 #include "model/factors.h"
 
-#include "base/f16.h"
 #include "base/mem.h"
 #include "model/internal.h"
-
-#include <math.h>
-#include <string.h>
+#include "model/loose.h"
 
 const char *geodec_slot_name(geodec_slot slot)
 {
@@ -85,32 +82,6 @@ done:
     return st;
 }
 
-/* Both factors start on a vector. */
-static int64_t room(int64_t rows, int64_t cols, bool half) { return (rows * cols * (half ? 2 : 4) + 63) / 64 * 64; }
-
-static geodec_status put(const geodec_factor *f, const float *x, int64_t rows, int64_t cols, bool half, uint8_t **at,
-                         geodec__matrix *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    for (int64_t i = 0; i < rows * cols; i++)
-        if (!isfinite(x[i]) || (half && fabsf(x[i]) >= 65520.0f))
-            GEODEC_THROW(GEODEC_NUMERIC, "layer %d, slot '%s': a factor holds %g", f->layer, geodec_slot_name(f->slot),
-                         (double)x[i]);
-    *out = (geodec__matrix){.data = *at,
-                            .rows = rows,
-                            .cols = cols,
-                            .row_bytes = cols * (half ? 2 : 4),
-                            .type = half ? GEODEC_GGML_F16 : GEODEC_GGML_F32,
-                            .loose = true};
-    if (half)
-        geodec_f32_to_f16_n(x, (uint16_t *)(void *)*at, rows * cols);
-    else
-        memcpy(*at, x, (size_t)(rows * cols) * sizeof *x);
-    *at += room(rows, cols, half);
-done:
-    return st;
-}
-
 geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_factor *f, bool half, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -122,7 +93,7 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
     GEODEC_TRY(check_factors(m, n, f, seen, err));
     for (int64_t i = 0; i < n; i++) {
         geodec_slot_shape(&m->config, f[i].slot, &rows, &cols);
-        bytes += room(rows, f[i].k, half) + (shares(f, i) ? 0 : room(f[i].k, cols, half));
+        bytes += geodec__loose_room(rows, f[i].k, half) + (shares(f, i) ? 0 : geodec__loose_room(f[i].k, cols, half));
         if (f[i].k > widest) widest = f[i].k;
     }
     GEODEC_NEW(made, 2 * n);
@@ -133,8 +104,10 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
         if (shares(f, i))
             made[2 * i] = made[2 * (i - 1)];
         else
-            GEODEC_TRY(put(&f[i], f[i].in, f[i].k, cols, half, &at, &made[2 * i], err));
-        GEODEC_TRY(put(&f[i], f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err));
+            GEODEC_TRY_MSG(geodec__loose_put(f[i].in, f[i].k, cols, half, &at, &made[2 * i], err),
+                           "layer %d, slot '%s'", f[i].layer, geodec_slot_name(f[i].slot));
+        GEODEC_TRY_MSG(geodec__loose_put(f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err),
+                       "layer %d, slot '%s'", f[i].layer, geodec_slot_name(f[i].slot));
     }
     for (int64_t i = 0; i < n; i++) {
         geodec__layer *l = &m->layer[f[i].layer];

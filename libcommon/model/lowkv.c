@@ -1,13 +1,12 @@
 #include "model/lowkv.h"
 
-#include "base/f16.h"
 #include "base/mem.h"
 #include "model/factors.h"
 #include "model/internal.h"
+#include "model/loose.h"
 #include "model/lowkv_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- fitting into a model --------------------------------------------------------------------------------------- */
 
@@ -41,30 +40,6 @@ static geodec_status check(const geodec_model *m, const geodec_kv_factors *f, ge
         if (l->basis[GEODEC_SLOT_K].data || l->basis[GEODEC_SLOT_V].data || l->basis[GEODEC_SLOT_O].data)
             GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: keys, values or output are factored", i);
     }
-done:
-    return st;
-}
-
-static int64_t room(int64_t rows, int64_t cols, bool half) { return (rows * cols * (half ? 2 : 4) + 63) / 64 * 64; }
-
-static geodec_status put(const float *x, int64_t rows, int64_t cols, bool half, uint8_t **at, geodec__matrix *out,
-                         geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    for (int64_t i = 0; i < rows * cols; i++)
-        if (!isfinite(x[i]) || (half && fabsf(x[i]) >= 65520.0f))
-            GEODEC_THROW(GEODEC_NUMERIC, "a factor of the cache holds %g", (double)x[i]);
-    *out = (geodec__matrix){.data = *at,
-                            .rows = rows,
-                            .cols = cols,
-                            .row_bytes = cols * (half ? 2 : 4),
-                            .type = half ? GEODEC_GGML_F16 : GEODEC_GGML_F32,
-                            .loose = true};
-    if (half)
-        geodec_f32_to_f16_n(x, (uint16_t *)(void *)*at, rows * cols);
-    else
-        memcpy(*at, x, (size_t)(rows * cols) * sizeof *x);
-    *at += room(rows, cols, half);
 done:
     return st;
 }
@@ -105,8 +80,8 @@ static geodec_status build(const geodec_model *m, const geodec_kv_factors *f, bo
     const int64_t k_rows = f->k_group ? n_kv / f->k_group * f->k_rank : 0,
                   v_rows = f->v_group ? n_kv / f->v_group * f->v_rank : 0, o_cols = c->n_head * f->v_rank;
     float *o = NULL, *folded = NULL;
-    GEODEC_NEW(low->data,
-               c->n_layer * (room(k_rows, d, half) + room(v_rows, d, half) + (f->v_group ? room(d, o_cols, half) : 0)));
+    GEODEC_NEW(low->data, c->n_layer * (geodec__loose_room(k_rows, d, half) + geodec__loose_room(v_rows, d, half) +
+                                        (f->v_group ? geodec__loose_room(d, o_cols, half) : 0)));
     uint8_t *at = low->data;
     if (f->k_group) {
         GEODEC_NEW(low->k_out, c->n_layer * width * f->k_rank);
@@ -120,12 +95,13 @@ static geodec_status build(const geodec_model *m, const geodec_kv_factors *f, bo
         GEODEC_NEW(folded, d * o_cols);
     }
     for (int32_t l = 0; l < c->n_layer; l++) {
-        if (f->k_group) GEODEC_TRY(put(f->k_in + l * k_rows * d, k_rows, d, half, &at, &made[l].k, err));
+        if (f->k_group)
+            GEODEC_TRY_MSG(geodec__loose_put(f->k_in + l * k_rows * d, k_rows, d, half, &at, &made[l].k, err), "cache");
         if (!f->v_group) continue;
-        GEODEC_TRY(put(f->v_in + l * v_rows * d, v_rows, d, half, &at, &made[l].v, err));
+        GEODEC_TRY_MSG(geodec__loose_put(f->v_in + l * v_rows * d, v_rows, d, half, &at, &made[l].v, err), "cache");
         GEODEC_TRY(geodec_model_weights(m, l, GEODEC_SLOT_O, o, err));
         fold(c, o, f->v_out + l * width * f->v_rank, f->v_rank, folded);
-        GEODEC_TRY(put(folded, d, o_cols, half, &at, &made[l].o, err));
+        GEODEC_TRY_MSG(geodec__loose_put(folded, d, o_cols, half, &at, &made[l].o, err), "cache");
     }
 done:
     geodec_mem_free(o);
