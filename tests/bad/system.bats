@@ -113,7 +113,11 @@ refused() {
     "$bin/geodec-corpus" -q --stories 3000 --seed 1 -o "$BATS_TEST_TMPDIR/big.txt" --report "$BATS_TEST_TMPDIR/big.json"
     "$bin/geodec-export" -q --threads 1 --model "$model" --text "$BATS_TEST_TMPDIR/big.txt" -o "$out/a.h5" &
     pid=$!
-    sleep 0.5
+    local left=1200 # its file is begun, however busy the machine
+    until [ -n "$(ls -A "$out")" ]; do
+        ((left-- > 0)) || { echo "never began"; false; }
+        sleep 0.05
+    done
     kill -INT "$pid"
     status=0
     wait "$pid" || status=$?
