@@ -7,10 +7,12 @@ CRITERION_LIBS := $(shell pkg-config --libs criterion 2>/dev/null)
 TEST_SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/tests/unit/support/%.o,$(TEST_SUPPORT_SRCS))
 $(TEST_SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itests/unit
 
+# FOLDER_TESTS lie in the folder; FOLDER_FIXTURES, shared with a lower one, are named from tests/unit; FOLDER_TEST_DEPS are layers that
+# only the tests need.
 define unit_test
-$1_TEST_OBJS := $(patsubst %.c,$(B)/obj/tests/unit/$1/%.o,$($1_TESTS))
+$1_TEST_OBJS := $(patsubst %.c,$(B)/obj/tests/unit/%.o,$(addprefix $1/,$($1_TESTS)) $($1_FIXTURES))
 $$($1_TEST_OBJS): CPPFLAGS_EXTRA := -Itests/unit
-$(B)/tests/test-$1: $$($1_TEST_OBJS) $(TEST_SUPPORT_OBJS) $(patsubst %,$(B)/lib/layer-%.a,$1 $(DEPS_$1))
+$(B)/tests/test-$1: $$($1_TEST_OBJS) $(TEST_SUPPORT_OBJS) $(patsubst %,$(B)/lib/layer-%.a,$1 $($1_TEST_DEPS) $(DEPS_$1))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$(CC) $(LDFLAGS_ALL) -o $$@ $$^ $(CRITERION_LIBS) $(PKG_LIBS)

@@ -1,11 +1,11 @@
 /* geodec-bench-decode: drafters against plain decoding: exactness, acceptance, tokens per pass, speed beside the closed
  * form. */
 #include "base/mem.h"
-#include "decode/bench.h"
-#include "decode/bench_file.h"
-#include "decode/drafting.h"
-#include "decode/readiness.h"
+#include "drafters/drafting.h"
 #include "io/file.h"
+#include "measure/bench.h"
+#include "measure/bench_file.h"
+#include "measure/readiness.h"
 #include "project/kvprojection.h"
 #include "project/projection.h"
 #include "support/bench_plan.h"

@@ -1,10 +1,10 @@
 /* geodec-decode: text from a model, sped up by a drafter, equal to the model's own. */
 #include "base/mem.h"
-#include "decode/compat_counters.h"
-#include "decode/draft_alone.h"
-#include "decode/drafting.h"
 #include "decode/loop.h"
+#include "drafters/drafting.h"
 #include "io/file.h"
+#include "measure/compat_counters.h"
+#include "measure/draft_alone.h"
 #include "project/kvprojection.h"
 #include "project/projection.h"
 #include "support/cli.h"

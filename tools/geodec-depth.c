@@ -1,5 +1,5 @@
 /* geodec-depth: where the residual stream has its final dimension, and a probe of a model there. */
-#include "decode/depth_sink.h"
+#include "drafters/depth_sink.h"
 #include "support/cli.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* geodec-drafts: drafting taken apart: what is rejected, what a gate does, verifier and drafter alone. */
 #include "base/mem.h"
-#include "decode/drafting.h"
-#include "decode/drafts.h"
+#include "drafters/drafting.h"
 #include "io/file.h"
+#include "measure/drafts.h"
 #include "support/bench_plan.h"
 #include "support/cli.h"
 #include "support/decode_report.h"

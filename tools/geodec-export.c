@@ -1,6 +1,6 @@
 /* geodec-export: hidden states, argmax and best logits of a model on a text, as activations.h5. */
 #include "base/mem.h"
-#include "decode/export.h"
+#include "export/export.h"
 #include "geometry/activations.h"
 #include "io/file.h"
 #include "support/cli.h"

@@ -1,7 +1,7 @@
 /* geodec-gain: what one drafter gains on another, paired by text. */
 #include "base/mem.h"
-#include "decode/gain.h"
 #include "io/tsv.h"
+#include "measure/gain.h"
 #include "support/cli.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* geodec-rollout: the geometric rollout as a drafter, and the ladder of its ablations. */
 #include "base/mem.h"
-#include "decode/draft_ngram.h"
-#include "decode/draft_onedecode.h"
-#include "decode/draft_rollout.h"
-#include "decode/rungs_file.h"
+#include "drafters/draft_ngram.h"
+#include "drafters/draft_onedecode.h"
+#include "drafters/draft_rollout.h"
+#include "drafters/rungs_file.h"
 #include "model/rows.h"
 #include "support/cli.h"
 

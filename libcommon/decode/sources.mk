@@ -1,51 +1,15 @@
 decode_SRCS := \
-  bench_count.c \
-  bench_file.c \
-  bench_drafters.c \
-  bench_speed.c \
-  compat_counters.c \
   cost.c \
   counters.c \
-  depth_file.c \
-  depth_sink.c \
   draft.c \
-  draft_alone.c \
-  drafts.c \
-  drafts_file.c \
-  gain.c \
-  export.c \
-  export_folder.c \
-  export_plan.c \
-  export_rows.c \
-  export_shards.c \
-  export_sources.c \
-  drafting.c \
-  drafting_models.c \
-  drafting_tables.c \
-  draft_auto.c \
-  draft_flowmap.c \
-  draft_lookup.c \
-  draft_mixture.c \
-  draft_model.c \
-  draft_ngram.c \
-  draft_onedecode.c \
-  draft_recycle.c \
-  draft_rollout.c \
   gamma.c \
-  margin.c \
   guard.c \
   loop.c \
-  ngram.c \
   predict.c \
   prompts.c \
-  readiness.c \
-  rejections.c \
-  rungs.c \
-  rungs_file.c \
   sample.c \
   sampler.c \
   stoptext.c \
-  suffix.c \
   target.c \
   tree.c \
   verify.c \

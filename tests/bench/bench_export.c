@@ -7,7 +7,7 @@
  * alike), and the ratio to prefill beside it. Elapsed time, which has the disk in it, stands last. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "decode/export.h"
+#include "export/export.h"
 #include "geometry/activations.h"
 #include "io/file.h"
 

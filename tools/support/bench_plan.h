@@ -2,8 +2,8 @@
 #ifndef GEODEC_TOOLS_SUPPORT_BENCH_PLAN_H
 #define GEODEC_TOOLS_SUPPORT_BENCH_PLAN_H
 
-#include "decode/bench.h"
-#include "decode/drafting.h"
+#include "drafters/drafting.h"
+#include "measure/bench.h"
 #include "support/cli.h"
 
 /* Where prompts come from, how they are cut, and the lengths of drafts. */

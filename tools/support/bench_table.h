@@ -2,7 +2,7 @@
 #ifndef GEODEC_TOOLS_SUPPORT_BENCH_TABLE_H
 #define GEODEC_TOOLS_SUPPORT_BENCH_TABLE_H
 
-#include "decode/bench.h"
+#include "measure/bench.h"
 #include "support/cli.h"
 
 /* Path of `name` in the folder of `path`; caller frees. */

@@ -3,7 +3,7 @@
 #define GEODEC_TOOLS_SUPPORT_DECODE_REPORT_H
 
 #include "decode/loop.h"
-#include "decode/readiness.h"
+#include "measure/readiness.h"
 #include "model/model.h"
 #include "support/cli.h"
 
@@ -45,7 +45,7 @@ typedef struct decode_report {
     int64_t n_prompt;
     const geodec_decoded *got, *plain; /* plain: the comparison run, NULL = not made */
 } decode_report;
-/* The readiness report (decode/readiness.h) of this one decoding, and its counters. */
+/* The readiness report (measure/readiness.h) of this one decoding, and its counters. */
 geodec_status decode_report_write(const char *path, const decode_report *r, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,6 +1,6 @@
 #include "base/rng.h"
+#include "decode/toy.h"
 #include "support/support.h"
-#include "toy.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "base/rng.h"
 #include "decode/gamma.h"
 #include "decode/predict.h"
+#include "decode/toy.h"
 #include "support/support.h"
-#include "toy.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Candidates drawn from a drafter's distribution: the rule by enumeration, the loop by counting. */
 #include "base/rng.h"
+#include "decode/toy.h"
 #include "decode/verify_stochastic.h"
 #include "support/support.h"
-#include "toy.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "tiny.h"
+#include "decode/tiny.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

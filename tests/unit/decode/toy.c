@@ -1,4 +1,4 @@
-#include "toy.h"
+#include "decode/toy.h"
 
 #include "base/rng.h"
 

@@ -1,0 +1,59 @@
+/* Drafters by name: what the tools offer, and the artifacts they need. One geodec_drafting holds the artifacts of a
+ * run; any number of drafters (one a worker) are made from it. */
+#ifndef GEODEC_DRAFTERS_DRAFTING_H
+#define GEODEC_DRAFTERS_DRAFTING_H
+
+#include "base/err.h"
+#include "decode/draft.h"
+#include "io/artifact.h"
+#include "model/model.h"
+#include "records/flowgrown.h"
+
+typedef struct geodec_drafting geodec_drafting;
+
+enum { GEODEC_DRAFTER_NAME_MAX = 64 };
+
+/* Names: "none" (no drafter), "auto" (the scheduler over lookup, n-grams and what the folder has), "bigram" and "ngram"
+ * (contexts of 1 and of up to 8 tokens), "flowmap", "lookup" (in the text itself), "recycle" (candidates of earlier
+ * passes), "onedecode" and "onedecode-ref" (records/onedecode.h, records/onedecode_ref.h), "rollout", "rollout-flat"
+ * and "rollout-random" (records/rollout.h), "model" (a second model), "exit:N" (the first N blocks of the model,
+ * "exit": up to its depth sink, drafters/depth_sink.h), "model-sampled" and "exit-sampled:N" (their stochastic variants);
+ * with + between them a mixture (drafters/draft_mixture.h): "ngram+flowmap". dir: folder with flowmap.h5, onedecode.h5
+ * .., or NULL: "ngram" and "bigram" then draw from the prompt and the output alone, and "flowmap" is refused. names
+ * [n]: what create will be asked for. GEODEC_INVAL: unknown name; GEODEC_CHECKSUM: an artifact made for another model
+ * or tokenizer. The model is borrowed. */
+GEODEC_API geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const char *const *names, int n,
+                                              geodec_drafting **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API bool geodec_drafting_knows(const char *name);
+/* For "model" and "exit": the sessions they get (n_blocks is theirs) and the file of the second model, NULL = none. To
+ * be called before create. GEODEC_CHECKSUM: it has another tokenizer. */
+GEODEC_API geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_options *how,
+                                                  const char *draft_model, geodec_err *err) GEODEC_MUST_USE;
+/* Runs "model" from the projection at `path` (project/projection.h): of the second model, or without one of the target
+ * itself, opened once more, which then drafts for itself. After sessions, before create. GEODEC_CHECKSUM: it is
+ * another model's. */
+GEODEC_API geodec_status geodec_drafting_project(geodec_drafting *d, const char *path, geodec_err *err) GEODEC_MUST_USE;
+/* Gives the flowmap drafter, of which only one may then be made, the library in a file that grows while it drafts
+ * (records/flowgrown.h). bound: bytes of file and memory, 0 = the file's own or the default. After open, before create.
+ * GEODEC_INVAL: no flowmap was asked for; else the errors of geodec_flowgrown_open. */
+GEODEC_API geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int64_t bound,
+                                                 const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+/* It, or NULL. */
+GEODEC_API const geodec_flowgrown *geodec_drafting_grown(const geodec_drafting *d);
+GEODEC_API void geodec_drafting_close(geodec_drafting *d);
+/* *out = NULL for "none". */
+GEODEC_API geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out,
+                                                geodec_err *err) GEODEC_MUST_USE;
+/* Adds the artifacts that were read. */
+GEODEC_API geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p,
+                                                    geodec_err *err) GEODEC_MUST_USE;
+
+/* The consistency that was measured when the flow map was baked, and its control (records/flowmap.h): the stored
+ * values. NaN where there is no map, or it holds none. */
+GEODEC_API void geodec_drafting_consistency(const geodec_drafting *d, double *consistency, double *shuffled);
+
+/* Tokens that end a text: EOS, BOS (a new text begins) and control tokens that end a turn. Returns how many. */
+enum { GEODEC_STOP_TOKENS = 16 };
+GEODEC_API int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS]);
+
+#endif

@@ -1,0 +1,178 @@
+#include "drafters/ngram.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+typedef struct slot {
+    uint64_t hash; /* 0 = empty */
+    uint32_t total, top_count;
+    int32_t top;
+    int32_t first; /* index into link, -1 = none */
+} slot;
+
+typedef struct link {
+    int32_t token, next;
+    uint32_t count;
+} link;
+
+struct geodec_ngram_table {
+    int32_t order;
+    int64_t n_slots, used; /* n_slots is a power of two */
+    slot *slot;
+    int64_t n_links, link_room;
+    link *link;
+    /* Per order: ordered pairs of occurrences, and those that agree. */
+    uint64_t pairs[GEODEC_NGRAM_ORDER + 1], agreeing[GEODEC_NGRAM_ORDER + 1];
+};
+
+enum { FIRST_SLOTS = 1024 };
+
+/* The finaliser of MurmurHash3: every bit of the input reaches every bit of the output. */
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdu;
+    x ^= x >> 33;
+    x *= 0xc4ceb9fe1a85ec53u;
+    return x ^ (x >> 33);
+}
+
+int32_t geodec_ngram_hashes(const int32_t *context, int64_t n, int32_t order, uint64_t hash[GEODEC_NGRAM_ORDER + 1])
+{
+    const int32_t top = n < order ? (int32_t)n : order;
+    uint64_t h = 0x9e3779b97f4a7c15u;
+    for (int32_t m = 1; m <= top; m++) {
+        h = mix(h ^ (uint32_t)context[n - m]) + (uint64_t)m * 0x9e3779b97f4a7c15u;
+        hash[m] = h != 0 ? h : 1; /* 0 marks an empty slot */
+    }
+    return top;
+}
+
+geodec_status geodec_ngram_table_create(int32_t order, geodec_ngram_table **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_ngram_table *t = NULL;
+    if (order < 1 || order > GEODEC_NGRAM_ORDER)
+        GEODEC_THROW(GEODEC_INVAL, "n-gram order %d is outside 1..%d", order, GEODEC_NGRAM_ORDER);
+    GEODEC_NEW(t, 1);
+    t->order = order;
+    t->n_slots = t->link_room = FIRST_SLOTS;
+    GEODEC_NEW(t->slot, t->n_slots);
+    GEODEC_NEW(t->link, t->link_room);
+    *out = t;
+    t = NULL;
+done:
+    geodec_ngram_table_destroy(t);
+    return st;
+}
+
+void geodec_ngram_table_destroy(geodec_ngram_table *t)
+{
+    if (!t) return;
+    geodec_mem_free(t->slot);
+    geodec_mem_free(t->link);
+    geodec_mem_free(t);
+}
+
+void geodec_ngram_table_clear(geodec_ngram_table *t)
+{
+    memset(t->slot, 0, (size_t)t->n_slots * sizeof *t->slot);
+    memset(t->pairs, 0, sizeof t->pairs);
+    memset(t->agreeing, 0, sizeof t->agreeing);
+    t->used = t->n_links = 0;
+}
+
+static slot *probe(slot *slots, int64_t n, uint64_t hash)
+{
+    const uint64_t mask = (uint64_t)n - 1;
+    uint64_t i = hash & mask;
+    while (slots[i].hash != 0 && slots[i].hash != hash) i = (i + 1) & mask;
+    return &slots[i];
+}
+
+/* Room for one more position: at most `order` slots and links. */
+static geodec_status reserve(geodec_ngram_table *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    slot *bigger = NULL;
+    if (t->n_links > INT32_MAX - GEODEC_NGRAM_ORDER) GEODEC_THROW(GEODEC_LIMIT, "the n-gram store is full");
+    if (t->n_links + t->order > t->link_room) {
+        link *l = geodec_mem_grow(t->link, t->link_room, 2 * t->link_room, sizeof *l);
+        if (!l) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld n-gram continuations", (long long)(2 * t->link_room));
+        t->link = l;
+        t->link_room *= 2;
+    }
+    if (2 * (t->used + t->order) > t->n_slots) {
+        GEODEC_NEW(bigger, 2 * t->n_slots);
+        for (int64_t i = 0; i < t->n_slots; i++)
+            if (t->slot[i].hash != 0) *probe(bigger, 2 * t->n_slots, t->slot[i].hash) = t->slot[i];
+        geodec_mem_free(t->slot);
+        t->slot = bigger;
+        t->n_slots *= 2;
+    }
+done:
+    return st;
+}
+
+static void count(geodec_ngram_table *t, int32_t m, uint64_t hash, int32_t next)
+{
+    slot *s = probe(t->slot, t->n_slots, hash);
+    if (s->hash == 0) {
+        *s = (slot){.hash = hash, .first = -1};
+        t->used++;
+    }
+    int32_t at = s->first;
+    while (at >= 0 && t->link[at].token != next) at = t->link[at].next;
+    if (at < 0) {
+        at = (int32_t)t->n_links++;
+        t->link[at] = (link){.token = next, .next = s->first, .count = 0};
+        s->first = at;
+    }
+    t->pairs[m] += 2 * (uint64_t)s->total;
+    t->agreeing[m] += 2 * (uint64_t)t->link[at].count;
+    s->total++;
+    const uint32_t c = ++t->link[at].count;
+    if (c > s->top_count || (c == s->top_count && next < s->top)) {
+        s->top_count = c;
+        s->top = next;
+    }
+}
+
+geodec_status geodec_ngram_table_add(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t next,
+                                     geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint64_t hash[GEODEC_NGRAM_ORDER + 1];
+    const int32_t top = geodec_ngram_hashes(context, n, t->order, hash);
+    GEODEC_TRY(reserve(t, err));
+    for (int32_t m = 1; m <= top; m++) count(t, m, hash[m], next);
+done:
+    return st;
+}
+
+geodec_ngram_hit geodec_ngram_find(const geodec_ngram_table *t, uint64_t hash)
+{
+    const slot *s = probe(t->slot, t->n_slots, hash);
+    if (s->hash == 0) return (geodec_ngram_hit){.top = -1, .first = -1};
+    return (geodec_ngram_hit){.total = s->total, .top_count = s->top_count, .top = s->top, .first = s->first};
+}
+
+int64_t geodec_ngram_next(const geodec_ngram_table *t, int64_t at, int32_t *token, int64_t *count_out)
+{
+    *token = t->link[at].token;
+    *count_out = t->link[at].count;
+    return t->link[at].next;
+}
+
+int64_t geodec_ngram_count(const geodec_ngram_table *t, const geodec_ngram_hit *hit, int32_t token)
+{
+    for (int64_t at = hit->first; at >= 0; at = t->link[at].next)
+        if (t->link[at].token == token) return t->link[at].count;
+    return 0;
+}
+
+double geodec_ngram_agreement(const geodec_ngram_table *t, int32_t m)
+{
+    return t->pairs[m] > 0 ? (double)t->agreeing[m] / (double)t->pairs[m] : 0.5;
+}

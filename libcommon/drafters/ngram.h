@@ -1,0 +1,44 @@
+/* Counts of what follows a context of 1 .. GEODEC_NGRAM_ORDER tokens, hashed: adding one position or asking for one
+ * context is O(1) an order (plus the number of distinct continuations when adding). Contexts are identified by a 64-bit
+ * hash; two contexts of the same hash would share counts, which costs acceptance and never correctness. */
+#ifndef GEODEC_DRAFTERS_NGRAM_H
+#define GEODEC_DRAFTERS_NGRAM_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+enum { GEODEC_NGRAM_ORDER = 8 };
+
+typedef struct geodec_ngram_table geodec_ngram_table;
+
+/* A context's counts: total over continuations, and its most frequent one (lowest id on ties). */
+typedef struct geodec_ngram_hit {
+    int64_t total;
+    int64_t top_count;
+    int32_t top;
+    int64_t first; /* of the list of continuations: geodec_ngram_next; -1 = empty */
+} geodec_ngram_hit;
+
+/* order: longest context, 1 .. GEODEC_NGRAM_ORDER. */
+GEODEC_API geodec_status geodec_ngram_table_create(int32_t order, geodec_ngram_table **out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_ngram_table_destroy(geodec_ngram_table *t);
+GEODEC_API void geodec_ngram_table_clear(geodec_ngram_table *t);
+/* Counts `next` after the last 1, 2, .., order tokens of context[0..n). */
+GEODEC_API geodec_status geodec_ngram_table_add(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t next,
+                                                geodec_err *err) GEODEC_MUST_USE;
+/* Hash of the last m tokens of context for m = 1 .. min(order, n): hash[m]. Returns that minimum. */
+GEODEC_API int32_t geodec_ngram_hashes(const int32_t *context, int64_t n, int32_t order,
+                                       uint64_t hash[GEODEC_NGRAM_ORDER + 1]);
+/* Counts of a context by its hash; total = 0 when it was never seen. */
+GEODEC_API geodec_ngram_hit geodec_ngram_find(const geodec_ngram_table *t, uint64_t hash);
+/* Walks the continuations of a hit, in no particular order: `at` is hit.first, then the returned value; -1 = end. */
+GEODEC_API int64_t geodec_ngram_next(const geodec_ngram_table *t, int64_t at, int32_t *token, int64_t *count);
+/* Count of one continuation in a hit. */
+GEODEC_API int64_t geodec_ngram_count(const geodec_ngram_table *t, const geodec_ngram_hit *hit, int32_t token);
+/* Probability that two different occurrences of one context of m tokens have the same continuation, over all contexts
+ * seen at least twice: sum c (c-1) / sum n (n-1); 0.5 when there is none. */
+GEODEC_API double geodec_ngram_agreement(const geodec_ngram_table *t, int32_t m);
+
+#endif

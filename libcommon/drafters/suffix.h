@@ -1,0 +1,44 @@
+/* Suffix automaton of a growing text (Blumer et al. 1985): the smallest automaton of all its substrings. A state stands
+ * for substrings that end at the same places of the text; the longest of them has `length` tokens, and `link` leads to
+ * the longest suffix that also ends elsewhere. So the state behind link of the whole text is the longest suffix that
+ * occurred before, exactly, however long it is, and its edges are all that ever followed it.
+ *
+ * A text of n tokens has at most 2 n states and 3 n edges; appending a token is O(1) amortised. */
+#ifndef GEODEC_DRAFTERS_SUFFIX_H
+#define GEODEC_DRAFTERS_SUFFIX_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+/* Suffixes of a prefix whose counts are kept: those of a text that is no run of a short period are a handful. Shorter
+ * suffixes of a longer run keep a lower count, and the match remains exact. */
+enum { GEODEC_SUFFIX_COUNTED = 128 };
+
+typedef struct geodec_suffix geodec_suffix;
+
+/* A place: the last `length` tokens of a string, which occur in the text. {0, 0} is the empty string. */
+typedef struct geodec_suffix_match {
+    int32_t state, length;
+} geodec_suffix_match;
+
+GEODEC_API geodec_status geodec_suffix_create(geodec_suffix **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_suffix_destroy(geodec_suffix *s);
+/* Back to the empty text. */
+GEODEC_API void geodec_suffix_clear(geodec_suffix *s);
+GEODEC_API geodec_status geodec_suffix_append(geodec_suffix *s, int32_t token, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API int64_t geodec_suffix_length(const geodec_suffix *s); /* tokens appended */
+
+/* The longest suffix of the text that also ends at an earlier place. */
+GEODEC_API geodec_suffix_match geodec_suffix_longest(const geodec_suffix *s);
+/* The longest suffix of (string, token) that occurs in the text. */
+GEODEC_API geodec_suffix_match geodec_suffix_step(const geodec_suffix *s, geodec_suffix_match m, int32_t token);
+/* The longest shorter suffix with more places in the text. The empty string's is itself. */
+GEODEC_API geodec_suffix_match geodec_suffix_shorter(const geodec_suffix *s, geodec_suffix_match m);
+/* Number of times the token followed the string; 0 = never. */
+GEODEC_API int64_t geodec_suffix_count(const geodec_suffix *s, geodec_suffix_match m, int32_t token);
+/* Walks what followed, what came last first: `at` is geodec_suffix_first, then the returned value; -1 = end. */
+GEODEC_API int32_t geodec_suffix_first(const geodec_suffix *s, geodec_suffix_match m);
+GEODEC_API int32_t geodec_suffix_next(const geodec_suffix *s, int32_t at, int32_t *token, int64_t *count);
+
+#endif

@@ -1,0 +1,192 @@
+/* Export into an activations artifact, window by window. */
+#include "export/export.h"
+
+#include "base/mem.h"
+#include "export/export_internal.h"
+#include "geometry/activations.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GROUP_WANTED ((int64_t)128 << 20) /* bytes of results on their way to the file */
+
+/* ---- options ---------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec__export_check(const geodec_model_config *c, const geodec_export_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (o->n_layers < 1) GEODEC_THROW(GEODEC_RANGE, "no layer asked for");
+    for (int32_t i = 0; i < o->n_layers; i++) {
+        if (o->layer[i] < 0 || o->layer[i] > c->n_layer)
+            GEODEC_THROW(GEODEC_RANGE, "layer %d is outside 0 to %d", o->layer[i], c->n_layer);
+        if (i && o->layer[i] <= o->layer[i - 1]) GEODEC_THROW(GEODEC_RANGE, "layers must rise and differ");
+    }
+    if (o->window < 2) GEODEC_THROW(GEODEC_RANGE, "a window of %d rows is below 2", o->window);
+    if (o->top_m < 0 || o->top_m > c->n_vocab || o->top_m > GEODEC_EXPORT_TOP_MAX)
+        GEODEC_THROW(GEODEC_RANGE, "%d best logits are outside 0 to %d", o->top_m,
+                     c->n_vocab < GEODEC_EXPORT_TOP_MAX ? c->n_vocab : GEODEC_EXPORT_TOP_MAX);
+    if (o->positions == GEODEC_EXPORT_EVERY && o->every < 1)
+        GEODEC_THROW(GEODEC_RANGE, "every %lld positions", (long long)o->every);
+    if (o->positions == GEODEC_EXPORT_RANGE && (o->from < 0 || o->to <= o->from))
+        GEODEC_THROW(GEODEC_RANGE, "no position is in %lld:%lld", (long long)o->from, (long long)o->to);
+done:
+    return st;
+}
+
+const char *geodec_export_positions_text(const geodec_export_options *o, char *buf)
+{
+    const size_t n = GEODEC_EXPORT_POSITIONS_ROOM;
+    if (o->positions == GEODEC_EXPORT_EVERY)
+        (void)snprintf(buf, n, "every:%lld", (long long)o->every);
+    else if (o->positions == GEODEC_EXPORT_RANGE)
+        (void)snprintf(buf, n, "%lld:%lld", (long long)o->from, (long long)o->to);
+    else
+        (void)snprintf(buf, n, "%s", o->positions == GEODEC_EXPORT_LAST ? "last" : "all");
+    return buf;
+}
+
+/* ---- the artifact ----------------------------------------------------------------------------------------------- */
+
+geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_config *c, const geodec_export_options *o,
+                                     geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char positions[GEODEC_EXPORT_POSITIONS_ROOM];
+    GEODEC_TRY(geodec_artifact_set_dim(a, "L", o->n_layers, err));
+    GEODEC_TRY(geodec_artifact_set_dim(a, "d", c->d_model, err));
+    if (o->top_m > 0) GEODEC_TRY(geodec_artifact_set_dim(a, "M", o->top_m, err));
+    if (o->logits) GEODEC_TRY(geodec_artifact_set_dim(a, "V", c->n_vocab, err));
+    GEODEC_TRY(geodec_artifact_write(a, "/layer", o->layer, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_layer", c->n_layer, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "d_model", c->d_model, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_vocab", c->n_vocab, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "n_ctx", c->n_ctx, err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "window", o->window, err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "positions", geodec_export_positions_text(o, positions), err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "arithmetic", o->arithmetic == GEODEC_FAST ? "fast" : "exact", err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "kv", geodec_kv_name(o->kv), err));
+done:
+    return st;
+}
+
+geodec_status geodec__artifact_rows(geodec_artifact *a, const geodec_export_options *o, const geodec__rows *r,
+                                    geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (r->n == 0) goto done;
+    if (o->half)
+        GEODEC_TRY(geodec_artifact_append(a, "/state_f16", r->n, r->half, err));
+    else
+        GEODEC_TRY(geodec_artifact_append(a, "/state", r->n, r->state, err));
+    GEODEC_TRY(geodec_artifact_append(a, "/token", r->n, r->token, err));
+    GEODEC_TRY(geodec_artifact_append(a, "/position", r->n, r->position, err));
+    GEODEC_TRY(geodec_artifact_append(a, "/sequence", r->n, r->sequence, err));
+    GEODEC_TRY(geodec_artifact_append(a, "/document", r->n, r->document, err));
+    GEODEC_TRY(geodec_artifact_append(a, "/next_token", r->n, r->next, err));
+    if (o->top_m > 0) {
+        GEODEC_TRY(geodec_artifact_append(a, "/argmax", r->n, r->argmax, err));
+        GEODEC_TRY(geodec_artifact_append(a, "/top_index", r->n, r->top_index, err));
+        GEODEC_TRY(geodec_artifact_append(a, "/top_logit", r->n, r->top_logit, err));
+    }
+    if (o->logits) GEODEC_TRY(geodec_artifact_append(a, "/logits", r->n, r->logits, err));
+done:
+    return st;
+}
+
+/* ---- reading and writing side by side --------------------------------------------------------------------------- */
+
+/* Two sets of results: while the windows of one are read, the other is written, by worker 0, which is the caller's
+ * thread (HDF5 is called from one thread only). */
+typedef struct job {
+    const geodec_export_options *o;
+    const geodec__plan *plan;
+    geodec__reader *reader; /* [workers] */
+    geodec__rows *rows;     /* [group] being filled */
+    geodec_artifact *out;
+    const geodec__rows *write; /* [n_write] to be written */
+    int64_t n_write;
+    geodec_status status; /* of writing */
+    geodec_err error;
+} job;
+
+static void write_waiting(job *j)
+{
+    for (int64_t i = 0; i < j->n_write && j->status == GEODEC_OK; i++)
+        j->status = geodec__artifact_rows(j->out, j->o, &j->write[i], &j->error);
+    j->n_write = 0;
+}
+
+static void window_task(void *ctx, int64_t task, int worker)
+{
+    job *j = ctx;
+    geodec__reader *r = &j->reader[worker];
+    if (worker == 0) write_waiting(j);
+    if (r->status == GEODEC_OK)
+        r->status = geodec__window_read(r, j->plan, &j->plan->span[task], &j->rows[task], NULL, NULL, &r->error);
+}
+
+static geodec_status first_error(const job *j, int workers, geodec_err *err)
+{
+    for (int i = 0; i < workers; i++) {
+        if (j->reader[i].status == GEODEC_OK) continue;
+        if (err) *err = j->reader[i].error;
+        return j->reader[i].status;
+    }
+    if (j->status != GEODEC_OK && err) *err = j->error;
+    return j->status;
+}
+
+geodec_status geodec_export_run(const geodec_model *m, const geodec_export_options *o,
+                                const geodec_export_source *source, geodec_artifact *out,
+                                geodec_export_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = geodec_model_configuration(m);
+    geodec__plan plan;
+    geodec__rows *rows[2] = {NULL, NULL};
+    job j = {.o = o, .plan = &plan, .out = out};
+    int workers = 0, group = 0;
+    geodec__plan_init(&plan, m, o, source);
+    GEODEC_TRY(geodec__export_check(c, o, err));
+    const int64_t window_bytes = o->window * geodec__export_row_bytes(c, o);
+    workers = geodec__export_workers(c, o, pool, 2 * window_bytes);
+    group = workers;
+    while (workers > 1 && group < 4 * workers && 4 * group * window_bytes <= GROUP_WANTED) group *= 2;
+    GEODEC_NEW(j.reader, workers);
+    for (int i = 0; i < workers; i++)
+        GEODEC_TRY(geodec__reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));
+    for (int k = 0; k < 2; k++) {
+        GEODEC_NEW(rows[k], group);
+        for (int i = 0; i < group; i++) GEODEC_TRY(geodec__rows_init(&rows[k][i], c, o, o->window, false, err));
+    }
+    GEODEC_TRY(geodec__artifact_begin(out, c, o, err));
+    for (int turn = 0;; turn ^= 1) {
+        GEODEC_TRY(geodec__plan_next(&plan, group, INT64_MAX, err));
+        j.rows = rows[turn];
+        if (workers > 1)
+            geodec_pool_run_dynamic(pool, plan.n, window_task, &j);
+        else
+            for (int64_t i = 0; i < plan.n; i++) window_task(&j, i, 0);
+        write_waiting(&j); /* what is left when no window was there to read */
+        GEODEC_TRY(first_error(&j, workers, err));
+        if (plan.n == 0) break;
+        j.write = rows[turn];
+        j.n_write = plan.n;
+        GEODEC_TRY(geodec_hooks_progress(hooks, "reading tokens", plan.tokens, o->max_tokens, err));
+    }
+    if (plan.tokens == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
+    if (plan.rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions asked for");
+    if (summary)
+        *summary = (geodec_export_summary){
+            .rows = plan.rows, .sequences = plan.sequences, .documents = plan.documents, .tokens = plan.tokens};
+done:
+    for (int i = 0; j.reader && i < workers; i++) geodec__reader_clear(&j.reader[i]);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; rows[k] && i < group; i++) geodec__rows_clear(&rows[k][i]);
+        geodec_mem_free(rows[k]);
+    }
+    geodec_mem_free(j.reader);
+    geodec__plan_clear(&plan);
+    return st;
+}

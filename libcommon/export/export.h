@@ -1,0 +1,121 @@
+/* Export: a model reads token sequences, and its residual stream, argmax and best logits go into an activations
+ * artifact (HDF5), or into safetensors shards with an index.
+ *
+ * A document longer than the window is cut: each window is a sequence of the file and begins with the token that starts
+ * a text by the vocabulary's rule (BOS, or none), so every row is what the model computes with a context that is wholly
+ * in the file. Windows are independent; workers read them with sessions of their own (where those would take too much
+ * memory, one session uses all workers), and rows stand in text order: same bytes with any number of threads. Memory
+ * does not grow with the text, but with its longest document, which is tokenized as a whole. */
+#ifndef GEODEC_EXPORT_EXPORT_H
+#define GEODEC_EXPORT_EXPORT_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "io/artifact.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GEODEC_EXPORT_TOP_MAX = 256 };
+
+/* Which rows are kept. Positions count the tokens of a document from 0 (BOS, where it has one); the BOS that is
+ * repeated at the head of a later window has none and is kept with ALL only. */
+typedef enum geodec_export_positions {
+    GEODEC_EXPORT_ALL,
+    GEODEC_EXPORT_LAST,  /* the last token of each document */
+    GEODEC_EXPORT_EVERY, /* positions divisible by `every` */
+    GEODEC_EXPORT_RANGE, /* from <= position < to */
+} geodec_export_positions;
+
+typedef struct geodec_export_options {
+    int32_t n_layers;
+    const int32_t *layer; /* [n_layers] rising, in 0 .. n_layer of the model */
+    int32_t window;       /* rows of a window, BOS included; >= 2 */
+    int64_t max_tokens;   /* stop when so many tokens were read (kept or not); 0 = no limit */
+    int32_t top_m;        /* best logits kept; 0 (no argmax either) to min(n_vocab, GEODEC_EXPORT_TOP_MAX) */
+    bool logits;          /* keep whole rows of logits */
+    bool half;            /* states as float16; a state beyond its range is GEODEC_NUMERIC */
+    geodec_export_positions positions;
+    int64_t every, from, to;
+    geodec_arithmetic arithmetic;
+    geodec_kv_type kv;
+    geodec_isa isa;
+} geodec_export_options;
+
+/* "all", "last", "every:8", "0:128"; buf of GEODEC_EXPORT_POSITIONS_ROOM bytes. Returns buf. */
+enum { GEODEC_EXPORT_POSITIONS_ROOM = 64 };
+GEODEC_API const char *geodec_export_positions_text(const geodec_export_options *o, char *buf);
+
+/* Where sequences come from. next: token ids of the next sequence without limits of length, valid until the next call;
+ * *n = -1 at the end. */
+typedef struct geodec_export_source {
+    void *ctx;
+    geodec_status (*next)(void *ctx, const int32_t **token, int64_t *n, geodec_err *err);
+} geodec_export_source;
+
+typedef struct geodec_export_summary {
+    int64_t rows, sequences, documents, tokens; /* kept rows; windows, documents and tokens read */
+    int64_t shards, resumed;                    /* written in all; found finished */
+} geodec_export_summary;
+
+/* Fills a new artifact of geodec_kind_activations; the caller commits. GEODEC_FORMAT when the source gives no token or
+ * no row is kept, GEODEC_RANGE for options, layers or token ids out of range. */
+GEODEC_API geodec_status geodec_export_run(const geodec_model *m, const geodec_export_options *o,
+                                           const geodec_export_source *source, geodec_artifact *out,
+                                           geodec_export_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
+                                           geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- shards ----------------------------------------------------------------------------------------------------- */
+
+/* Shards are safetensors files of whole windows, at most `tokens` tokens read each:
+ *     model-00001-of-000NN.safetensors ... and model.safetensors.index.json (weight_map: tensor -> file;
+ *     metadata: total_size in bytes, rows, shards and what the states are of)
+ * Tensors of shard k, rows in text order (concatenate over k):
+ *     token, position, sequence, document, next_token   .shard.<k>   I32 [rows]; as in geodec_kind_activations
+ *     argmax .shard.<k> I32 [rows]; top_index I32, top_logit F32 [rows, M]    with top_m > 0
+ *     logits .shard.<k> F32 [rows, V]                                         with logits
+ *     layer.<l>.shard.<k>     F32 or F16 [rows, d_model], one for each kept layer
+ * A shard appears whole or not at all, as model-00001-of-unfinished.safetensors; when the last is there all are renamed
+ * and the index is written, last. A run that was stopped in any way goes on where it was: finished shards are checked
+ * (fingerprint of model, tokenizer, inputs and options; place in the text; tensors) and skipped, and the final bytes
+ * are those of a run that was never stopped. GEODEC_CHECKSUM when a shard in the folder belongs to something else. */
+typedef struct geodec_export_sharding {
+    const char *folder;                  /* made when it is not there */
+    int64_t tokens;                      /* >= window */
+    const geodec_provenance *provenance; /* fingerprints and inputs are compared and recorded */
+    bool replace;                        /* shards that belong to something else are removed */
+    bool unfinished;                     /* leave the shards without number and index (geodec_export_assemble) */
+} geodec_export_sharding;
+
+GEODEC_API geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_options *o,
+                                              const geodec_export_source *source, const geodec_export_sharding *h,
+                                              geodec_export_summary *summary, geodec_pool *pool,
+                                              const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+/* Fills a new artifact from `shards` unfinished shards: the bytes geodec_export_run would have written. */
+GEODEC_API geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_options *o,
+                                                const char *folder, int64_t shards, geodec_artifact *out,
+                                                const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+/* Removes index and shards, finished or not, and the folder when nothing else is in it. No error when there is none. */
+GEODEC_API geodec_status geodec_export_shards_remove(const char *folder, geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- two sources ------------------------------------------------------------------------------------------------ */
+
+/* Text: documents separated by a line "<|endoftext|>", tokenized with BOS. Refused (GEODEC_FORMAT): empty or blank
+ * text, bytes that are not UTF-8 (with their offset), a NUL byte. text and tokenizer must outlive the source. */
+typedef struct geodec_text_source geodec_text_source;
+GEODEC_API geodec_status geodec_text_source_create(const char *name, const char *text, size_t n,
+                                                   const geodec_tokenizer *t, geodec_text_source **out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_export_source geodec_text_source_get(geodec_text_source *s);
+GEODEC_API void geodec_text_source_destroy(geodec_text_source *s);
+
+/* Token file: one sequence a line, decimal ids separated by spaces (BOS included where wanted). Refused: anything else,
+ * ids outside 0 .. n_vocab-1, a file without any id; the message names the line. */
+typedef struct geodec_token_source geodec_token_source;
+GEODEC_API geodec_status geodec_token_source_create(const char *name, const char *text, size_t n, int32_t n_vocab,
+                                                    geodec_token_source **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_export_source geodec_token_source_get(geodec_token_source *s);
+GEODEC_API void geodec_token_source_destroy(geodec_token_source *s);
+
+#endif

@@ -1,0 +1,104 @@
+/* What the export's files share; private to the decode folder. */
+#ifndef GEODEC_EXPORT_EXPORT_INTERNAL_H
+#define GEODEC_EXPORT_EXPORT_INTERNAL_H
+
+#include "export/export.h"
+
+enum { GEODEC__EXPORT_PASS = 128 /* rows of one forward pass */ };
+
+geodec_status geodec__export_check(const geodec_model_config *c, const geodec_export_options *o,
+                                   geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- plan: sequences cut into windows (export_plan.c) ----------------------------------------------------------- */
+
+/* One window. */
+typedef struct geodec__span {
+    int64_t token; /* place of its first token in the plan's tokens */
+    int64_t start; /* document position of its first own token */
+    int32_t n;
+    bool repeated; /* token 0 is a BOS that is not the document's own */
+    bool ends;     /* the last token is the document's last */
+    int32_t sequence, document;
+    int32_t kept; /* rows */
+    int64_t row;  /* of the first kept row, counted in this plan */
+} geodec__span;
+
+typedef struct geodec__plan {
+    const geodec_export_options *o;
+    const geodec_export_source *source;
+    int32_t bos;
+    /* the document at hand */
+    const int32_t *rest;
+    int64_t n_rest, at;
+    bool ended;
+    /* read so far, over all parts */
+    int64_t tokens, sequences, documents, rows;
+    /* this part */
+    int32_t *token;
+    int64_t n_token, token_room;
+    geodec__span *span;
+    int64_t n, span_room;
+    int64_t n_rows;
+} geodec__plan;
+
+void geodec__plan_init(geodec__plan *p, const geodec_model *m, const geodec_export_options *o,
+                       const geodec_export_source *source);
+void geodec__plan_clear(geodec__plan *p);
+/* Cuts the next part: whole windows, at most max_windows of them and max_tokens tokens (at least one window's worth).
+ * n = 0 at the end. */
+geodec_status geodec__plan_next(geodec__plan *p, int64_t max_windows, int64_t max_tokens,
+                                geodec_err *err) GEODEC_MUST_USE;
+/* Whether token i of the window is kept. */
+bool geodec__span_keeps(const geodec_export_options *o, const geodec__span *s, int32_t i);
+
+/* ---- rows (export_rows.c) --------------------------------------------------------------------------------------- */
+
+/* Kept rows on their way to a file. State rows are [n][L][d] (by_layer false) or [L][n][d], with n the rows filled. */
+typedef struct geodec__rows {
+    int32_t capacity, n;
+    bool by_layer;
+    int32_t *token, *next, *position, *sequence, *document, *argmax, *top_index; /* argmax, top: NULL without head */
+    float *top_logit, *logits, *state;
+    uint16_t *half;
+} geodec__rows;
+
+geodec_status geodec__rows_init(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
+                                int32_t capacity, bool by_layer, geodec_err *err) GEODEC_MUST_USE;
+void geodec__rows_clear(geodec__rows *r);
+
+/* Reads one window on a session of its own. */
+typedef struct geodec__reader {
+    geodec_session *session;
+    float *capture, *head; /* [L][PASS][d], [PASS][n_vocab] or NULL */
+    geodec__rows rows;     /* of one pass; used by shards */
+    geodec_status status;
+    geodec_err error;
+} geodec__reader;
+
+/* pool NULL: the session works on the caller's thread. */
+geodec_status geodec__reader_init(geodec__reader *r, const geodec_model *m, const geodec_export_options *o,
+                                  geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
+void geodec__reader_clear(geodec__reader *r);
+
+/* Called after each pass with kept rows: rows hold them (by_layer: these alone; otherwise all of the window so far). */
+typedef geodec_status (*geodec__emit)(void *ctx, const geodec__span *s, int32_t first, const geodec__rows *rows,
+                                      geodec_err *err);
+/* rows by_layer: refilled by every pass; otherwise filled with the whole window. emit may be NULL. */
+geodec_status geodec__window_read(geodec__reader *r, const geodec__plan *p, const geodec__span *s, geodec__rows *rows,
+                                  geodec__emit emit, void *ctx, geodec_err *err) GEODEC_MUST_USE;
+
+/* How many windows are read at once, each by a worker of its own; 1: one session that uses the whole pool, because
+ * several would take too much memory. window_bytes: what a window's results take besides. */
+int geodec__export_workers(const geodec_model_config *c, const geodec_export_options *o, const geodec_pool *pool,
+                           int64_t window_bytes);
+/* Bytes of one row's states and logits. */
+int64_t geodec__export_row_bytes(const geodec_model_config *c, const geodec_export_options *o);
+
+/* ---- the artifact (export.c) ------------------------------------------------------------------------------------ */
+
+geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_config *c, const geodec_export_options *o,
+                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__artifact_rows(geodec_artifact *a, const geodec_export_options *o, const geodec__rows *r,
+                                    geodec_err *err) GEODEC_MUST_USE;
+
+#endif

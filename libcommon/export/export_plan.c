@@ -1,0 +1,108 @@
+/* Sequences cut into windows. A continued window gives BOS and the tokens that follow. */
+#include "base/mem.h"
+#include "export/export_internal.h"
+
+#include <string.h>
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+void geodec__plan_init(geodec__plan *p, const geodec_model *m, const geodec_export_options *o,
+                       const geodec_export_source *source)
+{
+    *p = (geodec__plan){.o = o, .source = source, .bos = geodec_tokenizer_start(geodec_model_tokenizer(m))};
+}
+
+void geodec__plan_clear(geodec__plan *p)
+{
+    geodec_mem_free(p->token);
+    geodec_mem_free(p->span);
+}
+
+bool geodec__span_keeps(const geodec_export_options *o, const geodec__span *s, int32_t i)
+{
+    const int64_t position = s->start + i - s->repeated;
+    if (o->positions == GEODEC_EXPORT_ALL) return true;
+    if (s->repeated && i == 0) return false;
+    switch (o->positions) {
+    case GEODEC_EXPORT_LAST:
+        return s->ends && i + 1 == s->n;
+    case GEODEC_EXPORT_EVERY:
+        return position % o->every == 0;
+    default:
+        return position >= o->from && position < o->to;
+    }
+}
+
+/* Room for one more window. */
+static geodec_status grow(geodec__plan *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    void *more;
+    if (p->n == p->span_room) {
+        const int64_t room = p->span_room ? 2 * p->span_room : 64;
+        more = geodec_mem_grow(p->span, p->span_room, room, sizeof *p->span);
+        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld windows", (long long)room);
+        p->span = more;
+        p->span_room = room;
+    }
+    if (p->token_room - p->n_token < p->o->window) {
+        const int64_t room = 2 * p->token_room + p->o->window;
+        more = geodec_mem_grow(p->token, p->token_room, room, sizeof *p->token);
+        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tokens", (long long)room);
+        p->token = more;
+        p->token_room = room;
+    }
+done:
+    return st;
+}
+
+/* The next window, with at most `room` tokens; *got false at the end of the source. */
+static geodec_status cut(geodec__plan *p, int64_t room, bool *got, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *got = false;
+    if (room == 0) goto done;
+    while (!p->ended && p->at >= p->n_rest) {
+        GEODEC_TRY(p->source->next(p->source->ctx, &p->rest, &p->n_rest, err));
+        p->at = 0;
+        p->ended = p->n_rest < 0;
+        p->documents += !p->ended;
+    }
+    if (p->ended) goto done;
+    GEODEC_TRY(grow(p, err));
+    if (p->sequences >= INT32_MAX) GEODEC_THROW(GEODEC_LIMIT, "more than %d windows", INT32_MAX);
+    geodec__span s = {.token = p->n_token, .start = p->at, .row = p->n_rows};
+    int32_t *token = p->token + p->n_token;
+    s.sequence = (int32_t)p->sequences;
+    s.document = (int32_t)(p->documents - 1);
+    s.repeated = p->at > 0 && p->bos >= 0 && room > 1;
+    if (s.repeated) token[s.n++] = p->bos;
+    const int64_t own = smaller(room - s.n, p->n_rest - p->at);
+    memcpy(token + s.n, p->rest + p->at, (size_t)own * sizeof *token);
+    s.n += (int32_t)own;
+    p->at += own;
+    s.ends = p->at == p->n_rest;
+    for (int32_t i = 0; i < s.n; i++) s.kept += geodec__span_keeps(p->o, &s, i);
+    p->n_token += s.n;
+    p->n_rows += s.kept;
+    p->tokens += s.n;
+    p->rows += s.kept;
+    p->sequences++;
+    p->span[p->n++] = s;
+    *got = true;
+done:
+    return st;
+}
+
+geodec_status geodec__plan_next(geodec__plan *p, int64_t max_windows, int64_t max_tokens, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    bool got = true;
+    p->n = p->n_token = p->n_rows = 0;
+    while (got && p->n < max_windows && (p->n == 0 || max_tokens - p->n_token >= p->o->window)) {
+        const int64_t left = p->o->max_tokens ? p->o->max_tokens - p->tokens : p->o->window;
+        GEODEC_TRY(cut(p, smaller(left, p->o->window), &got, err));
+    }
+done:
+    return st;
+}

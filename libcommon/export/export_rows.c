@@ -1,0 +1,174 @@
+/* One window through the model, and its kept rows. */
+#include "base/f16.h"
+#include "base/finite.h"
+#include "base/mem.h"
+#include "export/export_internal.h"
+
+#include <string.h>
+
+#define MEMORY_WANTED ((int64_t)1 << 30) /* of all workers together */
+
+static bool needs_head(const geodec_export_options *o) { return o->top_m > 0 || o->logits; }
+
+/* ---- buffers ---------------------------------------------------------------------------------------------------- */
+
+geodec_status geodec__rows_init(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
+                                int32_t capacity, bool by_layer, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = capacity, width = (int64_t)o->n_layers * c->d_model;
+    r->capacity = capacity;
+    r->by_layer = by_layer;
+    GEODEC_NEW(r->token, n);
+    GEODEC_NEW(r->next, n);
+    GEODEC_NEW(r->position, n);
+    GEODEC_NEW(r->sequence, n);
+    GEODEC_NEW(r->document, n);
+    if (o->top_m > 0) {
+        GEODEC_NEW(r->argmax, n);
+        GEODEC_NEW(r->top_index, n * o->top_m);
+        GEODEC_NEW(r->top_logit, n * o->top_m);
+    }
+    if (o->logits) GEODEC_NEW(r->logits, n * c->n_vocab);
+    if (o->half)
+        GEODEC_NEW(r->half, n * width);
+    else
+        GEODEC_NEW(r->state, n * width);
+done:
+    return st;
+}
+
+void geodec__rows_clear(geodec__rows *r)
+{
+    void *const all[] = {r->token,     r->next,      r->position, r->sequence, r->document, r->argmax,
+                         r->top_index, r->top_logit, r->logits,   r->state,    r->half};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    *r = (geodec__rows){0};
+}
+
+geodec_status geodec__reader_init(geodec__reader *r, const geodec_model *m, const geodec_export_options *o,
+                                  geodec_pool *pool, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const geodec_session_options so = {.n_ctx = o->window,
+                                       .max_batch = GEODEC__EXPORT_PASS,
+                                       .isa = o->isa,
+                                       .pool = pool,
+                                       .arithmetic = o->arithmetic,
+                                       .kv = o->kv};
+    GEODEC_TRY(geodec_session_create(m, &so, &r->session, err));
+    GEODEC_NEW(r->capture, (int64_t)GEODEC__EXPORT_PASS * o->n_layers * c->d_model);
+    if (needs_head(o)) GEODEC_NEW(r->head, (int64_t)GEODEC__EXPORT_PASS * c->n_vocab);
+done:
+    return st;
+}
+
+void geodec__reader_clear(geodec__reader *r)
+{
+    geodec_session_destroy(r->session);
+    geodec_mem_free(r->capture);
+    geodec_mem_free(r->head);
+    geodec__rows_clear(&r->rows);
+}
+
+int64_t geodec__export_row_bytes(const geodec_model_config *c, const geodec_export_options *o)
+{
+    return (int64_t)o->n_layers * c->d_model * (o->half ? 6 : 4) + (o->logits ? 4 * (int64_t)c->n_vocab : 0);
+}
+
+int geodec__export_workers(const geodec_model_config *c, const geodec_export_options *o, const geodec_pool *pool,
+                           int64_t window_bytes)
+{
+    const int64_t cache = 2 * 4 * (int64_t)c->n_layer * c->n_kv_head * c->head_dim * o->window;
+    const int64_t pass = GEODEC__EXPORT_PASS * ((int64_t)o->n_layers * c->d_model * 8 + 4 * (int64_t)c->n_vocab);
+    const int threads = geodec_pool_threads(pool);
+    return (cache + pass + window_bytes) * threads <= MEMORY_WANTED ? threads : 1;
+}
+
+/* ---- one pass --------------------------------------------------------------------------------------------------- */
+
+/* A pass over `passed` tokens from `at` of the window, of which the kept ones, place[0..n-1] within the pass, become
+ * rows `first` .. of r. */
+typedef struct pass {
+    int32_t at, passed, n, first;
+    int32_t place[GEODEC__EXPORT_PASS];
+} pass;
+
+static void fill_columns(const geodec__reader *reader, const geodec__plan *p, const geodec__span *s, const pass *k,
+                         const geodec_model_config *c, geodec__rows *r)
+{
+    const geodec_export_options *o = p->o;
+    const int32_t *token = p->token + s->token;
+    for (int32_t i = 0; i < k->n; i++) {
+        const int32_t row = k->first + i, at = k->at + k->place[i];
+        r->token[row] = token[at];
+        r->next[row] = at + 1 < s->n ? token[at + 1] : -1;
+        r->position[row] = at;
+        r->sequence[row] = s->sequence;
+        r->document[row] = s->document;
+        if (!reader->head) continue;
+        const float *x = reader->head + (int64_t)k->place[i] * c->n_vocab;
+        if (o->top_m > 0) {
+            const int64_t top = (int64_t)row * o->top_m;
+            r->argmax[row] = geodec_argmax(x, c->n_vocab);
+            (void)geodec_largest(x, c->n_vocab, o->top_m, r->top_index + top, r->top_logit + top);
+        }
+        if (o->logits) memcpy(r->logits + (int64_t)row * c->n_vocab, x, (size_t)c->n_vocab * sizeof *x);
+    }
+}
+
+static geodec_status fill_states(const geodec__reader *reader, const geodec__plan *p, const geodec__span *s,
+                                 const pass *k, int64_t d, geodec__rows *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_export_options *o = p->o;
+    for (int32_t l = 0; l < o->n_layers; l++) {
+        const float *from = reader->capture + (int64_t)l * k->passed * d;
+        for (int32_t i = 0; i < k->n; i++) {
+            const int64_t to =
+                r->by_layer ? ((int64_t)l * k->n + i) * d : ((int64_t)(k->first + i) * o->n_layers + l) * d;
+            const float *x = from + k->place[i] * d;
+            if (o->half)
+                geodec_f32_to_f16_n(x, r->half + to, d);
+            else
+                memcpy(r->state + to, x, (size_t)d * sizeof *x);
+            if ((o->half ? geodec_nonfinite_f16(r->half + to, d) : geodec_nonfinite_f32(r->state + to, d)) >= 0)
+                GEODEC_THROW(GEODEC_NUMERIC, "layer %d of token %d of window %d %s", o->layer[l], k->at + k->place[i],
+                             s->sequence, o->half ? "is beyond float16: export float32" : "is not a finite number");
+        }
+    }
+done:
+    return st;
+}
+
+geodec_status geodec__window_read(geodec__reader *reader, const geodec__plan *p, const geodec__span *s,
+                                  geodec__rows *rows, geodec__emit emit, void *ctx, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_export_options *o = p->o;
+    const geodec_model_config *c = geodec_model_configuration(geodec_session_model(reader->session));
+    int32_t kept = 0;
+    rows->n = 0;
+    geodec_session_truncate(reader->session, 0);
+    for (int32_t at = 0; at < s->n && kept < s->kept; at += GEODEC__EXPORT_PASS) {
+        pass k = {.at = at, .passed = s->n - at, .first = rows->by_layer ? 0 : kept};
+        bool want[GEODEC__EXPORT_PASS];
+        if (k.passed > GEODEC__EXPORT_PASS) k.passed = GEODEC__EXPORT_PASS;
+        for (int32_t i = 0; i < k.passed; i++) {
+            want[i] = geodec__span_keeps(o, s, at + i);
+            if (want[i]) k.place[k.n++] = i;
+        }
+        const geodec_batch b = {.n = k.passed, .token = p->token + s->token + at, .want = want};
+        const geodec_capture capture = {o->n_layers, o->layer, reader->capture};
+        GEODEC_TRY(geodec_forward(reader->session, &b, k.n ? reader->head : NULL, k.n ? &capture : NULL, err));
+        if (k.n == 0) continue;
+        fill_columns(reader, p, s, &k, c, rows);
+        GEODEC_TRY(fill_states(reader, p, s, &k, c->d_model, rows, err));
+        rows->n = k.first + k.n;
+        if (emit) GEODEC_TRY(emit(ctx, s, kept, rows, err));
+        kept += k.n;
+    }
+done:
+    return st;
+}

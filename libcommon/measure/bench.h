@@ -1,0 +1,125 @@
+/* Measures drafters against plain decoding: exactness, acceptance, tokens a pass (reproducible: geodec_bench_count),
+ * and speed beside the closed form (geodec_bench_speed).
+ *
+ * A row is one drafter, one draft length, greedy or sampled, in one of two settings:
+ *   loop            decoding as it happens: a draft starts where the last one ended, often behind a surprise
+ *   tree            the same with trees of so many drafts
+ *   every position  the drafter is asked at each position of plain decoding and compared with what follows: the figure
+ *                   that does not depend on where rounds start. Sampled: with the texts that were drawn (the mean over
+ *                   draws is the sum of the model's chances of the paths); not of drafters that draw themselves
+ * Intervals are 95 % percentile bootstraps over prompts. */
+#ifndef GEODEC_MEASURE_BENCH_H
+#define GEODEC_MEASURE_BENCH_H
+
+#include "base/err.h"
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "decode/loop.h"
+#include "decode/prompts.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GEODEC_BENCH_GAMMA = 16, GEODEC_BENCH_DRAFTERS = 16, GEODEC_BENCH_GAMMAS = 16 };
+
+typedef struct geodec_bench_drafter {
+    const char *name;
+    /* A fresh drafter; called once a worker. NULL = oracle replay: proposes the plain output itself, the ceiling of any
+     * drafter. With 0 < alpha < 1 (0 = 1) each draft is right with probability alpha, by its text and place; of the
+     * children of a tree's node the k-th is right with probability alpha (1 - alpha)^k. */
+    geodec_status (*create)(void *ctx, geodec_drafter **out, geodec_err *err);
+    void *ctx;
+    double alpha;
+} geodec_bench_drafter;
+
+typedef struct geodec_bench_plan {
+    const geodec_prompts *prompts;
+    int64_t max_tokens, min_tokens;
+    const int32_t *stop; /* [n_stop] */
+    int32_t n_stop;
+    int32_t n_drafters;
+    geodec_bench_drafter drafter[GEODEC_BENCH_DRAFTERS];
+    int32_t n_gammas;
+    int32_t gamma[GEODEC_BENCH_GAMMAS];  /* 1 .. GEODEC_BENCH_GAMMA, rising */
+    int32_t n_budgets;                   /* of tree rows, 0 = none */
+    int32_t budget[GEODEC_BENCH_GAMMAS]; /* 1 .. GEODEC_DRAFT_MAX, rising; paths of up to GEODEC_BENCH_GAMMA */
+    bool greedy, sampled;
+    bool loop_only;           /* no rows of every position */
+    geodec_sampling sampling; /* of the sampled rows; its seed is ignored */
+    int32_t n_seeds;          /* of each prompt in sampled rows, pooled */
+    uint64_t seed;
+    int32_t resamples; /* of the bootstrap */
+    const geodec_hooks *hooks;
+} geodec_bench_plan;
+
+typedef struct geodec_interval {
+    double value, low, high;
+} geodec_interval;
+
+typedef struct geodec_bench_row {
+    int32_t drafter, gamma; /* gamma: longest path */
+    int32_t budget;         /* drafts of a tree; 0 = chains */
+    bool sampled, every_position;
+    int64_t compared, mismatches; /* output tokens held against plain; mismatches must be 0 */
+    int64_t decided, passes, prompt_passes, rounds;
+    geodec_tally position[GEODEC_BENCH_GAMMA];
+    geodec_interval
+        acceptance[GEODEC_BENCH_GAMMA]; /* of a draft that is reached: accepted / reached; NaN when never reached */
+    geodec_interval accepted_share;     /* accepted / proposed over all positions; of a tree, drafts by depth */
+    geodec_interval mean_accepted;      /* drafts accepted a round (at every position: a position) */
+    geodec_interval tokens_per_pass;    /* NaN in rows of every position */
+    double tokens_closed_form;          /* E(alpha, gamma), alpha = accepted / reached over all positions */
+    double tokens_by_position;          /* E from the acceptance of each position */
+    geodec_tally confidence[GEODEC_CONFIDENCE_BINS];
+    double claimed[GEODEC_CONFIDENCE_BINS]; /* mean confidence of the reached drafts of a bin, 0 for none */
+} geodec_bench_row;
+
+typedef struct geodec_bench_counts {
+    geodec_bench_row *row; /* [n] */
+    int64_t n, prompts;
+    /* [n][prompts] of each text, seeds together: for differences paired by text (measure/gain.h). accepted over rounds
+     * is mean_accepted, decided over passes tokens_per_pass. */
+    int64_t *accepted, *rounds, *decided, *passes;
+} geodec_bench_counts;
+GEODEC_API void geodec_bench_counts_free(geodec_bench_counts *c);
+
+/* Prompts are shared out over n_targets workers (targets of one and the same model, one a worker of the pool); results
+ * do not depend on their number. */
+GEODEC_API geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_target *target,
+                                            int32_t n_targets, geodec_pool *pool, geodec_bench_counts *out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+
+/* Greedy. The rows of a drafter: every draft length, every tree, then the adaptive chain (gamma = largest of the plan)
+ * and, with trees, the adaptive tree (budget = largest of the plan). Every prompt runs twice: the times that
+ * predictions rest on are of the first runs, speed-ups (and the acceptance put into the form) of the second. What an
+ * adaptive row learns of a text it keeps for the next. */
+typedef struct geodec_speed_row {
+    int32_t drafter, gamma;
+    int32_t budget; /* drafts of a tree; 0 = chains */
+    bool adaptive;
+    geodec_interval speedup; /* median over prompts of tok/s over the mean of the plain runs just before and after */
+    double tok_per_s, plain_tok_per_s; /* totals over prompts, prompt processing not counted */
+    double tokens_per_pass;
+    double c, o;               /* drafter time a proposed draft, other time a round, in one-row passes */
+    double predicted;          /* median over prompts of E from the acceptance of each position over the mean cost of a
+                                  round, by the row's c and o and v(b) of the passes of all rows of its kind */
+    double predicted_textbook; /* E(alpha, gamma) alone: v = 1, c = o = 0; NaN when adaptive, and
+                                  for trees */
+} geodec_speed_row;
+
+typedef struct geodec_speed {
+    geodec_speed_row *row; /* [n] */
+    int64_t n;
+    int64_t prompts;     /* timed */
+    geodec_cost cost;    /* v(b), quiet, at half the output length; T(1) and o_plain of the loop */
+    geodec_cost loop[2]; /* v(b) of the passes of the loop: chains, trees */
+} geodec_speed;
+GEODEC_API void geodec_speed_free(geodec_speed *s);
+
+/* Plain, drafter, plain, drafter, .. on the first n_prompts prompts; one target, the rest of the machine idle for a
+ * fair figure. Not reproducible by nature. */
+GEODEC_API geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts,
+                                            const geodec_target *target, geodec_speed *out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,386 @@
+#include "measure/bench_internal.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (plan->prompts->n < 1) GEODEC_THROW(GEODEC_INVAL, "no prompts");
+    if (plan->max_tokens < 1) GEODEC_THROW(GEODEC_INVAL, "%lld tokens a prompt", (long long)plan->max_tokens);
+    if (plan->n_drafters < 0 || plan->n_drafters > GEODEC_BENCH_DRAFTERS)
+        GEODEC_THROW(GEODEC_INVAL, "%d drafters, at most %d", plan->n_drafters, GEODEC_BENCH_DRAFTERS);
+    if (plan->n_gammas < 1 || plan->n_gammas > GEODEC_BENCH_GAMMAS)
+        GEODEC_THROW(GEODEC_INVAL, "%d draft lengths, 1 to %d", plan->n_gammas, GEODEC_BENCH_GAMMAS);
+    for (int32_t i = 0; i < plan->n_gammas; i++)
+        if (plan->gamma[i] < 1 || plan->gamma[i] > GEODEC_BENCH_GAMMA ||
+            (i > 0 && plan->gamma[i] <= plan->gamma[i - 1]))
+            GEODEC_THROW(GEODEC_INVAL, "draft lengths must rise within 1..%d", GEODEC_BENCH_GAMMA);
+    if (plan->n_budgets < 0 || plan->n_budgets > GEODEC_BENCH_GAMMAS)
+        GEODEC_THROW(GEODEC_INVAL, "%d tree budgets, at most %d", plan->n_budgets, GEODEC_BENCH_GAMMAS);
+    for (int32_t i = 0; i < plan->n_budgets; i++)
+        if (plan->budget[i] < 1 || plan->budget[i] > GEODEC_DRAFT_MAX ||
+            (i > 0 && plan->budget[i] <= plan->budget[i - 1]))
+            GEODEC_THROW(GEODEC_INVAL, "tree budgets must rise within 1..%d", GEODEC_DRAFT_MAX);
+    if (!plan->greedy && !plan->sampled) GEODEC_THROW(GEODEC_INVAL, "neither greedy nor sampled rows are wanted");
+    if (plan->sampled && plan->n_seeds < 1) GEODEC_THROW(GEODEC_INVAL, "%d seeds", plan->n_seeds);
+    if (plan->resamples < 1) GEODEC_THROW(GEODEC_INVAL, "%d bootstrap resamples", plan->resamples);
+done:
+    return st;
+}
+
+geodec_decode_options geodec__bench_options(const geodec_bench_plan *plan, bool sampled, int64_t prompt, int32_t seed,
+                                            int32_t gamma)
+{
+    geodec_decode_options o = geodec_decode_options_default();
+    o.max_tokens = plan->max_tokens;
+    o.min_tokens = plan->min_tokens;
+    o.stop = plan->stop;
+    o.n_stop = plan->n_stop;
+    o.gamma = gamma;
+    if (sampled) {
+        o.sampling = plan->sampling;
+        o.sampling.seed = geodec_rng_at(plan->seed, geodec_rng_id("bench-request", (uint64_t)prompt), (uint64_t)seed);
+    }
+    return o;
+}
+
+/* What one prompt gives to one row. */
+typedef struct cell {
+    int64_t compared, mismatches, decided, passes, prompt_passes, rounds, proposed, accepted;
+    geodec_tally position[GEODEC_BENCH_GAMMA];
+    geodec_tally confidence[GEODEC_CONFIDENCE_BINS];
+    double confidence_sum[GEODEC_CONFIDENCE_BINS];
+} cell;
+
+static void tally_add(geodec_tally *a, const geodec_tally *b)
+{
+    a->proposed += b->proposed;
+    a->reached += b->reached;
+    a->accepted += b->accepted;
+    a->rejected += b->rejected;
+}
+
+static void cell_add(cell *x, const geodec_decode_counters *c, int32_t gamma)
+{
+    x->decided += c->decided;
+    x->passes += c->target_passes;
+    x->prompt_passes += c->prompt_passes;
+    x->rounds += c->rounds;
+    for (int32_t i = 0; i < gamma; i++) {
+        tally_add(&x->position[i], &c->position[i]);
+        x->proposed += c->position[i].proposed;
+        x->accepted += c->position[i].accepted;
+    }
+    for (int i = 0; i < GEODEC_CONFIDENCE_BINS; i++) {
+        tally_add(&x->confidence[i], &c->confidence[i]);
+        x->confidence_sum[i] += c->confidence_sum[i];
+    }
+}
+
+static void compare(cell *x, const geodec_decoded *got, const geodec_decoded *plain)
+{
+    const int64_t n = got->n > plain->n ? got->n : plain->n;
+    x->compared += n;
+    for (int64_t i = 0; i < n; i++) x->mismatches += i >= got->n || i >= plain->n || got->token[i] != plain->token[i];
+    x->mismatches += got->end != plain->end || got->stop != plain->stop;
+}
+
+typedef struct worker {
+    const geodec_target *target;
+    bench_drafters drafters;
+    geodec_drafter *probe;
+} worker;
+
+typedef struct job {
+    const geodec_bench_plan *plan;
+    geodec_bench_row *row; /* [n_rows] drafter, gamma, mode set */
+    int64_t n_rows;
+    int64_t first; /* prompt of task 0 */
+    cell *cell;    /* [prompts][n_rows] */
+    worker *workers;
+    geodec_status *status; /* [prompts] */
+    geodec_err *errs;      /* [prompts] */
+} job;
+
+/* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then trees, then both at every position). */
+static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
+{
+    int64_t n = 0;
+    for (int sampled = 0; sampled < 2; sampled++) {
+        if (sampled ? !p->sampled : !p->greedy) continue;
+        for (int32_t d = 0; d < p->n_drafters; d++)
+            for (int every = 0; every < 2; every++) {
+                if (every && (p->loop_only || !p->drafter[d].create)) continue;
+                for (int32_t g = 0; g < p->n_gammas; g++, n++)
+                    if (row)
+                        row[n] = (geodec_bench_row){
+                            .drafter = d, .gamma = p->gamma[g], .sampled = sampled, .every_position = every};
+                for (int32_t b = 0; b < p->n_budgets; b++, n++)
+                    if (row)
+                        row[n] = (geodec_bench_row){.drafter = d,
+                                                    .gamma = GEODEC_BENCH_GAMMA,
+                                                    .budget = p->budget[b],
+                                                    .sampled = sampled,
+                                                    .every_position = every};
+            }
+    }
+    return n;
+}
+
+/* Every row of one drafter and one request: `row` is the place of the first. */
+static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sampled, int64_t prompt, int32_t seed,
+                                 const geodec_decoded *plain, cell *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_bench_plan *p = j->plan;
+    const int32_t *ids = p->prompts->token + p->prompts->offset[prompt];
+    const int64_t n = p->prompts->offset[prompt + 1] - p->prompts->offset[prompt];
+    geodec_drafter *drafter = w->drafters.d[d];
+    geodec_decoded got = {0};
+    if (geodec__oracle_is(drafter)) geodec__oracle_set(drafter, plain);
+    for (int64_t r = 0; r < j->n_rows; r++) {
+        const geodec_bench_row *row = &j->row[r];
+        if (row->drafter != d || row->sampled != sampled || row->every_position) continue;
+        geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, row->gamma);
+        o.budget = row->budget;
+        GEODEC_TRY(geodec_decode(w->target, ids, n, drafter, &o, &got, err));
+        /* What is drawn by a stochastic drafter follows the same distribution with other tokens. */
+        if (!sampled || !drafter->ops->distribution) compare(&c[r], &got, plain);
+        cell_add(&c[r], &got.counters, row->gamma);
+        geodec_decoded_free(&got);
+    }
+    if (p->loop_only || geodec__oracle_is(drafter) || (sampled && drafter->ops->distribution)) goto done;
+    /* One pass of plain decoding serves the rows of every position. */
+    const geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, 1);
+    geodec__probe_set(w->probe, drafter);
+    GEODEC_TRY(geodec_decode(w->target, ids, n, w->probe, &o, &got, err));
+    geodec_decode_counters fate = {.target_passes = got.counters.target_passes,
+                                   .prompt_passes = got.counters.prompt_passes,
+                                   .decided = got.counters.decided};
+    geodec__probe_tally(w->probe, &got, &fate);
+    for (int64_t r = 0; r < j->n_rows; r++) {
+        const geodec_bench_row *row = &j->row[r];
+        if (row->drafter != d || row->sampled != sampled || !row->every_position) continue;
+        geodec_decode_counters tree = fate;
+        if (row->budget > 0) {
+            tree.rounds = 0;
+            memset(tree.position, 0, sizeof tree.position);
+            memset(tree.confidence, 0, sizeof tree.confidence);
+            memset(tree.confidence_sum, 0, sizeof tree.confidence_sum);
+            geodec__probe_tally_tree(w->probe, &got, row->budget, &tree);
+        }
+        compare(&c[r], &got, plain);
+        cell_add(&c[r], &tree, row->gamma);
+    }
+done:
+    geodec_decoded_free(&got);
+    return st;
+}
+
+static geodec_status run_prompt(const job *j, worker *w, int64_t prompt, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_bench_plan *p = j->plan;
+    geodec_decoded plain = {0};
+    for (int sampled = 0; sampled < 2; sampled++) {
+        if (sampled ? !p->sampled : !p->greedy) continue;
+        for (int32_t seed = 0; seed < (sampled ? p->n_seeds : 1); seed++) {
+            const geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, 0);
+            GEODEC_TRY(geodec_decode(w->target, p->prompts->token + p->prompts->offset[prompt],
+                                     p->prompts->offset[prompt + 1] - p->prompts->offset[prompt], NULL, &o, &plain,
+                                     err));
+            for (int32_t d = 0; d < p->n_drafters; d++)
+                GEODEC_TRY(run_drafter(j, w, d, sampled, prompt, seed, &plain, j->cell + prompt * j->n_rows, err));
+            geodec_decoded_free(&plain);
+        }
+    }
+done:
+    geodec_decoded_free(&plain);
+    return st;
+}
+
+static void task(void *ctx, int64_t i, int w)
+{
+    job *j = ctx;
+    const int64_t prompt = j->first + i;
+    j->status[prompt] = run_prompt(j, &j->workers[w], prompt, &j->errs[prompt]);
+}
+
+geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *top, const int64_t *bottom, int64_t n,
+                                  geodec_interval *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *value = NULL;
+    int64_t *index = NULL, t = 0, b = 0, used = 0;
+    GEODEC_NEW(value, plan->resamples);
+    GEODEC_NEW(index, n);
+    for (int64_t i = 0; i < n; i++) {
+        t += top[i];
+        b += bottom[i];
+    }
+    geodec_interval v = {NAN, NAN, NAN};
+    if (b > 0) {
+        for (int32_t r = 0; r < plan->resamples; r++) {
+            int64_t rt = 0, rb = 0;
+            geodec_stats_resample(plan->seed, geodec_rng_id("bench-bootstrap", 0), (uint64_t)r, n, index);
+            for (int64_t i = 0; i < n; i++) {
+                rt += top[index[i]];
+                rb += bottom[index[i]];
+            }
+            if (rb > 0) value[used++] = (double)rt / (double)rb; /* a resample without a trial says nothing */
+        }
+        v.value = (double)t / (double)b;
+        geodec_stats_sort(used, value);
+        if (used > 0) {
+            v.low = geodec_stats_percentile(used, value, 0.025);
+            v.high = geodec_stats_percentile(used, value, 0.975);
+        }
+    }
+    *out = v;
+done:
+    geodec_mem_free(value);
+    geodec_mem_free(index);
+    return st;
+}
+
+/* Sums the prompts of a row in order and adds the intervals. */
+static geodec_status summarise(const job *j, int64_t r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_bench_row *row = &j->row[r];
+    const int64_t n = j->plan->prompts->n;
+    int64_t *top = NULL, *bottom = NULL, reached = 0, accepted = 0;
+    double beta[GEODEC_BENCH_GAMMA] = {0};
+    GEODEC_NEW(top, n);
+    GEODEC_NEW(bottom, n);
+    for (int64_t i = 0; i < n; i++) {
+        const cell *c = &j->cell[i * j->n_rows + r];
+        row->compared += c->compared;
+        row->mismatches += c->mismatches;
+        row->decided += c->decided;
+        row->passes += c->passes;
+        row->prompt_passes += c->prompt_passes;
+        row->rounds += c->rounds;
+        for (int g = 0; g < GEODEC_BENCH_GAMMA; g++) tally_add(&row->position[g], &c->position[g]);
+        for (int b = 0; b < GEODEC_CONFIDENCE_BINS; b++) {
+            tally_add(&row->confidence[b], &c->confidence[b]);
+            row->claimed[b] += c->confidence_sum[b];
+        }
+    }
+    for (int b = 0; b < GEODEC_CONFIDENCE_BINS; b++)
+        row->claimed[b] = row->confidence[b].reached > 0 ? row->claimed[b] / (double)row->confidence[b].reached : 0;
+    for (int g = 0; g < GEODEC_BENCH_GAMMA; g++) {
+        for (int64_t i = 0; i < n; i++) {
+            top[i] = j->cell[i * j->n_rows + r].position[g].accepted;
+            bottom[i] = j->cell[i * j->n_rows + r].position[g].reached;
+        }
+        GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->acceptance[g], err));
+        beta[g] = geodec_tally_acceptance(&row->position[g]);
+        reached += row->position[g].reached;
+        accepted += row->position[g].accepted;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        top[i] = j->cell[i * j->n_rows + r].accepted;
+        bottom[i] = j->cell[i * j->n_rows + r].rounds;
+    }
+    GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->mean_accepted, err));
+    for (int64_t i = 0; i < n; i++) bottom[i] = j->cell[i * j->n_rows + r].proposed;
+    GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->accepted_share, err));
+    for (int64_t i = 0; i < n; i++) {
+        top[i] = j->cell[i * j->n_rows + r].decided;
+        bottom[i] = row->every_position ? 0 : j->cell[i * j->n_rows + r].passes;
+    }
+    GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->tokens_per_pass, err));
+    row->tokens_closed_form = geodec_predict_tokens(reached > 0 ? (double)accepted / (double)reached : 0, row->gamma);
+    row->tokens_by_position = geodec_predict_tokens_by_position(beta, row->gamma);
+done:
+    geodec_mem_free(top);
+    geodec_mem_free(bottom);
+    return st;
+}
+
+void geodec_bench_counts_free(geodec_bench_counts *c)
+{
+    if (!c) return;
+    geodec_mem_free(c->row);
+    geodec_mem_free(c->accepted);
+    geodec_mem_free(c->rounds);
+    geodec_mem_free(c->decided);
+    geodec_mem_free(c->passes);
+    *c = (geodec_bench_counts){0};
+}
+
+geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_target *target, int32_t n_targets,
+                                 geodec_pool *pool, geodec_bench_counts *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    job j = {.plan = plan};
+    geodec_bench_counts by = {0};
+    int32_t opened = 0;
+    GEODEC_TRY(geodec__bench_check(plan, err));
+    if (n_targets < geodec_pool_threads(pool))
+        GEODEC_THROW(GEODEC_INVAL, "%d targets for %d workers", n_targets, geodec_pool_threads(pool));
+    const int64_t n = plan->prompts->n;
+    j.n_rows = lay_rows(plan, NULL);
+    GEODEC_NEW(j.row, j.n_rows);
+    lay_rows(plan, j.row);
+    GEODEC_NEW(j.cell, n * j.n_rows);
+    GEODEC_NEW(j.status, n);
+    GEODEC_NEW(j.errs, n);
+    GEODEC_NEW(j.workers, n_targets);
+    for (; opened < n_targets; opened++) {
+        worker *w = &j.workers[opened];
+        w->target = &target[opened];
+        GEODEC_TRY(geodec__bench_drafters_open(plan, &w->drafters, err));
+        GEODEC_TRY(geodec__probe_create(plan->max_tokens, plan->gamma[plan->n_gammas - 1],
+                                        plan->n_budgets > 0 ? plan->budget[plan->n_budgets - 1] : 0, &w->probe, err));
+    }
+    const int64_t step = 2 * geodec_pool_threads(pool); /* prompts between two looks at the progress hook */
+    for (j.first = 0; j.first < n; j.first += step) {
+        GEODEC_TRY(geodec_hooks_progress(plan->hooks, "prompts", j.first, n, err));
+        const int64_t count = n - j.first < step ? n - j.first : step;
+        geodec_pool_run_dynamic(pool, count, task, &j);
+        for (int64_t i = j.first; i < j.first + count; i++)
+            if (j.status[i] != GEODEC_OK) {
+                if (err) *err = j.errs[i];
+                st = geodec_err_add(err, j.status[i], __func__, __LINE__, "prompt %lld", (long long)i);
+                goto done;
+            }
+    }
+    for (int64_t r = 0; r < j.n_rows; r++) GEODEC_TRY(summarise(&j, r, err));
+    GEODEC_NEW(by.accepted, j.n_rows * n);
+    GEODEC_NEW(by.rounds, j.n_rows * n);
+    GEODEC_NEW(by.decided, j.n_rows * n);
+    GEODEC_NEW(by.passes, j.n_rows * n);
+    for (int64_t r = 0; r < j.n_rows; r++)
+        for (int64_t i = 0; i < n; i++) {
+            const cell *c = &j.cell[i * j.n_rows + r];
+            by.accepted[r * n + i] = c->accepted;
+            by.rounds[r * n + i] = c->rounds;
+            by.decided[r * n + i] = c->decided;
+            by.passes[r * n + i] = c->passes;
+        }
+    by.row = j.row;
+    by.n = j.n_rows;
+    by.prompts = n;
+    j.row = NULL;
+    *out = by;
+    by = (geodec_bench_counts){0};
+done:
+    geodec_bench_counts_free(&by);
+    for (int32_t i = 0; j.workers && i < n_targets; i++) {
+        geodec__bench_drafters_close(&j.workers[i].drafters);
+        geodec_drafter_destroy(j.workers[i].probe);
+    }
+    geodec_mem_free(j.row);
+    geodec_mem_free(j.cell);
+    geodec_mem_free(j.status);
+    geodec_mem_free(j.errs);
+    geodec_mem_free(j.workers);
+    return st;
+}

@@ -1,0 +1,47 @@
+/* Shared by the two halves of the bench. */
+#ifndef GEODEC_MEASURE_BENCH_INTERNAL_H
+#define GEODEC_MEASURE_BENCH_INTERNAL_H
+
+#include "io/artifact.h"
+#include "measure/bench.h"
+
+geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err);
+/* Options of a request of the plan; gamma 0 = plain. */
+geodec_decode_options geodec__bench_options(const geodec_bench_plan *plan, bool sampled, int64_t prompt, int32_t seed,
+                                            int32_t gamma);
+
+/* Drafters of one worker. */
+typedef struct bench_drafters {
+    geodec_drafter *d[GEODEC_BENCH_DRAFTERS];
+} bench_drafters;
+geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_drafters *out, geodec_err *err);
+void geodec__bench_drafters_close(bench_drafters *b);
+
+/* Replays what plain decoding gave: an upper bound, never a drafter. */
+geodec_status geodec__oracle_create(double alpha, geodec_drafter **out, geodec_err *err);
+bool geodec__oracle_is(const geodec_drafter *d);
+/* plain is borrowed; its stop token follows its output. */
+void geodec__oracle_set(geodec_drafter *d, const geodec_decoded *plain);
+
+/* Asks `inner` at every position and sends nothing; compared afterwards with what was decided. */
+geodec_status geodec__probe_create(int64_t max_tokens, int32_t gamma, int32_t budget, geodec_drafter **out,
+                                   geodec_err *err);
+void geodec__probe_set(geodec_drafter *probe, geodec_drafter *inner);
+/* Adds the fate of the drafts of every position that has `gamma` decided tokens behind it to c->position, total,
+ * confidence; c->rounds gets the number of positions. */
+void geodec__probe_tally(const geodec_drafter *probe, const geodec_decoded *plain, geodec_decode_counters *c);
+
+/* Percentile interval of the ratio sum(top) / sum(bottom) over resampled prompts; NaN when the bottom is 0. */
+geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *top, const int64_t *bottom, int64_t n,
+                                  geodec_interval *out, geodec_err *err);
+
+/* The same of the trees: path lengths of the first `budget` drafts. Positions behind which a longest path of truth is
+ * known. */
+void geodec__probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
+                              geodec_decode_counters *c);
+
+/* Attributes every artifact of a plan has: drafters, prompts, max_tokens. */
+geodec_status geodec__bench_put_common(geodec_artifact *a, const geodec_bench_plan *plan, int64_t prompts,
+                                       geodec_err *err);
+
+#endif

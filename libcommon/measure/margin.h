@@ -1,0 +1,35 @@
+/* EXPERIMENT, never a way to decode: the acceptance rule behind the papers' published numbers. A draft d is kept when
+ * logit(d) >= largest logit - margin, at their margin of 2.8 when p(d) >= 0.061 p(top). Its output is neither the
+ * greedy text nor a draw from the model; this measures what it costs: the model's own perplexity on what was written
+ * and the tokens that are not those of greedy decoding. Margin 0 is exact greedy decoding, the control.
+ *
+ * How: a target that hands over its logits with the kept draft's raised above the largest; the loop (decode/loop.h)
+ * stays the exact one. Chains only. */
+#ifndef GEODEC_MEASURE_MARGIN_H
+#define GEODEC_MEASURE_MARGIN_H
+
+#include "linalg/stats.h"
+#include "measure/bench.h"
+
+enum { GEODEC_MARGINS = 5 };
+GEODEC_API extern const double geodec_margins[GEODEC_MARGINS]; /* 0, .5, 1, 2, 2.8 nat */
+
+/* One drafter and one margin over all prompts. */
+typedef struct geodec_margin_row {
+    int64_t written, decided, passes; /* decided: written, and the stop tokens */
+    int64_t different;                /* places whose token is not greedy's, the shorter text's missing ones included */
+    int64_t departed;                 /* decided tokens that are not the model's argmax behind what was written */
+    geodec_estimate perplexity;       /* of the decided tokens under the model, bootstrap over prompts */
+} geodec_margin_row;
+
+/* plan: prompts, tokens, drafters (no oracle), seed, resamples, hooks; chains of its largest draft length. out
+ * [n_drafters][GEODEC_MARGINS]. GEODEC_INTERNAL: margin 0 is not greedy decoding. */
+GEODEC_API geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_target *target,
+                                             geodec_margin_row *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* One request with the rule: as geodec_decode, greedy, without trees. */
+GEODEC_API geodec_status geodec_margin_decode(const geodec_target *target, double margin, const int32_t *prompt,
+                                              int64_t n, geodec_drafter *drafter, const geodec_decode_options *options,
+                                              geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,73 @@
+/* The readiness report: what a decoder may claim, under the papers' field names, with a gate that can fail.
+ *
+ * The papers' runtime called itself geodesic_ready when runtime_share >= 0.08 and a consistency it had set itself was
+ * >= 0.85; as the verifier's own argmax counted as a draft, both held by construction. The thresholds here are others:
+ *
+ *   geodesic_ready      the artifacts' fingerprints equal those of the model, the output was compared with plain
+ *                       decoding and is equal, the lower end of the acceptance interval lies above the acceptance of
+ *                       the bigram control, tokens_per_pass > 1, and the lower end of the speed-up interval lies above
+ * 1 hybrid_ready        exact and tokens_per_pass > 1 degraded_geodesic   exact only not_ready           otherwise: a
+ * difference, or nothing was compared
+ *
+ * A number that was not measured is NaN, written as null, and fails every condition on it. */
+#ifndef GEODEC_MEASURE_READINESS_H
+#define GEODEC_MEASURE_READINESS_H
+
+#include "base/err.h"
+#include "measure/bench.h"
+
+typedef enum geodec_readiness_status {
+    GEODEC_NOT_READY,
+    GEODEC_DEGRADED_GEODESIC,
+    GEODEC_HYBRID_READY,
+    GEODEC_GEODESIC_READY,
+} geodec_readiness_status;
+GEODEC_API const char *geodec_readiness_name(geodec_readiness_status s); /* "geodesic_ready", .. */
+
+typedef struct geodec_readiness {
+    const char *model, *model_sha256, *tokenizer_sha256, *drafter; /* borrowed */
+    const char *artifact_model_sha256;                             /* of the drafter's artifact; "" = it has none */
+    int32_t gamma;
+    bool adaptive;
+    geodec_attnres attnres; /* of the model that decided; "attnres" is damp, "depth_attention" depth_attn */
+    /* exactness: output tokens held against plain decoding and how many differ */
+    const char *exactness_mode; /* "greedy", "sampled", "greedy and sampled" */
+    int64_t n_compared, n_different;
+    /* counted */
+    int64_t prompts, tokens, target_passes, decided, proposed, reached, accepted;
+    geodec_interval acceptance;         /* accepted / proposed; low and high NaN from a single prompt */
+    const char *control;                /* name of the control, "bigram"; NULL = there was none */
+    geodec_interval control_acceptance; /* its acceptance with the same draft length on the same prompts */
+    double tokens_per_pass;
+    /* timed */
+    double total_ms, prefill_ms, tok_per_s, decode_tok_per_s, baseline_tok_per_s;
+    geodec_interval speedup;
+    double projected_speedup; /* closed form (decode/predict.h) */
+    /* of the artifacts; NaN where they hold none */
+    double intrinsic_dim, consistency, consistency_control;
+} geodec_readiness;
+
+/* Nothing measured: counts 0, numbers NaN, texts "". */
+GEODEC_API geodec_readiness geodec_readiness_none(void);
+
+typedef struct geodec_readiness_gate {
+    bool fingerprints_equal, exact, above_control, fewer_passes, faster;
+} geodec_readiness_gate;
+/* The conditions one by one, and the rung they give. */
+GEODEC_API geodec_readiness_gate geodec_readiness_conditions(const geodec_readiness *r);
+GEODEC_API geodec_readiness_status geodec_readiness_judge(const geodec_readiness *r);
+
+struct geodec_json_writer;
+/* The members of the report, into the object that is open. */
+GEODEC_API void geodec_readiness_put(struct geodec_json_writer *w, const geodec_readiness *r);
+GEODEC_API geodec_status geodec_readiness_write(const char *path, const geodec_readiness *r,
+                                                geodec_err *err) GEODEC_MUST_USE;
+
+/* From a bench with bigram among its drafters: drafter d at the fixed draft length of the largest predicted speed-up
+ * (the largest length when s has no rows), greedy. Exactness is over every row of the drafter. Fills what is counted
+ * and timed; the texts of model and artifacts are the caller's. GEODEC_INVAL: the bench has no greedy chain of d. */
+GEODEC_API geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geodec_bench_counts *c,
+                                                   const geodec_speed *s, int32_t d, geodec_readiness *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,42 @@
+/* What the rejected drafts were: of each round's first rejection the draft's rank and probability under the model, the
+ * stop tokens, what kind of token it was, where in the draft it stood and which part of the drafter proposed it. Beside
+ * each share of rejections stands that of all reached drafts: a class is worse than others only where the two differ.
+ *
+ * Greedy chains. The target and the drafter are wrapped; the decoding loop and its output are what they were. */
+#ifndef GEODEC_MEASURE_REJECTIONS_H
+#define GEODEC_MEASURE_REJECTIONS_H
+
+#include "decode/loop.h"
+#include "tokenizer/tokenizer.h"
+
+/* Rank of the draft in p: 2, 3 to 10, beyond. */
+enum { GEODEC_REJECT_RANKS = 3 };
+/* p(draft): below 1e-4, 1e-3, 1e-2, 0.1, and above. */
+enum { GEODEC_REJECT_PROBABILITIES = 5 };
+/* Neither a stop token; the draft was one; the model's own choice was one. */
+enum { GEODEC_REJECT_STOPS = 3 };
+/* By text: punctuation or symbols, blanks alone, the start of a word (or a number), the inside of a word, other (bytes
+ * and control). */
+enum { GEODEC_TOKEN_CLASSES = 5 };
+enum { GEODEC_REJECT_WARM_UP = 4 /* output tokens at the start, counted apart */ };
+
+typedef struct geodec_rejections {
+    int64_t rejected; /* first rejections */
+    int64_t reached;  /* drafts examined */
+    int64_t rank[GEODEC_REJECT_RANKS], probability[GEODEC_REJECT_PROBABILITIES], stop[GEODEC_REJECT_STOPS];
+    /* [0] rejected, [1] reached */
+    int64_t class[2][GEODEC_TOKEN_CLASSES], position[2][GEODEC_DRAFT_MAX], source[2][GEODEC_DRAFT_SOURCES_MAX],
+        warm_up[2][2]; /* [behind the warm-up, within it] */
+} geodec_rejections;
+
+/* class [vocab size of t], owned by the caller: the class of every token, by its piece. */
+GEODEC_API void geodec_token_classes(const geodec_tokenizer *t, uint8_t *class);
+
+/* Decodes like geodec_decode with chains and without sampling, and adds to sum. class [n_vocab].
+ * GEODEC_INVAL: a sampling, a tree or a guard among the options. */
+GEODEC_API geodec_status geodec_rejections_decode(const geodec_target *target, const int32_t *prompt, int64_t n,
+                                                  geodec_drafter *drafter, const geodec_decode_options *options,
+                                                  const uint8_t *class, geodec_rejections *sum, geodec_decoded *out,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+
+#endif

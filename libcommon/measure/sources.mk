@@ -1,0 +1,13 @@
+measure_SRCS := \
+  bench_count.c \
+  bench_drafters.c \
+  bench_file.c \
+  bench_speed.c \
+  compat_counters.c \
+  draft_alone.c \
+  drafts.c \
+  drafts_file.c \
+  gain.c \
+  margin.c \
+  readiness.c \
+  rejections.c

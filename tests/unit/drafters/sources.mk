@@ -1,0 +1,12 @@
+drafters_TESTS := \
+  test_auto.c \
+  test_depth.c \
+  test_lookup.c \
+  test_mixture.c \
+  test_ngram.c \
+  test_onedecode.c \
+  test_recycle.c \
+  test_rollout.c \
+  test_rungs.c \
+  test_session.c
+drafters_FIXTURES := decode/tiny.c decode/toy.c

@@ -1,0 +1,243 @@
+#include "base/mem.h"
+#include "base/rng.h"
+#include "decode/toy.h"
+#include "drafters/draft_auto.h"
+#include "drafters/draft_lookup.h"
+#include "drafters/draft_ngram.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+/* A clock that moves by a fixed step a call, and by what the parts charge. */
+static double ticks;
+static double tick(void) { return ticks += 1e-9; }
+
+/* A part of known worth: right `percent` of the time, wrong else, at a price an ask. */
+typedef struct fake {
+    geodec_drafter base;
+    const int32_t *truth; /* [n] of the whole text */
+    int64_t n, asked, observed, begun;
+    int32_t percent;
+    double price;
+} fake;
+
+static geodec_status fake_begin(geodec_drafter *d, geodec_err *err)
+{
+    (void)err;
+    ((fake *)d)->observed = 0;
+    ((fake *)d)->begun++;
+    return GEODEC_OK;
+}
+
+static geodec_status fake_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    (void)err;
+    fake *f = (fake *)d;
+    cr_assert_not_null(rows->state);
+    f->observed += rows->n;
+    return GEODEC_OK;
+}
+
+static geodec_status fake_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                  geodec_err *err)
+{
+    (void)err;
+    fake *f = (fake *)d;
+    f->asked++;
+    ticks += f->price;
+    if (f->begun == 1) cr_assert_eq(f->observed, q->n_context - 1, "every row before the newest was shown");
+    *n = 0;
+    for (int64_t i = q->n_context; i < q->n_context + q->gamma && i < f->n; i++) {
+        geodec_rng r = geodec_rng_stream((uint64_t)f->percent, (uint64_t)i);
+        const bool right = (int32_t)geodec_rng_below(&r, 100) < f->percent;
+        out[(*n)++] =
+            (geodec_draft){.token = (f->truth[i] + !right) % TOY_VOCAB, .confidence = 0.5}; /* whatever it is worth */
+    }
+    return GEODEC_OK;
+}
+
+static void fake_destroy(geodec_drafter *d) { (void)d; }
+
+static const char *const fake_source[] = {"fake"};
+static const geodec_drafter_ops fake_ops = {.name = "fake",
+                                            .wants_state = true,
+                                            .n_sources = 1,
+                                            .source_name = fake_source,
+                                            .begin = fake_begin,
+                                            .observe = fake_observe,
+                                            .propose = fake_propose,
+                                            .destroy = fake_destroy};
+
+enum { PROMPT = 5, LENGTH = 2000 };
+
+typedef struct trial {
+    toy t;
+    int32_t text[PROMPT + LENGTH];
+    geodec_decode_options o;
+    geodec_end end;
+} trial;
+
+static void set_up(trial *x, uint64_t seed, double slope)
+{
+    geodec_rng r = geodec_rng_stream(seed, 6);
+    toy_target(&x->t, TOY_HISTORY, seed, 4000);
+    x->o = geodec_decode_options_default();
+    x->o.gamma = 8;
+    x->o.max_tokens = LENGTH;
+    x->o.adaptive = true;
+    x->o.clock = tick;
+    x->o.cost = geodec_cost_linear(slope);
+    x->o.cost.seconds = 1;
+    for (int i = 0; i < PROMPT; i++) x->text[i] = (int32_t)geodec_rng_below(&r, TOY_VOCAB);
+    cr_assert_eq(toy_plain(&x->t, x->text, PROMPT, &x->o, x->text + PROMPT, &x->end), LENGTH);
+}
+
+/* A pass takes what the cost model says. */
+static geodec_target inner;
+static double slope_of;
+static geodec_status timed_forward(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
+                                   float *state, geodec_err *err)
+{
+    ticks += 1 + slope_of * (n - 1);
+    return inner.forward(self, token, parent, n, logits, state, err);
+}
+
+static geodec_decode_counters run(trial *x, geodec_drafter *d)
+{
+    geodec_err err = {0};
+    geodec_decoded got;
+    geodec_target target = inner = toy_target(&x->t, x->t.kind, x->t.seed, x->t.n_ctx);
+    target.forward = timed_forward;
+    slope_of = x->o.cost.v[2] - x->o.cost.v[1];
+    test_ok(geodec_decode(&target, x->text, PROMPT, d, &x->o, &got, &err), &err);
+    cr_assert_eq(got.n, LENGTH);
+    cr_assert_eq(memcmp(got.token, x->text + PROMPT, LENGTH * sizeof *got.token), 0);
+    const geodec_decode_counters c = got.counters;
+    geodec_decoded_free(&got);
+    return c;
+}
+
+/* The good drafter does the drafting; the bad and dear ones are asked now and then. */
+Test(scheduler, takes_what_pays)
+{
+    static trial x;
+    geodec_err err = {0};
+    geodec_drafter *d;
+    set_up(&x, 3, 0.3);
+    fake bad = {.base.ops = &fake_ops, .percent = 2, .price = 0.1}, good = bad, dear = bad;
+    good.percent = 90;
+    good.price = 0.02;
+    dear.percent = 95;
+    dear.price = 3;
+    fake *all[] = {&bad, &good, &dear};
+    for (int i = 0; i < 3; i++) {
+        all[i]->truth = x.text;
+        all[i]->n = PROMPT + LENGTH;
+    }
+    geodec_drafter *part[] = {&bad.base, &good.base, &dear.base};
+    const bool trees[3] = {false};
+    test_ok(geodec_auto_drafter_create(3, part, trees, TOY_STATE, &d, &err), &err);
+    const geodec_decode_counters c = run(&x, d);
+    cr_assert_gt(geodec_tokens_per_pass(&c), 2);
+    cr_assert_gt(10 * c.source[1].accepted, 9 * c.total.accepted);
+    cr_assert_gt(2 * good.asked, c.rounds, "%d of %d rounds", (int)good.asked, (int)c.rounds);
+    cr_assert_lt(8 * bad.asked, c.rounds, "%d of %d rounds", (int)bad.asked, (int)c.rounds);
+    cr_assert_lt(50 * dear.asked, c.rounds, "%d of %d rounds", (int)dear.asked, (int)c.rounds);
+    cr_assert_gt(bad.asked, 3, "but it is tried again");
+    geodec_drafter_destroy(d);
+}
+
+/* When nothing pays, nothing is sent, and asking takes a small share of the time. */
+Test(scheduler, never_much_slower)
+{
+    for (int32_t price = 1; price <= 1000; price *= 10) {
+        static trial x;
+        geodec_err err = {0};
+        geodec_drafter *d;
+        set_up(&x, 4, 0.6);
+        fake a = {.base.ops = &fake_ops, .truth = x.text, .n = PROMPT + LENGTH, .percent = 30, .price = 1e-3 * price};
+        fake b = a;
+        geodec_drafter *part[] = {&a.base, &b.base};
+        const bool trees[2] = {false};
+        b.percent = 0;
+        test_ok(geodec_auto_drafter_create(2, part, trees, TOY_STATE, &d, &err), &err);
+        const geodec_decode_counters c = run(&x, d);
+        double passes = (double)(a.asked + b.asked) * a.price;
+        for (int32_t n = 0; n <= 8; n++) passes += (double)c.length[n] * geodec_cost_pass(&x.o.cost, n + 1);
+        cr_assert_lt(passes, 1.02 * LENGTH, "price %g: %g passes", a.price, passes);
+        geodec_drafter_destroy(d);
+    }
+}
+
+/* Drafters of the library under it, as chains and trees, greedy and sampled, with a clock and without. */
+Test(scheduler, output_equals_plain)
+{
+    geodec_err err = {0};
+    geodec_drafter *d, *part[2];
+    const bool trees[2] = {false, true};
+    double best = 0;
+    test_ok(geodec_lookup_drafter_create(&part[0], &err), &err);
+    test_ok(geodec_ngram_drafter_create(NULL, 8, &part[1], &err), &err);
+    test_ok(geodec_auto_drafter_create(2, part, trees, 0, &d, &err), &err);
+    for (int kind = TOY_HISTORY; kind <= TOY_MARKOV; kind++)
+        for (int mode = 0; mode < 24; mode++) {
+            static int32_t plain[4096];
+            toy t;
+            geodec_end end;
+            geodec_decoded got;
+            int32_t prompt[6], stop[] = {0};
+            geodec_decode_options o = geodec_decode_options_default();
+            geodec_rng r = geodec_rng_stream((uint64_t)mode, 6);
+            for (int i = 0; i < 6; i++) prompt[i] = (int32_t)geodec_rng_below(&r, TOY_VOCAB);
+            o.gamma = 1 + mode % 9;
+            o.budget = mode % 3 ? 4 * (mode % 3) : 0;
+            o.adaptive = mode % 4 > 1;
+            o.cost.seconds = mode % 4 == 3 ? 1e-3 : 0;
+            o.max_tokens = 300;
+            o.stop = stop;
+            o.n_stop = mode % 2;
+            o.sampling.temperature = mode % 5 == 4 ? 0.8 : 0;
+            o.sampling.seed = (uint64_t)mode;
+            const geodec_target target = toy_target(&t, (toy_kind)kind, (uint64_t)mode, 1000);
+            const int64_t want = toy_plain(&t, prompt, 6, &o, plain, &end);
+            test_ok(geodec_decode(&target, prompt, 6, d, &o, &got, &err), &err);
+            cr_assert_eq(got.n, want);
+            cr_assert_eq(got.end, end);
+            cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "kind %d mode %d", kind, mode);
+            const double x = geodec_tokens_per_pass(&got.counters);
+            const int64_t rounds = got.counters.rounds;
+            if (x > best) best = x;
+            geodec_decoded_free(&got);
+            if (o.adaptive) continue;
+            test_ok(geodec_decode(&target, prompt, 6, d, &o, &got, &err), &err);
+            cr_assert_eq(got.counters.rounds, rounds, "begin forgets, and without a cost the choice is the text's");
+            geodec_decoded_free(&got);
+        }
+    cr_assert_gt(best, 3, "%g tokens a pass", best);
+    geodec_drafter_destroy(d);
+}
+
+Test(scheduler, refuses_and_cleans_up)
+{
+    geodec_err err = {0};
+    geodec_drafter *d = NULL, *part[2] = {NULL, NULL};
+    const bool trees[2] = {false, true};
+    cr_assert_eq(geodec_auto_drafter_create(0, part, trees, 0, &d, &err), GEODEC_INVAL);
+    for (int64_t k = 1; k < 4; k++) {
+        test_ok(geodec_lookup_drafter_create(&part[0], &err), &err);
+        test_ok(geodec_ngram_drafter_create(NULL, 8, &part[1], &err), &err);
+        geodec_mem_fail_after(k);
+        const geodec_status st = geodec_auto_drafter_create(2, part, trees, 0, &d, &err);
+        geodec_mem_fail_after(0);
+        if (st == GEODEC_OK)
+            geodec_drafter_destroy(d);
+        else
+            cr_assert_eq(st, GEODEC_NOMEM); /* the parts are gone: sanitizers would see a leak */
+    }
+    fake f = {.base.ops = &fake_ops};
+    const bool first[2] = {true, false};
+    part[0] = part[1] = &f.base;
+    cr_assert_eq(geodec_auto_drafter_create(2, part, first, 3, &d, &err), GEODEC_INVAL, "nobody for chains");
+    cr_assert_eq(geodec_auto_drafter_create(1, part, trees, 0, &d, &err), GEODEC_INVAL, "states of no size");
+}

@@ -1,0 +1,4 @@
+export_TESTS := \
+  test_export.c \
+  test_shards.c
+export_FIXTURES := decode/tiny.c

@@ -1,0 +1,147 @@
+/* Export against single forward passes; sources of sequences. */
+#include "base/mem.h"
+#include "decode/tiny.h"
+#include "export/export.h"
+#include "geometry/activations.h"
+#include "io/file.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static geodec_model *open_tiny(void)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    test_ok(geodec_model_open(tiny_model("export.gguf", 5), &m, &err), &err);
+    return m;
+}
+
+static geodec_status make(const geodec_model *m, const char *tokens, const char *path, int threads,
+                          geodec_export_options o, geodec_export_summary *sum, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_pool *pool = NULL;
+    geodec_token_source *s = NULL;
+    geodec_artifact *a = NULL;
+    const geodec_provenance p = {
+        .tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
+    GEODEC_TRY(geodec_pool_create(threads, &pool, err));
+    GEODEC_TRY(
+        geodec_token_source_create("tokens", tokens, strlen(tokens), geodec_model_configuration(m)->n_vocab, &s, err));
+    const geodec_export_source source = geodec_token_source_get(s);
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, err));
+    GEODEC_TRY(geodec_export_run(m, &o, &source, a, sum, pool, NULL, err));
+    st = geodec_artifact_commit(a, err);
+    a = NULL;
+done:
+    geodec_artifact_close(a);
+    geodec_token_source_destroy(s);
+    geodec_pool_destroy(pool);
+    return st;
+}
+
+static const char text[] = "1 5 9 13 17 21 25 29 3 7 11\n\n1 4\n1 6 8 10 12 14 16\n";
+
+Test(export, rows_are_what_a_forward_pass_gives)
+{
+    geodec_err err = {0};
+    geodec_model *m = open_tiny();
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int32_t layers[] = {0, c->n_layer};
+    const geodec_export_options o = {.n_layers = 2, .layer = layers, .window = 6, .top_m = 3, .logits = true};
+    geodec_export_summary sum;
+    const char *path = test_tmp("export.h5");
+    test_ok(make(m, text, path, 1, o, &sum, &err), &err);
+    /* 11 tokens in windows of 6: 6 + (BOS and 5); then 2; then 6 + (BOS and 1). */
+    cr_assert_eq(sum.rows, 22);
+    cr_assert_eq(sum.sequences, 5);
+
+    geodec_artifact *a = NULL;
+    int32_t *token, *position, *sequence, *next, *argmax, *top;
+    float *state, *logits, *best;
+    test_ok(geodec_artifact_open(&geodec_kind_activations, path, &a, &err), &err);
+    test_ok(geodec_artifact_read(a, "/token", &token, &err), &err);
+    test_ok(geodec_artifact_read(a, "/position", &position, &err), &err);
+    test_ok(geodec_artifact_read(a, "/sequence", &sequence, &err), &err);
+    test_ok(geodec_artifact_read(a, "/next_token", &next, &err), &err);
+    test_ok(geodec_artifact_read(a, "/argmax", &argmax, &err), &err);
+    test_ok(geodec_artifact_read(a, "/top_index", &top, &err), &err);
+    test_ok(geodec_artifact_read(a, "/top_logit", &best, &err), &err);
+    test_ok(geodec_artifact_read(a, "/state", &state, &err), &err);
+    test_ok(geodec_artifact_read(a, "/logits", &logits, &err), &err);
+
+    const geodec_session_options so = {.n_ctx = 16};
+    geodec_session *s = NULL;
+    test_ok(geodec_session_create(m, &so, &s, &err), &err);
+    float *row = geodec_mem_new(c->n_vocab, sizeof *row),
+          *capture = geodec_mem_new(2 * (int64_t)c->d_model, sizeof *capture);
+    for (int64_t r = 0; r < sum.rows; r++) {
+        if (position[r] == 0) {
+            geodec_session_truncate(s, 0);
+            cr_assert_eq(token[r], 1, "every window begins with BOS");
+        }
+        const geodec_batch b = {.n = 1, .token = &token[r]};
+        const geodec_capture cap = {2, layers, capture};
+        test_ok(geodec_forward(s, &b, row, &cap, &err), &err);
+        cr_assert_eq(memcmp(row, logits + r * c->n_vocab, (size_t)c->n_vocab * sizeof *row), 0);
+        cr_assert_eq(memcmp(capture, state + r * 2 * c->d_model, 2 * (size_t)c->d_model * sizeof *row), 0);
+        cr_assert_eq(argmax[r], geodec_argmax(row, c->n_vocab));
+        cr_assert_eq(top[3 * r], argmax[r]);
+        int32_t above = 0; /* the third best has exactly two before it */
+        for (int32_t v = 0; v < c->n_vocab; v++)
+            above += row[v] > best[3 * r + 2] || (row[v] == best[3 * r + 2] && v < top[3 * r + 2]);
+        cr_assert_eq(above, 2);
+        const bool last = r + 1 == sum.rows || sequence[r + 1] != sequence[r];
+        cr_assert_eq(next[r], last ? -1 : token[r + 1]);
+    }
+    geodec_session_destroy(s);
+    geodec_artifact_close(a);
+    void *all[] = {token, position, sequence, next, argmax, top, best, state, logits, row, capture};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    geodec_model_close(m);
+}
+
+Test(export, same_bytes_with_any_threads_and_a_limit)
+{
+    geodec_err err = {0};
+    geodec_model *m = open_tiny();
+    const int32_t layer = 1;
+    geodec_export_options o = {.n_layers = 1, .layer = &layer, .window = 6, .top_m = 2, .half = true};
+    geodec_export_summary sum;
+    char hex[2][GEODEC_SHA256_HEX];
+    test_ok(make(m, text, test_tmp("a.h5"), 1, o, &sum, &err), &err);
+    test_ok(make(m, text, test_tmp("b.h5"), 3, o, &sum, &err), &err);
+    test_ok(geodec_file_sha256(test_tmp("a.h5"), hex[0], &err), &err);
+    test_ok(geodec_file_sha256(test_tmp("b.h5"), hex[1], &err), &err);
+    cr_assert_str_eq(hex[0], hex[1]);
+    o.max_tokens = 9;
+    test_ok(make(m, text, test_tmp("c.h5"), 3, o, &sum, &err), &err);
+    cr_assert_eq(sum.rows, 9);
+    geodec_model_close(m);
+}
+
+Test(export, refuses_what_is_no_text)
+{
+    geodec_err err = {0};
+    geodec_model *m = open_tiny();
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    geodec_text_source *s = NULL;
+    char line[512];
+    cr_assert_eq(geodec_text_source_create("t.txt", "", 0, t, &s, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_text_source_create("t.txt", " \n\t", 3, t, &s, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_text_source_create("t.txt",
+                                           "ab\xff"
+                                           "c",
+                                           4, t, &s, &err),
+                 GEODEC_FORMAT);
+    cr_assert(strstr(geodec_err_line(&err, line, sizeof line), "t.txt") && strstr(line, "offset 2"), "%s", line);
+    cr_assert_eq(geodec_text_source_create("t.txt", "a\0b", 3, t, &s, &err), GEODEC_FORMAT);
+    const geodec_export_options o = {.n_layers = 1, .layer = (const int32_t[]){0}, .window = 6, .top_m = 2};
+    geodec_export_summary sum;
+    const char *bad[] = {"", "\n \n", "1 2 x\n", "1 -2\n", "1 2.5\n", "1 999999\n", "1 99999999999999999999\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        cr_assert_eq(make(m, bad[i], test_tmp("bad.h5"), 1, o, &sum, &err), GEODEC_FORMAT, "%s", bad[i]);
+    geodec_model_close(m);
+}

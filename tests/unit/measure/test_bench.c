@@ -1,0 +1,334 @@
+#include "base/mem.h"
+#include "base/rng.h"
+#include "decode/stoptext.h"
+#include "decode/toy.h"
+#include "drafters/draft_ngram.h"
+#include "io/h5.h"
+#include "measure/bench.h"
+#include "measure/bench_file.h"
+#include "measure/gain.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PROMPTS = 7, LENGTH = 5, TOKENS = 40 };
+
+static geodec_status make_ngram(void *ctx, geodec_drafter **out, geodec_err *err)
+{
+    (void)ctx;
+    return geodec_ngram_drafter_create(NULL, 8, out, err);
+}
+
+static geodec_status make_bigram(void *ctx, geodec_drafter **out, geodec_err *err)
+{
+    (void)ctx;
+    return geodec_ngram_drafter_create(NULL, 1, out, err);
+}
+
+static int32_t prompt_token[PROMPTS * LENGTH];
+static int64_t prompt_offset[PROMPTS + 1];
+static const geodec_prompts prompts = {prompt_token, prompt_offset, PROMPTS};
+
+static geodec_bench_plan make_plan(void)
+{
+    geodec_rng r = geodec_rng_stream(6, 6);
+    for (int i = 0; i < PROMPTS * LENGTH; i++) prompt_token[i] = (int32_t)geodec_rng_below(&r, TOY_VOCAB);
+    for (int i = 0; i <= PROMPTS; i++) prompt_offset[i] = i * LENGTH;
+    return (geodec_bench_plan){
+        .prompts = &prompts,
+        .max_tokens = TOKENS,
+        .n_drafters = 3,
+        .drafter = {{"ngram", make_ngram, NULL}, {"bigram", make_bigram, NULL}, {"oracle", NULL, NULL}},
+        .n_gammas = 3,
+        .gamma = {1, 3, 6},
+        .greedy = true,
+        .sampled = true,
+        .sampling = {0.5, 0, 1, 0},
+        .n_seeds = 2,
+        .seed = 5,
+        .resamples = 200};
+}
+
+static const geodec_bench_row *row_of(const geodec_bench_counts *c, int32_t drafter, int32_t gamma, bool sampled,
+                                      bool every)
+{
+    for (int64_t i = 0; i < c->n; i++) {
+        const geodec_bench_row *r = &c->row[i];
+        if (r->drafter == drafter && r->gamma == gamma && r->sampled == sampled && r->every_position == every) return r;
+    }
+    cr_assert_fail("no such row");
+    return NULL;
+}
+
+/* Drafts at each position of the plain output, by a drafter of its own. */
+static void every_position(const toy *t, int32_t order, int32_t gamma, int64_t accepted[16], int64_t *positions)
+{
+    geodec_err err = {0};
+    *positions = 0;
+    memset(accepted, 0, 16 * sizeof *accepted);
+    for (int p = 0; p < PROMPTS; p++) {
+        int32_t text[LENGTH + TOKENS];
+        geodec_end end;
+        geodec_drafter *d = NULL;
+        geodec_decode_options o = geodec_decode_options_default();
+        o.max_tokens = TOKENS;
+        memcpy(text, prompt_token + p * LENGTH, sizeof(int32_t) * LENGTH);
+        const int64_t n = toy_plain(t, text, LENGTH, &o, text + LENGTH, &end);
+        test_ok(geodec_ngram_drafter_create(NULL, order, &d, &err), &err);
+        for (int64_t at = 0; at + gamma <= n; at++) {
+            geodec_draft draft[16];
+            int32_t k;
+            if (at + 1 == n) continue; /* the last token is never drafted */
+            int32_t label[LENGTH + TOKENS];
+            /* Prompt rows have no label of their own; later ones are what greedy decoding said. */
+            for (int64_t i = 0; i < LENGTH + at - 1; i++) label[i] = i < LENGTH - 1 ? -1 : text[i + 1];
+            const geodec_draft_rows rows = {.n = LENGTH + at - 1, .token = text, .argmax = label};
+            test_ok(geodec_drafter_begin(d, &err), &err);
+            test_ok(geodec_drafter_observe(d, &rows, &err), &err);
+            const geodec_draft_request q = {.context = text, .n_context = LENGTH + at, .gamma = gamma, .index = at};
+            test_ok(geodec_drafter_propose(d, &q, draft, &k, &err), &err);
+            ++*positions;
+            for (int32_t i = 0; i < k && draft[i].token == text[LENGTH + at + i]; i++) accepted[i]++;
+        }
+        geodec_drafter_destroy(d);
+    }
+}
+
+Test(bench, counts_are_exact_and_independent_of_threads)
+{
+    geodec_err err = {0};
+    toy t[3];
+    geodec_target target[3];
+    const geodec_bench_plan plan = make_plan();
+    geodec_bench_counts one, three;
+    geodec_pool *pool = NULL;
+    for (int i = 0; i < 3; i++) target[i] = toy_target(&t[i], TOY_MARKOV, 12, 100);
+    test_ok(geodec_bench_count(&plan, target, 1, NULL, &one, &err), &err);
+    test_ok(geodec_pool_create(3, &pool, &err), &err);
+    test_ok(geodec_bench_count(&plan, target, 3, pool, &three, &err), &err);
+    cr_assert_eq(one.n, 2 * (3 * 3 + 2 * 3));
+    cr_assert_eq(one.n, three.n);
+    cr_assert_eq(memcmp(one.row, three.row, (size_t)one.n * sizeof *one.row), 0, "threads changed a count");
+    for (int64_t i = 0; i < one.n; i++) {
+        const geodec_bench_row *r = &one.row[i];
+        cr_assert_eq(r->mismatches, 0);
+        cr_assert_eq(r->compared, PROMPTS * TOKENS * (r->sampled ? 2 : 1));
+        if (r->every_position) continue;
+        cr_assert_eq(r->rounds, r->passes);
+        cr_assert_float_eq(r->tokens_per_pass.value, (double)r->decided / (double)r->passes, 1e-15);
+        cr_assert_leq(r->tokens_per_pass.low, r->tokens_per_pass.value + 1e-12);
+        cr_assert_geq(r->tokens_per_pass.high, r->tokens_per_pass.value - 1e-12);
+    }
+    for (int g = 0; g < 3; g++) {
+        const int32_t gamma = plan.gamma[g];
+        const geodec_bench_row *o = row_of(&one, 2, gamma, false, false);
+        cr_assert_eq(o->passes, PROMPTS * ((TOKENS + gamma) / (gamma + 1)), "oracle replay");
+        const int32_t orders[] = {8, 1};
+        for (int32_t d = 0; d < 2; d++) {
+            int64_t accepted[16], positions, sum = 0;
+            every_position(&t[0], orders[d], 6, accepted, &positions);
+            const geodec_bench_row *r = row_of(&one, d, gamma, false, true);
+            cr_assert_eq(r->rounds, positions);
+            for (int32_t i = 0; i < gamma; i++) {
+                cr_assert_eq(r->position[i].accepted, accepted[i]);
+                cr_assert_eq(r->position[i].reached, r->position[i].accepted + r->position[i].rejected);
+                sum += accepted[i];
+            }
+            cr_assert_float_eq(r->mean_accepted.value, (double)sum / (double)positions, 1e-15);
+        }
+    }
+    /* What the texts hold is what the rows sum. */
+    cr_assert_eq(one.prompts, PROMPTS);
+    for (int64_t i = 0; i < one.n; i++) {
+        int64_t accepted = 0, rounds = 0, decided = 0, passes = 0, of_positions = 0;
+        for (int64_t p = i * PROMPTS; p < (i + 1) * PROMPTS; p++) {
+            accepted += one.accepted[p];
+            rounds += one.rounds[p];
+            decided += one.decided[p];
+            passes += one.passes[p];
+            cr_assert_eq(one.accepted[p], three.accepted[p]);
+        }
+        for (int g = 0; g < 6; g++) of_positions += one.row[i].position[g].accepted;
+        cr_assert_eq(accepted, of_positions);
+        cr_assert_eq(rounds, one.row[i].rounds);
+        cr_assert_eq(decided, one.row[i].decided);
+        cr_assert_eq(passes, one.row[i].passes);
+        /* Positions with a longest draft of tokens behind them, of one greedy text and of two drawn ones. */
+        if (one.row[i].every_position) cr_assert_eq(rounds, PROMPTS * (TOKENS - 5) * (one.row[i].sampled ? 2 : 1));
+    }
+    geodec_bench_counts_free(&one);
+    geodec_bench_counts_free(&three);
+    geodec_pool_destroy(pool);
+}
+
+Test(bench, a_target_that_is_not_batch_invariant_is_caught)
+{
+    geodec_err err = {0};
+    toy t;
+    geodec_bench_plan plan = make_plan();
+    geodec_bench_counts c;
+    const geodec_target target = toy_target(&t, TOY_HISTORY, 12, 100);
+    t.broken = true;
+    plan.drafter[0] = plan.drafter[2];
+    plan.n_drafters = 1;
+    test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
+    cr_assert_gt(row_of(&c, 0, 6, false, false)->mismatches, 0);
+    geodec_bench_counts_free(&c);
+}
+
+Test(bench, artifacts_hold_the_rows)
+{
+    geodec_err err = {0};
+    toy t;
+    const geodec_bench_plan plan = make_plan();
+    geodec_bench_counts c;
+    geodec_speed s;
+    geodec_artifact *a = NULL;
+    double *tpp = NULL, *speedup = NULL;
+    const geodec_provenance p = {
+        .tool = "test", .command_line = "test", .seed = 1, .model_fingerprint = "", .tokenizer_fingerprint = ""};
+    const geodec_target target = toy_target(&t, TOY_MARKOV, 12, 100);
+    test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
+    test_ok(geodec_bench_speed(&plan, 3, &target, &s, &err), &err);
+    cr_assert_eq(s.n, 3 * 4);
+    cr_assert_eq(s.prompts, 3);
+    const char *counts_path = test_tmp("benchdecode.h5"), *speed_path = test_tmp("speed.h5");
+    test_ok(geodec_bench_write_counts(counts_path, &p, &plan, &c, &err), &err);
+    test_ok(geodec_bench_write_speed(speed_path, &p, &plan, &s, "scalar", &err), &err);
+    test_ok(geodec_artifact_open(&geodec_kind_benchdecode, counts_path, &a, &err), &err);
+    test_ok(geodec_artifact_read(a, "/tokens_per_pass", &tpp, &err), &err);
+    for (int64_t i = 0; i < c.n; i++)
+        if (!c.row[i].every_position) cr_assert_float_eq(tpp[3 * i], c.row[i].tokens_per_pass.value, 0);
+    geodec_artifact_close(a);
+    test_ok(geodec_artifact_open(&geodec_kind_speed, speed_path, &a, &err), &err);
+    test_ok(geodec_artifact_read(a, "/speedup", &speedup, &err), &err);
+    for (int64_t i = 0; i < s.n; i++) {
+        cr_assert_float_eq(speedup[3 * i], s.row[i].speedup.value, 0);
+        cr_assert_gt(s.row[i].speedup.value, 0);
+        cr_assert_gt(s.row[i].predicted, 0);
+        cr_assert(s.row[i].adaptive || s.row[i].c > 0);
+    }
+    geodec_artifact_close(a);
+    geodec_mem_free(tpp);
+    geodec_mem_free(speedup);
+    geodec_bench_counts_free(&c);
+    geodec_speed_free(&s);
+}
+
+Test(bench, refuses_bad_plans)
+{
+    geodec_err err = {0};
+    toy t;
+    const geodec_target target = toy_target(&t, TOY_MARKOV, 12, 100);
+    geodec_bench_counts c = {.n = -3};
+    geodec_bench_plan bad[6];
+    for (int i = 0; i < 6; i++) bad[i] = make_plan();
+    bad[0].gamma[2] = 17;
+    bad[1].gamma[1] = 1;
+    bad[2].greedy = bad[2].sampled = false;
+    bad[3].max_tokens = 0;
+    bad[4].n_seeds = 0;
+    bad[5].n_gammas = 0;
+    for (int i = 0; i < 6; i++)
+        cr_assert_eq(geodec_bench_count(&bad[i], &target, 1, NULL, &c, &err), GEODEC_INVAL, "plan %d", i);
+    /* A prompt longer than the context names the prompt. */
+    const geodec_bench_plan plan = make_plan();
+    const geodec_target small = toy_target(&t, TOY_MARKOV, 12, 3);
+    char line[512];
+    cr_assert_eq(geodec_bench_count(&plan, &small, 1, NULL, &c, &err), GEODEC_LIMIT);
+    cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), "prompt 0"));
+    cr_assert_eq(c.n, -3);
+}
+
+/* Feeds in all splits into pieces of one and two sizes; against a plain search. */
+Test(stoptext, equals_a_plain_search_for_every_split)
+{
+    geodec_err err = {0};
+    static const char *const needles[] = {"a", "ab", "aab", "abab", "aaa", "zz", "abaabaab"};
+    static const char *const texts[] = {"",      "a",      "xaab",     "aaab",  "ababaab", "abaabaabaab",
+                                        "bbbbb", "aabaab", "ab\nabab", "abaaba"};
+    for (size_t i = 0; i < sizeof needles / sizeof *needles; i++)
+        for (size_t j = 0; j < sizeof texts / sizeof *texts; j++)
+            for (size_t piece = 1; piece <= 4; piece++) {
+                char got[64], want[64];
+                size_t n = 0, length = strlen(texts[j]);
+                bool done = false;
+                geodec_stoptext *s = NULL;
+                snprintf(want, sizeof want, "%s", texts[j]);
+                char *at = strstr(want, needles[i]);
+                if (at) *at = '\0';
+                test_ok(geodec_stoptext_create(needles[i], &s, &err), &err);
+                for (size_t k = 0; k < length; k += piece) {
+                    size_t out;
+                    const bool hit =
+                        geodec_stoptext_feed(s, texts[j] + k, length - k < piece ? length - k : piece, got + n, &out);
+                    cr_assert(!done || (hit && out == 0));
+                    done = hit;
+                    n += out;
+                }
+                n += geodec_stoptext_flush(s, got + n);
+                got[n] = '\0';
+                cr_assert_str_eq(got, want, "needle %s text %s piece %zu: %s", needles[i], texts[j], piece, got);
+                cr_assert_eq(done, at != NULL);
+                geodec_stoptext_destroy(s);
+            }
+    geodec_stoptext *s = NULL;
+    cr_assert_eq(geodec_stoptext_create("", &s, &err), GEODEC_INVAL);
+}
+
+/* Gains, by hand: means of the texts, and intervals that pairing makes narrow. */
+Test(bench, gains_are_differences_paired_by_text)
+{
+    geodec_err err = {0};
+    toy t;
+    const geodec_bench_plan plan = make_plan();
+    geodec_bench_counts c;
+    geodec_gain *gain = NULL;
+    int64_t n = 0;
+    const geodec_provenance p = {
+        .tool = "test", .command_line = "test", .seed = 1, .model_fingerprint = "", .tokenizer_fingerprint = ""};
+    const geodec_target target = toy_target(&t, TOY_MARKOV, 12, 100);
+    test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
+    const char *path = test_tmp("gain.h5");
+    test_ok(geodec_bench_write_counts(path, &p, &plan, &c, &err), &err);
+
+    test_ok(geodec_gain_measure(path, "ngram", path, "bigram", 3, 500, &gain, &n, &err), &err);
+    cr_assert_eq(n, 3 * 2 * 2, "draft lengths x settings x modes");
+    for (int64_t i = 0; i < n; i++) {
+        const geodec_gain *g = &gain[i];
+        const geodec_bench_row *a = row_of(&c, 0, g->gamma, g->sampled, g->every_position);
+        const geodec_bench_row *b = row_of(&c, 1, g->gamma, g->sampled, g->every_position);
+        const double x = g->every_position ? 1 + a->mean_accepted.value : a->tokens_per_pass.value;
+        const double y = g->every_position ? 1 + b->mean_accepted.value : b->tokens_per_pass.value;
+        cr_assert_float_eq(g->tokens.value, x, 1e-12);
+        cr_assert_float_eq(g->control.value, y, 1e-12);
+        cr_assert_float_eq(g->difference.value, x - y, 1e-12);
+        cr_assert_leq(g->difference.low, g->difference.value);
+        cr_assert_geq(g->difference.high, g->difference.value);
+    }
+    geodec_mem_free(gain);
+    /* Against itself nothing is gained, in no resample. */
+    test_ok(geodec_gain_measure(path, "ngram", path, "ngram", 3, 500, &gain, &n, &err), &err);
+    for (int64_t i = 0; i < n; i++) {
+        cr_assert_float_eq(gain[i].difference.low, 0, 0);
+        cr_assert_float_eq(gain[i].difference.high, 0, 0);
+        cr_assert_leq(gain[i].tokens.low, gain[i].tokens.high);
+    }
+    geodec_mem_free(gain);
+    gain = NULL;
+    cr_assert_eq(geodec_gain_measure(path, "wish", path, "ngram", 3, 500, &gain, &n, &err), GEODEC_NOTFOUND);
+
+    /* As many texts, but others. */
+    geodec_bench_plan other = plan;
+    other.max_tokens = TOKENS - 1;
+    geodec_bench_counts_free(&c);
+    test_ok(geodec_bench_count(&other, &target, 1, NULL, &c, &err), &err);
+    const char *apart = test_tmp("apart.h5");
+    test_ok(geodec_bench_write_counts(apart, &p, &other, &c, &err), &err);
+    cr_assert_eq(geodec_gain_measure(path, "ngram", apart, "ngram", 3, 500, &gain, &n, &err), GEODEC_INVAL);
+    cr_assert_null(gain);
+    geodec_bench_counts_free(&c);
+}

@@ -1,0 +1,243 @@
+#include "base/mem.h"
+#include "base/rng.h"
+#include "decode/toy.h"
+#include "drafters/draft_ngram.h"
+#include "io/json.h"
+#include "measure/compat_counters.h"
+#include "measure/readiness.h"
+#include "support/support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- the papers' counting --------------------------------------------------------------------------------------- */
+
+/* Any model, any prompt: 30/64 = 46.9 % and 5/13 = 38.5 %, a pass a token. */
+Test(compat, rates_of_the_papers_follow_from_the_number_of_tokens)
+{
+    for (int kind = TOY_HISTORY; kind <= TOY_STOP; kind++)
+        for (uint64_t seed = 0; seed < 8; seed++) {
+            toy t;
+            geodec_err err = {0};
+            geodec_compat_counters c;
+            const int32_t prompt[3] = {(int32_t)seed, 5, 2};
+            const geodec_target target = toy_target(&t, (toy_kind)kind, seed, 100);
+            test_ok(geodec_compat_replay(&target, prompt, 3, 64, &c, &err), &err);
+            cr_assert(c.geo_accepted == 30 && c.xfmr == 34 && c.tokens == 64);
+            cr_assert_eq(c.target_passes, 64, "nothing is saved");
+            cr_assert_float_eq(100 * c.acceptance, 46.875, 0);
+            test_ok(geodec_compat_replay(&target, prompt, 3, 13, &c, &err), &err);
+            cr_assert(c.geo_accepted == 5 && c.xfmr == 8);
+            cr_assert_float_eq(100 * c.acceptance, 38.46, 0.005);
+            for (int64_t n = 1; n < 40; n++) { /* the closed form of the header */
+                test_ok(geodec_compat_replay(&target, prompt, 3, n, &c, &err), &err);
+                cr_assert_eq(c.geo_accepted, n > 4 ? (n - 3) / 2 : 0);
+            }
+        }
+}
+
+Test(compat, refuses_what_does_not_fit)
+{
+    toy t;
+    geodec_err err = {0};
+    geodec_compat_counters c;
+    int32_t prompt[3] = {1, 2, 3};
+    const geodec_target target = toy_target(&t, TOY_HISTORY, 1, 10);
+    cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 8, &c, &err), GEODEC_LIMIT);
+    cr_assert_eq(geodec_compat_replay(&target, prompt, 0, 3, &c, &err), GEODEC_INVAL);
+    cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 0, &c, &err), GEODEC_INVAL);
+    prompt[1] = TOY_VOCAB;
+    cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 3, &c, &err), GEODEC_RANGE);
+}
+
+/* ---- the ladder ------------------------------------------------------------------------------------------------- */
+
+static geodec_readiness everything_holds(void)
+{
+    geodec_readiness r = geodec_readiness_none();
+    r.model_sha256 = r.artifact_model_sha256 = "ab";
+    r.drafter = "flowmap";
+    r.n_compared = 100;
+    r.prompts = 10;
+    r.proposed = 80;
+    r.reached = 60;
+    r.accepted = 50;
+    r.tokens = r.decided = 100;
+    r.target_passes = 50;
+    r.tokens_per_pass = 2;
+    r.acceptance = (geodec_interval){0.62, 0.6, 0.65};
+    r.control = "bigram";
+    r.control_acceptance = (geodec_interval){0.5, 0.4, 0.59};
+    r.speedup = (geodec_interval){1.3, 1.2, 1.4};
+    return r;
+}
+
+#define RUNG(r, want)                                                                                                  \
+    cr_assert_eq(geodec_readiness_judge(&(r)), want, "%s", geodec_readiness_name(geodec_readiness_judge(&(r))))
+
+Test(readiness, top_rung_needs_each_condition)
+{
+    geodec_readiness r = everything_holds();
+    RUNG(r, GEODEC_GEODESIC_READY);
+    r.artifact_model_sha256 = "ac";
+    RUNG(r, GEODEC_HYBRID_READY);
+    r = everything_holds();
+    r.artifact_model_sha256 = ""; /* no artifact at all */
+    RUNG(r, GEODEC_HYBRID_READY);
+    r.model_sha256 = ""; /* two unknown fingerprints are not equal ones */
+    RUNG(r, GEODEC_HYBRID_READY);
+    r = everything_holds();
+    r.acceptance.low = 0.5; /* not above the control */
+    RUNG(r, GEODEC_HYBRID_READY);
+    r = everything_holds();
+    r.control = NULL;
+    RUNG(r, GEODEC_HYBRID_READY);
+    r = everything_holds();
+    r.speedup.low = 1;
+    RUNG(r, GEODEC_HYBRID_READY);
+}
+
+Test(readiness, lower_rungs)
+{
+    geodec_readiness r = everything_holds();
+    r.tokens_per_pass = 1; /* exact, and nothing gained */
+    RUNG(r, GEODEC_DEGRADED_GEODESIC);
+    r = everything_holds();
+    r.n_different = 1;
+    RUNG(r, GEODEC_NOT_READY);
+    r = everything_holds();
+    r.n_compared = 0; /* not compared is not exact */
+    RUNG(r, GEODEC_NOT_READY);
+    r = geodec_readiness_none();
+    RUNG(r, GEODEC_NOT_READY);
+}
+
+Test(readiness, what_was_not_measured_does_not_pass)
+{
+    geodec_readiness r = everything_holds();
+    r.speedup.low = NAN;
+    RUNG(r, GEODEC_HYBRID_READY);
+    r = everything_holds();
+    r.acceptance.low = NAN;
+    RUNG(r, GEODEC_HYBRID_READY);
+    r = everything_holds();
+    r.control_acceptance.value = NAN;
+    RUNG(r, GEODEC_HYBRID_READY);
+    r = everything_holds();
+    r.tokens_per_pass = NAN;
+    RUNG(r, GEODEC_DEGRADED_GEODESIC);
+}
+
+/* By the papers' rule (share >= 0.08, consistency >= 0.85) the replayed counters would be ready. */
+Test(readiness, the_papers_counters_do_not_pass)
+{
+    geodec_readiness r = everything_holds();
+    r.accepted = 30;
+    r.decided = r.tokens = r.target_passes = 64;
+    r.tokens_per_pass = 1;
+    r.consistency = 1;
+    RUNG(r, GEODEC_DEGRADED_GEODESIC);
+}
+
+static const geodec_json *inside(const geodec_json *v, const char *key)
+{
+    const geodec_json *m = geodec_json_member(v, key);
+    cr_assert_not_null(m, "%s", key);
+    return m;
+}
+
+Test(readiness, file_has_the_papers_names_and_null_for_what_is_not_known)
+{
+    static const char *const names[] = {"ott_full",        "ott_theorem",
+                                        "ott_perfect",     "ready",
+                                        "hybrid_ready",    "status",
+                                        "model",           "generation",
+                                        "geodesic",        "axiom",
+                                        "attnres",         "depth_attention",
+                                        "schema_version",  "model_sha256",
+                                        "drafter",         "target_passes",
+                                        "tokens_per_pass", "proposed",
+                                        "accepted",        "acceptance",
+                                        "exactness",       "degraded_geodesic",
+                                        "speedup_ci95",    "baseline_tok_per_s"};
+    geodec_err err = {0};
+    geodec_json *root = NULL;
+    const char *status = NULL;
+    double x = 0;
+    int64_t n = 0;
+    bool yes = false;
+    geodec_readiness r = everything_holds();
+    r.speedup = geodec_readiness_none().speedup;
+    const char *path = test_tmp("readiness.json");
+    test_ok(geodec_readiness_write(path, &r, &err), &err);
+    test_ok(geodec_json_read(path, 1 << 20, &root, &err), &err);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) inside(root, names[i]);
+    test_ok(geodec_json_get_str(root, "status", &status, &err), &err);
+    cr_assert_str_eq(status, "hybrid_ready");
+    cr_assert_neq(geodec_json_get_f64(root, "speedup", &x, &err), GEODEC_OK, "null");
+    const geodec_json *g = inside(root, "geodesic");
+    test_ok(geodec_json_get_i64(g, "runtime_tokens", &n, &err), &err);
+    cr_assert_eq(n, 50);
+    test_ok(geodec_json_get_f64(g, "runtime_share", &x, &err), &err);
+    cr_assert_float_eq(x, 0.5, 1e-15); /* of 100 decided */
+    test_ok(geodec_json_get_f64(g, "runtime_reject_rate", &x, &err), &err);
+    cr_assert_float_eq(x, 10.0 / 60, 1e-15);
+    test_ok(geodec_json_get_bool(inside(root, "exactness"), "verified_bool", &yes, &err), &err);
+    cr_assert(yes);
+    geodec_json_free(root);
+}
+
+/* ---- from a bench ----------------------------------------------------------------------------------------------- */
+
+static geodec_status make_ngram(void *order, geodec_drafter **out, geodec_err *err)
+{
+    return geodec_ngram_drafter_create(NULL, *(int32_t *)order, out, err);
+}
+
+Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
+{
+    static int32_t order[] = {1, 8}, token[4 * 5];
+    static int64_t offset[] = {0, 5, 10, 15, 20};
+    toy t;
+    geodec_err err = {0};
+    geodec_rng rng = geodec_rng_stream(3, 3);
+    for (int i = 0; i < 20; i++) token[i] = (int32_t)geodec_rng_below(&rng, TOY_VOCAB);
+    const geodec_prompts prompts = {token, offset, 4};
+    const geodec_bench_plan plan = {.prompts = &prompts,
+                                    .max_tokens = 60,
+                                    .n_drafters = 2,
+                                    .drafter = {{"bigram", make_ngram, &order[0]}, {"ngram", make_ngram, &order[1]}},
+                                    .n_gammas = 2,
+                                    .gamma = {2, 5},
+                                    .n_budgets = 1,
+                                    .budget = {6},
+                                    .greedy = true,
+                                    .resamples = 100,
+                                    .seed = 1};
+    geodec_bench_counts c;
+    geodec_speed s = {0};
+    geodec_readiness r;
+    const geodec_target target = toy_target(&t, TOY_MARKOV, 2, 300);
+    geodec_pool *pool = NULL;
+    test_ok(geodec_pool_create(1, &pool, &err), &err);
+    test_ok(geodec_bench_count(&plan, &target, 1, pool, &c, &err), &err);
+    test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);
+    cr_assert_eq(r.gamma, 5, "without timings the longest");
+    cr_assert_str_eq(r.control, "bigram");
+    cr_assert(isnan(r.speedup.low) && r.n_compared > 0 && r.n_different == 0);
+    cr_assert_float_eq(r.acceptance.value, (double)r.accepted / (double)r.proposed, 1e-15);
+    cr_assert(r.acceptance.low <= r.acceptance.value && r.acceptance.value <= r.acceptance.high);
+    cr_assert_neq(r.control_acceptance.value, r.acceptance.value);
+    test_ok(geodec_bench_speed(&plan, 2, &target, &s, &err), &err);
+    cr_assert_eq(s.n, 2 * (2 + 1 + 2), "lengths, a tree, both adaptive");
+    test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);
+    cr_assert(r.gamma == 2 || r.gamma == 5);
+    cr_assert_gt(r.projected_speedup, 0);
+    test_ok(geodec_readiness_of_bench(&plan, &c, &s, 0, &r, &err), &err);
+    cr_assert_null(r.control, "bigram is no control of itself");
+    cr_assert_eq(geodec_readiness_of_bench(&plan, &c, &s, 2, &r, &err), GEODEC_INVAL);
+    geodec_bench_counts_free(&c);
+    geodec_speed_free(&s);
+    geodec_pool_destroy(pool);
+}
