@@ -1,5 +1,5 @@
-/* Drafting taken apart, on many prompts, greedy: what rejections are (measure/rejections.h), what a confidence gate does
- * at each draft length, and verifier alone, drafter alone and both. Counts are reproducible (geodec_drafts_count),
+/* Drafting taken apart, on many prompts, greedy: what rejections are (measure/rejections.h), what a confidence gate
+ * does at each draft length, and verifier alone, drafter alone and both. Counts are reproducible (geodec_drafts_count),
  * speeds are not (geodec_drafts_time). */
 #ifndef GEODEC_MEASURE_DRAFTS_H
 #define GEODEC_MEASURE_DRAFTS_H
