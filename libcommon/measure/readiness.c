@@ -200,6 +200,13 @@ static const geodec_speed_row *best_speed(const geodec_speed *s, int32_t d)
     return best;
 }
 
+/* Prompts resampled from one prompt are that prompt again: an interval of no width, which would pass any gate. */
+static geodec_interval interval_of(geodec_interval v, int64_t prompts)
+{
+    if (prompts < 2) v.low = v.high = (double)NAN;
+    return v;
+}
+
 static const char *mode_name(bool greedy, bool sampled)
 {
     return greedy && sampled ? "greedy and sampled" : greedy ? "greedy" : sampled ? "sampled" : "not compared";
@@ -224,7 +231,7 @@ geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geo
         r.reached += row->position[k].reached;
         r.accepted += row->position[k].accepted;
     }
-    r.acceptance = row->accepted_share;
+    r.acceptance = interval_of(row->accepted_share, r.prompts);
     r.tokens_per_pass = row->tokens_per_pass.value;
     bool greedy = false, sampled = false;
     for (int64_t i = 0; i < c->n; i++) {
@@ -239,12 +246,12 @@ geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geo
         const geodec_bench_row *control = chain_row(c, k, row->gamma);
         if (k == d || !control || strcmp(plan->drafter[k].name, "bigram") != 0) continue;
         r.control = plan->drafter[k].name;
-        r.control_acceptance = control->accepted_share;
+        r.control_acceptance = interval_of(control->accepted_share, r.prompts);
     }
     if (speed) {
         r.tok_per_s = r.decode_tok_per_s = speed->tok_per_s;
         r.baseline_tok_per_s = speed->plain_tok_per_s;
-        r.speedup = speed->speedup;
+        r.speedup = interval_of(speed->speedup, s->prompts);
         r.projected_speedup = speed->predicted;
     }
     *out = r;

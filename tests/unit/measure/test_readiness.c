@@ -237,6 +237,22 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     test_ok(geodec_readiness_of_bench(&plan, &c, &s, 0, &r, &err), &err);
     cr_assert_null(r.control, "bigram is no control of itself");
     cr_assert_eq(geodec_readiness_of_bench(&plan, &c, &s, 2, &r, &err), GEODEC_INVAL);
+
+    /* One prompt resampled is itself: no interval, and nothing that asks for its lower end holds. */
+    geodec_speed_free(&s);
+    test_ok(geodec_bench_speed(&plan, 1, &target, &s, &err), &err);
+    for (int64_t i = 0; i < s.n; i++) s.row[i].speedup = (geodec_interval){2, 2, 2};
+    test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);
+    cr_assert(r.speedup.value > 1 && isnan(r.speedup.low) && isnan(r.speedup.high));
+    cr_assert(!isnan(r.acceptance.low) && !geodec_readiness_conditions(&r).faster);
+    geodec_bench_counts_free(&c);
+    const geodec_prompts one = {token, offset, 1};
+    geodec_bench_plan single = plan;
+    single.prompts = &one;
+    test_ok(geodec_bench_count(&single, &target, 1, pool, &c, &err), &err);
+    test_ok(geodec_readiness_of_bench(&single, &c, &s, 1, &r, &err), &err);
+    cr_assert(!isnan(r.acceptance.value) && isnan(r.acceptance.low) && isnan(r.control_acceptance.low));
+    cr_assert_not(geodec_readiness_conditions(&r).above_control);
     geodec_bench_counts_free(&c);
     geodec_speed_free(&s);
     geodec_pool_destroy(pool);
