@@ -21,7 +21,7 @@ geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_reque
                                      int32_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int32_t count = 0;
+    int32_t count = 0, length[GEODEC_DRAFT_MAX]; /* of the path down to a draft */
     if (d && request->gamma > 0) {
         if (request->gamma > GEODEC_DRAFT_MAX || request->budget > GEODEC_DRAFT_MAX || request->n_context < 1)
             GEODEC_THROW(GEODEC_INVAL, "draft length %d, budget %d, context of %lld tokens", request->gamma,
@@ -51,6 +51,10 @@ geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_reque
             if (!sane)
                 GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: parent, source or confidence of draft %d is out of range",
                              d->ops->name, i);
+            length[i] = out[i].parent < 0 ? 1 : length[out[i].parent] + 1;
+            if (length[i] > request->gamma) /* the text has room for no more */
+                GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: a path of more than %d drafts", d->ops->name,
+                             request->gamma);
             if (!distinct(out, i))
                 GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: draft %d repeats a sibling", d->ops->name, i);
         }

@@ -110,8 +110,9 @@ struct geodec_drafter {
 };
 
 /* The same calls through the table. All accept d == NULL, the drafter that never proposes. propose grows the tree when
- * the request has a budget and the drafter knows children; it checks the count, the parents, the sources and the
- * confidences (GEODEC_INTERNAL); token ids are left to the loop, which treats an impossible one as wrong. */
+ * the request has a budget and the drafter knows children; it checks the count, the parents, the lengths of paths, the
+ * siblings, the sources and the confidences (GEODEC_INTERNAL); token ids are left to the loop, which treats an
+ * impossible one as wrong. */
 GEODEC_API geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows,
                                                 geodec_err *err) GEODEC_MUST_USE;

@@ -22,6 +22,7 @@ static geodec_decode_counters run_case(toy_kind kind, uint64_t seed, int32_t n_c
     geodec_drafter *d = hostile_index < 0 ? NULL
                                           : hostile_make(&h, (hostile_kind)hostile_index, &reference, seed, plain, want,
                                                          n, end == GEODEC_END_STOP ? o->stop[0] : -1);
+    if (d) h.opt = o;
     test_ok(geodec_decode(&target, prompt, n, d, o, &got, &err), &err);
     cr_assert_eq(got.n, want, "%s: %lld tokens, plain %lld", what, (long long)got.n, (long long)want);
     for (int64_t i = 0; i < want; i++) cr_assert_eq(got.token[i], plain[i], "%s: token %lld", what, (long long)i);
@@ -490,6 +491,24 @@ static geodec_status nan_confidence(geodec_drafter *d, const geodec_draft_reques
     *n = 1;
     return GEODEC_OK;
 }
+/* A tree of its own: one path that is longer than asked for, or two siblings alike. */
+static geodec_status too_deep(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                              geodec_err *err)
+{
+    (void)d;
+    (void)err;
+    for (*n = 0; *n <= q->gamma && *n < q->budget; ++*n) out[*n] = (geodec_draft){.parent = *n - 1};
+    return GEODEC_OK;
+}
+static geodec_status twins(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                           geodec_err *err)
+{
+    (void)d;
+    (void)q;
+    (void)err;
+    for (*n = 0; *n < 2; ++*n) out[*n] = (geodec_draft){.token = 3, .parent = -1};
+    return GEODEC_OK;
+}
 static geodec_status nothing(geodec_drafter *d, geodec_err *err)
 {
     (void)d;
@@ -508,22 +527,27 @@ static void forget(geodec_drafter *d) { (void)d; }
 Test(decode, broken_drafters_are_errors)
 {
     static const char *const source[] = {"only"};
-    geodec_drafter_ops ops[2] = {{.name = "broken", .n_sources = 1, .source_name = source}};
+    enum { BROKEN = 4 };
+    geodec_drafter_ops ops[BROKEN] = {{.name = "broken", .n_sources = 1, .source_name = source}};
     ops[0].begin = nothing;
     ops[0].observe = no_rows;
     ops[0].destroy = forget;
-    ops[1] = ops[0];
+    for (int i = 1; i < BROKEN; i++) ops[i] = ops[0];
     ops[0].propose = too_many;
     ops[1].propose = nan_confidence;
-    for (int i = 0; i < 2; i++) {
+    ops[2].propose = too_deep;
+    ops[3].propose = twins;
+    ops[2].plans = ops[3].plans = true;
+    for (int i = 0; i < BROKEN; i++) {
         toy t;
         geodec_err err = {0};
         geodec_decoded got;
         geodec_drafter d = {&ops[i]};
         const int32_t prompt[] = {1, 2};
         const geodec_target target = toy_target(&t, TOY_HISTORY, 4, 100);
-        const geodec_decode_options o = geodec_decode_options_default();
-        cr_assert_eq(geodec_decode(&target, prompt, 2, &d, &o, &got, &err), GEODEC_INTERNAL);
+        geodec_decode_options o = geodec_decode_options_default();
+        o.budget = i < 2 ? 0 : 16;
+        cr_assert_eq(geodec_decode(&target, prompt, 2, &d, &o, &got, &err), GEODEC_INTERNAL, "%d", i);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "decode/toy.h"
 
 #include "base/rng.h"
+#include "model/model.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -141,6 +142,14 @@ static geodec_status hostile_observe(geodec_drafter *base, const geodec_draft_ro
                      (long long)h->n_seen - 1);
         memcpy(h->last_state, want, sizeof want);
         cr_assert(rows->argmax[i] >= -1 && rows->argmax[i] < TOY_VOCAB);
+        if (!h->opt) continue;
+        /* The guarded argmax of this very row; of rows of the prompt it is not known. */
+        float row[TOY_VOCAB];
+        const geodec_guard guard = {h->opt->min_tokens, h->opt->stop, h->opt->n_stop};
+        toy_logits(h->toy, h->seen, h->n_seen, row);
+        geodec_guard_mask(&guard, h->n_seen - h->n_prompt, row, TOY_VOCAB);
+        cr_assert_eq(rows->argmax[i], h->n_seen < h->n_prompt ? -1 : geodec_argmax(row, TOY_VOCAB), "row %lld",
+                     (long long)h->n_seen - 1);
     }
     return GEODEC_OK;
 }

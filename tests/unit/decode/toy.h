@@ -49,7 +49,8 @@ typedef struct hostile {
     const toy *toy;
     const int32_t *plain; /* [n_plain] what plain decoding gives */
     int64_t n_plain, n_prompt;
-    int32_t stop; /* decided after the plain output, -1 = none */
+    int32_t stop;                     /* decided after the plain output, -1 = none */
+    const geodec_decode_options *opt; /* of the request: then what is said after a row is checked too. NULL = not */
     /* What the interface promises, checked at every call. */
     int32_t seen[4096];
     int64_t n_seen;
