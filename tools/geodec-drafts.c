@@ -15,7 +15,7 @@ enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
 static const char *output = "drafts.h5", *times, *model_path, *artifacts, *prompts_path;
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "2,4,8,16", *isa = "auto", *arithmetic = "exact",
                   *kv = "f32";
-static const char *draft_model, *draft_projection, *template_name;
+static const char *draft_model, *draft_projection, *template_name, *attnres;
 static bool margin_rule;
 static int64_t n_prompts = 30, prompt_tokens = 16, max_tokens = GEODEC_DRAFT_MAX, timed = 12, repeats = 3;
 
@@ -71,6 +71,7 @@ static const cli_option options[] = {
     CLI_ISA_OPTION(isa),
     CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
     CLI_KV_OPTION(kv),
+    CLI_ATTNRES_OPTION(attnres),
 };
 
 static const cli_tool tool = {
@@ -135,8 +136,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_prompts_chat(t, chat, &prompts, &in_chat, err));
     int64_t room = prompt_tokens + max_tokens;
     if (room < geodec_prompts_longest(&in_chat)) room = geodec_prompts_longest(&in_chat);
-    GEODEC_TRY(decode_session(m, (int32_t)room, isa, arithmetic, kv, NULL, NULL, &s, err));
-    const geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, NULL);
+    GEODEC_TRY(decode_session(m, (int32_t)room, isa, arithmetic, kv, attnres, NULL, &s, err));
+    geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, NULL);
+    how.attnres = *geodec_session_attnres(s);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
     const geodec_target target = geodec_target_session(s, DECODE_BATCH);
@@ -148,6 +150,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_first_stops(&target, &in_chat, plan.stop, plan.n_stop, &d->first_stop_chat, err));
     (void)snprintf(d->chat, sizeof d->chat, "%s", geodec_chat_template_name(chat));
     d->chat_own = chat_own;
+    geodec_attnres_text(geodec_session_attnres(s), d->attnres);
     geodec_provenance p = cli_provenance(c);
     p.model_fingerprint = geodec_model_fingerprint(m);
     p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(t);

@@ -34,6 +34,7 @@ typedef struct geodec_drafts {
     int64_t first_stop_chat;
     char chat[32];
     bool chat_own;
+    char attnres[GEODEC_ATTNRES_TEXT]; /* of the model that decided (model/attnres.h); "" = not said */
 } geodec_drafts;
 
 /* plan: prompts, tokens (at most GEODEC_DRAFT_MAX), stop tokens, drafters (no oracle), draft lengths, hooks.

@@ -53,10 +53,11 @@ static const geodec_attr attrs[] = {
     {"first_stop_chat", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "the same for the prompts in a chat format"},
     {"chat", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "name of the format"},
     {"chat_own", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "1: it is the model's own; 0: the model knows none"},
+    {"attnres", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "recombination of residuals in the model that decided, or off"},
 };
 const geodec_kind geodec_kind_drafts = {.name = "drafts",
                                         .major = 1,
-                                        .minor = 1,
+                                        .minor = 2,
                                         .tool = "geodec-drafts",
                                         .purpose = "rejected drafts by kind, confidence gates, the drafter alone",
                                         .fields = fields,
@@ -220,6 +221,7 @@ geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p, 
         GEODEC_TRY(geodec_artifact_put_str(a, "chat", s->chat, err));
         GEODEC_TRY(geodec_artifact_put_i64(a, "chat_own", s->chat_own, err));
     }
+    if (s->attnres[0]) GEODEC_TRY(geodec_artifact_put_str(a, "attnres", s->attnres, err));
     for (int i = 0; i < COUNT(column); i++) GEODEC_TRY(geodec_artifact_write(a, column[i].path, column[i].data, err));
     if (margins) GEODEC_TRY(write_margins(a, plan->n_drafters, margins, err));
     geodec_artifact *whole = a;

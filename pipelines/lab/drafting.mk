@@ -17,12 +17,17 @@ $(R)/readiness.json: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE)
 	  --modes greedy --gammas $(GAMMAS) --max-tokens $(NEW_TOKENS) -o $(R)/readiness-counts.h5 --speed $(R)/readiness-speed.h5 \
 	  --readiness $@ > $(R)/readiness.tsv
 
-# Does the model end before it begins? Share of prompts whose first plain greedy token is a stop token, as text and as messages. A row
-# of a changed model (damped residuals) belongs below these two.
-$(R)/firststop.tsv: $(R)/drafts.h5
-	$(run) { printf 'prompts\tchat_format\tmodels_own\tfirst_token_stops\n'; \
-	  printf 'as text\t-\t-\t%s\n' $(call attr,$<,first_stop); \
-	  printf 'as messages\t%s\t%s\t%s\n' $(call attr,$<,chat) $(call attr,$<,chat_own) $(call attr,$<,first_stop_chat); } > $@.tmp && mv $@.tmp $@
+# Does the model end before it begins? Share of prompts whose first plain greedy token is a stop token, as text and as messages; the same of
+# the model with the damping of the papers' runtime on, at their strength.
+DAMPING := damp:0.35
+$(R)/drafts-damped.h5: $(BIN)/geodec-drafts $(MODEL) $(TEXT_FILE)
+	$(run) $(call tool,drafts) --seed $(SEED) --model $(MODEL) --prompts $(TEXT_FILE) --n-prompts $(DRAFTS_PROMPTS) --attnres $(DAMPING) \
+	  --drafters lookup --gammas 1 --max-tokens 1 -o $@
+$(R)/firststop.tsv: $(R)/drafts.h5 $(R)/drafts-damped.h5
+	$(run) { printf 'prompts\tresiduals\tchat_format\tmodels_own\tfirst_token_stops\n'; for f in $^; do how=$(call attr,$$f,attnres); \
+	  printf 'as text\t%s\t-\t-\t%s\n' "$$how" $(call attr,$$f,first_stop); \
+	  printf 'as messages\t%s\t%s\t%s\t%s\n' "$$how" $(call attr,$$f,chat) $(call attr,$$f,chat_own) $(call attr,$$f,first_stop_chat); \
+	  done; } > $@.tmp && mv $@.tmp $@
 # The depth sink: explained variance of the residual stream by depth.
 $(R)/depth.tsv: $(BIN)/geodec-depth $(MODEL)
 	$(run) $(call tool,depth) --model $(MODEL) -o $(R)/depth.h5 > $@.tmp && mv $@.tmp $@

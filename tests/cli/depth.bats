@@ -50,6 +50,13 @@ setup() {
     grep -q "of 4 prompts; as messages in the format chatml, which is not the model's" "$tmp/err"
     "$bin/geodec-drafts" --quiet --model "$model" --template gemma --prompts "$tmp/text" --n-prompts 4 --max-tokens 4 --drafters lookup --gammas 2 -o "$tmp/g.h5" > /dev/null
     "$bin/geodec-info" "$tmp/g.h5" | grep -q gemma
+    # with and without damped residuals: the file says which
+    "$bin/geodec-drafts" --quiet --model "$model" --attnres damp:0.35 --prompts "$tmp/text" --n-prompts 4 --max-tokens 1 --drafters lookup --gammas 1 \
+        -o "$tmp/damped.h5" > /dev/null
+    [ "$("$bin/geodec-table" --attrs "$tmp/damped.h5" | awk -F'\t' '$1 == "attnres" {print $2}')" = damp:0.35 ]
+    [ "$("$bin/geodec-table" --attrs "$tmp/d.h5" | awk -F'\t' '$1 == "attnres" {print $2}')" = off ]
+    run --separate-stderr "$bin/geodec-drafts" --model "$model" --attnres damp:7 --prompts "$tmp/text" --n-prompts 4 --drafters lookup --gammas 1 -o "$tmp/x.h5"
+    [ "$status" -eq 2 ] && [ ! -e "$tmp/x.h5" ]
     run --separate-stderr "$bin/geodec-drafts" --model "$model" --template no-such --prompts "$tmp/text" --n-prompts 4 --drafters lookup --gammas 2 -o "$tmp/x.h5"
     [ "$status" -eq 3 ]
 }
