@@ -60,7 +60,8 @@ typedef struct geodec_bench_row {
     int32_t drafter, gamma; /* gamma: longest path */
     int32_t budget;         /* drafts of a tree; 0 = chains */
     bool sampled, every_position;
-    int64_t compared, mismatches; /* output tokens held against plain; mismatches must be 0 */
+    int64_t compared, mismatches; /* output tokens of rounds with drafts held against plain (rows of every position send
+                                     none: 0); mismatches must be 0 */
     int64_t decided, passes, prompt_passes, rounds;
     geodec_tally position[GEODEC_BENCH_GAMMA];
     geodec_interval

@@ -238,6 +238,7 @@ geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geo
         if (c->row[i].drafter != d) continue;
         r.n_compared += c->row[i].compared;
         r.n_different += c->row[i].mismatches;
+        if (c->row[i].compared == 0) continue; /* drawn by the drafter: other tokens of the same distribution */
         greedy = greedy || !c->row[i].sampled;
         sampled = sampled || c->row[i].sampled;
     }

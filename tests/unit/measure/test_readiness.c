@@ -225,7 +225,15 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);
     cr_assert_eq(r.gamma, 5, "without timings the longest");
     cr_assert_str_eq(r.control, "bigram");
-    cr_assert(isnan(r.speedup.low) && r.n_compared > 0 && r.n_different == 0);
+    cr_assert(isnan(r.speedup.low) && r.n_different == 0);
+    cr_assert_eq(r.n_compared, 3 * 4 * 60, "every row that sent drafts, and no other");
+    cr_assert_str_eq(r.exactness_mode, "greedy");
+    geodec_bench_row *other = &c.row[c.n - 1]; /* as of a drafter that draws: not compared */
+    other->sampled = true;
+    other->compared = 0;
+    test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);
+    cr_assert_str_eq(r.exactness_mode, "greedy");
+    other->sampled = false;
     cr_assert_float_eq(r.acceptance.value, (double)r.accepted / (double)r.proposed, 1e-15);
     cr_assert(r.acceptance.low <= r.acceptance.value && r.acceptance.value <= r.acceptance.high);
     cr_assert_neq(r.control_acceptance.value, r.acceptance.value);
