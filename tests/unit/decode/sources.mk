@@ -4,5 +4,6 @@ decode_TESTS := \
   test_sample.c \
   test_sampler.c \
   test_stochastic.c \
+  test_stoptext.c \
   tiny.c \
   toy.c

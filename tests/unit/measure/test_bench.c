@@ -1,6 +1,5 @@
 #include "base/mem.h"
 #include "base/rng.h"
-#include "decode/stoptext.h"
 #include "decode/toy.h"
 #include "drafters/draft_ngram.h"
 #include "io/h5.h"
@@ -241,42 +240,6 @@ Test(bench, refuses_bad_plans)
     cr_assert_eq(geodec_bench_count(&plan, &small, 1, NULL, &c, &err), GEODEC_LIMIT);
     cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), "prompt 0"));
     cr_assert_eq(c.n, -3);
-}
-
-/* Feeds in all splits into pieces of one and two sizes; against a plain search. */
-Test(stoptext, equals_a_plain_search_for_every_split)
-{
-    geodec_err err = {0};
-    static const char *const needles[] = {"a", "ab", "aab", "abab", "aaa", "zz", "abaabaab"};
-    static const char *const texts[] = {"",      "a",      "xaab",     "aaab",  "ababaab", "abaabaabaab",
-                                        "bbbbb", "aabaab", "ab\nabab", "abaaba"};
-    for (size_t i = 0; i < sizeof needles / sizeof *needles; i++)
-        for (size_t j = 0; j < sizeof texts / sizeof *texts; j++)
-            for (size_t piece = 1; piece <= 4; piece++) {
-                char got[64], want[64];
-                size_t n = 0, length = strlen(texts[j]);
-                bool done = false;
-                geodec_stoptext *s = NULL;
-                snprintf(want, sizeof want, "%s", texts[j]);
-                char *at = strstr(want, needles[i]);
-                if (at) *at = '\0';
-                test_ok(geodec_stoptext_create(needles[i], &s, &err), &err);
-                for (size_t k = 0; k < length; k += piece) {
-                    size_t out;
-                    const bool hit =
-                        geodec_stoptext_feed(s, texts[j] + k, length - k < piece ? length - k : piece, got + n, &out);
-                    cr_assert(!done || (hit && out == 0));
-                    done = hit;
-                    n += out;
-                }
-                n += geodec_stoptext_flush(s, got + n);
-                got[n] = '\0';
-                cr_assert_str_eq(got, want, "needle %s text %s piece %zu: %s", needles[i], texts[j], piece, got);
-                cr_assert_eq(done, at != NULL);
-                geodec_stoptext_destroy(s);
-            }
-    geodec_stoptext *s = NULL;
-    cr_assert_eq(geodec_stoptext_create("", &s, &err), GEODEC_INVAL);
 }
 
 /* Gains, by hand: means of the texts, and intervals that pairing makes narrow. */
