@@ -114,8 +114,9 @@ static const cli_option options[] = {
      .letter = 'g',
      .type = CLI_STR,
      .target = &gamma_text,
-     .metavar = "N|auto",
-     .help = "draft length, 0 to 64; auto adapts it to what is accepted"},
+     .metavar = "N|auto|papers:N",
+     .help = "draft length, 0 to 64; auto adapts it to what is accepted and what it costs; papers:N, for comparison, "
+             "by the papers' rule: from N down and up by the share accepted in four rounds"},
     {.name = "tree",
      .type = CLI_I64,
      .target = &tree,

@@ -39,6 +39,7 @@ typedef struct request {
     geodec_guard guard;
     geodec_sampler *sampler;
     geodec_gamma gamma;
+    geodec_papers_gamma papers;
     bool wants_state, wants_top;
     bool drawn;    /* drafts are drawn from the drafter's distribution */
     double *work;  /* [2][n_vocab] when they are */
@@ -78,6 +79,8 @@ static geodec_status check(const geodec_target *t, const int32_t *prompt, int64_
         GEODEC_THROW(GEODEC_INVAL, "draft length %d is outside 0..%d", o->gamma, GEODEC_DRAFT_MAX);
     if (o->budget < 0 || o->budget > GEODEC_DRAFT_MAX)
         GEODEC_THROW(GEODEC_INVAL, "a tree of %d drafts is outside 0..%d", o->budget, GEODEC_DRAFT_MAX);
+    if (o->papers_rule && (o->adaptive || o->budget > 0))
+        GEODEC_THROW(GEODEC_INVAL, "the papers' rule is for chains, in the place of the adaptive length");
     if (t->max_batch < 1) GEODEC_THROW(GEODEC_INVAL, "a target that takes %d rows a pass", t->max_batch);
     if (drafter && drafter->ops->wants_state && t->d_state < 1)
         GEODEC_THROW(GEODEC_INVAL, "drafter %s needs hidden states, the target has none to give", drafter->ops->name);
@@ -111,6 +114,7 @@ static geodec_status set_up(request *r, const int32_t *prompt, int64_t n, geodec
     /* Which tokens are drawn depends on the lengths chosen: by a clock, the same seed would not give the same text. */
     const geodec_cost cost = r->drawn ? geodec_cost_linear(0.3) : r->opt->cost;
     r->before = -1;
+    r->papers = geodec_papers_gamma_start(gamma);
     if (r->opt->adaptive) {
         if (r->opt->memory && nodes > 0 && r->opt->memory->max == nodes && !r->drawn)
             r->gamma = *r->opt->memory;
@@ -281,6 +285,7 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
     r->asking = 0;
     if (r->opt->adaptive) r->gamma.asked = 0;
     if (r->drafter && r->opt->adaptive && most > 0) most = geodec_gamma_ask(&r->gamma, most);
+    if (r->drafter && r->opt->papers_rule && most > 0) most = geodec_papers_gamma_ask(&r->papers, most);
     if (r->drafter && most > 0) {
         const double begun = now(r);
         double clock = begun, trial = 0;
@@ -504,6 +509,7 @@ static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, ge
         if (!r->drawn) learn(r, &d, token, more ? v.draws : kept);
         geodec_gamma_settle(&r->gamma, d.sent, more ? v.draws : kept);
     }
+    if (r->opt->papers_rule) geodec_papers_gamma_settle(&r->papers, d.sent, v.accepted);
     if (r->opt->round_end) r->opt->round_end(r->opt->ctx);
 
     if (r->count.decided == before) GEODEC_THROW(GEODEC_INTERNAL, "a round made no progress");

@@ -13,6 +13,7 @@
 #include "base/hooks.h"
 #include "decode/draft.h"
 #include "decode/gamma.h"
+#include "decode/gamma_papers.h"
 #include "decode/sampler.h"
 #include "decode/target.h"
 
@@ -40,6 +41,7 @@ typedef struct geodec_decode_options {
     int32_t budget; /* 0: drafts are chains; 1 .. GEODEC_DRAFT_MAX: trees of so many drafts, no path longer than gamma;
                        the upper limit when adaptive */
     bool adaptive;  /* choose the length by geodec_gamma from `cost` */
+    bool papers_rule; /* for comparison: by the papers' rule from gamma down (gamma_papers.h); chains, not adaptive */
     geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure. Not for drafts that are drawn: their
                          lengths follow geodec_cost_linear(0.3), so that the text repeats with the seed */
     /* For adaptive: what earlier requests of the same model, drafter and lengths have learned, and where this one

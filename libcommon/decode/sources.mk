@@ -3,6 +3,7 @@ decode_SRCS := \
   counters.c \
   draft.c \
   gamma.c \
+  gamma_papers.c \
   guard.c \
   loop.c \
   predict.c \

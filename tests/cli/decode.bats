@@ -109,7 +109,7 @@ refused() {
 }
 
 @test "options out of range are usage errors" {
-    for bad in "--gamma 65" "--gamma -1" "--gamma x" "--gamma 1.5" "--draft wish" "--temperature -1" "--top-p 0" "--top-p 2" "--top-k -1" "--max-tokens -1"; do
+    for bad in "--gamma papers:65" "--gamma papers" "--gamma papers:" "--gamma papers:2 --tree 4 --draft ngram" "--gamma 65" "--gamma -1" "--gamma x" "--gamma 1.5" "--draft wish" "--temperature -1" "--top-p 0" "--top-p 2" "--top-k -1" "--max-tokens -1"; do
         # shellcheck disable=SC2086
         run --separate-stderr decode $bad
         [ "$status" -eq 2 ] || { echo "$bad: $status"; false; }

@@ -36,12 +36,15 @@ geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_er
 {
     geodec_status st = GEODEC_OK;
     char *end = NULL;
-    const bool adaptive = strcmp(text, "auto") == 0;
-    const long value = adaptive ? DECODE_GAMMA_AUTO : strtol(text, &end, 10);
-    if (!adaptive && (*text == '\0' || *end != '\0' || value < 0 || value > GEODEC_DRAFT_MAX))
-        GEODEC_THROW(GEODEC_INVAL, "draft length '%s' is neither auto nor a whole number from 0 to %d", text,
-                     GEODEC_DRAFT_MAX);
+    static const char papers[] = "papers:";
+    const bool adaptive = strcmp(text, "auto") == 0, rule = strncmp(text, papers, sizeof papers - 1) == 0;
+    const char *number = rule ? text + sizeof papers - 1 : text;
+    const long value = adaptive ? DECODE_GAMMA_AUTO : strtol(number, &end, 10);
+    if (!adaptive && (*number == '\0' || *end != '\0' || value < 0 || value > GEODEC_DRAFT_MAX))
+        GEODEC_THROW(GEODEC_INVAL, "draft length '%s' is neither auto nor a whole number from 0 to %d, nor papers:N",
+                     text, GEODEC_DRAFT_MAX);
     o->adaptive = adaptive;
+    o->papers_rule = rule;
     o->gamma = (int32_t)value;
 done:
     return st;
@@ -150,6 +153,7 @@ geodec_status decode_report_write(const char *path, const decode_report *r, geod
     geodec_json_put_i64(w, "threads", r->cli->threads);
     geodec_json_put_str(w, "sampling", o->sampling.temperature > 0 ? "sampled" : "greedy");
     geodec_json_put_i64(w, "tree", o->budget);
+    geodec_json_put_bool(w, "gamma_papers_rule", o->papers_rule);
     geodec_json_put_i64(w, "prompt_tokens", r->n_prompt);
     geodec_json_put_str(w, "end", geodec_end_name(r->got->end));
     geodec_json_put_f64(w, "draft_ms", 1e3 * c->draft_seconds);

@@ -32,7 +32,7 @@ geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *i
                              const char *kv, const char *attnres, geodec_pool *pool, geodec_session **out,
                              geodec_err *err) GEODEC_MUST_USE;
 
-/* "auto" or a whole number: sets gamma and adaptive. */
+/* "auto", a whole number N or "papers:N": sets gamma, adaptive and papers_rule. */
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct decode_report {
