@@ -56,7 +56,7 @@ seal_slot() {
 
 refused() {
     local want=$1 word=$2
-    run --separate-stderr timeout 60 "$bin/geodec-decode" --quiet --model "$model" --artifacts "$art" --draft flowmap --library "$lib"
+    run --separate-stderr timeout 300 "$bin/geodec-decode" --quiet --model "$model" --artifacts "$art" --draft flowmap --library "$lib"
     [ "$status" -eq "$want" ] || { echo "status $status, not $want: $stderr"; false; }
     [ -z "$output" ]
     [ "${#stderr_lines[@]}" -eq 1 ] || { echo "$stderr"; false; }
@@ -66,7 +66,7 @@ refused() {
 # harmless: it decodes to the plain text, in a second run too.
 harmless() {
     for i in 1 2; do
-        run --separate-stderr timeout 60 "$bin/geodec-decode" --model "$model" --artifacts "$art" --draft flowmap --gamma 8 \
+        run --separate-stderr timeout 300 "$bin/geodec-decode" --model "$model" --artifacts "$art" --draft flowmap --gamma 8 \
             --prompt "One day" --max-tokens 60 --library "$lib"
         [ "$status" -eq 0 ] || { echo "status $status: $stderr"; false; }
         [ "$output" = "$(cat "$art/plain")" ]
