@@ -125,7 +125,52 @@ Test(models, a_drafter_that_is_the_target_is_always_right)
     rig_close(&r);
 }
 
-Test(models, drawn_drafts_keep_the_distribution, .timeout = 120)
+/* What must follow the prompt, as the first and as the second token: p [2][TINY_VOCAB]. */
+static void next_two(rig *r, geodec_sampler *s, double p[2][TINY_VOCAB])
+{
+    geodec_err err = {0};
+    float row[TINY_VOCAB];
+    double then[TINY_VOCAB];
+    int32_t text[PROMPT + 1];
+    memcpy(text, prompt, sizeof prompt);
+    memset(p[1], 0, sizeof p[1]);
+    for (int32_t x = -1; x < TINY_VOCAB; x++) {
+        text[PROMPT] = x;
+        geodec_session_truncate(r->s, 0);
+        test_ok(geodec_prefill(r->s, text, x < 0 ? PROMPT : PROMPT + 1, row, &err), &err);
+        test_ok(geodec_sampler_distribution(s, row, x < 0 ? p[0] : then, &err), &err);
+        for (int y = 0; x >= 0 && y < TINY_VOCAB; y++) p[1][y] += p[0][x] * then[y];
+    }
+}
+
+/* Standard normal score of the chi-square of n draws against p; cells of fewer than 10 are pooled. Wilson and Hilferty:
+ * the cube root of chi-square over its degrees of freedom is nearly normal. */
+static double chi_score(const int64_t *seen, const double *p, double n)
+{
+    double chi = 0, rest = 0;
+    int64_t others = 0;
+    int cells = 0;
+    for (int i = 0; i < TINY_VOCAB; i++) {
+        const double e = p[i] * n, x = (double)seen[i] - e;
+        if (e < 10) {
+            rest += e;
+            others += seen[i];
+            continue;
+        }
+        chi += x * x / e;
+        cells++;
+    }
+    if (rest > 5) {
+        chi += ((double)others - rest) * ((double)others - rest) / rest;
+        cells++;
+    }
+    cr_assert_gt(cells, 5);
+    const double f = cells - 1;
+    return (cbrt(chi / f) - (1 - 2 / (9 * f))) / sqrt(2 / (9 * f));
+}
+
+/* A second model in chains, first blocks in trees: siblings, and drafts behind drafts. */
+Test(models, drawn_drafts_keep_the_distribution, .timeout = 300)
 {
     enum { DRAWS = 20000 };
     rig r = rig_open();
@@ -134,24 +179,21 @@ Test(models, drawn_drafts_keep_the_distribution, .timeout = 120)
     geodec_sampler *s = NULL;
     geodec_decode_options o = geodec_decode_options_default();
     o.sampling = (geodec_sampling){1.2, 0, 1, 1};
-    o.max_tokens = 2;
-    o.gamma = 1;
-    float row[TINY_VOCAB];
-    double p[TINY_VOCAB];
+    o.max_tokens = 3;
+    o.gamma = 2;
+    double p[2][TINY_VOCAB];
     test_ok(geodec_sampler_create(&o.sampling, TINY_VOCAB, &s, &err), &err);
-    test_ok(geodec_prefill(r.s, prompt, PROMPT, row, &err), &err);
-    test_ok(geodec_sampler_distribution(s, row, p, &err), &err);
+    next_two(&r, s, p);
     for (int k = 0; k < 2; k++) {
-        int64_t seen[TINY_VOCAB] = {0}, accepted = 0;
-        double chi = 0, rest = 0;
-        int64_t others = 0;
-        int cells = 0;
-        o.budget = k == 0 ? 0 : 3;
+        int64_t seen[2][TINY_VOCAB] = {{0}}, accepted = 0, behind = 0;
+        o.budget = k == 0 ? 0 : 5;
         for (uint64_t seed = 0; seed < DRAWS; seed++) {
             o.sampling.seed = seed;
             geodec_decoded got = decode(&r, d[k], &o), again = {0};
-            seen[got.token[0]]++;
+            seen[0][got.token[0]]++;
+            seen[1][got.token[1]]++;
             accepted += got.counters.total.accepted;
+            behind += got.counters.position[1].accepted;
             if (seed < 20) {
                 again = decode(&r, d[k], &o);
                 same_text(&again, &got);
@@ -159,25 +201,12 @@ Test(models, drawn_drafts_keep_the_distribution, .timeout = 120)
             geodec_decoded_free(&got);
             geodec_decoded_free(&again);
         }
-        for (int i = 0; i < TINY_VOCAB; i++) {
-            const double e = p[i] * DRAWS, x = (double)seen[i] - e;
-            if (e < 10) { /* pooled */
-                rest += e;
-                others += seen[i];
-                continue;
-            }
-            chi += x * x / e;
-            cells++;
+        for (int i = 0; i < 2; i++) {
+            const double z = chi_score(seen[i], p[i], DRAWS);
+            cr_assert_lt(z, 2.326, "drafter %d, token %d: %g", k, i, z);
         }
-        if (rest > 5) {
-            chi += ((double)others - rest) * ((double)others - rest) / rest;
-            cells++;
-        }
-        /* Wilson and Hilferty: the cube root of chi-square over its degrees of freedom is nearly normal. */
-        const double f = cells - 1, z = (cbrt(chi / f) - (1 - 2 / (9 * f))) / sqrt(2 / (9 * f));
-        cr_assert_gt(cells, 5);
-        cr_assert_lt(z, 2.326, "chi-square %g over %d cells", chi, cells);
         cr_assert_gt(accepted, DRAWS / 100);
+        cr_assert_gt(behind, DRAWS / 1000);
         geodec_drafter_destroy(d[k]);
     }
     geodec_sampler_destroy(s);
