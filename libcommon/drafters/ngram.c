@@ -1,6 +1,7 @@
 #include "drafters/ngram.h"
 
 #include "base/mem.h"
+#include "drafters/mix.h"
 
 #include <string.h>
 
@@ -28,22 +29,12 @@ struct geodec_ngram_table {
 
 enum { FIRST_SLOTS = 1024 };
 
-/* The finaliser of MurmurHash3: every bit of the input reaches every bit of the output. */
-static uint64_t mix(uint64_t x)
-{
-    x ^= x >> 33;
-    x *= 0xff51afd7ed558ccdu;
-    x ^= x >> 33;
-    x *= 0xc4ceb9fe1a85ec53u;
-    return x ^ (x >> 33);
-}
-
 int32_t geodec_ngram_hashes(const int32_t *context, int64_t n, int32_t order, uint64_t hash[GEODEC_NGRAM_ORDER + 1])
 {
     const int32_t top = n < order ? (int32_t)n : order;
     uint64_t h = 0x9e3779b97f4a7c15u;
     for (int32_t m = 1; m <= top; m++) {
-        h = mix(h ^ (uint32_t)context[n - m]) + (uint64_t)m * 0x9e3779b97f4a7c15u;
+        h = geodec__mix(h ^ (uint32_t)context[n - m]) + (uint64_t)m * 0x9e3779b97f4a7c15u;
         hash[m] = h != 0 ? h : 1; /* 0 marks an empty slot */
     }
     return top;

@@ -1,6 +1,7 @@
 #include "drafters/suffix.h"
 
 #include "base/mem.h"
+#include "drafters/mix.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -28,21 +29,10 @@ struct geodec_suffix {
 
 enum { FIRST = 256, TEXT_MAX = 1 << 27 };
 
-/* The finaliser of MurmurHash3. */
-static uint32_t mix(int32_t from, int32_t token)
-{
-    uint64_t x = (uint64_t)(uint32_t)from << 32 | (uint32_t)token;
-    x ^= x >> 33;
-    x *= 0xff51afd7ed558ccdu;
-    x ^= x >> 33;
-    x *= 0xc4ceb9fe1a85ec53u;
-    return (uint32_t)(x ^ (x >> 33));
-}
-
 static int32_t *slot_of(const geodec_suffix *s, int32_t from, int32_t token)
 {
     const uint32_t mask = (uint32_t)s->n_slots - 1;
-    uint32_t i = mix(from, token) & mask;
+    uint32_t i = (uint32_t)geodec__mix((uint64_t)(uint32_t)from << 32 | (uint32_t)token) & mask;
     while (s->slot[i] >= 0 && (s->edge[s->slot[i]].from != from || s->edge[s->slot[i]].token != token))
         i = (i + 1) & mask;
     return &s->slot[i];

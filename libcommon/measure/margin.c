@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "measure/bench_internal.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,14 +16,6 @@ typedef struct lenient {
     double margin;
 } lenient;
 
-static int32_t largest(const float *x, int32_t n)
-{
-    int32_t best = 0;
-    for (int32_t i = 1; i < n; i++)
-        if (x[i] > x[best]) best = i;
-    return best;
-}
-
 static geodec_status lenient_forward(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
                                      float *state, geodec_err *err)
 {
@@ -33,7 +26,7 @@ static geodec_status lenient_forward(void *self, const int32_t *token, const int
     GEODEC_TRY(l->inner->forward(l->inner->self, token, NULL, n, logits, state, err));
     for (int32_t i = 0; logits && i + 1 < n; i++) { /* row i decides what token i + 1 was drafted for */
         float *row = logits + (int64_t)i * vocab;
-        const int32_t top = largest(row, vocab), draft = token[i + 1];
+        const int32_t top = geodec_argmax(row, vocab), draft = token[i + 1];
         if (draft != top && (double)row[draft] >= (double)row[top] - l->margin && l->margin > 0)
             row[draft] = nextafterf(row[top], INFINITY);
     }
@@ -105,7 +98,7 @@ static geodec_status judge(const geodec_target *t, const int32_t *prompt, int64_
         GEODEC_TRY(t->forward(t->self, text + at, NULL, chunk, logits, NULL, err));
         for (int32_t i = 0; i < chunk; i++) {
             const float *row = logits + (int64_t)i * t->n_vocab;
-            const int32_t next = text[at + i + 1], top = largest(row, t->n_vocab);
+            const int32_t next = text[at + i + 1], top = geodec_argmax(row, t->n_vocab);
             double total = 0;
             if (at + i + 1 < n) continue; /* the prompt's */
             for (int32_t v = 0; v < t->n_vocab; v++) total += exp((double)row[v] - (double)row[top]);

@@ -337,8 +337,9 @@ Test(stochastic, trees_keep_the_distribution, .timeout = 120)
     cr_assert_gt(all.per_round, two.per_round);
 }
 
-/* Drafts that were drawn and not sent, and tokens the guard forbids. */
-Test(stochastic, gate_and_guard_keep_the_distribution, .timeout = 120)
+/* Drafts that were drawn and not sent: by the gate, which does not look at them, and by the guard, which does: to leave
+ * those out would be to choose among draws by their value. */
+Test(stochastic, gate_and_guard_keep_the_distribution, .timeout = 200)
 {
     static const int32_t stop[] = {1, 6};
     geodec_decode_options o = geodec_decode_options_default();
@@ -350,8 +351,13 @@ Test(stochastic, gate_and_guard_keep_the_distribution, .timeout = 120)
     o.min_tokens = 1;
     o.stop = stop;
     o.n_stop = 2;
+    const outcome both = play(o, false);
+    follows(&both);
+    o.gate = 0;
+    o.min_tokens = 2;
     const outcome guarded = play(o, false);
     follows(&guarded);
+    cr_assert_gt(guarded.per_round, 1.2);
 }
 
 /* The test itself: a distribution that is not the one drawn from shows. */
