@@ -176,6 +176,33 @@ Test(bench, a_target_that_is_not_batch_invariant_is_caught)
     test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
     cr_assert_gt(row_of(&c, 0, 6, false, false)->mismatches, 0);
     geodec_bench_counts_free(&c);
+
+    /* Outputs that end elsewhere: what one has more than the other was compared, and differs. */
+    const int32_t stop[] = {0};
+    int64_t plain = 0, of_prompt[PROMPTS], shorter = 0;
+    plan.stop = stop;
+    plan.n_stop = 1;
+    for (int p = 0; p < PROMPTS; p++) {
+        geodec_decoded d;
+        geodec_decode_options o = geodec_decode_options_default();
+        o.max_tokens = TOKENS;
+        o.stop = stop;
+        o.n_stop = 1;
+        test_ok(geodec_decode(&target, prompt_token + p * LENGTH, LENGTH, NULL, &o, &d, &err), &err);
+        plain += d.n;
+        of_prompt[p] = d.counters.decided;
+        geodec_decoded_free(&d);
+    }
+    test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
+    for (int64_t i = 0; i < c.n; i++) {
+        const geodec_bench_row *r = &c.row[i];
+        if (r->sampled || r->every_position) continue;
+        cr_assert_geq(r->compared, plain);
+        cr_assert_geq(r->compared, r->decided - PROMPTS); /* a stop token is decided and not compared */
+        for (int p = 0; p < PROMPTS; p++) shorter += c.decided[i * PROMPTS + p] < of_prompt[p];
+    }
+    cr_assert_gt(shorter, 0);
+    geodec_bench_counts_free(&c);
 }
 
 Test(bench, artifacts_hold_the_rows)
