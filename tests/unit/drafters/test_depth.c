@@ -40,6 +40,62 @@ static geodec_depth kept(const geodec_model *m, const char *name)
     return back;
 }
 
+/* Sum of the squared shares of a spectrum, without one: |C|^2 / (tr C)^2, C the covariance of the states after l blocks
+ * of every position but the first of each text, one token a pass. */
+static double squared_shares(const geodec_model *m, const geodec_depth *d, int32_t layer)
+{
+    geodec_err err = {0};
+    const int64_t width = geodec_model_configuration(m)->d_model;
+    geodec_session *s = NULL;
+    double *mean = geodec_mem_new(width, sizeof *mean), *c = geodec_mem_new(width * width, sizeof *c);
+    float *x = geodec_mem_new(width, sizeof *x);
+    double n = 0, whole = 0, trace = 0;
+    test_ok(geodec_session_create(m, NULL, &s, &err), &err);
+    for (int t = 0; t < GEODEC_DEPTH_TEXTS; t++) {
+        geodec_session_truncate(s, 0);
+        for (int32_t at = 0; at < d->n[t]; at++) {
+            const geodec_batch one = {.n = 1, .token = &d->token[t][at]};
+            const geodec_capture capture = {1, &layer, x};
+            test_ok(geodec_forward(s, &one, NULL, &capture, &err), &err);
+            if (at == 0) continue;
+            n++;
+            for (int64_t i = 0; i < width; i++) {
+                mean[i] += (double)x[i];
+                for (int64_t j = 0; j < width; j++) c[i * width + j] += (double)x[i] * (double)x[j];
+            }
+        }
+    }
+    for (int64_t i = 0; i < width; i++)
+        for (int64_t j = 0; j < width; j++) {
+            const double v = c[i * width + j] / n - mean[i] / n * (mean[j] / n);
+            whole += v * v;
+            if (i == j) trace += v;
+        }
+    geodec_session_destroy(s);
+    geodec_mem_free(mean);
+    geodec_mem_free(c);
+    geodec_mem_free(x);
+    return whole / (trace * trace);
+}
+
+Test(depth, spectra_are_those_of_the_states_in_context_without_the_first_position)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    geodec_depth d = {0};
+    geodec_linalg_init();
+    test_ok(geodec_model_open(tiny_model("depth.gguf", 3), &m, &err), &err);
+    test_ok(geodec_depth_measure(m, &d, &err), &err);
+    for (int32_t l = 1; l <= d.n_layer; l++) {
+        double sum = 0;
+        for (int64_t i = 0; i < d.width; i++)
+            sum += d.spectrum[(l - 1) * d.width + i] * d.spectrum[(l - 1) * d.width + i];
+        cr_assert_float_eq(sum, squared_shares(m, &d, l), 1e-9, "after %d blocks", l);
+    }
+    geodec_depth_clear(&d);
+    geodec_model_close(m);
+}
+
 Test(depth, the_probe_knows_its_model_from_another)
 {
     geodec_err err = {0};
