@@ -231,7 +231,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!text_path == !tokens_path) GEODEC_THROW(GEODEC_INVAL, "give one of --text and --tokens");
     if (!output) output = shards ? "activations" : "activations.h5";
     GEODEC_TRY(join(output, "/model.safetensors.index.json", &index, err));
-    GEODEC_TRY(cli_may_write(c, shards ? index : output, err));
+    if (!shards || access(output, F_OK) == 0) /* it makes the folder of shards itself */
+        GEODEC_TRY(cli_may_write(c, shards ? index : output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     const geodec_model_config *mc = geodec_model_configuration(m);
     if (top_m < 0) top_m = shards ? 0 : TOP_DEFAULT;

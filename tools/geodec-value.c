@@ -173,9 +173,10 @@ static geodec_status cell(const reference *r, char *value, geodec_err *err)
         if (!word) GEODEC_THROW(GEODEC_NOTFOUND, "%s has no column '%.200s'", r->file, r->name);
     }
     word = word_of(line, column);
-    if (!word || !*word || strlen(word) >= REFERENCE_ROOM)
+    const size_t room = word ? strlen(word) + 1 : 0;
+    if (room < 2 || room > REFERENCE_ROOM)
         GEODEC_THROW(GEODEC_FORMAT, "%s: no cell '%.200s' in row %" PRId64, r->file, r->name, r->index[0]);
-    (void)snprintf(value, REFERENCE_ROOM, "%s", word);
+    memcpy(value, word, room);
 done:
     if (f) (void)fclose(f);
     return st;

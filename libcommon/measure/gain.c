@@ -8,6 +8,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Of a row's texts together, so that sums stay exact. */
+#define COUNT_MAX ((int64_t)1 << 52)
+
 /* The counts by text of one artifact. */
 typedef struct counts {
     geodec_artifact *file;
@@ -53,8 +56,11 @@ static geodec_status read_counts(const char *path, const char *name, counts *c, 
     GEODEC_TRY(geodec_artifact_get_str(c->file, "drafters", &names, err));
     c->which = place_of(names, name);
     if (c->which < 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no drafter %s among %s", path, name, names);
-    if (!geodec_artifact_has(c->file, "/texts/accepted") || !geodec_artifact_has(c->file, "/budget"))
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s: no counts by text, made by an older version", path);
+    static const char *const newer[] = {"/budget", "/texts/accepted", "/texts/rounds", "/texts/decided",
+                                        "/texts/passes"};
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+        if (!geodec_artifact_has(c->file, newer[i]))
+            GEODEC_THROW(GEODEC_VERSION, "%s: no counts by text (%s), made by an older version", path, newer[i]);
     GEODEC_TRY(geodec_artifact_dim(c->file, "C", &c->rows, err));
     GEODEC_TRY(geodec_artifact_dim(c->file, "P", &c->texts, err));
     GEODEC_TRY(geodec_artifact_read(c->file, "/drafter", &c->drafter, err));
@@ -66,6 +72,13 @@ static geodec_status read_counts(const char *path, const char *name, counts *c, 
     GEODEC_TRY(geodec_artifact_read(c->file, "/texts/rounds", &c->rounds, err));
     GEODEC_TRY(geodec_artifact_read(c->file, "/texts/decided", &c->decided, err));
     GEODEC_TRY(geodec_artifact_read(c->file, "/texts/passes", &c->passes, err));
+    for (int64_t i = 0; i < c->rows * c->texts; i++) {
+        const int64_t all[] = {c->accepted[i], c->rounds[i], c->decided[i], c->passes[i]};
+        for (int k = 0; k < 4; k++)
+            if (all[k] < 0 || all[k] > COUNT_MAX / c->texts)
+                GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld, text %lld: a count of %lld", path, (long long)(i / c->texts),
+                             (long long)(i % c->texts), (long long)all[k]);
+    }
 done:
     return st;
 }

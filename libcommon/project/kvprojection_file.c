@@ -1,4 +1,5 @@
 /* The kvprojection artifact. */
+#include "base/finite.h"
 #include "base/mem.h"
 #include "project/kvprojection.h"
 
@@ -92,9 +93,24 @@ static geodec_status check_shape(const geodec_artifact *a, const char *field, in
     geodec_status st = GEODEC_OK;
     int64_t shape[6];
     int rank;
+    if (!geodec_artifact_has(a, field))
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %s is missing", geodec_artifact_path(a), field);
     GEODEC_TRY(geodec_artifact_shape(a, field, shape, &rank, err));
     if (rank != 3 || shape[0] != l || shape[1] != rows || shape[2] != cols)
         GEODEC_THROW(GEODEC_FORMAT, "%s: %s does not fit this model", geodec_artifact_path(a), field);
+done:
+    return st;
+}
+
+/* n numbers, or GEODEC_FORMAT. */
+static geodec_status read_finite(const geodec_artifact *a, const char *field, int64_t n, float **x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_artifact_read(a, field, x, err));
+    const int64_t bad = geodec_nonfinite_f32(*x, n);
+    if (bad >= 0)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %s: element %lld is %g", geodec_artifact_path(a), field, (long long)bad,
+                     (double)(*x)[bad]);
 done:
     return st;
 }
@@ -115,8 +131,8 @@ static geodec_status read_side(const geodec_artifact *a, const geodec_model_conf
     GEODEC_TRY(check_shape(a, n->out, c->n_layer, width, rank, err));
     s->group = (int32_t)group;
     s->rank = rank;
-    GEODEC_TRY(geodec_artifact_read(a, n->in, &s->in, err));
-    GEODEC_TRY(geodec_artifact_read(a, n->out, &s->out, err));
+    GEODEC_TRY(read_finite(a, n->in, c->n_layer * (c->n_kv_head / group * rank) * c->d_model, &s->in, err));
+    GEODEC_TRY(read_finite(a, n->out, c->n_layer * width * rank, &s->out, err));
 done:
     return st;
 }

@@ -1,4 +1,5 @@
 /* The projection artifact. */
+#include "base/finite.h"
 #include "base/mem.h"
 #include "project/projection.h"
 
@@ -171,6 +172,10 @@ static geodec_status check_part(const geodec_projection *p, int64_t i, const geo
     if (t->layer < 0 || t->layer >= c->n_layer || (int)t->slot < 0 || (int)t->slot >= GEODEC_SLOTS)
         GEODEC_THROW(GEODEC_FORMAT, "entry %lld: the model has no layer %d, slot %d", (long long)i, t->layer,
                      (int)t->slot);
+    for (int64_t j = 0; j < i; j++)
+        if (p->part[j].layer == t->layer && p->part[j].slot == t->slot)
+            GEODEC_THROW(GEODEC_FORMAT, "entries %lld and %lld are both layer %d, slot '%s'", (long long)j,
+                         (long long)i, t->layer, geodec_slot_name(t->slot));
     geodec_slot_shape(c, t->slot, &t->rows, &t->cols);
     if (t->k < 1 || t->k > t->cols)
         GEODEC_THROW(GEODEC_FORMAT, "entry %lld: rank %lld is outside 1 to %lld", (long long)i, (long long)t->k,
@@ -211,6 +216,10 @@ geodec_status geodec_projection_read(const geodec_artifact *a, const geodec_mode
         GEODEC_TRY_MSG(check_part(&p, i, geodec_model_configuration(m), err), "%s", geodec_artifact_path(a));
     }
     GEODEC_TRY(geodec_artifact_read(a, "/factors", &p.data, err));
+    const int64_t bad = geodec_nonfinite_f32(p.data, p.values);
+    if (bad >= 0)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: /factors: element %lld is %g", geodec_artifact_path(a), (long long)bad,
+                     (double)p.data[bad]);
     *out = p;
     p = (geodec_projection){0};
 done:

@@ -180,9 +180,9 @@ static const char *fault(const geodec_flowmap *w, uint8_t *seen)
         w->features != w->m * (1 + w->decays) || r > GEODEC_FLOW_DIMS_MAX || r % 4 != 0 || r < 4 || w->charts < 1 ||
         N >= INT32_MAX || w->vocab >= INT32_MAX)
         return "sizes that do not belong together";
-    if (v->neighbours < 1 || v->own < 0 || v->neighbours + v->own > GEODEC_FLOW_NEAR_MAX || v->rank < 1 ||
-        v->chains < 1 || !(v->own_weight > 0) || !(v->match_weight >= 0) || !(v->match_weight <= 10) ||
-        !(v->bandwidth > 0) || !(v->ridge >= 0))
+    if (v->neighbours < 1 || v->own < 0 || v->neighbours > GEODEC_FLOW_NEAR_MAX ||
+        v->own > GEODEC_FLOW_NEAR_MAX - v->neighbours || v->rank < 1 || v->chains < 1 || !(v->own_weight > 0) ||
+        !(v->match_weight >= 0) || !(v->match_weight <= 10) || !(v->bandwidth > 0) || !(v->ridge >= 0))
         return "voting parameters out of range";
     if (!rising(w->bucket, w->vocab, N)) return "token buckets that do not rise to the number of nodes";
     if (!rising(w->sequence_start, S, N)) return "text starts that do not rise to the number of nodes";

@@ -407,7 +407,8 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
     GEODEC_TRY(geodec_artifact_get_i64(in, "tensor_seed", &seed, err));
     r.seed = (uint64_t)seed;
     if (r.words < 1 || r.words > GEODEC_ROLLOUT_WORDS_MAX || r.dims < 1 || r.dims > GEODEC_RBF_MAX_N ||
-        r.dims > r.step.k || triangle != r.dims * (r.dims + 1) / 2 || !(r.covered >= 0 && r.covered <= 1))
+        r.dims > r.step.k || !(r.sigma > 0 && isfinite(r.sigma)) || triangle != r.dims * (r.dims + 1) / 2 ||
+        !(r.covered >= 0 && r.covered <= 1))
         GEODEC_THROW(GEODEC_FORMAT, "%s: sizes or shares that cannot be", name);
     GEODEC_TRY(geodec_artifact_read(in, "/readout/word", &r.word, err));
     GEODEC_TRY(geodec_artifact_read(in, "/readout/weight", &r.weight, err));
@@ -416,6 +417,12 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
     GEODEC_TRY(geodec_artifact_read(in, "/field/log_g", &r.log_g, err));
     GEODEC_TRY(geodec_artifact_read(in, "/calibration/beta", &beta, err));
     GEODEC_TRY(geodec_artifact_read(in, "/calibration/shrink", &shrink, err));
+    for (int64_t i = 0; i < r.sites * r.dims; i++)
+        if (!isfinite(r.site[i]))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: site %lld is not finite", name, (long long)(i / r.dims));
+    for (int64_t i = 0; i < r.sites * triangle; i++)
+        if (!isfinite(r.log_g[i]))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: the metric of site %lld is not finite", name, (long long)(i / triangle));
     GEODEC_NEW(met, r.step.vocab);
     for (int64_t i = 0; i < r.words; i++) {
         if (r.word[i] < 0 || r.word[i] >= r.step.vocab || met[r.word[i]])
@@ -429,7 +436,7 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
             const bool sane = x > 0 && x < 1e6F && y >= 0 && y <= 1;
             if (!sane) GEODEC_THROW(GEODEC_FORMAT, "%s: a confidence is out of range", name);
         }
-    GEODEC_TRY(geodec_rbf_create(r.sites, r.dims, r.site, r.log_g, r.sigma, &r.field, err));
+    GEODEC_TRY_MSG(geodec_rbf_create(r.sites, r.dims, r.site, r.log_g, r.sigma, &r.field, err), "%s", name);
     GEODEC_TRY(random_tensor(&r, err));
     *out = r;
     r = (geodec_rollout){0};

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_OPTIONS = 64, COMMAND_LINE = 4096, FIRST_CODE = 1000 };
@@ -366,10 +367,59 @@ geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const cha
     return first;
 }
 
+/* The same file under another name counts; what is not there is not read either. */
+static bool is_file(const char *path, const struct stat *file)
+{
+    struct stat s;
+    return path && stat(path, &s) == 0 && s.st_dev == file->st_dev && s.st_ino == file->st_ino;
+}
+
+/* An output that this command reads as well, or writes twice, would be lost. */
+static geodec_status check_others(const cli *c, const char *path, const struct stat *file, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int i = 0; file && !c->tool->args_are_text && i < c->n_args; i++)
+        if (is_file(c->args[i], file)) GEODEC_THROW(GEODEC_INVAL, "%s is read by this command, no output", path);
+    for (int i = 0; i < c->tool->n_options; i++) {
+        const cli_option *o = &c->tool->options[i];
+        if (!(o->flags & CLI_PATH)) continue;
+        const char *other = *(const char *const *)o->target;
+        if (!other || other == path) continue;
+        if (!(o->flags & CLI_VOLATILE) && file && is_file(other, file))
+            GEODEC_THROW(GEODEC_INVAL, "%s is read by this command (--%s), no output", path, o->name);
+        if ((o->flags & CLI_VOLATILE) && strcmp(other, path) == 0)
+            GEODEC_THROW(GEODEC_INVAL, "%s would be written twice (--%s)", path, o->name);
+    }
+done:
+    return st;
+}
+
+/* Its folder, before hours of work. */
+static geodec_status check_folder(const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *folder = geodec_mem_strdup(path);
+    if (!folder) GEODEC_THROW(GEODEC_NOMEM, "no memory for a path");
+    char *slash = strrchr(folder, '/');
+    if (slash) {
+        slash[slash == folder] = '\0';
+        if (access(folder, W_OK | X_OK) != 0) GEODEC_THROW(GEODEC_IO, "%s: %s: %s", path, folder, strerror(errno));
+    }
+done:
+    geodec_mem_free(folder);
+    return st;
+}
+
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (!c->force && access(path, F_OK) == 0) GEODEC_THROW(GEODEC_EXISTS, "%s exists; --force replaces it", path);
+    struct stat file;
+    const bool there = stat(path, &file) == 0;
+    GEODEC_TRY(check_others(c, path, there ? &file : NULL, err));
+    if (there && S_ISDIR(file.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: is a folder, not a file", path);
+    if (there && !S_ISREG(file.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
+    if (there && !c->force) GEODEC_THROW(GEODEC_EXISTS, "%s exists; --force replaces it", path);
+    GEODEC_TRY(check_folder(path, err));
 done:
     return st;
 }

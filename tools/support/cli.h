@@ -124,7 +124,8 @@ geodec_provenance cli_provenance(const cli *c);
  * others (an interruption does). Returns the first failure's status; cli_main does not report it again. */
 geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err),
                        geodec_err *err);
-/* Refuses to replace an existing file unless --force (GEODEC_EXISTS). */
+/* Before the work: refuses an output that exists, unless --force (GEODEC_EXISTS); that this command reads as well or writes
+ * twice (GEODEC_INVAL); that is a folder or lies in none that can be written (GEODEC_IO). */
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 #endif
