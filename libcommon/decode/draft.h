@@ -4,17 +4,17 @@
  * Life of a drafter during one request, with committed text x_0 .. x_n (prompt and output):
  *     begin                     the text is empty
  *     observe(rows 0 .. m-1)    rows of the prompt that the target has forwarded
- *     propose                   context x_0 .. x_n; every row before the newest token x_n has been observed, x_n itself
- * has not been forwarded: its hidden state does not exist yet observe(rows ..)          after the round: rows of x_n
- * and of the accepted drafts, in text order propose ... So when propose runs, the state last observed is that of the
- * row BEFORE the newest token: (that state, newest token) is the key of the flow map. Of rejected drafts no more is
- * shown than the spare rows below, and these to who asks.
+ *     propose                   context x_0 .. x_n; every row before the newest token x_n has been observed,
+ *                               x_n itself has not been forwarded: its hidden state does not exist yet
+ *     observe(rows ..)          after the round: rows of x_n and of the accepted drafts, in text order
+ *     propose ...
+ * So when propose runs, the state last observed is that of the row BEFORE the newest token: (that state, newest token)
+ * is the key of the flow map. Of rejected drafts no more is shown than the spare rows below, and these to who asks.
  *
  * Implementing one: embed geodec_drafter as the first member, point `ops` at a constant table, and give a constructor
  *     geodec_status geodec_<name>_drafter_create(..., geodec_drafter **out, geodec_err *err);
  * Drafters are deterministic functions of what they were shown since `begin` (no clock but a request's, no own random
- * numbers but those of the request); tables
- * that are shared between requests are immutable. One thread at a time. */
+ * numbers but those of the request); tables that are shared between requests are immutable. One thread at a time. */
 #ifndef GEODEC_DECODE_DRAFT_H
 #define GEODEC_DECODE_DRAFT_H
 

@@ -30,9 +30,9 @@ GEODEC_API const char *geodec_end_name(geodec_end e); /* "length", ... */
 
 typedef struct geodec_decode_options {
     geodec_sampling sampling;
-    int64_t
-        cached;          /* the first tokens of the prompt whose rows are in the target's cache and were shown to the
-                            drafter,      by an earlier call with the same two: they are not forwarded again. 0 = a new text */
+    /* The first tokens of the prompt whose rows are in the target's cache and were shown to the drafter, by an earlier
+     * call with the same two: they are not forwarded again. 0 = a new text. */
+    int64_t cached;
     int64_t max_tokens;  /* >= 0 */
     int64_t min_tokens;  /* guard: no stop token before this many */
     const int32_t *stop; /* [n_stop], borrowed */

@@ -1,8 +1,8 @@
 /* Closed forms of speculative decoding (Leviathan et al. 2023, with the cost of a wide pass kept):
  *
  *     E(alpha, gamma) = (1 - alpha^(gamma+1)) / (1 - alpha)         tokens a pass, constant acceptance alpha
- *     E(beta)         = 1 + sum_i prod_{j<=i} beta_j                 beta_j = P(draft j accepted | those before it
- * were) speed-up        = E (1 + o_plain) / (gamma c + v(gamma+1) + o)
+ *     E(beta)         = 1 + sum_i prod_{j<=i} beta_j      beta_j = P(draft j accepted | those before it were)
+ *     speed-up        = E (1 + o_plain) / (gamma c + v(gamma+1) + o)
  *
  * v(b) = T(b)/T(1): a pass over b rows; c: drafter time per draft; o: everything else of a round (sampling,
  * bookkeeping); o_plain: the same of a round of plain decoding; all in units of T(1), the one-row pass. The textbook

@@ -3,11 +3,12 @@
  * The result is defined operation by operation, so the three sets, any batch and any number of threads give the same
  * bits. A row x of activations is cut in blocks of 32:
  *   a = max |x|, scale = a (1/127), q = x (127/a), each factor a float32, rounded to the nearest integer, ties to even;
- * scale = q = 0 where a < 1e-30, scale = NaN and q = 0 where a value is not finite. A group of weights is 32 columns,
- * or 16 (Q2_K, Q3_K, Q6_K), its scale s = d times the integer scale, its minimum m likewise; both are exact in float32.
- * For every output the groups ascend through sum  = sum_i (code_i - offset) q_i          an exact integer acc  =
- * fma((float)sum, s * scale, acc) acc  = fma(-m, (float)(sum_i q_i) * scale, acc)          where the type has minima
- * (Q4_1 and Q5_1 add m: sign +) from acc = 0. */
+ *   scale = q = 0 where a < 1e-30, scale = NaN and q = 0 where a value is not finite.
+ * A group of weights is 32 columns, or 16 (Q2_K, Q3_K, Q6_K), its scale s = d times the integer scale, its minimum m
+ * likewise; both are exact in float32. For every output the groups ascend, from acc = 0, through
+ *   sum  = sum_i (code_i - offset) q_i                 an exact integer
+ *   acc  = fma((float)sum, s * scale, acc)
+ *   acc  = fma(-m, (float)(sum_i q_i) * scale, acc)    where the type has minima (Q4_1 and Q5_1 add m: sign +) */
 #ifndef GEODEC_MODEL_FAST_H
 #define GEODEC_MODEL_FAST_H
 

@@ -7,11 +7,12 @@
  *   closed form  1 - C(N-1-k, c) / C(N-1, c): the chance that the nearest of c cached points is one of the k nearest of
  *                all N - 1 (no model enters)
  *   leaky        the same experiment with the metric of the held-out point fitted on all points, itself and the
- * held-out ones included: its k neighbours then lie at g-length about sqrt(k - 1) whatever the data are, so at eps just
- * above that it repeats the closed form nulls        the whole experiment on surrogates (geometry/surrogate.h), several
- * seeds: mean, standard deviation and the z-score of the measured figure. Gaussian ones keep the covariance alone; the
- * second null keeps more: the correlations along the text (phase), or where there is no order each coordinate's values
- * (shuffle)
+ *                held-out ones included: its k neighbours then lie at g-length about sqrt(k - 1) whatever the data
+ *                are, so at eps just above that it repeats the closed form
+ *   nulls        the whole experiment on surrogates (geometry/surrogate.h), several seeds: mean, standard deviation
+ *                and the z-score of the measured figure. Gaussian ones keep the covariance alone; the second null
+ *                keeps more: the correlations along the text (phase), or where there is no order each coordinate's
+ *                values (shuffle)
  *
  * Over several sizes N the mean distance is fitted as distance = a N^trend: a metric that follows the density has trend
  * 0, and no amount of data brings points closer.

@@ -17,8 +17,8 @@
  *          32 u32 vocabulary | 36 u32 0 | 40, 104, 168 fingerprints of model, tokenizer, map (64 hex digits each) |
  *         232 zeros | 248 u64 first 8 bytes of the SHA-256 of bytes 0..247
  *     slot  0 u64 1 + serial | 8 i32 token | 12 i32 label | 16 i32 text | 20 i32 0 | 24 i64 next | 32 u8 context[8] |
- *          40 i8 key[dims] | u64 first 8 bytes of the SHA-256 of what stands before, from the head's digest on; the
- * slot is padded to 8 */
+ *          40 i8 key[dims] | u64 first 8 bytes of the SHA-256 of what stands before, from the head's digest on;
+ *          padded to 8 */
 #ifndef GEODEC_RECORDS_FLOWGROWN_H
 #define GEODEC_RECORDS_FLOWGROWN_H
 

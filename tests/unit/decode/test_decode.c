@@ -158,6 +158,89 @@ Test(decode, adaptive_length_and_gate_leave_the_output_alone)
         }
 }
 
+static void forget(geodec_drafter *d) { (void)d; }
+
+/* Never right and in want of states, so that it sleeps: what it is shown when it is asked again is the end of the text,
+ * whole or a piece of it. */
+typedef struct sleeper {
+    geodec_drafter base;
+    const toy *toy;
+    int32_t token[4096];
+    float state[4096][TOY_STATE];
+    int64_t n, asked;
+    int64_t slept[1024]; /* times that so many rows went by between two requests */
+} sleeper;
+static geodec_status sleeper_begin(geodec_drafter *d, geodec_err *err)
+{
+    (void)err;
+    ((sleeper *)d)->n = 0;
+    return GEODEC_OK;
+}
+static geodec_status sleeper_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    (void)err;
+    sleeper *s = (sleeper *)d;
+    memcpy(s->token + s->n, rows->token, (size_t)rows->n * sizeof *rows->token);
+    memcpy(s->state[s->n], rows->state, (size_t)rows->n * sizeof s->state[0]);
+    s->n += rows->n;
+    return GEODEC_OK;
+}
+static geodec_status sleeper_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                     geodec_err *err)
+{
+    (void)err;
+    sleeper *s = (sleeper *)d;
+    const int64_t first = q->n_context - 1 - s->n; /* of the text, among those it was shown */
+    cr_assert(first >= 0 && s->n >= 16, "%lld rows of %lld", (long long)s->n, (long long)q->n_context - 1);
+    cr_assert_eq(memcmp(s->token, q->context + first, (size_t)s->n * sizeof *s->token), 0);
+    for (int64_t i = 0; i < s->n; i++) {
+        float want[TOY_STATE];
+        toy_state(s->toy, q->context, first + i + 1, want);
+        cr_assert_eq(memcmp(want, s->state[i], sizeof want), 0, "state %lld", (long long)(first + i));
+    }
+    if (s->asked > 0) s->slept[q->n_context - s->asked]++;
+    s->asked = q->n_context;
+    out[0] = (geodec_draft){.token = -1, .confidence = 0.9};
+    *n = 1;
+    return GEODEC_OK;
+}
+
+Test(decode, a_drafter_that_slept_is_shown_the_end_of_the_text)
+{
+    static const char *const source[] = {"sleeper"};
+    static sleeper s;
+    const geodec_drafter_ops ops = {.name = "sleeper",
+                                    .wants_state = true,
+                                    .n_sources = 1,
+                                    .source_name = source,
+                                    .begin = sleeper_begin,
+                                    .observe = sleeper_observe,
+                                    .propose = sleeper_propose,
+                                    .destroy = forget};
+    const int32_t prompt[20] = {1, 2};
+    int64_t whole = 0, pieces = 0, edge = 0;
+    s.base.ops = &ops;
+    static const double dear[] = {0, 0.4, 0.66, 0.9, 1.06}; /* what a round costs: the dearer, the longer the sleep */
+    for (size_t k = 0; k < sizeof dear / sizeof *dear; k++) {
+        toy t;
+        geodec_err err = {0};
+        geodec_decoded got;
+        geodec_decode_options o = geodec_decode_options_default();
+        const geodec_target target = toy_target(&t, TOY_HISTORY, 3, 1000);
+        o.adaptive = true;
+        o.max_tokens = 500;
+        o.cost.o = dear[k];
+        s.toy = &t;
+        s.n = s.asked = 0;
+        test_ok(geodec_decode(&target, prompt, 20, &s.base, &o, &got, &err), &err);
+        geodec_decoded_free(&got);
+    }
+    /* A request a round that sends a wrong draft; the newest 130 rows behind that one are kept. */
+    for (int i = 2; i < 1024; i++) *(i < 132 ? &whole : i > 132 ? &pieces : &edge) += s.slept[i];
+    cr_assert(whole > 0 && pieces > 0 && edge > 0, "%lld %lld %lld", (long long)whole, (long long)pieces,
+              (long long)edge);
+}
+
 /* By hand: windows of four rounds, and what a length of none needs to begin again. */
 Test(decode, the_papers_rule_follows_the_share_accepted)
 {
@@ -583,7 +666,6 @@ static geodec_status no_rows(geodec_drafter *d, const geodec_draft_rows *rows, g
     cr_assert_null(rows->state);
     return GEODEC_OK;
 }
-static void forget(geodec_drafter *d) { (void)d; }
 
 Test(decode, broken_drafters_are_errors)
 {

@@ -205,6 +205,45 @@ Test(bench, a_target_that_is_not_batch_invariant_is_caught)
     geodec_bench_counts_free(&c);
 }
 
+/* The bootstrap over texts against the delta method for a ratio of sums: se^2 = sum (a - r b)^2 / (sum b)^2. */
+Test(bench, intervals_are_as_wide_as_texts_differ)
+{
+    enum { TEXTS = 60 };
+    static int32_t token[TEXTS * LENGTH];
+    static int64_t offset[TEXTS + 1];
+    geodec_err err = {0};
+    toy t;
+    geodec_bench_plan plan = make_plan();
+    geodec_bench_counts c;
+    geodec_rng r = geodec_rng_stream(8, 1);
+    for (int i = 0; i < TEXTS * LENGTH; i++) token[i] = (int32_t)geodec_rng_below(&r, TOY_VOCAB);
+    for (int i = 0; i <= TEXTS; i++) offset[i] = (int64_t)i * LENGTH;
+    const geodec_prompts many = {token, offset, TEXTS};
+    plan.prompts = &many;
+    plan.n_drafters = 1;
+    plan.sampled = false;
+    plan.resamples = 2000;
+    const geodec_target target = toy_target(&t, TOY_MARKOV, 12, 100);
+    test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
+    for (int64_t i = 0; i < c.n; i++) {
+        const int64_t *top = c.accepted + i * TEXTS, *bottom = c.rounds + i * TEXTS;
+        const geodec_interval *v = &c.row[i].mean_accepted;
+        double a = 0, b = 0, square = 0;
+        for (int p = 0; p < TEXTS; p++) {
+            a += (double)top[p];
+            b += (double)bottom[p];
+        }
+        for (int p = 0; p < TEXTS; p++) square += pow((double)top[p] - a / b * (double)bottom[p], 2);
+        const double se = sqrt(square * TEXTS / (TEXTS - 1)) / b;
+        cr_assert_float_eq(v->value, a / b, 1e-12);
+        cr_assert(v->low < v->value && v->value < v->high);
+        /* each end two standard errors away, but for skewness and the resampling */
+        cr_assert_float_eq((v->value - v->low) / se, 1.96, 0.6, "%g", (v->value - v->low) / se);
+        cr_assert_float_eq((v->high - v->value) / se, 1.96, 0.6, "%g", (v->high - v->value) / se);
+    }
+    geodec_bench_counts_free(&c);
+}
+
 Test(bench, artifacts_hold_the_rows)
 {
     geodec_err err = {0};

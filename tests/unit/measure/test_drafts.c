@@ -197,6 +197,36 @@ Test(alone, writes_without_the_model)
     cr_assert_eq(geodec_draft_alone(&target, prompt, 3, NULL, &o, &got, &err), GEODEC_INVAL);
 }
 
+/* One that lets the model write for it. */
+static const geodec_target *lent;
+static geodec_status borrow(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                            geodec_err *err)
+{
+    float row[TOY_VOCAB];
+    (void)d;
+    *n = 1;
+    out[0] = (geodec_draft){.token = 1};
+    return lent->forward(lent->self, &q->context[q->n_context - 1], NULL, 1, row, NULL, err);
+}
+
+Test(alone, a_drafter_that_asks_the_model_is_not_alone)
+{
+    static const int32_t plain[1];
+    toy t;
+    hostile h;
+    geodec_err err = {0};
+    geodec_decoded got;
+    const int32_t prompt[3] = {4, 5, 6};
+    const geodec_decode_options o = geodec_decode_options_default();
+    const geodec_target target = toy_target(&t, TOY_HISTORY, 7, 200);
+    geodec_drafter *d = hostile_make(&h, HOSTILE_WRONG, &t, 1, plain, 0, 3, -1);
+    geodec_drafter_ops ops = *d->ops;
+    ops.propose = borrow;
+    d->ops = &ops;
+    lent = &target;
+    cr_assert_eq(geodec_draft_alone(&target, prompt, 3, d, &o, &got, &err), GEODEC_INTERNAL);
+}
+
 static geodec_status make_ngram(void *order, geodec_drafter **out, geodec_err *err)
 {
     return geodec_ngram_drafter_create(NULL, *(int32_t *)order, out, err);
