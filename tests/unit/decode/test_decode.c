@@ -109,6 +109,35 @@ Test(decode, output_equals_plain_for_every_tree)
     cr_assert_gt(wider, 100, "trees with siblings: %lld", (long long)wider);
 }
 
+/* A target that says it passed twice for every call: figures of passes are its own, not the loop's. */
+static geodec_status (*once)(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
+                             float *state, geodec_err *err);
+static geodec_status twice(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
+                           float *state, geodec_err *err)
+{
+    ((toy *)self)->count.passes++;
+    ((toy *)self)->count.rows += 10;
+    return once(self, token, parent, n, logits, state, err);
+}
+
+Test(decode, passes_and_rows_are_those_the_target_counts)
+{
+    toy t;
+    geodec_err err = {0};
+    geodec_decoded got;
+    const int32_t prompt[] = {1, 2, 3, 4};
+    geodec_decode_options o = geodec_decode_options_default();
+    geodec_target target = toy_target(&t, TOY_HISTORY, 4, 100);
+    once = target.forward;
+    target.forward = twice;
+    o.max_tokens = 20;
+    test_ok(geodec_decode(&target, prompt, 4, NULL, &o, &got, &err), &err);
+    const geodec_decode_counters *c = &got.counters;
+    cr_assert(c->rounds == 20 && c->target_passes == 40 && c->target_rows == 20 * 11);
+    cr_assert(c->prompt_passes == 2 && c->prompt_rows == 3 + 10);
+    geodec_decoded_free(&got);
+}
+
 Test(decode, oracle_replay_reaches_gamma_plus_one_and_wrong_drafts_reach_one)
 {
     for (int32_t gamma = 1; gamma <= 16; gamma++)
