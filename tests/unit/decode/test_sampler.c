@@ -43,6 +43,25 @@ static int reference(const geodec_sampling *o, const float *row, int id[V], doub
     return k;
 }
 
+/* The shortest prefix whose mass reaches top_p: exactly reached is reached. */
+Test(sampler, a_mass_that_is_reached_exactly_is_enough)
+{
+    geodec_err err = {0};
+    const geodec_sampling o = {1, 0, 0.5, 3};
+    const float row[4] = {2, 2, 2, 2};
+    geodec_sampler *s = NULL;
+    double p[4];
+    test_ok(geodec_sampler_create(&o, 4, &s, &err), &err);
+    test_ok(geodec_sampler_distribution(s, row, p, &err), &err);
+    cr_assert(p[0] == 0.5 && p[1] == 0.5 && p[2] == 0 && p[3] == 0, "%g %g %g %g", p[0], p[1], p[2], p[3]);
+    for (int64_t i = 0; i < 200; i++) {
+        int32_t id = -1;
+        test_ok(geodec_sampler_draw(s, i, row, &id, &err), &err);
+        cr_assert(id == 0 || id == 1);
+    }
+    geodec_sampler_destroy(s);
+}
+
 Test(sampler, equals_full_enumeration)
 {
     geodec_err err = {0};
