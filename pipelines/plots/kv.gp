@@ -9,7 +9,10 @@ set logscale xy
 set format y '%g'
 set format x '%g'
 set yrange [0.9:*]
-set key inside right top font ',9'
+set key outside center bottom horizontal maxcols 2 font ',9'
+set bmargin 9
+set autoscale xfix
+set offsets graph 0.05, graph 0.05, 0, 0
 of(name) = sprintf("< awk -F'\\t' -v OFS='\\t' '$1 == %s && $2 == \"%s\" && $3 == $4 {print $5, $11, $12, $13}' %s", longest, name, tsv)
 plot of('low rank') using 1:2:3:4 with yerrorlines linetype 1 title 'low rank, whitened', \
      of('low rank, weights alone') using 1:2:3:4 with yerrorlines linetype 6 title 'low rank, weights alone', \
@@ -23,8 +26,8 @@ set title 'by context, keys and values at a half'
 set xlabel 'context'
 unset ylabel
 of(name, k, v) = sprintf("< awk -F'\\t' -v OFS='\\t' '$2 == \"%s\" && $3 == %s && $4 == %s {print $1, $11, $12, $13}' %s", name, k, v, tsv)
+set autoscale x
 set xtics (64, 128, 256, 512, 1024, 2048)
-set key inside left top font ',9'
 plot of('low rank', '0.5', '0') using 1:2:3:4 with yerrorlines linetype 1 title 'keys', \
      of('low rank', '0', '0.5') using 1:2:3:4 with yerrorlines linetype 2 title 'values', \
      of('low rank', '0.5', '0.5') using 1:2:3:4 with yerrorlines linetype 3 title 'both', \

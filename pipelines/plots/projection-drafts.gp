@@ -4,7 +4,8 @@ set title 'A projected copy drafts for the whole model, 4 drafts a round'
 set xlabel 'rank k/d'
 set ylabel 'speed over plain decoding'
 set yrange [0:1.1]
-set key bottom right
+set key outside center bottom horizontal maxcols 2 font ',10'
+set xrange [*:1.02]
 whole = real(system(sprintf("awk -F'\\t' '$1 == \"drafter\" && $3 == \"whole\" {print $11}' %s", tsv)))
 of(slots, basis, own) = sprintf("< awk -F'\\t' -v OFS='\\t' '$1 == \"drafter\" && $2 == \"%s\" && $3 == \"%s\" && $4 == %d {print $5, $11, $12, $13, $16 * %g}' %s", slots, basis, own, whole, tsv)
 plot of('q,k,v', 'weights', 0) using 1:2:3:4 with yerrorlines linetype 1 title 'q, k, v: shared, weights (GP)', \

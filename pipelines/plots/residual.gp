@@ -22,6 +22,8 @@ set xlabel 'layer'
 unset ylabel
 set logscale x
 set xrange [1:*]
+set xtics (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64)
+set ytics (1, 2, 3, 5, 10, 20, 50)
 set key inside left top font ',6' spacing 0.8
 base(file) = real(system(sprintf("awk -F'\\t' '$1 == \"%s\" && $3 == 1 {print $4}' %s", file, tsv)))
 plot for [f in files] b = base(f) of(f) using ($3 > 0 ? $3 : 1/0):($4 / b) with linespoints title f, \
