@@ -26,10 +26,12 @@ help:
 	@echo "make fuzz           FUZZ=gguf|... SECONDS=1200: coverage-guided fuzzing (needs clang)"
 	@echo "make lint           layers, symbols, headers, format, shell"
 	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
-	@echo "make figures report figures and the report page"
+	@echo "make figures        figures and the report page"
 	@echo "make claims         the paper's claims: published, reproduced, correct, control, verdict"
 	@echo "make exactness      every drafter, draft length and tree against plain decoding, token by token (resumable; hours)"
 	@echo "make lead           trees of n-gram, flow map and both for every model; make ladder: what the map's geometry adds"
+	@echo "make drafting       drafting taken apart: acceptance by length, rejections, gates, three-way speeds, readiness"
+	@echo "make projection     sweeps of low-rank weights; make kv: of low-rank caches; make attnres: of recombined residual streams"
 	@echo "make rollout        what a geometric rollout drafts, and what its geometry adds; OneDecode's tables"
 	@echo "make shf            training with and without the penalty on departures from geodesics (a quarter of an hour)"
 	@echo "make bench-chain    bench-forward, -knn, -warp, ..: speed beside a named peer or limit (tests/bench/README.md)"
@@ -37,6 +39,7 @@ help:
 	@echo "make model          train the embedded default model again"
 	@echo "make docs           schema pages of the artifact kinds"
 	@echo "make install        PREFIX= DESTDIR="
+	@echo "QUICK=1 is the short version of each; sizes by name: PROMPTS=10 NEW_TOKENS=48 STORE_TEXTS=64 .. (pipelines/config.mk)"
 	@echo "PROFILE=release|debug|asan|tsan  CC=gcc|clang  V=1"
 clean:
 	rm -rf build

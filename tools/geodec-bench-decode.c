@@ -142,7 +142,18 @@ static const cli_tool tool = {
     .description =
         "Counts are reproducible and go to the output; timings change from run to run and go to a file of their\n"
         "own. Both are printed as one table. Times are CPU time of the one thread that decodes.\n"
-        "Status 4 when an output differs from plain decoding.",
+        "Status 4 when an output differs from plain decoding.\n"
+        "\n"
+        "Columns: setting loop (drafts as decoding meets them) or every-position (one draft at each position of the\n"
+        "plain text, not timed), tree- for trees, gamma then the number of drafts; compared, mismatches: output "
+        "tokens\n"
+        "held against plain decoding; first_acceptance: share of first drafts accepted; mean_accepted: drafts "
+        "accepted\n"
+        "a round; tokens_per_pass: plain decoding has 1; tokens_closed_form, tokens_by_position: what acceptance "
+        "alone\n"
+        "predicts of it, from one rate or one a position; speedup: over plain decoding of the same prompts,\n"
+        "interleaved; predicted: the same from costs of other runs, predicted_textbook: were drafts and rows free;\n"
+        "_low, _high: 95 % bootstrap over prompts; nan: not measured in this row.",
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
     .options = options,
     .n_options = CLI_COUNT(options),

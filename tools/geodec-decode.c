@@ -92,9 +92,12 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &draft,
      .metavar = "NAME",
-     .help = "drafter: none, auto, bigram, ngram, lookup, recycle, onedecode, rollout, flowmap, model (--draft-model), "
-             "exit (first blocks up to the depth sink), exit:N, or a mixture (ngram+flowmap); changes the speed, never "
-             "the text. model-sampled and exit-sampled keep the distribution of sampled text, not the text of a seed"},
+     .help =
+         "drafter: none; from the text at hand lookup, recycle, bigram, ngram (with --artifacts also from the texts of "
+         "flowmap.h5); from --artifacts flowmap, onedecode, rollout; from a model: model (--draft-model), exit (first "
+         "blocks up to the depth sink), exit:N; a mixture (ngram+flowmap); auto tries those at hand. Changes the "
+         "speed, never the text. model-sampled and exit-sampled keep the distribution of sampled text, not the text "
+         "of a seed"},
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
     {.name = "library",
      .type = CLI_STR,
@@ -195,7 +198,9 @@ static const cli_tool tool = {
         "The text goes to standard output as it is made. Verification is exact: for every drafter and draft\n"
         "length the tokens are those of plain decoding, greedy or sampled with the same --seed.",
     .examples =
-        "geodec-decode --model model.gguf --artifacts results/model --draft flowmap --prompt 'Once upon a time'",
+        "geodec-decode --model model.gguf --prompt 'Once upon a time'\n"
+        "geodec-decode --model model.gguf --artifacts results/model --draft flowmap --prompt 'Once upon a time' -v\n"
+        "geodec-decode --model model.gguf --draft ngram --interactive --template chatml",
     .options = options,
     .n_options = CLI_COUNT(options),
 };
@@ -311,6 +316,16 @@ done:
     return st;
 }
 
+/* --verbose: what the drafts were worth. */
+static void say_drafts(const cli *c, const geodec_decoded *got)
+{
+    const geodec_decode_counters *k = &got->counters;
+    if (c->verbose > 0 && !no_verifier)
+        cli_say(c, "%lld tokens in %lld passes of the model, %.2f a pass (plain: 1); %lld of %lld drafts accepted",
+                (long long)got->n, (long long)k->target_passes, geodec_tokens_per_pass(k), (long long)k->total.accepted,
+                (long long)k->total.proposed);
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -331,6 +346,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(check_dialogue(err));
     if (no_verifier && strcmp(draft, "none") == 0)
         GEODEC_THROW(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
+    if ((draft_model || draft_projection) && !strstr(draft, "model"))
+        GEODEC_THROW(GEODEC_INVAL, "--draft-model and --draft-projection belong to --draft model");
     if (library_bytes && !library) GEODEC_THROW(GEODEC_INVAL, "--library-bytes is the bound of a --library");
     if (no_verifier && temperature > 0) GEODEC_THROW(GEODEC_INVAL, "a drafter alone does not sample");
     o.budget = (int32_t)tree;
@@ -381,6 +398,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     } else
         GEODEC_TRY(geodec_decode(&target, prompt, n, drafter, &o, &got, err));
     printer_end(p);
+    say_drafts(c, &got);
     if (check_plain) {
         /* A stop text ends the output where it ended: the plain run goes exactly as far. */
         geodec_decode_options q = o;

@@ -51,8 +51,9 @@ static void interval(geodec_tsv *t, geodec_interval v)
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    static const char *const columns[] = {"mode",    "setting",     "drafts",       "tokens", "low",      "high",
-                                          "control", "control_low", "control_high", "gain",   "gain_low", "gain_high"};
+    static const char *const columns[] = {"mode",         "setting",     "drafts",   "tokens",
+                                          "tokens_low",   "tokens_high", "control",  "control_low",
+                                          "control_high", "gain",        "gain_low", "gain_high"};
     geodec_status st = GEODEC_OK;
     geodec_gain *gain = NULL;
     geodec_tsv *t = NULL;

@@ -7,6 +7,7 @@
 #include "model/rows.h"
 #include "support/cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,11 +85,11 @@ static const cli_tool tool = {
         "a\n"
         "unigram, a bigram, counts in nearest cells and an n-gram, all from the same texts, at the same places of "
         "others.\n"
-        "Prints a row a rung: right with the first, among eight, mean calibrated confidence, and the difference to "
-        "the\n"
-        "straight step, with 95 % intervals over texts. The drafters rollout, rollout-flat and rollout-random read "
-        "the\n"
-        "file.",
+        "Prints a row a rung, all shares of places: right with the first (top1), among eight (top8), mean calibrated\n"
+        "confidence (claimed), and what they exceed those of the rung named base by (gain1, gain8), with 95 % "
+        "intervals over\n"
+        "texts; broken: steps whose geodesic blew up and went straight. The drafters rollout, rollout-flat and\n"
+        "rollout-random read the file.",
     .examples = "geodec-rollout --model model.gguf -o results/rollout.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft rollout --prompt \"Once\"",
     .options = options,
@@ -202,16 +203,17 @@ static void print_estimate(geodec_estimate e) { printf("\t%.4f\t%.4f\t%.4f", e.v
 
 static void print(const ladder *l, const geodec_rung_figures *f, const double *broken)
 {
-    printf("rung\ttop1\tlow\thigh\ttop8\tlow\thigh\tclaimed\tlow\thigh\tbase\tgain1\tlow\thigh\tgain8\tlow\thigh\t"
-           "broken\n");
+    static const geodec_estimate none = {NAN, NAN, NAN};
+    printf("rung\ttop1\ttop1_low\ttop1_high\ttop8\ttop8_low\ttop8_high\tclaimed\tclaimed_low\tclaimed_high\tbase\t"
+           "gain1\tgain1_low\tgain1_high\tgain8\tgain8_low\tgain8_high\tbroken\n");
     for (int32_t k = 0; k < l->n; k++) {
         printf("%s", l->rung[k].name);
         print_estimate(f[k].top1);
         print_estimate(f[k].top8);
         print_estimate(f[k].claimed);
         printf("\t%s", l->rung[k].base < 0 ? "-" : l->rung[l->rung[k].base].name);
-        print_estimate(f[k].gain1);
-        print_estimate(f[k].gain8);
+        print_estimate(l->rung[k].base < 0 ? none : f[k].gain1);
+        print_estimate(l->rung[k].base < 0 ? none : f[k].gain8);
         printf("\t%.4f\n", broken[k]);
     }
 }

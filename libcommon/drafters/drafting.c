@@ -132,7 +132,8 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
     geodec_status st = GEODEC_OK;
     geodec_drafting *d = NULL;
     for (int i = 0; i < n; i++)
-        if (!geodec_drafting_knows(names[i])) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", names[i]);
+        if (!geodec_drafting_knows(names[i]))
+            GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s' (--help names them)", names[i]);
     const bool all = asked(names, n, "auto"), map = asked(names, n, "flowmap"),
                store = all || asked(names, n, "ngram") || asked(names, n, "bigram");
     if (map && !dir) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter needs a folder with flowmap.h5 (--artifacts)");

@@ -66,7 +66,8 @@ geodec_status geodec__tables_load(drafting_tables *t, int i, const geodec_model 
     const size_t room = strlen(dir) + strlen(tables[i].file) + 2;
     GEODEC_NEW(path, (int64_t)room);
     (void)snprintf(path, room, "%s/%s", dir, tables[i].file);
-    GEODEC_TRY(geodec_artifact_open(tables[i].kind, path, &t->file[i], err));
+    GEODEC_TRY_MSG(geodec_artifact_open(tables[i].kind, path, &t->file[i], err), "drafter %s, from %s", tables[i].name,
+                   tables[i].kind->tool);
     GEODEC_TRY(check_origin(t->file[i], m, err));
     if (i == ONEDECODE) {
         GEODEC_TRY(geodec_onedecode_read(t->file[i], &t->onedecode, err));

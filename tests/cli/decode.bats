@@ -24,6 +24,13 @@ refused() {
     [[ "$stderr" == *"$word"* ]] || { echo "$stderr"; false; }
 }
 
+@test "with -v drafts are counted beside plain decoding; a draft model nobody asks is a usage error" {
+    run --separate-stderr "$bin/geodec-decode" -v --model "$model" --prompt "One day" --max-tokens 12 --min-tokens 12
+    [ "$status" -eq 0 ] && [[ "$stderr" == *" 12 tokens in 12 passes of the model, 1.00 a pass (plain: 1); 0 of 0 drafts accepted"* ]]
+    refused 2 "belong to --draft model" decode --draft ngram --draft-model "$model"
+    refused 1 "drafter onedecode, from geodec-onedecode: $tmp/onedecode.h5" decode --draft onedecode --artifacts "$tmp"
+}
+
 @test "a drafter and its length change no byte of the text, greedy or sampled" {
     for sampling in "" "--temperature 0.8 --top-p 0.95 --seed 7"; do
         # shellcheck disable=SC2086

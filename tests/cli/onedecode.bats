@@ -20,6 +20,7 @@ setup_file() {
     for rung in unigram bigram cells ngram linear geodesic random geodesic-blind geodesic-previous; do
         grep -q "^$rung	" "$dir/rollout.tsv"
     done
+    [ -z "$(head -1 "$dir/rollout.tsv" | tr '\t' '\n' | sort | uniq -d)" ] # a name for every column
     [ "$(head -1 "$dir/rollout.tsv" | tr '\t' '\n' | wc -l)" = "$(tail -1 "$dir/rollout.tsv" | tr '\t' '\n' | wc -l)" ]
 }
 

@@ -93,7 +93,7 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 #define CLI_ARTIFACTS_OPTION(var)                                                                                      \
     {                                                                                                                  \
         .name = "artifacts", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "DIR",                   \
-        .help = "folder with flowmap.h5 of this model"                                                                 \
+        .help = "folder of this model's tables: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5"                    \
     }
 #define CLI_ISA_OPTION(var)                                                                                            \
     {                                                                                                                  \
@@ -124,8 +124,8 @@ geodec_provenance cli_provenance(const cli *c);
  * others (an interruption does). Returns the first failure's status; cli_main does not report it again. */
 geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err),
                        geodec_err *err);
-/* Before the work: refuses an output that exists, unless --force (GEODEC_EXISTS); that this command reads as well or writes
- * twice (GEODEC_INVAL); that is a folder or lies in none that can be written (GEODEC_IO). */
+/* Before the work: refuses an output that exists, unless --force (GEODEC_EXISTS); that this command reads as well or
+ * writes twice (GEODEC_INVAL); that is a folder or lies in none that can be written (GEODEC_IO). */
 geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 #endif
