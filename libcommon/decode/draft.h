@@ -77,6 +77,8 @@ typedef struct geodec_drafter geodec_drafter;
 typedef struct geodec_drafter_ops {
     const char *name; /* "ngram" */
     bool wants_state, wants_top;
+    bool learns; /* what it writes down of the text outlives the text: it is shown every row, also when it is not asked.
+                    Others may find rows missing after a sleep: begin, then the last few */
     int32_t n_sources; /* 1 .. GEODEC_DRAFT_SOURCES_MAX */
     const char *const *source_name;
     geodec_status (*begin)(geodec_drafter *d, geodec_err *err);

@@ -8,16 +8,20 @@ static const double STEP = 0.1;    /* of the moving averages of times */
 static const double OUTLIER = 3;   /* times are cut to so much above or below what is expected: the machine does other
                                       things too */
 static const double START = 0.8;   /* credit in the beginning, passes */
-static const double SHARE = 0.005; /* earned with every token */
-static const double WAKE = 0.4;    /* credit at which a sleeper is asked again: for a few rounds, one says little */
-static const double CREDIT = 8;    /* at most */
-static const double SLACK = 0.7;   /* of the least chances: the exact choice is made among the drafts that are there */
+static const double SHARE = 0.005; /* earned with every token in the beginning, and once drafting has paid */
+static const double BACK_OFF = 0.8, SHARE_LEAST = 0.0015; /* after a wake in vain */
+static const double WAKE = 1;    /* credit at which a sleeper is asked again, waking paid: one round says little, and a
+                                    wake that is given up after the first misfortune is paid for in vain */
+static const double WAKING = 8;  /* the first wake counts for so much at most: the machine does other things too */
+static const double CAME = 0.4;  /* weight of the tokens that came against those expected, which vary less */
+static const double CREDIT = 8;  /* at most */
+static const double SLACK = 0.7; /* of the least chances: the exact choice is made among the drafts that are there */
 static const double SLOW_STEP = 0.5;
 enum { LOOK_AHEAD = 4, REFRESH = 8, FRESH = 12 };
 
 void geodec_gamma_init(geodec_gamma *g, int32_t max, const geodec_cost *cost)
 {
-    *g = (geodec_gamma){.max = max, .cost = *cost, .slow = 1, .wide = 1, .asking = -1, .credit = START};
+    *g = (geodec_gamma){.max = max, .cost = *cost, .slow = 1, .wide = 1, .asking = -1, .credit = START, .share = SHARE};
     for (int i = 0; i < GEODEC_DRAFT_SOURCES_MAX; i++) g->accepted[i] = g->claimed[i] = PRIOR;
 }
 
@@ -53,10 +57,21 @@ static void set_least(geodec_gamma *g)
     }
 }
 
+/* Credit below which the drafter is not asked. */
+static double threshold(const geodec_gamma *g) { return g->asleep ? WAKE + g->waking : 0; }
+
+int64_t geodec_gamma_nap(const geodec_gamma *g)
+{
+    const double lacking = threshold(g) - g->credit;
+    return g->asleep && lacking > 0 ? (int64_t)ceil(fmin(lacking / g->share, 1e9)) : 0;
+}
+
 int32_t geodec_gamma_ask(geodec_gamma *g, int32_t room)
 {
     const int32_t top = room < g->max ? room : g->max;
-    g->asleep = g->credit <= (g->asleep ? WAKE : 0);
+    const bool slept = g->asleep;
+    g->asleep = g->credit <= threshold(g);
+    if (g->asleep && !slept) g->share = fmax(BACK_OFF * g->share, SHARE_LEAST);
     g->asked = g->asleep ? 0 : top;
     g->expected = 1;
     if (g->asked > 0 && g->asks++ % REFRESH == 0) set_least(g);
@@ -113,22 +128,38 @@ void geodec_gamma_times(geodec_gamma *g, int32_t sent, double asking, double pas
     *other = *other > 0 ? towards(*other, fmin(rest, OUTLIER * *other)) : fmin(rest, 1);
     if (!(asking > 0)) return;
     /* The first ask finds cold tables: it counts as one of many. */
-    g->asking = g->asking < 0 ? 0.5 * asking : towards(g->asking, fmin(asking, OUTLIER * g->asking + 0.02));
+    if (g->asking < 0)
+        g->asking = 0.4 * asking;
+    else
+        g->asking += fmax(STEP, 1 / (1 + (double)g->timed)) * (fmin(asking, OUTLIER * g->asking + 0.02) - g->asking);
+    g->timed++;
 }
 
-void geodec_gamma_woken(geodec_gamma *g, double time) { g->credit -= fmin(time / g->slow, START); }
+void geodec_gamma_slept(geodec_gamma *g, int64_t tokens)
+{
+    g->rounds += tokens;
+    g->credit = fmin(g->credit + g->share * (double)tokens, CREDIT);
+}
+
+void geodec_gamma_woken(geodec_gamma *g, double time)
+{
+    const double price = fmin(time / g->slow, g->waking > 0 ? OUTLIER * g->waking + WAKE : WAKING);
+    g->credit -= price;
+    g->waking = g->waking > 0 ? 0.5 * (g->waking + price) : price;
+}
 
 void geodec_gamma_settle(geodec_gamma *g, int32_t sent, int64_t tokens)
 {
     g->rounds++;
-    g->credit += SHARE * (double)tokens;
+    g->credit += g->share * (double)tokens;
     if (g->asked > 0) {
         const double plain = plain_round(g), ask = g->asking < 0 ? g->asked * g->cost.c : g->asking;
         const double time = ask + geodec_gamma_pass(g, sent + 1) + g->cost.o;
-        g->credit += 0.5 * ((double)tokens + g->expected) * plain - time;
+        g->credit += (CAME * (double)tokens + (1 - CAME) * g->expected) * plain - time;
         g->rate = g->rate > 0 ? towards(g->rate, (double)tokens / time) : 1 / plain;
         if (g->asking >= 0 && sent > 0)
             g->cost.c = g->cost.c > 0 ? towards(g->cost.c, g->asking / sent) : g->asking / sent;
     }
+    if (g->credit > START) g->share = SHARE;
     g->credit = fmin(g->credit, CREDIT);
 }

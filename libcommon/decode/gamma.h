@@ -5,9 +5,10 @@
  * by what passes take in the loop), of asking, of the rest of a round.
  *
  * Drafting spends a credit: a round that asked adds what it won over plain decoding of as many tokens, in one-row
- * passes (tokens: the mean of those that came and those expected); every token adds a small share. The drafter is asked
- * while there is credit, so all losses together stay below START + SHARE tokens and one round; asleep, it costs
- * nothing.
+ * passes (tokens: a mean of those that came and those expected); every token adds a small share, the smaller the more
+ * often it was spent in vain. The drafter is asked while there is credit, so all losses together stay below START +
+ * SHARE tokens and one round. Asleep, it costs nothing: it is woken when the credit pays for showing it what it missed,
+ * and how many tokens that takes is known beforehand (geodec_gamma_nap).
  *
  * The choice may depend on measured times; the text does not depend on the choice. */
 #ifndef GEODEC_DECODE_GAMMA_H
@@ -25,9 +26,12 @@ typedef struct geodec_gamma {
     /* Time of a pass of several rows over its v: of all widths, and of each that was met (0: it was not). */
     double wide, width[GEODEC_DRAFT_MAX + 2];
     int64_t narrow; /* the last round of one row */
-    double asking;  /* passes an ask, moving average; < 0: not measured, c a draft */
-    double rate;    /* tokens a pass-time of drafted rounds, moving average */
-    double credit;  /* passes */
+    double asking;  /* passes an ask, moving average of the `timed` ones; < 0: not measured, c a draft */
+    int64_t timed;
+    double rate;   /* tokens a pass-time of drafted rounds, moving average */
+    double credit; /* passes */
+    double share;  /* of a pass that every token adds */
+    double waking; /* passes that waking takes, moving average */
     bool asleep;
     double expected; /* tokens of the round under way */
     int32_t asked;   /* drafts asked for in it; 0 = asleep */
@@ -47,7 +51,11 @@ GEODEC_API int32_t geodec_gamma_send(geodec_gamma *g, const geodec_draft *draft,
 GEODEC_API void geodec_gamma_learn(geodec_gamma *g, const geodec_draft *draft, int accepted);
 /* What a round of `sent` drafts took, in one-row passes: asking (0: the drafter was not asked), the pass, the rest. */
 GEODEC_API void geodec_gamma_times(geodec_gamma *g, int32_t sent, double asking, double pass, double rest);
-/* A drafter that slept was shown what it missed, in so much time. */
+/* Of a sleeper: tokens before it is asked again, whatever happens meanwhile; 0 = it may be asked. */
+GEODEC_API int64_t geodec_gamma_nap(const geodec_gamma *g);
+/* So many tokens came one by one, without the other calls. */
+GEODEC_API void geodec_gamma_slept(geodec_gamma *g, int64_t tokens);
+/* A drafter that slept was shown what it missed, in so much time, and asked. */
 GEODEC_API void geodec_gamma_woken(geodec_gamma *g, double time);
 /* The round is over: it gave so many tokens. */
 GEODEC_API void geodec_gamma_settle(geodec_gamma *g, int32_t sent, int64_t tokens);

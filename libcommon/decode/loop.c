@@ -23,10 +23,11 @@ void geodec_decoded_free(geodec_decoded *d)
 /* Rows that an adaptive request keeps from a drafter that sleeps. */
 enum {
     KEEP = 2 * (GEODEC_DRAFT_MAX + 1), /* and no more: */
-    RESTART = 32,                      /* a drafter of states that slept longer starts again with the last of them */
+    RESTART = 12,                      /* a drafter that slept longer than twice that starts again with the last rows */
 };
 typedef struct waiting {
-    int64_t n; /* rows since the drafter was last shown any; the newest KEEP are here, row i at i % KEEP */
+    int64_t n;    /* rows since the drafter was last shown any */
+    int64_t kept; /* the last of them, which are here, at most KEEP: row i at i % KEEP */
     int32_t token[KEEP], argmax[KEEP];
     float *state; /* [KEEP][d_state], NULL unless wanted */
 } waiting;
@@ -51,6 +52,8 @@ typedef struct request {
     int32_t *top;    /* [max rows][GEODEC_DRAFT_TOP], NULL unless wanted */
     int32_t rows;    /* widest pass of a round */
     waiting waiting;
+    int64_t nap;   /* rounds to come in which the drafter is not asked for certain, and no row is kept from it */
+    int64_t slept; /* such rounds that the choice of lengths has not been told of */
     /* Clock readings of the round under way and the one before it. */
     double asking, asked_before; /* time of asking */
     double start;                /* of the pass; < 0: not read yet */
@@ -136,15 +139,15 @@ static void find_top(request *r, int32_t row, int32_t at)
         top[n] = -1;
 }
 
-/* Shows the drafter what it missed. */
+/* Shows the drafter what it missed; after a long sleep the end of it, as a text of its own. */
 static geodec_status catch_up(request *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     waiting *w = &r->waiting;
-    int64_t i = 0;
-    if (w->n > KEEP) {
+    int64_t i = w->n - w->kept;
+    if (i > 0 || (w->n > 2 * RESTART && !r->drafter->ops->learns)) {
         GEODEC_TRY(geodec_drafter_begin(r->drafter, err));
-        i = w->n - RESTART;
+        if (w->kept > RESTART) i = w->n - RESTART;
     }
     while (i < w->n) { /* in runs that do not wrap */
         const int64_t at = i % KEEP, run = w->n - i < KEEP - at ? w->n - i : KEEP - at;
@@ -155,27 +158,47 @@ static geodec_status catch_up(request *r, geodec_err *err)
         GEODEC_TRY(geodec_drafter_observe(r->drafter, &rows, err));
         i += run;
     }
-    w->n = 0;
+    w->n = w->kept = 0;
 done:
     return st;
 }
 
-/* Puts rows by until the drafter is asked; the most probable tokens behind them are not looked for. One that wants no
- * states is shown them in batches: it misses nothing. */
-static geodec_status put_by(request *r, const int32_t *token, int32_t n, geodec_err *err)
+/* Puts rows by until the drafter is asked; the most probable tokens behind them are not looked for. */
+static geodec_status put_by(request *r, const int32_t *token, const float *state, int32_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     waiting *w = &r->waiting;
     const int64_t d = r->target->d_state;
-    for (int32_t k = 0; r->drafter && k < n; k++, w->n++) {
-        if (!w->state && w->n == KEEP) GEODEC_TRY(catch_up(r, err));
-        const int64_t at = w->n % KEEP;
+    for (int32_t k = 0; k < n; k++) {
+        if (w->kept == KEEP && r->drafter->ops->learns) GEODEC_TRY(catch_up(r, err));
+        const int64_t at = w->n++ % KEEP;
+        if (w->kept < KEEP) w->kept++;
         w->token[at] = token[k];
         w->argmax[at] = r->argmax[k];
-        if (w->state) memcpy(w->state + at * d, r->state + k * d, (size_t)d * sizeof *w->state);
+        if (w->state) memcpy(w->state + at * d, state + k * d, (size_t)d * sizeof *w->state);
     }
 done:
     return st;
+}
+
+/* Rows go by that the drafter will not be shown. */
+static void pass_by(request *r, int64_t n)
+{
+    r->waiting.n += n;
+    r->waiting.kept = 0;
+}
+
+/* How long may the drafter be left alone? The last rows before it is asked are kept for it. */
+static void fall_asleep(request *r)
+{
+    const int64_t nap = geodec_gamma_nap(&r->gamma) - RESTART;
+    r->nap = nap > 0 && !r->drafter->ops->learns ? nap : 0;
+}
+
+static void tell_slept(request *r)
+{
+    if (r->slept > 0) geodec_gamma_slept(&r->gamma, r->slept);
+    r->slept = 0;
 }
 
 /* All of the prompt but its last token, which the first round forwards. */
@@ -190,13 +213,24 @@ static geodec_status prefill(request *r, geodec_err *err)
     for (int32_t i = 0; i < t->max_batch; i++) r->argmax[i] = -1;
     for (int32_t i = 0; r->top && i < t->max_batch * GEODEC_DRAFT_TOP; i++) r->top[i] = -1;
     const int64_t n = r->n_prompt - 1;
+    const bool asleep = r->drafter && r->opt->adaptive && r->gamma.asleep && !r->drafter->ops->learns;
     for (int64_t at = r->opt->cached; at < n; at += t->max_batch) {
         const int32_t chunk = (int32_t)(n - at < t->max_batch ? n - at : t->max_batch);
         GEODEC_TRY(geodec_hooks_progress(r->opt->hooks, "prompt", at, n, err));
-        GEODEC_TRY_MSG(t->forward(t->self, r->text + at, NULL, chunk, NULL, r->state, err), "prompt");
+        /* Where it was left asleep, the end of the prompt is kept for it. */
+        const int32_t skipped = !asleep ? 0 : (int32_t)(n - at - RESTART < chunk ? n - at - RESTART : chunk);
+        GEODEC_TRY_MSG(t->forward(t->self, r->text + at, NULL, chunk, NULL, skipped == chunk ? NULL : r->state, err),
+                       "prompt");
         const geodec_draft_rows rows = {
             .n = chunk, .token = r->text + at, .argmax = r->argmax, .state = r->state, .top = r->top};
-        GEODEC_TRY(geodec_drafter_observe(r->drafter, &rows, err));
+        if (!asleep) {
+            GEODEC_TRY(geodec_drafter_observe(r->drafter, &rows, err));
+            continue;
+        }
+        const int32_t first = skipped > 0 ? skipped : 0;
+        pass_by(r, first);
+        GEODEC_TRY(put_by(r, rows.token + first, r->state ? r->state + (int64_t)first * t->d_state : NULL,
+                          chunk - first, err));
     }
     const geodec_counters end = t->counters(t->self);
     r->count.prompt_passes = end.passes - start.passes;
@@ -284,18 +318,23 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
     r->asked_before = r->asking;
     r->asking = 0;
     if (r->opt->adaptive) r->gamma.asked = 0;
-    if (r->drafter && r->opt->adaptive && most > 0) most = geodec_gamma_ask(&r->gamma, most);
     if (r->drafter && r->opt->papers_rule && most > 0) most = geodec_papers_gamma_ask(&r->papers, most);
+    if (r->nap > 0 && --r->nap == 0) tell_slept(r);
+    if (r->nap > 0) {
+        most = 0;
+    } else if (r->drafter && r->opt->adaptive && most > 0) {
+        most = geodec_gamma_ask(&r->gamma, most);
+        if (r->gamma.asleep) fall_asleep(r);
+    }
+    r->slept += r->nap > 0;
     if (r->drafter && most > 0) {
         const double begun = now(r);
         double clock = begun, trial = 0;
         end_round(r, clock);
         const bool slept = r->waiting.n > 2;
+        const double unit = r->gamma.cost.seconds;
         if (r->waiting.n > 0) GEODEC_TRY(catch_up(r, err));
-        if (slept) { /* not what asking costs from now on */
-            clock = now(r);
-            if (r->gamma.cost.seconds > 0) geodec_gamma_woken(&r->gamma, (clock - begun) / r->gamma.cost.seconds);
-        }
+        if (slept) clock = now(r);
         geodec_draft_request q = {.context = r->text,
                                   .n_context = r->n_text,
                                   .gamma = most,
@@ -315,7 +354,14 @@ static geodec_status draft(request *r, drafted *d, geodec_err *err)
         GEODEC_TRY(geodec_drafter_propose(r->drafter, &q, d->draft, &d->n, err));
         r->start = now(r);
         r->asking = r->start - clock - trial;
-        if (trial > 0 && r->gamma.cost.seconds > 0) geodec_gamma_woken(&r->gamma, trial / r->gamma.cost.seconds);
+        if (slept && unit > 0) { /* what is caught up in the first ask is not what asking costs from now on, either */
+            const double due = r->gamma.asking * r->gamma.slow * unit;
+            if (due > 0 && r->asking > due) {
+                clock += r->asking - due;
+                r->asking = due;
+            }
+            geodec_gamma_woken(&r->gamma, (clock - begun) / unit);
+        }
         r->count.draft_seconds += r->start - begun;
         r->count.asks++;
         d->proposed = d->n;
@@ -413,11 +459,16 @@ static geodec_status commit(request *r, const drafted *d, const int32_t *path, i
     for (int32_t k = 0; k < n; k++) { /* path[k] >= k */
         token[k] = d->token[path[k]];
         r->argmax[k] = r->argmax[path[k]];
-        if (r->state && path[k] != k)
+        if (r->nap == 0 && r->state && path[k] != k)
             memmove(r->state + (int64_t)k * t->d_state, r->state + (int64_t)path[k] * t->d_state,
                     (size_t)t->d_state * sizeof *r->state);
     }
-    if (r->opt->adaptive && (r->gamma.asked == 0 || r->waiting.n > 0)) return put_by(r, token, n, err);
+    if (r->nap > 0) {
+        pass_by(r, n);
+        return GEODEC_OK;
+    }
+    if (r->drafter && r->opt->adaptive && (r->gamma.asked == 0 || r->waiting.n > 0))
+        return put_by(r, token, r->state, n, err);
     if (r->top) {
         for (int32_t k = 0; k < n; k++) find_top(r, path[k], k);
         for (int32_t row = 0, k = 0; row <= d->sent; row++) {
@@ -488,10 +539,12 @@ static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, ge
         r->start = now(r);
         end_round(r, r->start);
     }
-    GEODEC_TRY(t->forward(t->self, d.token, d.chain ? NULL : d.parent, d.sent + 1, r->logits, r->state, err));
+    const bool nap = r->nap > 0;
+    GEODEC_TRY(
+        t->forward(t->self, d.token, d.chain ? NULL : d.parent, d.sent + 1, r->logits, nap ? NULL : r->state, err));
     r->end = now(r);
     r->pass = r->end - r->start;
-    r->before = d.sent;
+    r->before = nap ? -1 : d.sent;
     r->count.verify_seconds += r->pass;
     r->count.pass_seconds[d.sent] += r->pass;
     GEODEC_TRY(verify(r, &d, path, &v, err));
@@ -505,7 +558,7 @@ static geodec_status round_once(request *r, bool *go_on, geodec_decoded *out, ge
     r->count.rounds++;
     r->count.length[d.sent]++;
     tally_round(r, &d, path, v.accepted, more ? v.draws : kept);
-    if (r->opt->adaptive) {
+    if (r->opt->adaptive && !nap) {
         if (!r->drawn) learn(r, &d, token, more ? v.draws : kept);
         geodec_gamma_settle(&r->gamma, d.sent, more ? v.draws : kept);
     }
@@ -552,7 +605,11 @@ geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, 
     r.count.target_passes = end.passes - start.passes;
     r.count.target_rows = end.rows - start.rows;
     r.count.total_seconds = now(&r) - clock;
-    if (r.waiting.n > 0) GEODEC_TRY(catch_up(&r, err)); /* it knows the text that the cache holds */
+    tell_slept(&r);
+    if (r.waiting.n > 0) { /* it is to know the text that the cache holds, a sleeper not much of it */
+        if (r.gamma.asleep && !drafter->ops->learns) r.waiting.kept = 0;
+        GEODEC_TRY(catch_up(&r, err));
+    }
     result.counters = r.count;
     result.n = r.n_text - n;
     GEODEC_NEW(result.token, result.n);

@@ -6,30 +6,41 @@
 #include <math.h>
 #include <string.h>
 
-/* Rows kept for sleepers; one that wants states and missed more starts again with the last few. */
+/* Rows kept for sleepers; one that wants states and missed more than it may start again with starts with those. */
 enum { KEEP = 2 * (GEODEC_DRAFT_MAX + 1), RESTART = 16 };
 enum { BURST = 4, SOON = 16, SELDOM = 4096 }; /* rounds: of a trial; between trials */
-enum { PUT_OFF = 6 };                         /* rounds that a trial waits for what it costs to be won */
 static const double DEAR = 2;                 /* passes that end a trial early */
-static const double UNKNOWN = 0.3;            /* passes an ask, of an arm that was never asked */
-static const double TRIALS = 0.005;           /* share of the time, each arm */
-static const double DECAY = 0.95;             /* of the sums of claims and outcomes, a draft */
-static const double PRIOR = 4;                /* claims that an arm is trusted for */
-static const double STEP = 0.1;               /* of the moving averages, a round */
-static const double SIBLINGS = 0.2;           /* least chance of a second row above which trees are not asked for */
+static const double PRICE = 60e-6;            /* seconds a trial, of an arm that was never asked */
+static const double ROW = 4e-6;               /* seconds that a row of state takes its reader, roughly */
+static const double TRIALS = 0.003;           /* share of the time that trials may take, all together, */
+static const double OF_GAINS = 0.0015;        /* and more for every pass that drafting is ahead */
+static const double PURSE = 0.5;              /* passes for trials in the beginning */
+static const double PURSE_MOST = 8;
+static const double DECAY = 0.95;   /* of the sums of claims and outcomes, a draft */
+static const double PRIOR = 4;      /* claims that an arm is trusted for */
+static const double STEP = 0.1;     /* of the moving averages, a round */
+static const double SIBLINGS = 0.2; /* least chance of a second row above which trees are not asked for */
+
+/* What was learned of an arm. */
+typedef struct standing {
+    double accepted, claimed; /* decaying sums over judged drafts */
+    double asking;            /* passes an ask, moving average; < 0: not measured */
+    double lead;              /* passes a round over the arm that drafts, moving average over pairs */
+    int64_t pairs, asked;
+    int64_t due;     /* round of the next trial */
+    double patience; /* doubles with every trial that changes nothing */
+    double price;    /* passes of the last trial; < 0: there was none */
+} standing;
 
 typedef struct arm {
     geodec_drafter *drafter;
     bool trees_only;
-    double accepted, claimed; /* decaying sums over judged drafts */
-    double asking;            /* passes an ask, moving average; < 0: not measured */
-    double lead;              /* passes a round over the arm that drafts, moving average over pairs */
-    int64_t pairs;
-    int64_t due;     /* round of the next trial */
-    int32_t burst;   /* rounds left of the trial under way */
-    double patience; /* doubles with every trial that changes nothing */
-    double spent;    /* passes in this trial */
-    int64_t shown;   /* rows */
+    standing is;
+    int32_t burst; /* rounds left of the trial under way */
+    double spent;  /* passes in this trial */
+    bool woken;    /* by the ask under way: it also reads up, and its time is not that of others */
+    bool stale;    /* it has not begun this text */
+    int64_t shown; /* rows */
     /* The last proposal, until the text has judged it. */
     int64_t from; /* text length it was made at; 0 = none */
     int32_t n;
@@ -37,13 +48,26 @@ typedef struct arm {
     geodec_draft draft[GEODEC_DRAFT_MAX];
 } arm;
 
+/* All that goes on from text to text. */
+typedef struct memory {
+    int32_t active;
+    int64_t round;
+    double purse; /* passes that trials may take */
+    standing arm[GEODEC_AUTO_MAX];
+} memory;
+
 typedef struct scheduler {
     geodec_drafter base;
     geodec_drafter_ops ops; /* its own: as its arms are */
     int32_t n, d_state, active;
     arm arm[GEODEC_AUTO_MAX];
     int64_t round;
-    bool begun; /* it was asked since begin: rows are kept from sleepers */
+    int64_t restart; /* rows that a sleeper of states starts again with */
+    double purse;    /* passes that trials may take */
+    int64_t paid;    /* text length up to which it was filled */
+    bool begun;      /* it was asked since begin */
+    bool paced;      /* what it knows now it learned with times; */
+    memory timed;    /* else this */
     /* The last rows, in a ring by row number. */
     int64_t rows;
     int32_t token[KEEP], argmax[KEEP];
@@ -51,30 +75,48 @@ typedef struct scheduler {
     const char *source_name[GEODEC_AUTO_MAX];
 } scheduler;
 
+/* An arm's text begins, at this row of what was shown here. */
+static geodec_status start(arm *x, int64_t row, geodec_err *err)
+{
+    x->shown = row;
+    x->stale = false;
+    return geodec_drafter_begin(x->drafter, err);
+}
+
 /* What was learned of times and arms is kept from text to text where there are times; see propose. */
 static geodec_status auto_begin(geodec_drafter *base, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     scheduler *s = (scheduler *)base;
     s->begun = false;
-    s->rows = 0;
+    s->rows = s->paid = 0;
     for (int32_t a = 0; a < s->n; a++) {
         s->arm[a].shown = s->arm[a].from = 0;
         s->arm[a].burst = 0;
-        GEODEC_TRY(geodec_drafter_begin(s->arm[a].drafter, err));
+        s->arm[a].stale = true;
+        if (s->arm[a].drafter->ops->learns) GEODEC_TRY(start(&s->arm[a], 0, err)); /* ends the text before */
     }
 done:
     return st;
+}
+
+/* Is it never to miss a row? Who drafts, is on trial or learns; and who reads no states, for whom rows are cheap. */
+static bool follows(const scheduler *s, const arm *x)
+{
+    return x == &s->arm[s->active] || x->burst > 0 || !x->drafter->ops->wants_state || x->drafter->ops->learns;
 }
 
 /* Shows an arm what it missed, or, after a long sleep, the end of it as a text of its own. */
 static geodec_status wake(scheduler *s, arm *x, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (x->drafter->ops->wants_state && s->rows - x->shown > RESTART && x->burst == 0 && x != &s->arm[s->active]) {
-        GEODEC_TRY(geodec_drafter_begin(x->drafter, err));
-        x->shown = s->rows - RESTART;
-    }
+    x->woken = x->burst == 0 && x != &s->arm[s->active];
+    const int64_t most =
+        follows(s, x) ? KEEP : s->restart; /* who has only now become the one that drafts missed some */
+    if (s->rows - x->shown > most)
+        GEODEC_TRY(start(x, s->rows - s->restart, err));
+    else if (x->stale)
+        GEODEC_TRY(start(x, 0, err));
     while (x->shown < s->rows) { /* in runs that do not wrap */
         const int64_t at = x->shown % KEEP, left = s->rows - x->shown, run = left < KEEP - at ? left : KEEP - at;
         const geodec_draft_rows rows = {.n = run,
@@ -92,26 +134,20 @@ static geodec_status auto_observe(geodec_drafter *base, const geodec_draft_rows 
 {
     geodec_status st = GEODEC_OK;
     scheduler *s = (scheduler *)base;
-    if (!s->begun) { /* the prompt */
-        for (int32_t a = 0; a < s->n; a++) {
-            GEODEC_TRY(geodec_drafter_observe(s->arm[a].drafter, rows, err));
-            s->arm[a].shown += rows->n;
-        }
-        s->rows += rows->n;
-        goto done;
-    }
     for (int64_t i = 0; i < rows->n; i++, s->rows++) {
-        /* Before a row is lost: who wants no states misses nothing, nor does who drafts or is on trial. */
-        for (int32_t a = 0; a < s->n; a++) {
+        for (int32_t a = 0; a < s->n; a++) { /* before a row is lost */
             arm *x = &s->arm[a];
-            if (s->rows - x->shown == KEEP && (!x->drafter->ops->wants_state || a == s->active || x->burst > 0))
-                GEODEC_TRY(wake(s, x, err));
+            if (s->rows - x->shown == KEEP && follows(s, x)) GEODEC_TRY(wake(s, x, err));
         }
         const int64_t at = s->rows % KEEP;
         s->token[at] = rows->token[i];
         s->argmax[at] = rows->argmax ? rows->argmax[i] : -1;
         if (s->state)
             memcpy(s->state + at * s->d_state, rows->state + i * s->d_state, (size_t)s->d_state * sizeof(float));
+    }
+    for (int32_t a = 0; a < s->n; a++) { /* the prompt is no part of an ask; who learns never waits for one */
+        arm *x = &s->arm[a];
+        if (x->drafter->ops->learns || (!s->begun && follows(s, x))) GEODEC_TRY(wake(s, x, err));
     }
 done:
     return st;
@@ -129,8 +165,8 @@ static void learn(arm *x, const geodec_draft_request *q)
         right[i] = false;
         if (x->from + depth[i] >= q->n_context || (d->parent >= 0 && !right[d->parent])) continue;
         right[i] = d->token == q->context[x->from + depth[i]];
-        x->accepted = DECAY * x->accepted + right[i];
-        x->claimed = DECAY * x->claimed + d->confidence;
+        x->is.accepted = DECAY * x->is.accepted + right[i];
+        x->is.claimed = DECAY * x->is.claimed + d->confidence;
     }
     x->from = 0;
 }
@@ -139,7 +175,7 @@ static void learn(arm *x, const geodec_draft_request *q)
 static double worth(const arm *x, const geodec_gamma *pace)
 {
     double chance[GEODEC_DRAFT_MAX], tokens = 1, best = 0;
-    const double trust = fmin(fmax((x->accepted + PRIOR) / (x->claimed + PRIOR), 0.1), 2);
+    const double trust = fmin(fmax((x->is.accepted + PRIOR) / (x->is.claimed + PRIOR), 0.1), 2);
     const double plain = pace ? geodec_gamma_pass(pace, 1) + pace->cost.o_plain : 1;
     for (int32_t i = 0; i < x->n; i++) {
         const int32_t parent = x->draft[i].parent;
@@ -148,7 +184,7 @@ static double worth(const arm *x, const geodec_gamma *pace)
         const double time = pace ? geodec_gamma_pass(pace, i + 2) + pace->cost.o : 1;
         best = fmax(best, tokens * plain - time);
     }
-    return best - (pace && x->asking > 0 ? x->asking : 0);
+    return best - (pace && x->is.asking > 0 ? x->is.asking : 0);
 }
 
 static geodec_status ask(scheduler *s, int32_t a, const geodec_draft_request *request, geodec_err *err)
@@ -173,9 +209,15 @@ static geodec_status ask(scheduler *s, int32_t a, const geodec_draft_request *re
     x->from = request->n_context;
     if (timed) {
         const double end = request->clock(), c = (end - awake) / unit;
-        x->asking = x->asking < 0 ? 0.7 * c : x->asking + STEP * (fmin(c, 3 * x->asking + 0.02) - x->asking);
-        x->spent += (end - start) / unit;
-        if (a != s->active && q.trial) *q.trial += end - start;
+        if (x->is.asking < 0)
+            x->is.asking = 0.3 * c; /* cold tables, and what it reads up */
+        else if (!x->woken)
+            x->is.asking +=
+                fmax(STEP, 1 / (1 + (double)++x->is.asked)) * (fmin(c, 3 * x->is.asking + 0.02) - x->is.asking);
+        if (a != s->active) {
+            x->spent += (end - start) / unit;
+            if (q.trial) *q.trial += end - start;
+        }
     }
     x->worth = worth(x, pace);
 done:
@@ -190,9 +232,9 @@ static int32_t on_trial(const scheduler *s, const geodec_draft_request *q)
         const arm *x = &s->arm[a];
         if (a == s->active || (x->trees_only && q->budget == 0)) continue;
         if (x->burst > 0) return a;
-        const double price = 1.5 * BURST * (x->asking < 0 ? UNKNOWN : x->asking);
-        if (q->pace && q->pace->credit < price && s->round < x->due + PUT_OFF) continue;
-        if (s->round >= x->due && (due < 0 || x->due < s->arm[due].due)) due = a;
+        const double unit = q->pace ? q->pace->cost.seconds * q->pace->slow : 0;
+        if (unit > 0 && s->purse < fmin(x->is.price < 0 ? PRICE / unit : x->is.price, PURSE_MOST)) continue;
+        if (s->round >= x->is.due && (due < 0 || x->is.due < s->arm[due].is.due)) due = a;
     }
     return due;
 }
@@ -201,18 +243,20 @@ static int32_t on_trial(const scheduler *s, const geodec_draft_request *q)
 static void compare(scheduler *s, int32_t a)
 {
     arm *x = &s->arm[a], *leader = &s->arm[s->active];
-    const double step = fmax(1 / (double)++x->pairs, STEP);
-    x->lead += step * (x->worth - leader->worth - x->lead);
+    const double step = fmax(1 / (double)++x->is.pairs, STEP);
+    x->is.lead += step * (x->worth - leader->worth - x->is.lead);
     if (--x->burst > 0 && x->spent < DEAR) return;
     x->burst = 0;
-    x->due = s->round + SOON + (int64_t)fmin(x->patience * x->spent / TRIALS, SELDOM);
-    x->patience = fmin(2 * x->patience, 16);
-    if (x->lead <= 0) return;
-    const double lead = x->lead;
-    for (int32_t b = 0; b < s->n; b++) s->arm[b].lead -= lead; /* against the new one */
-    leader->pairs = x->pairs;
-    leader->due = s->round + SOON;
-    leader->patience = x->patience = 1;
+    s->purse -= x->spent;
+    x->is.price = x->is.price < 0 ? x->spent : 0.5 * (x->is.price + x->spent);
+    x->is.due = s->round + SOON + (int64_t)fmin(x->is.patience * x->spent / TRIALS, SELDOM);
+    x->is.patience = fmin(2 * x->is.patience, 16);
+    if (x->is.lead <= 0) return;
+    const double lead = x->is.lead;
+    for (int32_t b = 0; b < s->n; b++) s->arm[b].is.lead -= lead; /* against the new one */
+    leader->is.pairs = x->is.pairs;
+    leader->is.due = s->round + SOON;
+    leader->is.patience = x->is.patience = 1;
     s->active = a;
 }
 
@@ -220,14 +264,46 @@ static void forget(scheduler *s)
 {
     s->round = 0;
     s->active = 0;
+    s->purse = PURSE;
+    s->restart = RESTART;
     for (int32_t a = 0; a < s->n; a++) {
-        arm *x = &s->arm[a];
-        x->accepted = x->claimed = x->lead = x->spent = 0;
-        x->asking = -1;
-        x->patience = 1;
-        x->pairs = x->burst = 0;
-        x->due = 1 + a;
+        s->arm[a].is = (standing){.asking = -1, .price = -1, .patience = 1, .due = 1 + a};
+        s->arm[a].spent = 0;
+        s->arm[a].burst = 0;
     }
+}
+
+static void keep(const scheduler *s, memory *m)
+{
+    *m = (memory){.active = s->active, .round = s->round, .purse = s->purse};
+    for (int32_t a = 0; a < s->n; a++) m->arm[a] = s->arm[a].is;
+}
+
+static void recall(scheduler *s, const memory *m)
+{
+    s->active = m->active;
+    s->round = m->round;
+    s->purse = m->purse;
+    for (int32_t a = 0; a < s->n; a++) s->arm[a].is = m->arm[a];
+}
+
+/* Without times a text's choices are its own; with times, what was learned with times goes on. */
+static void recollect(scheduler *s, bool paced)
+{
+    if (s->paced && !paced) keep(s, &s->timed);
+    if (!paced) forget(s);
+    if (paced && !s->paced) recall(s, &s->timed);
+    s->paced = paced;
+}
+
+/* What trials may take: a share of the time, and of what drafting is ahead. */
+static void fill_purse(scheduler *s, const geodec_draft_request *q)
+{
+    if (!q->pace) return;
+    const double unit = q->pace->cost.seconds * q->pace->slow, share = TRIALS + OF_GAINS * fmax(q->pace->credit, 0);
+    if (s->paid > 0) s->purse = fmin(s->purse + share * (double)(q->n_context - s->paid), PURSE_MOST);
+    s->paid = q->n_context;
+    s->restart = (int64_t)fmin(fmax(0.5 * unit / ROW, RESTART), KEEP);
 }
 
 static geodec_status auto_propose(geodec_drafter *base, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
@@ -235,9 +311,10 @@ static geodec_status auto_propose(geodec_drafter *base, const geodec_draft_reque
 {
     geodec_status st = GEODEC_OK;
     scheduler *s = (scheduler *)base;
-    if (!s->begun && !q->pace) forget(s);
+    if (!s->begun) recollect(s, q->pace != NULL);
     s->begun = true;
     s->round++;
+    fill_purse(s, q);
     if (s->arm[s->active].trees_only && q->budget == 0) s->active = 0;
     for (int32_t a = 0; a < s->n; a++) learn(&s->arm[a], q);
     GEODEC_TRY(ask(s, s->active, q, err));
@@ -249,7 +326,7 @@ static geodec_status auto_propose(geodec_drafter *base, const geodec_draft_reque
         GEODEC_TRY(ask(s, other, q, err));
         if (x->burst == 0) x->burst = BURST;
         /* both are paid for */
-        const double mine = x->worth + fmax(x->asking, 0), theirs = best->worth + fmax(best->asking, 0);
+        const double mine = x->worth + fmax(x->is.asking, 0), theirs = best->worth + fmax(best->is.asking, 0);
         if (mine > theirs) best = x;
         compare(s, other);
     }
@@ -273,12 +350,13 @@ geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *part,
 {
     geodec_status st = GEODEC_OK;
     scheduler *s = NULL;
-    bool wants = false;
+    bool wants = false, learns = false;
     if (n < 1 || n > GEODEC_AUTO_MAX) GEODEC_THROW(GEODEC_INVAL, "a scheduler over %d drafters", n);
     for (int32_t a = 0; a < n; a++) {
         if (!part[a] || part[a]->ops->distribution || part[a]->ops->wants_top || trees_only[0])
             GEODEC_THROW(GEODEC_INVAL, "drafter %s cannot be scheduled so", geodec_drafter_name(part[a]));
         wants |= part[a]->ops->wants_state;
+        learns |= part[a]->ops->learns;
     }
     if (wants && d_state < 1) GEODEC_THROW(GEODEC_INVAL, "states of %d numbers", d_state);
     GEODEC_NEW(s, 1);
@@ -286,6 +364,7 @@ geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *part,
     if (wants) GEODEC_NEW(s->state, (int64_t)KEEP * d_state);
     s->ops = (geodec_drafter_ops){.name = "auto",
                                   .wants_state = wants,
+                                  .learns = learns,
                                   .plans = true,
                                   .n_sources = n,
                                   .source_name = s->source_name,
@@ -300,6 +379,7 @@ geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *part,
         s->source_name[a] = part[a]->ops->name;
     }
     forget(s);
+    keep(s, &s->timed);
     s->base.ops = &s->ops;
     *out = &s->base;
     return st;

@@ -96,7 +96,10 @@ geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_fl
     flowmap_drafter *f = NULL;
     GEODEC_NEW(f, 1);
     f->ops = flowmap_ops;
-    if (library) f->ops.n_sources = 3;
+    if (library) {
+        f->ops.n_sources = 3;
+        f->ops.learns = true;
+    }
     f->base.ops = &f->ops;
     f->map = map;
     GEODEC_TRY(geodec_flowtrack_create(map, &f->track, err));

@@ -185,6 +185,7 @@ geodec_status geodec_mixture_drafter_create(const char *name, int32_t n, geodec_
         m->source_name[k] = part[k]->ops->name;
         m->ops.wants_state |= part[k]->ops->wants_state;
         m->ops.wants_top |= part[k]->ops->wants_top;
+        m->ops.learns |= part[k]->ops->learns;
     }
     m->base.ops = &m->ops;
     *out = &m->base;

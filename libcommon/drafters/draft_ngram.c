@@ -187,6 +187,12 @@ static bool best_at(const ngram_drafter *d, int32_t m, uint64_t hash, geodec_dra
     return true;
 }
 
+/* All orders at once: a large store is far away. */
+static void fetch(const ngram_drafter *d, const uint64_t *hash, int32_t top)
+{
+    for (int32_t m = top; d->store && m >= 1; m--) geodec_ngram_fetch(d->store->table, hash[m]);
+}
+
 static geodec_status ngram_propose(geodec_drafter *base, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
                                    geodec_err *err)
 {
@@ -201,8 +207,9 @@ static geodec_status ngram_propose(geodec_drafter *base, const geodec_draft_requ
     for (; k < q->gamma; k++) {
         uint64_t hash[GEODEC_NGRAM_ORDER + 1];
         bool found = false;
-        for (int32_t m = geodec_ngram_hashes(window, length, d->order, hash); m >= 1 && !found; m--)
-            found = best_at(d, m, hash[m], &out[k]);
+        const int32_t top = geodec_ngram_hashes(window, length, d->order, hash);
+        fetch(d, hash, top);
+        for (int32_t m = top; m >= 1 && !found; m--) found = best_at(d, m, hash[m], &out[k]);
         if (!found || geodec_draft_enough(q, k, chance *= out[k].confidence)) break;
         window[length++] = out[k].token;
     }
@@ -252,7 +259,9 @@ static int32_t distribution(const ngram_drafter *d, const int32_t *context, int6
     double rest = 1;
     int32_t source = -1;
     s->n = 0;
-    for (int32_t m = geodec_ngram_hashes(context, length, d->order, hash); m >= 1 && rest > LEAST; m--) {
+    const int32_t top = geodec_ngram_hashes(context, length, d->order, hash);
+    fetch(d, hash, top);
+    for (int32_t m = top; m >= 1 && rest > LEAST; m--) {
         const geodec_ngram_hit stored = d->store ? geodec_ngram_find(d->store->table, hash[m]) : none;
         const geodec_ngram_hit local = geodec_ngram_find(d->local, hash[m]);
         const double total = (double)(stored.total + local.total);

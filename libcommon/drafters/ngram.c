@@ -27,7 +27,23 @@ struct geodec_ngram_table {
     uint64_t pairs[GEODEC_NGRAM_ORDER + 1], agreeing[GEODEC_NGRAM_ORDER + 1];
 };
 
-enum { FIRST_SLOTS = 1024 };
+enum { FIRST_SLOTS = 1024, LARGE = 1 << 21 };
+
+/* The places of a large table are looked up at random: in small pages each look-up would miss the page tables too. */
+static slot *slots_new(int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof(slot);
+    return bytes >= LARGE ? geodec_mem_map(bytes) : geodec_mem_new(n, sizeof(slot));
+}
+
+static void slots_free(slot *s, int64_t n)
+{
+    const int64_t bytes = n * (int64_t)sizeof(slot);
+    if (bytes >= LARGE)
+        geodec_mem_unmap(s, bytes);
+    else
+        geodec_mem_free(s);
+}
 
 int32_t geodec_ngram_hashes(const int32_t *context, int64_t n, int32_t order, uint64_t hash[GEODEC_NGRAM_ORDER + 1])
 {
@@ -61,7 +77,7 @@ done:
 void geodec_ngram_table_destroy(geodec_ngram_table *t)
 {
     if (!t) return;
-    geodec_mem_free(t->slot);
+    slots_free(t->slot, t->n_slots);
     geodec_mem_free(t->link);
     geodec_mem_free(t);
 }
@@ -95,10 +111,11 @@ static geodec_status reserve(geodec_ngram_table *t, geodec_err *err)
         t->link_room *= 2;
     }
     if (2 * (t->used + t->order) > t->n_slots) {
-        GEODEC_NEW(bigger, 2 * t->n_slots);
+        bigger = slots_new(2 * t->n_slots);
+        if (!bigger) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld n-gram contexts", (long long)(2 * t->n_slots));
         for (int64_t i = 0; i < t->n_slots; i++)
             if (t->slot[i].hash != 0) *probe(bigger, 2 * t->n_slots, t->slot[i].hash) = t->slot[i];
-        geodec_mem_free(t->slot);
+        slots_free(t->slot, t->n_slots);
         t->slot = bigger;
         t->n_slots *= 2;
     }
@@ -137,9 +154,15 @@ geodec_status geodec_ngram_table_add(geodec_ngram_table *t, const int32_t *conte
     uint64_t hash[GEODEC_NGRAM_ORDER + 1];
     const int32_t top = geodec_ngram_hashes(context, n, t->order, hash);
     GEODEC_TRY(reserve(t, err));
+    for (int32_t m = 1; m <= top; m++) geodec_ngram_fetch(t, hash[m]);
     for (int32_t m = 1; m <= top; m++) count(t, m, hash[m], next);
 done:
     return st;
+}
+
+void geodec_ngram_fetch(const geodec_ngram_table *t, uint64_t hash)
+{
+    __builtin_prefetch(&t->slot[hash & ((uint64_t)t->n_slots - 1)]);
 }
 
 geodec_ngram_hit geodec_ngram_find(const geodec_ngram_table *t, uint64_t hash)

@@ -124,6 +124,33 @@ Test(gamma, finds_what_pays)
     }
 }
 
+/* How long a sleeper sleeps is known beforehand, and paying for its waking is part of it. */
+Test(gamma, naps_end_when_they_say)
+{
+    for (int k = 0; k < 20; k++) {
+        geodec_gamma g;
+        const geodec_cost cost = geodec_cost_linear(0.3);
+        const geodec_draft wrong = {1, 0, -1, 0.9};
+        geodec_gamma_init(&g, 8, &cost);
+        while (geodec_gamma_ask(&g, 8) > 0) {
+            cr_assert_eq(geodec_gamma_nap(&g), 0);
+            const int32_t sent = geodec_gamma_send(&g, &wrong, 1);
+            geodec_gamma_learn(&g, &wrong, false);
+            geodec_gamma_times(&g, sent, 0.1, geodec_cost_pass(&cost, sent + 1), 0);
+            geodec_gamma_settle(&g, sent, 1);
+        }
+        const int64_t first = geodec_gamma_nap(&g);
+        geodec_gamma_slept(&g, first - 1);
+        cr_assert_eq(geodec_gamma_ask(&g, 8), 0);
+        cr_assert_eq(geodec_gamma_nap(&g), 1);
+        geodec_gamma_slept(&g, 2);
+        cr_assert_gt(geodec_gamma_ask(&g, 8), 0, "awake after %d tokens", (int)first);
+        geodec_gamma_woken(&g, 0.2 * k); /* all of it is charged */
+        while (geodec_gamma_ask(&g, 8) > 0) geodec_gamma_settle(&g, 0, 1);
+        if (k > 2) cr_assert_gt(geodec_gamma_nap(&g), first, "dear wakes are rare");
+    }
+}
+
 /* The times of the loop replace those given, whatever pace the machine keeps. */
 Test(gamma, learns_what_passes_take)
 {

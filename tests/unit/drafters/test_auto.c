@@ -96,10 +96,12 @@ static void set_up(trial *x, uint64_t seed, double slope)
 /* A pass takes what the cost model says. */
 static geodec_target inner;
 static double slope_of;
+static int64_t with_states; /* passes that gave them */
 static geodec_status timed_forward(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
                                    float *state, geodec_err *err)
 {
     ticks += 1 + slope_of * (n - 1);
+    with_states += state != NULL;
     return inner.forward(self, token, parent, n, logits, state, err);
 }
 
@@ -166,6 +168,36 @@ Test(scheduler, never_much_slower)
         double passes = (double)(a.asked + b.asked) * a.price;
         for (int32_t n = 0; n <= 8; n++) passes += (double)c.length[n] * geodec_cost_pass(&x.o.cost, n + 1);
         cr_assert_lt(passes, 1.02 * LENGTH, "price %g: %g passes", a.price, passes);
+        geodec_drafter_destroy(d);
+    }
+}
+
+/* Who sleeps is left alone: states are not even asked for, but of the last rows before it is woken; it starts again
+ * with those. Who learns is shown every row. */
+Test(scheduler, sleepers_cost_nothing)
+{
+    for (int learns = 0; learns < 2; learns++) {
+        static trial x;
+        geodec_err err = {0};
+        geodec_drafter_ops ops = fake_ops;
+        set_up(&x, 4, 0.6);
+        ops.learns = learns;
+        fake bad = {.base.ops = &ops, .truth = x.text, .n = PROMPT + LENGTH, .percent = 2, .price = 0.3};
+        geodec_drafter *d, *part[] = {&bad.base};
+        const bool trees[1] = {false};
+        with_states = 0;
+        test_ok(geodec_auto_drafter_create(1, part, trees, TOY_STATE, &d, &err), &err);
+        const geodec_decode_counters c = run(&x, d);
+        cr_assert(c.asks > 4 && c.asks < LENGTH / 10, "%d asks", (int)c.asks);
+        if (learns) {
+            cr_assert_eq(bad.begun, 1);
+            cr_assert_eq(bad.observed, PROMPT + LENGTH - 1);
+            cr_assert_geq(with_states, c.rounds);
+        } else {
+            cr_assert(with_states > 0 && 5 * with_states < c.rounds, "%d of %d passes", (int)with_states,
+                      (int)c.rounds);
+            cr_assert_gt(bad.begun, 1);
+        }
         geodec_drafter_destroy(d);
     }
 }
