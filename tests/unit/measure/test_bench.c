@@ -6,6 +6,7 @@
 #include "measure/bench.h"
 #include "measure/bench_file.h"
 #include "measure/gain.h"
+#include "model/model.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -202,6 +203,115 @@ Test(bench, a_target_that_is_not_batch_invariant_is_caught)
         for (int p = 0; p < PROMPTS; p++) shorter += c.decided[i * PROMPTS + p] < of_prompt[p];
     }
     cr_assert_gt(shorter, 0);
+    geodec_bench_counts_free(&c);
+}
+
+/* A drafter whose surest first token is wrong and is followed by what would come second: of its tree the first token
+ * alone, behind the wrong one, is right. */
+typedef struct astray {
+    geodec_drafter base;
+    const toy *toy;
+    int32_t text[LENGTH + TOKENS + 2], truth;
+    int64_t n;
+} astray;
+static geodec_status astray_begin(geodec_drafter *d, geodec_err *err)
+{
+    (void)d;
+    (void)err;
+    return GEODEC_OK;
+}
+static geodec_status astray_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    (void)d;
+    (void)rows;
+    (void)err;
+    return GEODEC_OK;
+}
+static int32_t says(const astray *a, int64_t n)
+{
+    float row[TOY_VOCAB];
+    toy_logits(a->toy, a->text, n, row);
+    return geodec_argmax(row, TOY_VOCAB);
+}
+static geodec_status astray_root(geodec_drafter *d, const geodec_draft_request *q, geodec_err *err)
+{
+    (void)err;
+    astray *a = (astray *)d;
+    a->n = q->n_context;
+    memcpy(a->text, q->context, (size_t)a->n * sizeof *a->text);
+    a->truth = says(a, a->n);
+    a->text[a->n] = a->truth;
+    return GEODEC_OK;
+}
+static geodec_status astray_children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                                     geodec_err *err)
+{
+    (void)err;
+    astray *a = (astray *)d;
+    *n = 0;
+    if (node == 0) {
+        out[(*n)++] = (geodec_draft){.token = (a->truth + 1) % TOY_VOCAB, .confidence = 0.6};
+        if (most > 1) out[(*n)++] = (geodec_draft){.token = a->truth, .confidence = 0.3};
+    } else if (node == 1) {
+        out[(*n)++] = (geodec_draft){.token = says(a, a->n + 1), .confidence = 0.4}; /* after the right one */
+    }
+    return GEODEC_OK;
+}
+static geodec_status astray_adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
+{
+    (void)d;
+    (void)parent;
+    (void)token;
+    (void)err;
+    return GEODEC_OK;
+}
+static void astray_destroy(geodec_drafter *d) { geodec_mem_free(d); }
+static geodec_status make_astray(void *of, geodec_drafter **out, geodec_err *err)
+{
+    static const char *const source[] = {"astray"};
+    static const geodec_drafter_ops ops = {.name = "astray",
+                                           .n_sources = 1,
+                                           .source_name = source,
+                                           .begin = astray_begin,
+                                           .observe = astray_observe,
+                                           .propose = geodec_tree_chain,
+                                           .destroy = astray_destroy,
+                                           .root = astray_root,
+                                           .children = astray_children,
+                                           .adopt = astray_adopt};
+    geodec_status st = GEODEC_OK;
+    astray *a = NULL;
+    GEODEC_NEW(a, 1);
+    a->base.ops = &ops;
+    a->toy = of;
+    *out = &a->base;
+done:
+    return st;
+}
+
+Test(bench, a_right_token_behind_a_wrong_one_is_not_accepted)
+{
+    geodec_err err = {0};
+    toy t;
+    geodec_bench_plan plan = make_plan();
+    geodec_bench_counts c;
+    const geodec_target target = toy_target(&t, TOY_HISTORY, 12, 100);
+    plan.n_drafters = plan.n_budgets = 1;
+    plan.drafter[0] = (geodec_bench_drafter){"astray", make_astray, &t, 0};
+    plan.budget[0] = 3;
+    plan.sampled = false;
+    test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
+    int trees = 0;
+    for (int64_t i = 0; i < c.n; i++) {
+        const geodec_bench_row *r = &c.row[i];
+        cr_assert_eq(r->mismatches, 0);
+        cr_assert_eq(r->position[1].accepted, 0);
+        if (r->budget == 0) continue;
+        trees++;
+        cr_assert(r->position[0].reached > 0 && r->position[0].accepted == r->position[0].reached);
+        cr_assert_float_eq(r->mean_accepted.value, 1, r->every_position ? 0 : 0.05);
+    }
+    cr_assert_eq(trees, 2, "in the loop, at every position");
     geodec_bench_counts_free(&c);
 }
 
