@@ -21,8 +21,8 @@ typedef struct geodec_gain {
 
 /* The rows that drafter `name` of the benchdecode artifact at `path` and drafter `control` of that at `control_path`
  * have in common, in the first one's order. *out [*n], owned by the caller: geodec_mem_free. GEODEC_NOTFOUND: no such
- * drafter or no common row; GEODEC_VERSION: no counts by text; GEODEC_FORMAT: counts that cannot be; GEODEC_INVAL: the texts differ (their number, or the tokens that plain
- * decoding makes of them). */
+ * drafter or no common row; GEODEC_VERSION: no counts by text; GEODEC_FORMAT: counts that cannot be; GEODEC_INVAL: the
+ * texts differ (their number, or the tokens that plain decoding makes of them). */
 GEODEC_API geodec_status geodec_gain_measure(const char *path, const char *name, const char *control_path,
                                              const char *control, uint64_t seed, int32_t resamples, geodec_gain **out,
                                              int64_t *n, geodec_err *err) GEODEC_MUST_USE;
