@@ -17,6 +17,7 @@ static const double PRIOR = 4.0;   /* predictions that the claim itself counts f
 struct geodec_ngram {
     geodec_ngram_table *table;
     geodec_ngram_table *text; /* the same with the texts' own next tokens */
+    bool chances;             /* text has the model's chances too */
     int64_t positions;
     double agreement[GEODEC_NGRAM_ORDER + 1];
     int64_t predictions[GEODEC_NGRAM_ORDER + 1][BINS], hits[GEODEC_NGRAM_ORDER + 1][BINS];
@@ -112,6 +113,45 @@ void geodec_ngram_destroy(geodec_ngram *store)
     geodec_ngram_table_destroy(store->table);
     geodec_ngram_table_destroy(store->text);
     geodec_mem_free(store);
+}
+
+/* Of a position's weight in the table of drawn texts. A chance kept in 1/255 counts for what it is, the token that was
+ * drawn for 109: three tenths of the whole, for what the kept chances leave out. */
+enum { DRAWN_WEIGHT = 109, CHANCES_MAX = 8 };
+
+geodec_status geodec_ngram_learn_chances(geodec_ngram *g, const int32_t *token, const int32_t *sequence, int64_t n,
+                                         int32_t k, const int32_t *choice, const uint8_t *chance, int32_t order,
+                                         geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_ngram_table *t = NULL;
+    int64_t start = 0;
+    if (k < 0 || k > CHANCES_MAX) GEODEC_THROW(GEODEC_INVAL, "%d chances a position", k);
+    if (n > (int64_t)UINT32_MAX / (255 * k + DRAWN_WEIGHT))
+        GEODEC_THROW(GEODEC_LIMIT, "a store of %lld positions", (long long)n);
+    GEODEC_TRY(geodec_ngram_table_create(order, &t, err));
+    for (int64_t i = 0; i < n; i++) {
+        if (i > 0 && sequence[i] != sequence[i - 1]) start = i;
+        int32_t next[CHANCES_MAX + 1], weight[CHANCES_MAX + 1], known = 0;
+        for (int32_t c = 0; c < k; c++) {
+            if (choice[i * k + c] < 0 || chance[i * k + c] == 0) continue;
+            next[known] = choice[i * k + c];
+            weight[known++] = chance[i * k + c];
+        }
+        if (i + 1 < n && sequence[i + 1] == sequence[i]) {
+            next[known] = token[i + 1];
+            weight[known++] = DRAWN_WEIGHT;
+        }
+        GEODEC_TRY(geodec_ngram_table_weigh(t, token + start, i + 1 - start, known, next, weight, err));
+    }
+    geodec_ngram_table_sort(t);
+    geodec_ngram_table_destroy(g->text);
+    g->text = t;
+    g->chances = true;
+    t = NULL;
+done:
+    geodec_ngram_table_destroy(t);
+    return st;
 }
 
 int64_t geodec_ngram_positions(const geodec_ngram *store) { return store->positions; }
@@ -249,9 +289,9 @@ static void add_counts(shares *s, const geodec_ngram_table *t, const geodec_ngra
     }
 }
 
-/* P_m(x) = (c_m(x) + k P_{m-1}(x)) / (n_m + k). When the tokens are drawn, half of a store's c is of the tokens that
- * its texts went on with: they were drawn too, while the argmax is only the likeliest draw. Returns the source of the
- * longest match, -1 when there is none. */
+/* P_m(x) = (c_m(x) + k P_{m-1}(x)) / (n_m + k). When the tokens are drawn, a store's c are the model's chances, where
+ * they are known; else half of them are of the tokens that its texts went on with: they were drawn too, while the
+ * argmax is only the likeliest draw. Returns the source of the longest match, -1 when there is none. */
 static int32_t distribution(const ngram_drafter *d, const int32_t *context, int64_t length, shares *s)
 {
     uint64_t hash[GEODEC_NGRAM_ORDER + 1];
@@ -270,8 +310,8 @@ static int32_t distribution(const ngram_drafter *d, const int32_t *context, int6
         const double k = ESCAPE;
         const geodec_ngram_hit drawn =
             stored.total > 0 && d->request.sampled ? geodec_ngram_find(d->store->text, hash[m]) : none;
-        const double half = drawn.total > 0 ? 0.5 : 1;
-        if (stored.total > 0) add_counts(s, d->store->table, &stored, half * rest / (total + k));
+        const double half = drawn.total == 0 ? 0 : d->store->chances ? 1 : 0.5;
+        if (stored.total > 0 && half < 1) add_counts(s, d->store->table, &stored, (1 - half) * rest / (total + k));
         if (drawn.total > 0)
             add_counts(s, d->store->text, &drawn,
                        half * rest * (double)stored.total / (double)drawn.total / (total + k));

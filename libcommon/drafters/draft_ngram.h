@@ -24,6 +24,14 @@ typedef struct geodec_ngram geodec_ngram;
 GEODEC_API geodec_status geodec_ngram_create(const int32_t *token, const int32_t *sequence, const int32_t *argmax,
                                              int64_t n, int32_t order, geodec_ngram **out,
                                              geodec_err *err) GEODEC_MUST_USE;
+/* For trees of texts that are drawn: the model's chances of the next token, as far as they are known, in the place of
+ * counts. choice [n][k], chance [n][k] in 1/255: tokens (-1 = none) and their chances after position i of the same
+ * texts. The token that was drawn counts too, for what the k leave out. GEODEC_LIMIT: more positions than counts hold;
+ * GEODEC_INVAL: k > 8.
+ */
+GEODEC_API geodec_status geodec_ngram_learn_chances(geodec_ngram *store, const int32_t *token, const int32_t *sequence,
+                                                    int64_t n, int32_t k, const int32_t *choice, const uint8_t *chance,
+                                                    int32_t order, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_ngram_destroy(geodec_ngram *store);
 /* Continuations stored at all orders. */
 GEODEC_API int64_t geodec_ngram_positions(const geodec_ngram *store);

@@ -109,20 +109,32 @@ done:
 static geodec_status make_stores(geodec_drafting *d, const char *const *names, int n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int32_t *token = NULL, *sequence = NULL, *argmax = NULL;
+    enum { K = 1 + GEODEC_FLOW_CHOICES };
+    int32_t *token = NULL, *sequence = NULL, *argmax = NULL, *choice = NULL;
+    uint8_t *chance = NULL;
     const int64_t positions = geodec_flowmap_positions(&d->map);
     GEODEC_NEW(token, positions);
     GEODEC_NEW(sequence, positions);
     GEODEC_NEW(argmax, positions);
     geodec_flowmap_texts(&d->map, token, sequence, argmax);
-    if (asked(names, n, "ngram") || asked(names, n, "auto"))
+    if (asked(names, n, "ngram") || asked(names, n, "auto")) {
         GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, GEODEC_NGRAM_ORDER, &d->ngram, err));
+        if (d->map.chance) {
+            GEODEC_NEW(choice, positions * K);
+            GEODEC_NEW(chance, positions * K);
+            geodec_flowmap_chances(&d->map, choice, chance);
+            GEODEC_TRY(geodec_ngram_learn_chances(d->ngram, token, sequence, positions, K, choice, chance,
+                                                  GEODEC_NGRAM_ORDER, err));
+        }
+    }
     if (asked(names, n, "bigram"))
         GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, 1, &d->bigram, err));
 done:
     geodec_mem_free(token);
     geodec_mem_free(sequence);
     geodec_mem_free(argmax);
+    geodec_mem_free(choice);
+    geodec_mem_free(chance);
     return st;
 }
 

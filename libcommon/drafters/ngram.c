@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "drafters/mix.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 typedef struct slot {
@@ -123,24 +124,28 @@ done:
     return st;
 }
 
-static void count(geodec_ngram_table *t, int32_t m, uint64_t hash, int32_t next)
+static void count(geodec_ngram_table *t, int32_t m, uint64_t hash, int32_t next, uint32_t weight)
 {
     slot *s = probe(t->slot, t->n_slots, hash);
     if (s->hash == 0) {
         *s = (slot){.hash = hash, .first = -1};
         t->used++;
     }
-    int32_t at = s->first;
-    while (at >= 0 && t->link[at].token != next) at = t->link[at].next;
+    int32_t at = s->first, before = -1;
+    for (; at >= 0 && t->link[at].token != next; at = t->link[at].next) before = at;
     if (at < 0) {
         at = (int32_t)t->n_links++;
         t->link[at] = (link){.token = next, .next = s->first, .count = 0};
         s->first = at;
+    } else if (before >= 0) { /* to the front: what is frequent is found soon */
+        t->link[before].next = t->link[at].next;
+        t->link[at].next = s->first;
+        s->first = at;
     }
-    t->pairs[m] += 2 * (uint64_t)s->total;
-    t->agreeing[m] += 2 * (uint64_t)t->link[at].count;
-    s->total++;
-    const uint32_t c = ++t->link[at].count;
+    t->pairs[m] += 2 * (uint64_t)weight * s->total;
+    t->agreeing[m] += 2 * (uint64_t)weight * t->link[at].count;
+    s->total += weight;
+    const uint32_t c = t->link[at].count += weight;
     if (c > s->top_count || (c == s->top_count && next < s->top)) {
         s->top_count = c;
         s->top = next;
@@ -150,12 +155,21 @@ static void count(geodec_ngram_table *t, int32_t m, uint64_t hash, int32_t next)
 geodec_status geodec_ngram_table_add(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t next,
                                      geodec_err *err)
 {
+    const int32_t one = 1;
+    return geodec_ngram_table_weigh(t, context, n, 1, &next, &one, err);
+}
+
+geodec_status geodec_ngram_table_weigh(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t k,
+                                       const int32_t *next, const int32_t *weight, geodec_err *err)
+{
     geodec_status st = GEODEC_OK;
     uint64_t hash[GEODEC_NGRAM_ORDER + 1];
     const int32_t top = geodec_ngram_hashes(context, n, t->order, hash);
-    GEODEC_TRY(reserve(t, err));
     for (int32_t m = 1; m <= top; m++) geodec_ngram_fetch(t, hash[m]);
-    for (int32_t m = 1; m <= top; m++) count(t, m, hash[m], next);
+    for (int32_t i = 0; i < k; i++) {
+        GEODEC_TRY(reserve(t, err));
+        for (int32_t m = 1; m <= top; m++) count(t, m, hash[m], next[i], (uint32_t)weight[i]);
+    }
 done:
     return st;
 }
@@ -163,6 +177,37 @@ done:
 void geodec_ngram_fetch(const geodec_ngram_table *t, uint64_t hash)
 {
     __builtin_prefetch(&t->slot[hash & ((uint64_t)t->n_slots - 1)]);
+}
+
+static bool sooner(const link *a, const link *b)
+{
+    return a->count > b->count || (a->count == b->count && a->token < b->token);
+}
+
+void geodec_ngram_table_sort(geodec_ngram_table *t)
+{
+    /* Merge sort of the chains themselves: runs of 1, 2, 4, .. links. */
+    for (int64_t i = 0; i < t->n_slots; i++) {
+        if (t->slot[i].hash == 0) continue;
+        for (int64_t run = 1, merged = 2; merged > 1; run *= 2) {
+            int32_t rest = t->slot[i].first, *end = &t->slot[i].first;
+            for (merged = 0; rest >= 0; merged++) {
+                int32_t a = rest, b = a;
+                int64_t left = 0, right = run;
+                for (; left < run && b >= 0; left++) b = t->link[b].next;
+                while (left > 0 || (right > 0 && b >= 0)) {
+                    const bool from_a = left > 0 && (right == 0 || b < 0 || !sooner(&t->link[b], &t->link[a]));
+                    int32_t *const from = from_a ? &a : &b;
+                    *(from_a ? &left : &right) -= 1;
+                    *end = *from;
+                    end = &t->link[*from].next;
+                    *from = *end;
+                }
+                rest = b;
+            }
+            *end = -1;
+        }
+    }
 }
 
 geodec_ngram_hit geodec_ngram_find(const geodec_ngram_table *t, uint64_t hash)

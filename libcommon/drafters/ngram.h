@@ -28,6 +28,13 @@ GEODEC_API void geodec_ngram_table_clear(geodec_ngram_table *t);
 /* Counts `next` after the last 1, 2, .., order tokens of context[0..n). */
 GEODEC_API geodec_status geodec_ngram_table_add(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t next,
                                                 geodec_err *err) GEODEC_MUST_USE;
+/* The same for k tokens next[k] at once, each with a count of weight[k] >= 0; a context's counts must sum to less than
+ * 2^32. The agreement below is then that of weights. */
+GEODEC_API geodec_status geodec_ngram_table_weigh(geodec_ngram_table *t, const int32_t *context, int64_t n, int32_t k,
+                                                  const int32_t *next, const int32_t *weight,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+/* From now on, until something is added, continuations are walked by falling count (ties: the lower id first). */
+GEODEC_API void geodec_ngram_table_sort(geodec_ngram_table *t);
 /* Hash of the last m tokens of context for m = 1 .. min(order, n): hash[m]. Returns that minimum. */
 GEODEC_API int32_t geodec_ngram_hashes(const int32_t *context, int64_t n, int32_t order,
                                        uint64_t hash[GEODEC_NGRAM_ORDER + 1]);
@@ -35,7 +42,8 @@ GEODEC_API int32_t geodec_ngram_hashes(const int32_t *context, int64_t n, int32_
 GEODEC_API geodec_ngram_hit geodec_ngram_find(const geodec_ngram_table *t, uint64_t hash);
 /* A hash that will be looked up soon: its place begins its way to the cache. */
 GEODEC_API void geodec_ngram_fetch(const geodec_ngram_table *t, uint64_t hash);
-/* Walks the continuations of a hit, in no particular order: `at` is hit.first, then the returned value; -1 = end. */
+/* Walks the continuations of a hit, in no particular order but after a sort: `at` is hit.first, then the returned
+ * value; -1 = end. */
 GEODEC_API int64_t geodec_ngram_next(const geodec_ngram_table *t, int64_t at, int32_t *token, int64_t *count);
 /* Count of one continuation in a hit. */
 GEODEC_API int64_t geodec_ngram_count(const geodec_ngram_table *t, const geodec_ngram_hit *hit, int32_t token);

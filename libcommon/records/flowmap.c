@@ -264,6 +264,25 @@ void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *se
     }
 }
 
+void geodec_flowmap_chances(const geodec_flowmap *map, int32_t *choice, uint8_t *chance)
+{
+    enum { K = GEODEC_FLOW_CHOICES };
+    for (int64_t q = 0; q < map->sequences; q++) {
+        for (int k = 0; k <= K; k++, choice++, chance++) {
+            *choice = -1;
+            *chance = 0;
+        }
+        for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++) {
+            const int64_t node = map->order[i];
+            *choice++ = map->label[node];
+            memcpy(choice, map->choice + node * K, K * sizeof *choice);
+            memcpy(chance, map->chance + node * (K + 1), K + 1);
+            choice += K;
+            chance += K + 1;
+        }
+    }
+}
+
 void geodec_flow_state(const geodec_flowmap *map, const float *h, float *z)
 {
     const int64_t d = map->d, m = map->m;

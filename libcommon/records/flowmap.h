@@ -146,6 +146,9 @@ GEODEC_API geodec_status geodec_flowmap_match(const geodec_flowmap *map, const c
 /* The stored texts again: token, number of its text and argmax of each position, [geodec_flowmap_positions]. */
 GEODEC_API int64_t geodec_flowmap_positions(const geodec_flowmap *map);
 GEODEC_API void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *sequence, int32_t *argmax);
+/* What the model says after each position beside: choice, chance [geodec_flowmap_positions][1 + GEODEC_FLOW_CHOICES],
+ * the argmax first; -1 and 0 where nothing is kept (the first position of a text). The map must have chances. */
+GEODEC_API void geodec_flowmap_chances(const geodec_flowmap *map, int32_t *choice, uint8_t *chance);
 
 /* z [m] of one state h [d]. */
 GEODEC_API void geodec_flow_state(const geodec_flowmap *map, const float *h, float *z);

@@ -436,6 +436,7 @@ int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t mos
     const geodec_flowmap *w = t->map;
     const branches *b = t->branches;
     const int32_t depth = b->depth[node];
+    const bool chances = b->drawn > 0 && w->chance; /* the votes are chances already */
     ballot votes;
     int32_t n = 0;
     float positive = 0;
@@ -445,7 +446,8 @@ int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t mos
     for (int32_t k = 0; k < votes.n; k++) {
         if (!(votes.sum[k] > 0) || (forbid && forbid(ctx, depth, votes.label[k]))) continue;
         /* never above 1: the sum may hold negative weights, the mean of `sure` does not */
-        const double score = (double)(votes.sum[k] / positive) * sqrt((double)(votes.sure[k] / votes.positive[k]));
+        const double share = (double)(votes.sum[k] / positive);
+        const double score = chances ? share : share * sqrt((double)(votes.sure[k] / votes.positive[k]));
         const geodec_flow_draft x = {.token = votes.label[k],
                                      .own = 2 * votes.own[k] > votes.positive[k],
                                      .grown = 2 * votes.grown[k] > votes.positive[k],

@@ -7,8 +7,10 @@
  * key). Raw score of a draft: weight of its votes over all positive weight, times the root of the mean of what its
  * voters are known to be worth (node `sure`); confidence: the map's reliability of it.
  *
- * sampled: the text is drawn from the model's distribution. Half of a voter's weight then goes to the token that
- * follows it in its own text, which was drawn too, and the confidence is the score itself. */
+ * sampled: the text is drawn from the model's distribution. A stored voter then gives its weight to the chances that
+ * the model had after it, and what voters are worth is not asked: the share of the weight is the confidence. Where no
+ * chances are stored, and in the text at hand, half of a voter's weight goes to the token that follows it in its own
+ * text, which was drawn too, and the confidence is the score. */
 #ifndef GEODEC_RECORDS_FLOWTRACK_H
 #define GEODEC_RECORDS_FLOWTRACK_H
 

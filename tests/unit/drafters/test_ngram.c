@@ -209,6 +209,95 @@ Test(ngram, drafts_a_markov_target)
     geodec_drafter_destroy(d);
 }
 
+/* Weighed tokens are the same as tokens added so many times, and come by falling count after a sort. */
+Test(ngram, weights_are_counts)
+{
+    enum { CONTEXTS = 40, SORTS = 300 };
+    geodec_err err = {0};
+    geodec_ngram_table *weighed, *added;
+    geodec_rng r = geodec_rng_stream(4, 4);
+    uint64_t hash[GEODEC_NGRAM_ORDER + 1];
+    test_ok(geodec_ngram_table_create(2, &weighed, &err), &err);
+    test_ok(geodec_ngram_table_create(2, &added, &err), &err);
+    for (int i = 0; i < CONTEXTS * SORTS; i++) {
+        int32_t context[2] = {i % 5, i % 8}, next[3], weight[3];
+        for (int k = 0; k < 3; k++) {
+            next[k] = (int32_t)geodec_rng_below(&r, SORTS);
+            weight[k] = (int32_t)geodec_rng_below(&r, 4);
+            for (int c = 0; c < weight[k]; c++) test_ok(geodec_ngram_table_add(added, context, 2, next[k], &err), &err);
+        }
+        test_ok(geodec_ngram_table_weigh(weighed, context, 2, 3, next, weight, &err), &err);
+    }
+    geodec_ngram_table_sort(weighed);
+    for (int i = 0; i < CONTEXTS; i++) {
+        const int32_t context[2] = {i % 5, i % 8};
+        cr_assert_eq(geodec_ngram_hashes(context, 2, 2, hash), 2);
+        for (int m = 1; m <= 2; m++) {
+            const geodec_ngram_hit a = geodec_ngram_find(weighed, hash[m]), b = geodec_ngram_find(added, hash[m]);
+            int64_t total = 0, last = INT64_MAX;
+            int32_t before = -1;
+            cr_assert_eq(a.total, b.total);
+            cr_assert_eq(a.top_count, b.top_count);
+            cr_assert_eq(a.top, b.top);
+            for (int64_t at = a.first; at >= 0;) {
+                int32_t token;
+                int64_t count;
+                at = geodec_ngram_next(weighed, at, &token, &count);
+                cr_assert(count < last || (count == last && token > before));
+                cr_assert_eq(count, geodec_ngram_count(added, &b, token));
+                last = count;
+                before = token;
+                total += count;
+            }
+            cr_assert_eq(total, a.total, "the sort lost some");
+        }
+    }
+    geodec_ngram_table_destroy(weighed);
+    geodec_ngram_table_destroy(added);
+}
+
+/* Of a store that knows the model's chances a tree for drawn texts has these, by their contexts. */
+Test(ngram, drawn_texts_have_the_chances_of_the_store)
+{
+    enum { ESCAPE = 6, DRAWN = 109, K = 2 };
+    geodec_err err = {0};
+    geodec_ngram *store = NULL;
+    geodec_drafter *d = NULL;
+    corpus c;
+    int32_t choice[N * K], n, newest = 3;
+    uint8_t chance[N * K];
+    geodec_draft out[ALPHABET];
+    double weight[ALPHABET] = {0}, total = 0;
+    int64_t places = 0;
+    make_corpus(&c, 2);
+    for (int i = 0; i < N; i++) {
+        choice[i * K] = (int32_t)(geodec_rng_at(1, 5, (uint64_t)i) % ALPHABET);
+        choice[i * K + 1] = i % 4 == 0 ? -1 : (choice[i * K] + 1) % ALPHABET;
+        chance[i * K] = (uint8_t)(100 + i % 100);
+        chance[i * K + 1] = (uint8_t)(i % 50);
+        if (c.token[i] != newest) continue;
+        for (int k = 0; k < K; k++)
+            if (choice[i * K + k] >= 0) weight[choice[i * K + k]] += chance[i * K + k];
+        if (i + 1 < N && c.sequence[i + 1] == c.sequence[i]) weight[c.token[i + 1]] += DRAWN;
+        places += label(c.token, c.sequence, c.argmax, N, i) >= 0;
+    }
+    for (int t = 0; t < ALPHABET; t++) total += weight[t];
+    test_ok(geodec_ngram_create(c.token, c.sequence, c.argmax, N, 1, &store, &err), &err);
+    test_ok(geodec_ngram_learn_chances(store, c.token, c.sequence, N, K, choice, chance, 1, &err), &err);
+    test_ok(geodec_ngram_drafter_create(store, 1, &d, &err), &err);
+    test_ok(geodec_drafter_begin(d, &err), &err);
+    const geodec_draft_request q = {
+        .context = &newest, .n_context = 1, .gamma = 1, .budget = ALPHABET, .sampled = true};
+    test_ok(geodec_drafter_propose(d, &q, out, &n, &err), &err);
+    cr_assert_eq(n, ALPHABET);
+    for (int i = 0; i < n; i++)
+        cr_assert_float_eq(out[i].confidence, weight[out[i].token] / total * (double)places / (double)(places + ESCAPE),
+                           1e-9);
+    geodec_drafter_destroy(d);
+    cr_assert_eq(geodec_ngram_learn_chances(store, c.token, c.sequence, N, 9, choice, chance, 1, &err), GEODEC_INVAL);
+    geodec_ngram_destroy(store);
+}
+
 Test(ngram, refuses_bad_orders_and_short_memory)
 {
     geodec_err err = {0};
