@@ -12,6 +12,8 @@ $(B)/obj/%.o: %.c | build/.packages-build
 
 # Blocks of accumulators stay in registers only where the loops over them are unrolled.
 $(B)/obj/libcommon/geometry/rbf_kernel%.o: OPT_release := -O3 -g
+# Its element-wise loops and its softmax are worth vectors.
+$(B)/obj/libcommon/records/recurrent%.o: OPT_release := -O3 -g
 $(B)/obj/libcommon/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 $(B)/obj/libcommon/base/version.o: VERSION
 # Every value of the kernels is a short-lived struct; watching the scope of each makes these files take minutes to compile.

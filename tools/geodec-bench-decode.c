@@ -60,7 +60,8 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &drafters,
      .metavar = "LIST",
-     .help = "of auto, bigram, ngram, lookup, recycle, onedecode[-ref], rollout[-flat|-random], flowmap, model, exit:N "
+     .help = "of auto, bigram, ngram, lookup, recycle, onedecode[-ref], rollout[-flat|-random], recurrent, flowmap, "
+             "model, exit:N "
              "(the first N blocks), mixtures (ngram+flowmap), oracle (replay of the plain text: the ceiling; oracle:A: "
              "each draft right with chance A)"},
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),

@@ -94,7 +94,8 @@ static const cli_option options[] = {
      .metavar = "NAME",
      .help =
          "drafter: none; from the text at hand lookup, recycle, bigram, ngram (with --artifacts also from the texts of "
-         "flowmap.h5); from --artifacts flowmap, onedecode, rollout; from a model: model (--draft-model), exit (first "
+         "flowmap.h5); from --artifacts flowmap, onedecode, rollout, recurrent; from a model: model (--draft-model), "
+         "exit (first "
          "blocks up to the depth sink), exit:N; a mixture (ngram+flowmap); auto tries those at hand. Changes the "
          "speed, never the text. model-sampled and exit-sampled keep the distribution of sampled text, not the text "
          "of a seed"},

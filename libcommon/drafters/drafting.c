@@ -276,7 +276,8 @@ geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name,
     const int32_t n = parts_of(name, part);
     if (n == 1) return create_one(d, name, out, err);
     for (int32_t k = 0; k < n; k++) {
-        weight[k] = strcmp(part[k], "flowmap") == 0 ? 20 : 1; /* the better one where nothing is known yet */
+        /* The better ones where nothing is known yet. */
+        weight[k] = strcmp(part[k], "flowmap") == 0 || strcmp(part[k], "recurrent") == 0 ? 20 : 1;
         GEODEC_TRY(create_one(d, part[k], &made[k], err));
     }
     st = geodec_mixture_drafter_create("mixture", n, made, weight, out, err);

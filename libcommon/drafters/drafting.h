@@ -16,10 +16,10 @@ enum { GEODEC_DRAFTER_NAME_MAX = 64 };
 /* Names: "none" (no drafter), "auto" (the scheduler over lookup, n-grams and what the folder has), "bigram" and "ngram"
  * (contexts of 1 and of up to 8 tokens), "flowmap", "lookup" (in the text itself), "recycle" (candidates of earlier
  * passes), "onedecode" and "onedecode-ref" (records/onedecode.h, records/onedecode_ref.h), "rollout", "rollout-flat"
- * and "rollout-random" (records/rollout.h), "model" (a second model), "exit:N" (the first N blocks of the model,
- * "exit": up to its depth sink, drafters/depth_sink.h), "model-sampled" and "exit-sampled:N" (their stochastic
- * variants); with + between them a mixture (drafters/draft_mixture.h): "ngram+flowmap". dir: folder with flowmap.h5,
- * onedecode.h5
+ * and "rollout-random" (records/rollout.h), "recurrent" (records/recurrent.h), "model" (a second model), "exit:N" (the
+ * first N blocks of the model, "exit": up to its depth sink, drafters/depth_sink.h), "model-sampled" and
+ * "exit-sampled:N" (their stochastic variants); with + between them a mixture (drafters/draft_mixture.h):
+ * "ngram+flowmap". dir: folder with flowmap.h5, onedecode.h5
  * .., or NULL: "ngram" and "bigram" then draw from the prompt and the output alone, and "flowmap" is refused. names
  * [n]: what create will be asked for. GEODEC_INVAL: unknown name; GEODEC_CHECKSUM: an artifact made for another model
  * or tokenizer. The model is borrowed. */

@@ -2,13 +2,14 @@
 
 #include "base/mem.h"
 #include "drafters/draft_onedecode.h"
+#include "drafters/draft_recurrent.h"
 #include "drafters/draft_rollout.h"
 #include "drafters/rungs_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { ONEDECODE, ONEDECODE_REF, ROLLOUT, ROLLOUT_FLAT, ROLLOUT_RANDOM };
+enum { ONEDECODE, ONEDECODE_REF, RECURRENT, ROLLOUT, ROLLOUT_FLAT, ROLLOUT_RANDOM };
 
 static const struct {
     const char *name, *file;
@@ -16,6 +17,7 @@ static const struct {
 } tables[DRAFTING_TABLES] = {
     [ONEDECODE] = {"onedecode", "onedecode.h5", &geodec_kind_onedecode},
     [ONEDECODE_REF] = {"onedecode-ref", "onedecode-ref.h5", &geodec_kind_onedecode_ref},
+    [RECURRENT] = {"recurrent", "recurrent.h5", &geodec_kind_recurrent},
     [ROLLOUT] = {"rollout", "rollout.h5", &geodec_kind_rollout},
     [ROLLOUT_FLAT] = {"rollout-flat", "rollout.h5", &geodec_kind_rollout},
     [ROLLOUT_RANDOM] = {"rollout-random", "rollout.h5", &geodec_kind_rollout},
@@ -72,6 +74,9 @@ geodec_status geodec__tables_load(drafting_tables *t, int i, const geodec_model 
     if (i == ONEDECODE) {
         GEODEC_TRY(geodec_onedecode_read(t->file[i], &t->onedecode, err));
         GEODEC_TRY(check_width(t->file[i], t->onedecode.step.d, t->onedecode.step.vocab, m, err));
+    } else if (i == RECURRENT) {
+        GEODEC_TRY(geodec_recurrent_read(t->file[i], &t->recurrent, err));
+        GEODEC_TRY(check_width(t->file[i], t->recurrent.d, t->recurrent.vocab, m, err));
     } else if (i >= ROLLOUT) {
         if (!t->rollout.field) GEODEC_TRY(geodec_rollout_read(t->file[i], &t->rollout, err));
         GEODEC_TRY(check_width(t->file[i], t->rollout.step.d, t->rollout.step.vocab, m, err));
@@ -88,6 +93,7 @@ void geodec__tables_close(drafting_tables *t)
 {
     geodec_onedecode_clear(&t->onedecode);
     geodec_onedecode_ref_clear(&t->onedecode_ref);
+    geodec_recurrent_clear(&t->recurrent);
     geodec_rollout_clear(&t->rollout);
     for (int i = 0; i < DRAFTING_TABLES; i++) {
         geodec_artifact_close(t->file[i]);
@@ -103,6 +109,8 @@ geodec_status geodec__tables_create(const drafting_tables *t, const char *name, 
     if (!t->file[i]) GEODEC_THROW(GEODEC_INVAL, "the %s drafter was not opened", name);
     if (i == ONEDECODE)
         GEODEC_TRY(geodec_onedecode_drafter_create(&t->onedecode, out, err));
+    else if (i == RECURRENT)
+        GEODEC_TRY(geodec_recurrent_drafter_create(&t->recurrent, out, err));
     else if (i >= ROLLOUT) {
         static const geodec_rollout_connection along[] = {GEODEC_ROLLOUT_FITTED, GEODEC_ROLLOUT_FLAT,
                                                           GEODEC_ROLLOUT_RANDOM};

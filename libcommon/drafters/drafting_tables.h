@@ -6,15 +6,17 @@
 #include "model/model.h"
 #include "records/onedecode.h"
 #include "records/onedecode_ref.h"
+#include "records/recurrent.h"
 #include "records/rollout.h"
 
-enum { DRAFTING_TABLES = 5 };
+enum { DRAFTING_TABLES = 6 };
 
 typedef struct drafting_tables {
     geodec_artifact *file[DRAFTING_TABLES]; /* NULL = not loaded */
     geodec_onedecode onedecode;
     geodec_onedecode_ref onedecode_ref;
-    geodec_rollout rollout; /* of file[2], [3] and [4], which are one: the first of them that is there */
+    geodec_recurrent recurrent;
+    geodec_rollout rollout; /* of file[3], [4] and [5], which are one: the first of them that is there */
 } drafting_tables;
 
 /* Name of drafter i, 0 .. DRAFTING_TABLES - 1. */

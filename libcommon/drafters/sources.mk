@@ -8,6 +8,7 @@ drafters_SRCS := \
   draft_model.c \
   draft_ngram.c \
   draft_onedecode.c \
+  draft_recurrent.c \
   draft_recycle.c \
   draft_rollout.c \
   drafting.c \

@@ -28,6 +28,12 @@ void geodec_blas_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int6
                 (blasint)n, (blasint)k, alpha, a, (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
 }
 
+void geodec_blas_gemv_f32(int64_t m, int64_t n, const float *x, const float *a, float *y)
+{
+    if (m == 0 || n == 0) return;
+    cblas_sgemv(CblasRowMajor, CblasTrans, (blasint)m, (blasint)n, 1, a, (blasint)n, x, 1, 1, y, 1);
+}
+
 void geodec_blas_syrk(int64_t m, int64_t n, double alpha, const double *a, int64_t lda, double beta, double *c,
                       int64_t ldc)
 {

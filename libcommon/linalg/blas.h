@@ -22,6 +22,9 @@ GEODEC_API void geodec_blas_gemm_f32(bool trans_a, bool trans_b, int64_t m, int6
                                      const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
                                      int64_t ldc);
 
+/* y += x A with x [m], A [m][n], y [n]. */
+GEODEC_API void geodec_blas_gemv_f32(int64_t m, int64_t n, const float *x, const float *a, float *y);
+
 /* C = alpha A^T A + beta C with A [m][n], C [n][n]; both triangles are written (the lower is a copy of the upper). */
 GEODEC_API void geodec_blas_syrk(int64_t m, int64_t n, double alpha, const double *a, int64_t lda, double beta,
                                  double *c, int64_t ldc);

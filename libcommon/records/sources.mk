@@ -30,6 +30,9 @@ records_SRCS := \
   onedecode_ref.c \
   records.c \
   records_file.c \
+  recurrent.c \
+  recurrent_file.c \
+  recurrent_fit.c \
   rollout.c \
   step.c \
 

@@ -43,6 +43,7 @@
 #include "records/onedecode.h"
 #include "records/onedecode_ref.h"
 #include "records/records.h"
+#include "records/recurrent.h"
 #include "train/trainer.h"
 
 #include <string.h>
@@ -89,6 +90,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_flowmap,
     &geodec_kind_onedecode,
     &geodec_kind_onedecode_ref,
+    &geodec_kind_recurrent,
     &geodec_kind_rollout,
     &geodec_kind_depth,
     &geodec_kind_projection,

@@ -5,6 +5,7 @@ drafters_TESTS := \
   test_mixture.c \
   test_ngram.c \
   test_onedecode.c \
+  test_recurrent.c \
   test_recycle.c \
   test_rollout.c \
   test_rungs.c \

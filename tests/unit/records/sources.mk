@@ -9,4 +9,5 @@ records_TESTS := \
   test_lookup.c \
   test_onedecode.c \
   test_records.c \
+  test_recurrent.c \
 
