@@ -265,8 +265,10 @@ static void list(hid_t file)
         const hid_t set = H5Dopen2(file, names[s], H5P_DEFAULT), type = H5Dget_type(set), space = H5Dget_space(set);
         const bool is_float = H5Tget_class(type) == H5T_FLOAT;
         const int rank = H5Sget_simple_extent_ndims(space);
+        const hssize_t n = H5Sget_simple_extent_npoints(space);
         for (int i = 0; i < COUNT(float_harms); i++)
-            printf("%s:%s\n", is_float ? float_harms[i] : whole_harms[i], names[s]);
+            if (n > (!is_float && strcmp(whole_harms[i], "falling") == 0)) /* one value has no order */
+                printf("%s:%s\n", is_float ? float_harms[i] : whole_harms[i], names[s]);
         for (int i = 0; i < COUNT(shape_harms); i++)
             if (rank > 1 || (strcmp(shape_harms[i], "narrower") != 0 && strcmp(shape_harms[i], "wider") != 0))
                 printf("%s:%s\n", shape_harms[i], names[s]);
