@@ -671,9 +671,8 @@ static geodec_status twins(geodec_drafter *d, const geodec_draft_request *q, geo
                            geodec_err *err)
 {
     (void)d;
-    (void)q;
     (void)err;
-    for (*n = 0; *n < 2; ++*n) out[*n] = (geodec_draft){.token = 3, .parent = -1};
+    for (*n = 0; *n < 2 && *n < q->budget; ++*n) out[*n] = (geodec_draft){.token = 3, .parent = -1};
     return GEODEC_OK;
 }
 static geodec_status nothing(geodec_drafter *d, geodec_err *err)
