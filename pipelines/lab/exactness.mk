@@ -4,5 +4,5 @@
 MODELS ?= $(sort $(MODEL) $(foreach t,f32 f16 q8_0,$(wildcard $(SHARED)/models/*-$t.gguf)))
 EXACTNESS := results/exactness
 .PHONY: exactness
-exactness: $(addprefix $(BIN)/geodec-,bench-decode sample export bake onedecode rollout quantize info)
+exactness: $(addprefix $(BIN)/geodec-,bench-decode sample export bake onedecode rollout recurrent quantize info)
 	pipelines/exactness $(BIN) $(EXACTNESS) $(MODELS)

@@ -14,7 +14,7 @@ setup() {
 
 @test "no drafter, draft length, tree or thread changes a token; finished cells are kept" {
     pipelines/exactness "$bin" "$out" "$model" > "$BATS_TEST_TMPDIR/table"
-    awk -F'\t' 'NR > 1 && $1 != "all" && $1 != "drafter" && NF == 7 && ($5 != 12 * 8 || $7 != 0) {bad = 1} $1 == "all" {all = $6; wrong = $7}
+    awk -F'\t' 'NR > 1 && $1 != "all" && $1 != "drafter" && NF == 7 && ($5 != 13 * 8 || $7 != 0) {bad = 1} $1 == "all" {all = $6; wrong = $7}
         END {exit bad || all < 6000 || wrong != 0}' "$BATS_TEST_TMPDIR/table" || { cat "$BATS_TEST_TMPDIR/table"; false; }
     cells=$(find "$out" -name 't*-b*.tsv' | wc -l)
     [ "$cells" -eq 4 ]
