@@ -96,6 +96,7 @@ refused() {
     fi
     chmod 555 "$out"
     refused 1 "a.h5" "${as[@]}" "$bin/geodec-export" -q --model "$model" --text "$BATS_TEST_TMPDIR/good.txt" -o "$out/a.h5"
+    chmod 777 "$out" # an output that cannot be written is found first
     chmod 000 "$BATS_TEST_TMPDIR/good.txt"
     refused 1 "good.txt" "${as[@]}" "$bin/geodec-export" -q --model "$model" --text "$BATS_TEST_TMPDIR/good.txt" -o "$out/a.h5"
     chmod 755 "$out"
