@@ -20,7 +20,7 @@ static geodec_status keep(void *ctx, int64_t number, const int32_t *token, int32
     return GEODEC_OK;
 }
 
-Test(export, samples_depend_on_seed_and_number_only)
+Test(sample, texts_depend_on_seed_and_number_only)
 {
     geodec_err err = {0};
     geodec_model *m = NULL;
