@@ -32,6 +32,10 @@ void toy_state(const toy *t, const int32_t *history, int64_t n, float *state);
 int64_t toy_plain(const toy *t, const int32_t *prompt, int64_t n, const geodec_decode_options *o, int32_t *out,
                   geodec_end *end);
 
+/* 32 requests, chains and trees, greedy and sampled, with stops and guards: the output is plain decoding's, and drafts
+ * were made. d stays the caller's. */
+void toy_runs_exactly(geodec_drafter *d);
+
 typedef enum hostile_kind {
     HOSTILE_WRONG,   /* never the right token */
     HOSTILE_ORACLE,  /* replay of the plain output: an upper bound, never a drafter */

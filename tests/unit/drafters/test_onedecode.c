@@ -10,7 +10,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { CELLS = 9, K = TOY_STATE, STOP = 0, ALL = 24 };
+enum { CELLS = 9, K = TOY_STATE, ALL = 24 };
 
 static float any(uint64_t stream, int64_t i) { return (float)(geodec_rng_uniform_at(4, stream, (uint64_t)i) - 0.5); }
 
@@ -43,40 +43,6 @@ static void make_cells(geodec_onedecode *t)
     for (int d = 0; d < GEODEC_ONEDECODE_DEPTHS; d++) t->shrink[d] = 1;
 }
 
-static void runs_exactly(geodec_drafter *d)
-{
-    geodec_err err = {0};
-    int64_t proposed = 0;
-    for (int mode = 0; mode < 32; mode++) {
-        static int32_t plain[4096];
-        toy t;
-        geodec_end end;
-        geodec_decoded got;
-        int32_t prompt[6], stop[] = {STOP};
-        geodec_decode_options o = geodec_decode_options_default();
-        const int64_t n = 1 + mode % 6;
-        for (int i = 0; i < 6; i++) prompt[i] = (int32_t)(geodec_rng_at(8, (uint64_t)mode, (uint64_t)i) % TOY_VOCAB);
-        o.gamma = 1 + mode % 16;
-        o.budget = mode % 3 ? 10 * (mode % 3) : 0;
-        o.adaptive = mode % 4 == 3;
-        o.max_tokens = 150;
-        o.stop = stop;
-        o.n_stop = mode % 2;
-        o.min_tokens = mode % 6 == 5 ? 40 : 0;
-        o.sampling.temperature = mode % 5 == 4 ? 0.8 : 0;
-        o.sampling.seed = (uint64_t)mode;
-        const geodec_target target = toy_target(&t, mode % 2 ? TOY_HISTORY : TOY_MARKOV, (uint64_t)mode, 1000);
-        const int64_t want = toy_plain(&t, prompt, n, &o, plain, &end);
-        test_ok(geodec_decode(&target, prompt, n, d, &o, &got, &err), &err);
-        cr_assert_eq(got.n, want);
-        cr_assert_eq(got.end, end);
-        cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "mode %d", mode);
-        proposed += got.counters.total.proposed;
-        geodec_decoded_free(&got);
-    }
-    cr_assert_gt(proposed, 500);
-}
-
 Test(onedecode, output_equals_plain)
 {
     geodec_err err = {0};
@@ -85,12 +51,12 @@ Test(onedecode, output_equals_plain)
     const double weight[] = {1, 1};
     make_cells(&t);
     test_ok(geodec_onedecode_drafter_create(&t, &d, &err), &err);
-    runs_exactly(d);
+    toy_runs_exactly(d);
     part[0] = d;
     test_ok(geodec_recycle_drafter_create(TOY_VOCAB, &part[1], &err), &err);
     test_ok(geodec_mixture_drafter_create("both", 2, part, weight, &d, &err), &err);
     cr_assert(d->ops->wants_state && d->ops->wants_top);
-    runs_exactly(d);
+    toy_runs_exactly(d);
     geodec_drafter_destroy(d);
     geodec_onedecode_clear(&t);
 }
@@ -164,6 +130,6 @@ Test(onedecode_ref, output_equals_plain)
         }
     }
     test_ok(geodec_onedecode_ref_drafter_create(&t, &d, &err), &err);
-    runs_exactly(d);
+    toy_runs_exactly(d);
     geodec_drafter_destroy(d);
 }

@@ -11,7 +11,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { WIDTH = 16, STOP = 0 };
+enum { WIDTH = 16 };
 
 /* Weights of nonsense; every third token has no class. */
 static geodec_recurrent nonsense(void)
@@ -30,40 +30,6 @@ static geodec_recurrent nonsense(void)
     return r;
 }
 
-static void runs_exactly(geodec_drafter *d)
-{
-    geodec_err err = {0};
-    int64_t proposed = 0;
-    for (int mode = 0; mode < 32; mode++) {
-        static int32_t plain[4096];
-        toy t;
-        geodec_end end;
-        geodec_decoded got;
-        int32_t prompt[6], stop[] = {STOP};
-        geodec_decode_options o = geodec_decode_options_default();
-        const int64_t n = 1 + mode % 6;
-        for (int i = 0; i < 6; i++) prompt[i] = (int32_t)(geodec_rng_at(8, (uint64_t)mode, (uint64_t)i) % TOY_VOCAB);
-        o.gamma = 1 + mode % 16;
-        o.budget = mode % 3 ? 10 * (mode % 3) : 0;
-        o.adaptive = mode % 4 == 3;
-        o.max_tokens = 150;
-        o.stop = stop;
-        o.n_stop = mode % 2;
-        o.min_tokens = mode % 6 == 5 ? 40 : 0;
-        o.sampling.temperature = mode % 5 == 4 ? 0.8 : 0;
-        o.sampling.seed = (uint64_t)mode;
-        const geodec_target target = toy_target(&t, mode % 2 ? TOY_HISTORY : TOY_MARKOV, (uint64_t)mode, 1000);
-        const int64_t want = toy_plain(&t, prompt, n, &o, plain, &end);
-        test_ok(geodec_decode(&target, prompt, n, d, &o, &got, &err), &err);
-        cr_assert_eq(got.n, want);
-        cr_assert_eq(got.end, end);
-        cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "mode %d", mode);
-        proposed += got.counters.total.proposed;
-        geodec_decoded_free(&got);
-    }
-    cr_assert_gt(proposed, 500);
-}
-
 Test(recurrent, output_equals_plain)
 {
     geodec_err err = {0};
@@ -71,11 +37,11 @@ Test(recurrent, output_equals_plain)
     geodec_drafter *d, *part[2];
     const double weight[] = {1, 1};
     test_ok(geodec_recurrent_drafter_create(&r, &d, &err), &err);
-    runs_exactly(d);
+    toy_runs_exactly(d);
     part[0] = d;
     test_ok(geodec_ngram_drafter_create(NULL, GEODEC_NGRAM_ORDER, &part[1], &err), &err);
     test_ok(geodec_mixture_drafter_create("both", 2, part, weight, &d, &err), &err);
-    runs_exactly(d);
+    toy_runs_exactly(d);
     geodec_drafter_destroy(d);
     geodec_recurrent_clear(&r);
 }
