@@ -2,7 +2,8 @@
  *
  * X(NAME, "short text", tool exit code)
  * Exit codes: 0 ok, 1 operational failure, 2 usage, 3 input refused (kind, version, checksum, limits),
- * 4 a requested check failed, 130 interrupted. */
+ * 4 a requested check failed, 5 not measured (the input is sound, but too small for this measurement), 130
+ * interrupted. */
 #ifndef GEODEC_BASE_STATUS_H
 #define GEODEC_BASE_STATUS_H
 
@@ -23,6 +24,7 @@
     X(NUMERIC, "numerical failure", 1)                                                                                 \
     X(LIMIT, "limit exceeded", 3)                                                                                      \
     X(CHECK, "check failed", 4)                                                                                        \
+    X(SCARCE, "not measured", 5)                                                                                       \
     X(INTERRUPTED, "interrupted", 130)                                                                                 \
     X(INTERNAL, "internal error", 1)
 

@@ -10,8 +10,9 @@
  *     static geodec_status run(const cli *c, geodec_err *err) { ... }
  *     int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
  *
- * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 130
- * interrupt. Options common to all tools: --threads, --pin, --seed, --force, --quiet, --verbose, --help, --version. */
+ * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 5 not
+ * measured (too little data), 130 interrupt. Options common to all tools: --threads, --pin, --seed, --force, --quiet,
+ * --verbose, --help, --version. */
 #ifndef GEODEC_TOOLS_SUPPORT_CLI_H
 #define GEODEC_TOOLS_SUPPORT_CLI_H
 
