@@ -1,4 +1,5 @@
-/* The forward pass against the goldens of the shared folder: an independent float64 evaluation of the same files. */
+/* The forward pass against goldens: an independent float64 evaluation of the same files, and the peer's greedy texts. Of
+ * the models of the repository (tests/golden/README.md) and of those of the shared folder. */
 #include "base/mem.h"
 #include "model/model.h"
 #include "support/support.h"
@@ -14,7 +15,16 @@ typedef struct golden {
     double tolerance; /* of a logit, absolute */
 } golden;
 
-/* The bars: F32 within 2e-5, every other type (float activations) within 1e-4. All models of the shared folder. */
+/* The bars: F32 within 2e-5 (the tiny ones within 1e-5), every other type (float activations) within 1e-4. */
+static const golden here[] = {
+    {"tiny-llama-experts", 1e-5}, {"tiny-llama-biases", 1e-5},  {"tiny-llama-divisors", 1e-5},
+    {"tiny-llama-linear", 1e-5},  {"tiny-qwen2", 1e-5},         {"tiny-qwen3", 1e-5},
+    {"tiny-qwen3moe", 1e-5},      {"tiny-olmoe", 1e-5},         {"tiny-gemma2", 1e-5},
+    {"tiny-gemma3", 1e-5},        {"tiny-phi3-long", 1e-5},     {"tiny-phi3-short", 1e-5},
+    {"geodec-stories-f16", 1e-4}, {"geodec-stories-q8_0", 1e-4}};
+enum { N_HERE = sizeof here / sizeof *here };
+
+/* All models of the shared folder. */
 static const golden goldens[] = {
     {"stories260K-f32", 2e-5},           {"stories260K-ff192-f32", 2e-5},
     {"stories260K-rot256-f32", 2e-5},    {"stories-moe8x2-f32", 2e-5},
@@ -39,7 +49,6 @@ static const char *shared(const char *folder, const char *name, const char *suff
 static geodec_model *open_model(const char *name)
 {
     const char *path = shared("models", name, ".gguf");
-    if (!path) return NULL;
     geodec_err err = {0};
     geodec_model *m = NULL;
     test_ok(geodec_model_open(path, &m, &err), &err);
@@ -79,7 +88,6 @@ static double model_error(const geodec_model *m, const char *name, geodec_isa is
     const char *json_path = shared("golden/llama", name, ".json"),
                *npy = shared("golden/llama", name, ".dequant64.npy"),
                *peer_npy = shared("golden/llama", name, ".logits.npy");
-    cr_assert(json_path && npy && peer_npy);
     json_t *root = json_load_file(json_path, 0, NULL);
     geodec_err err = {0};
     int32_t n;
@@ -110,25 +118,20 @@ static double model_error(const geodec_model *m, const char *name, geodec_isa is
 
 static double logit_error(const char *name, geodec_isa isa)
 {
-    geodec_model *m = shared("golden/llama", name, ".json") ? open_model(name) : NULL;
-    if (!m) return 0;
+    (void)shared("golden/llama", name, ".json");
+    geodec_model *m = open_model(name);
     const double worst = model_error(m, name, isa, GEODEC_EXACT, NULL);
     geodec_model_close(m);
     return worst;
 }
 
-/* Fast arithmetic on real models of every quantised kind: near exact, and the same bits for rows alone, in batches, and
- * on every instruction set. */
-Test(model_golden, fast_is_near_exact_and_stable)
+/* Fast arithmetic on real models: near exact, and the same bits for rows alone, in batches, and on every instruction
+ * set. */
+static void fast_is_near_exact_and_stable(const char *const *names, size_t count)
 {
-    static const char *const names[] = {"stories260K-ff192-q8_0",    "stories260K-rot256-q8_0",
-                                        "stories260K-ff192-q4_0",    "stories260K-rot256-q4_0",
-                                        "stories260K-rot256-q4_k_m", "stories260K-rot256-q6_k",
-                                        "stories-moe8x2-q4_0",       "stories-moe8x2-rot256-q4_k_m"};
     enum { N = 40 };
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    for (size_t k = 0; k < count; k++) {
         geodec_model *m = open_model(names[k]);
-        if (!m) return;
         geodec_err err = {0};
         const int64_t v = geodec_model_configuration(m)->n_vocab;
         float *exact = geodec_mem_new(N * v, sizeof *exact), *fast = geodec_mem_new(N * v, sizeof *fast),
@@ -172,24 +175,38 @@ Test(model_golden, fast_is_near_exact_and_stable)
     }
 }
 
-Test(model_golden, logits)
+Test(model_golden, fast)
 {
-    for (size_t i = 0; i < N_GOLDENS; i++) {
-        const double e = logit_error(goldens[i].name, GEODEC_ISA_AUTO);
-        cr_assert_leq(e, goldens[i].tolerance, "%s: largest error %g", goldens[i].name, e);
-    }
+    static const char *const names[] = {"geodec-stories-q8_0"};
+    fast_is_near_exact_and_stable(names, sizeof names / sizeof *names);
 }
 
-/* Routing as the float64 evaluation chose it; weights are given to six decimals. */
-Test(model_golden, routing)
+/* Every quantised kind. */
+Test(model_golden, fast_of_shared_models)
 {
-    static const char *const names[] = {
-        "stories-moe8x2-f32",        "stories-moe8x2-f16",         "stories-moe8x2-q8_0",         "stories-moe8x2-q4_0",
-        "stories-moe8x2-rot256-f16", "stories-moe8x2-rot256-q8_0", "stories-moe8x2-rot256-q4_k_m"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    static const char *const names[] = {"stories260K-ff192-q8_0",    "stories260K-rot256-q8_0",
+                                        "stories260K-ff192-q4_0",    "stories260K-rot256-q4_0",
+                                        "stories260K-rot256-q4_k_m", "stories260K-rot256-q6_k",
+                                        "stories-moe8x2-q4_0",       "stories-moe8x2-rot256-q4_k_m"};
+    fast_is_near_exact_and_stable(names, sizeof names / sizeof *names);
+}
+
+static void logits_of(const golden *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double e = logit_error(list[i].name, GEODEC_ISA_AUTO);
+        cr_assert_leq(e, list[i].tolerance, "%s: largest error %g", list[i].name, e);
+    }
+}
+Test(model_golden, logits) { logits_of(here, N_HERE); }
+Test(model_golden, logits_of_shared_models) { logits_of(goldens, N_GOLDENS); }
+
+/* Routing as the float64 evaluation chose it; weights are given to six decimals. */
+static void routing_of(const char *const *names, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
         const char *path = shared("golden/llama", names[k], ".routing.json");
-        geodec_model *m = path ? open_model(names[k]) : NULL;
-        if (!m) return;
+        geodec_model *m = open_model(names[k]);
         json_t *root = json_load_file(path, 0, NULL);
         geodec_err err = {0};
         int32_t n;
@@ -220,22 +237,33 @@ Test(model_golden, routing)
     }
 }
 
+Test(model_golden, routing)
+{
+    static const char *const names[] = {"tiny-llama-experts", "tiny-qwen3moe", "tiny-olmoe"};
+    routing_of(names, sizeof names / sizeof *names);
+}
+
+Test(model_golden, routing_of_shared_models)
+{
+    static const char *const names[] = {
+        "stories-moe8x2-f32",        "stories-moe8x2-f16",         "stories-moe8x2-q8_0",         "stories-moe8x2-q4_0",
+        "stories-moe8x2-rot256-f16", "stories-moe8x2-rot256-q8_0", "stories-moe8x2-rot256-q4_k_m"};
+    routing_of(names, sizeof names / sizeof *names);
+}
+
 /* Greedy continuations of the peer. It quantises activations, so where its winning margin was below its own error
  * against float64 the paths may part; those prompts are left out and the test insists that most are kept. */
-Test(model_golden, greedy_continuations)
+typedef struct greedy_case {
+    const char *name;
+    double peer_error; /* largest error of the peer on these files (the README.md of the goldens) */
+    int at_least;      /* prompts that must be decided by a wider margin */
+} greedy_case;
+
+static void greedy_continuations(const greedy_case *cases, size_t count)
 {
-    static const struct {
-        const char *name;
-        double peer_error; /* largest error of the peer on these files (golden/llama/README.md) */
-        int at_least;      /* prompts that must be decided by a wider margin */
-    } cases[] = {{"stories260K-f32", 6.7e-6, 8},       {"stories260K-rot256-f32", 3.8e-6, 8},
-                 {"stories-moe8x2-f32", 6.9e-6, 8},    {"stories260K-f16", 0.007, 4},
-                 {"stories-moe8x2-f16", 0.006, 4},     {"stories260K-rot256-f16", 0.0055, 4},
-                 {"stories260K-rot256-q8_0", 0.18, 0}, {"stories260K-ff192-q8_0", 0.3, 0}};
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    for (size_t k = 0; k < count; k++) {
         const char *path = shared("golden/llama", cases[k].name, ".json");
-        geodec_model *m = path ? open_model(cases[k].name) : NULL;
-        if (!m) return;
+        geodec_model *m = open_model(cases[k].name);
         json_t *root = json_load_file(path, 0, NULL);
         const geodec_model_config *c = geodec_model_configuration(m);
         float *logits = geodec_mem_new(c->n_vocab, sizeof *logits);
@@ -277,16 +305,43 @@ Test(model_golden, greedy_continuations)
     }
 }
 
+Test(model_golden, greedy)
+{
+    static const greedy_case cases[] = {
+        {"tiny-llama-experts", 1e-5, 5}, {"tiny-llama-biases", 1e-5, 5}, {"tiny-llama-divisors", 1e-5, 5},
+        {"tiny-llama-linear", 1e-5, 5},  {"tiny-qwen2", 1e-5, 5},        {"tiny-qwen3", 1e-5, 5},
+        {"tiny-qwen3moe", 1e-5, 5},      {"tiny-olmoe", 1e-5, 5},        {"tiny-gemma2", 0.0014, 3},
+        {"tiny-gemma3", 0.0023, 3},      {"tiny-phi3-long", 1e-5, 5},    {"tiny-phi3-short", 1e-5, 5},
+        {"geodec-stories-f16", 0.01, 3}, {"geodec-stories-q8_0", 0.31, 0}};
+    greedy_continuations(cases, sizeof cases / sizeof *cases);
+}
+
+Test(model_golden, greedy_of_shared_models)
+{
+    static const greedy_case cases[] = {
+        {"stories260K-f32", 6.7e-6, 8},       {"stories260K-rot256-f32", 3.8e-6, 8},
+        {"stories-moe8x2-f32", 6.9e-6, 8},    {"stories260K-f16", 0.007, 4},
+        {"stories-moe8x2-f16", 0.006, 4},     {"stories260K-rot256-f16", 0.0055, 4},
+        {"stories260K-rot256-q8_0", 0.18, 0}, {"stories260K-ff192-q8_0", 0.3, 0}};
+    greedy_continuations(cases, sizeof cases / sizeof *cases);
+}
+
+/* The best tokens of one step of a prompt: the shared files keep 20, those of the repository 5. */
+static const json_t *best_at(const json_t *prompt, int32_t step)
+{
+    const json_t *top = json_object_get(prompt, "top20");
+    return json_array_get(top ? top : json_object_get(prompt, "top"), (size_t)step);
+}
+
 /* Every step of the peer's greedy texts in both arithmetics, along the peer's tokens: where its margin is wider than
  * twice the errors of both sides together, the best token must be the same. */
-Test(model_golden, greedy_steps_in_both_arithmetics)
+static void greedy_steps(const golden *list, size_t count)
 {
-    for (size_t k = 0; k < 2 * N_GOLDENS; k++) {
-        const char *name = goldens[k / 2].name;
+    for (size_t k = 0; k < 2 * count; k++) {
+        const char *name = list[k / 2].name;
         const geodec_arithmetic arithmetic = k % 2 ? GEODEC_FAST : GEODEC_EXACT;
         const char *path = shared("golden/llama", name, ".json");
-        geodec_model *m = path ? open_model(name) : NULL;
-        if (!m) return;
+        geodec_model *m = open_model(name);
         double peer_error;
         const double error = model_error(m, name, GEODEC_ISA_AUTO, arithmetic, &peer_error);
         json_t *root = json_load_file(path, 0, NULL);
@@ -308,8 +363,7 @@ Test(model_golden, greedy_steps_in_both_arithmetics)
             geodec_session *s = open_session_of(m, GEODEC_ISA_AUTO, arithmetic);
             test_ok(geodec_forward(s, &(geodec_batch){.n = all, .token = text}, logits, NULL, &err), &err);
             for (int32_t t = 0; t < n_more && n - 1 + t < all; t++) {
-                const json_t *best =
-                    json_object_get(json_array_get(json_object_get(prompt, "top20"), (size_t)t), "logits");
+                const json_t *best = json_object_get(best_at(prompt, t), "logits");
                 const double margin =
                     json_number_value(json_array_get(best, 0)) - json_number_value(json_array_get(best, 1));
                 const int32_t id = geodec_argmax(logits + (n - 1 + t) * v, v);
@@ -333,3 +387,5 @@ Test(model_golden, greedy_steps_in_both_arithmetics)
         json_decref(root);
     }
 }
+Test(model_golden, greedy_steps_in_both_arithmetics) { greedy_steps(here, N_HERE); }
+Test(model_golden, greedy_steps_of_shared_models) { greedy_steps(goldens, N_GOLDENS); }

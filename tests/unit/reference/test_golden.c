@@ -1,4 +1,5 @@
-/* The reference against the goldens of the shared folder: an independent float64 evaluation of the same files. */
+/* The reference against goldens: an independent float64 evaluation of the same files, of the models of the repository
+ * and of those of the shared folder. */
 #include "base/mem.h"
 #include "linalg/lapack.h"
 #include "reference/reference.h"
@@ -9,6 +10,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+static const char *const here[] = {
+    "tiny-llama-experts", "tiny-llama-biases", "tiny-llama-divisors", "tiny-llama-linear", "tiny-qwen2",
+    "tiny-qwen3",         "tiny-qwen3moe",     "tiny-olmoe",          "tiny-gemma2",       "tiny-gemma3",
+    "tiny-phi3-long",     "tiny-phi3-short",   "geodec-stories-f16",  "geodec-stories-q8_0"};
+enum { N_HERE = sizeof here / sizeof *here };
 
 static const char *const names[] = {
     "stories260K-f32",
@@ -64,7 +71,6 @@ static double logit_error(const char *name)
 {
     const char *path = shared("models", name, ".gguf"), *json = shared("golden/llama", name, ".json"),
                *npy = shared("golden/llama", name, ".dequant64.npy");
-    if (!path || !json || !npy) return 0;
     geodec_model *m = NULL;
     geodec_reference *r = open_reference(path, &m);
     json_t *root = json_load_file(json, 0, NULL);
@@ -90,21 +96,21 @@ static double logit_error(const char *name)
     return worst;
 }
 
-Test(reference_golden, logits)
+static void logits_of(const char *const *list, size_t count)
 {
-    for (size_t i = 0; i < N_NAMES; i++) {
-        const double e = logit_error(names[i]);
-        cr_assert_leq(e, 1.01, "%s: largest error is %g times the golden's own rounding", names[i], e);
+    for (size_t i = 0; i < count; i++) {
+        const double e = logit_error(list[i]);
+        cr_assert_leq(e, 1.01, "%s: largest error is %g times the golden's own rounding", list[i], e);
     }
 }
+Test(reference_golden, logits) { logits_of(here, N_HERE); }
+Test(reference_golden, logits_of_shared_models) { logits_of(names, N_NAMES); }
 
-Test(reference_golden, routing)
+static void routing_of(const char *const *list, size_t count)
 {
-    for (size_t k = 0; k < N_NAMES; k++) {
-        if (strncmp(names[k], "stories-moe", 11) != 0) continue;
-        const char *path = shared("models", names[k], ".gguf"),
-                   *json = shared("golden/llama", names[k], ".routing.json");
-        if (!path || !json) return;
+    for (size_t k = 0; k < count; k++) {
+        const char *path = shared("models", list[k], ".gguf"),
+                   *json = shared("golden/llama", list[k], ".routing.json");
         geodec_model *m = NULL;
         geodec_reference *r = open_reference(path, &m);
         const geodec_model_config *c = geodec_model_configuration(m);
@@ -126,9 +132,9 @@ Test(reference_golden, routing)
                                  *pair = json_array_get(row, (size_t)j);
                     const int64_t at = ((int64_t)p * c->n_layer + l) * c->n_expert_used + j;
                     cr_assert_eq(id[at], json_integer_value(json_array_get(pair, 0)), "%s layer %d position %d",
-                                 names[k], l, p);
+                                 list[k], l, p);
                     const double w = json_number_value(json_array_get(pair, 1)); /* six decimals */
-                    cr_assert_lt(fabs(weight[at] - w), 0.51e-6, "%s layer %d position %d: %g, not %g", names[k], l, p,
+                    cr_assert_lt(fabs(weight[at] - w), 0.51e-6, "%s layer %d position %d: %g, not %g", list[k], l, p,
                                  weight[at], w);
                 }
         geodec_reference_destroy(r);
@@ -140,13 +146,26 @@ Test(reference_golden, routing)
     }
 }
 
+Test(reference_golden, routing)
+{
+    static const char *const list[] = {"tiny-llama-experts", "tiny-qwen3moe", "tiny-olmoe"};
+    routing_of(list, sizeof list / sizeof *list);
+}
+
+Test(reference_golden, routing_of_shared_models)
+{
+    static const char *const list[] = {
+        "stories-moe8x2-f32",        "stories-moe8x2-f16",         "stories-moe8x2-q8_0",         "stories-moe8x2-q4_0",
+        "stories-moe8x2-rot256-f16", "stories-moe8x2-rot256-q8_0", "stories-moe8x2-rot256-q4_k_m"};
+    routing_of(list, sizeof list / sizeof *list);
+}
+
 /* The first windows of a text against the peer's float32 sums (given to five decimals). */
 Test(reference_golden, perplexity_windows)
 {
     const char *path = shared("models", "stories260K-f32", ".gguf"),
                *json = shared("golden/llama", "stories260K-f32", ".json"),
                *text = test_shared("text/tinystories-a.txt");
-    if (!path || !json || !text) return;
     geodec_model *m = NULL;
     geodec_reference *r = open_reference(path, &m);
     const geodec_tokenizer *t = geodec_model_tokenizer(m);

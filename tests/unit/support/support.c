@@ -29,13 +29,40 @@ static char *join(const char *a, const char *b)
     return p->text;
 }
 
+/* What of the shared folder is in the repository. */
+static const struct {
+    const char *shared, *here;
+} stand_ins[] = {{"golden/ott", "tests/golden/published"},
+                 {"golden/llama/", "tests/golden/llama"},
+                 {"models/", "tests/golden/models"},
+                 {"models/", "data/model"}};
+
+const char *test_find(const char *relative)
+{
+    const char *root = getenv("GEODEC_SHARED"), *path = join(root ? root : "../shared", relative);
+    if (access(path, R_OK) == 0) return path;
+    for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
+        const size_t n = strlen(stand_ins[i].shared);
+        if (strncmp(relative, stand_ins[i].shared, n) != 0) continue;
+        path = join(stand_ins[i].here, relative + n);
+        if (access(path, R_OK) == 0) return path;
+    }
+    return NULL;
+}
+
 const char *test_shared(const char *relative)
 {
-    const char *root = getenv("GEODEC_SHARED");
-    char *path = join(root ? root : "../shared", relative);
-    if (access(path, R_OK) == 0) return path;
-    (void)fprintf(stderr, "SKIP: %s is not there (set GEODEC_SHARED)\n", path);
-    return NULL;
+    const char *path = test_find(relative);
+    if (!path) cr_skip_test("%s is not there (set GEODEC_SHARED)", relative);
+    return path;
+}
+
+const char *test_golden(const char *relative)
+{
+    const char *path = join("tests/golden", relative);
+    if (access(path, R_OK) != 0) path = join("data", relative);
+    cr_assert(access(path, R_OK) == 0, "%s is in neither tests/golden nor data", relative);
+    return path;
 }
 
 static char tmpdir[4096];

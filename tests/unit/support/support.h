@@ -7,10 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Path of `relative` below the shared folder (GEODEC_SHARED, default ../shared from the repository root), or NULL after
- * printing "SKIP ..." on stderr when it is not there. The text lives until the process ends. Usage:
- *     const char *path = test_shared("golden/ott/magnus.h5"); if (!path) return; */
+/* Path of `relative` below the shared folder (GEODEC_SHARED, default ../shared from the repository root); where that is
+ * not there, of the file of the repository that stands in for it (tests/golden: golden/ott is published, golden/llama is
+ * llama, models is models or data/model). Where there is neither, the running test is skipped: it ends here and is
+ * counted as skipped. Call it before anything is allocated. The text lives until the process ends. */
 const char *test_shared(const char *relative);
+/* The same, NULL where there is neither. */
+const char *test_find(const char *relative);
+/* A file that is always there: tests/golden/relative or data/relative. Fails the running test when it is not. */
+const char *test_golden(const char *relative);
 
 /* A fresh folder for this test process, removed at exit. */
 const char *test_tmpdir(void);
