@@ -1,6 +1,7 @@
 /* make_foreign_h5 FOLDER: HDF5 files of somebody else, one a case: a matrix `x` of 64 x 4 numbers, well or badly kept.
  *
- * Each bad one makes a reader that believes it open another file, load a program, make numbers up or fill the memory. */
+ * Each bad one makes a reader that believes it open another file, load a program, make numbers up or fill the memory.
+ */
 #include "io/h5.h"
 
 #include <hdf5.h>
