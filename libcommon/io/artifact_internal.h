@@ -86,6 +86,8 @@ struct geodec_artifact {
         bool direct;  /* whole chunks go to the file as they are, with the checksum HDF5 would compute */
         int rank;
         int64_t shape[GEODEC_RANK_MAX];
+        geodec__h5_storage storage; /* of a field being read */
+        bool inflates;              /* its chunks were checked */
     } * field;
     struct geodec__attr_state {
         bool present;

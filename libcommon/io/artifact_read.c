@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 enum { CHUNK_BYTES_MAX = 16 << 20 };
-/* Deflate cannot shrink by more than 1032:1. */
-enum { DEFLATE_RATIO_MAX = 1100 };
 
 /* ---- header and digest ------------------------------------------------------------------------------------------ */
 
@@ -97,27 +95,12 @@ done:
 static geodec_status find_field(const geodec_artifact *a, const geodec_field *f, bool *present, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char part[160];
-    const size_t n = strlen(f->path);
-    bool found = true;
-    for (size_t i = 1; i <= n && found; i++) {
-        if (i < n && f->path[i] != '/') continue;
-        H5L_info_t link;
-        memcpy(part, f->path, i);
-        part[i] = '\0';
-        const htri_t there = H5Lexists(a->file, part, H5P_DEFAULT);
-        GEODEC__H5(there, GEODEC_FORMAT, "field %s", f->path);
-        found = there > 0;
-        if (!found) break;
-        GEODEC__H5(H5Lget_info(a->file, part, &link, H5P_DEFAULT), GEODEC_FORMAT, "field %s", f->path);
-        if (link.type != H5L_TYPE_HARD) GEODEC_THROW(GEODEC_FORMAT, "field %s is a link to elsewhere", f->path);
-        H5O_info_t object;
-        GEODEC__H5(H5Oget_info_by_name2(a->file, part, &object, H5O_INFO_BASIC, H5P_DEFAULT), GEODEC_FORMAT, "field %s",
-                   f->path);
-        if (object.type != (i < n ? H5O_TYPE_GROUP : H5O_TYPE_DATASET))
-            GEODEC_THROW(GEODEC_FORMAT, "field %s is not a dataset", f->path);
-    }
-    *present = found;
+    bool elsewhere;
+    H5O_type_t sort;
+    GEODEC_TRY_MSG(geodec__h5_walk(a->file, f->path, present, &elsewhere, &sort, err), "field %s", f->path);
+    if (elsewhere) GEODEC_THROW(GEODEC_FORMAT, "field %s is a link to elsewhere", f->path);
+    if (sort != (*present ? H5O_TYPE_DATASET : H5O_TYPE_GROUP))
+        GEODEC_THROW(GEODEC_FORMAT, "field %s is not a dataset", f->path);
 done:
     return st;
 }
@@ -158,68 +141,14 @@ done:
     return st;
 }
 
-/* Only our filters, no foreign storage; *deflated when compressed. */
-static geodec_status check_storage(const geodec_field *f, hid_t dcpl, bool *deflated, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const H5D_layout_t layout = H5Pget_layout(dcpl);
-    const int n = layout == H5D_CHUNKED ? H5Pget_nfilters(dcpl) : 0;
-    *deflated = false;
-    if (H5Pget_external_count(dcpl) != 0 ||
-        (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_COMPACT))
-        GEODEC_THROW(GEODEC_FORMAT, "field %s is stored outside the file", f->path);
-    GEODEC__H5(n, GEODEC_FORMAT, "field %s", f->path);
-    for (int k = 0; k < n; k++) {
-        unsigned flags, config;
-        size_t values = 0;
-        const H5Z_filter_t filter = H5Pget_filter2(dcpl, (unsigned)k, &flags, &values, NULL, 0, NULL, &config);
-        if (filter == H5Z_FILTER_DEFLATE)
-            *deflated = true;
-        else if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32)
-            GEODEC_THROW(GEODEC_FORMAT, "field %s uses an unknown filter", f->path);
-    }
-done:
-    return st;
-}
-
-/* Every chunk must be there (HDF5 would make up zeros) and of a size one may allocate. */
-static geodec_status check_chunks(const geodec_artifact *a, int i, hid_t dcpl, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const geodec_field *f = &a->kind->fields[i];
-    const struct geodec__field_state *s = &a->field[i];
-    hsize_t chunk[GEODEC_RANK_MAX], stored = 0;
-    int64_t bytes = (int64_t)geodec_type_size(f->type), wanted = 1;
-    if (H5Pget_chunk(dcpl, GEODEC_RANK_MAX, chunk) != s->rank)
-        GEODEC_THROW(GEODEC_FORMAT, "field %s: malformed chunks", f->path);
-    for (int d = 0; d < s->rank; d++) {
-        if (chunk[d] < 1 || chunk[d] > CHUNK_BYTES_MAX || geodec_mem_mul(bytes, (int64_t)chunk[d], &bytes) != 0 ||
-            bytes > CHUNK_BYTES_MAX)
-            GEODEC_THROW(GEODEC_LIMIT, "field %s: absurd dimensions, chunks above %d MiB", f->path,
-                         CHUNK_BYTES_MAX >> 20);
-        const int64_t across = (s->shape[d] + (int64_t)chunk[d] - 1) / (int64_t)chunk[d];
-        if (geodec_mem_mul(wanted, across, &wanted) != 0)
-            GEODEC_THROW(GEODEC_LIMIT, "field %s: absurd dimensions", f->path);
-    }
-    hid_t space = H5Dget_space(s->dataset);
-    const herr_t counted = space < 0 ? -1 : H5Dget_num_chunks(s->dataset, space, &stored);
-    (void)geodec__h5_close(space);
-    GEODEC__H5(counted, GEODEC_FORMAT, "field %s", f->path);
-    if (stored != (hsize_t)wanted)
-        GEODEC_THROW(GEODEC_FORMAT, "field %s: %llu of %lld chunks are stored", f->path, (unsigned long long)stored,
-                     (long long)wanted);
-done:
-    return st;
-}
-
 static geodec_status open_field(geodec_artifact *a, int i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_field *f = &a->kind->fields[i];
     struct geodec__field_state *s = &a->field[i];
-    hid_t type = -1, dcpl = -1;
-    bool deflated = false;
+    hid_t type = -1;
     int64_t bytes = 0;
+    char what[192];
     GEODEC_TRY(find_field(a, f, &s->present, err));
     if (!s->present) {
         if ((f->flags & GEODEC_FIELD_OPTIONAL) || f->since_minor > a->minor) goto done;
@@ -231,18 +160,10 @@ static geodec_status open_field(geodec_artifact *a, int i, geodec_err *err)
         GEODEC_THROW(GEODEC_FORMAT, "field %s is not of type %s", f->path, geodec_type_name(f->type));
     GEODEC_TRY(check_shape(a, i, err));
     GEODEC_TRY(geodec__shape_bytes(f, s->shape, s->rank, &bytes, err));
-    GEODEC__H5(dcpl = H5Dget_create_plist(s->dataset), GEODEC_FORMAT, "field %s", f->path);
-    GEODEC_TRY(check_storage(f, dcpl, &deflated, err));
-    if (bytes / (deflated ? DEFLATE_RATIO_MAX : 1) > a->file_bytes)
-        GEODEC_THROW(GEODEC_LIMIT, "field %s: absurd dimensions, %lld bytes cannot be in a file of %lld", f->path,
-                     (long long)bytes, (long long)a->file_bytes);
-    if (H5Pget_layout(dcpl) == H5D_CHUNKED)
-        GEODEC_TRY(check_chunks(a, i, dcpl, err));
-    else if (H5Dget_storage_size(s->dataset) != (hsize_t)bytes)
-        GEODEC_THROW(GEODEC_FORMAT, "field %s is not stored whole", f->path);
+    (void)snprintf(what, sizeof what, "field %s", f->path);
+    GEODEC_TRY(geodec__h5_storage_check(s->dataset, what, a->file_bytes, CHUNK_BYTES_MAX, &s->storage, err));
 done:
     (void)geodec__h5_close(type);
-    (void)geodec__h5_close(dcpl);
     return st;
 }
 
@@ -409,16 +330,21 @@ static geodec_status read_slab(const geodec_artifact *a, int i, int64_t row0, in
 {
     geodec_status st = GEODEC_OK;
     const geodec_field *f = &a->kind->fields[i];
-    const struct geodec__field_state *s = &a->field[i];
+    struct geodec__field_state *s = &a->field[i];
     const hid_t type = geodec__h5_memory_type(f->type);
     hid_t file_space = -1, memory_space = -1;
     hsize_t start[GEODEC_RANK_MAX] = {0}, count[GEODEC_RANK_MAX];
     int64_t bytes;
     GEODEC_TRY(geodec__shape_bytes(f, s->shape, s->rank, &bytes, err));
     if (bytes == 0 || (s->rank && n_rows == 0)) goto done;
+    if (!s->inflates) {
+        GEODEC_TRY(geodec__h5_chunks_check(s->dataset, f->path, &s->storage, err));
+        s->inflates = true;
+    }
     if (s->rank == 0) {
         GEODEC__H5(H5Dread(s->dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer), GEODEC_CHECKSUM,
                    "field %s: unreadable", f->path);
+        GEODEC_TRY(geodec__h5_still_whole(a->file, a->file_bytes, err));
         goto done;
     }
     for (int d = 0; d < s->rank; d++) count[d] = (hsize_t)s->shape[d];
@@ -429,7 +355,13 @@ static geodec_status read_slab(const geodec_artifact *a, int i, int64_t row0, in
     GEODEC__H5(H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start, NULL, count, NULL), GEODEC_INTERNAL, "rows");
     GEODEC__H5(H5Dread(s->dataset, type, memory_space, file_space, H5P_DEFAULT, buffer), GEODEC_CHECKSUM,
                "field %s: unreadable (%s makes it again)", f->path, a->kind->tool);
+    GEODEC_TRY(geodec__h5_still_whole(a->file, a->file_bytes, err));
 done:
+    if ((st == GEODEC_CHECKSUM || st == GEODEC_FORMAT) &&
+        geodec__h5_still_whole(a->file, a->file_bytes, NULL) != GEODEC_OK) { /* that is why */
+        geodec_err_clear(err);
+        st = geodec__h5_still_whole(a->file, a->file_bytes, err);
+    }
     (void)geodec__h5_close(file_space);
     (void)geodec__h5_close(memory_space);
     return st;

@@ -1,5 +1,6 @@
 #include "io/atomic.h"
 
+#include "base/mapped.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 
 struct geodec_atomic {
     char *target, *tmp, *folder;
+    int noted;       /* number in base/mapped.h's table of partial outputs, or -1 */
     int fd;          /* holds the lock until the file is renamed or removed */
     FILE *stream;    /* made when first asked for; owns fd then */
     int write_error; /* first errno of a failed write, so that commit refuses even if the caller did not look */
@@ -92,6 +94,7 @@ done:
 static void release(geodec_atomic *f)
 {
     if (!f) return;
+    geodec_partial_remove(f->noted);
     if (f->stream)
         (void)fclose(f->stream);
     else if (f->fd >= 0)
@@ -107,10 +110,11 @@ geodec_status geodec_atomic_open(const char *path, geodec_atomic **out, geodec_e
     geodec_status st = GEODEC_OK;
     geodec_atomic *f = NULL;
     GEODEC_NEW(f, 1);
-    f->fd = -1;
+    f->fd = f->noted = -1;
     GEODEC_TRY(resolve(path, &f->target, err));
     GEODEC_TRY(name_parts(f, err));
     GEODEC_TRY(open_locked(f, err));
+    f->noted = geodec_partial_add(f->tmp);
     *out = f;
     f = NULL;
 done:

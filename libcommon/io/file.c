@@ -1,5 +1,6 @@
 #include "io/file.h"
 
+#include "base/mapped.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ geodec_status geodec_map_open(const char *path, geodec_map *out, geodec_err *err
         void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED) GEODEC_THROW(GEODEC_IO, "%s: cannot map: %s", path, strerror(errno));
         map.data = p;
+        geodec_mapped_add(map.data, map.size, path);
     }
     *out = map;
 done:
@@ -68,6 +70,7 @@ void geodec_map_sparse(const geodec_map *m, const uint8_t *data, size_t n) { adv
 void geodec_map_close(geodec_map *m)
 {
     if (!m || !m->data) return;
+    geodec_mapped_remove(m->data);
     (void)munmap((void *)(uintptr_t)m->data, m->size);
     m->data = NULL;
     m->size = 0;

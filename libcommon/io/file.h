@@ -13,7 +13,8 @@ typedef struct geodec_map {
     size_t size;
 } geodec_map;
 
-/* Maps a regular file read-only. GEODEC_NOTFOUND, GEODEC_IO (rights, a folder, ...). */
+/* Maps a regular file read-only, and notes it (base/mapped.h): when somebody truncates the file, reading it is a
+ * SIGBUS. GEODEC_NOTFOUND, GEODEC_IO (rights, a folder, ...). */
 GEODEC_API geodec_status geodec_map_open(const char *path, geodec_map *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_map_close(geodec_map *m);
 /* The pages under and right around data[0 .. n-1] leave this process's memory; they are read again when touched. */

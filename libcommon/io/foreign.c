@@ -8,7 +8,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-enum { DEFLATE_RATIO_MAX = 1100 }; /* deflate packs at most 1032 : 1 */
+enum { ELEMENT_MAX = 16 }; /* bytes of a number */
 
 static geodec_status open_file(const char *path, hid_t *file, int64_t *bytes, geodec_err *err)
 {
@@ -27,32 +27,78 @@ static geodec_status number_type(hid_t type, const char *path, const char *name,
 {
     geodec_status st = GEODEC_OK;
     const H5T_class_t sort = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
-    if (sort != H5T_INTEGER && sort != H5T_FLOAT) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is not numeric", path, name);
+    if ((sort != H5T_INTEGER && sort != H5T_FLOAT) || H5Tget_size(type) > ELEMENT_MAX)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %s is not numeric", path, name);
 done:
     return st;
 }
 
-static herr_t no_link(const char *from, const char *group, const char *to, const char *object, unsigned *flags,
-                      hid_t access, void *ctx)
+/* Is `name` an object of the wanted sort in this very file? what: of messages. */
+static geodec_status find_object(hid_t file, const char *path, const char *name, const char *what, H5O_type_t *sort,
+                                 geodec_err *err)
 {
-    (void)from, (void)group, (void)to, (void)object, (void)flags, (void)access, (void)ctx;
-    return -1;
+    geodec_status st = GEODEC_OK;
+    bool present, elsewhere;
+    GEODEC_TRY_MSG(geodec__h5_walk(file, name, &present, &elsewhere, sort, err), "%s: %s", path, name);
+    if (elsewhere) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is a link to elsewhere", path, name);
+    if (!present) GEODEC_THROW(GEODEC_NOTFOUND, "%s has no %s %s", path, what, name);
+done:
+    return st;
 }
 
-/* Opens a dataset whose numbers lie in this very file. */
+/* Opens a dataset whose numbers lie in this very file. Its shape is checked later, by geodec__h5_storage_check. */
 static geodec_status open_set(hid_t file, const char *path, const char *name, hid_t *set, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    hid_t access = -1, made = -1;
-    GEODEC__H5(access = H5Pcreate(H5P_DATASET_ACCESS), GEODEC_NOMEM, "%s", path);
-    GEODEC__H5(H5Pset_elink_cb(access, no_link, NULL), GEODEC_NOMEM, "%s", path);
-    GEODEC__H5(*set = H5Dopen2(file, name, access), GEODEC_NOTFOUND, "%s has no dataset %s", path, name);
-    GEODEC__H5(made = H5Dget_create_plist(*set), GEODEC_FORMAT, "%s: %s", path, name);
-    if (H5Pget_external_count(made) != 0 || H5Pget_layout(made) == H5D_VIRTUAL)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: the numbers of %s lie in another file", path, name);
+    H5O_type_t sort;
+    GEODEC_TRY(find_object(file, path, name, "dataset", &sort, err));
+    if (sort != H5O_TYPE_DATASET) GEODEC_THROW(GEODEC_NOTFOUND, "%s has no dataset %s: it is no dataset", path, name);
+    GEODEC__H5(*set = H5Dopen2(file, name, H5P_DEFAULT), GEODEC_FORMAT, "%s: %s", path, name);
 done:
-    (void)geodec__h5_close(made);
-    (void)geodec__h5_close(access);
+    return st;
+}
+
+/* Type, rank and extents as wanted. */
+static geodec_status check_shape(hid_t set, const char *path, const char *name, int rank, const int64_t *shape,
+                                 hsize_t *extent, int *got, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+    GEODEC_TRY(number_type(type, path, name, err));
+    GEODEC__H5(space, GEODEC_FORMAT, "%s: %s", path, name);
+    if (H5Sget_simple_extent_type(space) == H5S_NULL) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is empty", path, name);
+    *got = H5Sget_simple_extent_ndims(space);
+    if (*got < 0 || *got > GEODEC_FOREIGN_RANK_MAX || (rank >= 0 && *got != rank))
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %s has rank %d, %d is wanted", path, name, *got, rank);
+    GEODEC__H5(H5Sget_simple_extent_dims(space, extent, NULL), GEODEC_FORMAT, "%s: %s", path, name);
+    for (int d = 0; d < *got; d++)
+        if (shape && rank >= 0 && shape[d] >= 0 && (hsize_t)shape[d] != extent[d])
+            GEODEC_THROW(GEODEC_FORMAT, "%s: axis %d of %s has %llu elements, %lld are wanted", path, d, name,
+                         (unsigned long long)extent[d], (long long)shape[d]);
+done:
+    (void)geodec__h5_close(space);
+    (void)geodec__h5_close(type);
+    return st;
+}
+
+/* Everything that can be known before memory is asked for: *total elements. */
+static geodec_status check_storage(hid_t set, const char *path, const char *name, int64_t file_bytes, int64_t *total,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__h5_storage s;
+    int64_t bytes;
+    GEODEC_TRY_MSG(geodec__h5_storage_check(set, name, file_bytes, GEODEC_FOREIGN_CHUNK_MAX, &s, err), "%s", path);
+    *total = 1;
+    for (int d = 0; d < s.rank; d++) *total *= s.extent[d]; /* their bytes did not overflow */
+    if (geodec_mem_mul(*total, (int64_t)sizeof(double), &bytes) != 0 || bytes > GEODEC_FIELD_BYTES_MAX)
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %s has absurd dimensions, more than %lld GiB", path, name,
+                     (long long)(GEODEC_FIELD_BYTES_MAX >> 30));
+    if (bytes > GEODEC_FOREIGN_FREE_BYTES && bytes / GEODEC_FOREIGN_GROWTH_MAX > s.stored)
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %s takes %lld bytes of memory and %lld of the file, more than %d : 1", path,
+                     name, (long long)bytes, (long long)s.stored, GEODEC_FOREIGN_GROWTH_MAX);
+    GEODEC_TRY_MSG(geodec__h5_chunks_check(set, name, &s, err), "%s", path);
+done:
     return st;
 }
 
@@ -60,34 +106,19 @@ geodec_status geodec_foreign_read(const char *path, const char *name, int rank, 
                                   double **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    hid_t file = -1, set = -1, space = -1, type = -1;
+    hid_t file = -1, set = -1;
     hsize_t extent[GEODEC_FOREIGN_RANK_MAX] = {0};
     double *x = NULL;
-    int64_t bytes = 0, total = 1, size = 0;
+    int64_t bytes = 0, total = 1;
+    int got = 0;
     GEODEC_TRY(open_file(path, &file, &bytes, err));
     GEODEC_TRY(open_set(file, path, name, &set, err));
-    type = H5Dget_type(set);
-    GEODEC_TRY(number_type(type, path, name, err));
-    GEODEC__H5(space = H5Dget_space(set), GEODEC_FORMAT, "%s: %s", path, name);
-    if (H5Sget_simple_extent_type(space) == H5S_NULL) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is empty", path, name);
-    const int got = H5Sget_simple_extent_ndims(space);
-    if (got < 0 || got > GEODEC_FOREIGN_RANK_MAX || (rank >= 0 && got != rank))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %s has rank %d, %d is wanted", path, name, got, rank);
-    GEODEC__H5(H5Sget_simple_extent_dims(space, extent, NULL), GEODEC_FORMAT, "%s: %s", path, name);
-    for (int d = 0; d < got; d++) {
-        if (extent[d] > (hsize_t)GEODEC_FIELD_BYTES_MAX || geodec_mem_mul(total, (int64_t)extent[d], &total) != 0)
-            GEODEC_THROW(GEODEC_LIMIT, "%s: %s has absurd dimensions", path, name);
-        if (shape && rank >= 0 && shape[d] >= 0 && shape[d] != (int64_t)extent[d])
-            GEODEC_THROW(GEODEC_FORMAT, "%s: axis %d of %s has %llu elements, %lld are wanted", path, d, name,
-                         (unsigned long long)extent[d], (long long)shape[d]);
-    }
-    if (geodec_mem_mul(total, (int64_t)H5Tget_size(type), &size) != 0 || size > GEODEC_FIELD_BYTES_MAX ||
-        size / DEFLATE_RATIO_MAX > bytes)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: %s has absurd dimensions for a file of %lld bytes", path, name,
-                     (long long)bytes);
+    GEODEC_TRY(check_shape(set, path, name, rank, shape, extent, &got, err));
+    GEODEC_TRY(check_storage(set, path, name, bytes, &total, err));
     GEODEC_NEW(x, total);
     GEODEC__H5(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x), GEODEC_FORMAT,
                "%s: %s cannot be read", path, name);
+    GEODEC_TRY_MSG(geodec__h5_still_whole(file, bytes, err), "%s", path);
     for (int64_t i = 0; i < total; i++)
         if (!isfinite(x[i]))
             GEODEC_THROW(GEODEC_NUMERIC, "%s: element %lld of %s is not finite", path, (long long)i, name);
@@ -97,8 +128,6 @@ geodec_status geodec_foreign_read(const char *path, const char *name, int rank, 
     x = NULL;
 done:
     geodec_mem_free(x);
-    (void)geodec__h5_close(space);
-    (void)geodec__h5_close(type);
     (void)geodec__h5_close(set);
     (void)geodec__h5_close(file);
     return st;
@@ -135,9 +164,11 @@ geodec_status geodec_foreign_attr(const char *path, const char *object, const ch
 {
     geodec_status st = GEODEC_OK;
     hid_t file = -1, attr = -1, space = -1, type = -1;
+    H5O_type_t sort;
     int64_t bytes;
     double v = 0;
     GEODEC_TRY(open_file(path, &file, &bytes, err));
+    GEODEC_TRY(find_object(file, path, object, "object", &sort, err));
     GEODEC__H5(attr = H5Aopen_by_name(file, object, name, H5P_DEFAULT, H5P_DEFAULT), GEODEC_NOTFOUND,
                "%s: %s has no attribute %s", path, object, name);
     type = H5Aget_type(attr);

@@ -2,9 +2,12 @@
  * or text.
  *
  * Such a file is hostile until checked: a dataset must be a simple array of integers or floats (of any size and byte
- * order; nothing is converted from text or compounds), of the wanted rank and extents, and its bytes must be able to
- * lie in a file of this size before memory is asked for. Links to other files and data stored elsewhere are refused.
- * Integers beyond 2^53 lose their last bits. */
+ * order; nothing is converted from text or compounds), of the wanted rank and extents. Before memory is asked for, its
+ * storage is checked: all of it lies in this file, by hard links alone (no soft or external ones, on the way to groups,
+ * datasets, committed types or attributes; no external or virtual storage); its filters are shuffle, deflate and
+ * fletcher32, any other is refused by name; its chunks are all there, at most GEODEC_FOREIGN_CHUNK_MAX bytes each, and
+ * inflate to just that; and as float64 it takes at most GEODEC_FOREIGN_FREE_BYTES or GEODEC_FOREIGN_GROWTH_MAX times
+ * the bytes stored for it. Integers beyond 2^53 lose their last bits. */
 #ifndef GEODEC_IO_FOREIGN_H
 #define GEODEC_IO_FOREIGN_H
 
@@ -12,7 +15,12 @@
 
 #include <stdint.h>
 
-enum { GEODEC_FOREIGN_RANK_MAX = 8 };
+enum {
+    GEODEC_FOREIGN_RANK_MAX = 8,
+    GEODEC_FOREIGN_CHUNK_MAX = 256 << 20, /* bytes of a chunk, inflated */
+    GEODEC_FOREIGN_FREE_BYTES = 64 << 20, /* any dataset may take so much memory */
+    GEODEC_FOREIGN_GROWTH_MAX = 64,       /* and more only at this ratio to the bytes stored */
+};
 
 /* Dataset `name` of the file into new memory *out (C order; the caller frees with geodec_mem_free). rank: the wanted
  * one, or -1 for any (then *rank_out tells; it may be NULL otherwise). shape [GEODEC_FOREIGN_RANK_MAX]: on entry the

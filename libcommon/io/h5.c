@@ -14,6 +14,7 @@ void geodec_io_init(void)
      * failed on a full disk. Refused once HDF5 runs, that is on later calls. */
     (void)H5dont_atexit();
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    (void)H5PLset_loading_state(0); /* a file may name a filter; no program code is loaded for it */
 }
 
 /* ---- errors ----------------------------------------------------------------------------------------------------- */

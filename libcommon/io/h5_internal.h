@@ -6,6 +6,8 @@
 #include "io/artifact.h"
 
 #include <hdf5.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Starts an error chain with the message and HDF5's innermost reason (or the system's, when a system call failed). */
 geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
@@ -26,6 +28,39 @@ herr_t geodec__h5_close(hid_t id);
 /* The explicit little-endian type in files, and the native type in memory. Library constants: not to be closed. */
 hid_t geodec__h5_file_type(geodec_type t);
 hid_t geodec__h5_memory_type(geodec_type t);
+
+/* ---- hostile datasets (h5_storage.c) ----------------------------------------------------------------------------- */
+
+enum { GEODEC__H5_RANK_MAX = 8 };
+
+/* Where and how the numbers of a dataset lie. */
+typedef struct geodec__h5_storage {
+    int rank;
+    int64_t extent[GEODEC__H5_RANK_MAX];
+    int64_t element, bytes, stored; /* bytes of an element, of all of them, of the file that hold them */
+    bool chunked, deflated, summed; /* summed: fletcher32 */
+    bool sum_inside;                /* under the compression, not behind it */
+    unsigned deflate_bit, sum_bit;  /* in the mask of filters that a chunk skips */
+    int64_t chunk[GEODEC__H5_RANK_MAX], across[GEODEC__H5_RANK_MAX]; /* extent of a chunk; chunks along an axis */
+    int64_t chunk_bytes, chunks;
+} geodec__h5_storage;
+
+/* Follows a path by hard links to objects of this file alone. *present: there is such an object, of sort *sort (the
+ * root is a group); if not, *sort is that of the last one on the way. *elsewhere: a soft, external or user-defined link lies on the way; it was not followed. */
+geodec_status geodec__h5_walk(hid_t file, const char *path, bool *present, bool *elsewhere, H5O_type_t *sort,
+                              geodec_err *err) GEODEC_MUST_USE;
+/* Checks, without reading a number, that the dataset is stored whole in this file of file_bytes bytes: no external or
+ * virtual storage, no filters but shuffle, deflate and fletcher32 (once each, in a sane order), chunks of at most
+ * chunk_limit bytes and all of them there, no more bytes than deflate can make of those stored. what: begins messages.
+ * GEODEC_FORMAT, GEODEC_LIMIT. */
+geodec_status geodec__h5_storage_check(hid_t set, const char *what, int64_t file_bytes, int64_t chunk_limit,
+                                       geodec__h5_storage *s, geodec_err *err) GEODEC_MUST_USE;
+/* Checks that every filtered chunk decodes to exactly the bytes of a chunk, in memory of two chunks: HDF5 gives a
+ * chunk that inflates to more as much memory as it takes, and reads past the end of one that has fewer. */
+geodec_status geodec__h5_chunks_check(hid_t set, const char *what, const geodec__h5_storage *s,
+                                      geodec_err *err) GEODEC_MUST_USE;
+/* GEODEC_IO when the open file now has fewer than `bytes` bytes: HDF5 reads zeros behind the end of a file. */
+geodec_status geodec__h5_still_whole(hid_t file, int64_t bytes, geodec_err *err) GEODEC_MUST_USE;
 
 /* Replaces, in place, what is not plain UTF-8 text by '?'. */
 void geodec__h5_make_plain(char *text);

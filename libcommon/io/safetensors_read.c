@@ -215,8 +215,8 @@ geodec_status geodec_safetensors_read(const geodec_safetensors *s, int i, int64_
     const geodec__safetensor_place *p = &s->tensor[i];
     const int64_t size = (int64_t)geodec_type_size(p->t.type);
     if (first < 0 || count < 0 || count > p->bytes / size - first)
-        GEODEC_THROW(GEODEC_RANGE, "%s: tensor %s has no elements %lld to %lld", s->path, p->t.name, (long long)first,
-                     (long long)(first + count));
+        GEODEC_THROW(GEODEC_RANGE, "%s: tensor %s has no %lld elements from %lld on", s->path, p->t.name,
+                     (long long)count, (long long)first);
     GEODEC_TRY(read_at(s->fd, s->path, s->data + p->begin + first * size, data, count * size, err));
 done:
     return st;

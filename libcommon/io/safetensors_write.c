@@ -130,8 +130,8 @@ geodec_status geodec_safetensors_put(geodec_safetensors_writer *w, int i, int64_
     const geodec__safetensor_place *p = &w->tensor[i];
     const int64_t size = (int64_t)geodec_type_size(p->t.type);
     if (first < 0 || count < 0 || count > p->bytes / size - first)
-        GEODEC_THROW(GEODEC_INVAL, "%s: tensor %d has no elements %lld to %lld", w->path, i, (long long)first,
-                     (long long)(first + count));
+        GEODEC_THROW(GEODEC_INVAL, "%s: tensor %d has no %lld elements from %lld on", w->path, i, (long long)count,
+                     (long long)first);
     GEODEC_TRY(write_at(w, w->data + p->begin + first * size, data, count * size, err));
     (void)__atomic_add_fetch(&w->put, count * size, __ATOMIC_RELAXED);
 done:

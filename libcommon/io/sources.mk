@@ -1,5 +1,6 @@
 io_SRCS := \
   h5.c \
+  h5_storage.c \
   artifact_chunks.c \
   artifact_header.c \
   artifact_kind.c \

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 enum { ROWS = 600, WIDTH = 8, TOP = 4, BLOCK = 512 };
 
@@ -329,6 +330,26 @@ static void unknown_filter(hid_t f)
     MUST(H5Pclose(dcpl));
     MUST(H5Sclose(space));
 }
+/* One chunk, whose thousand packed bytes inflate to 1 MiB in place of 2400 bytes. */
+static void chunk_grows(hid_t f)
+{
+    enum { BYTES = 1 << 20 };
+    drop(f, "/token");
+    const hid_t space = H5Screate_simple(1, (hsize_t[]){ROWS}, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    MUST(H5Pset_chunk(dcpl, 1, (hsize_t[]){ROWS}));
+    MUST(H5Pset_deflate(dcpl, 6));
+    const hid_t set = H5Dcreate2(f, "/token", H5T_STD_I32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    MUST(set);
+    uLongf n = compressBound(BYTES);
+    Bytef *of = calloc(BYTES, 1), *to = malloc(n);
+    if (!of || !to || compress2(to, &n, of, BYTES, 9) != Z_OK) die("compress2");
+    MUST(H5Dwrite_chunk(set, H5P_DEFAULT, 0, (hsize_t[]){0}, n, to));
+    MUST(H5Dclose(set));
+    MUST(H5Pclose(dcpl));
+    MUST(H5Sclose(space));
+    free(of);
+    free(to);
+}
 static void not_a_number(hid_t f)
 {
     const hid_t set = H5Dopen2(f, "/top_logit", H5P_DEFAULT);
@@ -371,6 +392,7 @@ static void sealed_cases(const char *folder)
         {"external-storage", external_storage, "activations", "1.1"},
         {"group-for-field", group_for_field, "activations", "1.1"},
         {"unknown-filter", unknown_filter, "activations", "1.1"},
+        {"chunk-grows", chunk_grows, "activations", "1.1"},
         {"not-a-number", not_a_number, "activations", "1.1"},
         {"major-too-new", version_9, "activations", "9.0"},
         {"versions-disagree", nothing, "activations", "1.7"},

@@ -311,7 +311,7 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     geodec_err error = {0}, *err = &error;
     cli c = {.tool = tool, .threads = default_threads(), .seed = 1, .command_line = command};
     (void)setlocale(LC_NUMERIC, "C");
-    report_signals();
+    report_signals(tool->name);
     geodec_io_init();
     geodec_linalg_init();
 

@@ -1,5 +1,6 @@
 #include "base/f16.h"
 #include "base/finite.h"
+#include "base/mapped.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sha256.h"
@@ -7,7 +8,9 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 Test(base, philox_known_answers)
 {
@@ -127,4 +130,53 @@ Test(base, the_first_value_that_is_no_number_is_found)
         x[i] = old;
         h[i] = before;
     }
+}
+
+/* ---- maps and partial outputs ----------------------------------------------------------------------------------- */
+
+Test(base, maps_are_found_by_address)
+{
+    static const char a[100], b[10];
+    size_t n = 0;
+    geodec_mapped_add(a, sizeof a, "a.gguf");
+    geodec_mapped_add(b, sizeof b, "b.gguf");
+    cr_assert_str_eq(geodec_mapped_find(a, &n), "a.gguf");
+    cr_assert_eq(n, sizeof a);
+    cr_assert_str_eq(geodec_mapped_find(a + 99, &n), "a.gguf");
+    cr_assert_str_eq(geodec_mapped_find(b + 9, &n), "b.gguf");
+    cr_assert_eq(n, sizeof b);
+    cr_assert_null(geodec_mapped_find(&n, &n));
+    geodec_mapped_remove(a);
+    cr_assert_null(geodec_mapped_find(a + 50, &n));
+    cr_assert_str_eq(geodec_mapped_find(b, &n), "b.gguf");
+    /* a full table leaves out, and has room again */
+    for (int i = 0; i < GEODEC_MAPPED_MAX; i++) geodec_mapped_add(a, 1, "c.gguf");
+    geodec_mapped_add(a + 50, 1, "d.gguf");
+    cr_assert_null(geodec_mapped_find(a + 50, &n));
+    geodec_mapped_remove(a);
+    geodec_mapped_add(a + 50, 1, "d.gguf");
+    cr_assert_str_eq(geodec_mapped_find(a + 50, &n), "d.gguf");
+}
+
+Test(base, partial_outputs_are_removed_and_no_others)
+{
+    char kept[256], gone[256], longer[GEODEC_MAPPED_NAME + 8];
+    (void)snprintf(kept, sizeof kept, "%s", test_tmp("kept"));
+    (void)snprintf(gone, sizeof gone, "%s", test_tmp("gone"));
+    memset(longer, 'x', sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    const char *const path[] = {kept, gone};
+    int slot[2];
+    for (int i = 0; i < 2; i++) {
+        FILE *f = fopen(path[i], "w");
+        cr_assert(f && fclose(f) == 0);
+        slot[i] = geodec_partial_add(path[i]);
+        cr_assert_geq(slot[i], 0);
+    }
+    cr_assert_eq(geodec_partial_add(longer), -1);
+    geodec_partial_remove(-1);
+    geodec_partial_remove(slot[0]);
+    geodec_partial_unlink();
+    cr_assert_eq(access(kept, F_OK), 0);
+    cr_assert_neq(access(gone, F_OK), 0);
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +119,31 @@ Test(artifact, attributes_and_provenance_round_trip)
     for (int k = 0; k < GEODEC_INPUTS_MAX; k++) test_ok(geodec_provenance_add_file(&next, path, &err), &err);
     cr_assert_eq(geodec_provenance_add_file(&next, path, &err), GEODEC_LIMIT);
     geodec_artifact_close(a);
+}
+
+/* Behind the end of a file HDF5 reads zeros, and zeros have a checksum of zeros. */
+Test(artifact, truncated_after_it_was_opened)
+{
+    const char *path = test_tmp("a.h5");
+    geodec_artifact *a = NULL;
+    sample_write(&sample_kind, path);
+    struct stat whole;
+    cr_assert_eq(stat(path, &whole), 0);
+    for (off_t left = 0; left < whole.st_size; left += whole.st_size / 16) {
+        sample_write(&sample_kind, path);
+        test_ok(geodec_artifact_open(&sample_kind, path, &a, &err), &err);
+        cr_assert_eq(truncate(path, left), 0);
+        for (int f = 0; f < sample_kind.n_fields; f++) {
+            const geodec_field *field = &sample_kind.fields[f];
+            void *data = NULL;
+            if (!geodec_artifact_has(a, field->path)) continue;
+            geodec_err_clear(&err);
+            cr_assert_eq(geodec_artifact_read(a, field->path, &data, &err), GEODEC_IO, "%s at %lld: %s", field->path,
+                         (long long)left, err.frame[0].text);
+            cr_assert_null(data);
+        }
+        geodec_artifact_close(a);
+    }
 }
 
 Test(artifact, same_input_same_bytes)
