@@ -76,8 +76,34 @@ INLINE void prefetch(const int type, const int R, const int B, const uint8_t *w,
     }
 }
 
+/* Types of which any 16 weights can be read by themselves. */
+INLINE bool has_chunks(const int type)
+{
+    return type == GEODEC_GGML_F32 || type == GEODEC_GGML_F16 || type == GEODEC_GGML_BF16 || type == GEODEC_GGML_Q8_0;
+}
+
+#if MAX_GROUP > 1
+#include "model/blocks_body.h"
+#define FOR_BLOCK_TYPES(X) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(IQ4_NL) X(Q4_K) X(Q5_K) X(Q6_K)
+#else /* vectors that are arrays gain nothing: the type table decodes */
+#define FOR_BLOCK_TYPES(X)
+INLINE void decode_block_row(const int type, const uint8_t *row, int64_t cols, float *out)
+{
+    geodec_ggml_traits_of(type)->decode(row, out, cols);
+}
+INLINE void sum_blocks(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w,
+                       int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
+{
+    (void)type, (void)ahead, (void)R, (void)B, (void)w, (void)row_bytes, (void)cols, (void)x, (void)sum;
+}
+#endif
+
 INLINE void decode_row(const int type, const uint8_t *row, int64_t cols, float *out)
 {
+    if (!has_chunks(type)) {
+        decode_block_row(type, row, cols, out);
+        return;
+    }
     const int64_t chunks = cols / 16, tail = cols % 16;
     for (int64_t c = 0; c < chunks; c++) v_store(out + 16 * c, load_weights(type, row, c));
     if (tail) v_store(out + 16 * chunks, load_tail(type, row, chunks, tail));
@@ -85,14 +111,11 @@ INLINE void decode_row(const int type, const uint8_t *row, int64_t cols, float *
 
 /* ---- matrix products -------------------------------------------------------------------------------------------- */
 
-/* One tile: R weight rows against B rows of x, all sums in registers. type, R and B are constants after inlining. */
-INLINE void tile(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
-                 int64_t cols, const float *const *x, float *const *y, int64_t o)
+/* The sums of a tile of floats or Q8_0. */
+INLINE void sum_chunks(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w,
+                       int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
 {
-    vec sum[MAX_TILE];
     const int64_t chunks = cols / 16, tail = cols % 16;
-    UNROLL
-    for (int i = 0; i < R * B; i++) sum[i] = v_zero();
     const int step = type == GEODEC_GGML_Q8_0 ? 2 : 1; /* both halves of a block share one scale */
     for (int64_t c = 0; c < chunks; c += step) {
         if (ahead) prefetch(type, R, B, w + ahead, c / step);
@@ -131,6 +154,19 @@ INLINE void tile(const int type, const int64_t ahead, const int R, const int B, 
             for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(v_load(x[r] + 16 * chunks), wv, sum[r * R + j]);
         }
     }
+}
+
+/* One tile: R weight rows against B rows of x, all sums in registers. type, R and B are constants after inlining. */
+INLINE void tile(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
+                 int64_t cols, const float *const *x, float *const *y, int64_t o)
+{
+    vec sum[MAX_TILE];
+    UNROLL
+    for (int i = 0; i < R * B; i++) sum[i] = v_zero();
+    if (has_chunks(type))
+        sum_chunks(type, ahead, R, B, w, row_bytes, cols, x, sum);
+    else
+        sum_blocks(type, ahead, R, B, w, row_bytes, cols, x, sum);
     if (R >= 3) {
         UNROLL
         for (int r = 0; r < B; r++) {
@@ -205,15 +241,17 @@ GROUPS(group_f32, GEODEC_GGML_F32, true)
 GROUPS(group_f16, GEODEC_GGML_F16, true)
 GROUPS(group_bf16, GEODEC_GGML_BF16, true)
 GROUPS(group_q8_0, GEODEC_GGML_Q8_0, true)
+#define BLOCK_GROUPS(type) GROUPS(group_##type, GEODEC_GGML_##type, true)
+FOR_BLOCK_TYPES(BLOCK_GROUPS)
 GROUPS(group_strip, GEODEC_GGML_F32, false)
 
 /* More rows of x than a tile holds, in groups of nearly equal size that go by a strip of weight rows while it stays in
- * the cache. The first group brings the strip in; three or more groups share one decoding of it. */
+ * the cache. The first group brings the strip in; three or more groups share one decoding of it, of blocks two. */
 INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
                           const float *const *x, int64_t n, float *const *y, float *scratch)
 {
     const int64_t direct_groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__apart(w->cols);
-    const bool decoded = type != GEODEC_GGML_F32 && direct_groups > 2;
+    const bool decoded = type != GEODEC_GGML_F32 && direct_groups > (has_chunks(type) ? 2 : 1);
     const int64_t groups = decoded ? (n + STRIP_GROUP - 1) / STRIP_GROUP : direct_groups;
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
@@ -238,25 +276,16 @@ INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__
     }
 }
 
-#if MAX_GROUP > 1
-#include "model/decode_body.h"
-#else /* vectors that are arrays gain nothing */
-static void decode_blocks(const geodec_ggml_traits *t, const uint8_t *row, int64_t cols, float *out)
-{
-    t->decode(row, out, cols);
-}
-#endif
-
-/* Types without a load of their own: a strip of rows is decoded first, then goes by all rows of x. */
+/* Types without a tile of their own: a strip of rows is decoded first, then goes by all rows of x. */
 static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                            float *const *y, float *scratch)
 {
     const geodec_ggml_traits *traits = geodec_ggml_traits_of(w->type);
-    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__apart(w->cols);
+    const int64_t groups = (n + STRIP_GROUP - 1) / STRIP_GROUP, stride = geodec__apart(w->cols);
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
         for (int64_t j = 0; j < rows; j++)
-            decode_blocks(traits, w->data + (o + j) * w->row_bytes, w->cols, scratch + j * stride);
+            traits->decode(w->data + (o + j) * w->row_bytes, scratch + j * stride, w->cols);
         for (int64_t g = 0; g < groups; g++) {
             const int64_t first = n * g / groups, last = n * (g + 1) / groups;
             group_strip[last - first]((const uint8_t *)(const void *)scratch, stride * (int64_t)sizeof *scratch,
@@ -270,31 +299,20 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
 {
     const uint8_t *data = w->data + begin * w->row_bytes;
     const int64_t rows = end - begin;
+#define MATMUL(type, group)                                                                                            \
+    case GEODEC_GGML_##type:                                                                                           \
+        if (n <= MAX_GROUP)                                                                                            \
+            (group)[n](data, w->row_bytes, w->cols, begin, rows, x, y);                                                \
+        else                                                                                                           \
+            matmul_strips(GEODEC_GGML_##type, group, w, begin, end, x, n, y, scratch);                                 \
+        break;
+#define MATMUL_BLOCKS(type) MATMUL(type, group_##type)
     switch (w->type) {
-    case GEODEC_GGML_F32:
-        if (n <= MAX_GROUP)
-            group_f32[n](data, w->row_bytes, w->cols, begin, rows, x, y);
-        else
-            matmul_strips(GEODEC_GGML_F32, group_f32, w, begin, end, x, n, y, scratch);
-        break;
-    case GEODEC_GGML_F16:
-        if (n <= MAX_GROUP)
-            group_f16[n](data, w->row_bytes, w->cols, begin, rows, x, y);
-        else
-            matmul_strips(GEODEC_GGML_F16, group_f16, w, begin, end, x, n, y, scratch);
-        break;
-    case GEODEC_GGML_BF16:
-        if (n <= MAX_GROUP)
-            group_bf16[n](data, w->row_bytes, w->cols, begin, rows, x, y);
-        else
-            matmul_strips(GEODEC_GGML_BF16, group_bf16, w, begin, end, x, n, y, scratch);
-        break;
-    case GEODEC_GGML_Q8_0:
-        if (n <= MAX_GROUP)
-            group_q8_0[n](data, w->row_bytes, w->cols, begin, rows, x, y);
-        else
-            matmul_strips(GEODEC_GGML_Q8_0, group_q8_0, w, begin, end, x, n, y, scratch);
-        break;
+        MATMUL(F32, group_f32)
+        MATMUL(F16, group_f16)
+        MATMUL(BF16, group_bf16)
+        MATMUL(Q8_0, group_q8_0)
+        FOR_BLOCK_TYPES(MATMUL_BLOCKS)
     default:
         matmul_decoded(w, begin, end, x, n, y, scratch);
         break;

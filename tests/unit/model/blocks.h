@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Where the binary16 scales of a block lie, for types without an encoder. */
+/* Where the binary16 numbers of a block lie; returns how many. */
 static inline int blocks_scales(int type, int at[2])
 {
     switch (type) {
@@ -22,9 +22,36 @@ static inline int blocks_scales(int type, int at[2])
     case GEODEC_GGML_TQ1_0:
         at[0] = 52;
         return 1;
-    default: /* IQ4_NL */
+    case GEODEC_GGML_TQ2_0:
+        at[0] = 64;
+        return 1;
+    case GEODEC_GGML_Q6_K:
+        at[0] = 208;
+        return 1;
+    case GEODEC_GGML_Q4_1:
+    case GEODEC_GGML_Q5_1:
+    case GEODEC_GGML_Q4_K:
+    case GEODEC_GGML_Q5_K:
+        at[0] = 0;
+        at[1] = 2;
+        return 2;
+    default: /* Q4_0, Q5_0, Q8_0, IQ4_NL */
         at[0] = 0;
         return 1;
+    }
+}
+
+/* Random bytes are good blocks of every type but for the binary16 numbers: those become up to 0.02, of either sign. */
+static inline void blocks_random(const geodec_ggml_traits *t, geodec_rng *r, uint8_t *dst, int64_t n)
+{
+    int at[2];
+    const int scales = blocks_scales(t->type, at);
+    for (int64_t b = 0; b < n / t->block; b++, dst += t->block_bytes) {
+        for (int i = 0; i < t->block_bytes; i++) dst[i] = (uint8_t)geodec_rng_below(r, 256);
+        for (int k = 0; k < scales; k++) {
+            const uint16_t h = geodec_f32_to_f16(0.04f * (float)geodec_rng_uniform(r) - 0.02f);
+            memcpy(dst + at[k], &h, sizeof h);
+        }
     }
 }
 

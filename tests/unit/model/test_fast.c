@@ -3,6 +3,7 @@
 #include "base/f16.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/blocks.h"
 #include "model/fast.h"
 #include "support/support.h"
 
@@ -143,32 +144,12 @@ static float plain_product(const geodec__matrix *w, int64_t row, const float *x)
 /* ---- matrices -----------------------------------------------------------------------------------------------------
  */
 
-static void put_half(uint8_t *p, float v)
-{
-    const uint16_t h = geodec_f32_to_f16(v);
-    p[0] = (uint8_t)(h & 255);
-    p[1] = (uint8_t)(h >> 8);
-}
-
-/* Random bytes are good blocks of every type, but for the halves. */
 static geodec__matrix random_matrix(int type, int64_t rows, int64_t cols, geodec_rng *r)
 {
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
     const int64_t row_bytes = (int64_t)geodec_ggml_bytes(t, cols);
     uint8_t *data = geodec_mem_new(rows * row_bytes, 1);
-    for (int64_t i = 0; i < rows * row_bytes; i++) data[i] = (uint8_t)geodec_rng_below(r, 256);
-    for (uint8_t *b = data; b < data + rows * row_bytes; b += t->block_bytes) {
-        int d = 0, m = -1;
-        if (type == GEODEC_GGML_Q4_1 || type == GEODEC_GGML_Q5_1 || type == GEODEC_GGML_Q4_K ||
-            type == GEODEC_GGML_Q5_K)
-            m = 2;
-        if (type == GEODEC_GGML_Q2_K) d = 80, m = 82;
-        if (type == GEODEC_GGML_Q3_K) d = 108;
-        if (type == GEODEC_GGML_Q6_K) d = 208;
-        if (type == GEODEC_GGML_TQ2_0) d = 64;
-        put_half(b + d, 0.02f * random_float(r));
-        if (m >= 0) put_half(b + m, 0.02f * random_float(r));
-    }
+    blocks_random(t, r, data, rows * cols);
     return (geodec__matrix){.data = data, .rows = rows, .cols = cols, .row_bytes = row_bytes, .type = type};
 }
 

@@ -1,6 +1,7 @@
 /* The kernels by themselves: against plain double sums, and bit for bit between instruction sets. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/blocks.h"
 #include "model/fma32.h"
 #include "model/kernels.h"
 #include "support/support.h"
@@ -49,7 +50,7 @@ Test(model_kernels, software_fma_is_correctly_rounded)
 
 /* ---- products --------------------------------------------------------------------------------------------------- */
 
-enum { MAX_N = 40 };
+enum { MAX_N = 64 };
 
 typedef struct product {
     geodec__matrix w;
@@ -69,8 +70,12 @@ static product make_product(int type, int64_t rows, int64_t cols, int64_t n, uin
     const int64_t row_bytes = (int64_t)geodec_ggml_bytes(t, cols), stride = geodec__pad(cols);
     p.plain = geodec_mem_new(rows * cols, sizeof *p.plain);
     p.data = geodec_mem_new(rows * row_bytes, 1);
-    for (int64_t i = 0; i < rows * cols; i++) p.plain[i] = random_float(&r);
-    t->encode(p.plain, p.data, rows * cols);
+    if (t->block > 1) {
+        blocks_random(t, &r, p.data, rows * cols);
+    } else {
+        for (int64_t i = 0; i < rows * cols; i++) p.plain[i] = random_float(&r);
+        t->encode(p.plain, p.data, rows * cols);
+    }
     t->decode(p.data, p.plain, rows * cols);
     p.w = (geodec__matrix){.data = p.data, .rows = rows, .cols = cols, .row_bytes = row_bytes, .type = type};
     p.x = geodec_mem_new(n * stride, sizeof *p.x);
@@ -113,14 +118,18 @@ static void free_product(product *p)
 
 Test(model_kernels, products_are_right_and_equal_on_every_isa)
 {
-    static const int types[] = {GEODEC_GGML_F32, GEODEC_GGML_F16, GEODEC_GGML_BF16, GEODEC_GGML_Q8_0};
+    static const int types[] = {GEODEC_GGML_F32,  GEODEC_GGML_F16,   GEODEC_GGML_BF16,   GEODEC_GGML_Q8_0,
+                                GEODEC_GGML_Q4_0, GEODEC_GGML_Q4_1,  GEODEC_GGML_Q5_0,   GEODEC_GGML_Q5_1,
+                                GEODEC_GGML_Q2_K, GEODEC_GGML_Q3_K,  GEODEC_GGML_Q4_K,   GEODEC_GGML_Q5_K,
+                                GEODEC_GGML_Q6_K, GEODEC_GGML_TQ1_0, GEODEC_GGML_IQ4_NL, GEODEC_GGML_TQ2_0};
     static const int64_t shapes[][2] = {{1, 1}, {5, 7}, {13, 16}, {25, 33}, {50, 96}, {31, 172}, {12, 64}, {11, 320}};
-    static const int64_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 24, 33};
-    for (size_t ti = 0; ti < 4; ti++)
+    static const int64_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 33, 64};
+    for (size_t ti = 0; ti < sizeof types / sizeof *types; ti++)
         for (size_t si = 0; si < sizeof shapes / sizeof *shapes; si++)
             for (size_t ni = 0; ni < sizeof counts / sizeof *counts; ni++) {
                 const int64_t rows = shapes[si][0], n = counts[ni];
-                const int64_t cols = types[ti] == GEODEC_GGML_Q8_0 ? (shapes[si][1] + 31) / 32 * 32 : shapes[si][1];
+                const int64_t block = geodec_ggml_traits_of(types[ti])->block;
+                const int64_t cols = (shapes[si][1] + block - 1) / block * block;
                 product p = make_product(types[ti], rows, cols, n, si);
                 float *first = NULL;
                 for (int k = 0; k < 3; k++) {
@@ -149,7 +158,7 @@ Test(model_kernels, products_are_right_and_equal_on_every_isa)
                               "%s %dx%d, %d rows: %s differs", geodec_ggml_type_name(types[ti]), (int)rows, (int)cols,
                               (int)n, geodec_isa_name(isas[k]));
                     if (!kernels->columns) continue;
-                    check_columns(&p, kernels, types[ti], first);
+                    if (block == 1 || types[ti] == GEODEC_GGML_Q8_0) check_columns(&p, kernels, types[ti], first);
                     check_columns(&p, kernels, GEODEC_GGML_F32, first);
                 }
                 geodec_mem_free(first);
