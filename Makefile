@@ -1,4 +1,5 @@
 # Geodec. The only file that includes others. `make help` lists the targets.
+include pipelines/names.mk
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .SECONDARY:
