@@ -2,6 +2,7 @@
 # geodec-blocks: thread independence, controls, the published figures at the golden points, refusals.
 
 bats_require_minimum_version 1.5.0
+load golden
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
@@ -24,14 +25,13 @@ setup() {
 @test "published mode runs on every golden cloud; the published figures come back" {
     shopt -s nullglob
     found=
-    for file in "${GEODEC_SHARED:-../shared}"/golden/ott/*_n[0-9].h5; do
+    for file in "$(golden_folder)"/*_n[0-9].h5; do
         h5ls "$file/cloud" > /dev/null 2>&1 || continue
         found=yes
         "$bin/geodec-blocks" --quiet --force --mode ref --draws "$file" -o "$dir/ref.h5"
     done
-    [ "$found" ] || skip "no golden files"
-    file=${GEODEC_SHARED:-../shared}/golden/ott/smollm2-135m_n8.h5
-    [ -e "$file" ] || skip "no cloud of the published run"
+    [ "$found" ]
+    file=$(golden_folder)/smollm2-135m_n8.h5
     "$bin/geodec-blocks" --quiet --force --mode ref --draws "$file" --velocities pipelines/lab/blocks.draws.tsv \
         --points 14,31,46,33,12,29,20,44,15,2,34,38,28,11,47,49,26,37,1,22,59,8,57,48 -o "$dir/ref.h5"
     "$bin/geodec-table" "$dir/ref.h5" jacobi simplex | tail -n 1 | awk -F'\t' '{exit !(sprintf("%.2f", $1) == "1.29" && sprintf("%.1f", $4) == "11.4")}'
@@ -42,8 +42,7 @@ setup() {
     [ "$status" -eq 2 ]
     run --separate-stderr "$bin/geodec-blocks" --stride 100000 -o "$dir/no.h5" "$dir/a.h5"
     [ "$status" -ne 0 ] && [ ! -e "$dir/no.h5" ]
-    file=${GEODEC_SHARED:-../shared}/golden/ott/smollm2-135m_n8.h5
-    [ -e "$file" ] || skip "no golden files"
+    file=$(golden_folder)/smollm2-135m_n8.h5
     for bad in 1,x 64 -1 1.5; do
         run --separate-stderr "$bin/geodec-blocks" --mode ref --draws "$file" --points "$bad" -o "$dir/no.h5"
         [ "$status" -eq 2 ] && [ ! -e "$dir/no.h5" ]

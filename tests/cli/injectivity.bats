@@ -2,6 +2,7 @@
 # geodec-injectivity: known spaces, thread independence, the published figures at the golden points.
 
 bats_require_minimum_version 1.5.0
+load golden
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
@@ -38,15 +39,14 @@ value() {
 
 @test "published mode runs on every golden cloud; the published figures come back" {
     found=
-    for file in "${GEODEC_SHARED:-../shared}"/golden/ott/*_n[0-9].h5; do
+    for file in "$(golden_folder)"/*_n[0-9].h5; do
         h5ls "$file/cloud" > /dev/null 2>&1 || continue
         found=yes
         "$bin/geodec-injectivity" --quiet --force --mode ref --draws "$file" -o "$dir/ref.h5"
         awk -v c="$(value "$dir/ref.h5" local_cosine_mean)" 'BEGIN {exit !(c > 1 - 1e-9)}'
     done
-    [ "$found" ] || skip "no golden files"
-    file=${GEODEC_SHARED:-../shared}/golden/ott/smollm2-135m_n8.h5
-    [ -e "$file" ] || skip "no cloud of the published run"
+    [ "$found" ]
+    file=$(golden_folder)/smollm2-135m_n8.h5
     # anchors and radii as printed in the published result file
     "$bin/geodec-injectivity" --quiet --force --mode ref --draws "$file" --points 13,52,53,9,50,45,25,3,44,41 \
         --measured 1.6,1.6,1.6,0.05,0,0,3.2,3.2,6.4,1.6 -o "$dir/ref.h5"
@@ -61,8 +61,7 @@ value() {
     [ "$status" -eq 2 ]
     run --separate-stderr "$bin/geodec-injectivity" -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 3 ] && [ ! -e "$dir/no.h5" ]
-    file=${GEODEC_SHARED:-../shared}/golden/ott/smollm2-135m_n8.h5
-    [ -e "$file" ] || skip "no golden files"
+    file=$(golden_folder)/smollm2-135m_n8.h5
     for bad in 1,2,x 1,2,64 1,-2 1,1.5; do
         run --separate-stderr "$bin/geodec-injectivity" --mode ref --draws "$file" --points "$bad" -o "$dir/no.h5"
         [ "$status" -eq 2 ] && [ ! -e "$dir/no.h5" ]

@@ -3,6 +3,7 @@
 # number of threads, checks that end with code 4, refusals.
 
 bats_require_minimum_version 1.5.0
+load golden
 
 chain() { # threads, folder
     "$bin/geodec-geodesic" --quiet --threads "$1" --paths 12 -o "$2/geodesics.h5" "$dir/metric.h5"
@@ -137,8 +138,7 @@ attr() { # file, name
 }
 
 @test "coverage: the published count from a golden file, beside closed form and noise" {
-    draws=("${GEODEC_SHARED:-../shared}"/golden/ott/*_n8.h5)
-    [ -e "${draws[0]}" ] || skip "no golden clouds"
+    draws=("$(golden_folder)"/*_n8.h5)
     "$bin/geodec-coverage" --quiet --mode ref --draws "${draws[0]}" --nulls 6 -o "$dir/coverage-ref.h5"
     "$bin/geodec-table" "$dir/coverage-ref.h5" closed_form hit_once null_mean | awk -F'\t' \
         'NR > 1 {hit = $6; noise = $14; if (hit - $1 > 0.1 || $1 - hit > 0.1 || hit - noise > 0.12 || noise - hit > 0.12) exit 1}'
@@ -169,8 +169,7 @@ attr() { # file, name
 }
 
 @test "validity: the published measurement from a golden file; on the sphere the fault is the rule's own" {
-    sphere=${GEODEC_SHARED:-../shared}/golden/ott/sphere_n4.h5
-    [ -e "$sphere" ] || skip "no golden sphere"
+    sphere=$(golden_folder)/sphere_n4.h5
     "$bin/geodec-validity" --quiet --mode ref --draws "$sphere" -o "$dir/validity-ref.h5"
     awk -v s="$(attr "$dir/validity-ref.h5" slope)" -v c="$(attr "$dir/validity-ref.h5" control_slope)" \
         -v r="$(attr "$dir/validity-ref.h5" correct_slope)" 'BEGIN {exit !(s < 1.3 && c > 0.9 && c < 1.2 && r > 1.85 && r < 2.15)}'

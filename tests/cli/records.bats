@@ -2,11 +2,13 @@
 # geodec-records --mode ref, geodec-resonance and geodec-lookup: what they say, determinism apart from times, refusals.
 
 bats_require_minimum_version 1.5.0
+load golden
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
     export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
-    export golden=${GEODEC_SHARED:-../shared}/golden/ott/smollm2-135m_n8.h5
+    golden=$(golden_folder)/smollm2-135m_n8.h5
+    export golden
     "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-metric" --quiet --dim 3 --points 300 -o "$dir/metric.h5" "$dir/cloud.h5"
@@ -18,7 +20,6 @@ setup() {
 }
 
 @test "records --mode ref: the printed error is none, the true one is; any number of threads, the same bytes" {
-    [ -e "$golden" ] || skip "$golden is not there (set GEODEC_SHARED)"
     run --separate-stderr "$bin/geodec-records" --mode ref --threads 1 --draws "$golden" -o "$dir/ref.h5"
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"6036 bytes (4948 with Phi itself); error of rank 5: 0 as published"*"0.612 in truth"* ]]

@@ -2,6 +2,7 @@
 # geodec-substitution: both modes, the same bytes with any number of threads, refusals.
 
 bats_require_minimum_version 1.5.0
+load golden
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
@@ -30,8 +31,7 @@ setup() {
 }
 
 @test "the published counts follow from a golden's draws" {
-    golden=$(ls "${GEODEC_SHARED:-../shared}"/golden/ott/*_n8.h5 2>/dev/null | head -n 1)
-    [ -n "$golden" ] || skip "no goldens (set GEODEC_SHARED)"
+    golden=$(ls "$(golden_folder)"/*_n8.h5 | head -n 1)
     run --separate-stderr "$bin/geodec-substitution" --mode ref --draws "$golden" -o "$BATS_TEST_TMPDIR/r.h5"
     echo "$stderr"
     [ "$status" -eq 0 ] && [[ "$stderr" == *"within 0.4 0.0 %"* ]]

@@ -2,10 +2,13 @@
 # geodec-warp and geodec-hjb: the corrected experiments with their controls, the published figures, refusals.
 
 bats_require_minimum_version 1.5.0
+load golden
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
-    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin golden=${GEODEC_SHARED:-../shared}/golden/ott
+    export dir=$BATS_FILE_TMPDIR bin=${B:-build/release}/bin
+    golden=$(golden_folder)
+    export golden
     "${B:-build/release}/tests/bad/make_states" "$dir/a.h5"
     "$bin/geodec-cloud" --quiet -o "$dir/cloud.h5" "$dir/a.h5"
     "$bin/geodec-metric" --quiet --dim 4 --points 200 -o "$dir/metric.h5" "$dir/cloud.h5"
@@ -73,7 +76,6 @@ attr() {
 }
 
 @test "the published sweeps of every golden file, their zero-strength control, and one configuration" {
-    [ -d "$golden" ] || skip "no golden files in $golden"
     found=0
     for g in "$golden"/*_n[0-9]*.h5; do
         case $g in */sphere_n*) continue ;; esac

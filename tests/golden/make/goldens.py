@@ -19,6 +19,7 @@ STRINGS = ["", " ", "  ", "a", " a", "a ", "hello world", "The river rises in th
            "\U0001f600\U0001f468\u200d\U0001f469", "\u00a0\u2003wide", "e\u0301 combining", "\u2581mark \u2581\u2581", "<0x41>", "ALL CAPS MixedCase",
            "a" * 40, "the the the the", "?!...---", "line one\nline two\n", "\u0660\u0661\u0662 digits", "\ufeffbom"]
 STEPS, TOP = 16, 5
+WINDOW, WINDOWS = 256, 6  # of data/model, on tests/golden/text/stories.txt
 # largest difference of a logit, peer against float64, and of a routing weight: rounding of float32; of the peer's GELU, a
 # table of half floats; of its products with half-float and 8-bit matrices, which round activations likewise
 TOLERANCE = {"tiny": 5e-5, "gelu": 4e-3, "f16": 2e-2, "q8_0": 1.0}
@@ -49,6 +50,32 @@ def continued(program, model, text, ids):
             "min_top1_top2_gap": min(t["logits"][0] - t["logits"][1] for t in top), "top": top}
 
 
+def logits_by_peer(program, model, scratch, ids):
+    peer(program, "logits", model, scratch, scratch + ".routing", *ids)
+    return np.fromfile(scratch, "<f4").reshape(len(ids), -1)
+
+
+def loss(logits, ids):
+    """Negative log-likelihood of all ids but the first, summed."""
+    x = logits[:-1].astype(np.float64)
+    top = x.max(axis=1)
+    return float((top + np.log(np.exp(x - top[:, None]).sum(axis=1)) - x[np.arange(len(x)), ids[1:]]).sum())
+
+
+def windows(program, path, m, scratch):
+    """The text is tokenised once without BOS; a window is BOS and the next WINDOW - 1 tokens, all of which are scored."""
+    name = os.path.join(os.path.dirname(__file__), "../text/stories.txt")
+    ids, bos = tokens(program, path, [open(name, "rb").read()], False, scratch)[0], m.tokenizer["tokenizer.ggml.bos_token_id"]
+    parts = [[bos] + ids[i * (WINDOW - 1) : (i + 1) * (WINDOW - 1)] for i in range(WINDOWS)]
+    theirs = [loss(logits_by_peer(program, path, scratch, p), p) for p in parts]
+    own = [loss(m.logits(p), p) for p in parts]
+    scored = WINDOWS * (WINDOW - 1)
+    print("  nll of %d windows of %d: peer %.6f, float64 %.6f" % (WINDOWS, WINDOW, sum(theirs) / scored, sum(own) / scored))
+    return [{"text": "tests/golden/text/stories.txt", "window": WINDOW, "windows": WINDOWS, "scored_tokens": scored,
+             "mean_nll": sum(theirs) / scored, "per_window_nll": [round(x, 5) for x in theirs],
+             "float64_mean_nll": sum(own) / scored, "float64_per_window_nll": own}]
+
+
 def kind_of(name, m):
     return "gelu" if m.gemma else "f16" if name.endswith("f16") else "q8_0" if name.endswith("q8_0") else "tiny"
 
@@ -73,8 +100,7 @@ def make(program, path, out):
     ids = tokens(program, path, [FULL], True, scratch)[0]
     routing = []
     own = m.logits(ids, routing)
-    peer(program, "logits", path, scratch, scratch + ".routing", *ids)
-    theirs = np.fromfile(scratch, "<f4").reshape(own.shape)
+    theirs = logits_by_peer(program, path, scratch, ids)
     gap, rms = np.abs(theirs - own).max(), np.sqrt(np.mean((theirs - own) ** 2))
     weights = routing_gap(scratch + ".routing", routing) if routing else 0
     same = int((theirs.argmax(1) == own.argmax(1)).sum())
@@ -88,10 +114,12 @@ def make(program, path, out):
               "prompts": [continued(program, path, t, i) for t, i in zip(PROMPTS, with_bos) if i],
               "tokenization": [{"text": t, "ids": i, "round_trip": peer(program, "text", path, *i) == t.encode()}
                                for t, i in zip(STRINGS, tokens(program, path, STRINGS, False, scratch))]}
+    if "geodec" in name:
+        record["nll"] = windows(program, path, m, scratch)
     with open(base + ".json", "w") as f:
         json.dump(record, f, separators=(",", ":"))
         f.write("\n")
-    if routing:
+    if routing:  # as the peer's, checked above
         with open(base + ".routing.json", "w") as f:
             json.dump({"ids": ids, "layers": routing}, f, separators=(",", ":"))
             f.write("\n")

@@ -26,6 +26,7 @@ cp "$cpu/ops.cpp" "$build/ops.cpp" # in the folder of that vec.h, so that it is 
 c++ -std=c++17 -O1 -D_GNU_SOURCE -I"$PEER/ggml/include" -I"$PEER/ggml/src" -I"$cpu" -c "$build/ops.cpp" -o "$build/ops.o"
 c++ "$build/peer.o" "$build/ops.o" "${libraries[@]}" -fopenmp -o "$build/peer-gelu"
 
+"${B:-build/release}/bin/geodec-corpus" --quiet --force --seed 20260001 --first 70000 --stories 40 --control-stories 0 -o $out/text/stories.txt
 $python $make/models.py $out/models
 $python $make/goldens.py "$build/peer" $out/models/*.gguf data/model/*.gguf $out/llama | tee "$build/table"
 echo "with exact GELU:"

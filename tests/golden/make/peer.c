@@ -3,9 +3,9 @@
  * and not its storage.
  *   peer tokens MODEL STRINGS BOS        ids of every string, one line each; STRINGS: (uint32 length, bytes)...
  *   peer text MODEL ID...                the text of ids
- *   peer logits MODEL OUT ROUTING ID...  float32 [ids][vocabulary] to OUT; experts to ROUTING, "layer position id weight"
- *   peer greedy MODEL STEPS TOP ID...    a line a step: the token, log of the sum of exponentials, then the TOP best as
- *                                        id:logit */
+ *   peer logits MODEL OUT ROUTING ID...  float32 [ids][vocabulary] to OUT; experts to ROUTING, "layer position id
+ * weight" peer greedy MODEL STEPS TOP ID...    a line a step: the token, log of the sum of exponentials, then the TOP
+ * best as id:logit */
 #include "llama.h"
 
 #include "ggml-backend.h"

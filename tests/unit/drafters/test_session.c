@@ -196,7 +196,7 @@ done:
 
 /* Eight prompts on a real model: the n-gram drafter and the flaky oracle, greedy and sampled, against plain decoding.
  */
-static void real_model(const char *relative)
+static void real_model(const char *relative, const char *words)
 {
     geodec_err err = {0};
     geodec_model *m = NULL;
@@ -204,8 +204,7 @@ static void real_model(const char *relative)
     size_t length;
     geodec_prompts prompts;
     enum { PROMPTS = 8, TOKENS = 64 };
-    const char *path = test_shared(relative), *words = test_shared("text/tinystories-a.txt");
-    if (!path || !words) return;
+    const char *path = test_shared(relative);
     test_ok(geodec_model_open(path, &m, &err), &err);
     test_ok(geodec_file_read(words, 1 << 20, &text, &length, &err), &err);
     test_ok(prompts_of(geodec_model_tokenizer(m), text, length,
@@ -247,9 +246,23 @@ static void real_model(const char *relative)
     geodec_mem_free(state);
 }
 
-Test(session, stories260K_f32_equals_plain) { real_model("models/stories260K-f32.gguf"); }
-Test(session, stories260K_q8_0_equals_plain) { real_model("models/stories260K-ff192-q8_0.gguf"); }
-Test(session, stories_experts_f16_equals_plain) { real_model("models/stories-moe8x2-f16.gguf"); }
+Test(session, geodec_stories_f16_equals_plain)
+{
+    real_model("models/geodec-stories-f16.gguf", test_golden("text/stories.txt"));
+}
+
+Test(session, geodec_stories_q8_0_equals_plain)
+{
+    real_model("models/geodec-stories-q8_0.gguf", test_golden("text/stories.txt"));
+}
+
+Test(session, shared_models_equal_plain)
+{
+    const char *words = test_shared("text/tinystories-a.txt");
+    real_model("models/stories260K-f32.gguf", words);
+    real_model("models/stories260K-ff192-q8_0.gguf", words);
+    real_model("models/stories-moe8x2-f16.gguf", words);
+}
 
 Test(prompts, pieces_and_lines)
 {

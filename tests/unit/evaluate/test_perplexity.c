@@ -226,39 +226,47 @@ Test(perplexity, refusals)
     geodec_model_close(m);
 }
 
-/* The peer's per-window figures, printed with five decimals. It adds in another order and, for F16 matrices, rounds
- * activations to F16, so an F16 window of 255 tokens may differ by a few 1e-3 a token; F32 by rounding alone. */
-static void golden(const char *name, geodec_arithmetic arithmetic, double each, double whole)
+/* Per-window figures of a text: the peer's, printed with five decimals, or an independent float64 evaluation's. The
+ * peer adds in another order and, for F16 matrices, rounds activations to F16, so an F16 window of 255 tokens may
+ * differ by a few 1e-3 a token; F32 by rounding alone. */
+typedef struct golden_case {
+    const char *name, *book;
+    geodec_arithmetic arithmetic;
+    bool float64;       /* the independent figures */
+    double each, whole; /* tolerances of a window's sum and of the mean */
+} golden_case;
+
+static void golden(const golden_case *o)
 {
     geodec_err err = {0};
     char relative[128];
-    (void)snprintf(relative, sizeof relative, "models/%s.gguf", name);
+    (void)snprintf(relative, sizeof relative, "models/%s.gguf", o->name);
     const char *model = test_shared(relative);
-    (void)snprintf(relative, sizeof relative, "golden/llama/%s.json", name);
-    const char *figures = model ? test_shared(relative) : NULL, *book = test_shared("text/tinystories-a.txt");
-    if (!model || !figures || !book) return;
+    (void)snprintf(relative, sizeof relative, "golden/llama/%s.json", o->name);
+    const char *figures = test_shared(relative);
     geodec_model *m = NULL;
     geodec_json *root = NULL;
     geodec_map map;
     geodec_perplexity_result r;
-    int64_t tokens;
+    int64_t tokens, windows;
     double mean, nll;
-    const geodec_perplexity_options o = {.window = 256, .max_windows = 40};
-    test_ok(geodec_model_open(model, &m, &err), &err);
-    test_ok(geodec_map_open(book, &map, &err), &err);
     test_ok(geodec_json_read(figures, 64 << 20, &root, &err), &err);
     const geodec_json *g = geodec_json_at(geodec_json_member(root, "nll"), 0);
-    const geodec_json *windows = geodec_json_member(g, "per_window_nll");
-    const geodec_evaluation p = {.model = m, .arithmetic = arithmetic};
-    test_ok(geodec_perplexity_text(&p, NULL, &o, (const char *)map.data, map.size, &r, NULL, NULL, &err), &err);
+    test_ok(geodec_json_get_i64(g, "windows", &windows, &err), &err);
+    const geodec_perplexity_options options = {.window = 256, .max_windows = windows};
+    test_ok(geodec_model_open(model, &m, &err), &err);
+    test_ok(geodec_map_open(o->book, &map, &err), &err);
+    const geodec_json *sums = geodec_json_member(g, o->float64 ? "float64_per_window_nll" : "per_window_nll");
+    const geodec_evaluation p = {.model = m, .arithmetic = o->arithmetic};
+    test_ok(geodec_perplexity_text(&p, NULL, &options, (const char *)map.data, map.size, &r, NULL, NULL, &err), &err);
     test_ok(geodec_json_get_i64(g, "scored_tokens", &tokens, &err), &err);
-    test_ok(geodec_json_get_f64(g, "mean_nll", &mean, &err), &err);
+    test_ok(geodec_json_get_f64(g, o->float64 ? "float64_mean_nll" : "mean_nll", &mean, &err), &err);
     cr_assert_eq(r.tokens, tokens);
-    cr_assert_float_eq(r.nll.mean, mean, whole, "%s: %.6f, golden %.6f", name, r.nll.mean, mean);
-    cr_assert_eq(geodec_json_length(windows), r.windows);
+    cr_assert_float_eq(r.nll.mean, mean, o->whole, "%s: %.6f, golden %.6f", o->name, r.nll.mean, mean);
+    cr_assert_eq(geodec_json_length(sums), r.windows);
     for (int64_t i = 0; i < r.windows; i++) {
-        test_ok(geodec_json_get_f64(geodec_json_at(windows, i), NULL, &nll, &err), &err);
-        cr_assert_float_eq(r.window[i].nll, nll, each, "%s: window %d: %.5f, golden %.5f", name, (int)i,
+        test_ok(geodec_json_get_f64(geodec_json_at(sums, i), NULL, &nll, &err), &err);
+        cr_assert_float_eq(r.window[i].nll, nll, o->each, "%s: window %d: %.5f, golden %.5f", o->name, (int)i,
                            r.window[i].nll, nll);
     }
     geodec_perplexity_free(&r);
@@ -267,19 +275,31 @@ static void golden(const char *name, geodec_arithmetic arithmetic, double each, 
     geodec_model_close(m);
 }
 
-Test(perplexity, golden_f32) { golden("stories260K-f32", GEODEC_EXACT, 1e-3, 1e-5); }
+/* Of the models of the repository the float64 figures bind to rounding; the peer's to its own. */
+Test(perplexity, golden)
+{
+    const char *book = test_golden("text/stories.txt");
+    golden(&(golden_case){"geodec-stories-f16", book, GEODEC_EXACT, true, 1e-3, 1e-5});
+    golden(&(golden_case){"geodec-stories-q8_0", book, GEODEC_EXACT, true, 1e-3, 1e-5});
+    golden(&(golden_case){"geodec-stories-f16", book, GEODEC_EXACT, false, 0.1, 2e-4});
+    golden(&(golden_case){"geodec-stories-q8_0", book, GEODEC_FAST, false, 2, 2e-3});
+}
+
 /* Fast arithmetic and the peer round activations in their own ways: neither is better. 5e-4 nats is above the standard
  * error of the paired difference over these windows, 3e-4 to 5e-4, and a tenth of what 4-bit weights cost. */
-Test(perplexity, golden_fast) { golden("stories260K-rot256-q4_0", GEODEC_FAST, 3, 5e-4); }
-Test(perplexity, golden_f16) { golden("stories260K-f16", GEODEC_EXACT, 0.1, 2e-4); }
+Test(perplexity, golden_of_shared_models)
+{
+    const char *book = test_shared("text/tinystories-a.txt");
+    golden(&(golden_case){"stories260K-f32", book, GEODEC_EXACT, false, 1e-3, 1e-5});
+    golden(&(golden_case){"stories260K-rot256-q4_0", book, GEODEC_FAST, false, 3, 5e-4});
+    golden(&(golden_case){"stories260K-f16", book, GEODEC_EXACT, false, 0.1, 2e-4});
+}
 
 /* The bar is 0.1 % of the perplexity; exact mode differs from float64 by rounding of sums alone. */
 Test(perplexity, exact_mode_of_a_quantised_model_is_the_float64_one)
 {
     geodec_err err = {0};
-    const char *model = test_shared("models/stories260K-rot256-q4_k_m.gguf"),
-               *book = test_shared("text/tinystories-a.txt");
-    if (!model || !book) return;
+    const char *model = test_golden("model/geodec-stories-q8_0.gguf"), *book = test_golden("text/stories.txt");
     geodec_model *m = NULL;
     geodec_map map;
     geodec_perplexity_result r;

@@ -11,7 +11,6 @@
 Test(library, golden_streams)
 {
     const char *path = test_shared("golden/ott/library_convergence.h5");
-    if (!path) return;
     static const char *const spreads[] = {"0.1", "0.25", "0.5", "1.0"}, *const radii[] = {"0.5", "1.0", "2.0", "3.0",
                                                                                           "4.0"};
     for (int s = 0; s < 4; s++) {

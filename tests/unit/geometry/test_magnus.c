@@ -40,7 +40,7 @@ static geodec_status generator(void *ctx, double t, double *a, geodec_err *err)
 static const char *problems(char groups[][TEST_H5_NAME], int *count)
 {
     const char *file = test_shared("golden/ott/magnus.h5");
-    *count = file ? test_h5_members(file, "/", ANALYTIC_MAX, groups) : 0;
+    *count = test_h5_members(file, "/", ANALYTIC_MAX, groups);
     return file;
 }
 
@@ -301,7 +301,6 @@ Test(magnus, exponential_schemes_are_unimodular)
     static char groups[ANALYTIC_MAX][TEST_H5_NAME];
     int count;
     const char *file = problems(groups, &count);
-    if (!file) return;
     problem p = load(file, groups[0]);
     const int64_t n = p.n, m = 2 * n;
     double *y = geodec_mem_new(m * m, sizeof *y);

@@ -13,7 +13,6 @@
 Test(validity, golden_sphere)
 {
     const char *file = test_shared("golden/ott/sphere_n4.h5");
-    if (!file) return;
     int64_t shape[8], starts, E, P;
     double *delta0 = test_h5(file, "/validity/delta0", shape, NULL), *points = test_h5(file, "/points", NULL, NULL),
            *seed_index = test_h5(file, "/validity/seed_index", NULL, NULL),

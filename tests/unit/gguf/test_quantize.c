@@ -204,7 +204,6 @@ Test(gguf_quantize, types_of_the_peer)
         for (int i = 0; i < 2; i++) {
             (void)snprintf(name[i], sizeof name[i], "models/%s.gguf", cases[k][i]);
             path[i] = test_shared(name[i]);
-            if (!path[i]) return;
         }
         const geodec_quantize_options o = {.recipe = cases[k][2]};
         geodec_gguf *ours = quantized(path[0], test_tmp("ours.gguf"), &o), *theirs = open_gguf(path[1]);

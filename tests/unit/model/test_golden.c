@@ -1,5 +1,5 @@
-/* The forward pass against goldens: an independent float64 evaluation of the same files, and the peer's greedy texts. Of
- * the models of the repository (tests/golden/README.md) and of those of the shared folder. */
+/* The forward pass against goldens: an independent float64 evaluation of the same files, and the peer's greedy texts.
+ * Of the models of the repository (tests/golden/README.md) and of those of the shared folder. */
 #include "base/mem.h"
 #include "model/model.h"
 #include "support/support.h"
@@ -16,12 +16,11 @@ typedef struct golden {
 } golden;
 
 /* The bars: F32 within 2e-5 (the tiny ones within 1e-5), every other type (float activations) within 1e-4. */
-static const golden here[] = {
-    {"tiny-llama-experts", 1e-5}, {"tiny-llama-biases", 1e-5},  {"tiny-llama-divisors", 1e-5},
-    {"tiny-llama-linear", 1e-5},  {"tiny-qwen2", 1e-5},         {"tiny-qwen3", 1e-5},
-    {"tiny-qwen3moe", 1e-5},      {"tiny-olmoe", 1e-5},         {"tiny-gemma2", 1e-5},
-    {"tiny-gemma3", 1e-5},        {"tiny-phi3-long", 1e-5},     {"tiny-phi3-short", 1e-5},
-    {"geodec-stories-f16", 1e-4}, {"geodec-stories-q8_0", 1e-4}};
+static const golden here[] = {{"tiny-llama-experts", 1e-5}, {"tiny-llama-biases", 1e-5},  {"tiny-llama-divisors", 1e-5},
+                              {"tiny-llama-linear", 1e-5},  {"tiny-qwen2", 1e-5},         {"tiny-qwen3", 1e-5},
+                              {"tiny-qwen3moe", 1e-5},      {"tiny-olmoe", 1e-5},         {"tiny-gemma2", 1e-5},
+                              {"tiny-gemma3", 1e-5},        {"tiny-phi3-long", 1e-5},     {"tiny-phi3-short", 1e-5},
+                              {"geodec-stories-f16", 1e-4}, {"geodec-stories-q8_0", 1e-4}};
 enum { N_HERE = sizeof here / sizeof *here };
 
 /* All models of the shared folder. */
@@ -308,21 +307,20 @@ static void greedy_continuations(const greedy_case *cases, size_t count)
 Test(model_golden, greedy)
 {
     static const greedy_case cases[] = {
-        {"tiny-llama-experts", 1e-5, 5}, {"tiny-llama-biases", 1e-5, 5}, {"tiny-llama-divisors", 1e-5, 5},
-        {"tiny-llama-linear", 1e-5, 5},  {"tiny-qwen2", 1e-5, 5},        {"tiny-qwen3", 1e-5, 5},
-        {"tiny-qwen3moe", 1e-5, 5},      {"tiny-olmoe", 1e-5, 5},        {"tiny-gemma2", 0.0014, 3},
-        {"tiny-gemma3", 0.0023, 3},      {"tiny-phi3-long", 1e-5, 5},    {"tiny-phi3-short", 1e-5, 5},
+        {"tiny-llama-experts", 1e-5, 5}, {"tiny-llama-biases", 1e-5, 5},  {"tiny-llama-divisors", 1e-5, 5},
+        {"tiny-llama-linear", 1e-5, 5},  {"tiny-qwen2", 1e-5, 5},         {"tiny-qwen3", 1e-5, 5},
+        {"tiny-qwen3moe", 1e-5, 5},      {"tiny-olmoe", 1e-5, 5},         {"tiny-gemma2", 0.0014, 3},
+        {"tiny-gemma3", 0.0023, 3},      {"tiny-phi3-long", 1e-5, 5},     {"tiny-phi3-short", 1e-5, 5},
         {"geodec-stories-f16", 0.01, 3}, {"geodec-stories-q8_0", 0.31, 0}};
     greedy_continuations(cases, sizeof cases / sizeof *cases);
 }
 
 Test(model_golden, greedy_of_shared_models)
 {
-    static const greedy_case cases[] = {
-        {"stories260K-f32", 6.7e-6, 8},       {"stories260K-rot256-f32", 3.8e-6, 8},
-        {"stories-moe8x2-f32", 6.9e-6, 8},    {"stories260K-f16", 0.007, 4},
-        {"stories-moe8x2-f16", 0.006, 4},     {"stories260K-rot256-f16", 0.0055, 4},
-        {"stories260K-rot256-q8_0", 0.18, 0}, {"stories260K-ff192-q8_0", 0.3, 0}};
+    static const greedy_case cases[] = {{"stories260K-f32", 6.7e-6, 8},       {"stories260K-rot256-f32", 3.8e-6, 8},
+                                        {"stories-moe8x2-f32", 6.9e-6, 8},    {"stories260K-f16", 0.007, 4},
+                                        {"stories-moe8x2-f16", 0.006, 4},     {"stories260K-rot256-f16", 0.0055, 4},
+                                        {"stories260K-rot256-q8_0", 0.18, 0}, {"stories260K-ff192-q8_0", 0.3, 0}};
     greedy_continuations(cases, sizeof cases / sizeof *cases);
 }
 

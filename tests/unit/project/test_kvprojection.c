@@ -15,7 +15,7 @@ static geodec_model *opened(void)
     geodec_err err = {0};
     geodec_model *m = NULL;
     geodec_linalg_init();
-    test_ok(geodec_model_open(test_shared("models/stories260K-f32.gguf"), &m, &err), &err);
+    test_ok(geodec_model_open(test_golden("model/geodec-stories-f16.gguf"), &m, &err), &err);
     return m;
 }
 
@@ -49,7 +49,6 @@ static geodec_input_moments moments_of(const geodec_model *m)
 
 Test(kvprojection, full_rank_is_the_model)
 {
-    if (!test_shared("models/stories260K-f32.gguf")) return;
     geodec_err err = {0};
     geodec_model *m = opened();
     geodec_input_moments c = moments_of(m);
@@ -86,7 +85,6 @@ Test(kvprojection, full_rank_is_the_model)
 
 Test(kvprojection, each_basis_is_best_at_its_own_error)
 {
-    if (!test_shared("models/stories260K-f32.gguf")) return;
     geodec_err err = {0};
     geodec_model *m = opened();
     geodec_input_moments c = moments_of(m);
@@ -102,7 +100,7 @@ Test(kvprojection, each_basis_is_best_at_its_own_error)
                                                     .seed = 3,
                                                     .moments = &c};
             test_ok(geodec_kv_projection_fit(m, &o, &p[basis], &err), &err);
-            cr_assert_eq(p[basis].k.rank, (int64_t)(shares[i] * 32));
+            cr_assert_eq(p[basis].k.rank, (int64_t)(shares[i] * 64));
             cr_assert_float_eq((double)p[basis].numbers_kept, shares[i] * (double)p[basis].numbers_full, 1e-9);
         }
         for (int32_t l = 0; l < p[0].n_layer; l++)
@@ -126,7 +124,6 @@ Test(kvprojection, each_basis_is_best_at_its_own_error)
 
 Test(kvprojection, artifact_gives_the_same_model_and_refuses_others)
 {
-    if (!test_shared("models/stories260K-f32.gguf")) return;
     geodec_err err = {0};
     geodec_model *m = opened();
     const char *path = test_tmp("kv.h5");
@@ -151,7 +148,7 @@ Test(kvprojection, artifact_gives_the_same_model_and_refuses_others)
         geodec_kv_projection_clear(&p);
     }
     geodec_model *other = NULL;
-    test_ok(geodec_model_open(test_shared("models/stories260K-f16.gguf"), &other, &err), &err);
+    test_ok(geodec_model_open(test_golden("model/geodec-stories-q8_0.gguf"), &other, &err), &err);
     cr_assert_eq(geodec_kv_projection_load(path, other, &err), GEODEC_CHECKSUM);
     geodec_model_close(other);
     geodec_model_close(m);
@@ -159,7 +156,6 @@ Test(kvprojection, artifact_gives_the_same_model_and_refuses_others)
 
 Test(kvprojection, refusals)
 {
-    if (!test_shared("models/stories260K-f32.gguf")) return;
     geodec_err err = {0};
     geodec_model *m = opened();
     geodec_kv_projection p = {0};

@@ -11,7 +11,7 @@
 
 enum { ALL = (1 << GEODEC_SLOTS) - 1, QKV = 7, TOKENS = 48 };
 
-static const char *small(void) { return test_shared("models/stories260K-f32.gguf"); }
+static const char *small(void) { return test_golden("model/geodec-stories-f16.gguf"); }
 
 static geodec_model *opened(const char *path)
 {
@@ -83,17 +83,14 @@ static double difference(const char *path, const geodec_projection_options *o, g
     return d;
 }
 
-Test(projection, all_coordinates_are_the_model_bit_for_bit)
+static void all_coordinates(const char *const *models, size_t count)
 {
-    static const char *const models[] = {"models/stories260K-f32.gguf", "models/stories260K-ff192-f32.gguf",
-                                         "models/stories260K-rot256-q8_0.gguf", "models/stories-moe8x2-f32.gguf"};
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *path = test_shared(models[i]);
-        if (!path) continue;
         geodec_projection_options o = geodec_projection_defaults();
         o.basis = GEODEC_BASIS_COORDINATES;
         o.share = 1;
-        o.slots = strstr(path, "moe") ? QKV | 1u << GEODEC_SLOT_O : ALL;
+        o.slots = strstr(path, "moe") || strstr(path, "experts") ? QKV | 1u << GEODEC_SLOT_O : ALL;
         for (int shared = 0; shared < 2; shared++) {
             o.shared = shared;
             cr_assert_eq(difference(path, &o, GEODEC_EXACT), 0, "%s", path);
@@ -101,10 +98,23 @@ Test(projection, all_coordinates_are_the_model_bit_for_bit)
     }
 }
 
+Test(projection, all_coordinates_are_the_model_bit_for_bit)
+{
+    static const char *const models[] = {"models/geodec-stories-f16.gguf", "models/geodec-stories-q8_0.gguf",
+                                         "models/tiny-llama-linear.gguf", "models/tiny-llama-experts.gguf"};
+    all_coordinates(models, sizeof models / sizeof *models);
+}
+
+Test(projection, all_coordinates_of_shared_models)
+{
+    static const char *const models[] = {"models/stories260K-f32.gguf", "models/stories260K-ff192-f32.gguf",
+                                         "models/stories260K-rot256-q8_0.gguf", "models/stories-moe8x2-f32.gguf"};
+    all_coordinates(models, sizeof models / sizeof *models);
+}
+
 Test(projection, a_whole_orthogonal_basis_changes_little)
 {
     const char *path = small();
-    if (!path) return;
     geodec_projection_options o = geodec_projection_defaults();
     o.share = 1;
     o.slots = QKV;
@@ -163,7 +173,6 @@ Test(projection, errors_add_up_fall_and_are_bounded_by_the_svd)
 {
     enum { STEPS = 6 };
     const char *path = small();
-    if (!path) return;
     geodec_model *m = opened(path);
     geodec_projection_options o = geodec_projection_defaults();
     o.slots = ALL;
@@ -195,7 +204,6 @@ Test(projection, errors_add_up_fall_and_are_bounded_by_the_svd)
 Test(projection, each_basis_is_best_at_what_it_minimises)
 {
     const char *path = small();
-    if (!path) return;
     geodec_model *m = opened(path);
     geodec_input_moments c = moments_of(m, ALL);
     double error[3] = {0}, output_error[3] = {0};
@@ -230,14 +238,16 @@ Test(projection, each_basis_is_best_at_what_it_minimises)
 Test(projection, moments_are_those_of_the_inputs)
 {
     const char *path = small();
-    if (!path) return;
     geodec_err err = {0};
     geodec_model *m = opened(path);
     const int64_t d = geodec_model_configuration(m)->d_model;
     geodec_input_moments c = moments_of(m, QKV);
     const geodec_gguf_tensor *e = geodec_gguf_find(geodec_model_gguf(m), "token_embd.weight"),
                              *g = geodec_gguf_find(geodec_model_gguf(m), "blk.0.attn_norm.weight");
-    const float *table = (const float *)(const void *)e->data, *scale = (const float *)(const void *)g->data;
+    const int64_t n_vocab = geodec_model_configuration(m)->n_vocab;
+    const float *scale = (const float *)(const void *)g->data;
+    float *table = geodec_mem_new(n_vocab * d, sizeof *table);
+    geodec_ggml_traits_of(e->type)->decode(e->data, table, n_vocab * d);
     double *want = geodec_mem_new(d * d, sizeof *want);
     int64_t n = 0;
     for (int i = 0; i < 300; i++) {
@@ -257,6 +267,7 @@ Test(projection, moments_are_those_of_the_inputs)
     cr_assert_lt(test_max_abs_diff(want, c.c[GEODEC_SIDE_STREAM], d * d) / test_max_abs(want, d * d), 1e-6);
     cr_assert_null(c.c[GEODEC_SIDE_HIDDEN]);
     geodec_mem_free(want);
+    geodec_mem_free(table);
     geodec_input_moments_clear(&c);
     geodec_input_moments bad = {0};
     const int32_t one = 1;
@@ -267,8 +278,7 @@ Test(projection, moments_are_those_of_the_inputs)
 /* A projected model is batch invariant too, and the same on every instruction set. */
 Test(projection, instruction_sets_agree)
 {
-    const char *path = test_shared("models/stories260K-rot256-f32.gguf");
-    if (!path) return;
+    const char *path = small();
     geodec_err err = {0};
     geodec_model *m = opened(path);
     geodec_projection_options o = geodec_projection_defaults();
@@ -339,8 +349,7 @@ static void write_to(const char *path, const geodec_model *m, const geodec_proje
 
 Test(projection, the_file_gives_the_same_model_and_is_refused_by_another)
 {
-    const char *path = small(), *other = test_shared("models/stories260K-ff192-f32.gguf");
-    if (!path || !other) return;
+    const char *path = small(), *other = test_golden("model/geodec-stories-q8_0.gguf");
     geodec_err err = {0};
     char line[512];
     const char *file = test_tmp("projection.h5");
@@ -387,8 +396,7 @@ Test(projection, the_file_gives_the_same_model_and_is_refused_by_another)
 
 Test(projection, refusals)
 {
-    const char *path = small(), *experts = test_shared("models/stories-moe8x2-f32.gguf");
-    if (!path || !experts) return;
+    const char *path = small(), *experts = test_golden("models/tiny-llama-experts.gguf");
     geodec_model *m = opened(path), *moe = opened(experts);
     geodec_projection p = {0};
     geodec_projection_options o = geodec_projection_defaults();

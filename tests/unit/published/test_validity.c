@@ -88,7 +88,6 @@ Test(published_validity, clouds) { goldens_each(clouds); }
 Test(published_validity, sphere)
 {
     const char *path = test_shared("golden/ott/sphere_n4.h5");
-    if (!path) return;
     geodec_err err = {0};
     draws d = draws_of(path, "/points", "/validity/v0"), exact = draws_of(path, "/points", "/correct/v0");
     double *g = test_h5(path, "/g", NULL, NULL), *gamma = test_h5(path, "/gamma_fd", NULL, NULL);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 static const char *const here[] = {
-    "tiny-llama-experts", "tiny-llama-biases", "tiny-llama-divisors", "tiny-llama-linear", "tiny-qwen2",
-    "tiny-qwen3",         "tiny-qwen3moe",     "tiny-olmoe",          "tiny-gemma2",       "tiny-gemma3",
+    "tiny-llama-experts", "tiny-llama-biases", "tiny-llama-divisors", "tiny-llama-linear",  "tiny-qwen2",
+    "tiny-qwen3",         "tiny-qwen3moe",     "tiny-olmoe",          "tiny-gemma2",        "tiny-gemma3",
     "tiny-phi3-long",     "tiny-phi3-short",   "geodec-stories-f16",  "geodec-stories-q8_0"};
 enum { N_HERE = sizeof here / sizeof *here };
 
@@ -109,8 +109,7 @@ Test(reference_golden, logits_of_shared_models) { logits_of(names, N_NAMES); }
 static void routing_of(const char *const *list, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
-        const char *path = shared("models", list[k], ".gguf"),
-                   *json = shared("golden/llama", list[k], ".routing.json");
+        const char *path = shared("models", list[k], ".gguf"), *json = shared("golden/llama", list[k], ".routing.json");
         geodec_model *m = NULL;
         geodec_reference *r = open_reference(path, &m);
         const geodec_model_config *c = geodec_model_configuration(m);
@@ -160,12 +159,11 @@ Test(reference_golden, routing_of_shared_models)
     routing_of(list, sizeof list / sizeof *list);
 }
 
-/* The first windows of a text against the peer's float32 sums (given to five decimals). */
-Test(reference_golden, perplexity_windows)
+/* The first windows of a text against the sums of golden: the peer's float32 ones (given to five decimals), or those of
+ * the independent float64 evaluation. */
+static void perplexity_windows(const char *name, const char *text, const char *sums_of, double tolerance)
 {
-    const char *path = shared("models", "stories260K-f32", ".gguf"),
-               *json = shared("golden/llama", "stories260K-f32", ".json"),
-               *text = test_shared("text/tinystories-a.txt");
+    const char *path = shared("models", name, ".gguf"), *json = shared("golden/llama", name, ".json");
     geodec_model *m = NULL;
     geodec_reference *r = open_reference(path, &m);
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
@@ -181,12 +179,12 @@ Test(reference_golden, perplexity_windows)
     test_ok(geodec_tokenizer_encode(t, buffer, BYTES, false, ids, &n, &err), &err);
     test_ok(geodec_reference_windows_nll(r, geodec_tokenizer_bos(t), ids, n, LENGTH, WINDOWS, nll, &err), &err);
     json_t *root = json_load_file(json, 0, NULL);
-    const json_t *sums = json_object_get(json_array_get(json_object_get(root, "nll"), 0), "per_window_nll");
+    const json_t *sums = json_object_get(json_array_get(json_object_get(root, "nll"), 0), sums_of);
     for (int w = 0; w < WINDOWS; w++) {
         double sum = 0;
         for (int i = 0; i < LENGTH - 1; i++) sum += nll[w * (LENGTH - 1) + i];
         const double want = json_number_value(json_array_get(sums, (size_t)w));
-        cr_assert_lt(fabs(sum - want), 1e-5 * want, "window %d: %.6f, not %.6f", w, sum, want);
+        cr_assert_lt(fabs(sum - want), tolerance * want, "%s window %d: %.9f, not %.9f", name, w, sum, want);
     }
     cr_assert_eq(geodec_reference_windows_nll(r, 1, ids, n, LENGTH, n / (LENGTH - 1) + 1, nll, NULL), GEODEC_RANGE);
     cr_assert_eq(geodec_reference_windows_nll(r, 1, ids, n, 1, 1, nll, NULL), GEODEC_RANGE);
@@ -195,4 +193,16 @@ Test(reference_golden, perplexity_windows)
     geodec_model_close(m);
     geodec_mem_free(ids);
     geodec_mem_free(nll);
+}
+
+Test(reference_golden, perplexity_windows)
+{
+    const char *text = test_golden("text/stories.txt");
+    perplexity_windows("geodec-stories-f16", text, "float64_per_window_nll", 1e-12);
+    perplexity_windows("geodec-stories-q8_0", text, "float64_per_window_nll", 1e-12);
+}
+
+Test(reference_golden, perplexity_windows_of_shared_models)
+{
+    perplexity_windows("stories260K-f32", test_shared("text/tinystories-a.txt"), "per_window_nll", 1e-5);
 }

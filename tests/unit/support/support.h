@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* Path of `relative` below the shared folder (GEODEC_SHARED, default ../shared from the repository root); where that is
- * not there, of the file of the repository that stands in for it (tests/golden: golden/ott is published, golden/llama is
- * llama, models is models or data/model). Where there is neither, the running test is skipped: it ends here and is
+ * not there, of the file of the repository that stands in for it (tests/golden: golden/ott is published, golden/llama
+ * is llama, models is models or data/model). Where there is neither, the running test is skipped: it ends here and is
  * counted as skipped. Call it before anything is allocated. The text lives until the process ends. */
 const char *test_shared(const char *relative);
 /* The same, NULL where there is neither. */

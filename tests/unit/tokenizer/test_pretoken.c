@@ -68,8 +68,8 @@ static const json_t *vectors_of(const json_t *root, const char *name)
     size_t i, k;
     const json_t *group, *one;
     json_array_foreach(json_object_get(root, "vectors"), i, group)
-        json_array_foreach(json_object_get(group, "names"), k, one)
-            if (strcmp(json_string_value(one), name) == 0) return json_object_get(group, "ids");
+        json_array_foreach(json_object_get(group, "names"), k,
+                           one) if (strcmp(json_string_value(one), name) == 0) return json_object_get(group, "ids");
     return NULL;
 }
 
@@ -100,8 +100,7 @@ static int differing(const geodec_tokenizer *t, const char *name, const json_t *
         test_ok(geodec_tokenizer_encode(t, json_string_value(s), n, false, id, &count, &err), &err);
         const json_t *want = json_array_get(ids, i);
         bool same = (size_t)count == json_array_size(want);
-        for (int64_t k = 0; same && k < count; k++)
-            same = id[k] == json_integer_value(json_array_get(want, (size_t)k));
+        for (int64_t k = 0; same && k < count; k++) same = id[k] == json_integer_value(json_array_get(want, (size_t)k));
         if (!same) {
             bad++;
             (void)fprintf(stderr, "%s: '%s'\n", name, json_string_value(s));

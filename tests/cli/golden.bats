@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# Skipped tests are counted and named; the subset of the published figures is a part of the full set.
+
+bats_require_minimum_version 1.5.0
+load golden
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    export tmp=$BATS_TEST_TMPDIR
+}
+
+# A program that reports like Criterion: criterion NAME STATUS LINE...
+criterion() {
+    local name=$1 status=$2
+    shift 2
+    {
+        echo '#!/bin/sh'
+        # shellcheck disable=SC2016
+        echo 'for a in "$@"; do case $a in --tap=*) tap=${a#--tap=} ;; esac; done'
+        echo 'echo "ok - printed::by_the_test # SKIP not by the report" >&2'
+        [ $# -eq 0 ] || printf "echo '%s' >> \"\$tap\"\n" "$@"
+        echo "exit $status"
+    } > "$tmp/$name"
+    chmod +x "$tmp/$name"
+}
+
+@test "a skipped test is counted as skipped, with its name and reason, and not as passed" {
+    criterion unit 0 'TAP version 13' '1..3' 'ok - a::one  (0.00s)' 'ok - a::two  # SKIP no thing' 'ok - a::three  (0.01s)'
+    printf '#!/usr/bin/env bats\n@test "four" { skip "no other"; }\n@test "five" { true; }\n' > "$tmp/words.bats"
+    run env -i PATH=/usr/bin:/bin sh scripts/run-tests "$tmp" "$tmp/unit" "$tmp/words.bats" # bats in bats
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = "3 passed, 0 failed, 2 skipped" ]
+    [[ "$output" == *"skipped: a::two"*"no thing"* && "$output" == *"skipped: four"*"no other"* ]]
+    [[ "$output" == *"2 passed, 0 failed, 1 skipped"* && "$output" == *"1 passed, 0 failed, 1 skipped"* ]]
+}
+
+@test "failures, ends without a word and files without tests are failures" {
+    criterion good 0 'ok - a::one  (0.00s)'
+    criterion bad 1 'ok - a::one  (0.00s)' 'not ok - a::two  (0.00s)'
+    criterion gone 1 'ok - a::one  (0.00s)'
+    criterion empty 0
+    for t in bad gone empty; do
+        run sh scripts/run-tests "$tmp" "$tmp/good" "$tmp/$t"
+        echo "$t: $output"
+        [ "$status" -ne 0 ]
+        [[ "${lines[-1]}" == *" passed, 1 failed, 0 skipped" ]]
+    done
+    criterion all 0 'ok - a::one  # SKIP nothing is there'
+    run sh scripts/run-tests "$tmp" "$tmp/all"
+    [ "$status" -ne 0 ] && [ "${lines[-1]}" = "0 passed, 0 failed, 1 skipped" ]
+}
+
+@test "the published subset is bit for bit a part of the full set" {
+    full=${GEODEC_SHARED:-../shared}/golden/ott
+    [ -d "$full" ] || skip "no full set (set GEODEC_SHARED)"
+    for f in smollm2-135m_n8 sphere_n4 analytic magnus; do
+        h5diff --exclude-path /riemann "$full/$f.h5" "tests/golden/published/$f.h5"
+    done
+    diff -r "$full/exports" tests/golden/published/exports
+}
+
+@test "what the repository holds of goldens stays small" {
+    [ "$(cat tests/golden/published/*.h5 tests/golden/published/exports/*/* | wc -c)" -le 3000000 ]
+    [ "$(cat tests/golden/llama/* tests/golden/models/* tests/golden/tokens/* tests/golden/text/* | wc -c)" -le 3000000 ]
+}
