@@ -1,10 +1,13 @@
 # make claims: every published claim with its reproduction, the correct value, its control and a verdict (pipelines/claims/README).
-CLAIMS := results/report/claims
+CLAIMS := $(R)/claims
 CLAIM_ROWS := $(sort $(wildcard pipelines/claims/*.tsv))
-$(CLAIMS).tsv: $(CLAIM_ROWS) $(wildcard pipelines/claims/*.awk) pipelines/claims/make-claims $(BIN)/geodec-value $(LABORATORY) $(GEOMETRY) $(EXPORT_ARTIFACTS)
-	$(run) BIN=$(BIN) bash pipelines/claims/make-claims $(NAME) $(CLAIM_ROWS) > $@.tmp && mv $@.tmp $@
-$(CLAIMS).html: $(CLAIMS).tsv pipelines/claims/make-page pipelines/report/style.css
-	$(run) sh pipelines/claims/make-page $< $(NAME) > $@.tmp && mv $@.tmp $@
+# Sweeps are quoted where they were made.
+$(CLAIMS).tsv: private reads := $(wildcard $(foreach s,kv/kv attnres/sweep attnres/fit projection/sweep projection-drafts/sweep,$(R)/$s.tsv) results/shf/summary.tsv)
+$(CLAIMS).tsv: private needs := any
+$(CLAIMS).tsv: $(CLAIM_ROWS) $(wildcard pipelines/claims/*.awk) pipelines/claims/make-claims $(BIN)/geodec-value $(LABORATORY) $(GEOMETRY) $(EXPORT_ARTIFACTS) FORCE
+	@BIN=$(BIN) bash pipelines/claims/make-claims $(NAME) $(CLAIM_ROWS) > $(out)
+$(CLAIMS).html: $(CLAIMS).tsv pipelines/claims/make-page pipelines/report/style.css FORCE
+	@sh pipelines/claims/make-page $< $(NAME) > $(out)
 .PHONY: claims
 claims: $(CLAIMS).html
 	@awk -F'\t' 'NR > 1 {n[$$9]++} END {for (w in n) printf "%-12s %d\n", w, n[w]}' $(CLAIMS).tsv

@@ -1,9 +1,14 @@
 # Sizes of the main job: variables only. QUICK=1 is the small version of run_all.sh --quick.
 # Every variable can be given on the command line: make results MODEL=my.gguf TEXT=my.txt TOKENS=50000
+# These are upper limits: geodec-plan makes of them what model and text can carry ($(R)/plan.tsv has each size with its reason).
 
-MODEL ?= data/model/geodec-stories-f16.gguf
+ifeq ($(MODEL),)
+override MODEL := data/model/geodec-stories-f16.gguf
+endif
 TEXT ?=
 SEED ?= 1
+# How the text becomes documents: auto, mark, blank, line, window.
+SEPARATOR ?= auto
 
 ifeq ($(QUICK),1)
 CORPUS_STORIES ?= 120
@@ -26,6 +31,8 @@ NEW_TOKENS ?= 128
 GAMMAS ?= 1,2,4,8
 SEEDS ?= 3
 endif
+PROMPT_LENGTH ?= 16
 LAYERS ?= last
+EMBEDDED := $(if $(word 2,$(MODEL)),,$(filter data/model/%,$(MODEL)))
 # 1: whole rows of logits in activations.h5, for the KL of coverage by the task. The embedded vocabulary is small enough.
-LOGITS ?= $(if $(filter data/model/%,$(MODEL)),1)
+LOGITS ?= $(if $(EMBEDDED),1)

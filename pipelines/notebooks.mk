@@ -1,7 +1,7 @@
 # make notebooks: each notebook executed without a display on the artifacts of $(R), as a page beside the report.
 NOTEBOOKS := $(patsubst notebooks/%.ipynb,%,$(wildcard notebooks/*.ipynb))
-$(REPORT)/%.html: notebooks/%.ipynb $(REPORT)/index.html
-	$(run) bash scripts/packages install notebook && HOME=$(abspath $(R)) GEODEC_RESULTS=$(abspath $(R)) PYDEVD_DISABLE_FILE_VALIDATION=1 \
-	  /usr/bin/python3 -m nbconvert --log-level WARN --to html --execute --output-dir $(@D) --output $*.tmp $< && mv $(@D)/$*.tmp.html $@
+$(NOTEBOOKS:%=$(REPORT)/%.html): $(REPORT)/%.html: notebooks/%.ipynb $(REPORT)/index.html FORCE
+	@bash scripts/packages install notebook && HOME=$(abspath $(R)) GEODEC_RESULTS=$(abspath $(R)) PYDEVD_DISABLE_FILE_VALIDATION=1 \
+	  /usr/bin/python3 -m nbconvert --log-level WARN --to html --execute --output-dir $(new) --output $* $<
 .PHONY: notebooks
 notebooks: $(NOTEBOOKS:%=$(REPORT)/%.html)

@@ -1,30 +1,75 @@
-# The main job as rules: one stage, one artifact, one file in results/<model>/. Made again only when an input changed.
+# The main job as rules: one stage, one artifact, one file in results/<model>/. Every rule is run by pipelines/stage, which knows whether
+# anything changed (pipelines/stage.mk).
 include pipelines/config.mk
-
-NAME := $(basename $(notdir $(MODEL)))$(if $(filter 1,$(QUICK)),-quick)
-R := results/$(NAME)
 BIN := $(B)/bin
-run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
+# For the rules outside of results/<model>/ that are plain recipes.
+run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
+
+# Goals of the pipeline: words of this list and files under results/ or R.
+PIPELINE_WORDS := results report plan geometry decoding figures claims drafting lead ladder rollout kv attnres projection exactness shf notebooks
+R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
+PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(MAKECMDGOALS))
+
+# The files' names are looked at before anything is made of them.
+ifneq ($(PIPELINE_GOALS)$(filter print-report,$(MAKECMDGOALS)),)
+NAMES := $(shell pipelines/inputs name $(call quote,$(R_GIVEN)) $(call quote,$(MODEL)) $(call quote,$(TEXT)))
+ifneq ($(firstword $(NAMES)),ok)
+$(error $(NAMES))
+endif
+endif
+STEM := $(or $(word 2,$(NAMES)),model)
+NAME := $(STEM)$(if $(filter 1,$(QUICK)),-quick)
+R := results/$(NAME)
+
+.PHONY: print-report
+print-report:
+	@echo $(R)/report/index.html
+
+# One make at a time in a result folder: the goals are made by a second make, which holds the folder's lock. Makes of nothing but parts of
+# sweeps (TARGET.i-m.h5 with SHARDS=m), on several machines, go together; there each file has a lock.
+SHARDS ?= 1
+PARTS := $(if $(filter-out %-$(SHARDS).h5,$(PIPELINE_GOALS)),,$(filter-out 1,$(SHARDS)))
+ifneq ($(PIPELINE_GOALS),)
+ifneq ($(LOCKED),$(R))
+.PHONY: $(PIPELINE_GOALS) locked
+$(PIPELINE_GOALS): locked
+	@:
+locked: | $(filter-out $(PIPELINE_GOALS),$(MAKECMDGOALS))
+	+@pipelines/locked $(if $(PARTS),-s) $(R) $(MAKE) --no-print-directory LOCKED=$(R) $(PIPELINE_GOALS)
+endif
+endif
+ifeq ($(PIPELINE_GOALS)$(LOCKED),)
+PIPELINE_RULES := yes
+else
+PIPELINE_RULES := $(filter $(LOCKED),$(R))
+endif
+ifneq ($(PIPELINE_RULES),)
+
+include pipelines/stage.mk
+# Where a report is asked for, it is made in any case and says what failed; elsewhere a failure stops make.
+KEEP_GOING := $(if $(filter results report figures claims,$(MAKECMDGOALS)),--keep-going)
+SHARED := $(or $(GEODEC_SHARED),../shared)
+X := results/exports
+$(eval $(call staged,$(R)/% $(X)/%))
 
 # A stage that takes --shard: $(eval $(call sharded,TARGET.h5,TOOL,PREREQUISITES,OPTIONS AND ARGUMENTS)). With SHARDS=m the target is
 # joined from TARGET.1-m.h5 .. TARGET.m-m.h5, which may be made anywhere; its bytes are the same.
-SHARDS ?= 1
 shard_parts = $(foreach i,$(shell seq $(SHARDS)),$(1:.h5=).$i-$(SHARDS).h5)
 define shard_rule
-$(1:.h5=).$5-$(SHARDS).h5: $(BIN)/geodec-$2 $3
-	$$(run) $$(call tool,$2) --shard $5/$(SHARDS) -o $$@ $4
+$(1:.h5=).$5-$(SHARDS).h5: $(BIN)/geodec-$2 $3 FORCE
+	@$$(call tool,$2) --shard $5/$(SHARDS) -o $$(out) $4
 endef
 define sharded
 ifeq ($(SHARDS),1)
 $1: $(BIN)/geodec-$2 $3
-	$$(run) $$(call tool,$2) -o $$@ $4
+	@$$(call tool,$2) -o $$(out) $4
 else
 $(foreach i,$(shell seq $(SHARDS)),
 $(call shard_rule,$1,$2,$3,$4,$i)
 )
 $1: $(BIN)/geodec-merge $(call shard_parts,$1)
-	$$(run) $$(call tool,merge) -o $$@ $(call shard_parts,$1)
+	@$$(call tool,merge) -o $$(out) $(call shard_parts,$1)
 endif
 endef
 
@@ -32,86 +77,108 @@ endef
 define swept
 ifeq ($(SHARDS),1)
 $1: $(BIN)/geodec-$2 $3
-	$$(run) $$(call tool,$2) -o $$@ $4
+	@$$(call tool,$2) -o $$(out) $4
 else
 $(foreach i,$(shell seq $(SHARDS)),
 $(call shard_rule,$1,$2,$3,$4,$i)
 )
-$(1:.h5=).sweep-$(SHARDS).h5: $(BIN)/geodec-merge $(call shard_parts,$1)
-	$$(run) $$(call tool,merge) -o $$@ $(call shard_parts,$1)
+$(1:.h5=).sweep-$(SHARDS).h5: $(BIN)/geodec-merge $(call shard_parts,$1) FORCE
+	@$$(call tool,merge) -o $$(out) $(call shard_parts,$1)
 $1: $(BIN)/geodec-$2 $3 $(1:.h5=).sweep-$(SHARDS).h5
-	$$(run) $$(call tool,$2) --joined $(1:.h5=).sweep-$(SHARDS).h5 -o $$@ $4
+	@$$(call tool,$2) --joined $(1:.h5=).sweep-$(SHARDS).h5 -o $$(out) $4
 endif
 endef
 
-# What was asked for, as a file: another text or another size remakes what depends on it.
-SETTINGS := MODEL=$(MODEL) TEXT=$(TEXT) SEED=$(SEED) CORPUS_STORIES=$(CORPUS_STORIES) TOKENS=$(TOKENS) POINTS=$(POINTS) \
-  STORE_TEXTS=$(STORE_TEXTS) STORE_LENGTH=$(STORE_LENGTH) PROMPTS=$(PROMPTS) NEW_TOKENS=$(NEW_TOKENS) GAMMAS=$(GAMMAS) \
-  SEEDS=$(SEEDS) LAYERS=$(LAYERS) LOGITS=$(LOGITS)
-.PHONY: settings-check
-$(R)/settings.txt: settings-check
-	@mkdir -p $(@D); echo "$(SETTINGS)" | tr ' ' '\n' > $@.new; \
-	if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
-
+# ---- model, text, sizes --------------------------------------------------------------------------------------------
+# Links of safe names; the files' own names go through the environment.
+export MODEL TEXT
+MODEL_FILE := $(R)/input/$(STEM).gguf
+NAMES_FILE := $(R)/input/names.tsv
+$(MODEL_FILE) $(R)/input/text.txt $(NAMES_FILE): private SHELL := /bin/sh
+$(MODEL_FILE) $(R)/input/text.txt $(NAMES_FILE): private .SHELLFLAGS := -c
+$(NAMES_FILE): FORCE
+	@pipelines/inputs names $@ "$$MODEL" "$$TEXT"
+$(MODEL_FILE): FORCE
+	@pipelines/inputs link $@ "$$MODEL"
 ifeq ($(TEXT),)
 # Text of the model's own corpus, from a seed the model was not trained on.
 TEXT_FILE := $(R)/text.txt
-$(R)/text.txt: $(BIN)/geodec-corpus $(R)/settings.txt
-	$(run) $(call tool,corpus) --seed 20260002 --stories $(CORPUS_STORIES) -o $@ --report $(R)/text.json
+$(R)/text.txt: private also := text.json
+$(R)/text.txt: private needs := fatal
+$(R)/text.txt: $(BIN)/geodec-corpus FORCE
+	@$(call tool,corpus) --seed 20260002 --stories $(CORPUS_STORIES) -o $(out) --report $(new)/text.json
 else
-TEXT_FILE := $(TEXT)
+TEXT_FILE := $(R)/input/text.txt
+$(TEXT_FILE): FORCE
+	@pipelines/inputs link $@ "$$TEXT"
 endif
+# Sizes that model and text can carry; sizes.txt has them as words for `size`. A rule that uses `size` comes after PLAN; it is made again when
+# a size in its command changed.
+PLAN := $(R)/plan.tsv
+size = $(patsubst $1=%,%,$(filter $1=%,$(file <$(R)/sizes.txt)))
+separator = --separator $(call size,separator)
+$(PLAN): private also := sizes.txt
+$(PLAN): private needs := fatal
+$(PLAN): $(BIN)/geodec-plan $(MODEL_FILE) $(TEXT_FILE) FORCE
+	@$(call tool,plan) --model $(MODEL_FILE) --text $(TEXT_FILE) --separator $(SEPARATOR) --tokens $(TOKENS) --points $(POINTS) \
+	  --store-texts $(STORE_TEXTS) --store-length $(STORE_LENGTH) --prompts $(PROMPTS) --prompt-length $(PROMPT_LENGTH) \
+	  --new-tokens $(NEW_TOKENS) -o $(out); awk -F'\t' 'NR > 1 {print $$1 "=" $$2}' $(out) > $(new)/sizes.txt
+.PHONY: plan
+plan: $(PLAN)
+	@cat $(PLAN)
 
 # ---- geometry ------------------------------------------------------------------------------------------------------
-$(R)/activations.h5: $(BIN)/geodec-export $(MODEL) $(TEXT_FILE) $(R)/settings.txt
-	$(run) $(call tool,export) --model $(MODEL) --text $(TEXT_FILE) --layers $(LAYERS) --max-tokens $(TOKENS) $(if $(LOGITS),--logits) -o $@
-$(R)/cloud.h5: $(BIN)/geodec-cloud $(R)/activations.h5
-	$(run) $(call tool,cloud) --seed $(SEED) --max-points $(POINTS) -o $@ $(R)/activations.h5
-$(R)/metric.h5: $(BIN)/geodec-metric $(R)/cloud.h5
-	$(run) $(call tool,metric) -o $@ $(R)/cloud.h5
+$(R)/activations.h5: $(BIN)/geodec-export $(MODEL_FILE) $(TEXT_FILE) $(PLAN) FORCE
+	@$(call tool,export) --model $(MODEL_FILE) --text $(TEXT_FILE) --layers $(LAYERS) --max-tokens $(call size,tokens) $(separator) $(if $(LOGITS),--logits) -o $(out)
+$(R)/cloud.h5: $(BIN)/geodec-cloud $(R)/activations.h5 FORCE
+	@$(call tool,cloud) --seed $(SEED) --max-points $(call size,points) -o $(out) $(R)/activations.h5
+$(R)/metric.h5: $(BIN)/geodec-metric $(R)/cloud.h5 FORCE
+	@$(call tool,metric) -o $(out) $(R)/cloud.h5
 $(eval $(call sharded,$(R)/christoffel.h5,christoffel,$(R)/metric.h5,$(R)/metric.h5))
 $(eval $(call sharded,$(R)/geodesics.h5,geodesic,$(R)/metric.h5,--seed $(SEED) --steps 32 --dl 0.05 $(R)/metric.h5))
 $(eval $(call sharded,$(R)/riemann.h5,riemann,$(R)/metric.h5,--seed $(SEED) $(R)/metric.h5))
 $(eval $(call sharded,$(R)/propagators.h5,propagate,$(R)/metric.h5 $(R)/geodesics.h5,$(R)/metric.h5 $(R)/geodesics.h5))
 $(eval $(call swept,$(R)/validity.h5,validity,$(R)/metric.h5,$(VALIDITY) --seed $(SEED) $(R)/metric.h5))
-$(R)/records.h5: $(BIN)/geodec-records $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
-	$(run) $(call tool,records) -o $@ $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
+$(R)/records.h5: $(BIN)/geodec-records $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5 FORCE
+	@$(call tool,records) -o $(out) $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
 # The same field and curvature on a Gaussian cloud of the same spectrum: the control.
-$(R)/null.h5: $(BIN)/geodec-null $(R)/cloud.h5
-	$(run) $(call tool,null) --seed $(SEED) -o $@ $(R)/cloud.h5
-$(R)/null-metric.h5: $(BIN)/geodec-metric $(R)/null.h5
-	$(run) $(call tool,metric) -o $@ $(R)/null.h5
-$(R)/null-riemann.h5: $(BIN)/geodec-riemann $(R)/null-metric.h5
-	$(run) $(call tool,riemann) --seed $(SEED) -o $@ $(R)/null-metric.h5
+$(R)/null.h5: $(BIN)/geodec-null $(R)/cloud.h5 FORCE
+	@$(call tool,null) --seed $(SEED) -o $(out) $(R)/cloud.h5
+$(R)/null-metric.h5: $(BIN)/geodec-metric $(R)/null.h5 FORCE
+	@$(call tool,metric) -o $(out) $(R)/null.h5
+$(R)/null-riemann.h5: $(BIN)/geodec-riemann $(R)/null-metric.h5 FORCE
+	@$(call tool,riemann) --seed $(SEED) -o $(out) $(R)/null-metric.h5
 $(eval $(call swept,$(R)/coverage.h5,coverage,$(R)/cloud.h5 $(R)/activations.h5,--seed $(SEED) --sweep --nulls 6 \
   --threshold task --activations $(R)/activations.h5 $(R)/cloud.h5))
 
 # ---- flow map and decoder ------------------------------------------------------------------------------------------
-$(R)/store.tokens: $(BIN)/geodec-sample $(MODEL) $(R)/settings.txt
-	$(run) $(call tool,sample) --model $(MODEL) --seed $(SEED) --texts $(STORE_TEXTS) --length $(STORE_LENGTH) -o $@
-$(R)/store.h5: $(BIN)/geodec-export $(R)/store.tokens
-	$(run) $(call tool,export) --model $(MODEL) --tokens $(R)/store.tokens --layers last --window $(STORE_LENGTH) -o $@
-$(R)/flowmap.h5: $(BIN)/geodec-bake $(R)/store.h5
-	$(run) $(call tool,bake) -o $@ $(R)/store.h5
-$(R)/benchdecode.h5: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE)
-	$(run) $(call tool,bench-decode) --model $(MODEL) --artifacts $(R) --prompts $(TEXT_FILE) --n-prompts $(PROMPTS) \
-	  --max-tokens $(NEW_TOKENS) --gammas $(GAMMAS) --seeds $(SEEDS) -o $@ > $(R)/benchdecode.tsv.tmp && mv $(R)/benchdecode.tsv.tmp $(R)/benchdecode.tsv
-$(R)/sample.txt: $(BIN)/geodec-decode $(R)/flowmap.h5
-	$(run) $(call tool,decode) --model $(MODEL) --artifacts $(R) --draft flowmap --prompt "" --max-tokens 160 \
-	  --temperature 0.8 --seed $(SEED) > $@.tmp && mv $@.tmp $@
+$(R)/store.tokens: $(BIN)/geodec-sample $(MODEL_FILE) $(PLAN) FORCE
+	@$(call tool,sample) --model $(MODEL_FILE) --seed $(SEED) --texts $(call size,store_texts) --length $(call size,store_length) -o $(out)
+$(R)/store.h5: $(BIN)/geodec-export $(R)/store.tokens FORCE
+	@$(call tool,export) --model $(MODEL_FILE) --tokens $(R)/store.tokens --layers last --window $(call size,store_length) -o $(out)
+$(R)/flowmap.h5: $(BIN)/geodec-bake $(R)/store.h5 FORCE
+	@$(call tool,bake) -o $(out) $(R)/store.h5
+# How every measurement of drafts takes its prompts from the text.
+prompts = --prompts $(TEXT_FILE) $(separator) --prompt-tokens $(call size,prompt_length) --n-prompts $1
+$(R)/benchdecode.h5: private also := benchdecode.tsv speed.h5
+$(R)/benchdecode.h5: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE) FORCE
+	@$(call tool,bench-decode) --model $(MODEL_FILE) --artifacts $(R) $(call prompts,$(call size,prompts)) \
+	  --max-tokens $(call size,new_tokens) --gammas $(GAMMAS) --seeds $(SEEDS) -o $(out) > $(new)/benchdecode.tsv
+$(R)/sample.txt: $(BIN)/geodec-decode $(R)/flowmap.h5 FORCE
+	@$(call tool,decode) --model $(MODEL_FILE) --artifacts $(R) --draft flowmap --prompt "" --max-tokens 160 \
+	  --temperature 0.8 --seed $(SEED) > $(out)
 
 GEOMETRY := $(addprefix $(R)/,activations.h5 cloud.h5 metric.h5 christoffel.h5 geodesics.h5 riemann.h5 propagators.h5 \
   validity.h5 records.h5 coverage.h5 null.h5 null-metric.h5 null-riemann.h5)
 DECODING := $(addprefix $(R)/,flowmap.h5 benchdecode.h5)
 
-.PHONY: results geometry decoding print-report
+.PHONY: results geometry decoding
 geometry: $(GEOMETRY)
 decoding: $(DECODING)
 results: report
-print-report:
-	@echo $(R)/report/index.html
 
 include pipelines/figures.mk
 include pipelines/claims.mk
 include pipelines/notebooks.mk
+endif
 include pipelines/model.mk

@@ -2,7 +2,6 @@
  * form. */
 #include "base/mem.h"
 #include "drafters/drafting.h"
-#include "io/file.h"
 #include "measure/bench.h"
 #include "measure/bench_file.h"
 #include "measure/readiness.h"
@@ -16,13 +15,13 @@
 
 #include <string.h>
 
-enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
+enum { RESAMPLES = 1000 };
 
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
                   *judged;
 static const char *draft_model, *draft_projection;
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled",
-                  *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres, *kv_projection;
+                  *isa = "auto", *separator = "auto", *arithmetic = "exact", *kv = "f32", *attnres, *kv_projection;
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop, loop_only, together;
@@ -45,6 +44,7 @@ static const cli_option options[] = {
      .help = "projection.h5 of the model (geodec-project), put in the place of its weights"},
     CLI_ARTIFACTS_OPTION(artifacts),
     CLI_PROMPTS_OPTION(prompts_path),
+    CLI_SEPARATOR_OPTION(separator),
     {.name = "lines", .type = CLI_FLAG, .target = &lines, .help = "every line of the text is a prompt"},
     CLI_PROMPT_CUT_OPTIONS(prompt_tokens, n_prompts),
     {.name = "max-tokens",
@@ -160,21 +160,6 @@ static const cli_tool tool = {
     .n_options = CLI_COUNT(options),
 };
 
-static geodec_status read_prompts(const geodec_tokenizer *t, geodec_prompts *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    char *text = NULL;
-    size_t n = 0;
-    GEODEC_TRY(geodec_file_read(prompts_path, TEXT_MAX, &text, &n, err));
-    if (lines)
-        GEODEC_TRY_MSG(geodec_prompts_lines(t, text, n, n_prompts, out, err), "%s", prompts_path);
-    else
-        GEODEC_TRY_MSG(geodec_prompts_cut(t, text, n, n_prompts, prompt_tokens, out, err), "%s", prompts_path);
-done:
-    geodec_mem_free(text);
-    return st;
-}
-
 static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *p, int n, geodec_pool *pool,
                                    geodec_session **s, geodec_target *target, geodec_err *err)
 {
@@ -265,7 +250,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     plan.n_stop = no_stop ? 0 : geodec_stop_tokens(t, stop);
-    GEODEC_TRY(read_prompts(t, &prompts, err));
+    GEODEC_TRY(
+        bench_prompts(c, m, prompts_path, separator, lines, n_prompts, prompt_tokens, max_tokens, &prompts, err));
     const char *names[GEODEC_BENCH_DRAFTERS];
     int n_names = 0;
     for (int32_t i = 0; i < plan.n_drafters; i++)

@@ -1,7 +1,6 @@
 /* geodec-drafts: drafting taken apart: what is rejected, what a gate does, verifier and drafter alone. */
 #include "base/mem.h"
 #include "drafters/drafting.h"
-#include "io/file.h"
 #include "measure/drafts.h"
 #include "support/bench_plan.h"
 #include "support/cli.h"
@@ -10,11 +9,11 @@
 
 #include <stdio.h>
 
-enum { TEXT_MAX = 64 << 20, RESAMPLES = 1000 };
+enum { RESAMPLES = 1000 };
 
 static const char *output = "drafts.h5", *times, *model_path, *artifacts, *prompts_path;
-static const char *drafters = "bigram,ngram,flowmap", *gammas = "2,4,8,16", *isa = "auto", *arithmetic = "exact",
-                  *kv = "f32";
+static const char *drafters = "bigram,ngram,flowmap", *gammas = "2,4,8,16", *isa = "auto", *separator = "auto",
+                  *arithmetic = "exact", *kv = "f32";
 static const char *draft_model, *draft_projection, *template_name, *attnres;
 static bool margin_rule;
 static int64_t n_prompts = 30, prompt_tokens = 16, max_tokens = GEODEC_DRAFT_MAX, timed = 12, repeats = 3;
@@ -30,6 +29,7 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     CLI_ARTIFACTS_OPTION(artifacts),
     CLI_PROMPTS_OPTION(prompts_path),
+    CLI_SEPARATOR_OPTION(separator),
     CLI_PROMPT_CUT_OPTIONS(prompt_tokens, n_prompts),
     {.name = "max-tokens",
      .letter = 'n',
@@ -110,8 +110,6 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_drafts *d = NULL;
     geodec_margin_row margins[GEODEC_BENCH_DRAFTERS * GEODEC_MARGINS];
     uint8_t *class = NULL;
-    char *text = NULL;
-    size_t n = 0;
     bench_request requests[GEODEC_BENCH_DRAFTERS];
     const char *names[GEODEC_BENCH_DRAFTERS];
     int32_t stop[GEODEC_STOP_TOKENS];
@@ -127,14 +125,14 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     plan.n_stop = geodec_stop_tokens(t, stop);
-    GEODEC_TRY(geodec_file_read(prompts_path, TEXT_MAX, &text, &n, err));
-    GEODEC_TRY_MSG(geodec_prompts_cut(t, text, n, n_prompts, prompt_tokens, &prompts, err), "%s", prompts_path);
+    GEODEC_TRY(
+        bench_prompts(c, m, prompts_path, separator, false, n_prompts, prompt_tokens, max_tokens, &prompts, err));
     for (int32_t i = 0; i < plan.n_drafters; i++) names[i] = plan.drafter[i].name;
     GEODEC_TRY(geodec_drafting_open(m, artifacts, names, plan.n_drafters, &drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
     GEODEC_TRY(find_format(m, &chat, &chat_own, err));
     GEODEC_TRY(geodec_prompts_chat(t, chat, &prompts, &in_chat, err));
-    int64_t room = prompt_tokens + max_tokens;
+    int64_t room = geodec_prompts_longest(&prompts) + max_tokens;
     if (room < geodec_prompts_longest(&in_chat)) room = geodec_prompts_longest(&in_chat);
     GEODEC_TRY(decode_session(m, (int32_t)room, isa, arithmetic, kv, attnres, NULL, &s, err));
     geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, NULL);
@@ -182,7 +180,6 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_mem_free(class);
     geodec_mem_free(d);
-    geodec_mem_free(text);
     geodec_prompts_free(&prompts);
     geodec_prompts_free(&in_chat);
     geodec_drafting_close(drafting);

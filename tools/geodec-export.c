@@ -6,6 +6,7 @@
 #include "support/cli.h"
 #include "support/evaluation.h"
 #include "support/layers.h"
+#include "support/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 enum { TOP_DEFAULT = 8 };
 
 static const char *model_path, *text_path, *tokens_path, *layers = "last", *positions = "all", *output, *format = "h5";
-static const char *arithmetic = "exact", *kv = "f32", *isa = "auto";
+static const char *arithmetic = "exact", *kv = "f32", *isa = "auto", *separator = "auto";
 static int64_t window, max_tokens, top_m = -1, shard_tokens = 1 << 18;
 static bool logits, half;
 
@@ -26,7 +27,8 @@ static const cli_option options[] = {
      .flags = CLI_PATH,
      .target = &text_path,
      .metavar = "FILE",
-     .help = "UTF-8 text; lines <|endoftext|> separate documents"},
+     .help = "UTF-8 text or JSON Lines"},
+    CLI_SEPARATOR_OPTION(separator),
     {.name = "tokens",
      .type = CLI_STR,
      .flags = CLI_PATH,
@@ -95,7 +97,8 @@ static const cli_tool tool = {
     .purpose = "hidden states, argmax and best logits of a model on a text",
     .usage = "--model FILE (--text FILE | --tokens FILE) [OPTIONS]",
     .description =
-        "One row a token. A document longer than the window is cut into windows, each of which begins with the\n"
+        "One row a token. How a text becomes documents: --separator, and geodec-plan(1). A document longer than the "
+        "window is cut into windows, each of which begins with the\n"
         "model's BOS token. Rows are streamed: memory does not grow with the text, but with its longest document.\n"
         "A run that was stopped goes on where it was when the same command is given again, and the result is the same\n"
         "bytes: every --shard-tokens tokens are a file of their own, in the folder of --format safetensors, or in\n"
@@ -139,25 +142,31 @@ done:
 static const char *input_path(void) { return text_path ? text_path : tokens_path; }
 
 typedef struct input {
-    geodec_map map;
+    geodec_map map; /* token ids */
+    text_file file;
+    size_t bytes;
     geodec_text_source *text;
     geodec_token_source *tokens;
     geodec_export_source source;
 } input;
 
-static geodec_status open_input(const geodec_model *m, input *in, geodec_err *err)
+static geodec_status open_input(const geodec_model *m, input *in, geodec_separator *rule, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
     const char *path = input_path();
-    GEODEC_TRY(geodec_map_open(path, &in->map, err));
-    const char *bytes = (const char *)in->map.data;
     if (text_path) {
-        GEODEC_TRY(geodec_text_source_create(path, bytes, in->map.size, geodec_model_tokenizer(m), &in->text, err));
+        GEODEC_TRY(text_open(path, separator, t, false, &in->file, err));
+        GEODEC_TRY(geodec_text_source_create(&in->file.documents, t, &in->text, err));
         in->source = geodec_text_source_get(in->text);
+        in->bytes = in->file.map.size;
+        *rule = in->file.documents.rule;
     } else {
-        GEODEC_TRY(geodec_token_source_create(path, bytes, in->map.size, geodec_model_configuration(m)->n_vocab,
-                                              &in->tokens, err));
+        GEODEC_TRY(geodec_map_open(path, &in->map, err));
+        GEODEC_TRY(geodec_token_source_create(path, (const char *)in->map.data, in->map.size,
+                                              geodec_model_configuration(m)->n_vocab, &in->tokens, err));
         in->source = geodec_token_source_get(in->tokens);
+        in->bytes = in->map.size;
     }
 done:
     return st;
@@ -167,6 +176,7 @@ static void close_input(input *in)
 {
     geodec_text_source_destroy(in->text);
     geodec_token_source_destroy(in->tokens);
+    text_close(&in->file);
     geodec_map_close(&in->map);
 }
 
@@ -187,7 +197,7 @@ static geodec_status to_artifact(const cli *c, const geodec_model *m, const geod
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
     char *parts = NULL;
-    const int64_t bytes = (int64_t)in->map.size;
+    const int64_t bytes = (int64_t)in->bytes;
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, output, p, &out, err));
     GEODEC_TRY(join(output, ".parts", &parts, err));
     if (access(parts, F_OK) != 0 && (bytes < shard_tokens || (max_tokens && max_tokens <= shard_tokens))) {
@@ -198,6 +208,7 @@ static geodec_status to_artifact(const cli *c, const geodec_model *m, const geod
         GEODEC_TRY_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
         GEODEC_TRY(geodec_export_assemble(m, o, parts, s->shards, out, &c->hooks, err));
     }
+    GEODEC_TRY(geodec_export_counts(out, s, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     if (st == GEODEC_OK && s->shards) st = geodec_export_shards_remove(parts, err);
@@ -247,7 +258,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                .isa = isa_of(isa)};
     GEODEC_TRY(parse_layers(layers, mc->n_layer, list, &o.n_layers, err));
     GEODEC_TRY(parse_positions(&o, err));
-    GEODEC_TRY(open_input(m, &in, err));
+    GEODEC_TRY(open_input(m, &in, &o.separator, err));
     p.model_fingerprint = geodec_model_fingerprint(m);
     p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
     GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
@@ -257,6 +268,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     else
         GEODEC_TRY(to_artifact(c, m, &o, &in, &p, &s, err));
     if (s.resumed) cli_say(c, "%lld of %lld shards were there", (long long)s.resumed, (long long)s.shards);
+    if (text_path)
+        cli_say(c, "%lld of %lld documents by the rule '%s' (%s), %lld tokens", (long long)s.documents,
+                (long long)in.file.documents.n, geodec_separator_name(o.separator), in.file.documents.why,
+                (long long)s.tokens);
     cli_say(c, "%lld rows of %lld sequences, %d layers of width %d -> %s", (long long)s.rows, (long long)s.sequences,
             o.n_layers, mc->d_model, output);
 done:

@@ -6,16 +6,18 @@
 #include "io/tsv.h"
 #include "support/cli.h"
 #include "support/layers.h"
+#include "support/text.h"
 
 #include <string.h>
 
 enum { DRAWS = 4 /* of the control */ };
 
-static const char *model_path, *layers = "all";
+static const char *model_path, *layers = "all", *separator = "auto";
 static int64_t window = 32, windows = 8;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
+    CLI_RUN_SEPARATOR_OPTION(separator),
     {.name = "layers",
      .type = CLI_STR,
      .target = &layers,
@@ -124,14 +126,14 @@ done:
 static geodec_status all_windows(state *s, const char *path, const geodec_tokenizer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_map map = {0};
+    text_file file = {.run = NULL};
     int32_t *ids = NULL;
     int64_t n;
     const int32_t bos = geodec_tokenizer_bos(t);
     const int64_t each = window - (bos >= 0);
-    GEODEC_TRY(geodec_map_open(path, &map, err));
-    GEODEC_NEW(ids, (int64_t)map.size + 2);
-    GEODEC_TRY_MSG(geodec_tokenizer_encode(t, (const char *)map.data, map.size, false, ids, &n, err), "%s", path);
+    GEODEC_TRY(text_open(path, separator, t, true, &file, err));
+    GEODEC_NEW(ids, (int64_t)file.n_run + 2);
+    GEODEC_TRY_MSG(geodec_tokenizer_encode(t, file.run, file.n_run, false, ids, &n, err), "%s", path);
     if (each < 1 || n < each)
         GEODEC_THROW(n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%s: %lld tokens; a window needs at least %lld", path,
                      (long long)n, (long long)each);
@@ -143,7 +145,7 @@ static geodec_status all_windows(state *s, const char *path, const geodec_tokeni
     }
 done:
     geodec_mem_free(ids);
-    geodec_map_close(&map);
+    text_close(&file);
     return st;
 }
 

@@ -6,13 +6,15 @@
 #include "project/kvprojection.h"
 #include "support/cli.h"
 #include "support/evaluation.h"
+#include "support/text.h"
 
-static const char *model_path, *kv = "f32", *isa = "auto", *kv_projection;
+static const char *model_path, *kv = "f32", *isa = "auto", *separator = "auto", *kv_projection;
 static int64_t window, needle = 16, cue = 6, depths = 10, trials = 40;
 static double merge;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
+    CLI_RUN_SEPARATOR_OPTION(separator),
     {.name = "window",
      .letter = 'w',
      .type = CLI_I64,
@@ -113,7 +115,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
-    geodec_map map = {0};
+    text_file file = {.run = NULL};
     geodec_needle_result r = {0};
     geodec_needle_options o = geodec_needle_defaults();
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
@@ -127,12 +129,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.depths = (int32_t)depths;
     o.trials = (int32_t)trials;
     o.seed = c->seed;
-    GEODEC_TRY(geodec_map_open(c->args[0], &map, err));
-    GEODEC_TRY_MSG(geodec_needle_run(&e, &o, (const char *)map.data, map.size, &c->hooks, &r, err), "%s", c->args[0]);
+    GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
+    GEODEC_TRY_MSG(geodec_needle_run(&e, &o, file.run, file.n_run, &c->hooks, &r, err), "%s", c->args[0]);
     GEODEC_TRY(write_table(&r, err));
 done:
     geodec_needle_free(&r);
-    geodec_map_close(&map);
+    text_close(&file);
     geodec_model_close(m);
     return st;
 }

@@ -9,19 +9,21 @@
 #include "project/projection.h"
 #include "support/cli.h"
 #include "support/evaluation.h"
+#include "support/text.h"
 
 #include <string.h>
 
 enum { DEFAULT_WINDOW = 512 };
 
 static const char *model_path, *against_path, *arithmetic = "exact", *against_arithmetic, *kv = "f32", *against_kv;
-static const char *isa = "auto", *json_path, *projection, *against_projection;
+static const char *isa = "auto", *separator = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
 static int64_t window, stride, windows;
 static double kv_merge, against_kv_merge;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
+    CLI_RUN_SEPARATOR_OPTION(separator),
     {.name = "window",
      .letter = 'w',
      .type = CLI_I64,
@@ -232,7 +234,8 @@ done:
     return st;
 }
 
-static void json_text(state *s, const char *text, const char *sha256, const geodec_perplexity_result *r)
+static void json_text(state *s, const char *text, const char *sha256, const geodec_documents *d,
+                      const geodec_perplexity_result *r)
 {
     geodec_json_writer *w = s->json;
     figure f[FIGURES + COMPARED];
@@ -240,6 +243,8 @@ static void json_text(state *s, const char *text, const char *sha256, const geod
     geodec_json_begin_object(w, NULL);
     geodec_json_put_str(w, "text", text);
     geodec_json_put_str(w, "sha256", sha256);
+    geodec_json_put_str(w, "separator", geodec_separator_name(d->rule));
+    geodec_json_put_i64(w, "documents", d->n);
     geodec_json_put_i64(w, "windows", r->windows);
     geodec_json_put_i64(w, "blocks", r->blocks);
     geodec_json_put_i64(w, "tokens", r->tokens);
@@ -269,21 +274,24 @@ static void json_text(state *s, const char *text, const char *sha256, const geod
 static geodec_status one_text(const cli *c, state *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_map map = {0};
+    text_file file = {.run = NULL};
     geodec_perplexity_result r = {0};
     char hex[GEODEC_SHA256_HEX];
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    GEODEC_TRY(geodec_map_open(path, &map, err));
-    GEODEC_TRY_MSG(geodec_perplexity_text(&s->p, s->compared ? &s->q : NULL, &s->o, (const char *)map.data, map.size,
-                                          &r, c->pool, &c->hooks, err),
+    GEODEC_TRY(text_open(path, separator, geodec_model_tokenizer(s->p.model), true, &file, err));
+    GEODEC_TRY_MSG(geodec_perplexity_text(&s->p, s->compared ? &s->q : NULL, &s->o, file.run, file.n_run, &r, c->pool,
+                                          &c->hooks, err),
                    "%s", path);
     if (!s->table) GEODEC_TRY(begin_table(s, err));
     GEODEC_TRY(table_row(s, name, &r, err));
-    geodec_sha256_of(map.data, map.size, hex);
-    if (s->json) json_text(s, name, hex, &r);
+    geodec_sha256_of(file.map.data, file.map.size, hex);
+    if (s->json) json_text(s, name, hex, &file.documents, &r);
+    if (file.documents.rule != GEODEC_SEPARATOR_NONE)
+        cli_say(c, "%s: %lld documents by the rule '%s', read as one text", name, (long long)file.documents.n,
+                geodec_separator_name(file.documents.rule));
 done:
     geodec_perplexity_free(&r);
-    geodec_map_close(&map);
+    text_close(&file);
     return st;
 }
 

@@ -3,11 +3,13 @@
 #include "io/file.h"
 #include "project/kvprojection.h"
 #include "support/cli.h"
+#include "support/text.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *model_path, *output = "kvprojection.h5", *basis = "whitened", *storage = "auto", *text;
+static const char *model_path, *output = "kvprojection.h5", *basis = "whitened", *storage = "auto", *text,
+                               *separator = "auto";
 static int64_t group, tokens = 16384, window = 256;
 static double keys = 0.5, values = 0.5, ridge = 1e-6;
 
@@ -55,6 +57,7 @@ static const cli_option options[] = {
      .target = &text,
      .metavar = "FILE",
      .help = "run the model over this text for the activations that whitening and output errors want"},
+    CLI_RUN_SEPARATOR_OPTION(separator),
     {.name = "tokens",
      .type = CLI_I64,
      .target = &tokens,
@@ -98,21 +101,20 @@ static const cli_tool tool = {
 static geodec_status run_text(const cli *c, const geodec_model *m, geodec_input_moments *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_map map = {0};
+    text_file file = {.run = NULL};
     int32_t *ids = NULL;
     int64_t n;
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
-    GEODEC_TRY(geodec_map_open(text, &map, err));
-    GEODEC_NEW(ids, (int64_t)map.size + 2);
-    GEODEC_TRY_MSG(
-        geodec_tokenizer_encode(geodec_model_tokenizer(m), (const char *)map.data, map.size, false, ids, &n, err), "%s",
-        text);
+    GEODEC_TRY(text_open(text, separator, geodec_model_tokenizer(m), true, &file, err));
+    GEODEC_NEW(ids, (int64_t)file.n_run + 2);
+    GEODEC_TRY_MSG(geodec_tokenizer_encode(geodec_model_tokenizer(m), file.run, file.n_run, false, ids, &n, err), "%s",
+                   text);
     GEODEC_TRY_MSG(geodec_input_moments_run(m, 1u << GEODEC_SLOT_K, n < tokens ? n : tokens, ids,
                                             window < n_ctx ? (int32_t)window : n_ctx, c->pool, &c->hooks, out, err),
                    "%s", text);
 done:
     geodec_mem_free(ids);
-    geodec_map_close(&map);
+    text_close(&file);
     return st;
 }
 

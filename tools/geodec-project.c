@@ -3,13 +3,14 @@
 #include "io/file.h"
 #include "project/projection.h"
 #include "support/cli.h"
+#include "support/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *model_path, *output = "projection.h5", *slots = "q,k,v", *basis = "weights", *rule = "share";
-static const char *storage = "auto", *text;
+static const char *storage = "auto", *text, *separator = "auto";
 static bool own;
 static int64_t rank, tokens = 16384, window = 256;
 static double share = 0.5, least = 0.0, ridge = 1e-6;
@@ -74,6 +75,7 @@ static const cli_option options[] = {
      .target = &text,
      .metavar = "FILE",
      .help = "run the model over this text for the activations that whitening and output errors want"},
+    CLI_RUN_SEPARATOR_OPTION(separator),
     {.name = "tokens",
      .type = CLI_I64,
      .target = &tokens,
@@ -160,22 +162,21 @@ static geodec_status run_text(const cli *c, const geodec_model *m, unsigned set,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_map map = {0};
+    text_file file = {.run = NULL};
     int32_t *ids = NULL;
     int64_t n;
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
-    GEODEC_TRY(geodec_map_open(text, &map, err));
-    GEODEC_NEW(ids, (int64_t)map.size + 2);
-    GEODEC_TRY_MSG(
-        geodec_tokenizer_encode(geodec_model_tokenizer(m), (const char *)map.data, map.size, false, ids, &n, err), "%s",
-        text);
+    GEODEC_TRY(text_open(text, separator, geodec_model_tokenizer(m), true, &file, err));
+    GEODEC_NEW(ids, (int64_t)file.n_run + 2);
+    GEODEC_TRY_MSG(geodec_tokenizer_encode(geodec_model_tokenizer(m), file.run, file.n_run, false, ids, &n, err), "%s",
+                   text);
     if (n > tokens) n = tokens;
     GEODEC_TRY_MSG(geodec_input_moments_run(m, set, n, ids, window < n_ctx ? (int32_t)window : n_ctx, c->pool,
                                             &c->hooks, out, err),
                    "%s", text);
 done:
     geodec_mem_free(ids);
-    geodec_map_close(&map);
+    text_close(&file);
     return st;
 }
 

@@ -6,17 +6,19 @@
 #include "project/projection.h"
 #include "support/cli.h"
 #include "support/evaluation.h"
+#include "support/text.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { DEFAULT_WINDOW = 256, REPLICATES = 1000 };
 
-static const char *model_path, *fit_path, *projection, *attnres, *isa = "auto";
+static const char *model_path, *fit_path, *projection, *attnres, *isa = "auto", *separator = "auto";
 static int64_t window, windows;
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
+    CLI_RUN_SEPARATOR_OPTION(separator),
     {.name = "projection",
      .type = CLI_STR,
      .flags = CLI_PATH,
@@ -123,7 +125,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
-    geodec_map map = {0};
+    text_file file = {.run = NULL};
     geodec_residual_profile p = {0};
     if (fit_path) GEODEC_TRY(cli_may_write(c, fit_path, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
@@ -137,9 +139,8 @@ static geodec_status run(const cli *c, geodec_err *err)
                                        .seed = c->seed};
     geodec_evaluation e = evaluation_of(m, "exact", "f32", isa);
     GEODEC_TRY(geodec_attnres_parse(attnres, &e.attnres, err));
-    GEODEC_TRY(geodec_map_open(c->args[0], &map, err));
-    GEODEC_TRY_MSG(geodec_residual_run(&e, &o, (const char *)map.data, map.size, c->pool, &c->hooks, &p, err), "%s",
-                   c->args[0]);
+    GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
+    GEODEC_TRY_MSG(geodec_residual_run(&e, &o, file.run, file.n_run, c->pool, &c->hooks, &p, err), "%s", c->args[0]);
     GEODEC_TRY(write_layers(m, &p, err));
     if (fit_path) GEODEC_TRY(write_fits(m, &p, err));
     for (int w = 0; w < GEODEC_RESIDUALS; w++)
@@ -147,7 +148,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                 p.fit[w].exponent.value, p.fit[w].exponent.low, p.fit[w].exponent.high, p.fit[w].scatter_se);
 done:
     geodec_residual_free(&p);
-    geodec_map_close(&map);
+    text_close(&file);
     geodec_model_close(m);
     return st;
 }

@@ -1,6 +1,7 @@
 /* geodec-train: text and vocabulary -> model files and a loss curve. */
 #include "experiments/shf.h"
 #include "support/cli.h"
+#include "support/text.h"
 #include "train/params.h"
 #include "train/start.h"
 #include "train/trainer.h"
@@ -14,7 +15,7 @@
 /* clang-format off */
 static const char *text_path, *held_out_path, *vocab_path, *init_path, *floor_path, *output = "model.gguf";
 static const char *out_f16, *out_q8, *curve_path, *checkpoint_path, *model_name = "geodec";
-static const char *type_name = "f32", *schedule_name = "cosine", *separator_name = "mark";
+static const char *type_name = "f32", *schedule_name = "cosine", *separator_name = "auto";
 static int64_t d_model = 128, layers = 6, heads = 8, kv_heads = 4, ff = 352, ctx, experts, experts_used = 2;
 static int64_t checkpoint_every = 200, length;
 static bool untied, resume;
@@ -27,7 +28,6 @@ static geodec_train_options o = {.steps = 1000, .batch = 32, .lr = 3e-3, .lr_fin
 
 /* Choices, in the order of the library's enumerations. */
 #define TYPES "f32|f16|bf16|q8_0"
-#define SEPARATORS "mark|blank|none"
 #define SCHEDULES "cosine|linear|constant"
 
 #define OPTION(name_, type_, target_, flags_, meta_, help_) .name = name_, .type = type_, .target = &(target_), .flags = flags_, .metavar = meta_, .help = help_
@@ -52,7 +52,7 @@ static const cli_option options[] = {
     {OPTION("checkpoint-every", CLI_I64, checkpoint_every, CLI_VOLATILE, "N", "steps between checkpoints"), .min = 1, .max = 1e9},
     FLAG("resume", resume, CLI_VOLATILE, "go on from the checkpoint if there is one"),
     {OPTION("name", CLI_STR, model_name, 0, "TEXT", "general.name of the model")},
-    CHOICE("separator", separator_name, 0, SEPARATORS, "documents end at a line <|endoftext|>, at a blank line, or not at all"),
+    CLI_SEPARATOR_OPTION(separator_name),
     INT("d-model", d_model, 2, 65536, "width of the residual stream"),
     INT("layers", layers, 1, 1024, "blocks"),
     INT("heads", heads, 1, 1024, "query heads"),
@@ -221,7 +221,8 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     static run_state s;
-    const geodec_separator separator = (geodec_separator)place(SEPARATORS, separator_name);
+    geodec_separator separator;
+    GEODEC_TRY(geodec_separator_of(separator_name, &separator, err));
     s.summary.floor_bytes = NAN;
     const int n = snprintf(s.checkpoint, sizeof s.checkpoint, "%s%s", checkpoint_path ? checkpoint_path : output,
                            checkpoint_path ? "" : ".ckpt.h5");
@@ -239,6 +240,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(
         geodec_trainer_create(s.start.layout, &o, s.start.params, s.train, s.held_out, c->pool, &s.trainer, err));
     if (shf_weight > 0) GEODEC_TRY(add_penalty(c, &s, err));
+    cli_say(c, "%lld training documents by the rule '%s', %lld held-out ones by '%s'", (long long)s.train->n_docs,
+            geodec_separator_name(s.train->rule), (long long)s.held_out->n_docs,
+            geodec_separator_name(s.held_out->rule));
     cli_say(c, "%lld parameters, %lld training tokens, %.2f bytes a token", (long long)s.start.layout->total,
             (long long)s.train->n_tokens, (double)s.train->n_bytes / (double)s.train->n_tokens);
     if (going_on) {

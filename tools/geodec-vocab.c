@@ -1,12 +1,11 @@
 /* geodec-vocab: a byte-pair vocabulary learned from text. */
 #include "base/mem.h"
-#include "corpus/corpus.h"
 #include "gguf/gguf.h"
-#include "io/file.h"
 #include "support/cli.h"
+#include "support/text.h"
 #include "tokenizer/vocab_train.h"
 
-static const char *output = "vocab.gguf", *separator = GEODEC_STORY_END;
+static const char *output = "vocab.gguf", *separator = "auto";
 static int64_t size = 1024, limit = 64 << 20;
 
 static const cli_option options[] = {
@@ -19,11 +18,7 @@ static const cli_option options[] = {
      .max = GEODEC_VOCAB_MAX,
      .metavar = "N",
      .help = "tokens, the 259 special and byte tokens included"},
-    {.name = "separator",
-     .type = CLI_STR,
-     .target = &separator,
-     .metavar = "TEXT",
-     .help = "parts texts from each other and is no text itself"},
+    CLI_SEPARATOR_OPTION(separator),
     {.name = "limit",
      .type = CLI_I64,
      .target = &limit,
@@ -50,15 +45,20 @@ static const cli_tool tool = {
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    char *text = NULL;
-    size_t n = 0;
+    text_file file = {.run = NULL};
+    geodec_span *part = NULL;
     int64_t tokens = 0, bytes = 0;
     geodec_tokenizer *t = NULL;
     geodec_gguf_writer *w = NULL;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_file_read(c->args[0], (size_t)limit, &text, &n, err));
-    GEODEC_TRY_MSG(geodec_vocab_train(text, n, separator, (int32_t)size, &c->hooks, &t, err), "%s", c->args[0]);
-    GEODEC_TRY(geodec_vocab_measure(t, text, n, separator, &tokens, &bytes, err));
+    GEODEC_TRY(text_open(c->args[0], separator, NULL, false, &file, err));
+    const geodec_documents *d = &file.documents;
+    if ((int64_t)file.map.size > limit)
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %zu bytes; the limit is %lld", c->args[0], file.map.size, (long long)limit);
+    GEODEC_NEW(part, d->n);
+    for (int64_t i = 0; i < d->n; i++) part[i] = (geodec_span){d->item[i].begin, d->item[i].end};
+    GEODEC_TRY_MSG(geodec_vocab_train(d->text, part, d->n, (int32_t)size, &c->hooks, &t, err), "%s", c->args[0]);
+    GEODEC_TRY(geodec_vocab_measure(t, d->text, part, d->n, &tokens, &bytes, err));
     GEODEC_TRY(geodec_gguf_writer_create(output, &w, err));
     GEODEC_TRY(geodec_gguf_put_str(w, "general.architecture", "llama", err));
     GEODEC_TRY(geodec_tokenizer_put(t, w, err));
@@ -70,7 +70,8 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_gguf_writer_abandon(w);
     geodec_tokenizer_destroy(t);
-    geodec_mem_free(text);
+    geodec_mem_free(part);
+    text_close(&file);
     return st;
 }
 

@@ -1,6 +1,7 @@
 #include "decode/prompts.h"
 
 #include "base/mem.h"
+#include "documents/plan.h"
 #include "io/file.h"
 
 #include <string.h>
@@ -13,74 +14,141 @@ void geodec_prompts_free(geodec_prompts *p)
     *p = (geodec_prompts){0};
 }
 
-static geodec_status check_text(const char *text, size_t n, int64_t count, geodec_err *err)
+/* ---- prompts of documents ---------------------------------------------------------------------------------------- */
+
+/* Room for more tokens behind the prompts so far. */
+static geodec_status reserve(geodec_prompts *p, int64_t *room, int64_t more, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (count < 1) GEODEC_THROW(GEODEC_INVAL, "%lld prompts", (long long)count);
-    const int64_t bad = geodec_utf8_check(text, n);
-    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "the text is not UTF-8 at byte %lld", (long long)bad);
+    const int64_t used = p->offset[p->n];
+    if (*room - used < more) {
+        const int64_t bigger = 2 * (used + more);
+        int32_t *token = geodec_mem_grow(p->token, *room, bigger, sizeof *token);
+        if (!token) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld tokens of prompts", (long long)bigger);
+        p->token = token;
+        *room = bigger;
+    }
 done:
     return st;
 }
 
-geodec_status geodec_prompts_cut(const geodec_tokenizer *t, const char *text, size_t n, int64_t count, int64_t length,
-                                 geodec_prompts *out, geodec_err *err)
+/* Messages of a conversation up to the user's last one; of turns, whose replies are not known, the first alone. */
+static int64_t opening(const geodec_chat_message *message, int64_t n)
+{
+    int64_t last = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (message[i].role != GEODEC_CHAT_USER) continue;
+        last = i + 1;
+        if (i + 1 < n && message[i + 1].role == GEODEC_CHAT_USER) break;
+    }
+    return last;
+}
+
+/* One record as the next prompt; not taken when it is in chat format and longer than it may be. */
+static geodec_status add_record(const geodec_tokenizer *t, const geodec_documents *d, const geodec_document *item,
+                                const geodec_prompts_options *o, geodec_prompts *p, int64_t *room, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_prompts p = {0};
     int32_t *ids = NULL;
-    int64_t have = 0;
-    const int32_t bos = geodec_tokenizer_start(t);
-    const int64_t own = length - (bos >= 0); /* tokens of the text in a prompt */
-    GEODEC_TRY(check_text(text, n, count, err));
-    if (own < 1) GEODEC_THROW(GEODEC_INVAL, "prompts of %lld tokens", (long long)length);
-    GEODEC_NEW(ids, (int64_t)n + 2);
-    GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, ids, &have, err));
-    if (have / count < own)
-        GEODEC_THROW(GEODEC_FORMAT, "the text has %lld tokens, too few for %lld prompts of %lld", (long long)have,
-                     (long long)count, (long long)length);
-    GEODEC_NEW(p.token, count * length);
-    GEODEC_NEW(p.offset, count + 1);
-    p.n = count;
-    for (int64_t i = 0; i < count; i++) {
-        int32_t *to = p.token + i * length;
-        p.offset[i + 1] = (i + 1) * length;
-        if (bos >= 0) *to++ = bos;
-        memcpy(to, ids + i * (have / count), (size_t)own * sizeof *ids);
+    int64_t count = 0;
+    const geodec_chat_message *message = d->message ? d->message + item->first_message : NULL;
+    const int64_t said = message ? opening(message, item->messages) : 0;
+    if (said > 0 && o->chat) {
+        GEODEC_TRY(geodec_chat_encode(o->chat, t, message, said, true, &ids, &count, err));
+        p->in_chat = true;
+        if (o->most > 0 && count > o->most) {
+            p->too_long++;
+            goto done;
+        }
+    } else {
+        const char *text = said ? message[0].content : d->text + item->begin;
+        const int64_t n = said ? message[said - 1].content + message[said - 1].n - text : item->end - item->begin;
+        GEODEC_NEW(ids, n + 2);
+        GEODEC_TRY(geodec_tokenizer_encode(t, text, (size_t)n, true, ids, &count, err));
+        const int64_t most = item->messages || o->whole ? o->most : o->length;
+        if (most > 0 && count > most) count = most;
     }
-    *out = p;
-    p = (geodec_prompts){0};
+    if (count == 0) goto done;
+    GEODEC_TRY(reserve(p, room, count, err));
+    memcpy(p->token + p->offset[p->n], ids, (size_t)count * sizeof *ids);
+    p->offset[p->n + 1] = p->offset[p->n] + count;
+    p->n++;
 done:
-    geodec_prompts_free(&p);
     geodec_mem_free(ids);
     return st;
 }
 
-geodec_status geodec_prompts_lines(const geodec_tokenizer *t, const char *text, size_t n, int64_t count,
-                                   geodec_prompts *out, geodec_err *err)
+static geodec_status of_records(const geodec_tokenizer *t, const geodec_documents *d, const geodec_prompts_options *o,
+                                geodec_prompts *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t room = 0;
+    const int64_t count = o->count < d->n ? o->count : d->n;
+    GEODEC_NEW(p->offset, count + 1);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t k = o->whole ? i : (int64_t)((double)i * (double)d->n / (double)count);
+        GEODEC_TRY(add_record(t, d, &d->item[k], o, p, &room, err));
+    }
+done:
+    return st;
+}
+
+/* Pieces at even distances in the tokens of all documents, moved back where they would leave their document. */
+static geodec_status of_documents(const geodec_tokenizer *t, const geodec_documents *d, const geodec_prompts_options *o,
+                                  geodec_prompts *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *ids = NULL;
+    int64_t *first = NULL, have = 0, count = o->count;
+    const int32_t bos = geodec_tokenizer_start(t);
+    int64_t own = o->length - (bos >= 0); /* tokens of the text in a prompt */
+    if (own < 1) GEODEC_THROW(GEODEC_INVAL, "prompts of %lld tokens", (long long)o->length);
+    GEODEC_NEW(ids, d->bytes + 2 * d->n);
+    GEODEC_NEW(first, d->n + 1);
+    for (int64_t i = 0; i < d->n; i++) {
+        int64_t n = 0;
+        GEODEC_TRY(geodec_tokenizer_encode(t, d->text + d->item[i].begin, (size_t)(d->item[i].end - d->item[i].begin),
+                                           false, ids + have, &n, err));
+        have += n;
+        first[i + 1] = have;
+    }
+    geodec_plan_prompts(have, &count, &own);
+    GEODEC_NEW(p->token, count * (own + 1));
+    GEODEC_NEW(p->offset, count + 1);
+    for (int64_t i = 0, k = 0; i < count; i++) {
+        int64_t at = i * (have / count), n = own;
+        while (first[k + 1] <= at) k++;
+        if (at + n > first[k + 1]) at = first[k + 1] - n;
+        if (at < first[k]) {
+            at = first[k];
+            n = first[k + 1] - at;
+        }
+        int64_t to = p->offset[i];
+        if (bos >= 0) p->token[to++] = bos;
+        memcpy(p->token + to, ids + at, (size_t)n * sizeof *ids);
+        p->offset[i + 1] = to + n;
+        p->n++;
+    }
+done:
+    geodec_mem_free(ids);
+    geodec_mem_free(first);
+    return st;
+}
+
+geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_documents *d, const geodec_prompts_options *o,
+                                  geodec_prompts *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_prompts p = {0};
-    int64_t used = 0;
-    GEODEC_TRY(check_text(text, n, count, err));
-    GEODEC_NEW(p.offset, count + 1);
-    /* A line of k bytes gives at most k + 2 ids, and has a newline or is the last. */
-    GEODEC_NEW(p.token, (int64_t)n + 2 * count + 2);
-    for (size_t at = 0; at < n && p.n < count;) {
-        const char *end = memchr(text + at, '\n', n - at);
-        size_t length = (end ? (size_t)(end - text) : n) - at;
-        const size_t next = at + length + 1;
-        if (length > 0 && text[at + length - 1] == '\r') length--;
-        if (length > 0) {
-            int64_t k = 0;
-            GEODEC_TRY(geodec_tokenizer_encode(t, text + at, length, true, p.token + used, &k, err));
-            used += k;
-            p.offset[++p.n] = used;
-        }
-        at = next;
-    }
-    if (p.n < count)
-        GEODEC_THROW(GEODEC_FORMAT, "the text has %lld lines for %lld prompts", (long long)p.n, (long long)count);
+    if (o->count < 1) GEODEC_THROW(GEODEC_INVAL, "%lld prompts", (long long)o->count);
+    if (o->whole || d->rule == GEODEC_SEPARATOR_JSONL)
+        GEODEC_TRY(of_records(t, d, o, &p, err));
+    else
+        GEODEC_TRY(of_documents(t, d, o, &p, err));
+    if (p.n == 0 && p.too_long > 0)
+        GEODEC_THROW(GEODEC_SCARCE, "no prompt: all %lld conversations are longer than %lld tokens",
+                     (long long)p.too_long, (long long)o->most);
+    if (p.n == 0) GEODEC_THROW(GEODEC_SCARCE, "no prompt: the text has no token");
     *out = p;
     p = (geodec_prompts){0};
 done:
@@ -119,7 +187,14 @@ geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_t
     int32_t *ids = NULL;
     int64_t room = 0;
     GEODEC_NEW(p.offset, plain->n + 1);
-    for (int64_t i = 0; i < plain->n; i++) {
+    if (plain->in_chat) { /* they are such prompts */
+        const int64_t all = plain->offset[plain->n];
+        GEODEC_NEW(p.token, all);
+        memcpy(p.token, plain->token, (size_t)all * sizeof *p.token);
+        memcpy(p.offset, plain->offset, (size_t)(plain->n + 1) * sizeof *p.offset);
+    }
+    p.in_chat = true;
+    for (int64_t i = 0; i < plain->n && !plain->in_chat; i++) {
         size_t n = 0;
         int64_t count = 0;
         const int64_t first = plain->offset[i];

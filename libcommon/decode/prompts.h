@@ -3,6 +3,7 @@
 #define GEODEC_DECODE_PROMPTS_H
 
 #include "base/err.h"
+#include "documents/documents.h"
 #include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
 
@@ -14,19 +15,33 @@ typedef struct geodec_prompts {
     int32_t *token;
     int64_t *offset; /* [n+1] */
     int64_t n;
+    bool in_chat;     /* some are conversations in a chat format */
+    int64_t too_long; /* conversations that were left out */
 } geodec_prompts;
 GEODEC_API void geodec_prompts_free(geodec_prompts *p);
 
-/* Tokenizes the text and cuts `count` pieces of `length` tokens (BOS included) at even distances, so that the same text
- * always gives the same prompts. GEODEC_FORMAT when the text is too short for them without overlap, or is not UTF-8. */
-GEODEC_API geodec_status geodec_prompts_cut(const geodec_tokenizer *t, const char *text, size_t n, int64_t count,
-                                            int64_t length, geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
-/* One prompt a line, the first `count` lines that are not empty. */
-GEODEC_API geodec_status geodec_prompts_lines(const geodec_tokenizer *t, const char *text, size_t n, int64_t count,
-                                              geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
+typedef struct geodec_prompts_options {
+    int64_t count;                    /* wanted */
+    int64_t length;                   /* tokens wanted of a piece of text, BOS included */
+    int64_t most;                     /* of a conversation, or of a whole document; 0 = no limit */
+    bool whole;                       /* the first documents, each a prompt */
+    const geodec_chat_template *chat; /* the model's own format, or NULL: conversations are plain text */
+} geodec_prompts_options;
+
+/* Prompts of a text, the same for the same text:
+ *   plain text   pieces of `length` tokens at even distances in the tokens of all documents, each inside one document
+ *   JSON Lines   a record is a prompt, at even distances: "text" its first `length` tokens; a conversation as far as
+ * the user's last message (of "turns" the first), in the chat format where there is one, else as text; longer than
+ * `most` it is left out in chat format, else cut A text that is too short gives shorter prompts (not below
+ * GEODEC_PROMPT_LEAST tokens) or fewer, documents/plan.h. GEODEC_SCARCE when there is none; GEODEC_INVAL for no prompts
+ * or a length without text. */
+GEODEC_API geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_documents *d,
+                                             const geodec_prompts_options *o, geodec_prompts *out,
+                                             geodec_err *err) GEODEC_MUST_USE;
 
 /* The same prompts, each as the first message of a user in a chat format, with what stands before the reply. Where a
- * prompt was cut inside a character, the pieces of it are left out. */
+ * prompt was cut inside a character, the pieces of it are left out. Prompts that are in a chat format stay as they are.
+ */
 GEODEC_API geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_template *chat,
                                              const geodec_prompts *plain, geodec_prompts *out,
                                              geodec_err *err) GEODEC_MUST_USE;

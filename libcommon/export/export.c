@@ -65,6 +65,8 @@ geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_conf
     GEODEC_TRY(geodec_artifact_put_str(a, "positions", geodec_export_positions_text(o, positions), err));
     GEODEC_TRY(geodec_artifact_put_str(a, "arithmetic", o->arithmetic == GEODEC_FAST ? "fast" : "exact", err));
     GEODEC_TRY(geodec_artifact_put_str(a, "kv", geodec_kv_name(o->kv), err));
+    if (o->separator != GEODEC_SEPARATOR_AUTO)
+        GEODEC_TRY(geodec_artifact_put_str(a, "separator", geodec_separator_name(o->separator), err));
 done:
     return st;
 }
@@ -188,5 +190,14 @@ done:
     }
     geodec_mem_free(j.reader);
     geodec__plan_clear(&plan);
+    return st;
+}
+
+geodec_status geodec_export_counts(geodec_artifact *out, const geodec_export_summary *summary, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_artifact_put_i64(out, "documents", summary->documents, err));
+    GEODEC_TRY(geodec_artifact_put_i64(out, "tokens", summary->tokens, err));
+done:
     return st;
 }

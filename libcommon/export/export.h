@@ -11,6 +11,7 @@
 
 #include "base/hooks.h"
 #include "base/pool.h"
+#include "documents/documents.h"
 #include "io/artifact.h"
 #include "model/model.h"
 
@@ -41,6 +42,7 @@ typedef struct geodec_export_options {
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
     geodec_isa isa;
+    geodec_separator separator; /* rule by which the text became documents, recorded; AUTO: the source is no text */
 } geodec_export_options;
 
 /* "all", "last", "every:8", "0:128"; buf of GEODEC_EXPORT_POSITIONS_ROOM bytes. Returns buf. */
@@ -65,6 +67,10 @@ GEODEC_API geodec_status geodec_export_run(const geodec_model *m, const geodec_e
                                            const geodec_export_source *source, geodec_artifact *out,
                                            geodec_export_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
                                            geodec_err *err) GEODEC_MUST_USE;
+
+/* Attributes documents and tokens (read in all) of an artifact made by geodec_export_run or _assemble. */
+GEODEC_API geodec_status geodec_export_counts(geodec_artifact *out, const geodec_export_summary *summary,
+                                              geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- shards ----------------------------------------------------------------------------------------------------- */
 
@@ -101,12 +107,10 @@ GEODEC_API geodec_status geodec_export_shards_remove(const char *folder, geodec_
 
 /* ---- two sources ------------------------------------------------------------------------------------------------ */
 
-/* Text: documents separated by a line "<|endoftext|>", tokenized with BOS. Refused (GEODEC_FORMAT): empty or blank
- * text, bytes that are not UTF-8 (with their offset), a NUL byte. text and tokenizer must outlive the source. */
+/* The documents of a text, tokenized with BOS. Documents and tokenizer must outlive the source. */
 typedef struct geodec_text_source geodec_text_source;
-GEODEC_API geodec_status geodec_text_source_create(const char *name, const char *text, size_t n,
-                                                   const geodec_tokenizer *t, geodec_text_source **out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_text_source_create(const geodec_documents *d, const geodec_tokenizer *t,
+                                                   geodec_text_source **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_export_source geodec_text_source_get(geodec_text_source *s);
 GEODEC_API void geodec_text_source_destroy(geodec_text_source *s);
 

@@ -106,6 +106,7 @@ static void fingerprint(const geodec_model *m, const geodec_export_options *o, c
               o->logits, o->half);
     hash_line(&h, "positions %s", geodec_export_positions_text(o, positions));
     hash_line(&h, "arithmetic %d kv %d", (int)o->arithmetic, (int)o->kv);
+    if (o->separator != GEODEC_SEPARATOR_AUTO) hash_line(&h, "separator %s", geodec_separator_name(o->separator));
     hash_line(&h, "shard %lld", (long long)g->tokens);
     geodec_sha256_hex(&h, hex);
 }
@@ -279,6 +280,7 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
     geodec_json_put_str(w, "positions", geodec_export_positions_text(o, positions));
     geodec_json_put_str(w, "arithmetic", o->arithmetic == GEODEC_FAST ? "fast" : "exact");
     geodec_json_put_str(w, "kv", geodec_kv_name(o->kv));
+    if (o->separator != GEODEC_SEPARATOR_AUTO) geodec_json_put_str(w, "separator", geodec_separator_name(o->separator));
     geodec_json_end(w);
     geodec_json_begin_object(w, "weight_map");
     for (int64_t k = 1; k <= sum->shards; k++) {

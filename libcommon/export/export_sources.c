@@ -1,38 +1,25 @@
 #include "base/mem.h"
 #include "export/export.h"
-#include "io/file.h"
 
 #include <string.h>
 
 /* ---- text ------------------------------------------------------------------------------------------------------- */
 
-static const char separator[] = "<|endoftext|>";
-
 struct geodec_text_source {
-    const char *text;
-    size_t n, at;
+    const geodec_documents *documents;
     const geodec_tokenizer *t;
+    int64_t next;
     int32_t *token;
     int64_t capacity;
 };
 
-static bool blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-geodec_status geodec_text_source_create(const char *name, const char *text, size_t n, const geodec_tokenizer *t,
-                                        geodec_text_source **out, geodec_err *err)
+geodec_status geodec_text_source_create(const geodec_documents *d, const geodec_tokenizer *t, geodec_text_source **out,
+                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_text_source *s = NULL;
-    const int64_t bad = geodec_utf8_check(text, n);
-    size_t i = 0;
-    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: not UTF-8 text: invalid byte at offset %lld", name, (long long)bad);
-    const char *nul = n ? memchr(text, 0, n) : NULL;
-    if (nul) GEODEC_THROW(GEODEC_FORMAT, "%s: not text: a NUL byte at offset %lld", name, (long long)(nul - text));
-    while (i < n && blank(text[i])) i++;
-    if (i == n) GEODEC_THROW(GEODEC_FORMAT, "%s: the text is empty", name);
     GEODEC_NEW(s, 1);
-    s->text = text;
-    s->n = n;
+    s->documents = d;
     s->t = t;
     *out = s;
 done:
@@ -46,46 +33,24 @@ void geodec_text_source_destroy(geodec_text_source *s)
     geodec_mem_free(s);
 }
 
-/* End of the document that begins at `at`, and where the next one begins: after a line that is the separator. */
-static size_t document_end(const geodec_text_source *s, size_t at, size_t *next)
-{
-    const size_t length = sizeof separator - 1;
-    for (size_t line = at; line < s->n;) {
-        const char *newline = memchr(s->text + line, '\n', s->n - line);
-        const size_t end = newline ? (size_t)(newline - s->text) : s->n;
-        if (end - line == length && memcmp(s->text + line, separator, length) == 0) {
-            *next = newline ? end + 1 : s->n;
-            return line;
-        }
-        line = newline ? end + 1 : s->n;
-    }
-    *next = s->n;
-    return s->n;
-}
-
 static geodec_status next_document(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_text_source *s = ctx;
-    while (s->at < s->n) {
-        size_t begin = s->at, next, end = document_end(s, begin, &next);
-        s->at = next;
-        while (begin < end && blank(s->text[begin])) begin++;
-        while (end > begin && blank(s->text[end - 1])) end--;
-        if (begin == end) continue;
-        const int64_t room = (int64_t)(end - begin) + 2;
-        if (room > s->capacity) {
-            geodec_mem_free(s->token);
-            s->token = NULL;
-            s->capacity = 0;
-            GEODEC_NEW(s->token, room);
-            s->capacity = room;
-        }
-        GEODEC_TRY(geodec_tokenizer_encode(s->t, s->text + begin, end - begin, true, s->token, n, err));
-        *token = s->token;
-        goto done;
-    }
     *n = -1;
+    if (s->next == s->documents->n) goto done;
+    const geodec_document *d = &s->documents->item[s->next++];
+    const int64_t room = d->end - d->begin + 2;
+    if (room > s->capacity) {
+        geodec_mem_free(s->token);
+        s->token = NULL;
+        s->capacity = 0;
+        GEODEC_NEW(s->token, room);
+        s->capacity = room;
+    }
+    GEODEC_TRY(geodec_tokenizer_encode(s->t, s->documents->text + d->begin, (size_t)(d->end - d->begin), true, s->token,
+                                       n, err));
+    *token = s->token;
 done:
     return st;
 }

@@ -38,12 +38,17 @@ static const geodec_attr attrs[] = {
      "rows kept of each document: all, last, every:K, FROM:TO (absent: all)"},
     {"arithmetic", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "of the passes: exact or fast (absent: exact)"},
     {"kv", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "element type of the passes' cache: f32, f16, q8_0 (absent: f32)"},
+    {"separator", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "rule by which the text became documents: jsonl, mark, blank, line, window, none (absent: sequences of token "
+     "ids)"},
+    {"documents", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "documents read"},
+    {"tokens", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "tokens read, kept or not"},
 };
 
 const geodec_kind geodec_kind_activations = {
     .name = "activations",
     .major = 1,
-    .minor = 1,
+    .minor = 2,
     .tool = "geodec-export",
     .purpose = "hidden states, tokens and best logits of a model on a text",
     .fields = fields,

@@ -25,6 +25,9 @@ GEODEC_API geodec_status geodec_json_read(const char *path, size_t limit, geodec
 /* Text in memory; `name` stands for the file in messages. */
 GEODEC_API geodec_status geodec_json_parse(const char *text, size_t n, const char *name, geodec_json **root,
                                            geodec_err *err) GEODEC_MUST_USE;
+/* The same of a part of a file that begins at line `first_line`: messages count lines from there. */
+GEODEC_API geodec_status geodec_json_parse_line(const char *text, size_t n, const char *name, int64_t first_line,
+                                                geodec_json **root, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_json_free(geodec_json *root); /* NULL ok */
 
 /* The member, or NULL when v is no object or has none of that name. */

@@ -30,17 +30,27 @@ static int too_deep(const char *text, size_t n)
     return 0;
 }
 
-geodec_status geodec_json_parse(const char *text, size_t n, const char *name, geodec_json **root, geodec_err *err)
+geodec_status geodec_json_parse_line(const char *text, size_t n, const char *name, int64_t first_line,
+                                     geodec_json **root, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     json_error_t why;
     const int line = too_deep(text, n);
-    if (line) GEODEC_THROW(GEODEC_LIMIT, "%s:%d: nested more than %d deep", name, line, GEODEC_JSON_DEPTH_MAX);
+    if (line)
+        GEODEC_THROW(GEODEC_LIMIT, "%s:%lld: nested more than %d deep", name, (long long)(first_line + line - 1),
+                     GEODEC_JSON_DEPTH_MAX);
     json_t *v = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
-    if (!v) GEODEC_THROW(GEODEC_FORMAT, "%s:%d: %s", name, why.line, why.text);
+    if (!v)
+        GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: %s", name,
+                     (long long)(why.line > 0 ? first_line + why.line - 1 : why.line), why.text);
     *root = v;
 done:
     return st;
+}
+
+geodec_status geodec_json_parse(const char *text, size_t n, const char *name, geodec_json **root, geodec_err *err)
+{
+    return geodec_json_parse_line(text, n, name, 1, root, err);
 }
 
 geodec_status geodec_json_read(const char *path, size_t limit, geodec_json **root, geodec_err *err)

@@ -121,27 +121,6 @@ static geodec_status join(trainer *t, int32_t a, int32_t b, int32_t *id, geodec_
 
 /* ---- cutting the text ------------------------------------------------------------------------------------------- */
 
-static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-/* Next part of the text between separator lines, trimmed; false at the end. */
-static bool next_part(const char *text, size_t n, const char *separator, size_t *at, const char **part, size_t *length)
-{
-    size_t m = separator ? strlen(separator) : 0;
-    while (*at < n) {
-        const char *p = text + *at, *q = m ? memmem(p, n - *at, separator, m) : NULL;
-        size_t end = q ? (size_t)(q - text) : n, a = *at;
-        *at = q ? end + m : n;
-        while (a < end && is_blank(text[a])) a++;
-        while (end > a && is_blank(text[end - 1])) end--;
-        if (end > a) {
-            *part = text + a;
-            *length = end - a;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Length of the UTF-8 character at p, 0 when there is none; control characters count as none. */
 static size_t character(const char *p, size_t n)
 {
@@ -393,7 +372,7 @@ done:
     return st;
 }
 
-geodec_status geodec_vocab_train(const char *text, size_t n, const char *separator, int32_t size,
+geodec_status geodec_vocab_train(const char *text, const geodec_span *part, int64_t parts, int32_t size,
                                  const geodec_hooks *hooks, geodec_tokenizer **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -401,12 +380,11 @@ geodec_status geodec_vocab_train(const char *text, size_t n, const char *separat
     ranked *chars = NULL;
     int32_t *merges = NULL;
     int64_t n_chars = 0, n_merges = 0, pieces = (int64_t)size - GEODEC_VOCAB_FIRST_PIECE;
-    const char *part = NULL;
-    size_t at = 0, length = 0;
     if (size <= GEODEC_VOCAB_FIRST_PIECE || size > GEODEC_VOCAB_MAX)
         GEODEC_THROW(GEODEC_RANGE, "vocabulary size %d is outside %d..%d", (int)size, GEODEC_VOCAB_FIRST_PIECE + 1,
                      GEODEC_VOCAB_MAX);
-    while (next_part(text, n, separator, &at, &part, &length)) GEODEC_TRY(add_part(&t, part, length, err));
+    for (int64_t i = 0; i < parts; i++)
+        GEODEC_TRY(add_part(&t, text + part[i].begin, (size_t)(part[i].end - part[i].begin), err));
     if (t.n_w == 0) GEODEC_THROW(GEODEC_FORMAT, "the text is empty");
     GEODEC_TRY(cut_words(&t, pieces / 2 > 0 ? pieces / 2 : 1, &chars, &n_chars, err));
     GEODEC_NEW(merges, pieces);
@@ -427,20 +405,19 @@ done:
     return st;
 }
 
-geodec_status geodec_vocab_measure(const geodec_tokenizer *t, const char *text, size_t n, const char *separator,
+geodec_status geodec_vocab_measure(const geodec_tokenizer *t, const char *text, const geodec_span *part, int64_t parts,
                                    int64_t *tokens, int64_t *bytes, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *ids = NULL;
     int64_t n_tokens = 0, n_bytes = 0;
-    const char *part = NULL;
-    size_t at = 0, length = 0;
-    while (next_part(text, n, separator, &at, &part, &length)) {
+    for (int64_t i = 0; i < parts; i++) {
+        const int64_t length = part[i].end - part[i].begin;
         int64_t count = 0;
         GEODEC_NEW(ids, length + 2);
-        GEODEC_TRY(geodec_tokenizer_encode(t, part, length, false, ids, &count, err));
+        GEODEC_TRY(geodec_tokenizer_encode(t, text + part[i].begin, (size_t)length, false, ids, &count, err));
         n_tokens += count;
-        n_bytes += (int64_t)length;
+        n_bytes += length;
         geodec_mem_free(ids);
         ids = NULL;
     }

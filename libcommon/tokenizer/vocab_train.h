@@ -18,18 +18,16 @@
 
 enum { GEODEC_VOCAB_FIRST_PIECE = 259, GEODEC_VOCAB_MAX = 1 << 18 };
 
-/* text[n]: UTF-8; bytes that are no UTF-8 end a word. separator: a line that parts texts and is no text itself
- * ("<|endoftext|>"), or NULL; white space around each text is dropped. size: 259 + pieces, at most GEODEC_VOCAB_MAX;
- * fewer when no string of the text occurs twice any more. At most half of the pieces go to single characters.
- * GEODEC_FORMAT: no text. */
-GEODEC_API geodec_status geodec_vocab_train(const char *text, size_t n, const char *separator, int32_t size,
+/* part [parts]: the texts, as spans of text (documents/documents.h finds them). UTF-8; bytes that are no UTF-8 end a
+ * word. size: 259 + pieces, at most GEODEC_VOCAB_MAX; fewer when no string of the text occurs twice any more. At most
+ * half of the pieces go to single characters. GEODEC_FORMAT: no text. */
+GEODEC_API geodec_status geodec_vocab_train(const char *text, const geodec_span *part, int64_t parts, int32_t size,
                                             const geodec_hooks *hooks, geodec_tokenizer **out,
                                             geodec_err *err) GEODEC_MUST_USE;
 
-/* Tokens of all parts of a text (split at the separator as above), BOS and EOS not counted, and the bytes they stand
- * for. */
-GEODEC_API geodec_status geodec_vocab_measure(const geodec_tokenizer *t, const char *text, size_t n,
-                                              const char *separator, int64_t *tokens, int64_t *bytes,
+/* Tokens of all parts, BOS and EOS not counted, and the bytes they stand for. */
+GEODEC_API geodec_status geodec_vocab_measure(const geodec_tokenizer *t, const char *text, const geodec_span *part,
+                                              int64_t parts, int64_t *tokens, int64_t *bytes,
                                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

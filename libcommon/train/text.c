@@ -2,69 +2,10 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "documents/documents.h"
 #include "io/file.h"
 
 #include <string.h>
-
-static const char end_mark[] = "<|endoftext|>";
-
-typedef struct span {
-    int64_t begin, end; /* bytes */
-} span;
-
-typedef struct spans {
-    span *item;
-    int64_t n, room;
-} spans;
-
-static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-/* Surrounding white space is not part of a document; an empty document is none. */
-static geodec_status add_span(spans *s, const char *text, int64_t begin, int64_t end, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    while (begin < end && is_space(text[begin])) begin++;
-    while (end > begin && is_space(text[end - 1])) end--;
-    if (begin == end) goto done;
-    if (s->n == s->room) {
-        const int64_t room = 2 * s->room + 1024;
-        span *grown = geodec_mem_grow(s->item, s->n, room, sizeof *grown);
-        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld documents", (long long)room);
-        s->item = grown;
-        s->room = room;
-    }
-    s->item[s->n++] = (span){begin, end};
-done:
-    return st;
-}
-
-/* Cuts the text at separator lines. */
-static geodec_status find_documents(const char *text, int64_t n, geodec_separator separator, spans *out,
-                                    geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t begin = 0, end = 0; /* end: after the last byte of the document so far, without its final newline */
-    for (int64_t at = 0; at < n;) {
-        const char *newline = memchr(text + at, '\n', (size_t)(n - at));
-        const int64_t stop = newline ? newline - text : n, next = newline ? stop + 1 : n;
-        int64_t length = stop - at;
-        if (length > 0 && text[stop - 1] == '\r') length--;
-        int cut = 0;
-        if (separator == GEODEC_SEPARATOR_BLANK) cut = length == 0;
-        if (separator == GEODEC_SEPARATOR_MARK)
-            cut = length == (int64_t)sizeof end_mark - 1 && memcmp(text + at, end_mark, sizeof end_mark - 1) == 0;
-        if (cut) {
-            GEODEC_TRY(add_span(out, text, begin, end, err));
-            begin = end = next;
-        } else {
-            end = stop;
-        }
-        at = next;
-    }
-    GEODEC_TRY(add_span(out, text, begin, end, err));
-done:
-    return st;
-}
 
 /* ---- encoding, a fixed number of documents a task ---------------------------------------------------------------- */
 
@@ -80,7 +21,7 @@ typedef struct encode_task {
 
 typedef struct encode_job {
     const char *text;
-    const span *doc;
+    const geodec_document *doc;
     int64_t n_docs, first_doc;
     const geodec_tokenizer *t;
     int32_t eos; /* -1 = none */
@@ -101,7 +42,7 @@ static void encode_some(void *ctx, int64_t task, int worker)
     GEODEC_NEW(e->ids, bytes);
     GEODEC_NEW(e->length, DOCS_A_TASK);
     for (int64_t d = d0; d < d1; d++) {
-        const span s = j->doc[d];
+        const geodec_document s = j->doc[d];
         int64_t n = 0;
         GEODEC_TRY(
             geodec_tokenizer_encode(j->t, j->text + s.begin, (size_t)(s.end - s.begin), true, e->ids + e->n, &n, err));
@@ -150,21 +91,23 @@ done:
     return st;
 }
 
-geodec_status geodec_text_encode(const char *text, size_t n, geodec_separator separator, const geodec_tokenizer *t,
-                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out, geodec_err *err)
+geodec_status geodec_text_encode(const char *name, const char *text, size_t n, geodec_separator separator,
+                                 const geodec_tokenizer *t, geodec_pool *pool, const geodec_hooks *hooks,
+                                 geodec_text **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    spans docs = {0};
+    const geodec_documents_options o = {.separator = separator, .tokenizer = t, .pieces = true};
+    geodec_documents docs = {0};
     geodec_text *x = NULL;
     encode_job *j = NULL;
     int64_t room = 0;
-    GEODEC_TRY(find_documents(text, (int64_t)n, separator, &docs, err));
-    if (docs.n == 0) GEODEC_THROW(GEODEC_FORMAT, "the text is empty");
+    GEODEC_TRY(geodec_documents_read(name, text, n, &o, &docs, err));
     GEODEC_NEW(x, 1);
     GEODEC_NEW(x->doc_start, docs.n + 1);
     GEODEC_NEW(j, 1);
-    *j = (encode_job){.text = text, .doc = docs.item, .n_docs = docs.n, .t = t};
-    j->eos = separator == GEODEC_SEPARATOR_NONE ? -1 : geodec_tokenizer_eos(t);
+    *j = (encode_job){.text = docs.text, .doc = docs.item, .n_docs = docs.n, .t = t};
+    const bool ends = docs.rule != GEODEC_SEPARATOR_NONE && docs.rule != GEODEC_SEPARATOR_WINDOW;
+    j->eos = ends ? geodec_tokenizer_eos(t) : -1;
     for (; j->first_doc < docs.n; j->first_doc += DOCS_A_TASK * TASKS_A_ROUND) {
         const int64_t left = (docs.n - j->first_doc + DOCS_A_TASK - 1) / DOCS_A_TASK;
         const int64_t tasks = left < TASKS_A_ROUND ? left : TASKS_A_ROUND;
@@ -174,16 +117,17 @@ geodec_status geodec_text_encode(const char *text, size_t n, geodec_separator se
         GEODEC_TRY(geodec_hooks_progress(hooks, "tokenizing document", j->first_doc, docs.n, err));
     }
     x->n_docs = docs.n;
+    x->rule = docs.rule;
     x->doc_start[docs.n] = x->n_tokens;
-    for (int64_t d = 0; d < docs.n; d++) x->n_bytes += docs.item[d].end - docs.item[d].begin;
+    x->n_bytes = docs.bytes;
     x->bos = geodec_tokenizer_bos(t);
-    if (x->n_tokens < 2) GEODEC_THROW(GEODEC_FORMAT, "the text has less than two tokens");
+    if (x->n_tokens < 2) GEODEC_THROW(GEODEC_FORMAT, "%s: the text has less than two tokens", name);
     *out = x;
     x = NULL;
 done:
     if (j) clear_tasks(j);
     geodec_mem_free(j);
-    geodec_mem_free(docs.item);
+    geodec_documents_free(&docs);
     geodec_text_destroy(x);
     return st;
 }
@@ -194,10 +138,7 @@ geodec_status geodec_text_load(const char *path, geodec_separator separator, con
     geodec_status st = GEODEC_OK;
     geodec_map map = {0};
     GEODEC_TRY(geodec_map_open(path, &map, err));
-    const char *text = (const char *)map.data;
-    const int64_t bad = geodec_utf8_check(text, map.size);
-    if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: byte %lld is not UTF-8", path, (long long)bad);
-    GEODEC_TRY_MSG(geodec_text_encode(text, map.size, separator, t, pool, hooks, out, err), "%s", path);
+    GEODEC_TRY(geodec_text_encode(path, (const char *)map.data, map.size, separator, t, pool, hooks, out, err));
 done:
     geodec_map_close(&map);
     return st;

@@ -5,34 +5,31 @@
 #include "base/err.h"
 #include "base/hooks.h"
 #include "base/pool.h"
+#include "documents/documents.h"
 #include "tokenizer/tokenizer.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum geodec_separator {
-    GEODEC_SEPARATOR_MARK,  /* documents end at a line "<|endoftext|>" */
-    GEODEC_SEPARATOR_BLANK, /* documents end at a blank line */
-    GEODEC_SEPARATOR_NONE,  /* one document */
-} geodec_separator;
-
 /* Each document becomes [BOS] tokens [EOS], in the order of the text; BOS and EOS where the tokenizer has them, EOS not
- * with GEODEC_SEPARATOR_NONE. Separators and white space around a document are not text: neither tokens nor bytes. */
+ * with GEODEC_SEPARATOR_NONE and _WINDOW, whose pieces do not end a text. Documents are those of documents/documents.h
+ * without joining short neighbours; separators and white space around them are neither tokens nor bytes. */
 typedef struct geodec_text {
     int32_t *token; /* [n_tokens] */
     int64_t n_tokens;
     int64_t *doc_start; /* [n_docs + 1] index of a document's first token; the last entry is n_tokens */
     int64_t n_docs;
-    int64_t n_bytes; /* of all documents */
-    int32_t bos;     /* -1 = none */
+    int64_t n_bytes;       /* of all documents */
+    int32_t bos;           /* -1 = none */
+    geodec_separator rule; /* what ended documents; never AUTO */
 } geodec_text;
 
-/* Documents are tokenized side by side; the result does not depend on the pool. Refused: a text without any document
- * (GEODEC_FORMAT). */
-GEODEC_API geodec_status geodec_text_encode(const char *text, size_t n, geodec_separator separator,
+/* Documents are tokenized side by side; the result does not depend on the pool. name: of the source,
+ * for messages. Refused (GEODEC_FORMAT): what geodec_documents_read refuses, and a text of less than two tokens. */
+GEODEC_API geodec_status geodec_text_encode(const char *name, const char *text, size_t n, geodec_separator separator,
                                             const geodec_tokenizer *t, geodec_pool *pool, const geodec_hooks *hooks,
                                             geodec_text **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same from a file, which must be UTF-8 (GEODEC_FORMAT). Errors name the file. */
+/* The same from a file. */
 GEODEC_API geodec_status geodec_text_load(const char *path, geodec_separator separator, const geodec_tokenizer *t,
                                           geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out,
                                           geodec_err *err) GEODEC_MUST_USE;

@@ -1,16 +1,18 @@
 # Residual streams recombined over depth, and their lengths by depth. `make attnres`, outside of the main job. The profile is of MODEL and
 # of every model of the shared folder.
 A := $(R)/attnres
-RESIDUAL_MODELS := $(MODEL) $(filter-out $(MODEL),$(sort $(wildcard $(SHARED)/models/*.gguf)))
-$(A)/sweep.tsv: pipelines/lab/attnres-sweep $(TEXT_FILE) | $(BIN)/geodec-project $(BIN)/geodec-perplexity $(BIN)/geodec-decode
-	$(run) $< $(BIN) $(MODEL) $(TEXT_FILE) $(A) > $@.tmp && mv $@.tmp $@
-$(A)/profile.tsv: pipelines/lab/residual-profiles $(TEXT_FILE) | $(BIN)/geodec-residual
-	$(run) rm -f $(A)/*-all.tmp; $< $(BIN) $(TEXT_FILE) $(A) $(RESIDUAL_MODELS)
+WINDOWS ?= 40
+RESIDUAL_MODELS := $(MODEL_FILE) $(filter-out %/$(STEM).gguf,$(sort $(wildcard $(SHARED)/models/*.gguf)))
+$(A)/sweep.tsv: pipelines/lab/attnres-sweep $(MODEL_FILE) $(TEXT_FILE) $(BIN)/geodec-project $(BIN)/geodec-perplexity $(BIN)/geodec-decode FORCE
+	@WINDOWS=$(WINDOWS) $< $(BIN) $(MODEL_FILE) $(TEXT_FILE) $(w).attnres > $(out)
+$(A)/profile.tsv: private also := fit.tsv
+$(A)/profile.tsv: pipelines/lab/residual-profiles $(RESIDUAL_MODELS) $(TEXT_FILE) $(BIN)/geodec-residual FORCE
+	@WINDOWS=$(WINDOWS) $< $(BIN) $(TEXT_FILE) $(new) $(RESIDUAL_MODELS)
 $(A)/fit.tsv: $(A)/profile.tsv
-$(A)/sweep.svg $(A)/sweep.png: $(A)/sweep.%: $(GP)/attnres.gp $(GP)/style.gp $(A)/sweep.tsv
-	$(run) $(call plot,$*,tsv='$(A)/sweep.tsv')
-$(A)/profile.svg $(A)/profile.png: $(A)/profile.%: $(GP)/residual.gp $(GP)/style.gp $(A)/profile.tsv
-	$(run) $(call plot,$*,tsv='$(A)/profile.tsv')
+$(A)/sweep.svg $(A)/sweep.png: $(A)/sweep.%: $(GP)/attnres.gp $(GP)/style.gp $(A)/sweep.tsv FORCE
+	@$(call plot,$*,tsv='$(A)/sweep.tsv')
+$(A)/profile.svg $(A)/profile.png: $(A)/profile.%: $(GP)/residual.gp $(GP)/style.gp $(A)/profile.tsv FORCE
+	@$(call plot,$*,tsv='$(A)/profile.tsv')
 .PHONY: attnres
 attnres: $(foreach f,sweep profile,$(A)/$f.svg $(A)/$f.png) $(A)/fit.tsv
 	@cat $(A)/fit.tsv

@@ -3,27 +3,27 @@
 EXPORT_MODELS := $(notdir $(patsubst %/,%,$(dir $(wildcard $(SHARED)/golden/ott/exports/*/phase1_manifold.json))))
 EXPORT_ARTIFACTS += $(EXPORT_MODELS:%=$(X)/%/export.h5) $(EXPORT_MODELS:%=$(X)/%/noise.h5)
 EXPORT_ARTIFACTS += $(foreach f,cloud metric metric-ref,$(EXPORTS:%=$(X)/%/$f.h5))
-$(X)/%/export.h5: $(SHARED)/golden/ott/exports/%/phase1_manifold.json $(BIN)/geodec-import
-	$(run) $(call tool,import) -o $@ $(<D)
-$(X)/%/noise.h5: $(SHARED)/golden/ott/exports/%/phase1_manifold.json $(BIN)/geodec-import
-	$(run) $(call tool,import) --seed $(SEED) --lift noise -o $@ $(<D)
-$(X)/%/cloud.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-import
-	$(run) $(call tool,import) --seed $(SEED) --coordinates --dataset cloud/points -o $@ $<
-$(X)/%/metric.h5: $(X)/%/cloud.h5 $(BIN)/geodec-metric
-	$(run) $(call tool,metric) --seed $(SEED) -o $@ $<
-$(X)/%/metric-ref.h5: $(X)/%/cloud.h5 $(BIN)/geodec-metric
-	$(run) $(call tool,metric) --mode ref -o $@ $<
+$(X)/%/export.h5: $(SHARED)/golden/ott/exports/%/phase1_manifold.json $(BIN)/geodec-import FORCE
+	@$(call tool,import) -o $(out) $(<D)
+$(X)/%/noise.h5: $(SHARED)/golden/ott/exports/%/phase1_manifold.json $(BIN)/geodec-import FORCE
+	@$(call tool,import) --seed $(SEED) --lift noise -o $(out) $(<D)
+$(X)/%/cloud.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-import FORCE
+	@$(call tool,import) --seed $(SEED) --coordinates --dataset cloud/points -o $(out) $<
+$(X)/%/metric.h5: $(X)/%/cloud.h5 $(BIN)/geodec-metric FORCE
+	@$(call tool,metric) --seed $(SEED) -o $(out) $<
+$(X)/%/metric-ref.h5: $(X)/%/cloud.h5 $(BIN)/geodec-metric FORCE
+	@$(call tool,metric) --mode ref -o $(out) $<
 
 # The chain of both: rules for whoever needs it.
-$(X)/%/geodesics.h5: $(X)/%/metric.h5 $(BIN)/geodec-geodesic
-	$(run) $(call tool,geodesic) --seed $(SEED) --v0 random --steps 32 --dl 0.05 -o $@ $<
-$(X)/%/propagators.h5: $(X)/%/metric.h5 $(X)/%/geodesics.h5 $(BIN)/geodec-propagate
-	$(run) $(call tool,propagate) -o $@ $< $(X)/$*/geodesics.h5
-$(X)/%/riemann.h5: $(X)/%/metric.h5 $(BIN)/geodec-riemann
-	$(run) $(call tool,riemann) --seed $(SEED) -o $@ $<
-$(X)/%/geodesics-ref.h5: $(X)/%/metric-ref.h5 $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-geodesic
-	$(run) $(call tool,geodesic) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $@ $<
-$(X)/%/propagators-ref.h5: $(X)/%/metric-ref.h5 $(X)/%/geodesics-ref.h5 $(BIN)/geodec-propagate
-	$(run) $(call tool,propagate) --mode ref -o $@ $< $(X)/$*/geodesics-ref.h5
-$(X)/%/riemann-ref.h5: $(X)/%/metric-ref.h5 $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-riemann
-	$(run) $(call tool,riemann) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $@ $<
+$(X)/%/geodesics.h5: $(X)/%/metric.h5 $(BIN)/geodec-geodesic FORCE
+	@$(call tool,geodesic) --seed $(SEED) --v0 random --steps 32 --dl 0.05 -o $(out) $<
+$(X)/%/propagators.h5: $(X)/%/metric.h5 $(X)/%/geodesics.h5 $(BIN)/geodec-propagate FORCE
+	@$(call tool,propagate) -o $(out) $< $(X)/$*/geodesics.h5
+$(X)/%/riemann.h5: $(X)/%/metric.h5 $(BIN)/geodec-riemann FORCE
+	@$(call tool,riemann) --seed $(SEED) -o $(out) $<
+$(X)/%/geodesics-ref.h5: $(X)/%/metric-ref.h5 $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-geodesic FORCE
+	@$(call tool,geodesic) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $(out) $<
+$(X)/%/propagators-ref.h5: $(X)/%/metric-ref.h5 $(X)/%/geodesics-ref.h5 $(BIN)/geodec-propagate FORCE
+	@$(call tool,propagate) --mode ref -o $(out) $< $(X)/$*/geodesics-ref.h5
+$(X)/%/riemann-ref.h5: $(X)/%/metric-ref.h5 $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-riemann FORCE
+	@$(call tool,riemann) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $(out) $<

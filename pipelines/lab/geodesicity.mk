@@ -2,16 +2,16 @@
 LABORATORY += $(R)/layers.h5 $(R)/geodesicity.h5
 LAB_FIGURES += geodesicity
 GEODESICITY := $(if $(filter 1,$(QUICK)),--points 100 --starts 10 --ahead 2,--points 200 --starts 32)
-$(R)/layers.h5: $(BIN)/geodec-export $(MODEL) $(TEXT_FILE) $(R)/settings.txt
-	$(run) $(call tool,export) --model $(MODEL) --text $(TEXT_FILE) --layers all --positions 0:64 --top-m 0 --max-tokens $(TOKENS) -o $@
-$(R)/geodesicity.h5: $(BIN)/geodec-geodesicity $(R)/layers.h5
-	$(run) $(call tool,geodesicity) --seed $(SEED) --model $(MODEL) $(GEODESICITY) -o $@ $(R)/layers.h5
+$(R)/layers.h5: $(BIN)/geodec-export $(MODEL_FILE) $(TEXT_FILE) $(PLAN) FORCE
+	@$(call tool,export) --model $(MODEL_FILE) --text $(TEXT_FILE) --layers all --positions 0:64 --top-m 0 --max-tokens $(call size,tokens) $(separator) -o $(out)
+$(R)/geodesicity.h5: $(BIN)/geodec-geodesicity $(R)/layers.h5 FORCE
+	@$(call tool,geodesicity) --seed $(SEED) --model $(MODEL_FILE) $(GEODESICITY) -o $(out) $(R)/layers.h5
 # along metric layer predictor m, then error and difference to the line in the chart, each with its interval.
-$(F)/geodesicity.tsv: $(R)/geodesicity.h5 pipelines/lab/geodesicity.awk
-	$(run) { $(table) --attrs $< | sed -n '/^cases\t/p; /^predictors\t/p'; $(table) $< error difference; } | \
-	  awk -F'\t' -f pipelines/lab/geodesicity.awk > $@.tmp && mv $@.tmp $@
+$(F)/geodesicity.tsv: $(R)/geodesicity.h5 pipelines/lab/geodesicity.awk FORCE
+	@{ $(table) --attrs $< | sed -n '/^cases\t/p; /^predictors\t/p'; $(table) $< error difference; } | \
+	  awk -F'\t' -f pipelines/lab/geodesicity.awk > $(out)
 $(eval $(call figure,geodesicity,$(F)/geodesicity.tsv,tsv='$(F)/geodesicity.tsv'))
 # The same in the chart of the cloud, with every metric that was made of it.
 LABORATORY += $(R)/geodesicity-metrics.h5
-$(R)/geodesicity-metrics.h5: $(BIN)/geodec-geodesicity $(R)/activations.h5 $(R)/metric.h5 $(R)/metric-fisher.h5 $(R)/metric-blend.h5
-	$(run) $(call tool,geodesicity) --seed $(SEED) --along none $(GEODESICITY) -o $@ $(filter %.h5,$^)
+$(R)/geodesicity-metrics.h5: $(BIN)/geodec-geodesicity $(R)/activations.h5 $(R)/metric.h5 $(R)/metric-fisher.h5 $(R)/metric-blend.h5 FORCE
+	@$(call tool,geodesicity) --seed $(SEED) --along none $(GEODESICITY) -o $(out) $(filter %.h5,$^)

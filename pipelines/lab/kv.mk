@@ -1,10 +1,15 @@
 # What a key and value cache of few bytes costs. `make kv`, outside of the main job; CONTEXTS: at most the trained context.
 K := $(R)/kv
-$(K)/kv.tsv: pipelines/lab/kv-sweep $(TEXT_FILE) | $(BIN)/geodec-project-kv $(BIN)/geodec-perplexity $(BIN)/geodec-decode $(BIN)/geodec-needle
-	$(run) $< $(BIN) $(MODEL) $(TEXT_FILE) $(K)
+KV_CONTEXTS ?= $(or $(CONTEXTS),64 128 256 512)
+KV_TOKENS ?= 10240
+NEEDLE ?= 256
+TRIALS ?= 20
+$(K)/kv.tsv: private also := needle.tsv speed.tsv
+$(K)/kv.tsv: pipelines/lab/kv-sweep $(MODEL_FILE) $(TEXT_FILE) $(BIN)/geodec-project-kv $(BIN)/geodec-perplexity $(BIN)/geodec-decode $(BIN)/geodec-needle FORCE
+	@CONTEXTS='$(KV_CONTEXTS)' TOKENS=$(KV_TOKENS) NEEDLE=$(NEEDLE) TRIALS=$(TRIALS) $< $(BIN) $(MODEL_FILE) $(TEXT_FILE) $(new)
 $(K)/needle.tsv $(K)/speed.tsv: $(K)/kv.tsv
-$(K)/kv.svg $(K)/kv.png: $(K)/kv.%: $(GP)/kv.gp $(GP)/style.gp $(K)/kv.tsv
-	$(run) $(call plot,$*,tsv='$(K)/kv.tsv')
+$(K)/kv.svg $(K)/kv.png: $(K)/kv.%: $(GP)/kv.gp $(GP)/style.gp $(K)/kv.tsv FORCE
+	@$(call plot,$*,tsv='$(K)/kv.tsv')
 .PHONY: kv
 kv: $(K)/kv.svg $(K)/kv.png $(K)/needle.tsv $(K)/speed.tsv
 	@cat $(K)/needle.tsv $(K)/speed.tsv

@@ -4,14 +4,15 @@ LABORATORY += $(F)/rollout.tsv $(R)/rollout.h5 $(R)/onedecode.h5 $(R)/onedecode-
 LAB_FIGURES += rollout
 ROLLOUT_PLACES := $(if $(filter 1,$(QUICK)),1000,4000)
 ONEDECODE_CELLS := $(if $(filter 1,$(QUICK)),512,4096)
-$(R)/rollout.h5: $(BIN)/geodec-rollout $(R)/store.h5
-	$(run) $(call tool,rollout) --seed $(SEED) --model $(MODEL) --places $(ROLLOUT_PLACES) --cells $(ONEDECODE_CELLS) -o $@ $(R)/store.h5 > $(R)/rollout.tsv
-$(R)/onedecode.h5: $(BIN)/geodec-onedecode $(R)/store.h5
-	$(run) $(call tool,onedecode) --seed $(SEED) --cells $(ONEDECODE_CELLS) -o $@ $(R)/store.h5
-$(R)/onedecode-ref.h5: $(BIN)/geodec-onedecode $(R)/store.h5
-	$(run) $(call tool,onedecode) --seed $(SEED) --mode ref --model $(MODEL) -o $@ $(R)/store.h5
-$(F)/rollout.tsv: $(R)/rollout.h5
-	$(run) cp $(R)/rollout.tsv $@.tmp && mv $@.tmp $@
+$(R)/rollout.h5: private also := rollout.tsv
+$(R)/rollout.h5: $(BIN)/geodec-rollout $(R)/store.h5 FORCE
+	@$(call tool,rollout) --seed $(SEED) --model $(MODEL_FILE) --places $(ROLLOUT_PLACES) --cells $(ONEDECODE_CELLS) -o $(out) $(R)/store.h5 > $(new)/rollout.tsv
+$(R)/onedecode.h5: $(BIN)/geodec-onedecode $(R)/store.h5 FORCE
+	@$(call tool,onedecode) --seed $(SEED) --cells $(ONEDECODE_CELLS) -o $(out) $(R)/store.h5
+$(R)/onedecode-ref.h5: $(BIN)/geodec-onedecode $(R)/store.h5 FORCE
+	@$(call tool,onedecode) --seed $(SEED) --mode ref --model $(MODEL_FILE) -o $(out) $(R)/store.h5
+$(F)/rollout.tsv: $(R)/rollout.h5 FORCE
+	@cp $(R)/rollout.tsv $(out)
 rollout: $(R)/onedecode.h5 $(R)/onedecode-ref.h5 $(F)/rollout.tsv $(F)/rollout.svg $(F)/rollout.png
 	@cat $(F)/rollout.tsv
 $(eval $(call figure,rollout,$(F)/rollout.tsv,tsv='$(F)/rollout.tsv'))

@@ -18,37 +18,40 @@ SHF_KINDS := plain fitted flat
 SHF_RUNS := $(foreach s,$(SHF_SEEDS),$(SHF_KINDS:%=$(SHF)/%-$s))
 SHF_ARTIFACTS := layers.h5 hjb.h5 geodesicity.h5 riemann.h5 validity.h5 benchdecode.h5
 
-$(SHF)/train.txt: | $(BIN)/geodec-corpus
-	$(run) $(call tool,corpus) --seed 20260001 --stories 4000 -o $@ --report $(SHF)/train.json
-$(SHF)/held-out.txt: | $(BIN)/geodec-corpus
-	$(run) $(call tool,corpus) --seed 20260001 --first 70000 --stories 300 -o $@ --report $(SHF)/held-out.json
-$(SHF)/vocab.gguf: $(SHF)/train.txt | $(BIN)/geodec-vocab
-	$(run) $(call tool,vocab) --size 512 -o $@ $<
+$(SHF)/train.txt: $(BIN)/geodec-corpus FORCE
+	@$(call tool,corpus) --seed 20260001 --stories 4000 -o $(out) --report $(new)/train.json
+$(SHF)/held-out.txt: $(BIN)/geodec-corpus FORCE
+	@$(call tool,corpus) --seed 20260001 --first 70000 --stories 300 -o $(out) --report $(new)/held-out.json
+$(SHF)/vocab.gguf: $(SHF)/train.txt $(BIN)/geodec-vocab FORCE
+	@$(call tool,vocab) --size 512 -o $(out) $<
 
+# Stages too, but for the runs' own makes.
+$(eval $(call staged,$(SHF)/train.txt $(SHF)/held-out.txt $(SHF)/vocab.gguf $(SHF)/shf.tsv $(SHF)/shf.svg $(SHF)/shf.png $(SHF)/summary.tsv \
+  $(SHF_SEEDS:%=$(SHF)/base-%.gguf) $(SHF_RUNS:%=%/model.gguf)))
 SHF_TEXTS := --text $(SHF)/train.txt --held-out $(SHF)/held-out.txt --floor $(SHF)/held-out.json
-$(SHF)/base-%.gguf: $(SHF)/train.txt $(SHF)/held-out.txt $(SHF)/vocab.gguf $(BIN)/geodec-train
-	$(run) $(BIN)/geodec-train --force $(if $(V),,--quiet) --seed $* $(SHF_TEXTS) --vocab $(SHF)/vocab.gguf $(SHF_SHAPE) $(SHF_BATCH) \
-	  $(SHF_BASE) --resume -o $@.new && mv $@.new $@
+$(SHF)/base-%.gguf: $(SHF)/train.txt $(SHF)/held-out.txt $(SHF)/vocab.gguf $(BIN)/geodec-train FORCE
+	@$(BIN)/geodec-train --force $(if $(V),,--quiet) --seed $* $(SHF_TEXTS) --vocab $(SHF)/vocab.gguf $(SHF_SHAPE) $(SHF_BATCH) \
+	  $(SHF_BASE) -o $(out)
 
 # A run's folder is a results folder; the rules of the pipeline make what is in it.
 define shf_run
-$(SHF)/$1-$2/model.gguf: $(SHF)/base-$2.gguf
-	$$(run) $(BIN)/geodec-train --force $$(if $$(V),,--quiet) --seed $2 $$(SHF_TEXTS) --init $$< $$(SHF_BATCH) $$(SHF_TRAIN) $$(SHF_$1) \
-	  --curve $$(@D)/losscurve.h5 --checkpoint $$(@D)/checkpoint.h5 --resume -o $$@.new && mv $$@.new $$@
-$(SHF)/$1-$2/done: $(SHF)/$1-$2/model.gguf
+$(SHF)/$1-$2/model.gguf: $(SHF)/base-$2.gguf FORCE
+	@$(BIN)/geodec-train --force $$(if $$(V),,--quiet) --seed $2 $$(SHF_TEXTS) --init $$< $$(SHF_BATCH) $$(SHF_TRAIN) $$(SHF_$1) \
+	  --curve $$(new)/losscurve.h5 -o $$(out)
+$(SHF)/$1-$2/done: $(SHF)/$1-$2/model.gguf FORCE
 	+@$(MAKE) --no-print-directory R=$$(@D) MODEL=$$< TEXT=$(SHF)/held-out.txt QUICK=1 LAYERS=all GAMMAS=4 SEEDS=1 \
 	  $(SHF_ARTIFACTS:%=$$(@D)/%)
 	@touch $$@
 endef
 $(foreach s,$(SHF_SEEDS),$(foreach k,$(SHF_KINDS),$(eval $(call shf_run,$k,$s))))
 
-$(SHF)/shf.tsv: pipelines/lab/shf-table $(SHF_RUNS:%=%/done)
-	$(run) BIN=$(BIN) bash $< $(SHF_RUNS) > $@.tmp && mv $@.tmp $@
-$(SHF)/shf.svg $(SHF)/shf.png: $(SHF)/shf.%: $(GP)/shf.gp $(GP)/style.gp $(SHF)/shf.tsv
-	$(run) $(call plot,$*,tsv='$(SHF)/shf.tsv')
+$(SHF)/shf.tsv: pipelines/lab/shf-table $(SHF_RUNS:%=%/done) FORCE
+	@BIN=$(BIN) bash $< $(SHF_RUNS) > $(out)
+$(SHF)/shf.svg $(SHF)/shf.png: $(SHF)/shf.%: $(GP)/shf.gp $(GP)/style.gp $(SHF)/shf.tsv FORCE
+	@$(call plot,$*,tsv='$(SHF)/shf.tsv')
 # What the table of claims quotes when it is there; no prerequisite of that table, for it takes a quarter of an hour to make.
-$(SHF)/summary.tsv: pipelines/lab/shf-summary.awk $(SHF)/shf.tsv
-	$(run) awk -f $^ > $@.tmp && mv $@.tmp $@ && rm -f $(CLAIMS).tsv
+$(SHF)/summary.tsv: pipelines/lab/shf-summary.awk $(SHF)/shf.tsv FORCE
+	@awk -f $(filter-out FORCE,$^) > $(out)
 .PHONY: shf
 shf: $(SHF)/shf.svg $(SHF)/shf.png $(SHF)/summary.tsv
 	@cat $(SHF)/shf.tsv $(SHF)/summary.tsv

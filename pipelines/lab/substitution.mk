@@ -3,15 +3,15 @@ LABORATORY += $(R)/substitution.h5 $(R)/speed-substitution.h5
 LAB_FIGURES += substitution
 EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/substitution-ref.h5)
 SUBSTITUTION := $(if $(filter 1,$(QUICK)),--records 200 --queries 60,--records 1000 --queries 200)
-$(R)/substitution.h5: $(BIN)/geodec-substitution $(R)/layers.h5
-	$(run) $(call tool,substitution) --seed $(SEED) --model $(MODEL) $(SUBSTITUTION) -o $@ $(R)/layers.h5
+$(R)/substitution.h5: $(BIN)/geodec-substitution $(R)/layers.h5 FORCE
+	@$(call tool,substitution) --seed $(SEED) --model $(MODEL_FILE) $(SUBSTITUTION) -o $(out) $(R)/layers.h5
 # Measured times, apart from what is the same at each run.
-$(R)/speed-substitution.h5: $(BIN)/geodec-substitution $(R)/layers.h5
-	$(run) $(call tool,substitution) --seed $(SEED) --model $(MODEL) --records 200 --queries 60 --time -o $@ $(R)/layers.h5
-$(X)/%/substitution-ref.h5: $(BIN)/geodec-substitution $(SHARED)/golden/ott/%.h5
-	$(run) $(call tool,substitution) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $@
+$(R)/speed-substitution.h5: $(BIN)/geodec-substitution $(R)/layers.h5 FORCE
+	@$(call tool,substitution) --seed $(SEED) --model $(MODEL_FILE) --records 200 --queries 60 --time -o $(out) $(R)/layers.h5
+$(X)/%/substitution-ref.h5: $(BIN)/geodec-substitution $(SHARED)/golden/ott/%.h5 FORCE
+	@$(call tool,substitution) --mode ref --draws $(SHARED)/golden/ott/$*.h5 -o $(out)
 # A row a predictor: name, same token of all queries and of the nearest tenth with their intervals, error of all.
-$(F)/substitution.tsv: $(R)/substitution.h5
-	$(run) $(table) --attrs $< | sed -n "s/^kinds\t//p" | tr ',' '\n' | sed '1i kind' > $@.kinds; \
-	  $(table) $< agree error | awk -F'\t' -v OFS='\t' '{print $$13, $$14, $$15, $$4, $$5, $$6, $$28}' | paste $@.kinds - > $@.tmp && rm -f $@.kinds && mv $@.tmp $@
+$(F)/substitution.tsv: $(R)/substitution.h5 FORCE
+	@$(table) --attrs $< | sed -n "s/^kinds\t//p" | tr ',' '\n' | sed '1i kind' > $(w).kinds; \
+	  $(table) $< agree error | awk -F'\t' -v OFS='\t' '{print $$13, $$14, $$15, $$4, $$5, $$6, $$28}' | paste $(w).kinds - > $(out)
 $(eval $(call figure,substitution,$(F)/substitution.tsv,tsv='$(F)/substitution.tsv'))

@@ -2,10 +2,10 @@
 LABORATORY += $(R)/varadhan.h5
 LAB_FIGURES += varadhan
 VARADHAN := $(if $(filter 1,$(QUICK)),--points 48 --queries 8 --planted 2,--points 100 --queries 24)
-$(R)/varadhan.h5: $(BIN)/geodec-varadhan $(R)/layers.h5
-	$(run) $(call tool,varadhan) --seed $(SEED) --model $(MODEL) --layers sink $(VARADHAN) -o $@ $(R)/layers.h5
+$(R)/varadhan.h5: $(BIN)/geodec-varadhan $(R)/layers.h5 FORCE
+	@$(call tool,varadhan) --seed $(SEED) --model $(MODEL_FILE) --layers sink $(VARADHAN) -o $(out) $(R)/layers.h5
 # metric layer keys form direction counted, then cosine and log's excess over it (every head by itself), each with its interval.
-$(F)/varadhan.tsv: $(R)/varadhan.h5 pipelines/lab/varadhan.awk
-	$(run) { $(table) --attrs $< | sed -n '/^cases\t/p; /^forms\t/p; /^directions\t/p'; $(table) $< counted cosine excess; } | \
-	  awk -F'\t' -f pipelines/lab/varadhan.awk > $@.tmp && mv $@.tmp $@
+$(F)/varadhan.tsv: $(R)/varadhan.h5 pipelines/lab/varadhan.awk FORCE
+	@{ $(table) --attrs $< | sed -n '/^cases\t/p; /^forms\t/p; /^directions\t/p'; $(table) $< counted cosine excess; } | \
+	  awk -F'\t' -f pipelines/lab/varadhan.awk > $(out)
 $(eval $(call figure,varadhan,$(F)/varadhan.tsv,tsv='$(F)/varadhan.tsv'))

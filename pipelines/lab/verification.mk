@@ -1,16 +1,15 @@
 # Identities of every metric: the model's field, the exports' in both modes (the published manifold fails, which is the finding).
 LABORATORY += $(R)/verification.h5
-$(R)/verification.h5: $(BIN)/geodec-verify-geometry $(R)/metric.h5
-	$(run) $(call tool,verify-geometry) --quiet -o $@ $(R)/metric.h5
+$(R)/verification.h5: $(BIN)/geodec-verify-geometry $(R)/metric.h5 FORCE
+	@$(call tool,verify-geometry) --quiet -o $(out) $(R)/metric.h5
 EXPORT_ARTIFACTS += $(foreach f,verification verification-ref,$(EXPORTS:%=$(X)/%/$f.h5))
-$(X)/%/verification.h5: $(X)/%/metric.h5 $(BIN)/geodec-verify-geometry
-	$(run) $(call tool,verify-geometry) --quiet -o $@ $<
-$(X)/%/verification-ref.h5: $(X)/%/metric-ref.h5 $(BIN)/geodec-verify-geometry
-	$(run) $(call tool,verify-geometry) --quiet -o $@ $< 2> $@.log || [ $$? -eq 4 ]; rm -f $@.log; test -e $@
+$(X)/%/verification.h5: $(X)/%/metric.h5 $(BIN)/geodec-verify-geometry FORCE
+	@$(call tool,verify-geometry) --quiet -o $(out) $<
+$(X)/%/verification-ref.h5: $(X)/%/metric-ref.h5 $(BIN)/geodec-verify-geometry FORCE
+	@$(call tool,verify-geometry) --quiet -o $(out) $< 2> $(w).log || { code=$$?; cat $(w).log >&2; [ $$code -eq 4 ] || exit $$code; }
 
-$(F)/verification.tsv: $(R)/verification.h5
-	$(run) $(table) --attrs $< | awk -F'\t' '$$1 == "checks" {print $$2}' | tr ';' '\n' > $@.names; \
-	  { printf 'check\tworst\tlimit\n'; $(table) $< worst limit | sed 1d | paste $@.names - | awk -F'\t' '$$2 >= 0 && $$3 > 0 && $$3 < 1'; } > $@.tmp; \
-	  rm -f $@.names; mv $@.tmp $@
+$(F)/verification.tsv: $(R)/verification.h5 FORCE
+	@$(table) --attrs $< | awk -F'\t' '$$1 == "checks" {print $$2}' | tr ';' '\n' > $(w).names; \
+	  { printf 'check\tworst\tlimit\n'; $(table) $< worst limit | sed 1d | paste $(w).names - | awk -F'\t' '$$2 >= 0 && $$3 > 0 && $$3 < 1'; } > $(out)
 $(eval $(call figure,verification,$(F)/verification.tsv,tsv='$(F)/verification.tsv'))
 LAB_FIGURES += verification

@@ -119,6 +119,9 @@ int main(int argc, char **argv)
     check(geodec_model_open(argv[1], &m, &err), &err);
     check(geodec_map_open(argv[2], &map, &err), &err);
     (void)geodec_model_fingerprint(m); /* made once, not timed */
+    const geodec_documents_options how = {.tokenizer = geodec_model_tokenizer(m)};
+    geodec_documents documents = {0};
+    check(geodec_documents_read(argv[2], (const char *)map.data, map.size, &how, &documents, &err), &err);
     const geodec_session_options so = {.n_ctx = window};
     check(geodec_session_create(m, &so, &s, &err), &err);
     (void)snprintf(file, sizeof file, "%s/a", path);
@@ -127,9 +130,7 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i <= SETTINGS; i++) {
             geodec_text_source *text = NULL;
-            check(geodec_text_source_create(argv[2], (const char *)map.data, map.size, geodec_model_tokenizer(m), &text,
-                                            &err),
-                  &err);
+            check(geodec_text_source_create(&documents, geodec_model_tokenizer(m), &text, &err), &err);
             geodec_export_source source = geodec_text_source_get(text);
             const timing begin = now();
             if (i == 0)
@@ -147,6 +148,7 @@ int main(int argc, char **argv)
                (double)tokens / best[i].cpu, best[0].cpu / best[i].cpu, (double)tokens / best[i].elapsed,
                best[0].elapsed / best[i].elapsed);
     geodec_session_destroy(s);
+    geodec_documents_free(&documents);
     geodec_map_close(&map);
     geodec_model_close(m);
     return 0;

@@ -5,12 +5,13 @@
 #include "drafters/drafting.h"
 #include "measure/bench.h"
 #include "support/cli.h"
+#include "support/text.h"
 
 /* Where prompts come from, how they are cut, and the lengths of drafts. */
 #define CLI_PROMPTS_OPTION(path_)                                                                                      \
     {                                                                                                                  \
         .name = "prompts", .type = CLI_STR, .flags = CLI_PATH | CLI_REQUIRED, .target = &(path_), .metavar = "FILE",   \
-        .help = "text that prompts are cut from"                                                                       \
+        .help = "text that prompts are cut from; of JSON Lines every record is one"                                    \
     }
 #define CLI_PROMPT_CUT_OPTIONS(tokens_, count_)                                                                        \
     {.name = "prompt-tokens",                                                                                          \
@@ -41,5 +42,12 @@ typedef struct bench_request {
 geodec_status bench_plan_lists(geodec_bench_plan *plan, bench_request requests[GEODEC_BENCH_DRAFTERS],
                                const char *drafters, const char *gammas, const char *trees, const char *modes,
                                geodec_err *err) GEODEC_MUST_USE;
+
+/* Prompts of the file at path: `count` of `length` tokens where it has as many; conversations in the model's own chat
+ * format, so that max_tokens fit behind them into its context. lines: every line is one. Says what was read, and where
+ * there are fewer or shorter ones. separator: CLI_SEPARATOR_OPTION. */
+geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *path, const char *separator, bool lines,
+                            int64_t count, int64_t length, int64_t max_tokens, geodec_prompts *out,
+                            geodec_err *err) GEODEC_MUST_USE;
 
 #endif

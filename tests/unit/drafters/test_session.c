@@ -4,6 +4,7 @@
 #include "decode/loop.h"
 #include "decode/prompts.h"
 #include "decode/tiny.h"
+#include "documents/plan.h"
 #include "drafters/draft_ngram.h"
 #include "io/file.h"
 #include "support/support.h"
@@ -179,6 +180,20 @@ Test(session, context_full_and_prompts_too_long)
     geodec_model_close(m);
 }
 
+/* Prompts of a text by a rule. */
+static geodec_status prompts_of(const geodec_tokenizer *t, const char *text, size_t n, geodec_prompts_options o,
+                                geodec_separator rule, geodec_prompts *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_documents_options how = {.separator = rule, .tokenizer = t};
+    geodec_documents d = {0};
+    GEODEC_TRY(geodec_documents_read("text", text, n, &how, &d, err));
+    GEODEC_TRY(geodec_prompts_make(t, &d, &o, out, err));
+done:
+    geodec_documents_free(&d);
+    return st;
+}
+
 /* Eight prompts on a real model: the n-gram drafter and the flaky oracle, greedy and sampled, against plain decoding.
  */
 static void real_model(const char *relative)
@@ -193,7 +208,9 @@ static void real_model(const char *relative)
     if (!path || !words) return;
     test_ok(geodec_model_open(path, &m, &err), &err);
     test_ok(geodec_file_read(words, 1 << 20, &text, &length, &err), &err);
-    test_ok(geodec_prompts_cut(geodec_model_tokenizer(m), text, length, PROMPTS, 16, &prompts, &err), &err);
+    test_ok(prompts_of(geodec_model_tokenizer(m), text, length,
+                       (geodec_prompts_options){.count = PROMPTS, .length = 16}, GEODEC_SEPARATOR_AUTO, &prompts, &err),
+            &err);
     geodec_session *s = open_session(m, 128), *other = open_session(m, 128);
     const geodec_target target = geodec_target_session(s, 64);
     const geodec_model_config *c = geodec_model_configuration(m);
@@ -234,7 +251,7 @@ Test(session, stories260K_f32_equals_plain) { real_model("models/stories260K-f32
 Test(session, stories260K_q8_0_equals_plain) { real_model("models/stories260K-ff192-q8_0.gguf"); }
 Test(session, stories_experts_f16_equals_plain) { real_model("models/stories-moe8x2-f16.gguf"); }
 
-Test(prompts, cut_and_lines)
+Test(prompts, pieces_and_lines)
 {
     geodec_err err = {0};
     geodec_model *m = NULL;
@@ -242,23 +259,113 @@ Test(prompts, cut_and_lines)
     test_ok(geodec_model_open(tiny_model("tiny.gguf", 3), &m, &err), &err);
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     const char text[] = "abcdefghij\n\nklmno\r\npq";
-    test_ok(geodec_prompts_lines(t, text, sizeof text - 1, 3, &p, &err), &err);
+    const size_t n = sizeof text - 1;
+    const geodec_separator line = GEODEC_SEPARATOR_LINE, none = GEODEC_SEPARATOR_NONE;
+    test_ok(prompts_of(t, text, n, (geodec_prompts_options){.count = 3, .whole = true}, line, &p, &err), &err);
     cr_assert_eq(p.n, 3);
     for (int i = 0; i < 3; i++) cr_assert_eq(p.token[p.offset[i]], 1, "BOS first");
     cr_assert_eq(p.token[p.offset[3] - 1], 4 + 'q' - 'a');
     cr_assert_eq(p.token[p.offset[2] - 1], 4 + 'o' - 'a', "no carriage return");
     geodec_prompts_free(&p);
-    cr_assert_eq(geodec_prompts_lines(t, text, sizeof text - 1, 4, &p, &err), GEODEC_FORMAT);
-    cr_assert_eq(geodec_prompts_lines(t, "a\xff", 2, 1, &p, &err), GEODEC_FORMAT);
-    cr_assert_eq(geodec_prompts_lines(t, "", 0, 1, &p, &err), GEODEC_FORMAT);
-    test_ok(geodec_prompts_cut(t, "abcdefghij", 10, 2, 4, &p, &err), &err);
+    test_ok(prompts_of(t, text, n, (geodec_prompts_options){.count = 4, .whole = true}, line, &p, &err), &err);
+    cr_assert_eq(p.n, 3, "fewer lines give fewer prompts");
+    geodec_prompts_free(&p);
+    test_ok(prompts_of(t, "abcdefghij", 10, (geodec_prompts_options){.count = 2, .length = 4}, none, &p, &err), &err);
     cr_assert_eq(p.offset[2], 8);
     cr_assert_eq(p.token[0], 1);
     cr_assert_eq(p.token[4], 1);
     cr_assert_eq(p.token[5] - p.token[1] != 0, 1);
     geodec_prompts_free(&p);
-    cr_assert_eq(geodec_prompts_cut(t, "abcdefghij", 10, 4, 4, &p, &err), GEODEC_FORMAT);
-    cr_assert_eq(geodec_prompts_cut(t, "abcdefghij", 10, 1, 1, &p, &err), GEODEC_INVAL);
-    cr_assert_eq(geodec_prompts_cut(t, "abcdefghij", 10, 0, 4, &p, &err), GEODEC_INVAL);
+    const geodec_prompts_options no_text = {.count = 1, .length = 1}, nothing = {.count = 0, .length = 4};
+    cr_assert_eq(prompts_of(t, "abcdefghij", 10, no_text, none, &p, &err), GEODEC_INVAL);
+    cr_assert_eq(prompts_of(t, "abcdefghij", 10, nothing, none, &p, &err), GEODEC_INVAL);
+    geodec_model_close(m);
+}
+
+/* Token by token: 26 tokens in three documents of 10, 2 and 14 (each with the word mark of SentencePiece). */
+Test(prompts, stay_in_their_document_and_adapt)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    geodec_prompts p;
+    test_ok(geodec_model_open(tiny_model("tiny.gguf", 3), &m, &err), &err);
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    const char text[] = "abcdefghi\n<|endoftext|>\nj\n<|endoftext|>\nklmnopqrstuvw\n";
+    const size_t n = sizeof text - 1;
+    const geodec_separator mark = GEODEC_SEPARATOR_AUTO;
+    int32_t whole[64];
+    int64_t count = 0;
+    test_ok(prompts_of(t, text, n, (geodec_prompts_options){.count = 5, .length = 6}, mark, &p, &err), &err);
+    cr_assert_eq(p.n, 5);
+    test_ok(geodec_tokenizer_encode(t, "abcdefghi", 9, false, whole, &count, &err), &err);
+    const int64_t first = count;
+    test_ok(geodec_tokenizer_encode(t, "klmnopqrstuvw", 13, false, whole + first, &count, &err), &err);
+    for (int64_t i = 0; i < p.n; i++) { /* each is a piece of one of the two long documents, or is the short one */
+        const int64_t own = p.offset[i + 1] - p.offset[i] - 1;
+        bool found = own < 5;
+        for (int64_t at = 0; at + own <= first + count; at++)
+            if (at >= first || at + own <= first)
+                found |= memcmp(whole + at, p.token + p.offset[i] + 1, (size_t)own * sizeof *whole) == 0;
+        cr_assert(found, "prompt %lld", (long long)i);
+    }
+    geodec_prompts_free(&p);
+    test_ok(prompts_of(t, text, n, (geodec_prompts_options){.count = 2, .length = 40}, mark, &p, &err), &err);
+    cr_assert_eq(p.n, 2, "shorter prompts before fewer");
+    cr_assert_lt(geodec_prompts_longest(&p), 40);
+    geodec_prompts_free(&p);
+    test_ok(prompts_of(t, text, n, (geodec_prompts_options){.count = 50, .length = 16}, mark, &p, &err), &err);
+    cr_assert_eq(p.n, (first + count + 2) / GEODEC_PROMPT_LEAST, "%lld", (long long)p.n);
+    geodec_prompts_free(&p);
+    test_ok(prompts_of(t, "a", 1, (geodec_prompts_options){.count = 50, .length = 16}, mark, &p, &err), &err);
+    cr_assert_eq(p.n, 1);
+    geodec_prompts_free(&p);
+    geodec_model_close(m);
+}
+
+/* Records as prompts: text cut, conversations whole, in chat format where the model has one. */
+Test(prompts, of_json_lines)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL;
+    geodec_prompts p;
+    test_ok(geodec_model_open(tiny_model("tiny.gguf", 3), &m, &err), &err);
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    const char text[] = "{\"turns\": [\"abcdefghijkl\", \"m\"]}\n"
+                        "{\"messages\": [{\"role\": \"user\", \"content\": \"abc\"}, {\"role\": \"assistant\", "
+                        "\"content\": \"de\"}, {\"role\": \"user\", \"content\": \"fg\"}, {\"role\": "
+                        "\"assistant\", \"content\": \"h\"}]}\n"
+                        "{\"text\": \"abcdefghijklmnopqrstuvw\"}\n";
+    const size_t n = sizeof text - 1;
+    geodec_prompts_options o = {.count = 9, .length = 6};
+    int32_t ids[64];
+    int64_t count;
+    test_ok(prompts_of(t, text, n, o, GEODEC_SEPARATOR_AUTO, &p, &err), &err);
+    cr_assert_eq(p.n, 3);
+    cr_assert(!p.in_chat);
+    const char *said[] = {"abcdefghijkl", "abc\n\nde\n\nfg", "abcdefghijklmnopqrstuvw"};
+    for (int i = 0; i < 3; i++) {
+        test_ok(geodec_tokenizer_encode(t, said[i], strlen(said[i]), true, ids, &count, &err), &err);
+        if (i == 2) count = 6;
+        cr_assert_eq(p.offset[i + 1] - p.offset[i], count, "record %d", i);
+        cr_assert_arr_eq(p.token + p.offset[i], ids, (size_t)count * sizeof *ids);
+    }
+    geodec_prompts_free(&p);
+    test_ok(geodec_chat_template_find("chatml", &o.chat, &err), &err);
+    test_ok(prompts_of(t, text, n, o, GEODEC_SEPARATOR_AUTO, &p, &err), &err);
+    int32_t *wanted = NULL;
+    const geodec_chat_message first = {GEODEC_CHAT_USER, "abcdefghijkl", 12};
+    test_ok(geodec_chat_encode(o.chat, t, &first, 1, true, &wanted, &count, &err), &err);
+    cr_assert(p.in_chat);
+    cr_assert_eq(p.offset[1], count, "of turns the first alone");
+    cr_assert_arr_eq(p.token, wanted, (size_t)count * sizeof *ids);
+    geodec_prompts_free(&p);
+    o.most = 8;
+    test_ok(prompts_of(t, text, n, o, GEODEC_SEPARATOR_AUTO, &p, &err), &err);
+    cr_assert_eq(p.n, 1, "conversations that are too long are left out");
+    cr_assert_eq(p.too_long, 2);
+    geodec_prompts_free(&p);
+    cr_assert_eq(prompts_of(t, "{\"turns\": [\"abcdefghijkl\"]}", 27, o, GEODEC_SEPARATOR_AUTO, &p, &err),
+                 GEODEC_SCARCE);
+    geodec_mem_free(wanted);
     geodec_model_close(m);
 }

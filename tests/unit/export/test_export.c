@@ -126,18 +126,6 @@ Test(export, refuses_what_is_no_text)
 {
     geodec_err err = {0};
     geodec_model *m = open_tiny();
-    const geodec_tokenizer *t = geodec_model_tokenizer(m);
-    geodec_text_source *s = NULL;
-    char line[512];
-    cr_assert_eq(geodec_text_source_create("t.txt", "", 0, t, &s, &err), GEODEC_FORMAT);
-    cr_assert_eq(geodec_text_source_create("t.txt", " \n\t", 3, t, &s, &err), GEODEC_FORMAT);
-    cr_assert_eq(geodec_text_source_create("t.txt",
-                                           "ab\xff"
-                                           "c",
-                                           4, t, &s, &err),
-                 GEODEC_FORMAT);
-    cr_assert(strstr(geodec_err_line(&err, line, sizeof line), "t.txt") && strstr(line, "offset 2"), "%s", line);
-    cr_assert_eq(geodec_text_source_create("t.txt", "a\0b", 3, t, &s, &err), GEODEC_FORMAT);
     const geodec_export_options o = {.n_layers = 1, .layer = (const int32_t[]){0}, .window = 6, .top_m = 2};
     geodec_export_summary sum;
     const char *bad[] = {"", "\n \n", "1 2 x\n", "1 -2\n", "1 2.5\n", "1 999999\n", "1 99999999999999999999\n"};

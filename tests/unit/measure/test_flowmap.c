@@ -193,7 +193,12 @@ Test(flowmap, drafts_better_than_n_grams_on_a_trained_model)
     const geodec_target target = geodec_target_session(session, 16);
     test_ok(geodec_drafting_open(m, dir, names, 2, &drafting, &err), &err);
     test_ok(geodec_file_read(text_path, 1 << 24, &text, &n, &err), &err);
-    test_ok(geodec_prompts_cut(geodec_model_tokenizer(m), text, n, 24, 24, &prompts, &err), &err);
+    const geodec_documents_options how = {.tokenizer = geodec_model_tokenizer(m)};
+    const geodec_prompts_options wanted = {.count = 24, .length = 24};
+    geodec_documents documents = {0};
+    test_ok(geodec_documents_read(text_path, text, n, &how, &documents, &err), &err);
+    test_ok(geodec_prompts_make(geodec_model_tokenizer(m), &documents, &wanted, &prompts, &err), &err);
+    geodec_documents_free(&documents);
     const void *flow[] = {drafting, "flowmap"}, *ngram[] = {drafting, "ngram"};
     const geodec_bench_plan plan = {.prompts = &prompts,
                                     .max_tokens = 96,

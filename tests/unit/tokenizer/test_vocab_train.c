@@ -8,11 +8,29 @@
 
 #define M "\xe2\x96\x81"
 
+/* The parts of a text between separators, white space around them left out. */
+static int64_t parts_of(const char *text, size_t n, const char *separator, geodec_span part[64])
+{
+    const char *const end = text + n;
+    int64_t parts = 0;
+    for (const char *at = text, *stop; at < end; at = stop + (stop < end ? strlen(separator) : 0)) {
+        stop = separator ? memmem(at, (size_t)(end - at), separator, strlen(separator)) : NULL;
+        if (!stop) stop = end;
+        const char *from = at, *to = stop;
+        while (from < to && strchr(" \n", *from)) from++;
+        while (to > from && strchr(" \n", to[-1])) to--;
+        if (to > from) part[parts++] = (geodec_span){from - text, to - text};
+    }
+    return parts;
+}
+
 static geodec_tokenizer *train(const char *text, size_t n, const char *separator, int32_t size)
 {
     geodec_err err = {0};
     geodec_tokenizer *t = NULL;
-    test_ok(geodec_vocab_train(text, n, separator, size, NULL, &t, &err), &err);
+    geodec_span part[64];
+    const int64_t parts = parts_of(text, n, separator, part);
+    test_ok(geodec_vocab_train(text, part, parts, size, NULL, &t, &err), &err);
     return t;
 }
 
@@ -91,7 +109,10 @@ Test(vocab_train, scores_fall_pieces_keep_to_words_and_text_round_trips)
     test_ok(geodec_tokenizer_encode(t, text, n, false, ids, &count, &err), &err);
     test_ok(geodec_tokenizer_decode(t, ids, count, &back, &m, &err), &err);
     cr_assert(m == n && !memcmp(back, text, n));
-    test_ok(geodec_vocab_measure(t, text, n, "<|end|>", &tokens, &bytes, &err), &err);
+    geodec_span part[64];
+    const int64_t parts = parts_of(text, n, "<|end|>", part);
+    cr_assert_eq(parts, 7);
+    test_ok(geodec_vocab_measure(t, text, part, parts, &tokens, &bytes, &err), &err);
     cr_assert_lt(tokens * 3, bytes); /* every frequent word is one token by now */
     cr_assert_lt(bytes, (int64_t)n - 6 * 7);
     geodec_mem_free(back);
@@ -103,9 +124,9 @@ Test(vocab_train, scores_fall_pieces_keep_to_words_and_text_round_trips)
 Test(vocab_train, refuses_empty_text_and_bad_sizes_and_stops_when_nothing_repeats)
 {
     geodec_tokenizer *t = NULL;
-    cr_assert_eq(geodec_vocab_train("", 0, NULL, 300, NULL, &t, NULL), GEODEC_FORMAT);
-    cr_assert_eq(geodec_vocab_train(" \n<|end|>\n ", 11, "<|end|>", 300, NULL, &t, NULL), GEODEC_FORMAT);
-    cr_assert_eq(geodec_vocab_train("a", 1, NULL, 259, NULL, &t, NULL), GEODEC_RANGE);
+    const geodec_span one = {0, 1};
+    cr_assert_eq(geodec_vocab_train("", NULL, 0, 300, NULL, &t, NULL), GEODEC_FORMAT);
+    cr_assert_eq(geodec_vocab_train("a", &one, 1, 259, NULL, &t, NULL), GEODEC_RANGE);
     t = train("abc", 3, NULL, 1024);
     cr_assert_eq(geodec_tokenizer_size(t), 259 + 4);
     geodec_tokenizer_destroy(t);
@@ -119,7 +140,8 @@ Test(vocab_train, survives_short_memory)
     for (;; k++) {
         geodec_tokenizer *t = NULL;
         geodec_mem_fail_after(k);
-        geodec_status st = geodec_vocab_train(text, strlen(text), NULL, 280, NULL, &t, NULL);
+        geodec_status st =
+            geodec_vocab_train(text, &(geodec_span){0, (int64_t)sizeof text - 1}, 1, 280, NULL, &t, NULL);
         geodec_mem_fail_after(0);
         geodec_tokenizer_destroy(t);
         if (st == GEODEC_OK) break;

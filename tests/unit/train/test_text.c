@@ -8,7 +8,7 @@ static geodec_text *encode(const char *text, geodec_separator separator, geodec_
     geodec_err err = {0};
     geodec_tokenizer *t = fixture_tokenizer();
     geodec_text *x = NULL;
-    test_ok(geodec_text_encode(text, strlen(text), separator, t, pool, NULL, &x, &err), &err);
+    test_ok(geodec_text_encode("text", text, strlen(text), separator, t, pool, NULL, &x, &err), &err);
     geodec_tokenizer_destroy(t);
     return x;
 }
@@ -45,8 +45,8 @@ Test(train_text, empty_text_is_refused)
     geodec_err err = {0};
     geodec_tokenizer *t = fixture_tokenizer();
     geodec_text *x = NULL;
-    cr_assert_eq(geodec_text_encode(" \n\n", 3, GEODEC_SEPARATOR_MARK, t, NULL, NULL, &x, &err), GEODEC_FORMAT);
-    cr_assert_eq(geodec_text_encode("", 0, GEODEC_SEPARATOR_NONE, t, NULL, NULL, &x, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_text_encode("text", " \n\n", 3, GEODEC_SEPARATOR_MARK, t, NULL, NULL, &x, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_text_encode("text", "", 0, GEODEC_SEPARATOR_NONE, t, NULL, NULL, &x, &err), GEODEC_FORMAT);
     cr_assert_null(x);
     geodec_tokenizer_destroy(t);
 }

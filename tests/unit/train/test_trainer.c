@@ -47,11 +47,11 @@ static void make(bench *b, int experts)
                                    .rope_base = 10000,
                                    .tied = experts == 0};
     test_ok(geodec_layout_create(&c, &b->layout, &err), &err);
-    test_ok(geodec_text_encode(train_text, sizeof train_text - 1, GEODEC_SEPARATOR_BLANK, b->tokenizer, NULL, NULL,
-                               &b->train, &err),
+    test_ok(geodec_text_encode("text", train_text, sizeof train_text - 1, GEODEC_SEPARATOR_BLANK, b->tokenizer, NULL,
+                               NULL, &b->train, &err),
             &err);
-    test_ok(geodec_text_encode(held_out_text, sizeof held_out_text - 1, GEODEC_SEPARATOR_BLANK, b->tokenizer, NULL,
-                               NULL, &b->held_out, &err),
+    test_ok(geodec_text_encode("text", held_out_text, sizeof held_out_text - 1, GEODEC_SEPARATOR_BLANK, b->tokenizer,
+                               NULL, NULL, &b->held_out, &err),
             &err);
     b->params = geodec_mem_new(b->layout->total, sizeof(float));
     geodec_params_init(b->layout, 3, b->params);

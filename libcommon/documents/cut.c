@@ -1,0 +1,121 @@
+/* The ways to cut plain text. */
+#include "base/mem.h"
+#include "documents/documents_internal.h"
+
+#include <string.h>
+
+static bool white(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+bool geodec__blank(const char *text, int64_t begin, int64_t end)
+{
+    while (begin < end && white(text[begin])) begin++;
+    return begin == end;
+}
+
+geodec_status geodec__cut_add(geodec__cut *c, const char *text, int64_t begin, int64_t end, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    while (begin < end && white(text[begin])) begin++;
+    while (end > begin && white(text[end - 1])) end--;
+    if (begin == end) goto done;
+    if (c->n == c->room) {
+        const int64_t room = 2 * c->room + 256;
+        geodec_document *grown = geodec_mem_grow(c->item, c->n, room, sizeof *grown);
+        if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld documents", (long long)room);
+        c->item = grown;
+        c->room = room;
+    }
+    c->item[c->n++] = (geodec_document){.begin = begin, .end = end};
+    c->bytes += end - begin;
+done:
+    return st;
+}
+
+int64_t geodec__line(const char *text, int64_t n, int64_t at, int64_t *end)
+{
+    const char *newline = memchr(text + at, '\n', (size_t)(n - at));
+    const int64_t stop = newline ? newline - text : n;
+    *end = stop > at && text[stop - 1] == '\r' ? stop - 1 : stop;
+    return newline ? stop + 1 : n;
+}
+
+geodec_status geodec__cut_marks(const char *text, int64_t n, geodec__cut *out, int64_t *marks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t length = sizeof GEODEC_DOCUMENT_MARK - 1;
+    int64_t begin = 0;
+    *marks = 0;
+    for (int64_t at = 0, end, next; at < n; at = next) {
+        next = geodec__line(text, n, at, &end);
+        if (end - at != length || memcmp(text + at, GEODEC_DOCUMENT_MARK, (size_t)length) != 0) continue;
+        GEODEC_TRY(geodec__cut_add(out, text, begin, at, err));
+        begin = next;
+        ++*marks;
+    }
+    GEODEC_TRY(geodec__cut_add(out, text, begin, n, err));
+done:
+    return st;
+}
+
+geodec_status geodec__cut_blank(const char *text, int64_t n, int64_t least, geodec__cut *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t begin = 0;
+    for (int64_t at = 0, end, next; at < n; at = next) {
+        next = geodec__line(text, n, at, &end);
+        if (!geodec__blank(text, at, end)) continue;
+        while (begin < at && white(text[begin])) begin++;
+        if (at - begin < least) continue; /* too short: it goes on */
+        GEODEC_TRY(geodec__cut_add(out, text, begin, at, err));
+        begin = next;
+    }
+    while (begin < n && white(text[begin])) begin++;
+    if (n - begin < least && out->n > 0 && !geodec__blank(text, begin, n)) { /* a short rest belongs to the last */
+        geodec_document *last = &out->item[out->n - 1];
+        int64_t end = n;
+        while (white(text[end - 1])) end--;
+        out->bytes += end - last->end;
+        last->end = end;
+    } else {
+        GEODEC_TRY(geodec__cut_add(out, text, begin, n, err));
+    }
+done:
+    return st;
+}
+
+geodec_status geodec__cut_lines(const char *text, int64_t n, geodec__cut *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int64_t at = 0, end, next; at < n; at = next) {
+        next = geodec__line(text, n, at, &end);
+        GEODEC_TRY(geodec__cut_add(out, text, at, end, err));
+    }
+done:
+    return st;
+}
+
+/* Where a window from begin that should end at `want` does end: after a line, else after a blank, in its second half;
+ * else before a whole character. */
+static int64_t window_end(const char *text, int64_t begin, int64_t want)
+{
+    const int64_t half = begin + (want - begin) / 2;
+    for (int64_t i = want; i > half; i--)
+        if (text[i - 1] == '\n') return i;
+    for (int64_t i = want; i > half; i--)
+        if (white(text[i - 1])) return i;
+    while (want > begin + 1 && ((unsigned char)text[want] & 0xc0u) == 0x80u) want--;
+    return want;
+}
+
+geodec_status geodec__cut_windows(const char *text, int64_t n, int64_t bytes, geodec__cut *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (bytes < 8) bytes = 8; /* two characters of any length */
+    for (int64_t at = 0; at < n;) {
+        const int64_t end = n - at < bytes + bytes / 2 ? n : window_end(text, at, at + bytes);
+        GEODEC_TRY(geodec__cut_add(out, text, at, end, err));
+        at = end;
+    }
+done:
+    return st;
+}

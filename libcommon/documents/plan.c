@@ -1,0 +1,139 @@
+#include "documents/plan.h"
+
+#include "base/split.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+geodec_sizes geodec_sizes_defaults(void)
+{
+    return (geodec_sizes){.tokens = 30000,
+                          .points = 2000,
+                          .store_texts = 768,
+                          .store_length = 256,
+                          .prompts = 100,
+                          .prompt_length = 16,
+                          .new_tokens = 128};
+}
+
+void geodec_plan_prompts(int64_t have, int64_t *count, int64_t *length)
+{
+    if (have < 1) {
+        *count = 0;
+        return;
+    }
+    if (have / *count >= *length) return;
+    int64_t least = *length < GEODEC_PROMPT_LEAST ? *length : GEODEC_PROMPT_LEAST;
+    if (least > have) least = have;
+    if (have / *count >= least) {
+        *length = have / *count;
+    } else {
+        *length = least;
+        *count = have / least;
+    }
+}
+
+typedef struct table {
+    geodec_plan *p;
+    int n;
+} table;
+
+static void GEODEC_PRINTF(4, 5) row(table *t, const char *name, const char *value, const char *reason, ...)
+{
+    geodec_plan_row *r = &t->p->row[t->n++];
+    va_list list;
+    r->name = name;
+    (void)snprintf(r->value, sizeof r->value, "%s", value);
+    va_start(list, reason);
+    (void)vsnprintf(r->reason, sizeof r->reason, reason, list);
+    va_end(list);
+    for (char *c = r->reason; *c; c++)
+        if ((unsigned char)*c < ' ') *c = ' ';
+}
+
+#define NUMBER(t, name, v, ...)                                                                                        \
+    do {                                                                                                               \
+        char text_[32];                                                                                                \
+        (void)snprintf(text_, sizeof text_, "%" PRId64, (int64_t)(v));                                                 \
+        row(t, name, text_, __VA_ARGS__);                                                                              \
+    } while (0)
+
+/* A size and why it is that: as asked for, or bounded by what is named. */
+static void size_row(table *t, const char *name, int64_t asked, int64_t got, const char *bound)
+{
+    if (asked == got)
+        NUMBER(t, name, got, "as asked for");
+    else
+        NUMBER(t, name, got, "%lld asked for; %s", (long long)asked, bound);
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t at_least_one(int64_t a) { return a < 1 ? 1 : a; }
+
+/* Documents that begin within the first `tokens` tokens. */
+static int64_t documents_within(const geodec_documents *d, const int64_t *length, int64_t tokens)
+{
+    int64_t n = 0;
+    for (int64_t seen = 0; n < d->n && seen < tokens; n++) seen += length[n];
+    return n;
+}
+
+geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_documents *d, const int64_t *length,
+                               const geodec_sizes *asked, geodec_plan *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_plan p = {.sizes = *asked};
+    geodec_sizes *s = &p.sizes;
+    table t = {.p = &p};
+    int64_t text_tokens = 0;
+    char bound[160];
+    if (m->context < 1 || asked->tokens < 1 || asked->points < 1 || asked->store_texts < 1 || asked->store_length < 1 ||
+        asked->prompts < 1 || asked->prompt_length < 1 || asked->new_tokens < 1)
+        GEODEC_THROW(GEODEC_RANGE, "a size or a context below 1");
+    for (int64_t i = 0; i < d->n; i++) text_tokens += length[i];
+    const int64_t own = text_tokens - (m->bos ? d->n : 0); /* without BOS */
+    row(&t, "separator", geodec_separator_name(d->rule), "%s", d->why);
+    NUMBER(&t, "documents", d->n, "mean %.1f tokens", d->n ? (double)own / (double)d->n : 0.0);
+    NUMBER(&t, "bytes", d->bytes, "of all documents, separators left out");
+    NUMBER(&t, "text_tokens", own, "in this vocabulary, %s", m->bos ? "BOS of each document left out" : "no BOS");
+    NUMBER(&t, "context", m->context, "of the model");
+    NUMBER(&t, "layers", m->layers, "of the model");
+    NUMBER(&t, "width", m->width, "of the model");
+    NUMBER(&t, "vocabulary", m->vocabulary, "of the model");
+    s->tokens = at_least_one(smaller(asked->tokens, text_tokens));
+    (void)snprintf(bound, sizeof bound, "the text has %lld%s", (long long)text_tokens, m->bos ? " with BOS" : "");
+    size_row(&t, "tokens", asked->tokens, s->tokens, bound);
+    s->points = smaller(asked->points, s->tokens);
+    (void)snprintf(bound, sizeof bound, "%lld tokens are read", (long long)s->tokens);
+    size_row(&t, "points", asked->points, s->points, bound);
+    size_row(&t, "store_texts", asked->store_texts, s->store_texts, "");
+    s->store_length = smaller(asked->store_length, m->context);
+    (void)snprintf(bound, sizeof bound, "the model's context is %lld", (long long)m->context);
+    size_row(&t, "store_length", asked->store_length, s->store_length, bound);
+    s->new_tokens = at_least_one(smaller(asked->new_tokens, m->context / 2));
+    const int64_t lead = m->bos ? 1 : 0, room = at_least_one(m->context - s->new_tokens);
+    const int64_t fits = at_least_one(smaller(asked->prompt_length, room)), text = at_least_one(fits - lead);
+    int64_t piece = text;
+    geodec_plan_prompts(own, &s->prompts, &piece);
+    if (s->prompts < 1) s->prompts = 1;
+    s->prompt_length = piece == text ? fits : piece + lead;
+    (void)snprintf(bound, sizeof bound, "the text has %lld tokens, enough for %lld pieces of %lld", (long long)own,
+                   (long long)s->prompts, (long long)piece);
+    size_row(&t, "prompts", asked->prompts, s->prompts, bound);
+    if (fits != asked->prompt_length && piece == text)
+        (void)snprintf(bound, sizeof bound, "the context of %lld leaves %lld beside %lld new tokens",
+                       (long long)m->context, (long long)room, (long long)s->new_tokens);
+    size_row(&t, "prompt_length", asked->prompt_length, s->prompt_length, bound);
+    (void)snprintf(bound, sizeof bound, "half of the context of %lld", (long long)m->context);
+    size_row(&t, "new_tokens", asked->new_tokens, s->new_tokens, bound);
+    const int64_t read = documents_within(d, length, s->tokens);
+    const bool windows = d->rule == GEODEC_SEPARATOR_WINDOW;
+    p.by_document = read >= GEODEC_SPLIT_DOCUMENTS && !windows;
+    row(&t, "split", geodec_split_name(p.by_document),
+        windows ? "the documents are windows of one text: %lld are read" : "%lld documents are read", (long long)read);
+    *out = p;
+done:
+    return st;
+}

@@ -1,0 +1,57 @@
+/* Sizes of a run, adapted to the model and the text by one rule.
+ *
+ * What is asked for is kept where model and text carry it; else it is the largest that they do carry, and never below
+ * 1: tokens         at most what the text has, with BOS at the head of each document points         at most `tokens`
+ *   store_length   at most the context (a stored text begins with BOS and is one sequence)
+ *   store_texts    as asked for: the model writes them itself, whatever the text
+ *   new_tokens     at most half of the context, so that the other half is left for the prompt
+ *   prompt_length  at most context - new_tokens; shorter, but not below GEODEC_PROMPT_LEAST tokens, where the text
+ * would otherwise give fewer prompts than asked for prompts        at most as many as the text has pieces of
+ * prompt_length that do not overlap split          document where the first `tokens` tokens hold GEODEC_SPLIT_DOCUMENTS
+ * documents or more that are no windows, else block (geometry/split.h) With a text and a model that are large enough
+ * every size is the one asked for. */
+#ifndef GEODEC_DOCUMENTS_PLAN_H
+#define GEODEC_DOCUMENTS_PLAN_H
+
+#include "documents/documents.h"
+
+enum { GEODEC_PROMPT_LEAST = 8 };
+
+typedef struct geodec_sizes {
+    int64_t tokens, points, store_texts, store_length, prompts, prompt_length, new_tokens; /* all >= 1 */
+} geodec_sizes;
+
+/* The sizes of a full run. */
+GEODEC_API geodec_sizes geodec_sizes_defaults(void);
+
+typedef struct geodec_plan_model {
+    int64_t context, layers, width, vocabulary;
+    bool bos; /* texts begin with BOS by the vocabulary's rule */
+} geodec_plan_model;
+
+enum { GEODEC_PLAN_REASON = 400 };
+typedef struct geodec_plan_row {
+    const char *name; /* static: "store_length" */
+    char value[32];
+    char reason[GEODEC_PLAN_REASON]; /* one line without tabulators */
+} geodec_plan_row;
+
+/* In this order: separator, documents, bytes, text_tokens, context, layers, width, vocabulary, tokens, points,
+ * store_texts, store_length, prompts, prompt_length, new_tokens, split. */
+enum { GEODEC_PLAN_ROWS = 16 };
+typedef struct geodec_plan {
+    geodec_sizes sizes;
+    bool by_document; /* split */
+    geodec_plan_row row[GEODEC_PLAN_ROWS];
+} geodec_plan;
+
+/* length: tokens of each document, BOS included (geodec_documents_count). GEODEC_RANGE for sizes or a context below 1.
+ */
+GEODEC_API geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_documents *d, const int64_t *length,
+                                          const geodec_sizes *asked, geodec_plan *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* How many prompts of how many tokens of text `have` tokens of text give: count and length as asked where they fit;
+ * else shorter ones, down to GEODEC_PROMPT_LEAST tokens, else fewer; *count 0 when there is no token. */
+GEODEC_API void geodec_plan_prompts(int64_t have, int64_t *count, int64_t *length);
+
+#endif

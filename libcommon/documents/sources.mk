@@ -1,0 +1,1 @@
+documents_SRCS := documents.c cut.c jsonl.c plan.c
