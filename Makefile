@@ -27,6 +27,7 @@ help:
 	@echo "make fuzz           FUZZ=gguf|... SECONDS=1200: coverage-guided fuzzing (needs clang)"
 	@echo "make lint           layers, symbols, headers, format, shell"
 	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
+	@echo "make plan           the sizes that MODEL= and TEXT= can carry, each with its reason"
 	@echo "make figures        figures and the report page"
 	@echo "make claims         the paper's claims: published, reproduced, correct, control, verdict"
 	@echo "make exactness      every drafter, draft length and tree against plain decoding, token by token (resumable; hours)"

@@ -92,5 +92,8 @@ $(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt $(NAMES_
 	  pipelines/report/make-report $(w).inputs $(PLAN) $(R)/headline.tsv $(w).figures $(R) > $(out)
 
 .PHONY: figures report
+# They end with an error when a stage failed; what could not be measured is no error.
 figures: $(FIGURE_FILES)
+	@pipelines/report/failures $(R)
 report: $(REPORT)/index.html
+	@pipelines/report/failures $(R)

@@ -8,11 +8,12 @@ run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 
 # Goals of the pipeline: words of this list and files under results/ or R.
 PIPELINE_WORDS := results report plan geometry decoding figures claims drafting lead ladder rollout kv attnres projection exactness shf notebooks
-PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R),$(R)/%),$(MAKECMDGOALS))
+R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
+PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(MAKECMDGOALS))
 
 # The files' names are looked at before anything is made of them.
 ifneq ($(PIPELINE_GOALS)$(filter print-report,$(MAKECMDGOALS)),)
-NAMES := $(shell pipelines/inputs name $(call quote,$(R)) $(call quote,$(MODEL)) $(call quote,$(TEXT)))
+NAMES := $(shell pipelines/inputs name $(call quote,$(R_GIVEN)) $(call quote,$(MODEL)) $(call quote,$(TEXT)))
 ifneq ($(firstword $(NAMES)),ok)
 $(error $(NAMES))
 endif
@@ -25,14 +26,17 @@ R := results/$(NAME)
 print-report:
 	@echo $(R)/report/index.html
 
-# One make at a time in a result folder: the goals are made by a second make, which holds the folder's lock.
+# One make at a time in a result folder: the goals are made by a second make, which holds the folder's lock. Makes of nothing but parts of
+# sweeps (TARGET.i-m.h5 with SHARDS=m), on several machines, go together; there each file has a lock.
+SHARDS ?= 1
+PARTS := $(if $(filter-out %-$(SHARDS).h5,$(PIPELINE_GOALS)),,$(filter-out 1,$(SHARDS)))
 ifneq ($(PIPELINE_GOALS),)
 ifneq ($(LOCKED),$(R))
 .PHONY: $(PIPELINE_GOALS) locked
 $(PIPELINE_GOALS): locked
 	@:
 locked: | $(filter-out $(PIPELINE_GOALS),$(MAKECMDGOALS))
-	+@pipelines/locked $(R) $(MAKE) --no-print-directory LOCKED=$(R) $(PIPELINE_GOALS)
+	+@pipelines/locked $(if $(PARTS),-s) $(R) $(MAKE) --no-print-directory LOCKED=$(R) $(PIPELINE_GOALS)
 endif
 endif
 ifeq ($(PIPELINE_GOALS)$(LOCKED),)
@@ -44,14 +48,13 @@ ifneq ($(PIPELINE_RULES),)
 
 include pipelines/stage.mk
 # Where a report is asked for, it is made in any case and says what failed; elsewhere a failure stops make.
-KEEP_GOING := $(if $(filter results report figures claims notebooks,$(MAKECMDGOALS)),--keep-going)
+KEEP_GOING := $(if $(filter results report figures claims,$(MAKECMDGOALS)),--keep-going)
 SHARED := $(or $(GEODEC_SHARED),../shared)
 X := results/exports
 $(eval $(call staged,$(R)/% $(X)/%))
 
 # A stage that takes --shard: $(eval $(call sharded,TARGET.h5,TOOL,PREREQUISITES,OPTIONS AND ARGUMENTS)). With SHARDS=m the target is
 # joined from TARGET.1-m.h5 .. TARGET.m-m.h5, which may be made anywhere; its bytes are the same.
-SHARDS ?= 1
 shard_parts = $(foreach i,$(shell seq $(SHARDS)),$(1:.h5=).$i-$(SHARDS).h5)
 define shard_rule
 $(1:.h5=).$5-$(SHARDS).h5: $(BIN)/geodec-$2 $3 FORCE
@@ -172,9 +175,7 @@ DECODING := $(addprefix $(R)/,flowmap.h5 benchdecode.h5)
 .PHONY: results geometry decoding
 geometry: $(GEOMETRY)
 decoding: $(DECODING)
-# Ends with an error when a stage failed; what could not be measured is no error.
 results: report
-	@pipelines/report/failures $(R)
 
 include pipelines/figures.mk
 include pipelines/claims.mk

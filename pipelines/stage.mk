@@ -11,7 +11,7 @@ out = $(new)/$(@F)
 w = $(new)/.w
 define staged
 $1: private SHELL = pipelines/stage
-$1: private .SHELLFLAGS = --root $(R) $$(if $$(also),--also '$$(strip $$(also))') $$(needs:%=--%) $(KEEP_GOING) $$@ $$(filter-out FORCE $$(PLAN),$$^) $$(reads) --
+$1: private .SHELLFLAGS = --root $(R) $$(if $$(also),--also '$$(strip $$(also))') $$(needs:%=--%) $(KEEP_GOING) $(if $(PARTS),--lock) $$@ $$(filter-out FORCE $$(PLAN),$$^) $$(reads) --
 endef
 also :=
 needs :=

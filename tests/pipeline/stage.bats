@@ -145,6 +145,26 @@ runs() { wc -l < "$d/bin/runs"; }
     [ ! -e "$d/.new-out" ]
 }
 
+@test "a command does not outlive a runner that is killed" {
+    command -v setpriv > /dev/null || skip "no setpriv"
+    cat > "$d/bin/geodec-slow" <<'TOOL'
+#!/bin/bash
+echo $$ > "$1"
+exec sleep 60
+TOOL
+    chmod +x "$d/bin/geodec-slow"
+    for signal in TERM KILL; do
+        rm -f "$d/pid"
+        pipelines/stage --root "$d" "$d/out" -- "$d/bin/geodec-slow $d/pid" > /dev/null 2>&1 3>&- &
+        stage=$!
+        until [ -s "$d/pid" ]; do sleep 0.02; done
+        kill -$signal "$stage"
+        wait "$stage" || true
+        for _ in $(seq 100); do [ -e "/proc/$(cat "$d/pid")" ] || break; sleep 0.05; done
+        [ ! -e "/proc/$(cat "$d/pid")" ]
+    done
+}
+
 # ---- the pipeline's rules ------------------------------------------------------------------------------------------
 tiny() { # tiny GOALS.. [NAME=VALUE..]
     make -s MODEL=data/model/geodec-stories-q8_0.gguf QUICK=1 CORPUS_STORIES=20 TOKENS=500 POINTS=120 STORE_TEXTS=4 STORE_LENGTH=48 PROMPTS=2 \

@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# Texts too small to measure much: the pipeline ends in a report that says of every figure and row what was not measured, and why. What no
+# pipeline can go on with ends it in one line.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    r=$BATS_TEST_TMPDIR/r
+    bin=${B:-build/release}/bin
+}
+
+tiny() { # tiny GOALS.. [NAME=VALUE..]
+    make -s MODEL=data/model/geodec-stories-q8_0.gguf QUICK=1 TOKENS=600 POINTS=120 STORE_TEXTS=4 STORE_LENGTH=48 PROMPTS=2 NEW_TOKENS=8 \
+        GAMMAS=4 SEEDS=1 LOGITS= R="$r" "$@"
+}
+
+reported() { # the report is whole, and says no more than was measured
+    page=$r/report/index.html
+    [ -s "$page" ]
+    tail -n 1 "$page" | grep -qx '</html>'
+    # an output or its reason, never both and never neither
+    while IFS= read -r f; do
+        [ ! -e "${f%.not-measured}" ] || { echo "$f beside its output"; false; }
+        [ -s "$f" ]
+    done < <(find "$r" -name '*.not-measured')
+    figures=$(grep -c '<figure>' "$page") shown=$(grep -c '<figure><img' "$page") boxes=$(grep -c '<figure><p class="not-measured">not measured: [^<]' "$page")
+    [ "$figures" -eq $((shown + boxes)) ] && [ "$figures" -gt 20 ]
+    ! grep -q 'not made' "$page"
+    # no stage failed
+    ! grep -rl '^failed:' "$r" --include='*.not-measured'
+    [ -z "$(find "$r" -name '.new-*')" ]
+}
+
+@test "a text of 35 tokens" {
+    head -c 80 <<< "The old man had a red boat. One day the boat was gone, and nobody in the village knew why." > "$BATS_TEST_TMPDIR/note.txt"
+    tiny results TEXT="$BATS_TEST_TMPDIR/note.txt"
+    reported
+    [ "$boxes" -ge 10 ] # geometry of 35 points
+    grep -q 'not measured' "$r/headline.tsv"
+    grep -q '<dt>documents</dt><dd>[1-9][0-9]* documents with [1-9]' "$page"
+    # what rests on the model's own texts is measured all the same
+    "$bin/geodec-check" "$r/flowmap.h5"
+    run tiny results TEXT="$BATS_TEST_TMPDIR/note.txt"
+    [ "$status" -eq 0 ] && [[ "$output" != *RUN* ]]
+}
+
+@test "a text of one token" {
+    printf 'a' > "$BATS_TEST_TMPDIR/one.txt"
+    tiny results TEXT="$BATS_TEST_TMPDIR/one.txt"
+    reported
+    [ "$boxes" -ge 15 ]
+}
+
+@test "a text without text, one that is no UTF-8 and a model that is none end the run in one line" {
+    : > "$BATS_TEST_TMPDIR/empty.txt"
+    printf '\n \n\n' > "$BATS_TEST_TMPDIR/blank.txt"
+    printf 'caf\xe9 au lait\n' > "$BATS_TEST_TMPDIR/latin1.txt"
+    printf 'words' > "$BATS_TEST_TMPDIR/none.gguf"
+    for text in empty blank latin1; do
+        run tiny results TEXT="$BATS_TEST_TMPDIR/$text.txt"
+        [ "$status" -ne 0 ]
+        [ "$(grep -c '^geodec-plan: ' <<< "$output")" -eq 1 ] || { echo "$text: $output"; false; }
+        [ ! -e "$r/report/index.html" ]
+    done
+    run tiny results MODEL="$BATS_TEST_TMPDIR/none.gguf" TEXT=README.md
+    [ "$status" -ne 0 ] && [ "$(grep -c '^geodec-plan: .*none.gguf' <<< "$output")" -eq 1 ]
+}
