@@ -165,9 +165,26 @@ static inline __attribute__((always_inline)) ivec i_shl(ivec a, const int n)
 }
 static inline vec i_float(ivec a) { return (vec){_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
 
-/* 16 registers: 12 for sums, the rest for weights; x comes from memory. */
-#define MAX_GROUP 3
-#define TILE_ROWS(B) ((B) == 1 ? 4 : 2)
+/* Halves of a vector, for tiles that would need more registers than there are. */
+typedef __m256 vec8;
+static inline vec8 p_load(const float *p) { return _mm256_loadu_ps(p); }
+static inline void p_store(float *p, vec8 a) { _mm256_storeu_ps(p, a); }
+static inline vec8 p_half(const uint8_t *p) { return half8(p); }
+static inline vec8 p_bf16(const uint8_t *p) { return bf8(p); }
+static inline vec8 p_fma(vec8 a, vec8 b, vec8 c) { return _mm256_fmadd_ps(a, b, c); }
+static inline vec8 p_keep(vec8 a)
+{
+    __asm__("" : "+x"(a));
+    return a;
+}
+
+/* 16 registers: 12 for sums, 4 for weights and x. Whole vectors take two: tiles for one and two rows of x have
+ * room for them, larger ones take half the lanes at a time. */
+#define MAX_GROUP 4
+#define TILE_ROWS(B) ((B) == 2 ? 2 : (B) <= 3 ? 4 : 3)
+#define BLOCK_GROUP 2
+#define BLOCK_ROWS(B) TILE_ROWS(B)
+#define PARTS_FROM 3 /* rows of x */
 #define COLUMN_GROUP 2
 #define ATTEND_ROWS 3
 #define ATTEND_WIDE(R) ((R) == 1 ? 4 : 2)

@@ -18,6 +18,10 @@
 #ifndef STRIP_GROUP /* rows of x that go by a decoded strip together */
 #define STRIP_GROUP MAX_GROUP
 #endif
+#ifndef BLOCK_GROUP /* MAX_GROUP and TILE_ROWS(B) of block types */
+#define BLOCK_GROUP MAX_GROUP
+#define BLOCK_ROWS(B) TILE_ROWS(B)
+#endif
 enum { Q8_BLOCK_BYTES = 34, MAX_TILE = 32 };
 
 /* ---- weights ---------------------------------------------------------------------------------------------------- */
@@ -156,6 +160,79 @@ INLINE void sum_chunks(const int type, const int64_t ahead, const int R, const i
     }
 }
 
+#ifdef PARTS_FROM
+enum { SEGMENT = 32 /* chunks that go by twice, once for each half of the lanes, while they stay in the cache */ };
+
+INLINE vec8 load_part(const int type, const uint8_t *row, int64_t c, int64_t lane)
+{
+    return type == GEODEC_GGML_F32   ? p_load((const float *)(const void *)row + 16 * c + lane)
+           : type == GEODEC_GGML_F16 ? p_half(row + 32 * c + 2 * lane)
+                                     : p_bf16(row + 32 * c + 2 * lane);
+}
+
+/* The sums of a tile of floats, eight lanes at a time. */
+INLINE void sum_parts(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w,
+                      int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
+{
+    float held[MAX_TILE][16];
+    const int64_t chunks = cols / 16, tail = cols % 16;
+    UNROLL
+    for (int i = 0; i < R * B; i++) v_store(held[i], v_zero());
+    for (int64_t from = 0, to; from < chunks; from = to) {
+        to = chunks - from < SEGMENT ? chunks : from + SEGMENT;
+        for (int64_t lane = 0; lane < 16; lane += 8) {
+            vec8 s[MAX_TILE];
+            UNROLL
+            for (int i = 0; i < R * B; i++) s[i] = p_load(held[i] + lane);
+            for (int64_t c = from; c < to; c++) {
+                if (ahead && lane == 0) prefetch(type, R, B, w + ahead, c);
+                vec8 few[MAX_TILE]; /* the smaller set stays in registers, the other passes by */
+                UNROLL
+                for (int i = 0; i < (B <= R ? B : R); i++)
+                    few[i] =
+                        p_keep(B <= R ? p_load(x[i] + 16 * c + lane) : load_part(type, w + i * row_bytes, c, lane));
+                UNROLL
+                for (int i = 0; i < (B <= R ? R : B); i++) {
+                    const vec8 v =
+                        p_keep(B <= R ? load_part(type, w + i * row_bytes, c, lane) : p_load(x[i] + 16 * c + lane));
+                    UNROLL
+                    for (int k = 0; k < (B <= R ? B : R); k++) {
+                        const int at = B <= R ? k * R + i : i * R + k;
+                        s[at] = p_fma(few[k], v, s[at]);
+                    }
+                }
+            }
+            UNROLL
+            for (int i = 0; i < R * B; i++) p_store(held[i] + lane, s[i]);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < R * B; i++) sum[i] = v_load(held[i]);
+    if (!tail) return;
+    UNROLL
+    for (int j = 0; j < R; j++) {
+        const vec wv = load_tail(type, w + j * row_bytes, chunks, tail);
+        UNROLL
+        for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(v_load(x[r] + 16 * chunks), wv, sum[r * R + j]);
+    }
+}
+#else
+#define PARTS_FROM (MAX_GROUP + 1)
+#define sum_parts sum_chunks
+#endif
+
+/* Weights that are converted without registers of their own. */
+INLINE bool is_float(const int type)
+{
+    return type == GEODEC_GGML_F32 || type == GEODEC_GGML_F16 || type == GEODEC_GGML_BF16;
+}
+INLINE int tile_rows(const int type, const int B)
+{
+    (void)B;
+    return is_float(type) ? TILE_ROWS(B) : BLOCK_ROWS(B);
+}
+INLINE int tile_group(const int type) { return is_float(type) ? MAX_GROUP : BLOCK_GROUP; }
+
 /* One tile: R weight rows against B rows of x, all sums in registers. type, R and B are constants after inlining. */
 INLINE void tile(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
                  int64_t cols, const float *const *x, float *const *y, int64_t o)
@@ -163,7 +240,9 @@ INLINE void tile(const int type, const int64_t ahead, const int R, const int B, 
     vec sum[MAX_TILE];
     UNROLL
     for (int i = 0; i < R * B; i++) sum[i] = v_zero();
-    if (has_chunks(type))
+    if (is_float(type) && B >= PARTS_FROM)
+        sum_parts(type, ahead, R, B, w, row_bytes, cols, x, sum);
+    else if (has_chunks(type))
         sum_chunks(type, ahead, R, B, w, row_bytes, cols, x, sum);
     else
         sum_blocks(type, ahead, R, B, w, row_bytes, cols, x, sum);
@@ -207,9 +286,10 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
         for (int r = 0; r < B_; r++) xr[r] = x[r], yr[r] = y[r];                                                       \
         const int64_t distance = (ahead) ? ahead_of(row_bytes, B_) : 0;                                                \
         int64_t j = 0;                                                                                                 \
-        for (; rows - j >= TILE_ROWS(B_); j += TILE_ROWS(B_))                                                          \
-            tile(type, distance, TILE_ROWS(B_), B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);            \
-        if (TILE_ROWS(B_) > 1)                                                                                         \
+        const int R = tile_rows(type, B_);                                                                             \
+        for (; rows - j >= R; j += R)                                                                                  \
+            tile(type, distance, R, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);                        \
+        if (R > 1)                                                                                                     \
             for (; j < rows; j++) tile(type, distance, 1, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);  \
     }
 
@@ -217,12 +297,13 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
 #define GROUPS(name, type, ahead)                                                                                      \
     GROUP(name, type, ahead, 1)                                                                                        \
     static const group_fn name[] = {NULL, name##_1};
-#elif MAX_GROUP == 3
+#elif MAX_GROUP == 4
 #define GROUPS(name, type, ahead)                                                                                      \
     GROUP(name, type, ahead, 1)                                                                                        \
     GROUP(name, type, ahead, 2)                                                                                        \
     GROUP(name, type, ahead, 3)                                                                                        \
-    static const group_fn name[] = {NULL, name##_1, name##_2, name##_3};
+    GROUP(name, type, ahead, 4)                                                                                        \
+    static const group_fn name[] = {NULL, name##_1, name##_2, name##_3, name##_4};
 #else
 #define GROUPS(name, type, ahead)                                                                                      \
     GROUP(name, type, ahead, 1)                                                                                        \
@@ -240,19 +321,32 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
 GROUPS(group_f32, GEODEC_GGML_F32, true)
 GROUPS(group_f16, GEODEC_GGML_F16, true)
 GROUPS(group_bf16, GEODEC_GGML_BF16, true)
-GROUPS(group_q8_0, GEODEC_GGML_Q8_0, true)
+#if BLOCK_GROUP == 2
+#define BLOCK_GROUPS(type)                                                                                             \
+    GROUP(group_##type, GEODEC_GGML_##type, true, 1)                                                                   \
+    GROUP(group_##type, GEODEC_GGML_##type, true, 2)                                                                   \
+    static const group_fn group_##type[] = {NULL, group_##type##_1, group_##type##_2};
+#else
 #define BLOCK_GROUPS(type) GROUPS(group_##type, GEODEC_GGML_##type, true)
+#endif
+BLOCK_GROUPS(Q8_0)
 FOR_BLOCK_TYPES(BLOCK_GROUPS)
 GROUPS(group_strip, GEODEC_GGML_F32, false)
 
+/* Rows of x up to which weights are converted for each group of them again. */
+INLINE int64_t direct_rows(const int type)
+{
+    return has_chunks(type) || BLOCK_GROUP < MAX_GROUP ? 2 * tile_group(type) : tile_group(type);
+}
+
 /* More rows of x than a tile holds, in groups of nearly equal size that go by a strip of weight rows while it stays in
- * the cache. The first group brings the strip in; three or more groups share one decoding of it, of blocks two. */
+ * the cache. The first group brings the strip in; where there are several they share one decoding of it. */
 INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
                           const float *const *x, int64_t n, float *const *y, float *scratch)
 {
-    const int64_t direct_groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__apart(w->cols);
-    const bool decoded = type != GEODEC_GGML_F32 && direct_groups > (has_chunks(type) ? 2 : 1);
-    const int64_t groups = decoded ? (n + STRIP_GROUP - 1) / STRIP_GROUP : direct_groups;
+    const int64_t stride = geodec__apart(w->cols), most = tile_group(type);
+    const bool decoded = type != GEODEC_GGML_F32 && n > direct_rows(type);
+    const int64_t groups = decoded ? (n + STRIP_GROUP - 1) / STRIP_GROUP : (n + most - 1) / most;
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
         const uint8_t *data = w->data + o * w->row_bytes;
@@ -301,7 +395,7 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
     const int64_t rows = end - begin;
 #define MATMUL(type, group)                                                                                            \
     case GEODEC_GGML_##type:                                                                                           \
-        if (n <= MAX_GROUP)                                                                                            \
+        if (n <= tile_group(GEODEC_GGML_##type))                                                                       \
             (group)[n](data, w->row_bytes, w->cols, begin, rows, x, y);                                                \
         else                                                                                                           \
             matmul_strips(GEODEC_GGML_##type, group, w, begin, end, x, n, y, scratch);                                 \
@@ -311,7 +405,7 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
         MATMUL(F32, group_f32)
         MATMUL(F16, group_f16)
         MATMUL(BF16, group_bf16)
-        MATMUL(Q8_0, group_q8_0)
+        MATMUL(Q8_0, group_Q8_0)
         FOR_BLOCK_TYPES(MATMUL_BLOCKS)
     default:
         matmul_decoded(w, begin, end, x, n, y, scratch);
