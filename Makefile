@@ -25,6 +25,7 @@ help:
 	@echo "make check          set-up if needed, then unit, command-line, bad-input and pipeline tests"
 	@echo "make check-all      check, plus the sanitizer builds"
 	@echo "make fuzz           FUZZ=gguf|... SECONDS=1200: coverage-guided fuzzing (needs clang)"
+	@echo "make fuzz-weekly    every fuzz target for SECONDS each, JOBS=1 at a time; keeps the inputs that add coverage"
 	@echo "make lint           layers, symbols, headers, format, shell"
 	@echo "make results        the whole pipeline for MODEL= and TEXT= (default: the embedded model and its corpus)"
 	@echo "make plan           the sizes that MODEL= and TEXT= can carry, each with its reason"

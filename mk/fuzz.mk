@@ -1,6 +1,7 @@
 # Coverage-guided fuzzing with clang's libFuzzer:  make fuzz FUZZ=gguf SECONDS=1200
-# New inputs go to build/fuzz/<target>/, findings to build/fuzz/<target>.crash-*. `make fuzz-keep FUZZ=gguf` merges what adds coverage into the
-# kept corpus tests/fuzz/corpus/<target>/, which `make check` replays (tests/cli/fuzz.bats).
+# make fuzz-weekly: every target for 20 minutes (tests/fuzz/README.md). New inputs go to build/fuzz/<target>/, findings to
+# build/fuzz/<target>.crash-*. `make fuzz-keep FUZZ=gguf` merges what adds coverage into the kept corpus
+# tests/fuzz/corpus/<target>/, which `make check` replays (tests/cli/fuzz.bats).
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ ?= $(firstword $(FUZZ_TARGETS))
 SECONDS ?= 1200
@@ -27,14 +28,45 @@ build/fuzz/fuzz-%: build/fuzz/obj/tests/fuzz/fuzz_%.o build/fuzz/obj/libgeodec.a
 	$(Q)clang -fsanitize=fuzzer,address,undefined -pthread -o $@ $^ $(PKG_LIBS)
 -include $(FUZZ_OBJS:.o=.d) $(FUZZ_TARGETS:%=build/fuzz/obj/tests/fuzz/fuzz_%.d)
 
-.PHONY: fuzz fuzz-keep fuzz-build
+# Bytes of the largest input that is kept. HDF5 needs more for the smallest artifact.
+KEEP_BYTES := 4096
+KEEP_BYTES_artifact := 32768
+# A first input for targets whose format no mutation finds.
+build/fuzz/make_artifact_seed: build/fuzz/obj/tests/fuzz/make_artifact_seed.o build/fuzz/obj/libgeodec.a
+	$(call say,LD,$@)
+	$(Q)clang -fsanitize=address,undefined -pthread -o $@ $^ $(PKG_LIBS)
+
+# HDF5 itself crashes on damaged files (the tools' guard makes one line of that, tools/support/guard.h). These two targets
+# go on after a crash; scripts/fuzz-summary tells crashes inside HDF5 from ours.
+FUZZ_ARGS_artifact := -fork=1 -ignore_crashes=1 -ignore_ooms=1 -detect_leaks=0 -malloc_limit_mb=1024
+FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)
+
+run_fuzz = build/fuzz/fuzz-$1 -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+  -artifact_prefix=build/fuzz/$1.crash- $(FUZZ_ARGS_$1) $(FUZZ_ARGS) build/fuzz/$1 tests/fuzz/corpus/$1
+keep_fuzz = build/fuzz/fuzz-$1 -merge=1 -max_len=$(or $(KEEP_BYTES_$1),$(KEEP_BYTES)) tests/fuzz/corpus/$1 build/fuzz/$1
+
+.PHONY: fuzz fuzz-keep fuzz-build fuzz-all fuzz-weekly
 fuzz-build: $(FUZZ_TARGETS:%=build/fuzz/fuzz-%)
 fuzz: build/fuzz/fuzz-$(FUZZ)
 	@mkdir -p build/fuzz/$(FUZZ) tests/fuzz/corpus/$(FUZZ)
-	build/fuzz/fuzz-$(FUZZ) -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-	  -artifact_prefix=build/fuzz/$(FUZZ).crash- $(FUZZ_ARGS) build/fuzz/$(FUZZ) tests/fuzz/corpus/$(FUZZ)
-fuzz-keep: build/fuzz/fuzz-$(FUZZ)
-	build/fuzz/fuzz-$(FUZZ) -merge=1 -max_len=4096 tests/fuzz/corpus/$(FUZZ) build/fuzz/$(FUZZ)
+	$(call run_fuzz,$(FUZZ))
+fuzz-keep: build/fuzz/keep-$(FUZZ)
+
+# Every target for SECONDS each, JOBS at a time, then what adds coverage is kept. A finding ends its target alone, and the
+# whole with an error; logs in build/fuzz/<target>.log.
+JOBS ?= 1
+fuzz-weekly fuzz-all: fuzz-build
+	@rm -f build/fuzz/*.crash-*
+	@$(MAKE) --no-print-directory -j$(JOBS) $(FUZZ_TARGETS:%=build/fuzz/all-%)
+	@bad=0; for t in $(FUZZ_TARGETS); do sh scripts/fuzz-summary $$t || bad=1; done; exit $$bad
+.PHONY: $(FUZZ_TARGETS:%=build/fuzz/all-%) $(FUZZ_TARGETS:%=build/fuzz/keep-%)
+$(FUZZ_TARGETS:%=build/fuzz/all-%): build/fuzz/all-%: build/fuzz/fuzz-%
+	@mkdir -p build/fuzz/$* tests/fuzz/corpus/$*
+	@echo "  FUZZ $* ($(SECONDS) s)"
+	@$(call run_fuzz,$*) > build/fuzz/$*.log 2>&1 || true
+	@$(call keep_fuzz,$*) >> build/fuzz/$*.log 2>&1
+$(FUZZ_TARGETS:%=build/fuzz/keep-%): build/fuzz/keep-%: build/fuzz/fuzz-%
+	$(call keep_fuzz,$*)
 
 # The same targets without libFuzzer: they run every file of a folder.
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(B)/fuzz/replay-%)

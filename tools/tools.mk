@@ -10,6 +10,7 @@ SUPPORT_SRCS := \
   dialogue.c \
   evaluation.c \
   fisher.c \
+  guard.c \
   kinds.c \
   layers.c \
   printer.c \

@@ -269,8 +269,10 @@ static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, 
     a->major = h.major;
     a->minor = h.minor;
     a->file_bytes = (int64_t)sb.st_size;
-    GEODEC_TRY_MSG(read_members(a, &h, &sb, err), "not a valid '%s' artifact (%s makes it again)", kind->name,
-                   kind->tool);
+    geodec__h5_enter(path, true);
+    st = read_members(a, &h, &sb, err);
+    geodec__h5_leave();
+    GEODEC_TRY_MSG(st, "not a valid '%s' artifact (%s makes it again)", kind->name, kind->tool);
     a->whole->fd = fd;
     fd = -1;
     *out = a;
@@ -335,6 +337,7 @@ static geodec_status read_slab(const geodec_artifact *a, int i, int64_t row0, in
     hid_t file_space = -1, memory_space = -1;
     hsize_t start[GEODEC_RANK_MAX] = {0}, count[GEODEC_RANK_MAX];
     int64_t bytes;
+    geodec__h5_enter(a->path, false);
     GEODEC_TRY(geodec__shape_bytes(f, s->shape, s->rank, &bytes, err));
     if (bytes == 0 || (s->rank && n_rows == 0)) goto done;
     if (!s->inflates) {
@@ -364,6 +367,7 @@ done:
     }
     (void)geodec__h5_close(file_space);
     (void)geodec__h5_close(memory_space);
+    geodec__h5_leave();
     return st;
 }
 

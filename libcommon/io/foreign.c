@@ -111,10 +111,13 @@ geodec_status geodec_foreign_read(const char *path, const char *name, int rank, 
     double *x = NULL;
     int64_t bytes = 0, total = 1;
     int got = 0;
+    geodec__h5_enter(path, true);
     GEODEC_TRY(open_file(path, &file, &bytes, err));
     GEODEC_TRY(open_set(file, path, name, &set, err));
     GEODEC_TRY(check_shape(set, path, name, rank, shape, extent, &got, err));
     GEODEC_TRY(check_storage(set, path, name, bytes, &total, err));
+    geodec__h5_leave();
+    geodec__h5_enter(path, false);
     GEODEC_NEW(x, total);
     GEODEC__H5(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x), GEODEC_FORMAT,
                "%s: %s cannot be read", path, name);
@@ -130,6 +133,7 @@ done:
     geodec_mem_free(x);
     (void)geodec__h5_close(set);
     (void)geodec__h5_close(file);
+    geodec__h5_leave();
     return st;
 }
 
@@ -167,6 +171,7 @@ geodec_status geodec_foreign_attr(const char *path, const char *object, const ch
     H5O_type_t sort;
     int64_t bytes;
     double v = 0;
+    geodec__h5_enter(path, true);
     GEODEC_TRY(open_file(path, &file, &bytes, err));
     GEODEC_TRY(find_object(file, path, object, "object", &sort, err));
     GEODEC__H5(attr = H5Aopen_by_name(file, object, name, H5P_DEFAULT, H5P_DEFAULT), GEODEC_NOTFOUND,
@@ -183,5 +188,6 @@ done:
     (void)geodec__h5_close(type);
     (void)geodec__h5_close(attr);
     (void)geodec__h5_close(file);
+    geodec__h5_leave();
     return st;
 }

@@ -17,6 +17,20 @@ void geodec_io_init(void)
     (void)H5PLset_loading_state(0); /* a file may name a filter; no program code is loaded for it */
 }
 
+static geodec_io_guard guard;
+
+void geodec_io_set_guard(const geodec_io_guard *g) { guard = g ? *g : (geodec_io_guard){0}; }
+
+void geodec__h5_enter(const char *path, bool few)
+{
+    if (guard.enter) guard.enter(path, few);
+}
+
+void geodec__h5_leave(void)
+{
+    if (guard.leave) guard.leave();
+}
+
 /* ---- errors ----------------------------------------------------------------------------------------------------- */
 
 /* The first visited entry is the innermost. */

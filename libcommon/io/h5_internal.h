@@ -29,6 +29,10 @@ herr_t geodec__h5_close(hid_t id);
 hid_t geodec__h5_file_type(geodec_type t);
 hid_t geodec__h5_memory_type(geodec_type t);
 
+/* Around the use of a file that is read: the program's guard (io/h5.h). */
+void geodec__h5_enter(const char *path, bool few);
+void geodec__h5_leave(void);
+
 /* ---- hostile datasets (h5_storage.c) ----------------------------------------------------------------------------- */
 
 enum { GEODEC__H5_RANK_MAX = 8 };
@@ -46,7 +50,8 @@ typedef struct geodec__h5_storage {
 } geodec__h5_storage;
 
 /* Follows a path by hard links to objects of this file alone. *present: there is such an object, of sort *sort (the
- * root is a group); if not, *sort is that of the last one on the way. *elsewhere: a soft, external or user-defined link lies on the way; it was not followed. */
+ * root is a group); if not, *sort is that of the last one on the way. *elsewhere: a soft, external or user-defined link
+ * lies on the way; it was not followed. */
 geodec_status geodec__h5_walk(hid_t file, const char *path, bool *present, bool *elsewhere, H5O_type_t *sort,
                               geodec_err *err) GEODEC_MUST_USE;
 /* Checks, without reading a number, that the dataset is stored whole in this file of file_bytes bytes: no external or

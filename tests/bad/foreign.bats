@@ -59,3 +59,18 @@ refused() {
 @test "a chunk stored in fewer bytes than it holds" { refused chunk-unsummed 3 "cannot be in 1024 stored"; }
 @test "a chunk of 300 MiB" { refused chunk-above-limit 3 "chunks above 256 MiB"; }
 @test "1 MB that becomes 8.9 GB" { refused grows-to-memory 3 "8858370048 bytes of memory"; }
+
+# Two files that fuzzing found (tests/fuzz): the HDF5 library reads past its memory on one, and asks for 4 GiB on the other.
+@test "a file on which the HDF5 library crashes" {
+    cp tests/bad/files/hdf5-crashes.h5 "$dir/crash.h5"
+    refused crash 3 "the file is damaged, the HDF5 library fails on it" f64
+}
+
+@test "a file of 3 kB whose structure asks for 4 GiB" {
+    cp tests/bad/files/hdf5-takes-4-gib.h5 "$dir/large.h5"
+    run --separate-stderr "$bin/geodec-check" "$dir/large.h5"
+    echo "status $status, stderr '$stderr'"
+    [ "$status" -eq 3 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"$dir/large.h5"*"memory allocation failed"* ]]
+}

@@ -3,8 +3,12 @@
 #ifndef GEODEC_TESTS_FUZZ_H
 #define GEODEC_TESTS_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,6 +20,26 @@ static inline void fuzz_use(const void *p, size_t n)
     unsigned char x = 0;
     for (size_t i = 0; i < n; i++) x ^= b[i];
     fuzz_sink = x;
+}
+
+/* A property of the target that must hold. */
+static inline void fuzz_must(bool ok, const char *what)
+{
+    if (ok) return;
+    (void)fprintf(stderr, "broken: %s\n", what);
+    abort();
+}
+
+/* A file of n bytes, for readers that open by name (HDF5 wants a name in a folder): false when there is none. */
+static inline bool fuzz_file(const uint8_t *data, size_t n, char path[64])
+{
+    (void)snprintf(path, 64, "%s/geodec-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    const int fd = mkstemp(path);
+    if (fd < 0) return false;
+    const bool whole = write(fd, data, n) == (ssize_t)n;
+    (void)close(fd);
+    if (!whole) (void)unlink(path);
+    return whole;
 }
 
 /* Marks bytes that must not be touched (address sanitizer only). */

@@ -5,20 +5,9 @@
 #include "io/foreign.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 volatile unsigned char fuzz_sink;
 enum { MAX_INPUT = 1 << 20 };
-
-static void must(int ok, const char *what)
-{
-    if (ok) return;
-    (void)fprintf(stderr, "broken: %s\n", what);
-    abort();
-}
 
 static void check_matrix(geodec_status (*read)(const char *, int64_t *, int64_t *, double **, geodec_err *),
                          const char *path, size_t size)
@@ -27,11 +16,11 @@ static void check_matrix(geodec_status (*read)(const char *, int64_t *, int64_t 
     int64_t rows = 0, cols = 0;
     double *x = NULL;
     if (read(path, &rows, &cols, &x, &err) != GEODEC_OK) {
-        must(!x, "an output of a failure");
+        fuzz_must(!x, "an output of a failure");
         return;
     }
-    must(rows > 0 && cols > 0 && rows <= (int64_t)size && cols <= (int64_t)size, "an absurd shape");
-    for (int64_t i = 0; i < rows * cols; i++) must(isfinite(x[i]), "a number that is not finite");
+    fuzz_must(rows > 0 && cols > 0 && rows <= (int64_t)size && cols <= (int64_t)size, "an absurd shape");
+    for (int64_t i = 0; i < rows * cols; i++) fuzz_must(isfinite(x[i]), "a number that is not finite");
     geodec_mem_free(x);
 }
 
@@ -40,7 +29,8 @@ static void check_export(const char *path)
     static geodec_export_data e;
     geodec_err err = {0};
     if (geodec_export_read(path, &e, &err) != GEODEC_OK) return;
-    must(e.points > 0 && e.values >= GEODEC_EXPORT_COORDINATES && e.n_attrs <= GEODEC_EXPORT_ATTRS, "an absurd export");
+    fuzz_must(e.points > 0 && e.values >= GEODEC_EXPORT_COORDINATES && e.n_attrs <= GEODEC_EXPORT_ATTRS,
+              "an absurd export");
     fuzz_use(e.x, (size_t)e.points * GEODEC_EXPORT_COORDINATES * sizeof *e.x);
     fuzz_use(e.eigenvalue, (size_t)e.values * sizeof *e.eigenvalue);
     geodec_export_clear(&e);
@@ -53,38 +43,34 @@ static void check_hdf5(const char *path)
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
     double *x = NULL, a;
     if (geodec_foreign_read(path, "x", 2, shape, NULL, &x, &err) == GEODEC_OK) {
-        must(shape[0] >= 0 && shape[1] >= 0, "an absurd shape");
-        for (int64_t i = 0; i < shape[0] * shape[1]; i++) must(isfinite(x[i]), "a number that is not finite");
+        fuzz_must(shape[0] >= 0 && shape[1] >= 0, "an absurd shape");
+        for (int64_t i = 0; i < shape[0] * shape[1]; i++) fuzz_must(isfinite(x[i]), "a number that is not finite");
         geodec_mem_free(x);
     } else {
-        must(!x, "an output of a failure");
+        fuzz_must(!x, "an output of a failure");
     }
     if (geodec_foreign_attr(path, "x", "a", &a, &err) == GEODEC_OK)
-        must(isfinite(a), "an attribute that is not finite");
+        fuzz_must(isfinite(a), "an attribute that is not finite");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64];
     if (size < 1 || size > MAX_INPUT) return 0;
-    const int fd = memfd_create("input", 0);
-    if (fd < 0) return 0;
-    if (write(fd, data + 1, size - 1) == (ssize_t)(size - 1)) {
-        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        switch (data[0] % 4) {
-        case 0:
-            check_matrix(geodec_foreign_npy, path, size);
-            break;
-        case 1:
-            check_matrix(geodec_foreign_text, path, size);
-            break;
-        case 2:
-            check_export(path);
-            break;
-        default:
-            check_hdf5(path);
-        }
+    if (!fuzz_file(data + 1, size - 1, path)) return 0;
+    switch (data[0] % 4) {
+    case 0:
+        check_matrix(geodec_foreign_npy, path, size);
+        break;
+    case 1:
+        check_matrix(geodec_foreign_text, path, size);
+        break;
+    case 2:
+        check_export(path);
+        break;
+    default:
+        check_hdf5(path);
     }
-    (void)close(fd);
+    (void)unlink(path);
     return 0;
 }

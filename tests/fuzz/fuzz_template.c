@@ -13,13 +13,6 @@
 volatile unsigned char fuzz_sink;
 enum { MAX_INPUT = 1 << 16, MAX_MESSAGES = 16 };
 
-static void must(bool ok, const char *what)
-{
-    if (ok) return;
-    (void)fprintf(stderr, "broken: %s\n", what);
-    abort();
-}
-
 /* Bytes, and the tokens the formats write; deepseek's are user-defined. */
 static geodec_tokenizer *make(void)
 {
@@ -67,7 +60,7 @@ static geodec_tokenizer *make(void)
     for (int i = 0; i < n; i++) len[i] = strlen(text[i]);
     geodec_err err = {0};
     geodec_tokenizer *t = NULL;
-    must(geodec_tokenizer_create(n, text, len, score, type, 1, 2, 0, &t, &err) == GEODEC_OK, "no tokenizer");
+    fuzz_must(geodec_tokenizer_create(n, text, len, score, type, 1, 2, 0, &t, &err) == GEODEC_OK, "no tokenizer");
     return t;
 }
 
@@ -78,7 +71,7 @@ static int64_t marks_in(const geodec_tokenizer *t, const geodec_chat_template *k
     geodec_err err = {0};
     int32_t *ids = NULL;
     int64_t count = 0, marks = 0;
-    must(geodec_chat_encode(k, t, m, n, generation, &ids, &count, &err) == GEODEC_OK, "no tokens");
+    fuzz_must(geodec_chat_encode(k, t, m, n, generation, &ids, &count, &err) == GEODEC_OK, "no tokens");
     const bool deepseek3 = strcmp(geodec_chat_template_name(k), "deepseek3") == 0;
     for (int64_t i = 0; i < count; i++) {
         size_t length;
@@ -96,21 +89,23 @@ static void check(const geodec_tokenizer *t, const geodec_chat_template *k, cons
     geodec_err err = {0};
     geodec_chat_text x = {0};
     geodec_chat_message same[MAX_MESSAGES];
-    must(geodec_chat_render(k, m, n, generation, &x, &err) == GEODEC_OK, "no text");
-    must(x.text[x.n] == '\0' && x.n_plain <= n, "a badly formed text");
+    fuzz_must(geodec_chat_render(k, m, n, generation, &x, &err) == GEODEC_OK, "no text");
+    fuzz_must(x.text[x.n] == '\0' && x.n_plain <= n, "a badly formed text");
     int64_t at = 0;
     for (int64_t i = 0; i < x.n_plain; i++) {
-        must(x.plain[i].begin >= at && x.plain[i].end > x.plain[i].begin && x.plain[i].end <= (int64_t)x.n, "bad span");
+        fuzz_must(x.plain[i].begin >= at && x.plain[i].end > x.plain[i].begin && x.plain[i].end <= (int64_t)x.n,
+                  "bad span");
         at = x.plain[i].end;
         bool found = false;
         for (int64_t j = 0; j < n && !found; j++)
             found = memmem(m[j].content, m[j].n, x.text + x.plain[i].begin, (size_t)(at - x.plain[i].begin)) != NULL;
-        must(found, "a plain span that no message says");
+        fuzz_must(found, "a plain span that no message says");
     }
     geodec_chat_text_free(&x);
     /* the same conversation with other words has the same marks; white space alone may be trimmed away in both */
     for (int64_t i = 0; i < n; i++) same[i] = (geodec_chat_message){m[i].role, m[i].n ? "a" : "", m[i].n ? 1 : 0};
-    must(marks_in(t, k, m, n, generation) == marks_in(t, k, same, n, generation), "a message wrote a control token");
+    fuzz_must(marks_in(t, k, m, n, generation) == marks_in(t, k, same, n, generation),
+              "a message wrote a control token");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -123,8 +118,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (geodec_chat_template_name_at(names)) names++;
     const geodec_chat_template *k = NULL;
     geodec_err err = {0};
-    must(geodec_chat_template_find(geodec_chat_template_name_at(data[0] % names), &k, &err) == GEODEC_OK,
-         "no template");
+    fuzz_must(geodec_chat_template_find(geodec_chat_template_name_at(data[0] % names), &k, &err) == GEODEC_OK,
+              "no template");
     const int want = data[1] >> 1 & 15;
     size_t at = 2;
     for (; n < want && at + 2 <= size; n++) {

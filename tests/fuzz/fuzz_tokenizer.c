@@ -97,13 +97,6 @@ static void read_merges(maker *m, reader *r)
     }
 }
 
-static void must(bool ok, const char *what)
-{
-    if (ok) return;
-    (void)fprintf(stderr, "broken: %s\n", what);
-    abort();
-}
-
 static void check_stream(const geodec_tokenizer *t, const int32_t *ids, int64_t n, const char *text, size_t length)
 {
     char *piece = malloc(geodec_detok_room(t));
@@ -112,10 +105,10 @@ static void check_stream(const geodec_tokenizer *t, const int32_t *ids, int64_t 
     geodec_detok_init(&d, t);
     for (int64_t i = 0; piece && i <= n; i++) {
         const size_t k = i < n ? geodec_detok_feed(&d, ids[i], piece) : geodec_detok_flush(&d, piece);
-        must(at + k <= length && memcmp(text + at, piece, k) == 0, "the stream is not the text");
+        fuzz_must(at + k <= length && memcmp(text + at, piece, k) == 0, "the stream is not the text");
         at += k;
     }
-    must(!piece || at == length, "the stream is shorter than the text");
+    fuzz_must(!piece || at == length, "the stream is shorter than the text");
     geodec_detok_init(&d, t);
     d.show_control = true;
     for (int64_t i = 0; piece && i < n; i++) fuzz_use(piece, geodec_detok_feed(&d, ids[i], piece));
@@ -124,8 +117,8 @@ static void check_stream(const geodec_tokenizer *t, const int32_t *ids, int64_t 
 
 static void check_ids(const geodec_tokenizer *t, const int32_t *ids, int64_t n, size_t room)
 {
-    must(n >= 0 && n <= (int64_t)room, "too many ids");
-    for (int64_t i = 0; i < n; i++) must(ids[i] >= 0 && ids[i] < geodec_tokenizer_size(t), "no such id");
+    fuzz_must(n >= 0 && n <= (int64_t)room, "too many ids");
+    for (int64_t i = 0; i < n; i++) fuzz_must(ids[i] >= 0 && ids[i] < geodec_tokenizer_size(t), "no such id");
 }
 
 /* Nothing in text that is plain all over becomes a control token. */
@@ -141,7 +134,7 @@ static void check_plain(const geodec_tokenizer *t, const char *text, size_t n, i
     if (geodec_tokenizer_encode_with(t, text, n, &o, ids, &count, &err) != GEODEC_OK) return;
     check_ids(t, ids, count, n + 1);
     for (int64_t i = 0; i < count; i++)
-        must(!geodec_tokenizer_is_control(t, ids[i]), "a control token out of plain text");
+        fuzz_must(!geodec_tokenizer_is_control(t, ids[i]), "a control token out of plain text");
 }
 
 static void use(const geodec_tokenizer *t, const maker *m, int switches, const char *text, size_t n)
@@ -161,7 +154,7 @@ static void use(const geodec_tokenizer *t, const maker *m, int switches, const c
             const bool found = switches & STRIP ? m->users : m->users_beyond_ascii;
             const bool exact = switches & BPE ? !found : !m->users && !memmem(text, n, GEODEC__MARK, 3);
             if ((switches & ALL_BYTES) && !(switches & ADD_BOS) && exact)
-                must(length == n && memcmp(back, text, n) == 0, "decoding does not give the text back");
+                fuzz_must(length == n && memcmp(back, text, n) == 0, "decoding does not give the text back");
             geodec_mem_free(back);
         }
     }

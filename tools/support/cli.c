@@ -5,6 +5,7 @@
 #include "base/version.h"
 #include "io/h5.h"
 #include "linalg/lapack.h"
+#include "support/guard.h"
 #include "support/report.h"
 
 #include <errno.h>
@@ -311,7 +312,8 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     geodec_err error = {0}, *err = &error;
     cli c = {.tool = tool, .threads = default_threads(), .seed = 1, .command_line = command};
     (void)setlocale(LC_NUMERIC, "C");
-    report_signals(tool->name);
+    report_signals();
+    guard_install(tool->name);
     geodec_io_init();
     geodec_linalg_init();
 

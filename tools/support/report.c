@@ -1,15 +1,12 @@
 #include "support/report.h"
 
 #include "base/clock.h"
-#include "base/mapped.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t stop_asked, turn_stopped;
@@ -22,48 +19,9 @@ static void on_stop(int sig)
     stop_asked = 1;
 }
 
-/* Adds text to a line, control characters as '?'. */
-static size_t add_text(char *line, size_t n, size_t room, const char *text)
+void report_signals(void)
 {
-    for (; *text && n + 1 < room; text++) line[n++] = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
-    return n;
-}
-
-/* A map was read where its file has no more bytes (or the disk failed). Of what may be called here only write, stat,
- * unlink and _exit are needed. A fault elsewhere is a fault of this program, and ends it as one. */
-static void on_bus(int sig, siginfo_t *info, void *context)
-{
-    static atomic_flag once = ATOMIC_FLAG_INIT;
-    char line[GEODEC_MAPPED_NAME + 256];
-    struct stat now;
-    size_t n = 0, size = 0;
-    (void)context;
-    const char *file = geodec_mapped_find(info->si_addr, &size);
-    if (!file) {
-        signal(sig, SIG_DFL); /* the same instruction faults again */
-        return;
-    }
-    while (atomic_flag_test_and_set(&once)) (void)pause(); /* another thread is ending the process */
-    const bool shorter = stat(file, &now) == 0 && (size_t)now.st_size < size;
-    if (line_open) n = (size_t)(stpcpy(line, "\r\033[K") - line);
-    n = add_text(line, n, sizeof line, tool_name);
-    n = add_text(line, n, sizeof line, ": ");
-    n = add_text(line, n, sizeof line, file);
-    n = add_text(line, n, sizeof line,
-                 shorter ? ": the file was truncated while it was read" : ": the file can no longer be read");
-    line[n++] = '\n';
-    (void)!write(STDERR_FILENO, line, n);
-    geodec_partial_unlink();
-    _exit(1);
-}
-
-void report_signals(const char *tool)
-{
-    struct sigaction a = {0}, bus = {0};
-    tool_name = tool;
-    bus.sa_sigaction = on_bus;
-    bus.sa_flags = SA_SIGINFO;
-    sigaction(SIGBUS, &bus, NULL);
+    struct sigaction a = {0};
     a.sa_handler = on_stop;
     a.sa_flags = (int)SA_RESETHAND; /* a second signal ends the process at once */
     sigaction(SIGINT, &a, NULL);

@@ -6,9 +6,8 @@
 
 #include <stdbool.h>
 
-/* SIGINT, SIGTERM and SIGHUP set a flag the progress hook reports; SIGPIPE ends the process quietly; a mapped file that
- * was truncated ends it with one line and code 1, its partial outputs removed. */
-void report_signals(const char *tool);
+/* SIGINT, SIGTERM and SIGHUP set a flag the progress hook reports; SIGPIPE ends the process quietly. */
+void report_signals(void);
 /* From now on SIGINT ends a turn, not the program: it sets a flag that report_turn_stopped reads and clears. */
 void report_turns(void);
 bool report_turn_stopped(void);
