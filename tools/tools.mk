@@ -16,4 +16,5 @@ SUPPORT_SRCS := \
   report.c \
   schema.c \
   space.c \
-  sweep.c
+  sweep.c \
+  tables.c

@@ -304,10 +304,10 @@ done:
 }
 
 static bool reported; /* cli_each said it already */
+static char command[COMMAND_LINE];
 
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
 {
-    static char command[COMMAND_LINE];
     geodec_err error = {0}, *err = &error;
     cli c = {.tool = tool, .threads = default_threads(), .seed = 1, .command_line = command};
     (void)setlocale(LC_NUMERIC, "C");
@@ -331,6 +331,8 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     if (st != GEODEC_OK && !reported) report_error(tool->name, err, c.verbose);
     return report_close(tool->name, geodec_status_exit((geodec_status)st));
 }
+
+void cli_settled(const cli *c) { canonical_command(c, command); }
 
 void cli_say(const cli *c, const char *fmt, ...)
 {

@@ -94,7 +94,8 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 #define CLI_ARTIFACTS_OPTION(var)                                                                                      \
     {                                                                                                                  \
         .name = "artifacts", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "DIR",                   \
-        .help = "folder of this model's tables: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5"                    \
+        .help = "folder of this model's tables: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5; none: no tables "  \
+                "(default: what geodec-prepare made, where it is found)"                                               \
     }
 #define CLI_ISA_OPTION(var)                                                                                            \
     {                                                                                                                  \
@@ -117,6 +118,9 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 /* Parses, runs, reports, closes stdout; returns the exit code. */
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
 
+/* In run(), after a choice left to the tool was put in the place of an option's word (auto): the canonical command line
+ * names it from now on. */
+void cli_settled(const cli *c);
 /* In run(): one summary line on stderr unless --quiet. */
 void cli_say(const cli *c, const char *fmt, ...) GEODEC_PRINTF(2, 3);
 /* Provenance of this run without inputs and fingerprints: tool, canonical command line, seed, BLAS kernels. */
