@@ -140,6 +140,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-bench-decode",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "measure drafters: exactness, acceptance by position, tokens per pass, speed",
     .usage = "--model FILE --prompts FILE [OPTIONS]",
     .description =

@@ -195,6 +195,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-decode",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "write text with a model; a drafter makes it faster and leaves it unchanged",
     .usage = "--model FILE [OPTIONS]",
     .description =

@@ -76,6 +76,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-drafts",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "take drafting apart: rejected drafts by kind, confidence gates, verifier and drafter alone",
     .usage = "--model FILE --prompts FILE [OPTIONS]",
     .description = "Greedy. Counts are reproducible and go to the output, timings to a file of their own.",

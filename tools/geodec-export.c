@@ -92,6 +92,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-export",
+    .topic = CLI_TOPIC_STATES,
     .purpose = "hidden states, argmax and best logits of a model on a text",
     .usage = "--model FILE (--text FILE | --tokens FILE) [OPTIONS]",
     .description =

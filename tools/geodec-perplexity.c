@@ -117,6 +117,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-perplexity",
+    .topic = CLI_TOPIC_MEASURES,
     .purpose = "perplexity of texts under a model, alone or against a second model or arithmetic",
     .usage = "--model FILE [OPTIONS] TEXT...",
     .description =

@@ -70,6 +70,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-prepare",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "make what drafting needs for a model, in the time given",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =

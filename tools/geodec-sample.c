@@ -70,6 +70,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-sample",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "texts drawn from a model",
     .usage = "--model FILE [OPTIONS]",
     .description =

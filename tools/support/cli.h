@@ -12,7 +12,8 @@
  *
  * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 5 not
  * measured (too little data), 130 interrupt. Options common to all tools: --threads, --pin, --seed, --force, --quiet,
- * --verbose, --help, --version. */
+ * --verbose, --help, --version; and, not in --help, --options: the tool and its options as a table, from which the
+ * build makes the stages of `geodec --help`, the NAME lines of the man pages and the completion of shells. */
 #ifndef GEODEC_TOOLS_SUPPORT_CLI_H
 #define GEODEC_TOOLS_SUPPORT_CLI_H
 
@@ -51,9 +52,27 @@ typedef struct cli_option {
     const char *help; /* one sentence without final stop; the default is added by the help printer */
 } cli_option;
 
+/* What `geodec --help` sorts the stages by: the headings in their order. */
+#define CLI_TOPICS(X)                                                                                                  \
+    X(DECODING, "Text from a model, faster by drafting")                                                               \
+    X(TABLES, "Tables for drafting")                                                                                   \
+    X(MODELS, "Models and vocabularies")                                                                               \
+    X(MEASURES, "Measures of a model")                                                                                 \
+    X(STATES, "Hidden states")                                                                                         \
+    X(GEOMETRY, "Geometry of states")                                                                                  \
+    X(RECORDS, "Records of trajectories")                                                                              \
+    X(EXPERIMENTS, "Experiments, each with its control")                                                               \
+    X(ARTIFACTS, "Artifacts")
+typedef enum cli_topic {
+#define X(name, heading) CLI_TOPIC_##name,
+    CLI_TOPICS(X)
+#undef X
+} cli_topic;
+
 typedef struct cli_tool {
-    const char *name;        /* geodec-metric */
-    const char *purpose;     /* one line */
+    const char *name; /* geodec-metric */
+    cli_topic topic;
+    const char *purpose;     /* one line, small letters, no final stop */
     const char *usage;       /* after the tool's name */
     const char *description; /* paragraphs, or NULL */
     const char *examples;    /* lines, or NULL */
