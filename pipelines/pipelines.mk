@@ -90,7 +90,7 @@ $(eval $(call swept,$(R)/coverage.h5,coverage,$(R)/cloud.h5 $(R)/activations.h5,
 $(R)/store.tokens: $(BIN)/geodec-sample $(MODEL) $(R)/settings.txt
 	$(run) $(call tool,sample) --model $(MODEL) --seed $(SEED) --texts $(STORE_TEXTS) --length $(STORE_LENGTH) -o $@
 $(R)/store.h5: $(BIN)/geodec-export $(R)/store.tokens
-	$(run) $(call tool,export) --model $(MODEL) --tokens $(R)/store.tokens --layers last --window $(STORE_LENGTH) -o $@
+	$(run) $(call tool,export) --arithmetic auto --model $(MODEL) --tokens $(R)/store.tokens --layers last --window $(STORE_LENGTH) -o $@
 $(R)/flowmap.h5: $(BIN)/geodec-bake $(R)/store.h5
 	$(run) $(call tool,bake) -o $@ $(R)/store.h5
 $(R)/benchdecode.h5: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE)
