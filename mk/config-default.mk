@@ -14,6 +14,9 @@ includedir ?= $(PREFIX)/include
 mandir ?= $(PREFIX)/share/man
 datadir ?= $(PREFIX)/share/geodec
 libexecdir ?= $(PREFIX)/libexec/geodec
+bashcompdir ?= $(PREFIX)/share/bash-completion/completions
+zshcompdir ?= $(PREFIX)/share/zsh/site-functions
+fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
 
 VERSION := $(file <VERSION)
 SOVERSION := $(firstword $(subst ., ,$(VERSION)))

@@ -1,19 +1,32 @@
-# Install: tools, library, headers, pkg-config file, man pages, the embedded model. DESTDIR and PREFIX are respected.
+# Install: tools, library, headers, pkg-config file, man pages, completion, the embedded model. DESTDIR and PREFIX are respected.
 .PHONY: install uninstall man
 MAN_PAGES := $(TOOLS:%=$(B)/man/geodec-%.1) $(B)/man/geodec.1
 man: $(MAN_PAGES)
-$(B)/man/%.1: $(B)/bin/% docs/man/common.h2m
+$(B)/man/%.1: $(B)/bin/% docs/man/common.h2m $(B)/tools.tsv
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
-	$(Q)help2man --no-info --include docs/man/common.h2m --no-discard-stderr --output $@ $<
+	$(Q)name=$$(awk -F '\t' -v tool=$* '$$1 == "tool" && $$2 == tool { print $$5 }' $(B)/tools.tsv); \
+	  help2man --no-info --name "$${name:-run a stage of Geodec}" --include docs/man/common.h2m --no-discard-stderr --output $@ $<
 
-$(B)/geodec.pc: mk/geodec.pc.in VERSION
+# Looked at every time: PREFIX and the folders may be other ones than those of an earlier install.
+.PHONY: FORCE
+FORCE:
+$(B)/geodec.pc: mk/geodec.pc.in VERSION FORCE
 	@mkdir -p $(@D)
-	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(libdir)|; s|@INCLUDEDIR@|$(includedir)|; s|@VERSION@|$(VERSION)|' $< > $@
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(libdir)|; s|@INCLUDEDIR@|$(includedir)|; s|@VERSION@|$(VERSION)|' $< > $@.tmp
+	$(Q)if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
+
+# Completion: bash finds one file by the name of each command, zsh and fish read one for all of them.
+COMPLETIONS := $(addprefix $(B)/completion/geodec.,bash zsh fish)
+.PHONY: completion
+completion: $(COMPLETIONS)
+$(B)/completion/geodec.%: mk/completion.awk $(B)/tools.tsv
+	@mkdir -p $(@D)
+	$(Q)awk -v shell=$* -f $^ > $@.tmp && mv $@.tmp $@
 
 PUBLIC_HEADERS := $(filter-out %_internal.h %/internal.h %_impl.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h)))
 DATA_MODELS := $(wildcard data/model/*.gguf)
-install: build man $(B)/geodec.pc
+install: build man completion $(B)/geodec.pc
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model
 	install -m 755 $(TOOL_BINS) $(B)/bin/geodec $(DESTDIR)$(bindir)
 	install -m 644 $(LIB_A) $(DESTDIR)$(libdir)
@@ -23,8 +36,15 @@ install: build man $(B)/geodec.pc
 	  d=$(DESTDIR)$(includedir)/geodec/$$(dirname $${h#libcommon/}); install -d $$d; install -m 644 $$h $$d; done
 	install -m 644 $(B)/geodec.pc $(DESTDIR)$(libdir)/pkgconfig
 	install -m 644 $(MAN_PAGES) $(DESTDIR)$(mandir)/man1
+	install -d $(DESTDIR)$(bashcompdir) $(DESTDIR)$(zshcompdir) $(DESTDIR)$(fishcompdir)
+	install -m 644 $(B)/completion/geodec.bash $(DESTDIR)$(bashcompdir)/geodec
+	for t in $(TOOLS); do ln -sf geodec $(DESTDIR)$(bashcompdir)/geodec-$$t; done
+	install -m 644 $(B)/completion/geodec.zsh $(DESTDIR)$(zshcompdir)/_geodec
+	install -m 644 $(B)/completion/geodec.fish $(DESTDIR)$(fishcompdir)/geodec.fish
 	$(if $(DATA_MODELS),install -m 644 $(DATA_MODELS) $(DESTDIR)$(datadir)/model)
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(TOOL_BINS)) geodec) $(addprefix $(DESTDIR)$(mandir)/man1/,$(notdir $(MAN_PAGES)))
 	rm -f $(DESTDIR)$(libdir)/libgeodec.* $(DESTDIR)$(libdir)/pkgconfig/geodec.pc
+	rm -f $(addprefix $(DESTDIR)$(bashcompdir)/,geodec $(TOOLS:%=geodec-%)) $(DESTDIR)$(zshcompdir)/_geodec
+	rm -f $(DESTDIR)$(fishcompdir)/geodec.fish
 	rm -rf $(DESTDIR)$(includedir)/geodec $(DESTDIR)$(datadir)

@@ -1,6 +1,6 @@
 # The layer table: a folder of libcommon may include and call its own files and these folders only.
 # scripts/check-layers compares #include lines with it; every unit test links nothing else (so an illegal call fails to link).
-FOLDERS := base linalg io gguf tokenizer documents corpus model reference evaluate project train geometry records published experiments export decode drafters measure bench
+FOLDERS := base linalg io gguf tokenizer documents corpus model reference evaluate project train geometry records published experiments export decode drafters measure prepare bench
 
 DEPS_base      :=
 DEPS_linalg    := base
@@ -22,4 +22,5 @@ DEPS_export    := geometry model documents tokenizer gguf linalg io base
 DEPS_decode    := model documents tokenizer gguf linalg io base
 DEPS_drafters  := decode records geometry project model documents tokenizer gguf linalg io base
 DEPS_measure   := drafters decode records geometry project model documents tokenizer gguf linalg io base
+DEPS_prepare   := export drafters decode records geometry project model documents tokenizer gguf linalg io base
 DEPS_bench     := model tokenizer gguf linalg io base

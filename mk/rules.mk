@@ -53,9 +53,13 @@ $(TOOL_BINS): $(B)/bin/geodec-%: $(B)/obj/tools/geodec-%.o $(SUPPORT_A) $(LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
-$(B)/bin/geodec: tools/geodec.sh
+# What the tools say of themselves, one table: stages of `geodec --help`, NAME lines of the man pages, completion of shells.
+$(B)/tools.tsv: $(TOOL_BINS)
+	$(Q)for t in $(TOOLS); do $(B)/bin/geodec-$$t --options || exit 1; done > $@.tmp && mv $@.tmp $@
+$(B)/bin/geodec: tools/geodec.sh mk/completion.awk $(B)/tools.tsv VERSION
 	@mkdir -p $(@D)
-	$(Q)sed 's/@VERSION@/$(VERSION)/' $< > $@.tmp && chmod 755 $@.tmp && mv $@.tmp $@
+	$(Q)awk -v shell=stages -f mk/completion.awk $(B)/tools.tsv > $(B)/stages.txt
+	$(Q)sed -e 's/@VERSION@/$(VERSION)/' -e '/@STAGES@/{r $(B)/stages.txt' -e 'd;}' $< > $@.tmp && chmod 755 $@.tmp && mv $@.tmp $@
 
 .PHONY: build lib tools
 build: lib tools

@@ -155,7 +155,7 @@ $(eval $(call swept,$(R)/coverage.h5,coverage,$(R)/cloud.h5 $(R)/activations.h5,
 $(R)/store.tokens: $(BIN)/geodec-sample $(MODEL_FILE) $(PLAN) FORCE
 	@$(call tool,sample) --model $(MODEL_FILE) --seed $(SEED) --texts $(call size,store_texts) --length $(call size,store_length) -o $(out)
 $(R)/store.h5: $(BIN)/geodec-export $(R)/store.tokens FORCE
-	@$(call tool,export) --model $(MODEL_FILE) --tokens $(R)/store.tokens --layers last --window $(call size,store_length) -o $(out)
+	@$(call tool,export) --arithmetic auto --model $(MODEL_FILE) --tokens $(R)/store.tokens --layers last --window $(call size,store_length) -o $(out)
 $(R)/flowmap.h5: $(BIN)/geodec-bake $(R)/store.h5 FORCE
 	@$(call tool,bake) -o $(out) $(R)/store.h5
 # How every measurement of drafts takes its prompts from the text.

@@ -92,6 +92,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-bake",
+    .topic = CLI_TOPIC_TABLES,
     .purpose = "turn the activations of texts into a flow map that drafts tokens",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [CLOUD.h5]",
     .description =

@@ -12,6 +12,7 @@
 #include "support/cli.h"
 #include "support/decode_report.h"
 #include "support/evaluation.h"
+#include "support/tables.h"
 
 #include <string.h>
 
@@ -19,9 +20,9 @@ enum { RESAMPLES = 1000 };
 
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
                   *judged;
-static const char *draft_model, *draft_projection;
-static const char *drafters = "bigram,ngram,flowmap", *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled",
-                  *isa = "auto", *separator = "auto", *arithmetic = "exact", *kv = "f32", *attnres, *kv_projection;
+static const char *draft_model, *draft_projection, *draft_arithmetic;
+static const char *drafters, *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled", *isa = "auto",
+                             *separator = "auto", *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop, loop_only, together;
@@ -60,11 +61,12 @@ static const cli_option options[] = {
      .type = CLI_STR,
      .target = &drafters,
      .metavar = "LIST",
-     .help = "of auto, bigram, ngram, lookup, recycle, onedecode[-ref], rollout[-flat|-random], recurrent, flowmap, "
+     .help = "(default bigram,ngram and, with tables, flowmap) of auto, bigram, ngram, lookup, recycle, "
+             "onedecode[-ref], rollout[-flat|-random], recurrent, flowmap, "
              "model, exit:N "
              "(the first N blocks), mixtures (ngram+flowmap), oracle (replay of the plain text: the ceiling; oracle:A: "
              "each draft right with chance A)"},
-    CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
+    CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection, draft_arithmetic),
     CLI_GAMMAS_OPTION(gammas),
     {.name = "trees",
      .type = CLI_STR,
@@ -130,7 +132,7 @@ static const cli_option options[] = {
      .metavar = "NAME",
      .help = "the drafter it is about (default: the last one that is not oracle); bigram is its control"},
     CLI_ISA_OPTION(isa),
-    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_KV_PROJECTION_OPTION(kv_projection),
     CLI_ATTNRES_OPTION(attnres),
@@ -138,6 +140,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-bench-decode",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "measure drafters: exactness, acceptance by position, tokens per pass, speed",
     .usage = "--model FILE --prompts FILE [OPTIONS]",
     .description =
@@ -174,6 +177,14 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
     }
 done:
     return st;
+}
+
+/* Whether any drafter asked for takes tables; none is named: the default ones do. */
+static bool look_for_tables(const geodec_bench_plan *plan)
+{
+    bool look = drafters == NULL;
+    for (int32_t i = 0; i < plan->n_drafters; i++) look |= geodec_drafting_takes_artifacts(plan->drafter[i].name);
+    return look;
 }
 
 /* The drafter the readiness report is about. */
@@ -224,6 +235,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     bench_request requests[GEODEC_BENCH_DRAFTERS];
     int32_t stop[GEODEC_STOP_TOKENS];
     char *beside = NULL;
+    tables found = {0};
     int32_t about = -1;
     const int workers = together ? 1 : (int)c->threads;
     geodec_pool *const inside = together ? c->pool : NULL; /* of a pass */
@@ -236,16 +248,23 @@ static geodec_status run(const cli *c, geodec_err *err)
                               .seed = c->seed,
                               .resamples = RESAMPLES,
                               .hooks = &c->hooks};
-    GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, trees, modes, err));
     GEODEC_TRY(bench_beside(output, "speed.h5", &beside, err));
     if (!speed_path) speed_path = beside;
     GEODEC_TRY(cli_may_write(c, output, err));
     if (timed > 0) GEODEC_TRY(cli_may_write(c, speed_path, err));
-    if (readiness_path) {
-        GEODEC_TRY(choose_judged(&plan, &about, err));
-        GEODEC_TRY(cli_may_write(c, readiness_path, err));
-    }
+    if (readiness_path) GEODEC_TRY(cli_may_write(c, readiness_path, err));
+    if (drafters) GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, trees, modes, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
+    GEODEC_TRY(tables_open(c, m, artifacts, look_for_tables(&plan), &found, err));
+    if (found.found) artifacts = found.folder;
+    if (!drafters) {
+        drafters = found.folder ? "bigram,ngram,flowmap" : "bigram,ngram";
+        GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, trees, modes, err));
+    }
+    cli_settled(c);
+    if (found.found) tables_say(c, &found, drafters, arithmetic);
+    if (readiness_path) GEODEC_TRY(choose_judged(&plan, &about, err));
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
@@ -256,7 +275,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     int n_names = 0;
     for (int32_t i = 0; i < plan.n_drafters; i++)
         if (plan.drafter[i].create) names[n_names++] = plan.drafter[i].name;
-    GEODEC_TRY(geodec_drafting_open(m, artifacts, names, n_names, &drafting, err));
+    GEODEC_TRY(geodec_drafting_open(m, found.folder, names, n_names, &drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
     GEODEC_NEW(sessions, workers);
     GEODEC_NEW(targets, workers);
@@ -265,6 +284,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     how.attnres = *geodec_session_attnres(sessions[0]);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
+    decode_second_arithmetic(c, drafting, &draft_arithmetic);
     GEODEC_TRY(geodec_bench_count(&plan, targets, workers, together ? NULL : c->pool, &counts, err));
     if (timed > 0 && plan.n_drafters > 0) GEODEC_TRY(geodec_bench_speed(&plan, timed, &targets[0], &speed, err));
 
@@ -289,6 +309,7 @@ done:
     geodec_mem_free(targets);
     geodec_prompts_free(&prompts);
     geodec_drafting_close(drafting);
+    tables_close(&found);
     geodec_model_close(m);
     geodec_mem_free(beside);
     return st;

@@ -58,6 +58,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-bench",
+    .topic = CLI_TOPIC_MEASURES,
     .purpose = "measure the speed and memory of a model's passes",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =

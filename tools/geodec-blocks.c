@@ -79,7 +79,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-blocks",
-    .purpose = "Block summaries of held-out texts from those of other texts",
+    .topic = CLI_TOPIC_EXPERIMENTS,
+    .purpose = "block summaries of held-out texts from those of other texts",
     .usage = "[OPTIONS] ACTIVATIONS.h5\n       geodec-blocks --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "Real states some tokens apart are the blocks. Those of a held-out text are predicted from the nearest "

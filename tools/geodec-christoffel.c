@@ -54,6 +54,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-christoffel",
+    .topic = CLI_TOPIC_GEOMETRY,
     .purpose = "Christoffel symbols of a metric field",
     .usage = "[OPTIONS] METRIC.h5",
     .description =

@@ -58,6 +58,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-cloud",
+    .topic = CLI_TOPIC_GEOMETRY,
     .purpose = "hidden states of one layer as points in principal coordinates",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =

@@ -57,6 +57,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-corpus",
+    .topic = CLI_TOPIC_MODELS,
     .purpose = "generate stories from a world with state, with the exact entropy of the text",
     .usage = "[OPTIONS] --stories N | --bytes N",
     .description =

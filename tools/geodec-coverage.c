@@ -95,6 +95,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-coverage",
+    .topic = CLI_TOPIC_RECORDS,
     .purpose = "coverage of new points by cached ones",
     .usage = "[OPTIONS] CLOUD.h5\n       geodec-coverage --mode ref --draws FILE.h5 [OPTIONS]",
     .description =

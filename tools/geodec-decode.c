@@ -13,17 +13,18 @@
 #include "support/evaluation.h"
 #include "support/printer.h"
 #include "support/report.h"
+#include "support/tables.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 
-static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft = "none", *gamma_text = "auto",
-                                                                       *stop_text, *report;
-static const char *draft_model, *draft_projection, *library;
+static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft, *gamma_text = "auto", *stop_text,
+                                                                               *report;
+static const char *draft_model, *draft_projection, *draft_arithmetic, *library;
 static int64_t library_bytes;
-static const char *isa = "auto", *arithmetic = "exact", *kv = "f32", *attnres, *kv_projection;
+static const char *isa = "auto", *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
 static bool echo, check_plain, no_verifier, compat_counters, interactive, no_template;
@@ -93,13 +94,14 @@ static const cli_option options[] = {
      .target = &draft,
      .metavar = "NAME",
      .help =
-         "drafter: none; from the text at hand lookup, recycle, bigram, ngram (with --artifacts also from the texts of "
-         "flowmap.h5); from --artifacts flowmap, onedecode, rollout, recurrent; from a model: model (--draft-model), "
+         "drafter (default: the one geodec-prepare found fastest, where its tables are found, else none): none; from "
+         "the text at hand lookup, recycle, bigram, ngram (with tables also from the texts of "
+         "flowmap.h5); from tables flowmap, onedecode, rollout, recurrent; from a model: model (--draft-model), "
          "exit (first "
          "blocks up to the depth sink), exit:N; a mixture (ngram+flowmap); auto tries those at hand. Changes the "
          "speed, never the text. model-sampled and exit-sampled keep the distribution of sampled text, not the text "
          "of a seed"},
-    CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
+    CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection, draft_arithmetic),
     {.name = "library",
      .type = CLI_STR,
      .flags = CLI_PATH,
@@ -144,7 +146,7 @@ static const cli_option options[] = {
      .metavar = "N",
      .help = "context length in tokens, 0 = the model's"},
     CLI_ISA_OPTION(isa),
-    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_KV_PROJECTION_OPTION(kv_projection),
     CLI_ATTNRES_OPTION(attnres),
@@ -193,6 +195,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-decode",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "write text with a model; a drafter makes it faster and leaves it unchanged",
     .usage = "--model FILE [OPTIONS]",
     .description =
@@ -260,6 +263,31 @@ static void say_library(const cli *c, const geodec_drafting *drafting)
             (long long)s.room);
 }
 
+/* Tables, given or found, and the drafter: that of --draft, else what was the fastest when the tables were made. */
+static geodec_status choose_drafter(const cli *c, const geodec_model *m, tables *t, geodec_drafting **out,
+                                    geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static char chosen[GEODEC_DRAFTER_NAME_MAX] = "none";
+    const bool given = draft != NULL;
+    const bool look = !compat_counters && (!given || geodec_drafting_takes_artifacts(draft));
+    GEODEC_TRY(tables_open(c, m, artifacts, look, t, err));
+    if (!given) {
+        if (t->found) (void)snprintf(chosen, sizeof chosen, "%s", t->record.draft);
+        draft = chosen;
+    }
+    if (no_verifier && strcmp(draft, "none") == 0)
+        GEODEC_THROW(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
+    GEODEC_TRY(tables_drafting(c, m, t, &draft, 1, out, err));
+    if (t->found) artifacts = t->folder;
+    if (t->found || !given) cli_settled(c);
+    if (t->found && strcmp(draft, "none") != 0) tables_say(c, t, draft, arithmetic);
+    if (t->found && strcmp(draft, "none") == 0 && c->verbose > 0)
+        cli_say(c, "%s: no drafter was faster than plain decoding when it was made", t->folder);
+done:
+    return st;
+}
+
 /* Which of the options do not go together. */
 static geodec_status check_dialogue(geodec_err *err)
 {
@@ -321,6 +349,7 @@ done:
 static void say_drafts(const cli *c, const geodec_decoded *got)
 {
     const geodec_decode_counters *k = &got->counters;
+    if (c->verbose > 0) cli_say(c, "arithmetic %s", arithmetic);
     if (c->verbose > 0 && !no_verifier)
         cli_say(c, "%lld tokens in %lld passes of the model, %.2f a pass (plain: 1); %lld of %lld drafts accepted",
                 (long long)got->n, (long long)k->target_passes, geodec_tokens_per_pass(k), (long long)k->total.accepted,
@@ -337,6 +366,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     int32_t *prompt = NULL, stop[GEODEC_STOP_TOKENS];
     int64_t n = 0;
     geodec_decoded got = {0}, plain = {0};
+    tables found = {0};
     printer *p = NULL;
     /* Progress would cross the text: the hooks only pass on signals. */
     const geodec_hooks hooks = report_hooks(tool.name, true, 0);
@@ -345,25 +375,25 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_decode_options o = geodec_decode_options_default();
     GEODEC_TRY(decode_gamma(gamma_text, &o, err));
     GEODEC_TRY(check_dialogue(err));
-    if (no_verifier && strcmp(draft, "none") == 0)
-        GEODEC_THROW(GEODEC_INVAL, "--no-verifier needs a drafter (--draft)");
-    if ((draft_model || draft_projection) && !strstr(draft, "model"))
+    if ((draft_model || draft_projection) && !(draft && strstr(draft, "model")))
         GEODEC_THROW(GEODEC_INVAL, "--draft-model and --draft-projection belong to --draft model");
     if (library_bytes && !library) GEODEC_THROW(GEODEC_INVAL, "--library-bytes is the bound of a --library");
     if (no_verifier && temperature > 0) GEODEC_THROW(GEODEC_INVAL, "a drafter alone does not sample");
     o.budget = (int32_t)tree;
     if (report) GEODEC_TRY(cli_may_write(c, report, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    (void)arithmetic_settle(c, m, &arithmetic);
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     if (!interactive) GEODEC_TRY(read_prompt(t, &prompt, &n, err));
-    GEODEC_TRY(geodec_drafting_open(m, artifacts, &draft, 1, &drafting, err));
+    GEODEC_TRY(choose_drafter(c, m, &found, &drafting, err));
     GEODEC_TRY(decode_session(m, (int32_t)context, isa, arithmetic, kv, attnres, c->pool, &s, err));
     geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, c->pool);
     how.attnres = *geodec_session_attnres(s);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
+    decode_second_arithmetic(c, drafting, &draft_arithmetic);
     if (library) GEODEC_TRY(geodec_drafting_library(drafting, library, library_bytes, &warnings, err));
     GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));
     if (check_plain && drafter && drafter->ops->distribution && temperature > 0)
@@ -430,6 +460,7 @@ done:
     geodec_drafter_destroy(drafter);
     if (st == GEODEC_OK) say_library(c, drafting);
     geodec_drafting_close(drafting);
+    tables_close(&found);
     geodec_session_destroy(s);
     geodec_model_close(m);
     geodec_mem_free(prompt);

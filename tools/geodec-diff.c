@@ -35,7 +35,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-diff",
-    .purpose = "Compares two artifacts of one kind, field by field",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "compares two artifacts of one kind, field by field",
     .usage = "[OPTIONS] A B",
     .description =
         "Values are the same when |a - b| <= atol + rtol |b|. NaN equals NaN. Status 0: the same. Status 4: a table of "

@@ -36,6 +36,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-divergence",
+    .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "how well metrics order the divergences of next-token distributions between neighbouring states",
     .usage = "--model FILE --activations FILE [OPTIONS] METRIC.h5...",
     .description =

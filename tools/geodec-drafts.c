@@ -13,8 +13,8 @@ enum { RESAMPLES = 1000 };
 
 static const char *output = "drafts.h5", *times, *model_path, *artifacts, *prompts_path;
 static const char *drafters = "bigram,ngram,flowmap", *gammas = "2,4,8,16", *isa = "auto", *separator = "auto",
-                  *arithmetic = "exact", *kv = "f32";
-static const char *draft_model, *draft_projection, *template_name, *attnres;
+                  *arithmetic = "auto", *kv = "f32";
+static const char *draft_model, *draft_projection, *draft_arithmetic, *template_name, *attnres;
 static bool margin_rule;
 static int64_t n_prompts = 30, prompt_tokens = 16, max_tokens = GEODEC_DRAFT_MAX, timed = 12, repeats = 3;
 
@@ -40,7 +40,7 @@ static const cli_option options[] = {
      .metavar = "N",
      .help = "tokens to write for each prompt"},
     {.name = "drafters", .type = CLI_STR, .target = &drafters, .metavar = "LIST", .help = "as of geodec-bench-decode"},
-    CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection),
+    CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection, draft_arithmetic),
     CLI_GAMMAS_OPTION(gammas),
     {.name = "margin-rule-experiment",
      .type = CLI_FLAG,
@@ -69,13 +69,14 @@ static const cli_option options[] = {
      .metavar = "N",
      .help = "times each"},
     CLI_ISA_OPTION(isa),
-    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_ATTNRES_OPTION(attnres),
 };
 
 static const cli_tool tool = {
     .name = "geodec-drafts",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "take drafting apart: rejected drafts by kind, confidence gates, verifier and drafter alone",
     .usage = "--model FILE --prompts FILE [OPTIONS]",
     .description = "Greedy. Counts are reproducible and go to the output, timings to a file of their own.",
@@ -123,6 +124,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(cli_may_write(c, output, err));
     if (times) GEODEC_TRY(cli_may_write(c, times, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     plan.n_stop = geodec_stop_tokens(t, stop);
     GEODEC_TRY(
@@ -139,6 +141,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     how.attnres = *geodec_session_attnres(s);
     GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
     if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
+    decode_second_arithmetic(c, drafting, &draft_arithmetic);
     const geodec_target target = geodec_target_session(s, DECODE_BATCH);
     GEODEC_NEW(class, target.n_vocab > geodec_tokenizer_size(t) ? target.n_vocab : geodec_tokenizer_size(t));
     geodec_token_classes(t, class);

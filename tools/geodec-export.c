@@ -87,13 +87,14 @@ static const cli_option options[] = {
      .max = 1e12,
      .metavar = "N",
      .help = "tokens of a shard: what a run that is stopped may lose"},
-    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
 };
 
 static const cli_tool tool = {
     .name = "geodec-export",
+    .topic = CLI_TOPIC_STATES,
     .purpose = "hidden states, argmax and best logits of a model on a text",
     .usage = "--model FILE (--text FILE | --tokens FILE) [OPTIONS]",
     .description =
@@ -245,6 +246,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (!shards || access(output, F_OK) == 0) /* it makes the folder of shards itself */
         GEODEC_TRY(cli_may_write(c, shards ? index : output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    (void)arithmetic_settle(c, m, &arithmetic);
     const geodec_model_config *mc = geodec_model_configuration(m);
     if (top_m < 0) top_m = shards ? 0 : TOP_DEFAULT;
     geodec_export_options o = {.layer = list,

@@ -43,6 +43,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-fisher",
+    .topic = CLI_TOPIC_MEASURES,
     .purpose = "effective rank of the next token's Fisher metric on the residual stream, beside its control",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =

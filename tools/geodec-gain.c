@@ -27,6 +27,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-gain",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "what one drafter gains on another, paired by text",
     .usage = "--drafter NAME [--control NAME] BENCHDECODE.h5 [CONTROL.h5]",
     .description = "Reads the counts by text of geodec-bench-decode; the second file (default: the first) has the "

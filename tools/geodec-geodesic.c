@@ -93,6 +93,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-geodesic",
+    .topic = CLI_TOPIC_GEOMETRY,
     .purpose = "geodesics of the smooth field from points of the cloud",
     .usage = "[OPTIONS] METRIC.h5",
     .description =

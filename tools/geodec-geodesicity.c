@@ -45,6 +45,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-geodesicity",
+    .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "do geodesics predict where a residual stream goes? Beside lines, regressions and shuffled metrics",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =

@@ -51,6 +51,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-hjb",
+    .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "residuals of the geodesic equation along trajectories",
     .usage = "[OPTIONS] METRIC.h5 [ACTIVATIONS.h5]\n       geodec-hjb --mode ref --draws FILE.h5 [OPTIONS]",
     .description =

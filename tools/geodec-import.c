@@ -73,6 +73,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-import",
+    .topic = CLI_TOPIC_STATES,
     .purpose = "points or hidden states of other programs",
     .usage = "[OPTIONS] INPUT",
     .description =

@@ -20,7 +20,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-info",
-    .purpose = "Prints what an artifact is, where it comes from, and its attributes, dimensions and fields",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "prints what an artifact is, where it comes from, and its attributes, dimensions and fields",
     .usage = "[OPTIONS] FILE...\n       geodec-info --schema [KIND...]\n       geodec-info --kinds",
     .examples =
         "  geodec-info metric.h5\n  geodec-info --json metric.h5 | python3 -m json.tool\n  geodec-info --schema cloud",

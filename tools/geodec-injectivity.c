@@ -71,7 +71,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-injectivity",
-    .purpose = "Injectivity radius, its bound by curvature, and an estimate of it held out",
+    .topic = CLI_TOPIC_EXPERIMENTS,
+    .purpose = "injectivity radius, its bound by curvature, and an estimate of it held out",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-injectivity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =
         "From every anchor geodesics are followed to their first conjugate point, to the first point that a shorter\n"

@@ -46,6 +46,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-library",
+    .topic = CLI_TOPIC_RECORDS,
     .purpose = "convergence of a library of states, and what its hits are worth",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =

@@ -35,6 +35,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-lookup",
+    .topic = CLI_TOPIC_RECORDS,
     .purpose = "speed and recall of the nearest-record search",
     .usage = "[OPTIONS]",
     .description =

@@ -183,6 +183,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-metric",
+    .topic = CLI_TOPIC_GEOMETRY,
     .purpose = "fit a Riemannian metric to a cloud: inverse local covariances, smoothed in the logarithm",
     .usage = "[OPTIONS] [CLOUD.h5]",
     .description = "The metric at a point is the inverse covariance of its nearest neighbours; between points "

@@ -11,7 +11,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-model-info",
-    .purpose = "Opens a GGUF model with every check and prints its configuration, tensor types and fingerprints",
+    .topic = CLI_TOPIC_MODELS,
+    .purpose = "opens a GGUF model with every check and prints its configuration, tensor types and fingerprints",
     .usage = "[OPTIONS] MODEL.gguf",
     .description =
         "The output is one name, a tab and a value a line. The fingerprint of the model is the SHA-256 of its\n"

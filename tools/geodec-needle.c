@@ -60,6 +60,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-needle",
+    .topic = CLI_TOPIC_MEASURES,
     .purpose = "retrieval by depth: is a sentence that stood in the text before gone on with?",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =

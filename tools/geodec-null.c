@@ -17,6 +17,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-null",
+    .topic = CLI_TOPIC_GEOMETRY,
     .purpose = "a cloud of noise that keeps one property of another",
     .usage = "[OPTIONS] CLOUD.h5",
     .description =

@@ -61,6 +61,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-onedecode",
+    .topic = CLI_TOPIC_TABLES,
     .purpose = "count what a model says next in cells of its in-context states; or the published table",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =

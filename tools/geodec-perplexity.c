@@ -15,7 +15,7 @@
 
 enum { DEFAULT_WINDOW = 512 };
 
-static const char *model_path, *against_path, *arithmetic = "exact", *against_arithmetic, *kv = "f32", *against_kv;
+static const char *model_path, *against_path, *arithmetic = "auto", *against_arithmetic, *kv = "f32", *against_kv;
 static const char *isa = "auto", *separator = "auto", *json_path, *projection, *against_projection;
 static const char *attnres, *against_attnres, *kv_projection, *against_kv_projection;
 static int64_t window, stride, windows;
@@ -50,9 +50,10 @@ static const cli_option options[] = {
     {.name = "arithmetic",
      .type = CLI_CHOICE,
      .target = &arithmetic,
-     .choices = "exact|fast|float64",
+     .choices = "auto|exact|fast|float64",
      .metavar = "MODE",
-     .help = "exact: float activations; fast: int8 activations where weights are quantised; float64: the reference"},
+     .help = "exact: float activations; fast: int8 activations where weights are quantised; float64: the reference; "
+             "auto: fast where at least half of the weights' bytes are quantised in blocks, else exact"},
     CLI_KV_OPTION(kv),
     {.name = "against",
      .type = CLI_STR,
@@ -63,9 +64,11 @@ static const cli_option options[] = {
     {.name = "against-arithmetic",
      .type = CLI_CHOICE,
      .target = &against_arithmetic,
-     .choices = "exact|fast|float64",
+     .choices = "auto|exact|fast|float64",
      .metavar = "MODE",
-     .help = "arithmetic of the second evaluation, of --against or of the same model (default: --arithmetic)"},
+     .help =
+         "arithmetic of the second evaluation, of --against or of the same model (default: --arithmetic, where auto "
+         "is by the second model's own file)"},
     {.name = "against-kv",
      .type = CLI_CHOICE,
      .target = &against_kv,
@@ -116,6 +119,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-perplexity",
+    .topic = CLI_TOPIC_MEASURES,
     .purpose = "perplexity of texts under a model, alone or against a second model or arithmetic",
     .usage = "--model FILE [OPTIONS] TEXT...",
     .description =
@@ -295,6 +299,14 @@ done:
     return st;
 }
 
+/* auto becomes what suits each file. */
+static void settle(const cli *c, const geodec_model *m, const geodec_model *second, bool compared)
+{
+    if (compared && !against_arithmetic && strcmp(arithmetic, "auto") == 0) against_arithmetic = "auto";
+    if (against_arithmetic) (void)arithmetic_settle(c, second, &against_arithmetic);
+    if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
+}
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -305,6 +317,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (against_path || against_projection || against_kv_projection)
         GEODEC_TRY(geodec_model_open(against_path ? against_path : model_path, &other, err));
+    settle(c, m, other ? other : m, s.compared);
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     if (against_projection) GEODEC_TRY(geodec_projection_load(against_projection, other, err));

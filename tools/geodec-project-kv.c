@@ -84,6 +84,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-project-kv",
+    .topic = CLI_TOPIC_MODELS,
     .purpose = "bases for a key and value cache of low rank",
     .usage = "--model FILE [OPTIONS]",
     .description =

@@ -102,6 +102,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-project",
+    .topic = CLI_TOPIC_MODELS,
     .purpose = "projects weights of a model on few directions of their input",
     .usage = "--model FILE [OPTIONS]",
     .description =

@@ -47,6 +47,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-recurrent",
+    .topic = CLI_TOPIC_TABLES,
     .purpose = "fit a small recurrent net to what a model says next, from its last state",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =

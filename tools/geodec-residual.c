@@ -53,6 +53,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-residual",
+    .topic = CLI_TOPIC_MEASURES,
     .purpose = "lengths of the residual stream and of its updates by depth, and the exponent of their growth",
     .usage = "--model FILE [OPTIONS] TEXT",
     .description =

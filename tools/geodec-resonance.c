@@ -40,6 +40,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-resonance",
+    .topic = CLI_TOPIC_RECORDS,
     .purpose = "cost of corrections by propagators, in batches and one by one",
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5\n       geodec-resonance --mode ref --draws FILE.h5 [OPTIONS]",
     .description =

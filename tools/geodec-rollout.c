@@ -74,6 +74,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-rollout",
+    .topic = CLI_TOPIC_TABLES,
     .purpose = "draft by rolling states out along geodesics; a ladder of ablations says what the geometry adds",
     .usage = "[OPTIONS] ACTIVATIONS.h5",
     .description =

@@ -10,7 +10,7 @@
 static const char *model_path, *output = "sample.tokens";
 static int64_t texts = 768, first, length = 256, top_k;
 static double temperature = 1, top_p = 1;
-static const char *arithmetic = "exact", *kv = "f32";
+static const char *arithmetic = "auto", *kv = "f32";
 static bool as_text;
 
 static const cli_option options[] = {
@@ -60,7 +60,7 @@ static const cli_option options[] = {
      .max = 1,
      .metavar = "P",
      .help = "from the most probable tokens of total mass P"},
-    CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
     {.name = "text",
      .type = CLI_FLAG,
@@ -70,6 +70,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-sample",
+    .topic = CLI_TOPIC_DECODING,
     .purpose = "texts drawn from a model",
     .usage = "--model FILE [OPTIONS]",
     .description =
@@ -117,6 +118,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     writer w = {0};
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
     w.t = geodec_model_tokenizer(m);
     const geodec_sample_options o = {.texts = texts,
                                      .first = first,

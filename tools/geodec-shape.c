@@ -26,6 +26,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-shape",
+    .topic = CLI_TOPIC_MODELS,
     .purpose = "write a model of a public shape with random weights",
     .usage = "[OPTIONS] smollm2-135m|llama-3.2-1b|olmoe-1b-7b",
     .description = "The file has the sizes of the named model, random weights and a made-up vocabulary. It serves\n"

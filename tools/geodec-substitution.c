@@ -70,6 +70,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-substitution",
+    .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "next hidden states from records of earlier steps, beside predictors that need no record",
     .usage = "--model FILE [OPTIONS] ACTIVATIONS.h5\n       geodec-substitution --mode ref --draws FILE.h5 [OPTIONS]",
     .description =

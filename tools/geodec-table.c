@@ -28,7 +28,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-table",
-    .purpose = "Prints fields of an artifact as a table: a header line, then tab-separated rows",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "prints fields of an artifact as a table: a header line, then tab-separated rows",
     .usage = "[OPTIONS] FILE [FIELD...]",
     .description =
         "The fields stand side by side and must have the same number of rows. A field with more axes than one takes a\n"

@@ -68,7 +68,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-tokenize",
-    .purpose = "Turns text into the token ids of a model, or ids into text",
+    .topic = CLI_TOPIC_MODELS,
+    .purpose = "turns text into the token ids of a model, or ids into text",
     .usage = "--model FILE [OPTIONS] FILE|-",
     .description =
         "Without --ids it prints one token a line: its id, a tab, and its piece with control characters,\n"

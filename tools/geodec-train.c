@@ -87,7 +87,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-train",
-    .purpose = "Train a small llama-family model on text",
+    .topic = CLI_TOPIC_MODELS,
+    .purpose = "train a small llama-family model on text",
     .usage = "--text FILE --held-out FILE --vocab VOCAB.gguf [OPTIONS]",
     .description = "AdamW on next-token cross-entropy, in float32. The result depends on the options and the seed, not "
                    "or interruptions. A run that is stopped leaves a checkpoint, and --resume goes on from it.",

@@ -106,6 +106,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-validity",
+    .topic = CLI_TOPIC_GEOMETRY,
     .purpose = "validity radius of the linear propagators",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-validity --mode ref --draws FILE.h5 [OPTIONS]",
     .description =

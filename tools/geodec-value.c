@@ -27,7 +27,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-value",
-    .purpose = "Prints single numbers of artifacts and tables: a row REFERENCE, VALUE for each reference",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "prints single numbers of artifacts and tables: a row REFERENCE, VALUE for each reference",
     .usage = "[OPTIONS] [REFERENCE...]",
     .description =
         "A reference is FILE#NAME, NAME an attribute or a field, with an index for each of the field's axes:\n"

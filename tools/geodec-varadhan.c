@@ -49,6 +49,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-varadhan",
+    .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose =
         "does attention look along geodesics, as a heat kernel would? Beside chords, other keys and shuffled metrics",
     .usage = "[OPTIONS] --model MODEL.gguf ACTIVATIONS.h5 [METRIC.h5 ..]",

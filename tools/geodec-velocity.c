@@ -40,6 +40,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-velocity",
+    .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "what can be known of the next step of a residual stream before it is taken? With a leak test",
     .usage = "[OPTIONS] ACTIVATIONS.h5 [METRIC.h5 ..]",
     .description =

@@ -81,7 +81,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-verify-geometry",
-    .purpose = "Checks metrics, Christoffel symbols and curvature for what they must satisfy",
+    .topic = CLI_TOPIC_GEOMETRY,
+    .purpose = "checks metrics, Christoffel symbols and curvature for what they must satisfy",
     .usage = "[OPTIONS] FILE.h5",
     .description =
         "FILE is a metric artifact of any kind, or any HDF5 file with datasets points [P][n] and g [P][n][n] and, as\n"

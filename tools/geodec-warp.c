@@ -94,6 +94,7 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-warp",
+    .topic = CLI_TOPIC_EXPERIMENTS,
     .purpose = "whether a local warp of the metric redirects a geodesic, and what it does to others",
     .usage = "[OPTIONS] METRIC.h5\n       geodec-warp --mode ref --draws FILE.h5 [OPTIONS]",
     .description =

@@ -1,14 +1,16 @@
 #!/bin/sh
-# geodec STAGE [ARGUMENTS]: runs geodec-STAGE from the folder this file is in, else from PATH.
+# geodec STAGE [ARGUMENTS]: runs geodec-STAGE from the folder this file is in, else from PATH. The list of stages is put in
+# when it is built, from the tools' own tables (--options).
 set -eu
 here=$(dirname -- "$(readlink -f -- "$0")")
 usage() {
-    echo "Usage: geodec STAGE [ARGUMENTS]"
-    echo "Runs the tool geodec-STAGE. Stages:"
-    for tool in "$here"/geodec-*; do
-        if [ -x "$tool" ]; then echo "  ${tool##*/geodec-}"; fi
-    done
-    echo "'geodec STAGE --help' describes a stage."
+    cat <<'END'
+Usage: geodec STAGE [ARGUMENTS]
+Runs the tool geodec-STAGE.
+@STAGES@
+
+'geodec STAGE --help' describes a stage.
+END
 }
 case ${1-} in
     ''|-h|--help) usage; if [ $# -eq 0 ]; then exit 2; fi; exit 0 ;;

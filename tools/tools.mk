@@ -18,4 +18,5 @@ SUPPORT_SRCS := \
   schema.c \
   space.c \
   sweep.c \
+  tables.c \
   text.c

@@ -57,6 +57,25 @@ bool geodec_drafting_knows(const char *name)
     return n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
 }
 
+bool geodec_drafting_needs_artifacts(const char *name)
+{
+    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
+    const int32_t n = parts_of(name, part);
+    for (int32_t k = 0; k < n; k++)
+        if (strcmp(part[k], "flowmap") == 0 || geodec__tables_know(part[k])) return true;
+    return false;
+}
+
+bool geodec_drafting_takes_artifacts(const char *name)
+{
+    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
+    const int32_t n = parts_of(name, part);
+    for (int32_t k = 0; k < n; k++)
+        if (strcmp(part[k], "ngram") == 0 || strcmp(part[k], "bigram") == 0 || strcmp(part[k], "auto") == 0)
+            return true;
+    return geodec_drafting_needs_artifacts(name);
+}
+
 /* Is it one of the names, or part of one? */
 static bool asked(const char *const *names, int n, const char *name)
 {
@@ -171,6 +190,7 @@ geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_
 {
     geodec_status st = GEODEC_OK;
     d->models.how = *how;
+    d->models.second_arithmetic = how->arithmetic;
     if (!draft_model) goto done;
     if (d->models.second) GEODEC_THROW(GEODEC_INVAL, "two draft models");
     GEODEC_TRY(geodec_model_open(draft_model, &d->models.second, err));
@@ -194,6 +214,10 @@ geodec_status geodec_drafting_project(geodec_drafting *d, const char *path, geod
 done:
     return st;
 }
+
+const geodec_model *geodec_drafting_second(const geodec_drafting *d) { return d->models.second; }
+
+void geodec_drafting_arithmetic(geodec_drafting *d, geodec_arithmetic a) { d->models.second_arithmetic = a; }
 
 geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int64_t bound, const geodec_hooks *hooks,
                                       geodec_err *err)

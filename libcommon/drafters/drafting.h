@@ -26,6 +26,10 @@ enum { GEODEC_DRAFTER_NAME_MAX = 64 };
 GEODEC_API geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const char *const *names, int n,
                                               geodec_drafting **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API bool geodec_drafting_knows(const char *name);
+/* Whether a drafter of this name, or a part of it, reads tables where there are some; and whether it is nothing without
+ * them. "ngram" and "auto" do the first alone. */
+GEODEC_API bool geodec_drafting_takes_artifacts(const char *name);
+GEODEC_API bool geodec_drafting_needs_artifacts(const char *name);
 /* For "model" and "exit": the sessions they get (n_blocks is theirs) and the file of the second model, NULL = none. To
  * be called before create. GEODEC_CHECKSUM: it has another tokenizer. */
 GEODEC_API geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_options *how,
@@ -34,6 +38,10 @@ GEODEC_API geodec_status geodec_drafting_sessions(geodec_drafting *d, const geod
  * itself, opened once more, which then drafts for itself. After sessions, before create. GEODEC_CHECKSUM: it is
  * another model's. */
 GEODEC_API geodec_status geodec_drafting_project(geodec_drafting *d, const char *path, geodec_err *err) GEODEC_MUST_USE;
+/* The second model, NULL = there is none. After sessions and project. */
+GEODEC_API const geodec_model *geodec_drafting_second(const geodec_drafting *d);
+/* Its arithmetic, in place of that of `how` (sessions). Before create. */
+GEODEC_API void geodec_drafting_arithmetic(geodec_drafting *d, geodec_arithmetic a);
 /* Gives the flowmap drafter, of which only one may then be made, the library in a file that grows while it drafts
  * (records/flowgrown.h). bound: bytes of file and memory, 0 = the file's own or the default. After open, before create.
  * GEODEC_INVAL: no flowmap was asked for; else the errors of geodec_flowgrown_open. */

@@ -61,6 +61,7 @@ geodec_status geodec__models_create(const drafting_models *d, const geodec_model
     } else {
         o.name = k.stochastic ? "model-sampled" : "model";
         if (!d->second) GEODEC_THROW(GEODEC_INVAL, "drafter %s needs a second model (--draft-model)", name);
+        o.session.arithmetic = d->second_arithmetic;
         GEODEC_TRY(geodec_model_drafter_create(d->second, target, &o, out, err));
     }
 done:

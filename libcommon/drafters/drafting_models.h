@@ -9,6 +9,7 @@
 typedef struct drafting_models {
     geodec_model *second; /* NULL = none given */
     geodec_session_options how;
+    geodec_arithmetic second_arithmetic;
     int32_t sink; /* 0 = not measured */
 } drafting_models;
 

@@ -1,13 +1,14 @@
 #include "evaluate/scorer.h"
 
 #include "base/mem.h"
+#include "model/arithmetic.h"
 #include "reference/reference.h"
 
 #include <string.h>
 
 const char *geodec_evaluation_arithmetic(const geodec_evaluation *e)
 {
-    return e->float64 ? "float64" : e->arithmetic == GEODEC_FAST ? "fast" : "exact";
+    return e->float64 ? "float64" : geodec_arithmetic_name(e->arithmetic);
 }
 
 const char *geodec_evaluation_kv(const geodec_evaluation *e) { return e->float64 ? "f64" : geodec_kv_name(e->kv); }

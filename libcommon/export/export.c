@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "export/export_internal.h"
 #include "geometry/activations.h"
+#include "model/arithmetic.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,7 @@ geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_conf
     GEODEC_TRY(geodec_artifact_put_i64(a, "n_ctx", c->n_ctx, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "window", o->window, err));
     GEODEC_TRY(geodec_artifact_put_str(a, "positions", geodec_export_positions_text(o, positions), err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "arithmetic", o->arithmetic == GEODEC_FAST ? "fast" : "exact", err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "arithmetic", geodec_arithmetic_name(o->arithmetic), err));
     GEODEC_TRY(geodec_artifact_put_str(a, "kv", geodec_kv_name(o->kv), err));
     if (o->separator != GEODEC_SEPARATOR_AUTO)
         GEODEC_TRY(geodec_artifact_put_str(a, "separator", geodec_separator_name(o->separator), err));

@@ -5,6 +5,7 @@
 #include "geometry/activations.h"
 #include "io/json.h"
 #include "io/safetensors.h"
+#include "model/arithmetic.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -278,7 +279,7 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
     geodec_json_put_i64(w, "n_vocab", c->n_vocab);
     geodec_json_put_i64(w, "window", o->window);
     geodec_json_put_str(w, "positions", geodec_export_positions_text(o, positions));
-    geodec_json_put_str(w, "arithmetic", o->arithmetic == GEODEC_FAST ? "fast" : "exact");
+    geodec_json_put_str(w, "arithmetic", geodec_arithmetic_name(o->arithmetic));
     geodec_json_put_str(w, "kv", geodec_kv_name(o->kv));
     if (o->separator != GEODEC_SEPARATOR_AUTO) geodec_json_put_str(w, "separator", geodec_separator_name(o->separator));
     geodec_json_end(w);

@@ -2,7 +2,7 @@
 # Decoding beside llama.cpp on the same file: plain, prompt lookup and draft model, greedy, the same prompt.
 # Usage: tests/bench/peer-decode.sh PEER MODEL.gguf
 #   PEER     folder of a llama.cpp build (PEER, PEER/bin or PEER/build/bin) with llama-lookup and llama-speculative-simple
-# Environment: THREADS (2), ROUNDS (7), TOKENS (100), PROMPT, ARITHMETIC (exact), DRAFT (a GGUF with the same tokenizer
+# Environment: THREADS (2), ROUNDS (7), TOKENS (100), PROMPT, ARITHMETIC (auto), DRAFT (a GGUF with the same tokenizer
 # that drafts for both), ARTIFACTS (geodec-bake's maps of the model), DRAFTERS (of ours: none, lookup, model with DRAFT,
 # flowmap and ngram+flowmap with ARTIFACTS), B.
 # All are interleaved in rounds; medians. The peer's modes: llama-bench (plain, flash attention off
@@ -14,7 +14,7 @@ if [ $# -ne 2 ]; then
 fi
 peer=$1 model=$2
 bin=${B:-build/release}/bin
-threads=${THREADS:-2} rounds=${ROUNDS:-7} tokens=${TOKENS:-100} prompt=${PROMPT:-Once upon a time} arithmetic=${ARITHMETIC:-exact}
+threads=${THREADS:-2} rounds=${ROUNDS:-7} tokens=${TOKENS:-100} prompt=${PROMPT:-Once upon a time} arithmetic=${ARITHMETIC:-auto}
 draft=${DRAFT:-} artifacts=${ARTIFACTS:-}
 for d in "$peer" "$peer/bin" "$peer/build/bin"; do [ -x "$d/llama-lookup" ] && { peer=$d; break; }; done
 for tool in llama-lookup llama-speculative-simple llama-bench; do

@@ -213,9 +213,59 @@ static void print_help(const cli_tool *t)
     print_option('h', "help", NULL, "print this help and exit", NULL);
     print_option(0, "version", NULL, "print the version and exit", NULL);
     printf("\nExit status: 0 ok; 1 operational failure; 2 usage; 3 input refused (kind, version, checksum, limits);\n"
-           "4 a requested check failed; 5 not measured: too little data; 130 interrupted.\n");
+           "4 a requested check failed; 5 not measured (too little data); 130 interrupted.\n");
     if (t->examples) printf("\nExamples:\n%s\n", t->examples);
     printf("\n%s\n", bug_address);
+}
+
+/* ---- table of options ------------------------------------------------------------------------------------------- */
+
+static const char listing_option[] = "options";
+
+static const struct {
+    const char *name, *help;
+} common_help[] = {
+    {"threads", "worker threads; results do not depend on it"},
+    {"pin", "keep each worker on one processor"},
+    {"seed", "seed of every random draw"},
+    {"force", "replace existing outputs"},
+    {"quiet", "no summary and no progress"},
+    {"verbose", "more detail"},
+    {"help", "print help and exit"},
+    {"version", "print the version and exit"},
+};
+
+static const char *help_of(const cli_option *o)
+{
+    for (int i = 0; !o->help && i < CLI_COUNT(common_help); i++)
+        if (strcmp(common_help[i].name, o->name) == 0) return common_help[i].help;
+    return o->help ? o->help : "";
+}
+
+static const char *value_kind(const cli_option *o)
+{
+    return o->type == CLI_FLAG ? "flag" : o->type == CLI_CHOICE ? "choice" : o->flags & CLI_PATH ? "path" : "value";
+}
+
+/* Rows: "tool", name, topic's heading, purpose, files|none; then "option", name, letter, flag|choice|path|value,
+ * choices, metavar, help for each. */
+static void list_options(const cli_tool *t, const cli_option *const *all, int n)
+{
+    static const char *const heading[] = {
+#define X(name, heading_) heading_,
+        CLI_TOPICS(X)
+#undef X
+    };
+    printf("tool\t%s\t%d\t%s\t%s\t%s\n", t->name, (int)t->topic, heading[t->topic], t->purpose,
+           t->max_args != 0 && !t->args_are_text ? "files" : "none");
+    for (int i = 0; i < n; i++) {
+        const cli_option *o = all[i];
+        if (o->name == listing_option) continue;
+        const char letter[2] = {o->letter ? o->letter : '-', '\0'};
+        printf("option\t%s\t%s\t%s\t%s\t%s\t", o->name, letter, value_kind(o), o->choices ? o->choices : "-",
+               o->metavar ? o->metavar : "-");
+        printf("%s\n", help_of(o));
+    }
 }
 
 /* ---- parsing ---------------------------------------------------------------------------------------------------- */
@@ -240,7 +290,7 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli_tool *t = c->tool;
-    bool help = false, version = false, verbose = false;
+    bool help = false, version = false, verbose = false, listing = false;
     const cli_option common[] = {
         {.name = "threads", .letter = 't', .type = CLI_I64, .target = &c->threads, .min = 1, .max = 1024},
         {.name = "pin", .type = CLI_FLAG, .target = &c->pin},
@@ -250,6 +300,7 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
         {.name = "verbose", .letter = 'v', .type = CLI_FLAG, .target = &verbose},
         {.name = "help", .letter = 'h', .type = CLI_FLAG, .target = &help},
         {.name = "version", .type = CLI_FLAG, .target = &version},
+        {.name = listing_option, .type = CLI_FLAG, .target = &listing},
     };
     const cli_option *all[MAX_OPTIONS];
     bool given[MAX_OPTIONS] = {false};
@@ -285,8 +336,10 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
         given[which] = true;
         if (all[which]->target == &verbose) c->verbose++;
     }
-    if (help || version) {
-        if (help)
+    if (help || version || listing) {
+        if (listing)
+            list_options(t, all, n);
+        else if (help)
             print_help(t);
         else
             printf("%s (geodec) %s\n", t->name, geodec_version());
@@ -305,10 +358,10 @@ done:
 }
 
 static bool reported; /* cli_each said it already */
+static char command[COMMAND_LINE];
 
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
 {
-    static char command[COMMAND_LINE];
     geodec_err error = {0}, *err = &error;
     cli c = {.tool = tool, .threads = default_threads(), .seed = 1, .command_line = command};
     (void)setlocale(LC_NUMERIC, "C");
@@ -333,6 +386,8 @@ int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
     if (st != GEODEC_OK && !reported) report_error(tool->name, err, c.verbose);
     return report_close(tool->name, geodec_status_exit((geodec_status)st));
 }
+
+void cli_settled(const cli *c) { canonical_command(c, command); }
 
 void cli_say(const cli *c, const char *fmt, ...)
 {

@@ -12,7 +12,8 @@
  *
  * Exit codes (all tools): 0 ok, 1 operational failure, 2 usage, 3 input refused, 4 a requested check failed, 5 not
  * measured (too little data), 130 interrupt. Options common to all tools: --threads, --pin, --seed, --force, --quiet,
- * --verbose, --help, --version. */
+ * --verbose, --help, --version; and, not in --help, --options: the tool and its options as a table, from which the
+ * build makes the stages of `geodec --help`, the NAME lines of the man pages and the completion of shells. */
 #ifndef GEODEC_TOOLS_SUPPORT_CLI_H
 #define GEODEC_TOOLS_SUPPORT_CLI_H
 
@@ -51,9 +52,27 @@ typedef struct cli_option {
     const char *help; /* one sentence without final stop; the default is added by the help printer */
 } cli_option;
 
+/* What `geodec --help` sorts the stages by: the headings in their order. */
+#define CLI_TOPICS(X)                                                                                                  \
+    X(DECODING, "Text from a model, faster by drafting")                                                               \
+    X(TABLES, "Tables for drafting")                                                                                   \
+    X(MODELS, "Models and vocabularies")                                                                               \
+    X(MEASURES, "Measures of a model")                                                                                 \
+    X(STATES, "Hidden states")                                                                                         \
+    X(GEOMETRY, "Geometry of states")                                                                                  \
+    X(RECORDS, "Records of trajectories")                                                                              \
+    X(EXPERIMENTS, "Experiments, each with its control")                                                               \
+    X(ARTIFACTS, "Artifacts")
+typedef enum cli_topic {
+#define X(name, heading) CLI_TOPIC_##name,
+    CLI_TOPICS(X)
+#undef X
+} cli_topic;
+
 typedef struct cli_tool {
-    const char *name;        /* geodec-metric */
-    const char *purpose;     /* one line */
+    const char *name; /* geodec-metric */
+    cli_topic topic;
+    const char *purpose;     /* one line, small letters, no final stop */
     const char *usage;       /* after the tool's name */
     const char *description; /* paragraphs, or NULL */
     const char *examples;    /* lines, or NULL */
@@ -94,7 +113,8 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 #define CLI_ARTIFACTS_OPTION(var)                                                                                      \
     {                                                                                                                  \
         .name = "artifacts", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "DIR",                   \
-        .help = "folder of this model's tables: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5"                    \
+        .help = "folder of this model's tables: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5; none: no tables "  \
+                "(default: what geodec-prepare made, where it is found)"                                               \
     }
 #define CLI_ISA_OPTION(var)                                                                                            \
     {                                                                                                                  \
@@ -117,6 +137,9 @@ typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 /* Parses, runs, reports, closes stdout; returns the exit code. */
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);
 
+/* In run(), after a choice left to the tool was put in the place of an option's word (auto): the canonical command line
+ * names it from now on. */
+void cli_settled(const cli *c);
 /* In run(): one summary line on stderr unless --quiet. */
 void cli_say(const cli *c, const char *fmt, ...) GEODEC_PRINTF(2, 3);
 /* Provenance of this run without inputs and fingerprints: tool, canonical command line, seed, BLAS kernels. */

@@ -3,6 +3,7 @@
 #include "base/version.h"
 #include "io/json.h"
 #include "linalg/lapack.h"
+#include "model/arithmetic.h"
 #include "support/evaluation.h"
 
 #include <stdlib.h>
@@ -30,6 +31,15 @@ geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *i
     GEODEC_TRY(geodec_session_create(m, &o, out, err));
 done:
     return st;
+}
+
+void decode_second_arithmetic(const cli *c, geodec_drafting *d, const char **word)
+{
+    const geodec_model *second = geodec_drafting_second(d);
+    if (!second) return;
+    if (!*word) *word = "auto";
+    (void)arithmetic_settle(c, second, word);
+    geodec_drafting_arithmetic(d, arithmetic_of(*word));
 }
 
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err)
@@ -146,7 +156,7 @@ geodec_status decode_report_write(const char *path, const decode_report *r, geod
     geodec_json_put_str(w, "command_line", r->cli->command_line);
     geodec_json_put_u64(w, "seed", r->cli->seed);
     geodec_json_put_str(w, "isa", geodec_isa_name(geodec_session_isa(r->session)));
-    geodec_json_put_str(w, "arithmetic", geodec_session_arithmetic(r->session) == GEODEC_FAST ? "fast" : "exact");
+    geodec_json_put_str(w, "arithmetic", geodec_arithmetic_name(geodec_session_arithmetic(r->session)));
     geodec_json_put_str(w, "kv", geodec_kv_name(geodec_session_kv(r->session)));
     geodec_json_put_i64(w, "kv_bytes_per_token", geodec_session_kv_bytes(r->session));
     geodec_json_put_str(w, "blas_core", geodec_linalg_core());

@@ -3,6 +3,7 @@
 #define GEODEC_TOOLS_SUPPORT_DECODE_REPORT_H
 
 #include "decode/loop.h"
+#include "drafters/drafting.h"
 #include "measure/readiness.h"
 #include "model/model.h"
 #include "support/cli.h"
@@ -10,13 +11,20 @@
 enum { DECODE_BATCH = GEODEC_DRAFT_MAX + 1, DECODE_GAMMA_AUTO = 8 /* upper limit of an adaptive draft */ };
 
 /* --draft-model and --draft-projection (geodec_drafting_sessions, geodec_drafting_project). */
-#define CLI_DRAFT_MODEL_OPTIONS(model_, projection_)                                                                   \
+#define CLI_DRAFT_MODEL_OPTIONS(model_, projection_, arithmetic_)                                                      \
     {.name = "draft-model",                                                                                            \
      .type = CLI_STR,                                                                                                  \
      .flags = CLI_PATH,                                                                                                \
      .target = &(model_),                                                                                              \
      .metavar = "FILE",                                                                                                \
      .help = "a second model of the same tokenizer, for drafter model"},                                               \
+        {.name = "draft-arithmetic",                                                                                   \
+         .type = CLI_CHOICE,                                                                                           \
+         .target = &(arithmetic_),                                                                                     \
+         .choices = "auto|exact|fast",                                                                                 \
+         .metavar = "MODE",                                                                                            \
+         .help =                                                                                                       \
+             "arithmetic of drafter model (default auto: by its own file, as --arithmetic auto is by the model's)"},   \
     {                                                                                                                  \
         .name = "draft-projection", .type = CLI_STR, .flags = CLI_PATH, .target = &(projection_), .metavar = "FILE",   \
         .help = "projection.h5 that drafter model runs from: of --draft-model, else of the model itself"               \
@@ -31,6 +39,10 @@ geodec_session_options decode_session_options(int32_t n_ctx, const char *isa, co
 geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, const char *arithmetic,
                              const char *kv, const char *attnres, geodec_pool *pool, geodec_session **out,
                              geodec_err *err) GEODEC_MUST_USE;
+
+/* The arithmetic of the second model, where there is one: `word`, or NULL and auto for what suits its file; the
+ * canonical command line names it. After geodec_drafting_sessions and _project. */
+void decode_second_arithmetic(const cli *c, geodec_drafting *d, const char **word);
 
 /* "auto", a whole number N or "papers:N": sets gamma, adaptive and papers_rule. */
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err) GEODEC_MUST_USE;

@@ -1,8 +1,25 @@
 #include "support/evaluation.h"
 
+#include "model/arithmetic.h"
+
 #include <string.h>
 
 geodec_arithmetic arithmetic_of(const char *word) { return strcmp(word, "fast") == 0 ? GEODEC_FAST : GEODEC_EXACT; }
+
+bool arithmetic_settle(const cli *c, const geodec_model *m, const char **word)
+{
+    if (strcmp(*word, "auto") != 0) return false;
+    *word = geodec_arithmetic_name(geodec_model_arithmetic(m));
+    cli_settled(c);
+    return true;
+}
+
+void arithmetic_say(const cli *c, const geodec_model *m, const char *word)
+{
+    if (c->verbose > 0 || strcmp(word, "fast") == 0)
+        cli_say(c, "arithmetic %s: %.0f %% of the weights' bytes are quantised in blocks", word,
+                100 * geodec_model_block_share(m));
+}
 
 geodec_kv_type kv_of(const char *word)
 {

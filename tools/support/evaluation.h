@@ -3,11 +3,14 @@
 #define GEODEC_TOOLS_SUPPORT_EVALUATION_H
 
 #include "evaluate/scorer.h"
+#include "support/cli.h"
 
 #define CLI_ARITHMETIC_OPTION(var, choices_)                                                                           \
     {                                                                                                                  \
         .name = "arithmetic", .type = CLI_CHOICE, .target = &(var), .choices = choices_, .metavar = "MODE",            \
-        .help = "exact: float activations; fast: int8 activations where weights are quantised"                         \
+        .help =                                                                                                        \
+            "exact: float activations; fast: int8 activations where weights are quantised; auto: fast where at least " \
+            "half of the weights' bytes are quantised in blocks, else exact"                                           \
     }
 #define CLI_KV_OPTION(var)                                                                                             \
     {                                                                                                                  \
@@ -33,6 +36,11 @@
                 "block_softmax:S[:blocks=N][:tau=T][:query=state|zero], or the control rescale:S (default: off)"       \
     }
 
+/* The word of an option: auto becomes the arithmetic that suits the model's file (model/arithmetic.h), and the
+ * canonical command line names it. Returns whether it was auto. To be called before any other option is changed. */
+bool arithmetic_settle(const cli *c, const geodec_model *m, const char **word);
+/* The summary's line on what auto chose, where that is fast, or with --verbose. */
+void arithmetic_say(const cli *c, const geodec_model *m, const char *word);
 /* Words checked by the option table. */
 geodec_arithmetic arithmetic_of(const char *word);
 geodec_kv_type kv_of(const char *word);

@@ -3,6 +3,7 @@ model_TESTS := \
   test_attention.c \
   test_attnres.c \
   test_arch.c \
+  test_arithmetic.c \
   test_fast.c \
   test_forward.c \
   test_golden.c \

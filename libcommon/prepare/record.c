@@ -1,0 +1,222 @@
+#include "prepare/record.h"
+
+#include "base/mem.h"
+#include "base/version.h"
+#include "io/json.h"
+#include "model/arithmetic.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RECORD_BYTES = 1 << 20 };
+static const char name[] = "prepared.json";
+
+static geodec_status join(const char *a, const char *between, const char *b, char **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const size_t room = strlen(a) + strlen(between) + strlen(b) + 1;
+    GEODEC_NEW(*out, (int64_t)room);
+    (void)snprintf(*out, room, "%s%s%s", a, between, b);
+done:
+    return st;
+}
+
+geodec_status geodec_prepared_beside(const char *model_path, char **folder, geodec_err *err)
+{
+    return join(model_path, ".", "geodec", folder, err);
+}
+
+geodec_status geodec_prepared_cached(const char *cache, const geodec_model *m, char **folder, geodec_err *err)
+{
+    return join(cache, "/", geodec_model_fingerprint(m), folder, err);
+}
+
+/* Bytes of the weights: models that differ in them are others, and nothing has to be read to know it. */
+static int64_t weight_bytes(const geodec_model *m)
+{
+    const geodec_gguf *g = geodec_model_gguf(m);
+    int64_t sum = 0;
+    for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) sum += (int64_t)geodec_gguf_tensor_at(g, i)->bytes;
+    return sum;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+static void put_trial(geodec_json_writer *w, const geodec_prepared_made *d)
+{
+    const geodec_trial *t = d->trial;
+    geodec_json_begin_object(w, "trial");
+    geodec_json_put_i64(w, "prompts", t->prompts);
+    geodec_json_put_i64(w, "rounds", t->rounds);
+    geodec_json_put_i64(w, "tokens_compared", t->tokens);
+    geodec_json_put_i64(w, "threads", geodec_pool_threads(d->prepare->pool));
+    geodec_json_put_f64(w, "plain_tok_per_s", t->prompts > 0 ? t->tok_per_s : NAN);
+    geodec_json_begin_array(w, "drafters");
+    for (int i = 0; t->prompts > 0 && i < GEODEC_TRIAL_DRAFTERS; i++) {
+        geodec_json_begin_object(w, NULL);
+        geodec_json_put_str(w, "drafter", t->row[i].drafter);
+        geodec_json_put_f64(w, "speedup", t->row[i].speedup);
+        geodec_json_put_f64(w, "tokens_per_pass", t->row[i].tokens_per_pass);
+        geodec_json_put_i64(w, "faster_prompts", t->row[i].faster);
+        geodec_json_put_i64(w, "mismatches", t->row[i].mismatches);
+        geodec_json_end(w);
+    }
+    geodec_json_end(w);
+    geodec_json_end(w);
+}
+
+static double speedup_of(const geodec_trial *t)
+{
+    for (int i = 0; i < GEODEC_TRIAL_DRAFTERS; i++)
+        if (t->prompts > 0 && strcmp(t->row[i].drafter, t->choice) == 0) return t->row[i].speedup;
+    return NAN;
+}
+
+geodec_status geodec_prepared_write(const geodec_prepared_made *d, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *path = NULL;
+    geodec_json_writer *w = NULL;
+    const geodec_model *m = d->prepare->model;
+    const geodec_prepare_store *s = d->store;
+    GEODEC_TRY(join(d->prepare->folder, "/", name, &path, err));
+    GEODEC_TRY(geodec_json_create(path, &w, err));
+    geodec_json_put_str(w, "tool_version", geodec_version());
+    geodec_json_put_str(w, "command_line", d->command_line);
+    geodec_json_put_str(w, "request", d->request);
+    geodec_json_put_str(w, "model", geodec_model_name(m));
+    geodec_json_put_str(w, "model_sha256", geodec_model_fingerprint(m));
+    geodec_json_put_i64(w, "weight_bytes", weight_bytes(m));
+    geodec_json_put_str(w, "arithmetic", geodec_arithmetic_name(d->prepare->arithmetic));
+    geodec_json_put_i64(w, "length", s->plan.length);
+    geodec_json_put_i64(w, "sampled_texts", s->texts);
+    geodec_json_put_i64(w, "sampled_tokens", s->sampled);
+    geodec_json_put_i64(w, "text_tokens", s->plan.text_tokens);
+    geodec_json_put_i64(w, "tokens", s->sampled + s->plan.text_tokens);
+    geodec_json_put_i64(w, "nodes", s->map.nodes);
+    geodec_json_put_f64(w, "first_draft_right", s->map.first); /* texts of the store, their own nodes left out */
+    geodec_json_put_f64(w, "first_draft_right_shuffled", s->map.shuffled);
+    geodec_json_put_f64(w, "sample_tok_per_s", s->speed.sample > 0 ? s->speed.sample : NAN);
+    geodec_json_put_f64(w, "read_tok_per_s", s->speed.read > 0 ? s->speed.read : NAN);
+    put_trial(w, d);
+    geodec_json_put_str(w, "draft", d->trial->choice);
+    geodec_json_put_f64(w, "speedup", speedup_of(d->trial));
+    GEODEC_TRY(geodec_json_commit(w, err));
+done:
+    geodec_mem_free(path);
+    return st;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+void geodec_prepared_clear(geodec_prepared *p)
+{
+    geodec_mem_free(p->request);
+    *p = (geodec_prepared){0};
+}
+
+static geodec_status text_of(const geodec_json *root, const char *key, char *out, size_t room, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *text = "";
+    GEODEC_TRY(geodec_json_get_str(root, key, &text, err));
+    if (strlen(text) >= room) GEODEC_THROW(GEODEC_FORMAT, "%s is too long", key);
+    (void)snprintf(out, room, "%s", text);
+done:
+    return st;
+}
+
+geodec_status geodec_prepared_read(const char *folder, geodec_prepared *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *path = NULL;
+    geodec_json *root = NULL;
+    geodec_prepared p = {.speedup = NAN};
+    const char *request = "";
+    geodec_err ignored = {0};
+    GEODEC_TRY(join(folder, "/", name, &path, err));
+    GEODEC_TRY(geodec_json_read(path, RECORD_BYTES, &root, err));
+    GEODEC_TRY_MSG(text_of(root, "model_sha256", p.model_sha256, sizeof p.model_sha256, err), "%s", path);
+    GEODEC_TRY_MSG(text_of(root, "arithmetic", p.arithmetic, sizeof p.arithmetic, err), "%s", path);
+    GEODEC_TRY_MSG(text_of(root, "draft", p.draft, sizeof p.draft, err), "%s", path);
+    GEODEC_TRY_MSG(geodec_json_get_i64(root, "tokens", &p.tokens, err), "%s", path);
+    GEODEC_TRY_MSG(geodec_json_get_i64(root, "weight_bytes", &p.weight_bytes, err), "%s", path);
+    GEODEC_TRY_MSG(geodec_json_get_str(root, "request", &request, err), "%s", path);
+    if (!geodec_drafting_knows(p.draft)) GEODEC_THROW(GEODEC_FORMAT, "%s: unknown drafter '%s'", path, p.draft);
+    if (geodec_json_get_f64(root, "speedup", &p.speedup, &ignored) != GEODEC_OK) p.speedup = NAN; /* null */
+    p.request = geodec_mem_strdup(request);
+    if (!p.request) GEODEC_THROW(GEODEC_NOMEM, "no memory for a command line");
+    *out = p;
+    p.request = NULL;
+done:
+    geodec_mem_free(p.request);
+    geodec_json_free(root);
+    geodec_mem_free(path);
+    return st;
+}
+
+/* ---- finding ---------------------------------------------------------------------------------------------------- */
+
+static void warn(const geodec_hooks *hooks, const char *folder, const char *why)
+{
+    geodec_hooks_log(hooks, GEODEC_LOG_WARN, "%s: %s; not used (geodec prepare --force makes it again)", folder, why);
+}
+
+/* Whether the tables there are of this model. What is not there is passed over in silence. */
+static bool fits(const geodec_model *m, const char *folder, const geodec_hooks *hooks, geodec_prepared *out)
+{
+    geodec_err problem = {0};
+    char text[GEODEC_ERR_TEXT];
+    const geodec_status st = geodec_prepared_read(folder, out, &problem);
+    if (st == GEODEC_OK && out->weight_bytes == weight_bytes(m) &&
+        strcmp(out->model_sha256, geodec_model_fingerprint(m)) == 0)
+        return true;
+    if (st == GEODEC_OK)
+        warn(hooks, folder, "drafting tables of another model");
+    else if (st != GEODEC_NOTFOUND)
+        warn(hooks, folder, geodec_err_line(&problem, text, sizeof text));
+    geodec_prepared_clear(out);
+    return false;
+}
+
+/* Has the cache tables of a model of this size? Its folders are few. */
+static bool cache_has(const char *cache, int64_t bytes)
+{
+    bool found = false;
+    DIR *d = opendir(cache);
+    if (!d) return false;
+    for (const struct dirent *e = readdir(d); e && !found; e = readdir(d)) {
+        char *folder = NULL;
+        geodec_prepared p = {0};
+        if (strlen(e->d_name) == GEODEC_SHA256_HEX - 1 && join(cache, "/", e->d_name, &folder, NULL) == GEODEC_OK &&
+            geodec_prepared_read(folder, &p, NULL) == GEODEC_OK)
+            found = p.weight_bytes == bytes;
+        geodec_prepared_clear(&p);
+        geodec_mem_free(folder);
+    }
+    (void)closedir(d);
+    return found;
+}
+
+geodec_status geodec_prepared_find(const geodec_model *m, const char *cache, const geodec_hooks *hooks, char **folder,
+                                   geodec_prepared *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *at = NULL;
+    *folder = NULL;
+    GEODEC_TRY(geodec_prepared_beside(geodec_gguf_path(geodec_model_gguf(m)), &at, err));
+    if (!fits(m, at, hooks, out)) {
+        geodec_mem_free(at);
+        at = NULL;
+        if (!cache || !cache_has(cache, weight_bytes(m))) goto done;
+        GEODEC_TRY(geodec_prepared_cached(cache, m, &at, err));
+        if (!fits(m, at, hooks, out)) goto done;
+    }
+    *folder = at;
+    at = NULL;
+done:
+    geodec_mem_free(at);
+    return st;
+}

@@ -1,0 +1,1 @@
+prepare_SRCS := plan.c record.c store.c trial.c work.c

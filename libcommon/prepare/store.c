@@ -1,0 +1,338 @@
+#include "prepare/store_internal.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "decode/sample.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PROBE_FIRST = 2000000, /* number of the probe's texts: none of the store's */
+    PROBE_LENGTH = 8,
+    PROBE_LENGTH_MAX = 128,
+    TEXTS_MAX = 1 << 20,
+};
+#define PROBE_SHARE 0.02 /* of the time, for each of two speeds */
+#define SAMPLE_SLACK 1.15
+#define SAVE_SECONDS 2
+
+/* ---- the text given --------------------------------------------------------------------------------------------- */
+
+/* Documents of the text up to so many tokens, then the sampled texts. */
+typedef struct both {
+    geodec_text_source *text;
+    geodec_token_source *samples;
+    int64_t left; /* tokens of the text */
+} both;
+
+static geodec_status next_of_both(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    both *b = ctx;
+    geodec_export_source source;
+    *n = -1;
+    if (b->text && b->left > 1) { /* one token alone is no node */
+        source = geodec_text_source_get(b->text);
+        GEODEC_TRY(source.next(source.ctx, token, n, err));
+        if (*n > b->left) *n = b->left;
+        if (*n >= 0) {
+            b->left -= *n;
+            goto done;
+        }
+        b->left = 0;
+    }
+    if (b->samples) {
+        source = geodec_token_source_get(b->samples);
+        GEODEC_TRY(source.next(source.ctx, token, n, err));
+    }
+done:
+    return st;
+}
+
+static geodec_status open_text(const geodec_prepare *p, geodec_text_source **out, geodec_err *err)
+{
+    return geodec_text_source_create(p->text_name, p->text, p->text_bytes, geodec_model_tokenizer(p->model), out, err);
+}
+
+geodec_status geodec_prepare_text_tokens(const geodec_prepare *p, int64_t *tokens, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    both b = {.left = GEODEC_PREPARE_TOKENS_MAX};
+    const int32_t *token;
+    int64_t n = 0, sum = 0;
+    if (p->text) GEODEC_TRY(open_text(p, &b.text, err));
+    for (;;) {
+        GEODEC_TRY_MSG(next_of_both(&b, &token, &n, err), "%s", p->text_name);
+        if (n < 0) break;
+        sum += n;
+        GEODEC_TRY(geodec_hooks_progress(p->hooks, "tokenizing", sum, GEODEC_PREPARE_TOKENS_MAX, err));
+    }
+    *tokens = sum;
+done:
+    geodec_text_source_destroy(b.text);
+    return st;
+}
+
+/* ---- sampling --------------------------------------------------------------------------------------------------- */
+
+static bool begins_texts(const geodec_model *m) { return geodec_tokenizer_bos(geodec_model_tokenizer(m)) >= 0; }
+
+static geodec_status keep(void *ctx, int64_t text, const int32_t *token, int32_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__prepare_samples *s = ctx;
+    (void)text;
+    if (s->size + 12 * (int64_t)n > s->room) {
+        const int64_t room = 2 * (s->size + 12 * (int64_t)n);
+        char *more = geodec_mem_grow(s->text, s->room, room, 1);
+        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of tokens", (long long)room);
+        s->text = more;
+        s->room = room;
+    }
+    for (int32_t i = 0; i < n; i++)
+        s->size += snprintf(s->text + s->size, 12, "%d%c", token[i], i + 1 < n ? ' ' : '\n');
+    s->texts++;
+    s->tokens += n;
+done:
+    return st;
+}
+
+static geodec_status sample(const geodec_prepare *p, int64_t first, int64_t texts, int32_t length,
+                            geodec__prepare_samples *s, geodec_err *err)
+{
+    const geodec_sample_options o = {.texts = texts,
+                                     .first = first,
+                                     .length = length,
+                                     .temperature = 1,
+                                     .top_p = 1,
+                                     .seed = p->seed,
+                                     .arithmetic = p->arithmetic};
+    return geodec_sample_run(p->model, &o, keep, s, p->pool, NULL, err);
+}
+
+static geodec_status export_states(const geodec_prepare *p, both *b, int32_t length, geodec_artifact *out,
+                                   geodec_err *err)
+{
+    const geodec_model_config *mc = geodec_model_configuration(p->model);
+    const int32_t layer = mc->n_layer, top = 8;
+    const geodec_export_options o = {.n_layers = 1,
+                                     .layer = &layer,
+                                     .window = length,
+                                     .top_m = top < mc->n_vocab ? top : mc->n_vocab,
+                                     .arithmetic = p->arithmetic};
+    const geodec_export_source source = {b, next_of_both};
+    geodec_export_summary summary;
+    return geodec_export_run(p->model, &o, &source, out, &summary, p->pool, p->hooks, err);
+}
+
+/* Seconds of reading s's texts. */
+static geodec_status time_reading(const geodec_prepare *p, const geodec__prepare_samples *s, int32_t length,
+                                  double *seconds, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    both b = {0};
+    char *path = NULL;
+    geodec_artifact *out = NULL;
+    const geodec_provenance none = {0};
+    GEODEC_TRY(geodec__prepare_path(p, "store.h5", &path, err));
+    GEODEC_TRY(geodec_token_source_create("probe", s->text, (size_t)s->size,
+                                          geodec_model_configuration(p->model)->n_vocab, &b.samples, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, path, &none, &out, err));
+    const double before = geodec_clock_seconds();
+    GEODEC_TRY(export_states(p, &b, length, out, err));
+    *seconds = geodec_clock_seconds() - before;
+done:
+    geodec_artifact_close(out);
+    geodec_token_source_destroy(b.samples);
+    geodec_mem_free(path);
+    return st;
+}
+
+/* Texts to read where the model cannot write any: the ids 0, 1, .. */
+static geodec_status counted(const geodec_prepare *p, int32_t length, geodec__prepare_samples *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t token[PROBE_LENGTH_MAX];
+    for (int32_t i = 0; i < length; i++) token[i] = i % geodec_model_configuration(p->model)->n_vocab;
+    for (int t = 0; t < geodec_pool_threads(p->pool); t++) GEODEC_TRY(keep(s, t, token, length, err));
+done:
+    return st;
+}
+
+geodec_status geodec_prepare_measure(const geodec_prepare *p, geodec_prepare_speed *speed, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__prepare_samples s = {0};
+    const int32_t n_ctx = geodec_model_configuration(p->model)->n_ctx;
+    const int32_t most = n_ctx < PROBE_LENGTH_MAX ? n_ctx : PROBE_LENGTH_MAX;
+    const int64_t texts = geodec_pool_threads(p->pool);
+    double took = 0;
+    geodec_prepare_speed v = {0};
+    /* The first round packs weights and touches memory; it counts only where nothing longer fits the time. */
+    for (int32_t length = PROBE_LENGTH < most ? PROBE_LENGTH : most;; length *= 2) {
+        if (length > most) length = most;
+        s.size = s.texts = s.tokens = 0;
+        const double before = geodec_clock_seconds();
+        if (begins_texts(p->model))
+            GEODEC_TRY(sample(p, PROBE_FIRST, texts, length, &s, err));
+        else
+            GEODEC_TRY(counted(p, length, &s, err));
+        const double sampling = geodec_clock_seconds() - before;
+        if (begins_texts(p->model)) v.sample = (double)s.tokens / sampling;
+        GEODEC_TRY(time_reading(p, &s, length, &took, err));
+        v.read = (double)s.tokens / took;
+        GEODEC_TRY(geodec_hooks_progress(p->hooks, "measuring the speed", length, most, err));
+        if (length == most || sampling + took > PROBE_SHARE * p->seconds) break;
+    }
+    *speed = v;
+done:
+    geodec_mem_free(s.text);
+    return st;
+}
+
+/* The plan of sizes that were given. */
+static geodec_status given(const geodec_prepare *p, int64_t available, geodec_prepare_plan *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int32_t n_ctx = geodec_model_configuration(p->model)->n_ctx;
+    const int32_t length = p->length > 0 ? p->length : n_ctx < GEODEC_PREPARE_LENGTH ? n_ctx : GEODEC_PREPARE_LENGTH;
+    if (length < 2 || length > n_ctx)
+        GEODEC_THROW(GEODEC_RANGE, "texts of %d tokens; the model's context is %d", length, n_ctx);
+    if (p->texts > TEXTS_MAX) GEODEC_THROW(GEODEC_RANGE, "more than %d texts", TEXTS_MAX);
+    *out = (geodec_prepare_plan){.length = length,
+                                 .text_tokens =
+                                     p->text_tokens > 0 && p->text_tokens < available ? p->text_tokens : available,
+                                 .sample_tokens = begins_texts(p->model) ? p->texts * length : 0};
+done:
+    return st;
+}
+
+geodec_status geodec_prepare_begin(const geodec_prepare *p, geodec_prepare_store *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    bool same;
+    int64_t available = 0;
+    GEODEC_TRY(geodec__prepare_resume(p, &same, &s->plan, err));
+    if (same) goto done;
+    GEODEC_TRY(geodec__prepare_save(p, &s->plan, err)); /* makes the folder; the plan follows */
+    GEODEC_TRY(geodec_prepare_text_tokens(p, &available, err));
+    if (p->texts > 0 || p->text_tokens > 0) {
+        GEODEC_TRY(given(p, available, &s->plan, err));
+        GEODEC_TRY(geodec__prepare_save(p, &s->plan, err));
+        goto done;
+    }
+    GEODEC_TRY(geodec_prepare_measure(p, &s->speed, err));
+    GEODEC_TRY(geodec_prepare_plan_make(p->seconds, &s->speed, geodec_model_configuration(p->model)->n_ctx, available,
+                                        &s->plan, err));
+    GEODEC_TRY(geodec__prepare_save(p, &s->plan, err));
+done:
+    return st;
+}
+
+geodec_status geodec_prepare_sample(const geodec_prepare *p, geodec_prepare_store *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__prepare_samples got = {0};
+    const int64_t want = s->plan.sample_tokens, texts = p->texts, threads = geodec_pool_threads(p->pool);
+    /* Small steps where there are few, so that the clock and Ctrl-C are heard; else several texts a thread, since they
+     * end at different lengths. */
+    const int64_t batch = want / s->plan.length < 64 * threads ? threads : 4 * threads;
+    const double begun = geodec_clock_seconds();
+    double saved = begun;
+    /* Of the time of the store, what reading takes comes later. */
+    const double limit =
+        s->speed.sample > 0 ? SAMPLE_SLACK * (double)want / s->speed.sample : GEODEC_PREPARE_STORE_SHARE * p->seconds;
+    GEODEC_TRY(geodec__prepare_samples_read(p, &got, err));
+    s->resumed = got.texts;
+    while (want > 0 && got.texts < (texts > 0 ? texts : TEXTS_MAX) && (texts > 0 || got.tokens < want)) {
+        const double now = geodec_clock_seconds();
+        if (texts == 0 && now - begun > limit && got.tokens + s->plan.text_tokens >= GEODEC_PREPARE_TOKENS_MIN) break;
+        const int64_t left = texts > 0 ? texts - got.texts : batch;
+        GEODEC_TRY(sample(p, got.texts, left < batch ? left : batch, s->plan.length, &got, err));
+        st = texts > 0 ? geodec_hooks_progress(p->hooks, "sampling texts", got.texts, texts, err)
+                       : geodec_hooks_progress(p->hooks, "sampling tokens", got.tokens, want, err);
+        if (st != GEODEC_OK || now - saved > SAVE_SECONDS) {
+            geodec_err second = {0};
+            saved = now;
+            const geodec_status w = geodec__prepare_samples_write(p, &got, st == GEODEC_OK ? err : &second);
+            if (st == GEODEC_OK) st = w;
+        }
+        if (st != GEODEC_OK) goto done;
+    }
+    if (got.tokens + s->plan.text_tokens < GEODEC_PREPARE_TOKENS_MIN)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld tokens of %lld sampled texts and %lld of text, a map needs %d",
+                     (long long)got.tokens, (long long)got.texts, (long long)s->plan.text_tokens,
+                     GEODEC_PREPARE_TOKENS_MIN);
+    GEODEC_TRY(geodec__prepare_samples_write(p, &got, err));
+    s->texts = got.texts;
+    s->sampled = got.tokens;
+done:
+    geodec_mem_free(got.text);
+    return st;
+}
+
+/* ---- the map ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status bake_from(const geodec_prepare *p, const char *states_path, const char *map_path,
+                               const geodec_provenance *provenance, geodec_flow_summary *summary, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL, *out = NULL;
+    geodec_activations states;
+    geodec_flowmap map = {0};
+    const geodec_flow_options o = geodec_flow_defaults();
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, states_path, &in, err));
+    GEODEC_TRY(geodec_activations_view(in, &states, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_flowmap, map_path, provenance, &out, err));
+    GEODEC_TRY(geodec_flowmap_bake(&states, &o, &map, summary, p->pool, p->hooks, err));
+    GEODEC_TRY(geodec_flowmap_write(&map, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+done:
+    geodec_flowmap_clear(&map);
+    geodec_artifact_close(out);
+    geodec_artifact_close(in);
+    return st;
+}
+
+static geodec_status read_all(const geodec_prepare *p, const geodec_prepare_store *s, const char *path,
+                              const geodec_provenance *provenance, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    both b = {.left = s->plan.text_tokens};
+    geodec__prepare_samples got = {0};
+    geodec_artifact *out = NULL;
+    GEODEC_TRY(geodec__prepare_samples_read(p, &got, err));
+    if (p->text) GEODEC_TRY(open_text(p, &b.text, err));
+    if (got.texts > 0)
+        GEODEC_TRY(geodec_token_source_create("sample.tokens", got.text, (size_t)got.size,
+                                              geodec_model_configuration(p->model)->n_vocab, &b.samples, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, path, provenance, &out, err));
+    GEODEC_TRY(export_states(p, &b, s->plan.length, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+done:
+    geodec_artifact_close(out);
+    geodec_text_source_destroy(b.text);
+    geodec_token_source_destroy(b.samples);
+    geodec_mem_free(got.text);
+    return st;
+}
+
+geodec_status geodec_prepare_bake(const geodec_prepare *p, const geodec_provenance *provenance, geodec_prepare_store *s,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *states = NULL, *map = NULL;
+    const size_t room = strlen(p->folder) + sizeof "/flowmap.h5";
+    GEODEC_NEW(map, (int64_t)room);
+    (void)snprintf(map, room, "%s/flowmap.h5", p->folder);
+    GEODEC_TRY(geodec__prepare_path(p, "store.h5", &states, err));
+    GEODEC_TRY(read_all(p, s, states, provenance, err));
+    GEODEC_TRY(bake_from(p, states, map, provenance, &s->map, err));
+done:
+    geodec_mem_free(states);
+    geodec_mem_free(map);
+    return st;
+}

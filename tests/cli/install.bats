@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# What an install puts beside the tools: pkg-config file, man pages, completion of shells; and the table they are made from.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    build=${B:-build/release}
+    bin=$build/bin
+    profile=$(basename "$build")
+}
+
+@test "geodec.pc has the prefix of this install, not of an earlier one" {
+    make -s PROFILE="$profile" PREFIX=/opt/geodec "$build/geodec.pc"
+    grep -qx 'prefix=/opt/geodec' "$build/geodec.pc"
+    make -s PROFILE="$profile" PREFIX=/usr libdir=/usr/lib/x86_64-linux-gnu "$build/geodec.pc"
+    grep -qx 'prefix=/usr' "$build/geodec.pc"
+    grep -q '/usr/lib/x86_64-linux-gnu' "$build/geodec.pc"
+    ! grep -q /opt "$build/geodec.pc"
+    make -s PROFILE="$profile" PREFIX=/opt/geodec "$build/geodec.pc"
+    grep -qx 'prefix=/opt/geodec' "$build/geodec.pc"
+    before=$(stat -c %Y.%i "$build/geodec.pc")
+    make -s PROFILE="$profile" PREFIX=/opt/geodec "$build/geodec.pc" # the same again: not written
+    [ "$(stat -c %Y.%i "$build/geodec.pc")" = "$before" ]
+}
+
+@test "the NAME line of a man page is the tool's purpose" {
+    for t in decode riemann info; do
+        make -s PROFILE="$profile" "$build/man/geodec-$t.1" > /dev/null
+        purpose=$("$bin/geodec-$t" --help | grep -v '^Usage: \|^       geodec' | head -n 1)
+        line=$(grep -A1 '^\.SH NAME' "$build/man/geodec-$t.1" | tail -n 1 | sed 's/\\//g')
+        [ "$line" = "geodec-$t - ${purpose%.}" ] || { echo "$line"; false; }
+    done
+}
+
+@test "geodec --help has every stage once, under a topic, with its purpose" {
+    "$bin/geodec" --help > "$BATS_TEST_TMPDIR/help"
+    stages=0
+    for t in "$bin"/geodec-*; do
+        name=${t##*/geodec-}
+        purpose=$("$t" --help | grep -v '^Usage: \|^       geodec' | head -n 1)
+        [ "$(grep -cF "  $(printf '%-16s' "$name") ${purpose%.}" "$BATS_TEST_TMPDIR/help")" = 1 ] || { echo "$name: ${purpose%.}"; false; }
+        stages=$((stages + 1))
+    done
+    [ "$(grep -c '^  [a-z]' "$BATS_TEST_TMPDIR/help")" = "$stages" ]
+    [ "$(grep -c '^[A-Z].*:$' "$BATS_TEST_TMPDIR/help")" -ge 5 ]
+}
+
+@test "the table of options is that of --help" {
+    for t in "$bin"/geodec-*; do
+        "$t" --help | sed '/^Exit status/,$d' | sed -n 's/^  \(-[a-zA-Z],\|   \) --\([a-z0-9-]*\).*/\2/p' | sort > "$BATS_TEST_TMPDIR/help"
+        "$t" --options | awk -F '\t' '$1 == "option" { print $2 }' | sort > "$BATS_TEST_TMPDIR/table"
+        cmp "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/table" || { echo "$t"; diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/table"; false; }
+        [ "$("$t" --options | awk -F '\t' '$1 == "tool" ? NF != 6 : NF != 7' | wc -l)" = 0 ]
+        [ "$("$t" --options | awk -F '\t' '$1 == "option" && $7 == ""' | wc -l)" = 0 ] || { echo "$t: an option without help"; false; }
+    done
+}
+
+# complete WORDS...: what bash offers for the last of them, as words of one line.
+complete_() {
+    bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _geodec; echo "${COMPREPLY[*]}"' _ \
+        "$build/completion/geodec.bash" "$@"
+}
+
+@test "bash: stages, options, choices and files" {
+    make -s PROFILE="$profile" completion
+    [ "$(complete_ geodec dec)" = decode ]
+    [[ " $(complete_ geodec "") " == *" prepare "* ]]
+    [ "$(complete_ geodec decode --arith)" = "--arithmetic=" ]
+    [ "$(complete_ geodec-decode --check)" = --check-plain ]
+    [ "$(complete_ geodec-decode --arithmetic "")" = "auto exact fast" ]
+    [ "$(complete_ geodec decode --arithmetic = f)" = fast ]
+    [ "$(complete_ geodec decode --kv =)" = "f32 f16 q8_0 q4_0" ]
+    [ "$(complete_ geodec decode --model READM)" = README.md ]
+    [ "$(complete_ geodec decode -m VERS)" = VERSION ]
+    [ "$(complete_ geodec-info READM)" = README.md ]
+    [ -z "$(complete_ geodec decode --max-tokens "")" ]
+    [ -z "$(complete_ geodec nonsense --a)" ]
+    bash --norc -c '. "$1" && complete -p geodec geodec-bake geodec-warp' _ "$build/completion/geodec.bash" | grep -c _geodec | grep -qx 3
+    bash --norc -c '. "$1" && _geodec_table geodec && compgen -W "$words" -- bench' _ "$build/completion/geodec.bash" | grep -qx bench-decode
+}
+
+@test "zsh and fish: every tool and every option; the shells read them where they are there" {
+    make -s PROFILE="$profile" completion
+    zsh_=$build/completion/geodec.zsh fish_=$build/completion/geodec.fish
+    [ "$(head -n 1 "$zsh_" | tr ' ' '\n' | grep -c '^geodec-')" = "$(ls "$bin"/geodec-* | wc -l)" ]
+    for t in decode quantize warp; do
+        "$bin/geodec-$t" --options | awk -F '\t' '$1 == "option" { print $2 }' > "$BATS_TEST_TMPDIR/options"
+        sed -n "/^    geodec-$t)/,/;;/p" "$zsh_" | sed -n "s/^            '--\([a-z0-9-]*\).*/\1/p" > "$BATS_TEST_TMPDIR/zsh"
+        sed -n "s/^complete -c geodec-$t -l \([a-z0-9-]*\) .*/\1/p" "$fish_" > "$BATS_TEST_TMPDIR/fish"
+        cmp "$BATS_TEST_TMPDIR/options" "$BATS_TEST_TMPDIR/zsh"
+        cmp "$BATS_TEST_TMPDIR/options" "$BATS_TEST_TMPDIR/fish"
+    done
+    # Quotes are even on every line, so no text of an option ends one early.
+    for f in "$zsh_" "$fish_"; do [ "$(grep -v '^#' "$f" | awk '{ n = gsub(/\047/, ""); if (n % 2) print }' | wc -l)" = 0 ]; done
+    # Without the shell itself the structure has to do: function bodies are those of bash as well.
+    if command -v zsh > /dev/null; then zsh -n "$zsh_"; fi
+    if command -v fish > /dev/null; then fish --no-execute "$fish_"; fi
+}

@@ -1,0 +1,3 @@
+prepare_TESTS := \
+  test_plan.c \
+  test_trial.c
