@@ -269,14 +269,14 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     plan.n_stop = no_stop ? 0 : geodec_stop_tokens(t, stop);
-    GEODEC_TRY(
-        bench_prompts(c, m, prompts_path, separator, lines, n_prompts, prompt_tokens, max_tokens, &prompts, err));
     const char *names[GEODEC_BENCH_DRAFTERS];
     int n_names = 0;
     for (int32_t i = 0; i < plan.n_drafters; i++)
         if (plan.drafter[i].create) names[n_names++] = plan.drafter[i].name;
     GEODEC_TRY(geodec_drafting_open(m, found.folder, names, n_names, &drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
+    GEODEC_TRY(
+        bench_prompts(c, m, prompts_path, separator, lines, n_prompts, prompt_tokens, max_tokens, &prompts, err));
     GEODEC_NEW(sessions, workers);
     GEODEC_NEW(targets, workers);
     GEODEC_TRY(open_sessions(m, &prompts, workers, inside, sessions, targets, err));

@@ -6,6 +6,7 @@
 #include "geometry/metric.h"
 #include "io/foreign.h"
 #include "published/blocks.h"
+#include "support/charts.h"
 #include "support/cli.h"
 
 #include <math.h>
@@ -247,11 +248,13 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     co.index = view.layers - 1;
     co.split = &split;
     GEODEC_TRY(geodec_charted_make(&view, &co, c->pool, &c->hooks, &chart, err));
+    say_split(c, &chart.split);
     GEODEC_TRY(geodec_metric_fit(chart.points, dim, chart.point, &mo, c->pool, &c->hooks, &m, err));
     GEODEC_TRY(geodec_metric_field(&m, &field, err));
     GEODEC_TRY(geodec_blocks_run(geodec_rbf_space(field), &chart.t, &split, &o, c->pool, &c->hooks, &r, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_blocks, output, &p, &out, err));
     GEODEC_TRY(geodec_blocks_write(&r, &o, out, err));
+    GEODEC_TRY(geodec_artifact_put_str(out, "split", geodec_split_name(chart.split.by_document), err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

@@ -127,11 +127,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     plan.n_stop = geodec_stop_tokens(t, stop);
-    GEODEC_TRY(
-        bench_prompts(c, m, prompts_path, separator, false, n_prompts, prompt_tokens, max_tokens, &prompts, err));
     for (int32_t i = 0; i < plan.n_drafters; i++) names[i] = plan.drafter[i].name;
     GEODEC_TRY(geodec_drafting_open(m, artifacts, names, plan.n_drafters, &drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
+    GEODEC_TRY(
+        bench_prompts(c, m, prompts_path, separator, false, n_prompts, prompt_tokens, max_tokens, &prompts, err));
     GEODEC_TRY(find_format(m, &chat, &chat_own, err));
     GEODEC_TRY(geodec_prompts_chat(t, chat, &prompts, &in_chat, err));
     int64_t room = geodec_prompts_longest(&prompts) + max_tokens;

@@ -9,6 +9,7 @@
 #include "published/substitution.h"
 #include "records/coverage.h"
 #include "records/lookup.h"
+#include "support/charts.h"
 #include "support/cli.h"
 #include "support/fisher.h"
 
@@ -160,7 +161,7 @@ typedef struct work {
 static bool has_next(const work *w, const int32_t *sequence, int64_t row)
 {
     return row + 1 < w->source.view.rows && sequence[row + 1] == sequence[row] &&
-           w->source.position[row + 1] == w->source.position[row] + 1;
+           w->source.position[row + 1] == w->source.position[row] + 1 && w->source.text[row + 1] == w->source.text[row];
 }
 
 static geodec_status read_states(const work *w, int64_t layer, int64_t count, const int32_t *row, double **out,
@@ -201,7 +202,7 @@ static geodec_status gather(work *w, int64_t layer, geodec_err *err)
         int64_t seen = 0;
         count = 0;
         for (int64_t i = 0; i < R; i++) {
-            if (!geodec_geodesicity_held_out(&w->split, w->source.text[i]) || w->source.position[i] == 0 ||
+            if (!geodec_geodesicity_on(&w->split, w->source.text[i], true) || w->source.position[i] == 0 ||
                 !has_next(w, sequence, i))
                 continue;
             if (pass == 0) {
@@ -371,6 +372,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     co.split = &w.split;
     GEODEC_TRY(geodec_activations_find_layer(&w.source.view, layer, &co.index, err));
     GEODEC_TRY(geodec_charted_make(&w.source.view, &co, c->pool, &c->hooks, &w.chart, err));
+    say_split(c, &w.source.units);
     GEODEC_TRY(make_field(&w, layer, err));
     GEODEC_TRY(gather(&w, layer, err));
     w.data.n = dim;
@@ -400,6 +402,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_substitution, output, &p, &out, err));
     GEODEC_TRY(geodec_substitution_write(&s, out, err));
+    GEODEC_TRY(geodec_artifact_put_str(out, "split", geodec_split_name(w.source.units.by_document), err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

@@ -104,9 +104,9 @@ static int64_t visible(const state *s, int32_t layer, int64_t row, int64_t *from
 /* The text up to the row stands in the file without gaps. */
 static bool whole(const state *s, int64_t row)
 {
-    const int32_t *position = s->charts.source.position, *text = s->charts.source.text;
+    const int32_t *position = s->charts.source.position, *sequence = s->charts.source.sequence;
     const int64_t first = row - position[row];
-    return first >= 0 && position[first] == 0 && text[first] == text[row];
+    return first >= 0 && position[first] == 0 && sequence[first] == sequence[row];
 }
 
 /* Four different keys of a row: at random, or the first two the nearest in the chart. */
@@ -146,7 +146,7 @@ static geodec_status pick(const state *s, const geodec_charted *c, int32_t layer
     int64_t *row = NULL, count = 0, from;
     GEODEC_NEW(row, f->view.rows);
     for (int64_t i = 0; i < f->view.rows; i++)
-        if (f->position[i] > FIRST && geodec_geodesicity_held_out(&s->split, f->text[i]) && whole(s, i) &&
+        if (f->position[i] > FIRST && geodec_geodesicity_on(&s->split, f->text[i], true) && whole(s, i) &&
             visible(s, layer, i, &from) >= KEYS)
             row[count++] = i;
     if (count < 2)
@@ -319,6 +319,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     for (int i = 1; i < c->n_args; i++) GEODEC_TRY(charts_file(&s.charts, c->args[i], &p, evaluate, &s, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_varadhan, output, &p, &out, err));
     GEODEC_TRY(geodec_varadhan_write(s.n_cases, s.cases, s.columns, &s.o, out, err));
+    GEODEC_TRY(geodec_artifact_put_str(out, "split", geodec_split_name(s.charts.units.by_document), err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

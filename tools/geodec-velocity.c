@@ -147,7 +147,7 @@ static geodec_status token_means(const state *s, const geodec_charted *c, int64_
     GEODEC_NEW(count, vocab);
     for (int64_t i = 0; i < f->view.rows; i++) {
         const int32_t token = f->token[i];
-        if (f->position[i] == 0 || token < 0 || token >= vocab || geodec_geodesicity_held_out(&s->split, f->text[i]))
+        if (f->position[i] == 0 || token < 0 || token >= vocab || !geodec_geodesicity_on(&s->split, f->text[i], false))
             continue;
         for (int64_t k = 0; k < c->n; k++) mean[token * c->n + k] += c->x[i * c->n + k];
         count[token]++;
@@ -302,6 +302,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     for (int i = 1; i < c->n_args; i++) GEODEC_TRY(charts_file(&s.charts, c->args[i], &p, evaluate, &s, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_velocity, output, &p, &out, err));
     GEODEC_TRY(geodec_initial_write(s.n_cases, s.cases, &s.o, out, err));
+    GEODEC_TRY(geodec_artifact_put_str(out, "split", geodec_split_name(s.charts.units.by_document), err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

@@ -129,8 +129,9 @@ static geodec_status by_blank(const geodec_documents *d, bool pieces, geodec__cu
 }
 
 /* Blank lines, lines or windows. */
-static geodec_status choose(geodec_documents *d, const geodec_documents_options *o, geodec_err *err)
+static geodec_status choose(geodec_documents *d, const geodec_documents_options *o, int64_t marks, geodec_err *err)
 {
+    const char *none = marks ? "marks part no documents" : "no marks";
     geodec_status st = GEODEC_OK;
     geodec__cut blank = {0}, line = {0}, window = {0};
     GEODEC_TRY(by_blank(d, o->pieces, &blank, err));
@@ -140,20 +141,20 @@ static geodec_status choose(geodec_documents *d, const geodec_documents_options 
     const bool carry = length >= GEODEC_LINE_TOKENS;
     for (int64_t enough = GEODEC_DOCUMENTS_ENOUGH; enough >= 2; enough = enough > 2 ? 2 : 0) {
         if (blank.n >= enough) {
-            (void)snprintf(d->why, sizeof d->why, "no marks; %lld documents of %.0f tokens between blank lines",
+            (void)snprintf(d->why, sizeof d->why, "%s; %lld documents of %.0f tokens between blank lines", none,
                            (long long)blank.n, mean_tokens(d, &blank));
             keep(d, GEODEC_SEPARATOR_BLANK, &blank);
             goto done;
         }
         if (line.n >= enough && carry) {
-            (void)snprintf(d->why, sizeof d->why, "no marks; %lld lines of %.0f tokens", (long long)lines, length);
+            (void)snprintf(d->why, sizeof d->why, "%s; %lld lines of %.0f tokens", none, (long long)lines, length);
             keep(d, GEODEC_SEPARATOR_LINE, &line);
             goto done;
         }
     }
     GEODEC_TRY(one_window(d, &window, err));
     (void)snprintf(d->why, sizeof d->why,
-                   "no marks; blank lines give %lld document%s of %d tokens and more; lines have %.0f tokens",
+                   "%s; blank lines give %lld document%s of %d tokens and more; lines have %.0f tokens", none,
                    (long long)blank.n, blank.n == 1 ? "" : "s", GEODEC_DOCUMENT_TOKENS, length);
     keep(d, GEODEC_SEPARATOR_WINDOW, &window);
 done:
@@ -176,8 +177,10 @@ static geodec_status cut(geodec_documents *d, const geodec_documents_options *o,
     case GEODEC_SEPARATOR_AUTO:
     case GEODEC_SEPARATOR_MARK:
         GEODEC_TRY(geodec__cut_marks(d->text, d->n_text, &c, &marks, err));
-        if (marks == 0 && rule == GEODEC_SEPARATOR_AUTO) {
-            GEODEC_TRY(choose(d, o, err));
+        if (c.n == 1 && rule == GEODEC_SEPARATOR_AUTO) { /* no mark parts it from another */
+            d->text += c.item[0].begin;
+            d->n_text = c.item[0].end - c.item[0].begin;
+            GEODEC_TRY(choose(d, o, marks, err));
             goto done;
         }
         (void)snprintf(d->why, sizeof d->why, "%lld line%s %s", (long long)marks, marks == 1 ? "" : "s",

@@ -10,9 +10,9 @@
  *   line    Every line is a document.
  *   window  Pieces of about GEODEC_WINDOW_TOKENS tokens one after the other, cut at the end of a line, else at a blank.
  *   none    The whole text is one document.
- *   auto    jsonl where it fits; else mark where there is a mark; else blank where it gives GEODEC_DOCUMENTS_ENOUGH
- *           documents; else line where it gives as many and they have GEODEC_LINE_TOKENS tokens in the mean; else blank
- *           or line where they give two such documents; else window. Never an error: a text is text.
+ *   auto    jsonl where it fits; else mark where marks part two documents or more; else blank where it gives
+ * GEODEC_DOCUMENTS_ENOUGH documents; else line where it gives as many and they have GEODEC_LINE_TOKENS tokens in the
+ * mean; else blank or line where they give two such documents; else window. Never an error: a text is text.
  *
  * The thresholds:
  *   64 tokens a joined document: the experiments read positions 0 to 63 of a document, and at least 17 in a row.

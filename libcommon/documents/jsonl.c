@@ -65,6 +65,20 @@ done:
     return st;
 }
 
+/* A text member (key NULL: the value itself); what is missing is as malformed as what is no text. */
+static geodec_status text_of(const reader *r, const geodec_json *v, const char *key, const char *what, int64_t number,
+                             const char **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (key && !geodec_json_member(v, key))
+        GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: %s %lld: '%s' is missing", r->name, (long long)r->line, what,
+                     (long long)number, key);
+    GEODEC_TRY_MSG(geodec_json_get_str(v, key, out, err), "%s:%lld: %s %lld", r->name, (long long)r->line, what,
+                   (long long)number);
+done:
+    return st;
+}
+
 /* messages: [{"role", "content"}]; turns: what the user says, one after the other. */
 static geodec_status add_conversation(reader *r, const geodec_json *list, bool turns, geodec_err *err)
 {
@@ -81,13 +95,11 @@ static geodec_status add_conversation(reader *r, const geodec_json *list, bool t
         geodec_chat_role role = GEODEC_CHAT_USER;
         const char *content = NULL, *name = NULL;
         if (!turns) {
-            GEODEC_TRY_MSG(geodec_json_get_str(one, "role", &name, err), "%s:%lld: message %lld", r->name,
-                           (long long)r->line, (long long)i + 1);
+            GEODEC_TRY(text_of(r, one, "role", "message", i + 1, &name, err));
             GEODEC_TRY_MSG(geodec_chat_role_of(name, &role, err), "%s:%lld: message %lld", r->name, (long long)r->line,
                            (long long)i + 1);
         }
-        GEODEC_TRY_MSG(geodec_json_get_str(one, turns ? NULL : "content", &content, err), "%s:%lld: %s %lld", r->name,
-                       (long long)r->line, turns ? "turn" : "message", (long long)i + 1);
+        GEODEC_TRY(text_of(r, one, turns ? NULL : "content", turns ? "turn" : "message", i + 1, &content, err));
         if (i > 0) GEODEC_TRY(add_bytes(r, "\n\n", 2, err));
         GEODEC_TRY(add_message(r, role, content, err));
     }

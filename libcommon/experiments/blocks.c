@@ -184,7 +184,7 @@ static geodec_status windows(const geodec_trajectories *t, const geodec_geodesic
     for (int64_t p = 0; p < t->paths; p++) room += (t->offset[p + 1] - t->offset[p]) / length;
     GEODEC_NEW(all, room);
     for (int64_t p = 0; p < t->paths; p++) {
-        if (geodec_geodesicity_held_out(split, t->text[p]) != held_out) continue;
+        if (!geodec_geodesicity_on(split, t->text[p], held_out)) continue;
         for (int64_t f = t->offset[p]; f + length <= t->offset[p + 1]; f += length)
             all[n++] = (window){.first = f, .text = t->text[p]};
     }

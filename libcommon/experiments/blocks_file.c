@@ -20,11 +20,13 @@ static const geodec_attr attrs[] = {
     {"kkt", GEODEC_ATTR_F64, 0, "largest violation of the simplex minimum's conditions"},
     {"largest_weight", GEODEC_ATTR_F64, 0, "mean largest weight of the simplex fit at x_0"},
     {"broken", GEODEC_ATTR_I64, 0, "anchors whose geodesic broke down (Phi = I)"},
+    {"split", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "what was held out: document, or block (contiguous, with gaps; too few documents)"},
 };
 const geodec_kind geodec_kind_blocks = {
     .name = "blocks",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-blocks",
     .purpose = "block summaries of held-out texts from those of other texts",
     .fields = fields,

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/split.h"
 #include "experiments/regression.h"
 #include "experiments/starts.h"
 #include "experiments/three_metrics.h"
@@ -46,6 +47,11 @@ bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t te
     const uint64_t side = (geodec_rng_at(o->seed, stream, t / 2) >> 63) ^ (t & 1);
     const double inside = geodec_rng_uniform_at(o->seed, geodec_rng_id("held-out text", 1), t);
     return 0.5 * ((double)side + inside) < o->held_out;
+}
+
+bool geodec_geodesicity_on(const geodec_geodesicity_options *o, int32_t text, bool held_out)
+{
+    return text != GEODEC_SPLIT_NONE && geodec_geodesicity_held_out(o, text) == held_out;
 }
 
 typedef struct place {

@@ -108,6 +108,8 @@ GEODEC_API geodec_status geodec_geodesicity_run(const geodec_trajectories *t, co
 /* Whether a text is held out: a function of (seed, text). With held_out = 1/2 exactly one of the texts 2 j and 2 j + 1
  * is. */
 GEODEC_API bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t text);
+/* Whether a text is on that side; a row in a gap (GEODEC_SPLIT_NONE, base/split.h) is on neither. */
+GEODEC_API bool geodec_geodesicity_on(const geodec_geodesicity_options *o, int32_t text, bool held_out);
 
 /* ---- the artifact: places of several metrics, one after the other ------------------------------------------------ */
 GEODEC_API extern const geodec_kind geodec_kind_geodesicity;

@@ -36,12 +36,14 @@ static const geodec_attr attrs[] = {
     {"rtol", GEODEC_ATTR_F64, 0, "of the geodesics"},
     {"drift_max", GEODEC_ATTR_F64, 0, "relative change of g(v,v) at which a geodesic counts as broken"},
     {"replicates", GEODEC_ATTR_I64, 0, "of the bootstrap"},
+    {"split", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "what was held out: document, or block (contiguous, with gaps; too few documents)"},
 };
 
 const geodec_kind geodec_kind_geodesicity = {
     .name = "geodesicity",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-geodesicity",
     .purpose = "how well geodesics predict real trajectories, beside lines, regressions and shuffled metrics",
     .fields = fields,

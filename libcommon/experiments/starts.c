@@ -7,7 +7,7 @@ int64_t geodec__starts_gather(const geodec_trajectories *t, const geodec_geodesi
 {
     int64_t count = 0;
     for (int64_t p = 0; p < t->paths; p++) {
-        if (geodec_geodesicity_held_out(o, t->text[p]) != held_out) continue;
+        if (!geodec_geodesicity_on(o, t->text[p], held_out)) continue;
         for (int64_t k = 1; t->offset[p] + k + 1 < t->offset[p + 1]; k++) {
             if (place >= 0 && k != place) continue;
             if (out) out[count] = (geodec__start){t->offset[p] + k, t->offset[p + 1], t->text[p]};

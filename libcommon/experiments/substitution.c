@@ -296,12 +296,14 @@ static const geodec_attr attrs[] = {
     {"full_us", GEODEC_ATTR_F64, 0, "measured: one decoding step of the model, microseconds"},
     {"head_us", GEODEC_ATTR_F64, 0, "measured: its output matrix alone, which a substituted state needs too"},
     {"lookup_us", GEODEC_ATTR_F64, 0, "measured: metric and lookup of one query"},
+    {"split", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "what was held out: document, or block (contiguous, with gaps; too few documents)"},
 };
 
 const geodec_kind geodec_kind_substitution = {
     .name = "substitution",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-substitution",
     .purpose = "next hidden states from records of earlier steps, beside predictors that need no record",
     .fields = fields,

@@ -59,7 +59,7 @@ geodec_status geodec_three_metrics_make(const geodec_geodesicity_field *f, int64
     GEODEC_NEW(kept, f->sites);
     GEODEC_NEW(order, f->sites);
     for (int64_t i = 0; i < f->sites; i++)
-        if (!f->text || !geodec_geodesicity_held_out(o, f->text[i])) kept[count++] = i;
+        if (!f->text || geodec_geodesicity_on(o, f->text[i], false)) kept[count++] = i;
     if (count < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld points of the metric are from training texts; at least 2 are needed",
                      (long long)count);

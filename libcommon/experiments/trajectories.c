@@ -20,14 +20,14 @@ typedef struct rows {
     const geodec_chart_options *o;
     int64_t first, last; /* kept layers looked at: first .. last */
     int32_t *text, *sequence, *position;
-    bool *held_out;
+    bool *training; /* neither held out nor in a gap */
 } rows;
 
 typedef geodec_status (*slab_fn)(void *ctx, int64_t layer, int64_t row0, int64_t count, const double *x,
                                  geodec_err *err);
 
 /* A training state. The first state of a text is the same in every text: it would stand on both sides. */
-static bool usable(const rows *r, int64_t row) { return !r->held_out[row] && r->position[row] > 0; }
+static bool usable(const rows *r, int64_t row) { return r->training[row] && r->position[row] > 0; }
 
 /* Calls fn on slabs of rows of each layer looked at, as float64. */
 static geodec_status each_slab(const rows *r, const geodec_hooks *hooks, const char *what, slab_fn fn, void *ctx,
@@ -171,7 +171,7 @@ static geodec_status lay_out(const rows *r, int64_t *path, geodec_charted *c, ge
     if (path) { /* one path a token */
         GEODEC_NEW(list, R);
         for (int64_t i = 0; i < R; i++)
-            if (r->position[i] > 0) list[count++] = i;
+            if (r->position[i] > 0 && r->text[i] != GEODEC_SPLIT_NONE) list[count++] = i;
         thin(list, &count, r->o->paths, geodec_rng_stream(r->o->split->seed, geodec_rng_id("layer paths", 0)));
         for (int64_t i = 0; i < R; i++) path[i] = -1;
         for (int64_t i = 0; i < count; i++) path[list[i]] = i;
@@ -189,7 +189,7 @@ static geodec_status lay_out(const rows *r, int64_t *path, geodec_charted *c, ge
         GEODEC_NEW(c->x, R * c->n);
         for (int64_t i = 0; i < R; i++) {
             if (i > 0 && r->position[i] > 1 && r->sequence[i] == r->sequence[i - 1] &&
-                r->position[i] == r->position[i - 1] + 1)
+                r->position[i] == r->position[i - 1] + 1 && r->text[i] == r->text[i - 1])
                 continue;
             c->offset[paths] = i;
             c->text[paths++] = r->text[i];
@@ -231,16 +231,15 @@ done:
     return st;
 }
 
-static geodec_status read_rows(rows *r, geodec_err *err)
+static geodec_status read_rows(rows *r, geodec_split *split, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_artifact *file = r->a->file;
     GEODEC_TRY(geodec_artifact_read(file, "/sequence", &r->sequence, err));
     GEODEC_TRY(geodec_artifact_read(file, "/position", &r->position, err));
-    GEODEC_TRY(
-        geodec_artifact_read(file, geodec_artifact_has(file, "/document") ? "/document" : "/sequence", &r->text, err));
-    GEODEC_NEW(r->held_out, r->a->rows);
-    for (int64_t i = 0; i < r->a->rows; i++) r->held_out[i] = geodec_geodesicity_held_out(r->o->split, r->text[i]);
+    GEODEC_TRY(geodec_activations_units(file, &r->text, split, err));
+    GEODEC_NEW(r->training, r->a->rows);
+    for (int64_t i = 0; i < r->a->rows; i++) r->training[i] = geodec_geodesicity_on(r->o->split, r->text[i], false);
 done:
     return st;
 }
@@ -257,7 +256,7 @@ geodec_status geodec_charted_make(const geodec_activations *a, const geodec_char
     if (o->n < 1 || o->n > GEODEC_RBF_MAX_N || o->index >= a->layers || o->points < 2)
         GEODEC_THROW(GEODEC_RANGE, "a chart of %lld dimensions with %lld points at layer %lld of %lld", (long long)o->n,
                      (long long)o->points, (long long)o->index, (long long)a->layers);
-    GEODEC_TRY(read_rows(&r, err));
+    GEODEC_TRY(read_rows(&r, &c.split, err));
     GEODEC_TRY(o->basis ? take_chart(o, &c, err) : make_chart(&r, pool, hooks, &c, err));
     GEODEC_TRY(place_all(&r, pool, hooks, &c, err));
     *out = c;
@@ -267,7 +266,7 @@ done:
     geodec_mem_free(r.text);
     geodec_mem_free(r.sequence);
     geodec_mem_free(r.position);
-    geodec_mem_free(r.held_out);
+    geodec_mem_free(r.training);
     return st;
 }
 

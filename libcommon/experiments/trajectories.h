@@ -22,6 +22,7 @@ GEODEC_API geodec_chart_options geodec_chart_defaults(void);
 /* Everything owned; geodec_charted_clear frees it. */
 typedef struct geodec_charted {
     int64_t n, d;
+    geodec_split split;    /* what texts are: documents or blocks */
     double *basis, *mean;  /* [n][d], [d] */
     double explained;      /* share of the variance of the training states in the chart */
     double leading;        /* share of the first direction */
@@ -36,8 +37,8 @@ typedef struct geodec_charted {
     int32_t *point_place; /* [points] kept layer, rising */
 } geodec_charted;
 
-/* Texts are /document where there is one, else /sequence. Paths are broken where positions are not consecutive,
- * and the first state of a text, which is the same in every text, is on none.
+/* Texts are the units of geodec_activations_units: documents, or blocks with gaps. Paths are broken where positions are
+ * not consecutive, and the first state of a text, which is the same in every text, is on none.
  * GEODEC_RANGE (n), GEODEC_SCARCE (the states fill fewer than n dimensions), GEODEC_NUMERIC, GEODEC_INTERRUPTED.
  * Memory: the chart's coordinates of all states, points d, d^2. */
 GEODEC_API geodec_status geodec_charted_make(const geodec_activations *a, const geodec_chart_options *o,

@@ -33,12 +33,14 @@ static const geodec_attr attrs[] = {
     {"ridge", GEODEC_ATTR_F64, 0, "of the regressions, in mean variances of their inputs"},
     {"rtol", GEODEC_ATTR_F64, 0, "of the geodesics"},
     {"replicates", GEODEC_ATTR_I64, 0, "of the bootstrap"},
+    {"split", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "what was held out: document, or block (contiguous, with gaps; too few documents)"},
 };
 
 const geodec_kind geodec_kind_velocity = {
     .name = "velocity",
     .major = 1,
-    .minor = 0,
+    .minor = 1,
     .tool = "geodec-velocity",
     .purpose = "surrogates of the initial velocity against true next steps, with a leak test",
     .fields = fields,

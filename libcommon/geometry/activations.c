@@ -96,6 +96,23 @@ done:
     return st;
 }
 
+geodec_status geodec_activations_units(const geodec_artifact *a, int32_t **unit, geodec_split *split, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *separator = "";
+    int64_t rows;
+    int32_t *u = NULL;
+    GEODEC_TRY(geodec_artifact_dim(a, "R", &rows, err));
+    GEODEC_TRY(geodec_artifact_read(a, geodec_artifact_has(a, "/document") ? "/document" : "/sequence", &u, err));
+    if (geodec_artifact_has_attr(a, "separator")) GEODEC_TRY(geodec_artifact_get_str(a, "separator", &separator, err));
+    *split = geodec_split_rows(rows, u, strcmp(separator, "window") == 0, u);
+    *unit = u;
+    u = NULL;
+done:
+    geodec_mem_free(u);
+    return st;
+}
+
 size_t geodec_activations_scratch(const geodec_activations *v, int64_t n)
 {
     return (size_t)(n * v->layers * v->d) * (v->half ? sizeof(uint16_t) : sizeof(float));

@@ -11,6 +11,7 @@
 #ifndef GEODEC_GEOMETRY_ACTIVATIONS_H
 #define GEODEC_GEOMETRY_ACTIVATIONS_H
 
+#include "base/split.h"
 #include "io/artifact.h"
 
 #include <stdbool.h>
@@ -30,6 +31,10 @@ GEODEC_API geodec_status geodec_activations_view(const geodec_artifact *a, geode
 /* Place in the file (0..L-1) of model layer `layer`; GEODEC_NOTFOUND with the list of kept layers. */
 GEODEC_API geodec_status geodec_activations_find_layer(const geodec_activations *v, int64_t layer, int64_t *index,
                                                        geodec_err *err) GEODEC_MUST_USE;
+/* What held-out splits divide (base/split.h), of each row: *unit [rows] is new memory. Documents are /document where
+ * there is one, else /sequence; where the attribute `separator` says window they are pieces of one text. */
+GEODEC_API geodec_status geodec_activations_units(const geodec_artifact *a, int32_t **unit, geodec_split *split,
+                                                  geodec_err *err) GEODEC_MUST_USE;
 /* States of rows row0 .. row0+n-1 at one kept layer (index 0..L-1) into state [n][d] float32.
  * scratch: geodec_activations_scratch(v, n) bytes. */
 GEODEC_API size_t geodec_activations_scratch(const geodec_activations *v, int64_t n);

@@ -202,9 +202,19 @@ bake() {
     [ "$(head -n 1 "$tmp/one.tsv" | awk -F '\t' '{print NF}')" = "$(awk -F '\t' '{print NF}' "$tmp/one.tsv" | sort -u)" ]
 }
 
-@test "the bench refuses lists and texts it cannot use" {
+@test "a short text gives fewer and shorter prompts, and the bench says so" {
     printf 'too short' > "$tmp/short.txt"
-    refused 3 "too few" "$bin/geodec-bench-decode" --model "$model" --prompts "$tmp/short.txt" --drafters ngram -o "$tmp/x.h5"
+    run --separate-stderr "$bin/geodec-bench-decode" --model "$model" --prompts "$tmp/short.txt" --drafters ngram --gammas 2 --modes greedy \
+        --max-tokens 8 --timed 0 -o "$tmp/x.h5"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"1 prompts in place of 100"* ]]
+    [[ "$stderr" == *"in place of 16: the text is short"* ]]
+}
+
+@test "the bench refuses lists and texts it cannot use" {
+    : > "$tmp/empty.txt"
+    printf 'too short' > "$tmp/short.txt"
+    refused 3 "the text is empty" "$bin/geodec-bench-decode" --model "$model" --prompts "$tmp/empty.txt" --drafters ngram -o "$tmp/x.h5"
     for bad in "--drafters wish" "--drafters ngram," "--gammas 4,1" "--gammas 0" "--gammas 17" "--modes some"; do
         # shellcheck disable=SC2086
         run --separate-stderr "$bin/geodec-bench-decode" --model "$model" --prompts "$tmp/short.txt" --drafters ngram $bad -o "$tmp/x.h5"

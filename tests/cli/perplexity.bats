@@ -60,7 +60,7 @@ refused() {
 @test "bad options and texts are refused on one line" {
     refused 2 "stride of 16 is outside 1 to 15" -w 16 --stride 16 "$tmp/text.txt"
     refused 2 "window of 1 tokens" -w 1 "$tmp/text.txt"
-    : > "$tmp/empty.txt" && refused 3 "no token can be scored" "$tmp/empty.txt"
+    : > "$tmp/empty.txt" && refused 3 "the text is empty" "$tmp/empty.txt"
     printf 'a\xff' > "$tmp/bad.txt" && refused 3 "offset 1" "$tmp/bad.txt"
     refused 1 "none.txt" "$tmp/none.txt"
     refused 1 "none.gguf" --against "$tmp/none.gguf" "$tmp/text.txt"

@@ -6,14 +6,21 @@
 
 #include <string.h>
 
+void say_split(const cli *c, const geodec_split *s)
+{
+    if (!s->by_document)
+        cli_say(c, "held out: blocks of the text, %lld of them with gaps of %lld rows; it has too few documents",
+                (long long)s->units, (long long)s->gap);
+}
+
 geodec_status charts_open(charts *s, const char *activations, const char *model, geodec_provenance *p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations, &s->file, err));
     GEODEC_TRY(geodec_activations_view(s->file, &s->view, err));
     GEODEC_TRY(geodec_artifact_read(s->file, "/layer", &s->layer, err));
-    GEODEC_TRY(geodec_artifact_read(s->file, geodec_artifact_has(s->file, "/document") ? "/document" : "/sequence",
-                                    &s->text, err));
+    GEODEC_TRY(geodec_activations_units(s->file, &s->text, &s->units, err));
+    say_split(s->c, &s->units);
     GEODEC_TRY(geodec_artifact_get_i64(s->file, "n_layer", &s->n_layer, err));
     GEODEC_TRY(geodec_provenance_add_artifact(p, s->file, err));
     if (*model) GEODEC_TRY(fisher_open(s->c, model, s->file, &s->source, err));

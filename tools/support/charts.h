@@ -15,11 +15,15 @@ typedef struct charts {
     /* charts_open fills these */
     geodec_artifact *file; /* activations */
     geodec_activations view;
-    int64_t n_layer;      /* of the model */
-    int32_t *layer;       /* [view.layers] kept in the file */
-    int32_t *text;        /* [view.rows] */
+    int64_t n_layer; /* of the model */
+    int32_t *layer;  /* [view.layers] kept in the file */
+    int32_t *text;   /* [view.rows] units of the split (geodec_activations_units) */
+    geodec_split units;
     fisher_source source; /* empty without a model */
 } charts;
+
+/* Says that blocks are held out, where it is so. */
+void say_split(const cli *c, const geodec_split *s);
 
 #define CHARTS_OPTIONS(model_path, dim, points, blend, ridge, sigma_nn)                                                \
     {.name = "model",                                                                                                  \

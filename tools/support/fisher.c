@@ -13,8 +13,8 @@ geodec_status fisher_open(const cli *c, const char *path, const geodec_artifact 
     GEODEC_TRY(geodec_activations_view(activations, &s.view, err));
     GEODEC_TRY(geodec_artifact_read(activations, "/token", &s.token, err));
     GEODEC_TRY(geodec_artifact_read(activations, "/position", &s.position, err));
-    GEODEC_TRY(geodec_artifact_read(
-        activations, geodec_artifact_has(activations, "/document") ? "/document" : "/sequence", &s.text, err));
+    GEODEC_TRY(geodec_artifact_read(activations, "/sequence", &s.sequence, err));
+    GEODEC_TRY(geodec_activations_units(activations, &s.text, &s.units, err));
     GEODEC_TRY(geodec_model_open(path, &s.model, err));
     const geodec_model_config *mc = geodec_model_configuration(s.model);
     GEODEC_TRY(geodec_artifact_get_i64(activations, "d_model", &d, err));
@@ -38,6 +38,7 @@ void fisher_close(fisher_source *s)
     geodec_model_close(s->model);
     geodec_mem_free(s->token);
     geodec_mem_free(s->position);
+    geodec_mem_free(s->sequence);
     geodec_mem_free(s->text);
     memset(s, 0, sizeof *s);
 }

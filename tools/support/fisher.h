@@ -9,7 +9,8 @@
 typedef struct fisher_source {
     const geodec_artifact *file; /* activations; the caller's */
     geodec_activations view;
-    int32_t *token, *position, *text; /* [rows]; text: /document, or /sequence */
+    int32_t *token, *position, *sequence, *text; /* [rows]; text: units of the split (geodec_activations_units) */
+    geodec_split units;
     geodec_model *model;
     geodec_reference *reference;
 } fisher_source;
