@@ -12,6 +12,7 @@ SUPPORT_SRCS := \
   fisher.c \
   kinds.c \
   layers.c \
+  presets.c \
   printer.c \
   report.c \
   schema.c \
