@@ -12,6 +12,7 @@
 #include "support/cli.h"
 #include "support/decode_report.h"
 #include "support/evaluation.h"
+#include "support/presets.h"
 #include "support/tables.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ enum { RESAMPLES = 1000 };
 
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
                   *judged;
-static const char *draft_model, *draft_projection, *draft_arithmetic;
+static const char *preset, *draft_model, *draft_projection, *draft_arithmetic;
 static const char *drafters, *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled", *isa = "auto",
                              *separator = "auto", *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
@@ -66,6 +67,7 @@ static const cli_option options[] = {
              "model, exit:N "
              "(the first N blocks), mixtures (ngram+flowmap), oracle (replay of the plain text: the ceiling; oracle:A: "
              "each draft right with chance A)"},
+    CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection, draft_arithmetic),
     CLI_GAMMAS_OPTION(gammas),
     {.name = "trees",
@@ -161,6 +163,9 @@ static const cli_tool tool = {
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
     .options = options,
     .n_options = CLI_COUNT(options),
+    .preset = &preset,
+    .presets = presets_bench,
+    .n_presets = PRESETS_N,
 };
 
 static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *p, int n, geodec_pool *pool,
@@ -201,7 +206,7 @@ done:
     return st;
 }
 
-static geodec_status write_readiness(const geodec_session *s, const geodec_drafting *drafting,
+static geodec_status write_readiness(const cli *c, const geodec_session *s, const geodec_drafting *drafting,
                                      const geodec_bench_plan *plan, const geodec_bench_counts *counts,
                                      const geodec_speed *speed, int32_t d, geodec_err *err)
 {
@@ -216,6 +221,7 @@ static geodec_status write_readiness(const geodec_session *s, const geodec_draft
     r.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
     r.artifact_model_sha256 = made_for.inherited_model;
     r.attnres = *geodec_session_attnres(s);
+    r.configuration = c->command_line;
     geodec_drafting_consistency(drafting, &r.consistency, &r.consistency_control);
     GEODEC_TRY(geodec_readiness_write(readiness_path, &r, err));
 done:
@@ -298,7 +304,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (speed.n > 0)
         GEODEC_TRY(geodec_bench_write_speed(speed_path, &p, &plan, &speed,
                                             geodec_isa_name(geodec_session_isa(sessions[0])), err));
-    if (readiness_path) GEODEC_TRY(write_readiness(sessions[0], drafting, &plan, &counts, &speed, about, err));
+    if (readiness_path) GEODEC_TRY(write_readiness(c, sessions[0], drafting, &plan, &counts, &speed, about, err));
     GEODEC_TRY(bench_table(&plan, &counts, &speed, err));
     GEODEC_TRY(bench_verdict(c, &plan, &counts, err));
 done:

@@ -11,6 +11,7 @@
 #include "support/decode_report.h"
 #include "support/dialogue.h"
 #include "support/evaluation.h"
+#include "support/presets.h"
 #include "support/printer.h"
 #include "support/report.h"
 #include "support/tables.h"
@@ -22,7 +23,7 @@ enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft, *gamma_text = "auto", *stop_text,
                                                                                *report;
-static const char *draft_model, *draft_projection, *draft_arithmetic, *library;
+static const char *preset, *draft_model, *draft_projection, *draft_arithmetic, *library;
 static int64_t library_bytes;
 static const char *isa = "auto", *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
@@ -101,6 +102,7 @@ static const cli_option options[] = {
          "blocks up to the depth sink), exit:N; a mixture (ngram+flowmap); auto tries those at hand. Changes the "
          "speed, never the text. model-sampled and exit-sampled keep the distribution of sampled text, not the text "
          "of a seed"},
+    CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection, draft_arithmetic),
     {.name = "library",
      .type = CLI_STR,
@@ -207,6 +209,9 @@ static const cli_tool tool = {
         "geodec-decode --model model.gguf --draft ngram --interactive --template chatml",
     .options = options,
     .n_options = CLI_COUNT(options),
+    .preset = &preset,
+    .presets = presets_decode,
+    .n_presets = PRESETS_N,
 };
 
 /* The prompt as ids, BOS first; a model without BOS needs at least one token of text. */

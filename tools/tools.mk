@@ -13,6 +13,7 @@ SUPPORT_SRCS := \
   guard.c \
   kinds.c \
   layers.c \
+  presets.c \
   printer.c \
   report.c \
   schema.c \

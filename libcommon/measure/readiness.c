@@ -16,7 +16,8 @@ const char *geodec_readiness_name(geodec_readiness_status s)
 geodec_readiness geodec_readiness_none(void)
 {
     const geodec_interval none = {NAN, NAN, NAN};
-    return (geodec_readiness){.model = "",
+    return (geodec_readiness){.configuration = "",
+                              .model = "",
                               .model_sha256 = "",
                               .tokenizer_sha256 = "",
                               .drafter = "none",
@@ -85,6 +86,24 @@ static void put_attnres(geodec_json_writer *w, const geodec_attnres *a)
     geodec_json_put_str(w, "attnres_options", text);
 }
 
+static void put_configuration(geodec_json_writer *w, const geodec_readiness *r)
+{
+    const char *const line[] = {r->configuration, r->model_sha256, r->tokenizer_sha256, r->artifact_model_sha256};
+    char hex[GEODEC_SHA256_HEX];
+    geodec_sha256 h;
+    if (!r->configuration[0]) {
+        geodec_json_put_null(w, "config_sha256");
+        return;
+    }
+    geodec_sha256_init(&h);
+    for (size_t i = 0; i < sizeof line / sizeof *line; i++) {
+        geodec_sha256_update(&h, line[i], strlen(line[i]));
+        geodec_sha256_update(&h, "\n", 1);
+    }
+    geodec_sha256_hex(&h, hex);
+    geodec_json_put_str(w, "config_sha256", hex);
+}
+
 static double share(int64_t a, int64_t b) { return b > 0 ? (double)a / (double)b : (double)NAN; }
 
 /* What the papers' report is made of, by their names and with counts that mean what they say: a runtime token is a
@@ -136,6 +155,7 @@ void geodec_readiness_put(geodec_json_writer *w, const geodec_readiness *r)
     geodec_json_put_i64(w, "schema_version", SCHEMA_VERSION);
     put_papers(w, r, geodec_readiness_judge(r), g.exact);
     geodec_json_put_str(w, "model_sha256", r->model_sha256);
+    put_configuration(w, r);
     geodec_json_put_str(w, "tokenizer_sha256", r->tokenizer_sha256);
     geodec_json_put_str(w, "drafter", r->drafter);
     geodec_json_put_i64(w, "gamma", r->gamma);

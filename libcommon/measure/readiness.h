@@ -29,6 +29,9 @@ GEODEC_API const char *geodec_readiness_name(geodec_readiness_status s); /* "geo
 typedef struct geodec_readiness {
     const char *model, *model_sha256, *tokenizer_sha256, *drafter; /* borrowed */
     const char *artifact_model_sha256;                             /* of the drafter's artifact; "" = it has none */
+    /* What was run, in words: the canonical command line; "" = not known. config_sha256 is over it and the fingerprints
+     * of model, tokenizer and the artifact's model, a line each; null where the words are not known. */
+    const char *configuration;
     int32_t gamma;
     bool adaptive;
     geodec_attnres attnres; /* of the model that decided; "attnres" is damp, "depth_attention" depth_attn */

@@ -258,3 +258,34 @@ bake() {
     [ "$("$bin/geodec-table" "$tmp/drafts.h5" alone_passes | tail -n +2 | sort -u)" = 0 ]
     refused 2 "oracle" "$bin/geodec-drafts" --quiet --model "$model" --prompts README.md --drafters oracle -o "$tmp/o.h5"
 }
+
+@test "a preset stands for options, which the report lists; one that is given wins, with a note" {
+    bake
+    "$bin/geodec-rollout" --quiet --model "$model" --cells 60 --sites 40 --places 60 --resamples 20 -o "$tmp/art/rollout.h5" "$tmp/art/store.h5" > /dev/null
+    "$bin/geodec-decode" --model "$model" --prompt "One day" -n 20 --artifacts "$tmp/art" --preset ott-fast --report "$tmp/a.json" > "$tmp/a" 2> "$tmp/said"
+    "$bin/geodec-decode" -q --model "$model" --prompt "One day" -n 20 --artifacts "$tmp/art" --draft rollout --gamma 16 --gate 0.45 \
+        --report "$tmp/b.json" > "$tmp/b"
+    cmp "$tmp/a" "$tmp/b"
+    [ "$(grep command_line "$tmp/a.json")" = "$(grep command_line "$tmp/b.json")" ]
+    [ "$(grep config_sha256 "$tmp/a.json")" = "$(grep config_sha256 "$tmp/b.json")" ]
+    grep -q 'preset ott-fast: --gate 0.45' "$tmp/said"
+    "$bin/geodec-decode" --model "$model" --prompt "One day" -n 20 --artifacts "$tmp/art" --preset ott-fast --gamma 4 --report "$tmp/c.json" \
+        > /dev/null 2> "$tmp/said"
+    grep -q -- '--gamma=4 ' "$tmp/c.json"
+    grep -q 'preset ott-fast: --gamma is given, not 16' "$tmp/said"
+    run ! cmp -s <(grep config_sha256 "$tmp/a.json") <(grep config_sha256 "$tmp/c.json")
+    # Every name is one; each changes the model's stream exactly where it says so.
+    for p in ott-speculative:0.25 ott-perfect:0 ott-theorem:0.45; do
+        decode -n 4 --artifacts "$tmp/art" --preset "${p%:*}" --report "$tmp/p.json" --force > /dev/null
+        grep -A2 '"attnres": {' "$tmp/p.json" | grep -q "\"strength\": ${p##*:}\$" || { cat "$tmp/p.json"; false; }
+    done
+    # The config hash: command line, model, tokenizer, and the artifact's model, which is this one.
+    want=$({ sed -n 's/^  "command_line": "\(.*\)",$/\1/p' "$tmp/a.json"
+        for k in model_sha256 tokenizer_sha256 model_sha256; do sed -n "s/^ *\"$k\": \"\(.*\)\",*\$/\1/p" "$tmp/a.json" | head -n 1; done; } | sha256sum | cut -d' ' -f1)
+    grep -q "\"config_sha256\": \"$want\"" "$tmp/a.json"
+    run --separate-stderr "$bin/geodec-decode" --model "$model" --preset ott-wish
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--preset: 'ott-wish'"* ]]
+    "$bin/geodec-bench-decode" --model "$model" --artifacts "$tmp/art" --preset ott-perfect --gammas 2 --prompts README.md --n-prompts 1 --max-tokens 8 \
+        --timed 0 -o "$tmp/bench.h5" > "$tmp/bench.tsv" 2> "$tmp/said"
+    [ "$(tail -n +2 "$tmp/bench.tsv" | cut -f 1-3 | sort -u)" = "$(printf 'rollout\t2\tgreedy')" ]
+}

@@ -285,6 +285,34 @@ static int64_t default_threads(void)
 
 enum { DONE = -1 };
 
+/* Every option of the preset that was not given gets its value, as if it had been. */
+static geodec_status expand_preset(const cli *c, const cli_option *const *all, bool *given, int n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const cli_tool *t = c->tool;
+    const cli_preset *p = NULL;
+    if (!t->preset || !*t->preset) goto done;
+    for (int i = 0; i < t->n_presets; i++)
+        if (strcmp(t->presets[i].name, *t->preset) == 0) p = &t->presets[i];
+    if (!p) GEODEC_THROW(GEODEC_INVAL, "--preset: '%s' is none of those --help names", *t->preset);
+    for (int k = 0; k < CLI_PRESET_MAX; k++) {
+        int which = -1;
+        if (!p->set[k].option || !p->set[k].value) continue;
+        for (int i = 0; i < n; i++)
+            if (strcmp(all[i]->name, p->set[k].option) == 0) which = i;
+        if (which < 0) GEODEC_THROW(GEODEC_INTERNAL, "preset %s: no option --%s", p->name, p->set[k].option);
+        if (given[which]) {
+            cli_say(c, "preset %s: --%s is given, not %s", p->name, p->set[k].option, p->set[k].value);
+            continue;
+        }
+        GEODEC_TRY(parse_value(all[which], p->set[k].value, err));
+        cli_say(c, "preset %s: --%s %s", p->name, p->set[k].option, p->set[k].value);
+        given[which] = true;
+    }
+done:
+    return st;
+}
+
 /* 0 to go on, DONE after --help or --version, else GEODEC_* status. */
 static int parse(cli *c, int argc, char **argv, geodec_err *err)
 {
@@ -345,6 +373,7 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
             printf("%s (geodec) %s\n", t->name, geodec_version());
         return DONE;
     }
+    GEODEC_TRY(expand_preset(c, all, given, n, err));
     for (int i = 0; i < t->n_options; i++)
         if ((t->options[i].flags & CLI_REQUIRED) && !given[i])
             GEODEC_THROW(GEODEC_INVAL, "option --%s is required", t->options[i].name);

@@ -52,6 +52,15 @@ typedef struct cli_option {
     const char *help; /* one sentence without final stop; the default is added by the help printer */
 } cli_option;
 
+/* A name that stands for values of options, each as text; NULL values and what follows the last are nothing. */
+enum { CLI_PRESET_MAX = 6 };
+typedef struct cli_preset {
+    const char *name;
+    struct {
+        const char *option, *value;
+    } set[CLI_PRESET_MAX];
+} cli_preset;
+
 /* What `geodec --help` sorts the stages by: the headings in their order. */
 #define CLI_TOPICS(X)                                                                                                  \
     X(DECODING, "Text from a model, faster by drafting")                                                               \
@@ -80,6 +89,9 @@ typedef struct cli_tool {
     int n_options;
     int min_args, max_args; /* positional arguments; max_args < 0 = any */
     bool args_are_text;     /* positional arguments are not paths */
+    const char **preset;    /* target of --preset, NULL = the tool has none */
+    const cli_preset *presets;
+    int n_presets;
 } cli_tool;
 
 /* The state handed to run(): read-only there. */

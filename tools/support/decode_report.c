@@ -118,6 +118,7 @@ static geodec_readiness readiness_of(const decode_report *r)
     q.consistency = r->consistency;
     q.consistency_control = r->consistency_shuffled;
     q.attnres = *geodec_session_attnres(r->session);
+    q.configuration = r->cli->command_line;
     q.gamma = r->options->gamma;
     q.adaptive = r->options->adaptive;
     q.prompts = 1;
