@@ -232,7 +232,7 @@ static void embed_rows(geodec_session *s, const geodec_batch *b)
 {
     const geodec__matrix *e = &s->model->embedding;
     const geodec__panels panels = geodec__prepared_find(s->prepared, e);
-    const uint8_t *data = geodec__prepared_data(s->floats, e);
+    const uint8_t *data = geodec__prepared_data(s->copies, e);
     const geodec_ggml_traits *t = geodec_ggml_traits_of(e->type);
     for (int32_t i = 0; i < b->n; i++) {
         if (panels.data)
@@ -299,7 +299,7 @@ static geodec_status forward_rows(geodec_session *s, const geodec_batch *b, floa
         s->depth[i] = s->parent[i] < 0 ? 0 : s->depth[s->parent[i]] + 1;
         chain = chain && s->parent[i] == i - 1;
     }
-    geodec__prepare_pass(m, s->floats, s->pool, false);
+    geodec__prepare_pass(m, s->copies, s->pool, false);
     geodec__prepare_pass(m, s->prepared, s->pool, false);
     geodec__rope_reach(s, s->length + n);
     geodec__team team = {0};

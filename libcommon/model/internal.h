@@ -111,7 +111,7 @@ struct geodec_session {
     int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
     int32_t *assigned;    /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
     geodec__job *job;     /* [max(3, n_expert)] */
-    geodec__prepared *floats;
+    geodec__prepared *copies;
     const geodec__column_table *columns; /* NULL where this instruction set has no use for them */
     /* fast arithmetic: NULL in exact */
     geodec__prepared *prepared;

@@ -57,8 +57,6 @@ static int64_t round_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
     int64_t at = 0;
     for (int64_t i = 0; i < n_jobs; i++) {
         geodec__job *j = &job[i];
-        j->panels = geodec__prepared_find(s->prepared, &j->w);
-        j->panels_up = j->up.data ? geodec__prepared_find(s->prepared, &j->up) : (geodec__panels){0};
         if (j->panels.format && !(j->rounded = round_input(s, j, j->x, &j->panels, &last, &at))) return i;
         if (j->panels_up.format && !(j->rounded_up = round_input(s, j, up_input(j), &j->panels_up, &last, &at)))
             return i;
@@ -170,11 +168,14 @@ void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
 {
     for (int64_t i = 0; i < n_jobs; i++) {
         geodec__job *j = &s->job[i];
+        /* all are found by their place in the file */
         j->columns = geodec__columns_find(s->columns, &j->w);
-        j->w.data = geodec__prepared_data(s->floats, &j->w);
+        j->panels = geodec__prepared_find(s->prepared, &j->w);
+        j->panels_up = j->up.data ? geodec__prepared_find(s->prepared, &j->up) : (geodec__panels){0};
+        j->w.data = geodec__prepared_data(s->copies, &j->w);
         if (!j->up.data) continue;
         j->columns_up = geodec__columns_find(s->columns, &j->up);
-        j->up.data = geodec__prepared_data(s->floats, &j->up);
+        j->up.data = geodec__prepared_data(s->copies, &j->up);
     }
     if (!s->prepared) {
         run_jobs(s, s->job, n_jobs);

@@ -79,11 +79,16 @@ void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, 
 /* The values of one row, as the type's decoder gives them. */
 void geodec__panel_decode_row(const geodec__panels *p, int64_t row, float *out);
 
-/* The matrices of a model that leave the file's map (prepare.c): those that have panels, or the floats. */
+/* The matrices of a model that leave the file's map (prepare.c): as panels, or copied as they are. */
+typedef enum geodec__prepare_kind {
+    GEODEC__PREPARE_PANELS, /* those that have panels */
+    GEODEC__PREPARE_REST,   /* copies of the others */
+    GEODEC__PREPARE_COPIES  /* copies of all, for exact arithmetic */
+} geodec__prepare_kind;
 typedef struct geodec__prepared geodec__prepared;
 /* Lists them and reserves their memory; nothing moves yet. Guarded by the model's mutex; later calls return what the
- * first one made. The model owns it. */
-geodec_status geodec__prepare(const geodec_model *m, bool floats, geodec__prepared **out,
+ * first one made, of either kind of copies. The model owns it. */
+geodec_status geodec__prepare(const geodec_model *m, geodec__prepare_kind kind, geodec__prepared **out,
                               geodec_err *err) GEODEC_MUST_USE;
 /* Begins a pass: from the model's second one on matrices move; `now`: all of them, in the first too. Sessions of one
  * model may call it at the same time, and be in a pass while another one moves. p may be NULL. */

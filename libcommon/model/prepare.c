@@ -1,10 +1,10 @@
-/* Moves the matrices of a model out of the file's map: types that fast arithmetic knows become panels, floats are
- * copied into huge pages (the map is made of small ones, and the walks through the page table cost a third of the
- * memory's speed).
+/* Moves the matrices of a model out of the file's map: for fast arithmetic types that it knows become panels, what is
+ * multiplied as it is (floats, and blocks in exact arithmetic) is copied into huge pages (the map is made of small
+ * ones, and the walks through the page table cost a third of the memory's speed).
  *
  * The first pass of a model moves nothing: what it would wait for is memory that nobody has touched yet, the largest
- * part of the time to a first token. It reads floats where they lie and packs a panel at a time in a worker's own room.
- * Floats then move a share in each pass, which costs nothing twice; panels all in the second, since until they are
+ * part of the time to a first token. It reads copies where they lie and packs a panel at a time in a worker's own room.
+ * Copies then move a share in each pass, which costs nothing twice; panels all in the second, since until they are
  * there every pass would pack again. The bits of a result do not depend on it. */
 #include "base/mem.h"
 #include "model/internal.h"
@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 enum {
-    SMALLEST = 8 << 20, /* floats: less than this stays in the caches */
-    PART = 3,           /* floats: of the machine's memory; larger models stay in the map, which the system can drop */
-    PASSES = 8,         /* floats: in which all have moved */
+    SMALLEST = 8 << 20, /* copies: less than this stays in the caches */
+    PART = 3,           /* copies: of the machine's memory; larger models stay in the map, which the system can drop */
+    PASSES = 8,         /* copies: in which all have moved */
     PIECE = 1 << 18,    /* bytes of a task of copying */
     STEP = 1 << 20      /* bytes moved before the file's pages of them leave memory */
 };
@@ -36,21 +36,17 @@ struct geodec__prepared {
     entry **order; /* [n] by place here */
     int64_t n, next, passes, bytes, widest;
     uint8_t *data;
-    bool floats;
+    bool copies;
     atomic_bool done;
 };
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */
 
-static bool is_float(const geodec__matrix *w)
-{
-    return w->type == GEODEC_GGML_F32 || w->type == GEODEC_GGML_F16 || w->type == GEODEC_GGML_BF16;
-}
-
 /* Matrices get their places in the order of their use: what a product asks for beyond its end is then the next one's.
  */
 typedef struct listing {
     geodec__prepared *p; /* entry NULL while counting */
+    geodec__prepare_kind kind;
     int64_t n, at;
 } listing;
 
@@ -58,8 +54,9 @@ static void add(void *ctx, const geodec__matrix *w)
 {
     listing *l = ctx;
     if (w->loose) return;
-    const geodec__panel_format *f = l->p->floats ? NULL : geodec__panel_format_of(w->type);
-    if (!f && !(l->p->floats && is_float(w))) return;
+    const geodec__panel_format *known = geodec__panel_format_of(w->type),
+                               *f = l->kind == GEODEC__PREPARE_PANELS ? known : NULL;
+    if (l->kind == GEODEC__PREPARE_PANELS ? !known : l->kind == GEODEC__PREPARE_REST && known) return;
     geodec__panels panels = {.format = f, .rows = w->rows};
     int64_t unit = PIECE, bytes = w->rows * w->row_bytes;
     if (f) {
@@ -94,26 +91,26 @@ static int by_place(const void *a, const void *b)
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* Floats that are too few or too many to move, or find no memory, stay: an empty table. */
-static geodec_status create(const geodec_model *m, bool floats, geodec__prepared **out, geodec_err *err)
+/* Copies that are too few or too many to move, or find no memory, stay: an empty table. */
+static geodec_status create(const geodec_model *m, geodec__prepare_kind kind, geodec__prepared **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec__prepared *p = NULL;
     GEODEC_NEW(p, 1);
-    p->floats = floats;
-    listing l = {.p = p};
+    p->copies = kind != GEODEC__PREPARE_PANELS;
+    listing l = {.p = p, .kind = kind};
     geodec__each_matrix(m, add, &l);
     const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    if (l.n > 0 && (!floats || (l.at >= SMALLEST && l.at <= memory / PART))) {
+    if (l.n > 0 && (!p->copies || (l.at >= SMALLEST && l.at <= memory / PART))) {
         p->data = geodec_mem_map(l.at);
-        if (!p->data && !floats)
+        if (!p->data && !p->copies)
             GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of packed weights", (long long)l.at);
     }
     if (p->data) {
         p->bytes = l.at;
         GEODEC_NEW(p->entry, l.n);
         GEODEC_NEW(p->order, l.n);
-        l = (listing){.p = p};
+        l = (listing){.p = p, .kind = kind};
         geodec__each_matrix(m, add, &l);
         p->n = l.n;
         qsort(p->entry, (size_t)p->n, sizeof *p->entry, by_place);
@@ -128,13 +125,14 @@ done:
     return st;
 }
 
-geodec_status geodec__prepare(const geodec_model *model, bool floats, geodec__prepared **out, geodec_err *err)
+geodec_status geodec__prepare(const geodec_model *model, geodec__prepare_kind kind, geodec__prepared **out,
+                              geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = (geodec_model *)(uintptr_t)model;
     pthread_mutex_lock(m->lazy);
-    geodec__prepared **p = floats ? &m->resident : &m->prepared;
-    if (!*p) st = create(m, floats, p, err);
+    geodec__prepared **p = kind == GEODEC__PREPARE_PANELS ? &m->prepared : &m->resident;
+    if (!*p) st = create(m, kind, p, err);
     *out = *p;
     pthread_mutex_unlock(m->lazy);
     return st;
@@ -186,7 +184,7 @@ static void move_share(const geodec_model *m, geodec__prepared *p, geodec_pool *
 {
     int64_t moved = 0;
     /* what the first pass read must not be in memory beside the panels */
-    if (!p->floats) geodec_gguf_release_all(m->gguf, NULL, 0);
+    if (!p->copies) geodec_gguf_release_all(m->gguf, NULL, 0);
     for (; p->next < p->n && moved < share; p->next++) {
         move(m, p->order[p->next], pool);
         moved += p->order[p->next]->bytes;
@@ -194,8 +192,8 @@ static void move_share(const geodec_model *m, geodec__prepared *p, geodec_pool *
     if (p->next < p->n) return;
     /* what read-around brought in goes too; rows of an embedding come back as they are looked up */
     const geodec__matrix *rare = &m->embedding;
-    geodec_gguf_release_all(m->gguf, p->floats ? NULL : rare->data,
-                            p->floats ? 0 : (size_t)(rare->rows * rare->row_bytes));
+    geodec_gguf_release_all(m->gguf, p->copies ? NULL : rare->data,
+                            p->copies ? 0 : (size_t)(rare->rows * rare->row_bytes));
     atomic_store_explicit(&p->done, true, memory_order_release);
 }
 
@@ -204,7 +202,7 @@ void geodec__prepare_pass(const geodec_model *m, geodec__prepared *p, geodec_poo
     if (!p || atomic_load_explicit(&p->done, memory_order_acquire)) return;
     pthread_mutex_lock(m->lazy);
     if ((p->passes++ > 0 || now) && p->next < p->n)
-        move_share(m, p, pool, p->floats && !now ? p->bytes / PASSES : p->bytes);
+        move_share(m, p, pool, p->copies && !now ? p->bytes / PASSES : p->bytes);
     pthread_mutex_unlock(m->lazy);
 }
 

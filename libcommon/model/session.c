@@ -81,7 +81,7 @@ static geodec_status new_fast(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = c->d_model;
     s->fast = geodec__fast_for(s->kernels->isa);
-    GEODEC_TRY(geodec__prepare(s->model, false, &s->prepared, err));
+    GEODEC_TRY(geodec__prepare(s->model, GEODEC__PREPARE_PANELS, &s->prepared, err));
     const int64_t inputs = larger(larger(3 * n, 2 * places) * d, larger(places * c->d_ff, n * c->n_head * c->head_dim));
     s->rounded_size = (inputs + 31) / 32;
     GEODEC_NEW(s->rounded, s->rounded_size);
@@ -121,9 +121,10 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_workers(s, err));
     if (s->n_workers > 1) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
-    GEODEC_TRY(geodec__prepare(m, true, &s->floats, err));
+    const bool fast = s->arithmetic == GEODEC_FAST;
+    GEODEC_TRY(geodec__prepare(m, fast ? GEODEC__PREPARE_REST : GEODEC__PREPARE_COPIES, &s->copies, err));
     if (s->kernels->columns) GEODEC_TRY(geodec__columns_of(m, &s->columns, err));
-    if (s->arithmetic == GEODEC_FAST) GEODEC_TRY(new_fast(s, err));
+    if (fast) GEODEC_TRY(new_fast(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
     GEODEC_TRY(geodec__merge_create(s, o->kv_merge, err));
     *out = s;
