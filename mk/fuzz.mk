@@ -43,7 +43,7 @@ FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)
 
 run_fuzz = build/fuzz/fuzz-$1 -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
   -artifact_prefix=build/fuzz/$1.crash- $(FUZZ_ARGS_$1) $(FUZZ_ARGS) build/fuzz/$1 tests/fuzz/corpus/$1
-keep_fuzz = build/fuzz/fuzz-$1 -merge=1 -max_len=$(or $(KEEP_BYTES_$1),$(KEEP_BYTES)) tests/fuzz/corpus/$1 build/fuzz/$1
+keep_fuzz = build/fuzz/fuzz-$1 -merge=1 -artifact_prefix=build/fuzz/$1.keep- -max_len=$(or $(KEEP_BYTES_$1),$(KEEP_BYTES)) tests/fuzz/corpus/$1 build/fuzz/$1
 
 .PHONY: fuzz fuzz-keep fuzz-build fuzz-all fuzz-weekly
 fuzz-build: $(FUZZ_TARGETS:%=build/fuzz/fuzz-%)
