@@ -40,10 +40,13 @@ build/fuzz/make_artifact_seed: build/fuzz/obj/tests/fuzz/make_artifact_seed.o bu
 # go on after a crash; scripts/fuzz-summary tells crashes inside HDF5 from ours.
 FUZZ_ARGS_artifact := -fork=1 -ignore_crashes=1 -ignore_ooms=1 -detect_leaks=0 -malloc_limit_mb=1024
 FUZZ_ARGS_import := $(FUZZ_ARGS_artifact)
+# nor are leaks looked for there: HDF5 leaks where it refuses
+FUZZ_ENV_artifact := ASAN_OPTIONS=detect_leaks=0
+FUZZ_ENV_import := $(FUZZ_ENV_artifact)
 
-run_fuzz = build/fuzz/fuzz-$1 -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+run_fuzz = $(FUZZ_ENV_$1) build/fuzz/fuzz-$1 -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
   -artifact_prefix=build/fuzz/$1.crash- $(FUZZ_ARGS_$1) $(FUZZ_ARGS) build/fuzz/$1 tests/fuzz/corpus/$1
-keep_fuzz = build/fuzz/fuzz-$1 -merge=1 -max_len=$(or $(KEEP_BYTES_$1),$(KEEP_BYTES)) tests/fuzz/corpus/$1 build/fuzz/$1
+keep_fuzz = $(FUZZ_ENV_$1) build/fuzz/fuzz-$1 -merge=1 -artifact_prefix=build/fuzz/$1.keep- -max_len=$(or $(KEEP_BYTES_$1),$(KEEP_BYTES)) tests/fuzz/corpus/$1 build/fuzz/$1
 
 .PHONY: fuzz fuzz-keep fuzz-build fuzz-all fuzz-weekly
 fuzz-build: $(FUZZ_TARGETS:%=build/fuzz/fuzz-%)

@@ -106,15 +106,44 @@ static void put_configuration(geodec_json_writer *w, const geodec_readiness *r)
 
 static double share(int64_t a, int64_t b) { return b > 0 ? (double)a / (double)b : (double)NAN; }
 
+/* ---- the papers' modes ------------------------------------------------------------------------------------------ */
+
+/* Is `name` one of the drafters of a mixture ("ngram+flowmap"; "oracle:0.5" is oracle)? */
+static bool drafts_with(const char *mixture, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *at = mixture; at; at = strchr(at, '+')) {
+        at += *at == '+';
+        if (strncmp(at, name, n) == 0 && strchr("+:", at[n])) return true;
+    }
+    return false;
+}
+
+/* Strengths are written with two decimals. */
+static bool strength_is(double strength, double wanted) { return fabs(strength - wanted) < 0.005; }
+
+geodec_ott_modes geodec_readiness_modes(const geodec_readiness *r)
+{
+    enum { PERFECT_BATCH = 16 };
+    const geodec_attnres *a = &r->attnres;
+    const bool geometry = drafts_with(r->drafter, "flowmap") || drafts_with(r->drafter, "rollout");
+    return (geodec_ott_modes){
+        .full = geometry && drafts_with(r->drafter, "onedecode") && strength_is(a->damp, 0.35) && a->depth_attn == 0,
+        .theorem = strength_is(a->damp, 0.45) && a->depth_attn > 0,
+        .perfect = strcmp(r->drafter, "oracle") == 0 && r->gamma == PERFECT_BATCH && !r->adaptive &&
+                   strcmp(r->exactness_mode, "greedy") == 0,
+    };
+}
+
 /* What the papers' report is made of, by their names and with counts that mean what they say: a runtime token is a
  * draft that the model accepted, a local token one that it decided itself. */
 static void put_papers(geodec_json_writer *w, const geodec_readiness *r, geodec_readiness_status status, bool exact)
 {
     const int64_t rejects = r->reached - r->accepted, local = r->decided - r->accepted;
-    /* Presets of the papers' runtime; this decoder has none of them. */
-    geodec_json_put_bool(w, "ott_full", false);
-    geodec_json_put_bool(w, "ott_theorem", false);
-    geodec_json_put_bool(w, "ott_perfect", false);
+    const geodec_ott_modes modes = geodec_readiness_modes(r);
+    geodec_json_put_bool(w, "ott_full", modes.full);
+    geodec_json_put_bool(w, "ott_theorem", modes.theorem);
+    geodec_json_put_bool(w, "ott_perfect", modes.perfect);
     geodec_json_put_bool(w, "ready", status == GEODEC_GEODESIC_READY);
     geodec_json_put_bool(w, "hybrid_ready", status >= GEODEC_HYBRID_READY);
     geodec_json_put_bool(w, "degraded_geodesic", status == GEODEC_DEGRADED_GEODESIC);

@@ -62,6 +62,16 @@ typedef struct geodec_readiness_gate {
 GEODEC_API geodec_readiness_gate geodec_readiness_conditions(const geodec_readiness *r);
 GEODEC_API geodec_readiness_status geodec_readiness_judge(const geodec_readiness *r);
 
+/* Was this run in a mode of the papers' runtime, by what the mode does?
+ *   full     --ott-full: a geometric drafter (flowmap or rollout) and onedecode, attnres damp:0.35
+ *   theorem  --ott-theorem: attnres damp:0.45 and depth_attn of any strength
+ *   perfect  --ott-perfect: drafts of 16 tokens that are the model's own greedy text, replayed (drafter oracle). Its
+ *            acceptance is 1 by construction: true says that the run is a ceiling, not a drafter. */
+typedef struct geodec_ott_modes {
+    bool full, theorem, perfect;
+} geodec_ott_modes;
+GEODEC_API geodec_ott_modes geodec_readiness_modes(const geodec_readiness *r);
+
 struct geodec_json_writer;
 /* The members of the report, into the object that is open. */
 GEODEC_API void geodec_readiness_put(struct geodec_json_writer *w, const geodec_readiness *r);

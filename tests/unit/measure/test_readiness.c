@@ -140,6 +140,56 @@ Test(readiness, the_papers_counters_do_not_pass)
     RUNG(r, GEODEC_DEGRADED_GEODESIC);
 }
 
+Test(readiness, modes_of_the_papers_are_what_ran)
+{
+    static const struct {
+        const char *drafter, *attnres, *mode;
+        int32_t gamma;
+        bool adaptive, full, theorem, perfect;
+    } list[] = {
+        {"flowmap+onedecode", "damp:0.35", "greedy", 4, false, true, false, false},
+        {"onedecode+rollout", "damp:0.35", "greedy", 4, true, true, false, false},
+        {"flowmap+onedecode", "none", "greedy", 4, false, false, false, false},
+        {"flowmap+onedecode", "damp:0.45", "greedy", 4, false, false, false, false},
+        {"ngram+onedecode", "damp:0.35", "greedy", 4, false, false, false, false}, /* no geometry */
+        {"flowmap", "damp:0.35", "greedy", 4, false, false, false, false},         /* no OneDecode */
+        {"flowmaps+onedecode", "damp:0.35", "greedy", 4, false, false, false, false},
+        {"none", "damp:0.45+depth_attn:0.55", "not compared", 0, false, false, true, false},
+        {"none", "damp:0.35+depth_attn:0.55", "not compared", 0, false, false, false, false},
+        {"none", "depth_attn:0.55", "not compared", 0, false, false, false, false},
+        {"oracle", "none", "greedy", 16, false, false, false, true},
+        {"oracle", "none", "greedy", 8, false, false, false, false},
+        {"oracle", "none", "greedy", 16, true, false, false, false},
+        {"oracle", "none", "greedy and sampled", 16, false, false, false, false},
+        {"oracle:0.5", "none", "greedy", 16, false, false, false, false}, /* drafts that are not all right */
+        {"ngram", "none", "greedy", 16, false, false, false, false},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        geodec_err err = {0};
+        geodec_readiness r = everything_holds();
+        r.drafter = list[i].drafter;
+        r.gamma = list[i].gamma;
+        r.adaptive = list[i].adaptive;
+        r.exactness_mode = list[i].mode;
+        if (strcmp(list[i].attnres, "none") != 0)
+            test_ok(geodec_attnres_parse(list[i].attnres, &r.attnres, &err), &err);
+        const geodec_ott_modes m = geodec_readiness_modes(&r);
+        cr_assert(m.full == list[i].full && m.theorem == list[i].theorem && m.perfect == list[i].perfect,
+                  "%zu: %s, %s: %d %d %d", i, list[i].drafter, list[i].attnres, m.full, m.theorem, m.perfect);
+        /* and the file says the same */
+        const char *path = test_tmp("modes.json");
+        geodec_json *root = NULL;
+        bool full, theorem, perfect;
+        test_ok(geodec_readiness_write(path, &r, &err), &err);
+        test_ok(geodec_json_read(path, 1 << 20, &root, &err), &err);
+        test_ok(geodec_json_get_bool(root, "ott_full", &full, &err), &err);
+        test_ok(geodec_json_get_bool(root, "ott_theorem", &theorem, &err), &err);
+        test_ok(geodec_json_get_bool(root, "ott_perfect", &perfect, &err), &err);
+        cr_assert(full == m.full && theorem == m.theorem && perfect == m.perfect);
+        geodec_json_free(root);
+    }
+}
+
 static const geodec_json *inside(const geodec_json *v, const char *key)
 {
     const geodec_json *m = geodec_json_member(v, key);
