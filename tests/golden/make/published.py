@@ -54,7 +54,7 @@ def library(f):
 if __name__ == "__main__":
     full, out = sys.argv[1:]
     for name, rows in FILES.items():
-        with h5py.File(os.path.join(full, name), "r") as s, h5py.File(os.path.join(out, name), "w", libver="latest") as t:
+        with h5py.File(os.path.join(full, name), "r") as s, h5py.File(os.path.join(out, name), "w") as t:
             copy(s, t, rows)
             if name.startswith("library"):
                 library(t)

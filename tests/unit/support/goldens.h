@@ -4,9 +4,8 @@
 
 #include <stdint.h>
 
-/* Calls fn(path) for every <model>_n<number>.h5 (any number of digits) in golden/ott that has the dataset
- * /cloud/points; says SKIP when there is none.
- */
+/* Calls fn(path) for every <model>_n<number>.h5 (any number of digits) in golden/ott, of the shared folder or of the
+ * repository (test_shared), that has the dataset /cloud/points. */
 void goldens_each(void (*fn)(const char *path));
 
 /* Worst deviation of values [count] from a dataset, relative to the dataset's largest magnitude; printed with the
