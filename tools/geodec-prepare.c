@@ -1,7 +1,6 @@
 /* geodec-prepare: one command from a model to what drafting needs: texts, states, flow map, and which drafter pays. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "io/file.h"
 #include "linalg/lapack.h"
 #include "model/arithmetic.h"
 #include "prepare/record.h"
@@ -9,6 +8,7 @@
 #include "support/decode_report.h"
 #include "support/evaluation.h"
 #include "support/tables.h"
+#include "support/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 enum { REQUEST = 512 };
 
 static double minutes = 2;
-static const char *text_path, *arithmetic = "auto";
+static const char *text_path, *separator = "auto", *arithmetic = "auto";
 static int64_t texts, length, text_tokens;
 static bool cache_only;
 
@@ -37,7 +37,7 @@ static const cli_option options[] = {
      .flags = CLI_PATH,
      .target = &text_path,
      .metavar = "FILE",
-     .help = "documents to read first; the model's own texts fill up the time that is left"},
+     .help = "UTF-8 text or JSON Lines to read first; the model's own texts fill up the time that is left"},
     {.name = "cache",
      .type = CLI_FLAG,
      .flags = CLI_VOLATILE,
@@ -65,6 +65,7 @@ static const cli_option options[] = {
      .max = GEODEC_PREPARE_TOKENS_MAX,
      .metavar = "N",
      .help = "read N tokens of --text, whatever the time (0: by the time)"},
+    CLI_SEPARATOR_OPTION(separator),
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
 };
 
@@ -221,7 +222,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
-    geodec_map text = {0};
+    text_file text = {.run = NULL};
     char *folder = NULL, request[REQUEST], sha256[GEODEC_SHA256_HEX] = "";
     geodec_prepare_store store = {0};
     geodec_provenance made_by;
@@ -233,15 +234,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_model_open(c->args[0], &m, err));
     (void)arithmetic_settle(c, m, &arithmetic);
     if (text_path) {
-        GEODEC_TRY(geodec_map_open(text_path, &text, err));
-        geodec_sha256_of(text.data, text.size, sha256);
+        GEODEC_TRY(text_open(text_path, separator, geodec_model_tokenizer(m), false, &text, err));
+        geodec_sha256_of(text.map.data, text.map.size, sha256);
     }
     GEODEC_TRY(choose_folder(c, m, &folder, err));
     const geodec_prepare p = {.model = m,
                               .folder = folder,
-                              .text = text_path ? text.data ? (const char *)text.data : "" : NULL,
-                              .text_name = text_path,
-                              .text_bytes = text.size,
+                              .documents = text_path ? &text.documents : NULL,
                               .seed = c->seed,
                               .arithmetic = arithmetic_of(arithmetic),
                               .seconds = 60 * minutes,
@@ -268,7 +267,7 @@ done:
     if (begun_here && !worth_keeping(st)) forget(c, folder);
     if (st != GEODEC_OK && folder) (void)rmdir(folder); /* fails unless it is empty */
     geodec_mem_free(folder);
-    geodec_map_close(&text);
+    text_close(&text);
     geodec_model_close(m);
     return st;
 }

@@ -52,7 +52,7 @@ done:
 
 static geodec_status open_text(const geodec_prepare *p, geodec_text_source **out, geodec_err *err)
 {
-    return geodec_text_source_create(p->text_name, p->text, p->text_bytes, geodec_model_tokenizer(p->model), out, err);
+    return geodec_text_source_create(p->documents, geodec_model_tokenizer(p->model), out, err);
 }
 
 geodec_status geodec_prepare_text_tokens(const geodec_prepare *p, int64_t *tokens, geodec_err *err)
@@ -61,9 +61,9 @@ geodec_status geodec_prepare_text_tokens(const geodec_prepare *p, int64_t *token
     both b = {.left = GEODEC_PREPARE_TOKENS_MAX};
     const int32_t *token;
     int64_t n = 0, sum = 0;
-    if (p->text) GEODEC_TRY(open_text(p, &b.text, err));
+    if (p->documents) GEODEC_TRY(open_text(p, &b.text, err));
     for (;;) {
-        GEODEC_TRY_MSG(next_of_both(&b, &token, &n, err), "%s", p->text_name);
+        GEODEC_TRY(next_of_both(&b, &token, &n, err));
         if (n < 0) break;
         sum += n;
         GEODEC_TRY(geodec_hooks_progress(p->hooks, "tokenizing", sum, GEODEC_PREPARE_TOKENS_MAX, err));
@@ -304,7 +304,7 @@ static geodec_status read_all(const geodec_prepare *p, const geodec_prepare_stor
     geodec__prepare_samples got = {0};
     geodec_artifact *out = NULL;
     GEODEC_TRY(geodec__prepare_samples_read(p, &got, err));
-    if (p->text) GEODEC_TRY(open_text(p, &b.text, err));
+    if (p->documents) GEODEC_TRY(open_text(p, &b.text, err));
     if (got.texts > 0)
         GEODEC_TRY(geodec_token_source_create("sample.tokens", got.text, (size_t)got.size,
                                               geodec_model_configuration(p->model)->n_vocab, &b.samples, err));

@@ -9,6 +9,7 @@
 
 #include "base/hooks.h"
 #include "base/pool.h"
+#include "documents/documents.h"
 #include "io/artifact.h"
 #include "model/model.h"
 #include "prepare/plan.h"
@@ -17,9 +18,7 @@
 typedef struct geodec_prepare {
     const geodec_model *model;
     const char *folder; /* exists */
-    /* Text to read before the model's own texts, by its documents; NULL = none. */
-    const char *text, *text_name;
-    size_t text_bytes;
+    const geodec_documents *documents; /* read before the model's own texts; NULL = none */
     uint64_t seed;
     geodec_arithmetic arithmetic;
     double seconds; /* the time given */
@@ -41,7 +40,7 @@ typedef struct geodec_prepare_store {
     geodec_flow_summary map;
 } geodec_prepare_store;
 
-/* Tokens of the text given, counted up to GEODEC_PREPARE_TOKENS_MAX. The errors of geodec_text_source. */
+/* Tokens of the documents given, counted up to GEODEC_PREPARE_TOKENS_MAX. */
 GEODEC_API geodec_status geodec_prepare_text_tokens(const geodec_prepare *p, int64_t *tokens,
                                                     geodec_err *err) GEODEC_MUST_USE;
 /* Measures the speed of sampling and reading, in about 4 % of the time given. */

@@ -26,11 +26,20 @@ done:
     return st;
 }
 
-/* What the request depends on, but for the time and the plan made of it. */
+/* What the request depends on, but for the time and the plan made of it: the documents' bytes and places. */
 static void request(const geodec_prepare *p, char text_sha256[GEODEC_SHA256_HEX])
 {
+    const geodec_documents *d = p->documents;
+    geodec_sha256 h;
     text_sha256[0] = '\0';
-    if (p->text) geodec_sha256_of(p->text, p->text_bytes, text_sha256);
+    if (!d) return;
+    geodec_sha256_init(&h);
+    geodec_sha256_update(&h, d->text, (size_t)d->n_text);
+    for (int64_t i = 0; i < d->n; i++) {
+        const int64_t place[2] = {d->item[i].begin, d->item[i].end};
+        geodec_sha256_update(&h, place, sizeof place);
+    }
+    geodec_sha256_hex(&h, text_sha256);
 }
 
 static bool equal(const geodec_json *v, const char *key, const char *want)
