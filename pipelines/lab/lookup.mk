@@ -1,8 +1,9 @@
 # Speed of the nearest-record search against the number of records; times differ from run to run.
 LABORATORY += $(R)/speed-lookup.h5
 LAB_FIGURES += lookup
+LOOKUP := $(if $(filter 1,$(QUICK)),--records 10000)
 $(R)/speed-lookup.h5: $(BIN)/geodec-lookup FORCE
-	@$(call tool,lookup) --seed $(SEED) $(if $(filter 1,$(QUICK)),--records 10000) -o $(out)
+	@$(call tool,lookup) --seed $(SEED) $(LOOKUP) -o $(out)
 # Rows of sizes: searches near an anchor, fresh, own metrics; exhaustive, screen (both of fresh queries).
 $(F)/lookup.tsv: $(R)/speed-lookup.h5 FORCE
 	@$(table) $< kind records single_us exhaustive_us screen_us | awk -F'\t' 'NR > 1 {t[$$1, $$2] = $$3; if ($$1 == 0) size[++n] = $$2; if ($$1 == 1) {all[$$2] = $$4; screen[$$2] = $$5}} \

@@ -1,7 +1,8 @@
 # Identities of every metric: the model's field, the exports' in both modes (the published manifold fails, which is the finding).
+# A check that fails (status 4) is a result: the file says which.
 LABORATORY += $(R)/verification.h5
 $(R)/verification.h5: $(BIN)/geodec-verify-geometry $(R)/metric.h5 FORCE
-	@$(call tool,verify-geometry) --quiet -o $(out) $(R)/metric.h5
+	@$(call tool,verify-geometry) --quiet -o $(out) $(R)/metric.h5 || [ $$? -eq 4 ]
 EXPORT_ARTIFACTS += $(foreach f,verification verification-ref,$(EXPORTS:%=$(X)/%/$f.h5))
 $(X)/%/verification.h5: $(X)/%/metric.h5 $(BIN)/geodec-verify-geometry FORCE
 	@$(call tool,verify-geometry) --quiet -o $(out) $<

@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# Kinds of text x kinds of model: every tool of the main job, at tiny sizes, through the pipeline's rules. A cell ends in the report's table,
+# where each stage left its output or one line that says why it was not measured; no stage fails, and every output is valid. An empty text ends
+# in one line.
+#
+# Models and texts are made here from seeds. By default each kind of text meets one kind of model, in turn; MATRIX=full runs the whole
+# product and makes the reports with their figures (hours for one core). The cells that ran stand in the output.
+
+bats_require_minimum_version 1.5.0
+
+MODELS=(ctx64 ctx128 head16 layer1 experts q8_0)
+TEXTS=(novel lines dialogue jsonl crlf unended nonlatin note35 token1 same)
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    export GEODEC_THREADS=1 W="$BATS_FILE_TMPDIR" BIN="${B:-build/release}/bin"
+    mkdir -p "$W/model" "$W/text"
+    "$BIN/geodec-corpus" -q --force --seed 3 --stories 200 -o "$W/train.txt"
+    "$BIN/geodec-corpus" -q --force --seed 3 --first 5000 --stories 20 -o "$W/held-out.txt"
+    "$BIN/geodec-vocab" -q --force --size 384 -o "$W/vocab.gguf" "$W/train.txt"
+    model ctx64 --d-model 32 --layers 3 --heads 2 --kv-heads 1 --ff 64 --ctx 64
+    model ctx128 --d-model 48 --layers 4 --heads 2 --kv-heads 2 --ff 96 --ctx 128
+    model head16 --d-model 64 --layers 3 --heads 4 --kv-heads 2 --ff 128 --ctx 256
+    model layer1 --d-model 32 --layers 1 --heads 2 --kv-heads 2 --ff 64 --ctx 128
+    model experts --d-model 32 --layers 2 --heads 2 --kv-heads 1 --ff 64 --ctx 128 --experts 4
+    "$BIN/geodec-quantize" -q --force --type q8_0 -o "$W/model/q8_0.gguf" "$W/model/head16.gguf" > /dev/null
+    texts
+}
+
+# A few steps of training: random enough to differ from each other, trained enough that states lie in a few directions.
+model() { # model NAME OPTIONS..
+    local name=$1
+    shift
+    "$BIN/geodec-train" -q --force --seed 1 --text "$W/train.txt" --held-out "$W/held-out.txt" --vocab "$W/vocab.gguf" --steps 12 --warmup 1 \
+        --lr 2e-3 --batch 4 --length 64 --eval-every 90 --eval-tokens 256 --checkpoint "$W/$name.ck.h5" "$@" -o "$W/model/$name.gguf"
+}
+
+texts() {
+    local at="$W/text" i
+    "$BIN/geodec-corpus" -q --force --seed 5 --stories 30 -o "$W/stories.txt"
+    sed 's/<|endoftext|>//' "$W/stories.txt" | awk 'NF' > "$W/plain.txt" # a line a story or a paragraph
+    tr '\n' ' ' < "$W/plain.txt" > "$at/novel"
+    cp "$W/plain.txt" "$at/lines"
+    awk '{gsub(/\. /, ".\nANNA: "); print "BEN: " $0; print ""}' "$W/plain.txt" > "$at/dialogue"
+    awk '{gsub(/["\\]/, "\\\\&"); print "{\"text\": \"" $0 "\"}"}' "$W/plain.txt" > "$at/jsonl"
+    awk '{printf "%s\r\n\r\n", $0}' "$W/plain.txt" > "$at/crlf"
+    awk 'NR > 1 {print ""; print ""} {printf "%s", $0}' "$W/plain.txt" > "$at/unended"
+    for i in $(seq 40); do printf 'Жил-был старик %d со своею старухой. 古池や蛙飛び込む水の音\n' "$i"; done > "$at/nonlatin"
+    head -c 90 "$W/plain.txt" > "$at/note35"
+    printf 'a' > "$at/token1"
+    for i in $(seq 500); do printf 'a '; done > "$at/same"
+}
+
+setup() { cd "$BATS_TEST_DIRNAME/../.." || return 1; }
+
+SIZES=(QUICK=1 TOKENS=600 POINTS=120 STORE_TEXTS=6 STORE_LENGTH=64 PROMPTS=2 NEW_TOKENS=8 GAMMAS=4 SEEDS=1 LOGITS=
+    "VALIDITY=--starts 3 --perturbations 2 --sphere-starts 2 --bootstrap 50" "INJECTIVITY_SIZE=-a 3 --directions 2"
+    "GEODESICITY=--points 48 --starts 6 --ahead 2" "VARADHAN=--points 48 --queries 4 --planted 2" "VELOCITY=--points 60 --starts 16"
+    "WARP_FLAGS=--facts 3 --holdouts 2 --bootstrap 100" "SUBSTITUTION=--records 120 --queries 40" "LOOKUP=--records 500"
+    ROLLOUT_PLACES=100 ONEDECODE_CELLS=64 DRAFTS_PROMPTS=2 LEAD_PROMPTS=2)
+
+cell() { # cell TEXT MODEL
+    local r="$W/cell/$1-$2" goal f
+    goal="$r/headline.tsv"
+    [ "${MATRIX-}" != full ] || goal=results
+    MODEL="$W/model/$2.gguf" TEXT="$W/text/$1" make -s "${SIZES[@]}" R="$r" "$goal" > "$W/log" 2>&1 ||
+        { echo "$1 x $2:"; tail -n 20 "$W/log"; return 1; }
+    [ -s "$r/headline.tsv" ]
+    [ "${MATRIX-}" != full ] || [ -s "$r/report/index.html" ]
+    # an output or its reason, in one line, and none has failed
+    while IFS= read -r f; do
+        [ ! -e "${f%.not-measured}" ] || { echo "$f stands beside its output"; return 1; }
+        [ "$(wc -l < "$f")" -eq 1 ] || { echo "$f:"; cat "$f"; return 1; }
+        ! grep -q '^failed' "$f" || { echo "$f:"; cat "$f"; return 1; }
+    done < <(find "$r" -name '*.not-measured')
+    find "$r" -maxdepth 1 -name '*.h5' -print0 | xargs -0 "$BIN/geodec-check"
+    echo "# $1 x $2: $(find "$r" -maxdepth 1 -name '*.h5' | wc -l) measured, $(find "$r" -maxdepth 1 -name '*.h5.not-measured' | wc -l) not" >&3
+    rm -rf "$r"
+}
+
+cells() { # cells TEXT: with all models, or with the one whose turn it is
+    local i
+    if [ "${MATRIX-}" = full ]; then
+        for m in "${MODELS[@]}"; do cell "$1" "$m"; done
+        return
+    fi
+    for i in "${!TEXTS[@]}"; do
+        [ "${TEXTS[i]}" != "$1" ] || cell "$1" "${MODELS[i % ${#MODELS[@]}]}"
+    done
+}
+
+@test "a novel in one document" { cells novel; }
+@test "a document a line" { cells lines; }
+@test "a dialogue" { cells dialogue; }
+@test "JSON Lines" { cells jsonl; }
+@test "CRLF" { cells crlf; }
+@test "no newline at the end" { cells unended; }
+@test "another script than the vocabulary's" { cells nonlatin; }
+@test "35 tokens" { cells note35; }
+@test "one token" { cells token1; }
+@test "one word over and over" { cells same; }
+
+@test "an empty text ends in one line" {
+    : > "$W/text/empty"
+    run --separate-stderr "$BIN/geodec-plan" --model "$W/model/ctx64.gguf" --text "$W/text/empty"
+    [ "$status" -eq 3 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    run env MODEL="$W/model/ctx64.gguf" TEXT="$W/text/empty" make -s "${SIZES[@]}" R="$W/empty" "$W/empty/headline.tsv"
+    [ "$status" -ne 0 ]
+    [ "$(grep -c '^geodec-plan: ' <<< "$output")" -eq 1 ]
+    [ ! -e "$W/empty/headline.tsv" ]
+}
+
+@test "20 MB: only what is asked for is kept" {
+    for _ in $(seq 900); do cat "$W/plain.txt"; done | head -c 20000000 > "$W/large"
+    "$BIN/geodec-plan" -q --force --model "$W/model/ctx64.gguf" --text "$W/large" --tokens 600 -o "$W/plan.tsv"
+    [ "$(awk -F'\t' '$1 == "tokens" {print $2}' "$W/plan.tsv")" -eq 600 ]
+    [ "$(awk -F'\t' '$1 == "bytes" {print $2}' "$W/plan.tsv")" -gt 19000000 ]
+    "$BIN/geodec-export" -q --force --model "$W/model/ctx64.gguf" --text "$W/large" --max-tokens 600 -o "$W/large.h5"
+    "$BIN/geodec-check" "$W/large.h5"
+    rm -f "$W/large"
+}
