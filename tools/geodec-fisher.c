@@ -135,7 +135,8 @@ static geodec_status all_windows(state *s, const char *path, const geodec_tokeni
     GEODEC_NEW(ids, (int64_t)file.n_run + 2);
     GEODEC_TRY_MSG(geodec_tokenizer_encode(t, file.run, file.n_run, false, ids, &n, err), "%s", path);
     if (each < 1 || n < each)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld tokens are no window of %lld", path, (long long)n, (long long)window);
+        GEODEC_THROW(n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%s: %lld tokens; a window needs at least %lld", path,
+                     (long long)n, (long long)each);
     for (int64_t w = 0; w < windows; w++) {
         const int64_t first = windows > 1 ? (n - each) * w / (windows - 1) : 0;
         s->token[0] = bos;

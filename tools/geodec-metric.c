@@ -421,6 +421,9 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     int64_t n = dim;
     if (n == 0) n = cloud.k_int < 2 ? 2 : (cloud.k_int > DIM_MAX_AUTO ? DIM_MAX_AUTO : cloud.k_int);
+    if (dim == 0 && cloud.k < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld principal component; the metric needs at least 2 (--dim 1 forces it)",
+                     (long long)cloud.k);
     if (n > cloud.k && dim == 0) n = cloud.k;
     if (n > cloud.k) {
         GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld coordinates, not %lld", c->args[0], (long long)cloud.k,

@@ -4,6 +4,7 @@
 #include "support/shard.h"
 #include "support/space.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *shard, *output = "propagators.h5", *scheme = "magnus4", *dense = "auto", *mode = "correct";
@@ -88,6 +89,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.propagate.rtol = rtol;
     o.flow = flow;
     o.control = control;
+    o.check = check;
     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
@@ -102,10 +104,18 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, path_file, err));
     GEODEC_TRY(geodec_propagators_compute(in.space, &paths, &o, c->pool, &c->hooks, &r, err));
-    double gap = 0, symplectic = 0;
-    for (int64_t i = 0; i < r.controls; i++) gap = r.control_gap[i] > gap ? r.control_gap[i] : gap;
+    double gap = 0, symplectic = 0, step = INFINITY;
+    for (int64_t i = 0; i < r.controls; i++) {
+        gap = r.control_gap[i] > gap ? r.control_gap[i] : gap;
+        if (r.control_gap[i] > check && r.control_step[i] < step) step = r.control_step[i];
+    }
     for (int64_t i = 0; i < r.paths.paths; i++)
         symplectic = r.report[i].symplectic > symplectic ? r.report[i].symplectic : symplectic;
+    if (gap > check && step > check && !ref)
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "half the step changes the flow by %.1e, above %.1e: the field of %lld points is too rough for "
+                     "the paths; more points are needed",
+                     step, check, (long long)in.metric.points);
     if (gap > check && !ref) /* the published rule is not the derivative of the flow: told, not refused */
         GEODEC_THROW(GEODEC_CHECK, "propagators differ from differences of the flow by %.1e (--scheme %s)", gap,
                      scheme);

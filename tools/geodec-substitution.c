@@ -189,7 +189,9 @@ static geodec_status gather(work *w, int64_t layer, geodec_err *err)
     for (int64_t i = 0; i < w->chart.points; i++)
         if (has_next(w, sequence, w->chart.point_row[i])) row[count++] = (int32_t)w->chart.point_row[i];
     for (int64_t i = 0; i < count; i++) next[i] = row[i] + 1;
-    if (count < 2) GEODEC_THROW(GEODEC_RANGE, "%lld pairs of consecutive states in training texts", (long long)count);
+    if (count < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld pairs of consecutive states in training texts; at least 2 are needed",
+                     (long long)count);
     w->data.records = count;
     GEODEC_TRY(read_states(w, layer, count, row, &w->from, err));
     GEODEC_TRY(read_states(w, layer, count, next, &w->to, err));
@@ -214,7 +216,9 @@ static geodec_status gather(work *w, int64_t layer, geodec_err *err)
     }
     for (int64_t i = 0; i < count; i++) next[i] = row[i] + 1;
     w->data.queries = count;
-    if (count < 2) GEODEC_THROW(GEODEC_RANGE, "%lld states in held-out texts", (long long)count);
+    if (count < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld pairs of consecutive states in held-out texts; at least 2 are needed",
+                     (long long)count);
     GEODEC_TRY(read_states(w, layer, count, row, &w->query, err));
     GEODEC_TRY(read_states(w, layer, count, next, &w->truth, err));
 done:

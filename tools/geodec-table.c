@@ -125,6 +125,8 @@ static geodec_status parse_rows(const char *text, int64_t n, int64_t *from, int6
         GEODEC_THROW(GEODEC_INVAL, "--rows: '%s' is not A:B", text);
     if (colon != text) *from = strtoll(text, &end, 10);
     if (colon[1]) *to = strtoll(colon + 1, &end, 10);
+    if (*from >= n && n >= 0 && *from < *to)
+        GEODEC_THROW(GEODEC_SCARCE, "--rows: no rows %s in a table of %" PRId64, text, n);
     if (*to > n) *to = n;
     if (*from > *to) GEODEC_THROW(GEODEC_RANGE, "--rows: no rows %s in a table of %" PRId64, text, n);
 done:

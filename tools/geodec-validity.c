@@ -190,6 +190,11 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     if (!sphere.slope_ok && !no_check && s->n > 1)
         GEODEC_THROW(GEODEC_CHECK, "the control fails: on the unit sphere the error has slope %.2f, below %.2f",
                      sphere.slope.value, slope_min);
+    if (!v.slope_ok && !no_check && settled > tolerance)
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "after %d halvings of the step propagators still change by %.1e: the field of %lld points is too "
+                     "rough for the paths; more points are needed",
+                     halvings, settled, (long long)in.metric.points);
     if (!v.slope_ok && !no_check)
         GEODEC_THROW(
             GEODEC_CHECK,

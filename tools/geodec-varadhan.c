@@ -149,7 +149,8 @@ static geodec_status pick(const state *s, const geodec_charted *c, int32_t layer
             visible(s, layer, i, &from) >= KEYS)
             row[count++] = i;
     if (count < 2)
-        GEODEC_THROW(GEODEC_RANGE, "%lld states of held-out texts have %d keys", (long long)count, (int)KEYS);
+        GEODEC_THROW(GEODEC_SCARCE, "%lld states of held-out texts have %d keys; at least 2 are needed",
+                     (long long)count, (int)KEYS);
     geodec_rng r = geodec_rng_stream(s->o.seed, geodec_rng_id("varadhan queries", (uint64_t)layer));
     const int64_t keep = n_queries < count ? n_queries : count;
     GEODEC_NEW(out->row, keep);
@@ -306,6 +307,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     for (int32_t i = 0; i < n_list; i++) {
         int64_t index;
         if (all && list[i] == s.charts.n_layer) continue;
+        if (list[i] == s.charts.n_layer && strcmp(layers, "sink") == 0)
+            GEODEC_THROW(GEODEC_SCARCE, "%lld block; attention after the sink layer needs at least 2",
+                         (long long)s.charts.n_layer);
         if (list[i] == s.charts.n_layer)
             GEODEC_THROW(GEODEC_RANGE, "layer %d: no block attends after the last", list[i]);
         GEODEC_TRY(geodec_activations_find_layer(&s.charts.view, list[i], &index, err));

@@ -79,7 +79,7 @@ static geodec_status spectrum(const float *x, int64_t rows, int64_t d, double *w
     geodec_blas_gemm(d <= rows, d > rows, n, n, d <= rows ? rows : d, 1, centred, d, centred, d, 0, gram, n);
     GEODEC_TRY(geodec_eig_values(n, gram, w, err));
     for (int64_t i = 0; i < n; i++) sum += w[i];
-    if (!(sum > 0)) GEODEC_THROW(GEODEC_NUMERIC, "the states of a layer do not vary");
+    if (!(sum > 0)) GEODEC_THROW(GEODEC_SCARCE, "all states of a layer are equal; a spectrum needs different ones");
     for (int64_t i = 0; i < n; i++) w[i] /= sum;
     for (int64_t i = 0; i < n / 2; i++) {
         const double low = w[i];
@@ -110,7 +110,9 @@ geodec_status geodec_depth_measure(const geodec_model *m, geodec_depth *out, geo
     double plateau = 0, sum = 0;
     GEODEC_TRY(geodec_sample_run(m, &how, keep_text, &r, NULL, NULL, err));
     const int64_t rows = rows_of(&r), d = c->d_model, n = rows < d ? rows : d;
-    if (rows < 2) GEODEC_THROW(GEODEC_UNSUPPORTED, "the texts this model writes are too short to measure its layers");
+    if (rows < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "the texts this model writes have %lld states; a spectrum needs at least 2",
+                     (long long)rows);
     r.width = n;
     r.sink.states = rows;
     GEODEC_NEW(state, c->n_layer * rows * d);

@@ -169,7 +169,7 @@ geodec_status geodec_rungs_run(const geodec_activations *a, const geodec_step_ro
         }
         first = i + 1;
     }
-    if (texts == 0) GEODEC_THROW(GEODEC_NUMERIC, "no text was dealt out for figures");
+    if (texts == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
     const int64_t every = (all + places - 1) / places; /* one text in so many */
     GEODEC_NEW(sum, texts * n * FIGURES);
     GEODEC_NEW(size, texts);

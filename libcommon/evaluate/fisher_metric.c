@@ -216,7 +216,8 @@ geodec_status geodec_fisher_regularise(int64_t count, int64_t n, double ridge, d
         if (!isfinite(t[p])) GEODEC_THROW(GEODEC_NUMERIC, "metric %lld is not finite", (long long)p);
     }
     GEODEC_TRY(geodec_stats_median(count, t, &scale, err));
-    if (!(scale > 0)) GEODEC_THROW(GEODEC_NUMERIC, "the output feels nothing at half of the states");
+    if (!(scale > 0))
+        GEODEC_THROW(GEODEC_SCARCE, "the output does not vary at half of the states; its metric needs more");
     const double least = eigenvalue_floor * scale / (double)n;
     for (int64_t p = 0; p < count; p++) {
         double *m = g + p * n * n;

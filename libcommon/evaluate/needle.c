@@ -147,7 +147,9 @@ geodec_status geodec_needle_run(const geodec_evaluation *e, const geodec_needle_
     GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, ids, &k.n, err));
     k.text = ids;
     if (k.n < 2 * (int64_t)o->window + 2 * (int64_t)o->needle)
-        GEODEC_THROW(GEODEC_FORMAT, "too short: %lld tokens for windows of %d", (long long)k.n, o->window);
+        GEODEC_THROW(k.n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE,
+                     "%lld tokens; windows of %d with needles of %d need at least %lld", (long long)k.n, o->window,
+                     o->needle, 2 * ((long long)o->window + o->needle));
     GEODEC_TRY(geodec_scorer_create(e, o->window, &k.scorer, err));
     GEODEC_NEW(k.token, o->window);
     GEODEC_NEW(k.row, k.n_vocab);

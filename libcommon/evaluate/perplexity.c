@@ -286,7 +286,9 @@ geodec_status geodec_perplexity_text(const geodec_evaluation *p, const geodec_ev
     GEODEC_TRY(check(p, q, o, err));
     GEODEC_TRY(tokenize(t, text, n, &j, &token, err));
     r.windows = geodec_perplexity_count(o, j.bos >= 0, j.n);
-    if (r.windows < 1) GEODEC_THROW(GEODEC_FORMAT, "too short: no token can be scored");
+    if (r.windows < 1)
+        GEODEC_THROW(j.n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%lld tokens; a score needs at least %d", (long long)j.n,
+                     j.bos >= 0 ? 1 : 2);
     r.windows_of_a_block = o->stride ? (o->window + o->stride - 1) / o->stride : 1;
     r.blocks = (r.windows + r.windows_of_a_block - 1) / r.windows_of_a_block;
     GEODEC_NEW(r.window, r.windows);

@@ -243,7 +243,9 @@ geodec_status geodec_residual_run(const geodec_evaluation *e, const geodec_resid
                      (long long)o->max_windows, (long long)o->replicates);
     GEODEC_TRY(tokenize(t, text, n, &ids, &count, err));
     p.windows = k.windows = geodec_perplexity_count(&cut, bos >= 0, count);
-    if (p.windows < 1) GEODEC_THROW(GEODEC_FORMAT, "too short: no token behind the first");
+    if (p.windows < 1)
+        GEODEC_THROW(count == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%lld tokens; a profile needs at least %d",
+                     (long long)count, bos >= 0 ? 1 : 2);
     GEODEC_TRY(new_work(&k, e, o, pool, err));
     GEODEC_NEW(p.layer, p.n_layer + 1);
     GEODEC_NEW(token, o->window);

@@ -251,8 +251,8 @@ geodec_status geodec_blocks_run(const geodec_space *s, const geodec_trajectories
     GEODEC_TRY(windows(t, split, false, o, o->anchors, &anchor, &r.anchors, err));
     GEODEC_TRY(windows(t, split, true, o, o->queries, &query, &r.queries, err));
     if (r.anchors < 2 || r.queries < 2)
-        GEODEC_THROW(GEODEC_RANGE,
-                     "%lld anchors and %lld queries of %lld consecutive states: at least 2 each are needed",
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "%lld anchors and %lld queries of %lld consecutive states; at least 2 each are needed",
                      (long long)r.anchors, (long long)r.queries, (long long)(B * o->stride + 1));
     GEODEC_NEW(block, r.anchors * B * n * n + 2 * B * n + r.queries * (B * (P + 1) + 2));
     GEODEC_NEW(broken, r.anchors);

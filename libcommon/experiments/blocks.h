@@ -56,7 +56,7 @@ typedef struct geodec_blocks {
 } geodec_blocks;
 
 /* Paths of t that are held out (geodec_geodesicity_held_out of `split`) are queries, the others anchors; every path is
- * cut into windows that do not overlap, of which a seeded choice is taken. GEODEC_RANGE (too few windows),
+ * cut into windows that do not overlap, of which a seeded choice is taken. GEODEC_SCARCE (too few windows),
  * GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_blocks_run(const geodec_space *s, const geodec_trajectories *t,
                                            const geodec_geodesicity_options *split, const geodec_blocks_options *o,

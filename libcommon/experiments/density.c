@@ -154,7 +154,7 @@ static geodec_status side(const search *s, bool online, int64_t replicates, geod
         sum[groups] = sum[g];
         number[groups++] = number[g];
     }
-    if (count == 0) GEODEC_THROW(GEODEC_RANGE, "no distances to measure");
+    if (count == 0) GEODEC_THROW(GEODEC_SCARCE, "no distance from text to text; the density needs two texts");
     GEODEC_TRY(geodec_stats_ratio(groups, sum, number, replicates, s->o->seed,
                                   geodec_rng_id("density bootstrap", online ? 1 : 0), mean, err));
     geodec_stats_sort(count, sorted);
@@ -207,7 +207,8 @@ static geodec_status nulls(search s, const double *x, geodec_pool *pool, const g
         if (geodec_sweep_partial(s.o->sweep)) continue;
         GEODEC_TRY(side(&s, true, 0, &online, NULL, NULL, err));
         GEODEC_TRY(side(&s, false, 0, &offline, NULL, NULL, err));
-        if (!(offline.value > 0)) GEODEC_THROW(GEODEC_NUMERIC, "all states of a surrogate coincide");
+        if (!(offline.value > 0))
+            GEODEC_THROW(GEODEC_SCARCE, "all states of a surrogate coincide; the density needs different ones");
         ratio[b] = online.value / offline.value;
         mean_within(&s, within, NULL);
         for (int64_t w = 0; w < s.o->n_windows; w++) d->within_null[w] += within[w] / (double)B;
@@ -266,7 +267,8 @@ geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, con
         .points = points, .n = n, .n_windows = o->n_windows, .nulls = o->nulls, .surrogate = o->surrogate};
     texts t = {0};
     search s = {.points = points, .n = n, .x = x, .position = position, .t = &t, .o = o};
-    if (points < 16 || n < 1 || !(o->held_out > 0) || !(o->held_out < 1) || o->n_windows < 1 ||
+    if (points < 16) GEODEC_THROW(GEODEC_SCARCE, "%lld points; the density needs at least 16", (long long)points);
+    if (n < 1 || !(o->held_out > 0) || !(o->held_out < 1) || o->n_windows < 1 ||
         o->n_windows > GEODEC_DENSITY_WINDOWS || o->nulls < 0 || o->nulls > 1000 || o->replicates < 0)
         GEODEC_THROW(GEODEC_RANGE, "density of %lld points, dimension %lld, share %g held out, %lld nulls",
                      (long long)points, (long long)n, o->held_out, (long long)o->nulls);
@@ -290,7 +292,8 @@ geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, con
     }
     GEODEC_TRY(side(&s, true, o->replicates, &d.online, &d.online_p50, &d.online_p90, err));
     GEODEC_TRY(side(&s, false, o->replicates, &d.offline, &d.offline_p50, &d.offline_p90, err));
-    if (!(d.offline.low > 0)) GEODEC_THROW(GEODEC_NUMERIC, "library states of different texts coincide");
+    if (!(d.offline.low > 0))
+        GEODEC_THROW(GEODEC_SCARCE, "states of different texts coincide; the density needs different ones");
     mean_within(&s, d.within, d.within_count);
     GEODEC_TRY(library_dimension(&s, pool, hooks, &d, err));
     d.ratio = (geodec_estimate){d.online.value / d.offline.value, d.online.low / d.offline.high,

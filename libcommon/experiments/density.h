@@ -55,7 +55,8 @@ typedef struct geodec_density {
 } geodec_density;
 
 /* x [points][n] with the text and the place in it of each. Rows of a text in order of position. At least 16 points.
- * GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. O(nulls points^2 n). */
+ * GEODEC_SCARCE (fewer than 16 points, all equal), GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. O(nulls points^2
+ * n). */
 GEODEC_API geodec_status geodec_density_run(int64_t points, int64_t n, const double *x, const int32_t *sequence,
                                             const int32_t *position, const geodec_density_options *o, geodec_pool *pool,
                                             const geodec_hooks *hooks, geodec_density *out,

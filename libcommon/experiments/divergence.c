@@ -110,7 +110,8 @@ geodec_status geodec_divergence_compute(geodec_divergence *d, const int32_t *gro
     draws w = {0};
     double *found = NULL, *gap = NULL;
     const int64_t Q = d->pairs;
-    if (Q < 3 || d->kinds < 1 || d->kinds > GEODEC_DIVERGENCE_KINDS || d->control < 0 || d->control >= d->kinds)
+    if (Q < 3) GEODEC_THROW(GEODEC_SCARCE, "%lld pairs of states; a rank correlation needs at least 3", (long long)Q);
+    if (d->kinds < 1 || d->kinds > GEODEC_DIVERGENCE_KINDS || d->control < 0 || d->control >= d->kinds)
         GEODEC_THROW(GEODEC_RANGE, "%lld pairs, %lld kinds", (long long)Q, (long long)d->kinds);
     GEODEC_TRY(start(d, group, &w, err));
     GEODEC_NEW(found, d->kinds * 2 * (replicates + 1));

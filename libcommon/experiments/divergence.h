@@ -25,7 +25,7 @@ typedef struct geodec_divergence {
 } geodec_divergence;
 
 /* Fills the three last members. group [pairs]: texts, which the bootstrap draws whole; pairs of a group follow each
- * other. GEODEC_RANGE (pairs < 3, kinds), GEODEC_NUMERIC (not finite, constant). */
+ * other. GEODEC_SCARCE (pairs < 3), GEODEC_RANGE (kinds), GEODEC_NUMERIC (not finite, constant). */
 GEODEC_API geodec_status geodec_divergence_compute(geodec_divergence *d, const int32_t *group, int64_t replicates,
                                                    uint64_t seed, geodec_err *err) GEODEC_MUST_USE;
 

@@ -331,8 +331,8 @@ static geodec_status run_place(const geodec_trajectories *t, const geodec_three_
     const int64_t count = geodec__starts_gather(t, o, number, false, NULL);
     p.starts = geodec__starts_gather(t, o, number, true, NULL);
     if (count < 2 || p.starts < 2)
-        GEODEC_THROW(GEODEC_RANGE, "%lld starts in training texts, %lld in the others", (long long)count,
-                     (long long)p.starts);
+        GEODEC_THROW(GEODEC_SCARCE, "%lld starts in training texts and %lld in the others; at least 2 each are needed",
+                     (long long)count, (long long)p.starts);
     GEODEC_NEW(training, count);
     GEODEC_NEW(p.start, p.starts);
     (void)geodec__starts_gather(t, o, number, false, training);
@@ -383,7 +383,9 @@ static geodec_status check(const geodec_trajectories *t, const geodec_geodesicit
         if (t->offset[p] < 0 || length < 0) GEODEC_THROW(GEODEC_RANGE, "path %lld", (long long)p);
         if (length > *longest) *longest = length;
     }
-    if (*longest < 3) GEODEC_THROW(GEODEC_RANGE, "no trajectory has three states");
+    if (*longest < 3)
+        GEODEC_THROW(GEODEC_SCARCE, "the longest trajectory has %lld states; at least 3 are needed",
+                     (long long)*longest);
     if (!geodec__finite(t->offset[t->paths] * t->n, t->x)) GEODEC_THROW(GEODEC_NUMERIC, "a state is not finite");
     if (!geodec__finite(f->sites * t->n, f->site) || !geodec__finite(f->sites * geodec_sym_packed(t->n), f->log_g))
         GEODEC_THROW(GEODEC_NUMERIC, "the metric is not finite");

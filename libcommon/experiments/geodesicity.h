@@ -99,8 +99,8 @@ typedef struct geodec_geodesicity {
 } geodec_geodesicity;
 
 /* *out: new memory of *count places, one without `places`; freed by the caller with geodec_mem_free. Bytes do not
- * depend on threads. GEODEC_RANGE (options, no path of three states, fewer than 2 texts in a part), GEODEC_NUMERIC (not
- * finite), GEODEC_INTERRUPTED. Time: about 20 geodesics of `ahead` units a start. */
+ * depend on threads. GEODEC_RANGE (options), GEODEC_SCARCE (no path of three states, fewer than 2 texts in a part),
+ * GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. Time: about 20 geodesics of `ahead` units a start. */
 GEODEC_API geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
                                                 const geodec_geodesicity_options *o, geodec_pool *pool,
                                                 const geodec_hooks *hooks, int64_t *count, geodec_geodesicity **out,

@@ -53,7 +53,7 @@ typedef struct geodec_hjb_paths {
 GEODEC_API void geodec_hjb_paths_clear(geodec_hjb_paths *p);
 
 /* GEODESIC, WALK or STRAIGHT of points point [points][n] in s. Geodesics that break down are not among them.
- * GEODEC_RANGE (fewer than 6 points, another class). */
+ * GEODEC_SCARCE (fewer than 6 points), GEODEC_RANGE (another class). */
 GEODEC_API geodec_status geodec_hjb_draw(const geodec_space *s, geodec_hjb_class kind, int64_t points,
                                          const double *point, const geodec_hjb_options *o, double dl, int64_t nodes,
                                          geodec_hjb_paths *out, geodec_err *err) GEODEC_MUST_USE;

@@ -104,7 +104,10 @@ geodec_status geodec_hjb_draw(const geodec_space *s, geodec_hjb_class kind, int6
     geodec_status st = GEODEC_OK;
     geodec_hjb_paths p = {0};
     const int64_t n = s->n;
-    if (points < NEAREST + 2 || o->paths < 1 || nodes < 3 || !(dl > 0) || n > N_MAX || kind > GEODEC_HJB_STRAIGHT)
+    if (points < NEAREST + 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld points; paths through the cloud need at least %d", (long long)points,
+                     NEAREST + 2);
+    if (o->paths < 1 || nodes < 3 || !(dl > 0) || n > N_MAX || kind > GEODEC_HJB_STRAIGHT)
         GEODEC_THROW(GEODEC_RANGE, "%lld paths of %lld nodes through %lld points", (long long)o->paths,
                      (long long)nodes, (long long)points);
     GEODEC_TRY(new_paths(o->paths, nodes, n, &p, err));

@@ -631,9 +631,11 @@ geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, cons
     uint8_t *use = NULL;
     const int64_t n = s->n;
     if (n < 1 || n > MAX_N) GEODEC_THROW(GEODEC_RANGE, "dimension %lld is outside 1..%d", (long long)n, MAX_N);
-    if (points < 4 || o->anchors < 1 || o->directions < 1 || o->steps < 8)
-        GEODEC_THROW(GEODEC_RANGE, "%lld points, %lld anchors, %lld directions, %lld steps are too few",
-                     (long long)points, (long long)o->anchors, (long long)o->directions, (long long)o->steps);
+    if (o->anchors < 1 || o->directions < 1 || o->steps < 8)
+        GEODEC_THROW(GEODEC_RANGE, "%lld anchors, %lld directions, %lld steps are too few", (long long)o->anchors,
+                     (long long)o->directions, (long long)o->steps);
+    if (points < 4)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld points; the injectivity radius needs at least 4", (long long)points);
     r.anchors = o->anchors < points ? o->anchors : points;
     GEODEC_NEW(r.anchor, r.anchors);
     GEODEC_NEW(x, r.anchors);
@@ -653,7 +655,8 @@ geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, cons
     GEODEC_TRY(geodec_stats_median(r.anchors, x, &nearest, err));
     r.reach = o->reach > 0 ? o->reach : 4 * nearest;
     r.kernel = o->kernel > 0 ? o->kernel : nearest * nearest / 8;
-    if (!(r.reach > 0)) GEODEC_THROW(GEODEC_NUMERIC, "most anchors have a point at their place");
+    if (!(r.reach > 0))
+        GEODEC_THROW(GEODEC_SCARCE, "most anchors have a point at their place; a distance needs different points");
     job j = {s, o, point, period, points, r.reach, r.kernel, r.anchor};
     const geodec_sweep_result result = {r.anchor, 1, sizeof *r.anchor};
     GEODEC_TRY(geodec_sweep_run(o->sweep, pool, hooks, "anchors", r.anchors, 1, anchor_task, &j, &result, 1, err));

@@ -72,7 +72,8 @@ typedef struct geodec_injectivity {
 GEODEC_API void geodec_injectivity_clear(geodec_injectivity *r);
 
 /* point [points][n] of the space's chart. period [n]: lengths after which the chart repeats itself, 0 = never; NULL =
- * never. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
+ * never. GEODEC_SCARCE (fewer than 4 points, or equal ones), GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM,
+ * GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_injectivity_run(const geodec_space *s, int64_t points, const double *point,
                                                 const double *period, const geodec_injectivity_options *o,
                                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_injectivity *out,

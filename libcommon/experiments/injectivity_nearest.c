@@ -28,9 +28,10 @@ geodec_status geodec_injectivity_nearest(int64_t points, int64_t n, const double
     geodec_status st = GEODEC_OK;
     double *block = NULL, *cov = NULL, sigma = 0;
     int32_t *index = NULL;
-    if (points < LOCAL + 2 || n < 1 || n > 64)
-        GEODEC_THROW(GEODEC_RANGE, "%lld points of dimension %lld: at least %d of 1 to 64 are needed",
-                     (long long)points, (long long)n, LOCAL + 2);
+    if (n < 1 || n > 64) GEODEC_THROW(GEODEC_RANGE, "dimension %lld is outside 1..64", (long long)n);
+    if (points < LOCAL + 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld points; nearest neighbours of local scale need at least %d",
+                     (long long)points, LOCAL + 2);
     GEODEC_NEW(block, points * (LOCAL + n) + n);
     GEODEC_NEW(cov, n * n);
     GEODEC_NEW(index, points * LOCAL);

@@ -139,8 +139,8 @@ static geodec_status input_ok(int64_t points, int64_t n, const double *x, const 
                               const geodec_library_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (points < 8 || n < 1 || o->n_radii < 1 || o->n_radii > GEODEC_LIBRARY_RADII || !(o->target > 0) ||
-        !(o->target < 1))
+    if (points < 8) GEODEC_THROW(GEODEC_SCARCE, "%lld points; the library needs at least 8", (long long)points);
+    if (n < 1 || o->n_radii < 1 || o->n_radii > GEODEC_LIBRARY_RADII || !(o->target > 0) || !(o->target < 1))
         GEODEC_THROW(GEODEC_RANGE, "library of %lld points, dimension %lld, %lld radii, target %g", (long long)points,
                      (long long)n, (long long)o->n_radii, o->target);
     for (int64_t r = 0; r < o->n_radii; r++)
@@ -163,7 +163,8 @@ static geodec_status unit_of(int64_t points, int64_t n, const double *x, geodec_
     GEODEC_TRY(geodec_knn_search(points, n, x, 0, NULL, 1, index, d2, pool, hooks, err));
     GEODEC_TRY(geodec_stats_median(points, d2, unit, err));
     *unit = sqrt(*unit);
-    if (!(*unit > 0)) GEODEC_THROW(GEODEC_NUMERIC, "half of the points coincide with another");
+    if (!(*unit > 0))
+        GEODEC_THROW(GEODEC_SCARCE, "half of the points coincide with another; the library needs different ones");
 done:
     geodec_mem_free(index);
     geodec_mem_free(d2);

@@ -69,7 +69,7 @@ typedef struct geodec_library_sweep {
 
 /* x [points][n] in the order of the text; next NULL = next states are not known, else of the same points, whose first n
  * coordinates are compared with the states (so next->k >= n). At least 8 points.
- * GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. */
+ * GEODEC_SCARCE (fewer than 8 points, or half of them equal), GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_library_sweep_run(int64_t points, int64_t n, const double *x,
                                                   const geodec_successors *next, const geodec_library_options *o,
                                                   geodec_pool *pool, const geodec_hooks *hooks,

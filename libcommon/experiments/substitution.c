@@ -148,7 +148,10 @@ geodec_status geodec_substitution_predict(const geodec_substitution_data *s, dou
     geodec_status st = GEODEC_OK;
     geodec_substitution_predictions p = {0};
     work w = {.s = s, .p = &p, .seed = seed};
-    if (s->records < 2 || s->queries < 1 || s->n < 1 || s->n > MAX_N || s->n != geodec_rbf_dim(s->field))
+    if (s->records < 2 || s->queries < 1)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld records and %lld queries; at least 2 and 1 are needed", (long long)s->records,
+                     (long long)s->queries);
+    if (s->n < 1 || s->n > MAX_N || s->n != geodec_rbf_dim(s->field))
         GEODEC_THROW(GEODEC_RANGE, "%lld records, %lld queries, dimension %lld", (long long)s->records,
                      (long long)s->queries, (long long)s->n);
     if (!geodec__finite(s->records * s->d, s->from) || !geodec__finite(s->records * s->d, s->to) ||

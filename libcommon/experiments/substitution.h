@@ -50,7 +50,7 @@ typedef struct geodec_substitution_predictions {
     int64_t *record;  /* [queries] the g-nearest */
     int64_t broken;   /* queries whose record's path broke down, or |Phi|_F > 100: counted as copy in propagator */
 } geodec_substitution_predictions;
-/* ridge: of the regression, in mean variances. GEODEC_RANGE (fewer than 2 records), GEODEC_NUMERIC (not finite),
+/* ridge: of the regression, in mean variances. GEODEC_SCARCE (fewer than 2 records), GEODEC_NUMERIC (not finite),
  * GEODEC_INTERRUPTED. The same bytes for any number of threads. */
 GEODEC_API geodec_status geodec_substitution_predict(const geodec_substitution_data *s, double ridge, uint64_t seed,
                                                      geodec_pool *pool, const geodec_hooks *hooks,

@@ -60,7 +60,9 @@ geodec_status geodec_three_metrics_make(const geodec_geodesicity_field *f, int64
     GEODEC_NEW(order, f->sites);
     for (int64_t i = 0; i < f->sites; i++)
         if (!f->text || !geodec_geodesicity_held_out(o, f->text[i])) kept[count++] = i;
-    if (count < 2) GEODEC_THROW(GEODEC_RANGE, "%lld points of the metric are from training texts", (long long)count);
+    if (count < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld points of the metric are from training texts; at least 2 are needed",
+                     (long long)count);
     draw_order(count, count, geodec_rng_stream(o->seed, geodec_rng_id("sites", 0)), order);
     const int64_t sites = f->whole || count < o->sites ? count : o->sites;
     GEODEC_NEW(site, sites * n);

@@ -10,7 +10,8 @@ typedef struct geodec_three_metrics {
     geodec_rbf *field[3]; /* owners; the first NULL where `own` is another's */
 } geodec_three_metrics;
 
-/* Of the options count sites, held_out and seed. Zero before; GEODEC_RANGE (fewer than 2 points, n), GEODEC_NUMERIC.
+/* Of the options count sites, held_out and seed. Zero before; GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE (n),
+ * GEODEC_NUMERIC.
  */
 GEODEC_API geodec_status geodec_three_metrics_make(const geodec_geodesicity_field *f, int64_t n,
                                                    const geodec_geodesicity_options *o, geodec_three_metrics *out,

@@ -90,8 +90,8 @@ static geodec_status make_chart(const rows *r, geodec_pool *pool, const geodec_h
     GEODEC_TRY(each_slab(r, hooks, "chart", add_training, &g, err));
     GEODEC_TRY(geodec_pca_from_moments(&g.moments, 1, &pca, err));
     if (pca.k < c->n)
-        GEODEC_THROW(GEODEC_RANGE, "a chart of %lld dimensions; the states fill %lld", (long long)c->n,
-                     (long long)pca.k);
+        GEODEC_THROW(GEODEC_SCARCE, "the states fill %lld dimensions; the chart needs %lld", (long long)pca.k,
+                     (long long)c->n);
     GEODEC_NEW(c->basis, c->n * c->d);
     GEODEC_NEW(c->mean, c->d);
     memcpy(c->basis, pca.basis, (size_t)(c->n * c->d) * sizeof *c->basis);
@@ -251,7 +251,10 @@ geodec_status geodec_charted_make(const geodec_activations *a, const geodec_char
     geodec_status st = GEODEC_OK;
     rows r = {.a = a, .o = o, .first = o->index < 0 ? 0 : o->index, .last = o->index < 0 ? a->layers - 1 : o->index};
     geodec_charted c = {.n = o->n, .d = a->d};
-    if (o->n < 1 || o->n > GEODEC_RBF_MAX_N || o->n > a->d || o->index >= a->layers || o->points < 2)
+    if (o->n > a->d && o->n <= GEODEC_RBF_MAX_N)
+        GEODEC_THROW(GEODEC_SCARCE, "states of width %lld; the chart needs %lld dimensions", (long long)a->d,
+                     (long long)o->n);
+    if (o->n < 1 || o->n > GEODEC_RBF_MAX_N || o->index >= a->layers || o->points < 2)
         GEODEC_THROW(GEODEC_RANGE, "a chart of %lld dimensions with %lld points at layer %lld of %lld", (long long)o->n,
                      (long long)o->points, (long long)o->index, (long long)a->layers);
     GEODEC_TRY(read_rows(&r, err));

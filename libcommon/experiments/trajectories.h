@@ -38,8 +38,8 @@ typedef struct geodec_charted {
 
 /* Texts are /document where there is one, else /sequence. Paths are broken where positions are not consecutive,
  * and the first state of a text, which is the same in every text, is on none.
- * GEODEC_RANGE (n, too few states), GEODEC_NUMERIC, GEODEC_INTERRUPTED. Memory: the chart's coordinates of all states,
- * points d, d^2. */
+ * GEODEC_RANGE (n), GEODEC_SCARCE (the states fill fewer than n dimensions), GEODEC_NUMERIC, GEODEC_INTERRUPTED.
+ * Memory: the chart's coordinates of all states, points d, d^2. */
 GEODEC_API geodec_status geodec_charted_make(const geodec_activations *a, const geodec_chart_options *o,
                                              geodec_pool *pool, const geodec_hooks *hooks, geodec_charted *out,
                                              geodec_err *err) GEODEC_MUST_USE;

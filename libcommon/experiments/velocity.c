@@ -42,7 +42,8 @@ static geodec_status starts_of(const geodec_trajectories *t, const geodec_geodes
     geodec_status st = GEODEC_OK;
     *count = geodec__starts_gather(t, split, -1, held_out, NULL);
     if (*count < 2)
-        GEODEC_THROW(GEODEC_RANGE, "%lld starts in %s texts", (long long)*count, held_out ? "held-out" : "training");
+        GEODEC_THROW(GEODEC_SCARCE, "%lld starts in %s texts; at least 2 are needed", (long long)*count,
+                     held_out ? "held-out" : "training");
     GEODEC_NEW(*out, *count);
     (void)geodec__starts_gather(t, split, -1, held_out, *out);
 done:
@@ -275,7 +276,7 @@ static geodec_status exchange(work *w, geodec_err *err)
     for (int64_t i = 0; i < w->starts; i++) {
         int64_t j = (i + w->starts / 2) % w->starts, tried = 0;
         for (; w->start[j].text == w->start[i].text && tried < w->starts; tried++) j = (j + 1) % w->starts;
-        if (tried == w->starts) GEODEC_THROW(GEODEC_RANGE, "all starts are of one text");
+        if (tried == w->starts) GEODEC_THROW(GEODEC_SCARCE, "all starts are of one text; two are needed");
         w->other[i] = j;
     }
 done:

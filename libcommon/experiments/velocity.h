@@ -65,7 +65,7 @@ typedef struct geodec_initial_options {
 GEODEC_API geodec_initial_options geodec_initial_defaults(void);
 
 /* Rows of t->x at which predictions are made, rising: *row [*count], freed by the caller with geodec_mem_free.
- * GEODEC_RANGE (fewer than 2). */
+ * GEODEC_SCARCE (fewer than 2). */
 GEODEC_API geodec_status geodec_initial_starts(const geodec_trajectories *t, const geodec_geodesicity_options *split,
                                                const geodec_initial_options *o, int64_t *count, int64_t **row,
                                                geodec_err *err) GEODEC_MUST_USE;

@@ -125,7 +125,8 @@ static geodec_status turned(const run *r, int64_t q, const double *v, geodec_rng
         for (int64_t i = 0; i < n; i++) u[i] = cos(r->o->angle) * v[i] + sin(r->o->angle) * scale * e[i];
         goto done;
     }
-    GEODEC_THROW(GEODEC_RANGE, "no direction beside the path of point %lld", (long long)q);
+    GEODEC_THROW(GEODEC_SCARCE, "all points lie on one line through point %lld; a warp needs a second direction",
+                 (long long)q);
 done:
     return st;
 }
@@ -199,7 +200,7 @@ static geodec_status fact_task(void *ctx, int64_t f, geodec_err *err)
     GEODEC_NEW(hold, w->holdouts);
     w->query[f] = (int64_t)geodec_rng_below(&rng, (uint64_t)r->points);
     const int64_t q = w->query[f], to = nearest(r, q);
-    if (to < 0) GEODEC_THROW(GEODEC_RANGE, "all points are one");
+    if (to < 0) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a warp needs different ones");
     GEODEC_TRY(aim(r, q, to, v, err));
     GEODEC_TRY(turned(r, q, v, &rng, u, err));
     GEODEC_TRY(shoot(r, r->s, r->point + q * n, u, w->target + f * n, &fine, xs, err));
@@ -351,8 +352,10 @@ static geodec_status check(const geodec_space *s, int64_t points, const geodec_w
 {
     geodec_status st = GEODEC_OK;
     bool zero = false;
-    if (s->n < 2 || s->n > N_MAX || points < 3)
-        GEODEC_THROW(GEODEC_RANGE, "a warp of %lld points in dimension %d", (long long)points, (int)s->n);
+    if (s->n < 1 || s->n > N_MAX) GEODEC_THROW(GEODEC_RANGE, "a warp in dimension %d", (int)s->n);
+    if (s->n < 2 || points < 3)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld points in %d dimensions; a warp needs at least 3 in 2", (long long)points,
+                     (int)s->n);
     if (o->facts < 1 || o->holdouts < 0 || o->steps < 1 || !(o->length > 0) || !(o->angle > 0) || !(o->angle < M_PI) ||
         o->strengths < 1 || o->strengths > GEODEC_WARP_STRENGTHS || o->widths < 1 || o->widths > GEODEC_WARP_WIDTHS ||
         o->bootstrap < 0)
@@ -403,7 +406,8 @@ geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const doubl
         ones[f] = r.lost[f] ? 0 : 1;
         if (r.lost[f]) w.before[f] = 0;
     }
-    if (lost == w.facts) GEODEC_THROW(GEODEC_NUMERIC, "every path breaks down before any warp");
+    if (lost == w.facts)
+        GEODEC_THROW(GEODEC_SCARCE, "none of %lld paths holds before any warp; one is needed", (long long)w.facts);
     GEODEC_TRY(mean_of(&r, w.facts, w.before, ones, -1, &w.before_mean, err));
     for (int64_t c = 0; c < w.cells; c++) {
         GEODEC_TRY(aggregate(&r, c, err));

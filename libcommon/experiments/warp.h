@@ -71,7 +71,8 @@ typedef struct geodec_warp {
 } geodec_warp;
 
 /* point [points][n], points >= 3. Facts are tasks; a fact's draws depend on the seed and its number alone.
- * GEODEC_RANGE, GEODEC_NUMERIC (points outside the chart; every fact breaks down unwarped), GEODEC_INTERRUPTED. */
+ * GEODEC_RANGE, GEODEC_SCARCE (fewer than 3 points or 2 dimensions, all points on a line, every fact breaks down
+ * unwarped), GEODEC_NUMERIC (points outside the chart), GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_warp_run(const geodec_space *s, int64_t points, const double *point,
                                          const geodec_warp_options *o, geodec_pool *pool, const geodec_hooks *hooks,
                                          geodec_warp *out, geodec_err *err) GEODEC_MUST_USE;

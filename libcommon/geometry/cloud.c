@@ -118,8 +118,8 @@ static geodec_status select_rows(build *b, geodec_err *err)
         qsort(b->row, (size_t)b->points, sizeof *b->row, by_value);
     }
     if (b->points < GEODEC_CLOUD_MIN_POINTS) {
-        GEODEC_THROW(GEODEC_NUMERIC, "%lld different states are too few for a cloud (at least %d)",
-                     (long long)b->points, GEODEC_CLOUD_MIN_POINTS);
+        GEODEC_THROW(GEODEC_SCARCE, "%lld different states; a cloud needs at least %d", (long long)b->points,
+                     GEODEC_CLOUD_MIN_POINTS);
     }
     shuffle(b->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
     for (int64_t i = 0; i < b->points; i++) b->rank[order[i]] = (int32_t)i;
@@ -548,9 +548,13 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
         o->twonn_points < GEODEC_CLOUD_MIN_POINTS || o->control_points < GEODEC_CLOUD_MIN_POINTS) {
         GEODEC_THROW(GEODEC_RANGE, "cloud options out of range");
     }
-    if (b.rows < GEODEC_CLOUD_MIN_POINTS || b.rows > MAX_ROWS) {
-        GEODEC_THROW(GEODEC_RANGE, "%s has %lld rows; a cloud needs %d to %d", geodec_artifact_path(states->file),
-                     (long long)b.rows, GEODEC_CLOUD_MIN_POINTS, MAX_ROWS);
+    if (b.rows > MAX_ROWS) {
+        GEODEC_THROW(GEODEC_RANGE, "%s has %lld rows; a cloud takes at most %d", geodec_artifact_path(states->file),
+                     (long long)b.rows, MAX_ROWS);
+    }
+    if (b.rows < GEODEC_CLOUD_MIN_POINTS) {
+        GEODEC_THROW(GEODEC_SCARCE, "%lld states; a cloud needs at least %d", (long long)b.rows,
+                     GEODEC_CLOUD_MIN_POINTS);
     }
     GEODEC_TRY(geodec_activations_find_layer(states, o->layer, &b.index, err));
     GEODEC_NEW(b.row_mean, b.d);
@@ -656,10 +660,12 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     geodec_pca own = {.d = p->k, .k = p->k}, said = {.d = p->k, .k = p->k};
     geodec_cloud_summary s = {0};
     double *shuffled = NULL;
-    if (p->points < GEODEC_CLOUD_MIN_POINTS || p->points > MAX_ROWS || p->k < 1 || p->measured > p->k || p->k_int < 0 ||
-        (p->eigenvalue && p->values < p->k)) {
-        GEODEC_THROW(GEODEC_RANGE, "%lld points of %lld coordinates; a cloud needs %d points at least",
-                     (long long)p->points, (long long)p->k, GEODEC_CLOUD_MIN_POINTS);
+    if (p->points < GEODEC_CLOUD_MIN_POINTS)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld points; a cloud needs at least %d", (long long)p->points,
+                     GEODEC_CLOUD_MIN_POINTS);
+    if (p->points > MAX_ROWS || p->k < 1 || p->measured > p->k || p->k_int < 0 || (p->eigenvalue && p->values < p->k)) {
+        GEODEC_THROW(GEODEC_RANGE, "%lld points of %lld coordinates are out of range", (long long)p->points,
+                     (long long)p->k);
     }
     for (int64_t i = 0; i < p->points * p->k; i++)
         if (!isfinite(p->x[i])) GEODEC_THROW(GEODEC_NUMERIC, "point %lld is not finite", (long long)(i / p->k));
@@ -672,7 +678,7 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     GEODEC_NEW(own.eigenvalue, p->k);
     GEODEC_TRY(geodec_pca_spectrum_rows(p->points, p->k, p->x, pool, own.eigenvalue, err));
     for (int64_t j = 0; j < p->k; j++) own.total += own.eigenvalue[j];
-    if (!(own.total > 0)) GEODEC_THROW(GEODEC_NUMERIC, "all points lie at one place");
+    if (!(own.total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points lie at one place; a cloud needs different ones");
     GEODEC_TRY(control(&b, &own, s.control, err));
     said.values = p->eigenvalue ? p->values : p->k;
     said.total = p->eigenvalue ? p->total_variance : own.total;

@@ -63,7 +63,8 @@ typedef struct geodec_cloud_summary {
 } geodec_cloud_summary;
 
 /* Fills a new artifact of geodec_kind_cloud from the activations; the caller commits it. summary may be NULL.
- * GEODEC_NOTFOUND (layer), GEODEC_RANGE (options), GEODEC_NUMERIC (states not finite, fewer than 32 different ones). */
+ * GEODEC_NOTFOUND (layer), GEODEC_RANGE (options), GEODEC_NUMERIC (states not finite), GEODEC_SCARCE (fewer than
+ * 32 different states, or too few different distances for TwoNN). */
 GEODEC_API geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_cloud_options *options,
                                             geodec_artifact *out, geodec_cloud_summary *summary, geodec_pool *pool,
                                             const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;

@@ -121,9 +121,9 @@ static geodec_status choose_starts(const geodec_metric *m, const geodec_artifact
     for (int64_t i = 0; i < m->points; i++)
         if (o->velocity == GEODEC_VELOCITY_RANDOM || next[i] >= 0) able[count++] = i;
     if (count == 0) {
-        GEODEC_THROW(GEODEC_NOTFOUND,
-                     "%s: no point has its successor in the text among the points; use random velocities",
-                     geodec_artifact_path(file));
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "no point of %lld has its successor in the text among the points; paths along the text need one",
+                     (long long)m->points);
     }
     const int64_t all = o->paths > 0 && o->paths < count ? o->paths : count;
     int64_t end;

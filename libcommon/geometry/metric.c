@@ -27,7 +27,13 @@ static geodec_status check_options(int64_t points, int64_t n, geodec_metric_opti
     if (n < 1 || n > GEODEC_RBF_MAX_N) {
         GEODEC_THROW(GEODEC_RANGE, "metric of dimension %lld (limits: 1..%d)", (long long)n, GEODEC_RBF_MAX_N);
     }
-    if (o->k == 0) o->k = 2 * n > 16 ? 2 * n : 16;
+    if (o->k == 0) {
+        o->k = 2 * n > 16 ? 2 * n : 16;
+        if (o->k >= points) o->k = points - 1; /* a small cloud: every other point is a neighbour */
+        if (o->k < 2 || o->k <= n)
+            GEODEC_THROW(GEODEC_SCARCE, "%lld points; a metric in %lld dimensions needs at least %lld",
+                         (long long)points, (long long)n, (long long)(n < 2 ? 3 : n + 2));
+    }
     if (o->k < 2)
         GEODEC_THROW(GEODEC_RANGE, "a local covariance needs at least 2 neighbours, not %lld", (long long)o->k);
     if (o->k <= n && !o->force_k) {
@@ -90,7 +96,8 @@ static geodec_status fit_point(void *ctx, int64_t task, geodec_err *err)
     for (int64_t i = 0; i < n * n; i++) c[i] *= 1 - a;
     for (int64_t i = 0; i < n; i++) c[i * n + i] += a * mu + o->ridge + o->ridge_relative * mu;
     if (!(mu + o->ridge > 0)) {
-        GEODEC_THROW(GEODEC_NUMERIC, "all its neighbours lie at one place");
+        GEODEC_THROW(GEODEC_SCARCE, "all its %lld neighbours lie at one place; a covariance needs different points",
+                     (long long)k);
     }
     GEODEC_TRY(geodec_eig_sym_ws(n, c, w, v, eig, err));
     int32_t clipped = 0;
@@ -154,7 +161,8 @@ geodec_status geodec__metric_begin(geodec_metric *m, const double *point, bool m
     for (int64_t p = 0; p < points; p++) nearest[p] = m->knn_distance[p * k];
     GEODEC_TRY(geodec_stats_median(points, nearest, &m->median_nn, err));
     m->sigma = m->options.sigma > 0 ? m->options.sigma : m->options.sigma_nn * m->median_nn;
-    if (!(m->sigma > 0)) GEODEC_THROW(GEODEC_NUMERIC, "half the points have a twin at the same place: give sigma");
+    if (!(m->sigma > 0))
+        GEODEC_THROW(GEODEC_SCARCE, "half the points have a twin at the same place; a kernel needs different points");
 done:
     geodec_mem_free(nearest);
     return st;

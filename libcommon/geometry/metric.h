@@ -78,7 +78,8 @@ typedef struct geodec_metric {
 } geodec_metric;
 
 /* point [points][n]. Eigenvalues of C' below 1e-12 tr(C)/n are lifted to it and counted as clipped.
- * GEODEC_RANGE (k, n, options), GEODEC_NUMERIC (not finite; all neighbours of a point at one place),
+ * k = 0 takes max(2n, 16) neighbours, in a small cloud all others. GEODEC_RANGE (k, n, options), GEODEC_NUMERIC (not
+ * finite), GEODEC_SCARCE (k = 0 and fewer than n + 2 points; all neighbours of a point at one place),
  * GEODEC_LIMIT (tables and field beyond the machine's memory: 16 n(n+1)/2 + 32 n + 12 k + 40 bytes a point),
  * GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point,
@@ -98,8 +99,8 @@ GEODEC_API geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, cons
                                                  geodec_metric *out, geodec_err *err) GEODEC_MUST_USE;
 /* A metric of the given kind from its matrices g [points][n][n] at the points, symmetric and positive definite: their
  * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. Of options count k (0 = max(2n, 16), at most
- * points - 1), the limits of the eigenvalues, sigma and sigma_nn. At least 2 points. GEODEC_RANGE, GEODEC_NUMERIC (not
- * positive definite, not finite), GEODEC_INTERRUPTED. */
+ * points - 1), the limits of the eigenvalues, sigma and sigma_nn. GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE,
+ * GEODEC_NUMERIC (not positive definite, not finite), GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_metric_from_matrices(geodec_metric_kind kind, int64_t points, int64_t n,
                                                      const double *point, const double *g,
                                                      const geodec_metric_options *options, geodec_pool *pool,

@@ -83,7 +83,8 @@ done:
 static geodec_status check_options(int64_t points, int64_t n, geodec_metric_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (n < 1 || n > GEODEC_RBF_MAX_N || points < 2)
+    if (points < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld points; a metric needs at least 2", (long long)points);
+    if (n < 1 || n > GEODEC_RBF_MAX_N)
         GEODEC_THROW(GEODEC_RANGE, "metric of dimension %lld (limits: 1..%d) at %lld points", (long long)n,
                      GEODEC_RBF_MAX_N, (long long)points);
     if (o->k == 0) o->k = 2 * n > 16 ? 2 * n : 16;

@@ -84,7 +84,7 @@ geodec_status geodec_moments_result(const geodec_moments *m, double *mean, doubl
 {
     geodec_status st = GEODEC_OK;
     const int64_t d = m->d;
-    if (m->count < 2) GEODEC_THROW(GEODEC_RANGE, "covariance of %lld rows", (long long)m->count);
+    if (m->count < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld states; a covariance needs at least 2", (long long)m->count);
     const double n = (double)m->count;
     for (int64_t i = 0; cov && i < d; i++)
         for (int64_t j = i; j < d; j++) {
@@ -130,7 +130,7 @@ static geodec_status choose(geodec_pca *p, double share, geodec_err *err)
     geodec_status st = GEODEC_OK;
     if (!(share > 0) || !(share <= 1)) GEODEC_THROW(GEODEC_RANGE, "share of variance %g is outside (0, 1]", share);
     for (int64_t i = 0; i < p->values; i++) p->total += p->eigenvalue[i];
-    if (!(p->total > 0)) GEODEC_THROW(GEODEC_NUMERIC, "the points have no variance");
+    if (!(p->total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; principal components need different ones");
     p->k = geodec_pca_pick(p->values, p->eigenvalue, share);
     for (int64_t i = 0; i < p->k; i++) p->explained += p->eigenvalue[i] / p->total;
     GEODEC_NEW(p->basis, p->k * p->d);
@@ -170,7 +170,7 @@ static geodec_status gram(int64_t n, int64_t d, const double *x, double *mean, d
                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (n < 2) GEODEC_THROW(GEODEC_RANGE, "principal components of %lld rows", (long long)n);
+    if (n < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld states; principal components need at least 2", (long long)n);
     memset(mean, 0, (size_t)d * sizeof *mean);
     for (int64_t r = 0; r < n; r++)
         for (int64_t c = 0; c < d; c++) mean[c] += x[r * d + c];

@@ -26,7 +26,7 @@ GEODEC_API geodec_status geodec_moments_add(geodec_moments *m, int64_t count, co
                                             geodec_err *err) GEODEC_MUST_USE;
 /* a += b; both must have the same origin. */
 GEODEC_API void geodec_moments_merge(geodec_moments *a, const geodec_moments *b);
-/* mean [d] and covariance [d][d] (full, divisor count-1); either may be NULL. GEODEC_RANGE with fewer than 2 rows. */
+/* mean [d] and covariance [d][d] (full, divisor count-1); either may be NULL. GEODEC_SCARCE with fewer than 2 rows. */
 GEODEC_API geodec_status geodec_moments_result(const geodec_moments *m, double *mean, double *cov,
                                                geodec_err *err) GEODEC_MUST_USE;
 
@@ -42,7 +42,7 @@ typedef struct geodec_pca {
 /* The smallest K >= 1 whose eigenvalues (falling, negative ones count as 0) sum to at least `share` of all. */
 GEODEC_API int64_t geodec_pca_pick(int64_t n, const double *eigenvalue, double share);
 /* K = smallest number of components that explain `share` (0 < share <= 1).
- * GEODEC_RANGE (share, fewer than 2 rows), GEODEC_NUMERIC (no variance, not finite). */
+ * GEODEC_RANGE (share), GEODEC_NUMERIC (not finite), GEODEC_SCARCE (fewer than 2 rows, no variance). */
 GEODEC_API geodec_status geodec_pca_from_moments(const geodec_moments *m, double share, geodec_pca *out,
                                                  geodec_err *err) GEODEC_MUST_USE;
 /* Rows x [n_rows][d] in memory: through the Gram matrix when n_rows <= d, else through the covariance. */

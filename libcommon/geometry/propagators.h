@@ -14,6 +14,7 @@ typedef struct geodec_propagators_options {
     geodec_propagate_options propagate;
     bool flow;       /* keep the whole d(x,v)/d(x,v) of every node */
     int64_t control; /* so many paths are compared with central differences of the flow; default 4 */
+    double check;    /* a larger gap is compared with that of half the step; default 1e-3 */
     /* Another rule in place of the variational equation, and its name: phi [steps+1][n][n] of a path xs, vs
      * [steps+1][n]. Then there is no flow, and no report. */
     geodec_status (*rule)(const void *ctx, int64_t steps, double dl, const double *xs, const double *vs, double *phi,
@@ -35,6 +36,8 @@ typedef struct geodec_propagators {
     int64_t controls;
     int32_t *control_path; /* [C], numbered in the whole */
     double *control_gap;   /* [C] max |Phi_T - differences| */
+    double *control_step;  /* [C] where the gap is above `check`: max |differences - differences at half the step|,
+                              which says that the step is too long for the field; else 0. Not in the file */
 } geodec_propagators;
 
 /* Takes the paths over on success (*paths is cleared); with a slice, failure may leave the slice alone in *paths. */

@@ -106,7 +106,8 @@ geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err)
     double *tau = NULL, *work = NULL;
     enum { PANEL = 64 };
     const lapack_int n_work = w * PANEL;
-    if (s->count < 2) GEODEC_THROW(GEODEC_RANGE, "principal components of %lld rows", (long long)s->count);
+    if (s->count < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld states; principal components need at least 2", (long long)s->count);
     GEODEC_NEW(tau, w);
     GEODEC_NEW(work, n_work);
     centre_image(s, s->image);
@@ -115,7 +116,7 @@ geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err)
         if (!isfinite(s->image[i])) GEODEC_THROW(GEODEC_NUMERIC, "principal components of rows that are not finite");
         most = fmax(most, fabs(s->image[i]));
     }
-    if (!(most > 0)) GEODEC_THROW(GEODEC_NUMERIC, "the points have no variance");
+    if (!(most > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; principal components need different ones");
     /* rows of ours are columns of LAPACK's */
     lapack_int info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, d, w, s->image, d, tau, work, n_work);
     if (info == 0) info = LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, d, w, w, s->image, d, tau, work, n_work);
@@ -179,7 +180,7 @@ geodec_status geodec_sketch_result(const geodec_sketch *s, double share, geodec_
     }
     GEODEC_NEW(p.eigenvalue, p.values);
     p.total = (s->square - geodec_blas_dot(d, s->sum, s->sum) / n) / (n - 1);
-    if (!(p.total > 0)) GEODEC_THROW(GEODEC_NUMERIC, "the points have no variance");
+    if (!(p.total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; principal components need different ones");
     const int64_t known = w < p.values ? w : p.values, trusted = w == d ? known : known - GEODEC_SKETCH_OVERSAMPLE;
     double left = p.total, sum = 0;
     for (int64_t i = 0; i < known; i++) {

@@ -33,7 +33,7 @@ GEODEC_API void geodec_sketch_clear(geodec_sketch *s);
  * are cut into calls (in its last bits), not on threads. */
 GEODEC_API geodec_status geodec_sketch_add(geodec_sketch *s, int64_t count, const double *x, geodec_pool *pool,
                                            geodec_err *err) GEODEC_MUST_USE;
-/* Between the passes. GEODEC_RANGE with fewer than 2 rows, GEODEC_NUMERIC (no variance, not finite). */
+/* Between the passes. GEODEC_SCARCE (fewer than 2 rows, no variance), GEODEC_NUMERIC (not finite). */
 GEODEC_API geodec_status geodec_sketch_turn(geodec_sketch *s, geodec_err *err) GEODEC_MUST_USE;
 /* After pass 2. K is the smallest number of components that explain `share`, in pca (its eigenvalues: `width` Ritz
  * values, then what is left of the trace in equal parts). residual [width] may be NULL. *enough is false, and pca

@@ -59,7 +59,7 @@ static geodec_status gaussian(int64_t points, int64_t n, const double *x, uint64
         }
         trace += l[a * n + a];
     }
-    if (!(trace > 0)) GEODEC_THROW(GEODEC_NUMERIC, "the points have no variance");
+    if (!(trace > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a surrogate needs different ones");
     for (int64_t a = 0; a < n; a++) l[a * n + a] += 1e-12 * trace / (double)n; /* a flat direction stays almost flat */
     GEODEC_TRY_MSG(geodec_chol_factor(n, l, err), "covariance of the points");
     geodec_rng r = geodec_rng_stream(seed, stream);
@@ -128,8 +128,9 @@ geodec_status geodec_surrogate_draw(geodec_surrogate kind, int64_t points, int64
                                     uint64_t stream, double *y, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (points < 2 || n < 1)
+    if (points < 0 || n < 1)
         GEODEC_THROW(GEODEC_RANGE, "a surrogate of %lld points of dimension %lld", (long long)points, (long long)n);
+    if (points < 2) GEODEC_THROW(GEODEC_SCARCE, "%lld points; a surrogate needs at least 2", (long long)points);
     if (!geodec__finite(points * n, x)) GEODEC_THROW(GEODEC_NUMERIC, "points that are not finite");
     switch (kind) {
     case GEODEC_SURROGATE_GAUSSIAN:

@@ -24,8 +24,9 @@ GEODEC_API const char *geodec_surrogate_name(geodec_surrogate kind);
 GEODEC_API geodec_status geodec_surrogate_find(const char *name, geodec_surrogate *kind,
                                                geodec_err *err) GEODEC_MUST_USE;
 
-/* y [points][n] from x [points][n] (not the same memory); a function of (kind, x, seed, stream) alone. points >= 2,
- * n >= 1. GEODEC_RANGE, GEODEC_NUMERIC (not finite), GEODEC_NOMEM. O(points n^2), phase: O(points log points n). */
+/* y [points][n] from x [points][n] (not the same memory); a function of (kind, x, seed, stream) alone. n >= 1.
+ * GEODEC_SCARCE (fewer than 2 points, all equal), GEODEC_RANGE, GEODEC_NUMERIC (not finite), GEODEC_NOMEM. O(points
+ * n^2), phase: O(points log points n). */
 GEODEC_API geodec_status geodec_surrogate_draw(geodec_surrogate kind, int64_t points, int64_t n, const double *x,
                                                uint64_t seed, uint64_t stream, double *y,
                                                geodec_err *err) GEODEC_MUST_USE;

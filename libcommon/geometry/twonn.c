@@ -53,20 +53,21 @@ geodec_status geodec_twonn_from_distances(int64_t n, const double *d2, const geo
         if (l > tie) log_mu[used++] = l;
     }
     if (used < 4)
-        GEODEC_THROW(GEODEC_NUMERIC, "TwoNN: %lld of %lld points have two different neighbour distances",
+        GEODEC_THROW(GEODEC_SCARCE, "TwoNN: %lld of %lld points have two different neighbour distances; 4 are needed",
                      (long long)used, (long long)n);
     geodec_stats_sort(used, log_mu);
     /* F of rank r is (r+1)/used; the last one is 1 and never kept */
     int64_t kept = (int64_t)floor((1 - o->trim) * (double)used);
     if (kept > used - 1) kept = used - 1;
     if (kept < 2)
-        GEODEC_THROW(GEODEC_NUMERIC, "TwoNN: the trim leaves %lld of %lld points", (long long)kept, (long long)used);
+        GEODEC_THROW(GEODEC_SCARCE, "TwoNN: the trim leaves %lld of %lld points; 2 are needed", (long long)kept,
+                     (long long)used);
     GEODEC_NEW(rank_y, kept);
     for (int64_t r = 0; r < kept; r++) rank_y[r] = -log1p(-(double)(r + 1) / (double)used);
     geodec_twonn t = {.points = n, .used = used};
     estimate(used, log_mu, NULL, rank_y, kept, &t.ml, &t.fit);
     if (!isfinite(t.ml) || !isfinite(t.fit))
-        GEODEC_THROW(GEODEC_NUMERIC, "TwoNN: the neighbour distances are all but equal");
+        GEODEC_THROW(GEODEC_SCARCE, "TwoNN: the neighbour distances of each point are all but equal");
     t.ml_low = t.ml_high = t.ml;
     t.fit_low = t.fit_high = t.fit;
     if (o->replicates > 0) {
@@ -176,12 +177,13 @@ geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const
     double *d2 = NULL, *point = NULL, factor[2];
     uint8_t *first = NULL;
     int64_t kept = 0, at = 0;
-    if (n < 8) GEODEC_THROW(GEODEC_RANGE, "TwoNN of %lld points", (long long)n);
+    if (n < 8) GEODEC_THROW(GEODEC_SCARCE, "%lld points; TwoNN needs at least 8", (long long)n);
     for (int64_t i = 0; i < n * d; i++)
         if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "TwoNN of points that are not finite");
     GEODEC_NEW(first, n);
     GEODEC_TRY(find_first(n, d, x, first, &kept, err));
-    if (kept < 4) GEODEC_THROW(GEODEC_NUMERIC, "TwoNN: %lld of %lld points differ", (long long)kept, (long long)n);
+    if (kept < 4)
+        GEODEC_THROW(GEODEC_SCARCE, "TwoNN: %lld of %lld points differ; 4 are needed", (long long)kept, (long long)n);
     choose_scale(n * d, x, factor);
     GEODEC_NEW(point, kept * d);
     for (int64_t i = 0; i < n; i++) {

@@ -33,8 +33,8 @@ typedef struct geodec_twonn_options {
 } geodec_twonn_options;
 GEODEC_API geodec_twonn_options geodec_twonn_defaults(void);
 
-/* x [n][d], n >= 8; n d doubles of memory. GEODEC_RANGE (n, trim), GEODEC_NUMERIC (not finite, fewer than 4 usable
- * points). */
+/* x [n][d], n >= 8; n d doubles of memory. GEODEC_RANGE (trim), GEODEC_NUMERIC (not finite), GEODEC_SCARCE (fewer than
+ * 8 points, or than 4 with two different neighbour distances). */
 GEODEC_API geodec_status geodec_twonn_estimate(int64_t n, int64_t d, const double *x, const geodec_twonn_options *o,
                                                geodec_pool *pool, const geodec_hooks *hooks, geodec_twonn *out,
                                                geodec_err *err) GEODEC_MUST_USE;

@@ -15,7 +15,8 @@ geodec_status geodec_compat_replay(const geodec_target *t, const int32_t *prompt
     if (n < 1 || n_tokens < 1)
         GEODEC_THROW(GEODEC_INVAL, "%lld tokens behind a prompt of %lld", (long long)n_tokens, (long long)n);
     if (n + n_tokens > t->n_ctx)
-        GEODEC_THROW(GEODEC_LIMIT, "%lld tokens do not fit a context of %d", (long long)(n + n_tokens), t->n_ctx);
+        GEODEC_THROW(GEODEC_SCARCE, "a context of %d tokens; the replay needs at least %lld", t->n_ctx,
+                     (long long)(n + n_tokens));
     for (int64_t i = 0; i < n; i++)
         if (prompt[i] < 0 || prompt[i] >= t->n_vocab)
             GEODEC_THROW(GEODEC_RANGE, "prompt token %lld is %d, the vocabulary has %d", (long long)i, prompt[i],

@@ -73,7 +73,7 @@ geodec_status geodec_input_moments_run(const geodec_model *m, unsigned slots, in
     gathering g = {.m = &made};
     int32_t *ids = NULL;
     int64_t widest;
-    if (n < 1) GEODEC_THROW(GEODEC_RANGE, "no tokens to run");
+    if (n < 1) GEODEC_THROW(GEODEC_FORMAT, "no tokens to run");
     if (window < 2 || window > c->n_ctx)
         GEODEC_THROW(GEODEC_RANGE, "a window of %d tokens is outside 2 to %d", window, c->n_ctx);
     GEODEC_TRY(new_moments(c, slots, &made, &widest, err));

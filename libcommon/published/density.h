@@ -29,8 +29,8 @@ enum { GEODEC_TELEMETRY_STATES = 1 << 20, GEODEC_TELEMETRY_DIM = 1 << 16 };
 #define GEODEC_TELEMETRY_LINE ((int64_t)64 << 20)
 
 /* Reads a file that may hold anything: GEODEC_LIMIT for a line of more than 64 MiB, too many states or a too wide one;
- * GEODEC_FORMAT for states of different widths, another width than the header's, or fewer than two states;
- * GEODEC_NUMERIC for a number that is not finite; GEODEC_NOTFOUND, GEODEC_IO. */
+ * GEODEC_FORMAT for states of different widths, another width than the header's, GEODEC_SCARCE for fewer than two
+ * states; GEODEC_NUMERIC for a number that is not finite; GEODEC_NOTFOUND, GEODEC_IO. */
 GEODEC_API geodec_status geodec_telemetry_read(const char *path, geodec_telemetry *out,
                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_telemetry_clear(geodec_telemetry *t);

@@ -178,7 +178,7 @@ geodec_status geodec_telemetry_read(const char *path, geodec_telemetry *out, geo
             r.t.left_out += r.length > 0;
     }
     if (r.t.states < 2)
-        GEODEC_THROW(GEODEC_FORMAT, "%s holds %lld states; two are needed", path, (long long)r.t.states);
+        GEODEC_THROW(GEODEC_SCARCE, "%lld states; the published density needs at least 2", (long long)r.t.states);
     *out = r.t;
     r.t = (geodec_telemetry){0};
 done:

@@ -349,8 +349,8 @@ static void fit_trend(const geodec_coverage *c, const double *distance, double *
 static geodec_status options_ok(const geodec_coverage_options *o, int64_t points, int64_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (n < 1 || n > GEODEC_SPACE_DIM_MAX || points < 4)
-        GEODEC_THROW(GEODEC_RANGE, "%lld points of dimension %lld", (long long)points, (long long)n);
+    if (n < 1 || n > GEODEC_SPACE_DIM_MAX) GEODEC_THROW(GEODEC_RANGE, "points of dimension %lld", (long long)n);
+    if (points < 4) GEODEC_THROW(GEODEC_SCARCE, "%lld points; coverage needs at least 4", (long long)points);
     if (o->n_sizes < 0 || o->n_sizes > GEODEC_COVERAGE_SIZES || o->n_shares < 1 ||
         o->n_shares > GEODEC_COVERAGE_SHARES || o->n_eps < 1 || o->n_eps > GEODEC_COVERAGE_EPS)
         GEODEC_THROW(GEODEC_RANGE, "%lld sizes, %lld shares, %lld distances", (long long)o->n_sizes,
@@ -461,10 +461,10 @@ geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *p
     w.k = o->metric.k == 0 && wanted > smallest - 1 ? smallest - 1 : wanted;
     if (w.k > smallest - 1 || (w.k <= n && !o->metric.force_k))
         GEODEC_THROW(
-            GEODEC_RANGE,
-            "the smallest cache holds %lld points: too few for %lld neighbours in dimension %lld (more points, "
-            "a larger share, or a lower dimension)",
-            (long long)smallest, (long long)wanted, (long long)n);
+            o->metric.k > 0 ? GEODEC_RANGE : GEODEC_SCARCE,
+            "the smallest cache holds %lld points; a metric in %lld dimensions needs at least %lld (more points, a "
+            "larger share, or a lower dimension)",
+            (long long)smallest, (long long)n, (long long)(o->metric.k > 0 ? wanted + 1 : n + 2));
     c.k = w.k;
     for (int64_t i = 0; i < c.sizes; i++) GEODEC_TRY(run_size(&w, i, points, point, &c, err));
     fit_trend(&c, c.distance, c.trend, c.trend_se);

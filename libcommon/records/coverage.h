@@ -67,7 +67,7 @@ typedef struct geodec_coverage {
     geodec_surrogate second;
 } geodec_coverage;
 
-/* point [points][n]. GEODEC_RANGE when a cache would hold fewer than k + 1 points. */
+/* point [points][n]. GEODEC_SCARCE when a cache would be too small for a metric; with a given k GEODEC_RANGE. */
 GEODEC_API geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *point,
                                                  const geodec_coverage_options *o, geodec_pool *pool,
                                                  const geodec_hooks *hooks, geodec_coverage *out,

@@ -176,8 +176,9 @@ static geodec_status plan(const experiment *x, int64_t f, int64_t *cached, int64
     if (metric->k == 0) metric->k = 2 * n > 16 ? 2 * n : 16;
     if (metric->k > *cached - 1) metric->k = *cached - 1;
     if (metric->k <= n || held < 1)
-        GEODEC_THROW(GEODEC_RANGE, "%lld cached states are too few for a metric of dimension %lld", (long long)*cached,
-                     (long long)n);
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "%lld cached and %lld held-out states; a metric in %lld dimensions needs %lld and 1",
+                     (long long)*cached, (long long)held, (long long)n, (long long)n + 2);
 done:
     return st;
 }
@@ -239,8 +240,12 @@ geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *
                     .pool = pool};
     split *s = &e.s;
     int64_t *known = NULL;
-    if (n < 1 || n > GEODEC_SPACE_DIM_MAX || next->points != points || next->known < 8 || !(next->rms_step > 0) ||
-        o->n_shares < 1 || o->repeats < 1 || o->queries < 1)
+    if (next->known < 8)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld states with a next one; coverage by the task needs at least 8",
+                     (long long)next->known);
+    if (!(next->rms_step > 0)) GEODEC_THROW(GEODEC_SCARCE, "no state differs from its next one");
+    if (n < 1 || n > GEODEC_SPACE_DIM_MAX || next->points != points || o->n_shares < 1 || o->repeats < 1 ||
+        o->queries < 1)
         GEODEC_THROW(GEODEC_RANGE, "coverage by the task of %lld points with %lld next states", (long long)points,
                      (long long)next->known);
     GEODEC_NEW(t.share, t.shares);

@@ -41,7 +41,7 @@ typedef struct geodec_coverage_task {
 /* x [points][n]: the first coordinates, which the metric lives in; next: all coordinates [points][k] of states (state
  * [points][k]) and their successors. Of the options count shares, repeats, queries, metric, seed
  * and sweep (of a slice nothing is summed up).
- * GEODEC_RANGE when a cache would be too small for a metric, or fewer than 8 next states are known. */
+ * GEODEC_SCARCE when a cache would be too small for a metric, or fewer than 8 next states are known. */
 GEODEC_API geodec_status geodec_coverage_task_run(int64_t points, int64_t n, const double *x, const double *state,
                                                   const geodec_successors *next, const geodec_coverage_options *o,
                                                   geodec_pool *pool, const geodec_hooks *hooks,

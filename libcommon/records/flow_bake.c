@@ -78,8 +78,8 @@ static geodec_status read_rows(baking *b, const geodec_activations *a, geodec_er
             w->nodes++;
     }
     if (w->nodes < MIN_NODES)
-        GEODEC_THROW(GEODEC_NUMERIC, "%s: %lld positions after the first of a text are too few", name,
-                     (long long)w->nodes);
+        GEODEC_THROW(GEODEC_SCARCE, "%lld positions after the first of a text; the flow map needs at least %d",
+                     (long long)w->nodes, MIN_NODES);
 done:
     return st;
 }
@@ -115,7 +115,7 @@ static geodec_status choose_basis(baking *b, const geodec_moments *mo, geodec_fl
     GEODEC_NEW(mean, d);
     GEODEC_TRY(geodec_moments_result(mo, mean, cov, err));
     for (int64_t i = 0; i < d; i++) total += cov[i * d + i];
-    if (!(total > 0)) GEODEC_THROW(GEODEC_NUMERIC, "all states are equal");
+    if (!(total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all states are equal; the flow map needs different ones");
     for (int64_t g = 0; g < given; g++) { /* cov <- (I - u u^T) cov (I - u u^T) */
         const double *u = b->o->direction + g * d;
         double uu = 0;

@@ -80,7 +80,9 @@ static geodec_status pooled(chart_job *j, geodec_pool *pool, const geodec_hooks 
         GEODEC_TRY(geodec_hooks_progress(hooks, "flow of all tokens", w->bucket[t + 1], w->nodes, err));
     }
     if (fill > 0) GEODEC_TRY(geodec_moments_add(&mo, fill, slab, pool, err));
-    if (mo.count < 16) GEODEC_THROW(GEODEC_NUMERIC, "%lld nodes share a token: too few", (long long)mo.count);
+    if (mo.count < 16)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld positions share their token with another; the charts need at least 16",
+                     (long long)mo.count);
     GEODEC_TRY(geodec_moments_result(&mo, NULL, cov, err));
     const double n = (double)(mo.count - 1);
     for (int64_t a = 0; a < F; a++)

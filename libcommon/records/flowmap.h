@@ -124,7 +124,8 @@ typedef struct geodec_flow_summary {
 
 /* Bakes the map of the last layer (n_layer) of the activations. Memory: 4 features + 150 bytes a node, and d^2. Same
  * bytes with any number of threads. GEODEC_NOTFOUND: layer not exported; GEODEC_RANGE: options; GEODEC_FORMAT: rows
- * that are no texts; GEODEC_NUMERIC: states not finite, fewer than 16 nodes. Clear with geodec_flowmap_clear. */
+ * that are no texts; GEODEC_NUMERIC: states not finite; GEODEC_SCARCE: fewer than 16 nodes. Clear with
+ * geodec_flowmap_clear. */
 GEODEC_API geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec_flow_options *o,
                                              geodec_flowmap *out, geodec_flow_summary *summary, geodec_pool *pool,
                                              const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;

@@ -69,7 +69,9 @@ static geodec_status estimate(baking *b, const geodec_step *s, geodec_err *err)
         for (int64_t c = 0; c < s->k; c++) b->z[b->places * s->k + c] = (double)after[c];
         b->said[b->places++] = b->label[i];
     }
-    if (b->places < 16) GEODEC_THROW(GEODEC_NUMERIC, "%lld places are too few", (long long)b->places);
+    if (b->places < 16)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld positions have an estimate; the cells need at least 16",
+                     (long long)b->places);
 done:
     return st;
 }

@@ -117,7 +117,9 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
     geodec_moments mo = {0};
     geodec_pca pca = {0};
     double *x = NULL, *p = NULL, *g = NULL, *dg = NULL, *gamma = NULL, *end = NULL, *dot = NULL, *v = NULL, mean = 0;
-    if (vocab < LEAST) GEODEC_THROW(GEODEC_RANGE, "%lld tokens, at least %d", (long long)vocab, LEAST);
+    if (vocab < LEAST)
+        GEODEC_THROW(GEODEC_SCARCE, "a vocabulary of %lld tokens; the table needs at least %d", (long long)vocab,
+                     LEAST);
     GEODEC_NEW(x, vocab * d);
     for (int64_t i = 0; i < vocab * d; i++) x[i] = (double)embedding[i];
     GEODEC_TRY(geodec_moments_init(&mo, d, NULL, err));
@@ -264,7 +266,7 @@ geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_s
         r.bigram_top1 += geodec_counts_rank(&bigram, x, truth) == 0;
         r.unigram_top1 += geodec_counts_rank(&unigram, 0, truth) == 0;
     }
-    if (r.places == 0) GEODEC_THROW(GEODEC_NUMERIC, "no text was dealt out for figures");
+    if (r.places == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
     double *const share[] = {&r.entry_top1, &r.lookup_top1, &r.bigram_top1, &r.unigram_top1};
     for (int i = 0; i < 4; i++) *share[i] /= (double)r.places;
     t->right = (float)r.lookup_top1;

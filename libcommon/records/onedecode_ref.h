@@ -35,7 +35,7 @@ typedef struct geodec_onedecode_ref {
     float right;     /* share of lookups along texts that were right: what its drafts are worth */
 } geodec_onedecode_ref;
 
-/* embedding [vocab][d]. flat: Gamma = 0, the control. GEODEC_NUMERIC, GEODEC_RANGE (fewer than 256 tokens). */
+/* embedding [vocab][d]. flat: Gamma = 0, the control. GEODEC_NUMERIC, GEODEC_SCARCE (fewer than 256 tokens). */
 GEODEC_API geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *embedding, bool flat,
                                                    geodec_pool *pool, geodec_onedecode_ref *out,
                                                    geodec_err *err) GEODEC_MUST_USE;

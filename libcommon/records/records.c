@@ -330,7 +330,9 @@ geodec_status geodec_records_compute(const geodec_propagators *p, const geodec_s
     for (int64_t i = 0; i < paths->paths; i++)
         if (paths->status[i] == GEODEC_PATH_OK) m.path[r.records++] = i;
     r.dropped = paths->paths - r.records;
-    if (r.records == 0) GEODEC_THROW(GEODEC_NUMERIC, "none of the %lld paths is ok", (long long)paths->paths);
+    if (r.records == 0)
+        GEODEC_THROW(GEODEC_SCARCE, "none of the %lld paths is sound; records need at least 1",
+                     (long long)paths->paths);
     GEODEC_TRY(reserve(&m, err));
     for (int64_t i = 0; i < r.records; i++) r.activation_row[i] = paths->activation_row[m.path[i]];
     GEODEC_TRY(choose_stride(&m, pool, hooks, err));

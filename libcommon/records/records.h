@@ -54,7 +54,7 @@ typedef struct geodec_records {
     geodec_records_options options;
 } geodec_records;
 
-/* From propagators with status ok. activations may be NULL. GEODEC_NUMERIC when no path is ok. */
+/* From propagators with status ok. activations may be NULL. GEODEC_SCARCE when no path is ok. */
 GEODEC_API geodec_status geodec_records_compute(const geodec_propagators *p, const geodec_space *s,
                                                 const geodec_artifact *activations, const geodec_records_options *o,
                                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_records *out,

@@ -80,7 +80,7 @@ typedef struct geodec_recurrent_summary {
 } geodec_recurrent_summary;
 
 /* Same bytes with any number of threads. Memory: 12 d bytes a row. GEODEC_RANGE: options; GEODEC_NOTFOUND: the last
- * layer is not exported; GEODEC_FORMAT: rows that are no texts; GEODEC_NUMERIC: too few of them, states not finite. */
+ * layer is not exported; GEODEC_FORMAT: rows that are no texts; GEODEC_SCARCE: too few of them; GEODEC_NUMERIC. */
 GEODEC_API geodec_status geodec_recurrent_fit(const geodec_activations *a, const geodec_recurrent_options *o,
                                               geodec_recurrent *out, geodec_recurrent_summary *summary,
                                               geodec_pool *pool, const geodec_hooks *hooks,

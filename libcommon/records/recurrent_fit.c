@@ -202,8 +202,8 @@ static geodec_status find_places(fitting *t, geodec_err *err)
             t->place[t->places++] = i;
     }
     if (t->places < ROWS || t->tests < 1)
-        GEODEC_THROW(GEODEC_NUMERIC, "%lld places, and %lld held out, are too few", (long long)t->places,
-                     (long long)t->tests);
+        GEODEC_THROW(GEODEC_SCARCE, "%lld positions and %lld held out; the fit needs at least %d and 1",
+                     (long long)t->places, (long long)t->tests, (int)ROWS);
 done:
     return st;
 }

@@ -295,7 +295,7 @@ static geodec_status read_out(geodec_rollout *r, const geodec_step_rows *rows, c
         cell[i] = geodec_step_part_of(o->step.seed, rows->sequence[i]) == GEODEC_STEP_FIT ? 0 : -1;
     GEODEC_TRY(geodec_counts_make(1, rows->rows, cell, rows->argmax, &said, err));
     r->words = said.entries < o->words ? said.entries : o->words;
-    if (r->words < 1) GEODEC_THROW(GEODEC_NUMERIC, "no token was said in the texts of the fit");
+    if (r->words < 1) GEODEC_THROW(GEODEC_SCARCE, "the texts of the fit have no token; at least 1 is needed");
     GEODEC_NEW(r->word, r->words);
     GEODEC_NEW(r->weight, r->words * k);
     GEODEC_NEW(r->bias, r->words);

@@ -119,7 +119,9 @@ static geodec_status chart(const geodec_activations *a, const geodec_step_option
             if (kept > 0) GEODEC_TRY(geodec_moments_add(&mo, kept, x, pool, err));
         }
         if (pass == 1) break;
-        if (mo.count < LEAST) GEODEC_THROW(GEODEC_NUMERIC, "%lld states are too few", (long long)mo.count);
+        if (mo.count < LEAST)
+            GEODEC_THROW(GEODEC_SCARCE, "%lld states in the texts of the fit; at least %d are needed",
+                         (long long)mo.count, LEAST);
         GEODEC_TRY(geodec_pca_from_moments(&mo, 1, &pca, err));
         if (pca.k < s->k) s->k = pca.k; /* states of lower dimension than their width */
         r->k = s->k;
@@ -181,7 +183,9 @@ static geodec_status regress(const geodec_step_rows *r, const geodec_step_option
                 }
         }
         if (pass == 1) break;
-        if (pairs < LEAST) GEODEC_THROW(GEODEC_NUMERIC, "%lld steps are too few", (long long)pairs);
+        if (pairs < LEAST)
+            GEODEC_THROW(GEODEC_SCARCE, "%lld steps in the texts of the fit; at least %d are needed", (long long)pairs,
+                         LEAST);
         for (int64_t x = 0; x < v; x++)
             for (int64_t c = 0; c < k && count[x] > 0; c++) {
                 before[x * k + c] /= (double)count[x];
@@ -189,7 +193,7 @@ static geodec_status regress(const geodec_step_rows *r, const geodec_step_option
             }
     }
     for (int64_t c = 0; c < k; c++) trace += square[c * k + c];
-    if (!(trace > 0)) GEODEC_THROW(GEODEC_NUMERIC, "states of one token are all equal");
+    if (!(trace > 0)) GEODEC_THROW(GEODEC_SCARCE, "states of one token are all equal; the step needs different ones");
     for (int64_t c = 0; c < k; c++) square[c * k + c] += o->ridge * trace / (double)(k * pairs);
     GEODEC_TRY(geodec_chol_factor(k, square, err));
     geodec_chol_solve(k, square, k, cross);

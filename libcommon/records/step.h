@@ -52,7 +52,8 @@ GEODEC_API geodec_step_options geodec_step_defaults(void);
 
 /* Reads the last layer of whole texts (positions: all) with their argmax, fits chart and step to those of
  * GEODEC_STEP_FIT. Either output is valid on success; rows may be NULL. GEODEC_NOTFOUND: layer or argmax not exported;
- * GEODEC_FORMAT: rows that are no texts; GEODEC_NUMERIC: states not finite, all equal, too few; GEODEC_RANGE. */
+ * GEODEC_FORMAT: rows that are no texts; GEODEC_NUMERIC: not finite; GEODEC_SCARCE: all equal, too few; GEODEC_RANGE.
+ */
 GEODEC_API geodec_status geodec_step_fit(const geodec_activations *a, const geodec_step_options *o, geodec_pool *pool,
                                          geodec_step *out, geodec_step_rows *rows, geodec_err *err) GEODEC_MUST_USE;
 /* The step of another kind (blind or not) in the same chart, from rows that were read. */

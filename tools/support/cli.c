@@ -212,7 +212,7 @@ static void print_help(const cli_tool *t)
     print_option('h', "help", NULL, "print this help and exit", NULL);
     print_option(0, "version", NULL, "print the version and exit", NULL);
     printf("\nExit status: 0 ok; 1 operational failure; 2 usage; 3 input refused (kind, version, checksum, limits);\n"
-           "4 a requested check failed; 130 interrupted.\n");
+           "4 a requested check failed; 5 not measured: too little data; 130 interrupted.\n");
     if (t->examples) printf("\nExamples:\n%s\n", t->examples);
     printf("\n%s\n", bug_address);
 }

@@ -46,7 +46,7 @@ Test(needle, a_trained_model_finds_what_stood_there)
     cr_assert_eq(geodec_needle_run(&e, &o, (const char *)map.data, map.size, NULL, &r, &err), GEODEC_RANGE);
     geodec_err_clear(&err);
     o = geodec_needle_defaults();
-    cr_assert_eq(geodec_needle_run(&e, &o, "once", 4, NULL, &r, &err), GEODEC_FORMAT);
+    cr_assert_eq(geodec_needle_run(&e, &o, "once", 4, NULL, &r, &err), GEODEC_SCARCE);
     geodec_err_clear(&err);
     geodec_map_close(&map);
     geodec_model_close(m);

@@ -56,7 +56,7 @@ Test(blocks, straight_texts_in_flat_space)
     cr_assert_lt(r.kkt, 1e-10);
     cr_assert_eq(r.broken, 0);
     o.stride = 40;
-    cr_assert_eq(geodec_blocks_run(&flat.base, &t, &split, &o, NULL, NULL, &r, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_blocks_run(&flat.base, &t, &split, &o, NULL, NULL, &r, &err), GEODEC_SCARCE);
 }
 
 Test(blocks, published_first_block_is_where_the_query_is)

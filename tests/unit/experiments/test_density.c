@@ -78,7 +78,7 @@ Test(density, refusals)
     geodec_err err = {0};
     geodec_density_options o = geodec_density_defaults();
     walks(0.05, 3);
-    cr_assert_eq(geodec_density_run(15, D, x, sequence, position, &o, NULL, NULL, &d, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_density_run(15, D, x, sequence, position, &o, NULL, NULL, &d, &err), GEODEC_SCARCE);
     walks(0.05, 3);
     o.held_out = 1;
     cr_assert_eq(geodec_density_run(N, D, x, sequence, position, &o, NULL, NULL, &d, &err), GEODEC_RANGE);

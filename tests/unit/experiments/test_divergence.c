@@ -41,7 +41,7 @@ Test(divergence, ranks_differences_and_refusals)
         cr_assert(d.difference[2][which].value == 0 && d.difference[2][which].high == 0);
     }
     d.pairs = 2;
-    cr_assert_eq(geodec_divergence_compute(&d, group, 10, 1, NULL), GEODEC_RANGE);
+    cr_assert_eq(geodec_divergence_compute(&d, group, 10, 1, NULL), GEODEC_SCARCE);
     d.pairs = PAIRS;
     kl[5] = NAN;
     cr_assert_eq(geodec_divergence_compute(&d, group, 10, 1, NULL), GEODEC_NUMERIC);

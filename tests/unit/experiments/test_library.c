@@ -120,5 +120,5 @@ Test(library, sweep_of_a_repeating_stream)
     cr_assert_eq(geodec_library_sweep_run(Q, 2, x, &next, &o, NULL, NULL, &s, &err), GEODEC_RANGE);
     o = geodec_library_defaults();
     memset(x, 0, sizeof x);
-    cr_assert_eq(geodec_library_sweep_run(Q, 2, x, NULL, &o, NULL, NULL, &s, &err), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_library_sweep_run(Q, 2, x, NULL, &o, NULL, NULL, &s, &err), GEODEC_SCARCE);
 }

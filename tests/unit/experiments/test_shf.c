@@ -136,6 +136,6 @@ Test(shf, bad_input_is_refused)
     cr_assert_eq(geodec_shf_apply(p, B, SEQ, LEN, D, s.at, 1, cotangent, &value, &err), GEODEC_INVAL);
     cr_assert_eq(geodec_shf_prepare(p, 0, 3, ROWS, D, &s.state[0][0], &err), GEODEC_RANGE);
     memset(s.state, 0, sizeof s.state);
-    cr_assert_eq(geodec_shf_prepare(p, 0, B, ROWS, D, &s.state[0][0], &err), GEODEC_RANGE); /* one state, many times */
+    cr_assert_eq(geodec_shf_prepare(p, 0, B, ROWS, D, &s.state[0][0], &err), GEODEC_SCARCE); /* one state, many times */
     geodec_shf_destroy(p);
 }

@@ -129,6 +129,6 @@ Test(velocity, refusals)
     cr_assert_eq(geodec_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, NULL), GEODEC_NUMERIC);
     w->x[7] = 0;
     for (int p = 0; p < PATHS; p++) w->text[p] = 3;
-    cr_assert_eq(geodec_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, NULL), GEODEC_RANGE);
+    cr_assert_eq(geodec_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, NULL), GEODEC_SCARCE);
     geodec_mem_free(w);
 }

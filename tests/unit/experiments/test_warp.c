@@ -101,5 +101,5 @@ Test(warp, bad_input_is_refused)
     o.facts = 0;
     cr_assert_eq(geodec_warp_exact(N, 0, &o, NULL, NULL, &w, &err), GEODEC_RANGE);
     o = options();
-    cr_assert_eq(geodec_warp_exact(1, 0, &o, NULL, NULL, &w, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_warp_exact(1, 0, &o, NULL, NULL, &w, &err), GEODEC_SCARCE);
 }

@@ -78,10 +78,10 @@ Test(geometry, principal_components_refuse_bad_input)
 {
     double x[8] = {1, 2, 1, 2, 1, 2, 1, 2};
     geodec_pca p;
-    cr_assert_eq(geodec_pca_from_rows(4, 2, x, 0.95, NULL, &p, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_pca_from_rows(4, 2, x, 0.95, NULL, &p, NULL), GEODEC_SCARCE);
     x[3] = 7;
     cr_assert_eq(geodec_pca_from_rows(4, 2, x, 0, NULL, &p, NULL), GEODEC_RANGE);
-    cr_assert_eq(geodec_pca_from_rows(1, 2, x, 0.9, NULL, &p, NULL), GEODEC_RANGE);
+    cr_assert_eq(geodec_pca_from_rows(1, 2, x, 0.9, NULL, &p, NULL), GEODEC_SCARCE);
     x[5] = NAN;
     cr_assert_eq(geodec_pca_from_rows(4, 2, x, 0.9, NULL, &p, NULL), GEODEC_NUMERIC);
     const double w[] = {4, 3, 2, 1, 0};
@@ -137,8 +137,8 @@ Test(geometry, twonn_formulas)
     cr_assert_lt(fabs(w.fit - xy / xx), 1e-13);
     const double same[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     cr_assert_eq(geodec_twonn_estimate(8, 1, same, &o, NULL, NULL, &w, NULL),
-                 GEODEC_NUMERIC); /* all mu = 1 but the ends' */
-    cr_assert_eq(geodec_twonn_estimate(7, 1, same, &o, NULL, NULL, &w, NULL), GEODEC_RANGE);
+                 GEODEC_SCARCE); /* all mu = 1 but the ends' */
+    cr_assert_eq(geodec_twonn_estimate(7, 1, same, &o, NULL, NULL, &w, NULL), GEODEC_SCARCE);
 }
 
 /* ---- the cloud ----------------------------------------------------------------------------------------------------
@@ -318,8 +318,11 @@ Test(geometry, cloud_file_is_the_same_with_any_number_of_threads)
     cr_assert_eq(build(from, three, &o, pool, &s, NULL), GEODEC_RANGE);
     o = geodec_cloud_defaults();
     o.layer = 4;
-    o.max_points = 20;
-    cr_assert_eq(build(from, three, &o, pool, &s, NULL), GEODEC_NUMERIC);
+    o.max_points = GEODEC_CLOUD_MIN_POINTS - 1;
+    cr_assert_eq(build(from, three, &o, pool, &s, &err), GEODEC_SCARCE);
+    cr_assert_str_eq(geodec_err_line(&err, line, sizeof line), "31 different states; a cloud needs at least 32");
+    o.max_points = GEODEC_CLOUD_MIN_POINTS;
+    test_ok(build(from, three, &o, pool, &s, &err), &err);
     geodec_pool_destroy(pool);
     geodec_mem_free(x);
 }

@@ -162,10 +162,31 @@ Test(geometry, metric_options_are_checked)
     for (int i = 0; i < 20 * N; i++) x[i] = 1; /* twenty points at one place */
     geodec_err err = {0};
     char line[300];
-    cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, &err), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, &err), GEODEC_SCARCE);
     cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), "point 0"), "%s", line);
     x[5] = INFINITY;
     cr_assert_eq(geodec_metric_fit(M, N, x, &o, NULL, NULL, &m, NULL), GEODEC_NUMERIC);
+    geodec_mem_free(x);
+}
+
+/* The default number of neighbours shrinks with the cloud, down to the smallest that spans its dimension. */
+Test(geometry, metric_default_neighbours_adapt_to_few_points)
+{
+    enum { N = 3 };
+    double *x = cloud(17, N, 2);
+    const geodec_metric_options o = geodec_metric_defaults();
+    geodec_metric m;
+    geodec_err err = {0};
+    char line[300];
+    for (int points = N + 2; points <= 17; points++) {
+        test_ok(geodec_metric_fit(points, N, x, &o, NULL, NULL, &m, &err), &err);
+        cr_assert_eq(m.k, points - 1);
+        geodec_metric_clear(&m);
+    }
+    for (int points = 0; points < N + 2; points++) {
+        cr_assert_eq(geodec_metric_fit(points, N, x, &o, NULL, NULL, &m, &err), GEODEC_SCARCE);
+        cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), "needs at least 5"), "%s", line);
+    }
     geodec_mem_free(x);
 }
 

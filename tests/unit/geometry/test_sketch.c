@@ -115,7 +115,7 @@ Test(geometry, randomised_components_say_when_they_are_too_few)
     for (int i = 0; i < N * D; i++) x[i] = 2; /* no variance */
     test_ok(geodec_sketch_init(&s, D, 20, x, 7, 1, NULL), NULL);
     test_ok(geodec_sketch_add(&s, N, x, NULL, NULL), NULL);
-    cr_assert_eq(geodec_sketch_turn(&s, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_sketch_turn(&s, NULL), GEODEC_SCARCE);
     geodec_sketch_clear(&s);
     geodec_pool_destroy(pool);
 }

@@ -115,7 +115,7 @@ Test(surrogate, words_orders_and_refusals)
     cr_assert_eq(geodec_surrogate_for(4, (int32_t[]){0, 1, 2, 3}), GEODEC_SURROGATE_SHUFFLE);
     for (int k = 0; k < 3; k++) {
         cr_assert_eq(geodec_surrogate_draw((geodec_surrogate)k, 4, 1, x, 1, 1, y, &err), GEODEC_NUMERIC);
-        cr_assert_eq(geodec_surrogate_draw((geodec_surrogate)k, 1, 1, x, 1, 1, y, &err), GEODEC_RANGE);
+        cr_assert_eq(geodec_surrogate_draw((geodec_surrogate)k, 1, 1, x, 1, 1, y, &err), GEODEC_SCARCE);
     }
     x[3] = 3;
     for (int k = 1; k < 11; k++) {

@@ -44,7 +44,7 @@ Test(compat, refuses_what_does_not_fit)
     geodec_compat_counters c;
     int32_t prompt[3] = {1, 2, 3};
     const geodec_target target = toy_target(&t, TOY_HISTORY, 1, 10);
-    cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 8, &c, &err), GEODEC_LIMIT);
+    cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 8, &c, &err), GEODEC_SCARCE);
     cr_assert_eq(geodec_compat_replay(&target, prompt, 0, 3, &c, &err), GEODEC_INVAL);
     cr_assert_eq(geodec_compat_replay(&target, prompt, 3, 0, &c, &err), GEODEC_INVAL);
     prompt[1] = TOY_VOCAB;

@@ -260,7 +260,7 @@ Test(projection, moments_are_those_of_the_inputs)
     geodec_input_moments_clear(&c);
     geodec_input_moments bad = {0};
     const int32_t one = 1;
-    cr_assert_eq(geodec_input_moments_run(m, QKV, 0, &one, 10, NULL, NULL, &bad, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_input_moments_run(m, QKV, 0, &one, 10, NULL, NULL, &bad, &err), GEODEC_FORMAT);
     geodec_model_close(m);
 }
 

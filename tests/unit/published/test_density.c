@@ -61,8 +61,8 @@ Test(density, hostile_telemetry)
         const char *text;
         geodec_status want;
     } bad[] = {
-        {"", GEODEC_FORMAT},
-        {"0\tm\t1\t1\n", GEODEC_FORMAT},
+        {"", GEODEC_SCARCE},
+        {"0\tm\t1\t1\n", GEODEC_SCARCE},
         {"0\tm\t1\t1\t2\n1\tm\t1\t1\n", GEODEC_FORMAT},
         {"#\tdim=x\n", GEODEC_LIMIT},
         {"#\tdim=0\n", GEODEC_LIMIT},
@@ -71,7 +71,7 @@ Test(density, hostile_telemetry)
         {"#\tdim=2\n0\tm\t1\t1\n", GEODEC_FORMAT},
         {"0\tm\t1\tnan\n1\tm\t1\t1\n", GEODEC_NUMERIC},
         {"0\tm\t1\t1e999\n1\tm\t1\t1\n", GEODEC_NUMERIC},
-        {"0\tm\t1\t0x10\n1\tm\t1\t\n", GEODEC_FORMAT},
+        {"0\tm\t1\t0x10\n1\tm\t1\t\n", GEODEC_SCARCE},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const geodec_status st = read_text(bad[i].text, &t);

@@ -133,7 +133,7 @@ Test(coverage, refusals)
     double *x = gaussian_cloud(64, 8, 1);
     geodec_coverage c;
     geodec_coverage_options o = small();
-    cr_assert_eq(geodec_coverage_compute(64, 8, x, &o, NULL, NULL, &c, NULL), GEODEC_RANGE); /* 6 cached, n = 8 */
+    cr_assert_eq(geodec_coverage_compute(64, 8, x, &o, NULL, NULL, &c, NULL), GEODEC_SCARCE); /* 6 cached, n = 8 */
     o.share[0] = 0;
     cr_assert_eq(geodec_coverage_compute(64, 2, x, &o, NULL, NULL, &c, NULL), GEODEC_RANGE);
     o = small();

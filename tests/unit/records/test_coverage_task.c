@@ -68,12 +68,12 @@ Test(coverage_task, refusals)
     geodec_successors next = rotation(1);
     geodec_coverage_options o = geodec_coverage_defaults();
     next.known = 5;
-    cr_assert_eq(geodec_coverage_task_run(N, 2, x, x, &next, &o, NULL, NULL, &t, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_coverage_task_run(N, 2, x, x, &next, &o, NULL, NULL, &t, &err), GEODEC_SCARCE);
     next = rotation(1);
     memset(has, 0, sizeof has);
     memset(has, 1, 20);
     next.known = 20; /* two cached */
-    cr_assert_eq(geodec_coverage_task_run(N, 2, x, x, &next, &o, NULL, NULL, &t, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_coverage_task_run(N, 2, x, x, &next, &o, NULL, NULL, &t, &err), GEODEC_SCARCE);
 }
 
 /* Two tokens, of which a state is for one by 2 nats, by the side it lies on: q at the nearest cached state is p but

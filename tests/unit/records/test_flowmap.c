@@ -583,7 +583,7 @@ Test(flowmap, bad_requests_are_named)
     o = good;
     o.state_dims = 0;
     cr_assert_eq(bake_with(from, NULL, &o, 1, &s, &err), GEODEC_RANGE);
-    cr_assert_eq(bake_with(world_file("few.h5", 7, 2, 5), NULL, &good, 1, &s, &err), GEODEC_NUMERIC);
+    cr_assert_eq(bake_with(world_file("few.h5", 7, 2, 5), NULL, &good, 1, &s, &err), GEODEC_SCARCE);
     o = good;
     o.calibration = 0; /* none: the raw score stands for itself */
     test_ok(bake_with(from, NULL, &o, 1, &s, &err), &err);

@@ -240,5 +240,5 @@ Test(onedecode_ref, says_what_the_formula_says)
     cr_assert_eq(geodec_onedecode_ref_after(&t, -1, 0), -1);
     geodec_onedecode_ref_clear(&t);
     geodec_onedecode_ref_clear(&flat);
-    cr_assert_eq(geodec_onedecode_ref_bake(20, D, e, false, NULL, &t, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_onedecode_ref_bake(20, D, e, false, NULL, &t, &err), GEODEC_SCARCE);
 }

@@ -185,7 +185,7 @@ Test(recurrent, refuses_what_it_cannot_fit)
     test_ok(geodec_artifact_open(&geodec_kind_activations, world_file("recurrent-small.h5", 5, 2, 4), &a, &err), &err);
     test_ok(geodec_activations_view(a, &v, &err), &err);
     geodec_recurrent_options o = geodec_recurrent_defaults();
-    cr_assert_eq(geodec_recurrent_fit(&v, &o, &r, &s, NULL, NULL, &err), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_recurrent_fit(&v, &o, &r, &s, NULL, NULL, &err), GEODEC_SCARCE);
     o.width = 20;
     cr_assert_eq(geodec_recurrent_fit(&v, &o, &r, &s, NULL, NULL, &err), GEODEC_RANGE);
     o = geodec_recurrent_defaults();
