@@ -4,7 +4,7 @@ F := $(R)/fig
 table = $(BIN)/geodec-table
 attr = $$($(table) --attrs $1 | awk -F'\t' '$$1 == "$2" {print $$2}')
 GP := pipelines/plots
-plot = gnuplot -e "plots='$(GP)'; format='$1'; out='$@.tmp'; $2" $< && mv $@.tmp $@
+plot = gnuplot -e "nan=NaN; plots='$(GP)'; format='$1'; out='$@.tmp'; $2" $< && mv $@.tmp $@
 FIGURES := $(if $(filter data/model/%,$(MODEL)),training) spectrum twonn geodesics validity coverage acceptance speedup
 
 # ---- tables --------------------------------------------------------------------------------------------------------
@@ -79,8 +79,10 @@ CAPTIONS := pipelines/report/captions.tsv $(sort $(wildcard pipelines/lab/*.capt
 # ---- report --------------------------------------------------------------------------------------------------------
 REPORT := $(R)/report
 FIGURE_FILES := $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
-$(R)/headline.tsv: pipelines/report/headline $(GEOMETRY) $(LABORATORY) $(DECODING)
-	$(run) BIN=$(BIN) EMBEDDED=$(if $(filter data/model/%,$(MODEL)),yes) bash $< $(R) > $@.tmp && mv $@.tmp $@
+# Rules as data (docs/verdicts.md): pipelines/report/headline.tsv, and a row of the embedded model alone.
+HEADLINE_RULES := $(if $(filter data/model/%,$(MODEL)),pipelines/report/headline-embedded.tsv) pipelines/report/headline.tsv
+$(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(GEOMETRY) $(LABORATORY) $(DECODING)
+	$(run) $(call tool,verdict) --root '$(R)' -o '$@' $(HEADLINE_RULES)
 $(REPORT)/index.html: $(R)/headline.tsv $(FIGURE_FILES) $(R)/sample.txt pipelines/report/make-report pipelines/report/style.css $(CAPTIONS)
 	$(run) for f in $(FIGURES); do awk -F'\t' -v f=$$f -v dir=$(F) '$$1 == f {print dir "/" f ".svg\t" $$2 "\t" $$3}' $(CAPTIONS); done \
 	    > $(R)/figures.tsv; \

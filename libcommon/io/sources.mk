@@ -18,4 +18,5 @@ io_SRCS := \
   provenance.c \
   safetensors_read.c \
   safetensors_write.c \
+  table.c \
   tsv.c
