@@ -1,10 +1,11 @@
 # The layer table: a folder of libcommon may include and call its own files and these folders only.
 # scripts/check-layers compares #include lines with it; every unit test links nothing else (so an illegal call fails to link).
-FOLDERS := base linalg io gguf tokenizer documents corpus model reference evaluate project train geometry records published experiments export decode drafters measure prepare bench
+FOLDERS := base linalg io verdict gguf tokenizer documents corpus model reference evaluate project train geometry records published experiments export decode drafters measure prepare bench
 
 DEPS_base      :=
 DEPS_linalg    := base
 DEPS_io        := base
+DEPS_verdict   := linalg io base
 DEPS_gguf      := io base
 DEPS_tokenizer := gguf io base
 DEPS_documents := tokenizer gguf io base

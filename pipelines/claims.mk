@@ -4,8 +4,8 @@ CLAIM_ROWS := $(sort $(wildcard pipelines/claims/*.tsv))
 # Sweeps are quoted where they were made.
 $(CLAIMS).tsv: private reads := $(wildcard $(foreach s,kv/kv attnres/sweep attnres/fit projection/sweep projection-drafts/sweep,$(R)/$s.tsv) results/shf/summary.tsv)
 $(CLAIMS).tsv: private needs := any
-$(CLAIMS).tsv: $(CLAIM_ROWS) $(wildcard pipelines/claims/*.awk) pipelines/claims/make-claims $(BIN)/geodec-value $(LABORATORY) $(GEOMETRY) $(EXPORT_ARTIFACTS) FORCE
-	@BIN=$(BIN) bash pipelines/claims/make-claims $(NAME) $(CLAIM_ROWS) > $(out)
+$(CLAIMS).tsv: $(CLAIM_ROWS) $(BIN)/geodec-claims $(LABORATORY) $(GEOMETRY) $(EXPORT_ARTIFACTS) FORCE
+	@$(call tool,claims) --root results --results $(patsubst results/%,%,$(R)) --file $(STEM) -o $(out) $(CLAIM_ROWS)
 $(CLAIMS).html: $(CLAIMS).tsv pipelines/claims/make-page pipelines/report/style.css FORCE
 	@sh pipelines/claims/make-page $< $(NAME) > $(out)
 .PHONY: claims

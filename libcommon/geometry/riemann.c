@@ -1,6 +1,7 @@
 #include "geometry/riemann.h"
 
 #include "base/mem.h"
+#include "geometry/riemann_internal.h"
 #include "geometry/spaces.h"
 #include "geometry/tasks.h"
 #include "geometry/vec.h"
@@ -61,10 +62,11 @@ static void to_frame(int64_t n, const double *l, const double *lower_inverse_t, 
     geodec_blas_gemm(true, true, n, n3, n, 1, l, n, tmp, n, 0, riem, n3); /* the upper index takes L^T */
 }
 
-static void invariants(int64_t n, const double *f, bool flat, geodec_riemann_invariants *inv)
+void geodec__riemann_invariants(int64_t n, const double *f, bool flat, geodec_riemann_invariants *inv)
 {
     const int64_t n2 = n * n, n3 = n2 * n;
-    double top = 0, sum2 = 0, scalar = 0, first = 0, exchange = 0, bianchi = 0, kmax = -INFINITY, kmin = INFINITY;
+    double top = 0, sum2 = 0, scalar = 0, first = 0, last = 0, exchange = 0, bianchi = 0, kmax = -INFINITY,
+           kmin = INFINITY;
 #define R(a, b, c, d) f[(a)*n3 + (b)*n2 + (c)*n + (d)]
     for (int64_t i = 0; i < n3 * n; i++) {
         sum2 += f[i] * f[i];
@@ -80,6 +82,7 @@ static void invariants(int64_t n, const double *f, bool flat, geodec_riemann_inv
             for (int64_t c = 0; c < n; c++) {
                 for (int64_t d = 0; d < n; d++) {
                     first = fmax(first, fabs(R(a, b, c, d) + R(b, a, c, d)));
+                    last = fmax(last, fabs(R(a, b, c, d) + R(a, b, d, c)));
                     exchange = fmax(exchange, fabs(R(a, b, c, d) - R(c, d, a, b)));
                     bianchi = fmax(bianchi, fabs(R(a, b, c, d) + R(a, c, d, b) + R(a, d, b, c)));
                 }
@@ -93,7 +96,7 @@ static void invariants(int64_t n, const double *f, bool flat, geodec_riemann_inv
     inv->sectional_max = n > 1 ? kmax : 0;
     inv->sectional_min = n > 1 ? kmin : 0;
     inv->check = (geodec_riemann_check){
-        .first_pair = first * unit, .last_pair = 0, .exchange = exchange * unit, .bianchi = bianchi * unit};
+        .first_pair = first * unit, .last_pair = last * unit, .exchange = exchange * unit, .bianchi = bianchi * unit};
 }
 
 /* Many values at once: x * 0 is 0 for a finite x, else NaN. */
@@ -147,7 +150,7 @@ geodec_status geodec_riemann_at(const geodec_space *s, const double *x, double *
     if (!inv) goto done;
     to_frame(n, g, eye, r, quad);
     if (!geodec__finite(n4, r)) GEODEC_THROW(GEODEC_NUMERIC, "the curvature is not finite");
-    invariants(n, r, flat, inv);
+    geodec__riemann_invariants(n, r, flat, inv);
 done:
     geodec_mem_free(block);
     return st;

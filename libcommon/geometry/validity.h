@@ -97,7 +97,8 @@ typedef struct geodec_validity {
     double *shift, *miss; /* [n_eps] means: error of x_T + d (the control); miss in g-length */
     int64_t *broken;      /* [n_eps] */
     bool slope_known;     /* three eps have a mean error above the floor */
-    bool slope_ok;        /* slope.value >= slope_min, or not known: all errors are rounding */
+    bool slope_ok;        /* it is known, and slope.value >= slope_min */
+    bool flat;            /* all mean errors are at the floor and no path broke: the map is exact to rounding */
     geodec_validity_estimate slope;
     geodec_validity_estimate radius[GEODEC_VALIDITY_TAUS];
     geodec_censored censored[GEODEC_VALIDITY_TAUS];

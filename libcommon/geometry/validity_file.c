@@ -47,21 +47,25 @@ static const geodec_field fields[] = {
 };
 
 static const geodec_attr attrs[] = {
-    {"slope", GEODEC_ATTR_F64, 0, "log-log slope of the mean error over the smallest three eps; 0 = not measurable"},
-    {"slope_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % bootstrap interval"},
-    {"slope_high", GEODEC_ATTR_F64, 0, "upper end"},
+    {"slope", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE,
+     "log-log slope of the mean error over the smallest three eps; NaN = not measured (before 1.3: 0)"},
+    {"slope_low", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE, "lower end of its 95 % bootstrap interval"},
+    {"slope_high", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE, "upper end"},
     {"slope_verdict", GEODEC_ATTR_STR, 0,
-     "pass (at least slope_min), fail, or flat (errors are rounding: the map is exact to working precision)"},
+     "pass (at least slope_min), fail, flat (every error is rounding: the map is exact to working precision) or "
+     "unknown "
+     "(fewer than three mean errors lie above rounding)"},
     {"slope_min", GEODEC_ATTR_F64, 0, "smallest slope that passes"},
-    {"sphere_slope", GEODEC_ATTR_F64, 0, "control: the same slope on the unit sphere; exact value 2"},
-    {"sphere_slope_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % bootstrap interval"},
-    {"sphere_slope_high", GEODEC_ATTR_F64, 0, "upper end"},
-    {"hyperbolic_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+    {"sphere_slope", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE,
+     "control: the same slope on the unit sphere; exact value 2"},
+    {"sphere_slope_low", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE, "lower end of its 95 % bootstrap interval"},
+    {"sphere_slope_high", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE, "upper end"},
+    {"hyperbolic_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE,
      "control: the slope in hyperbolic space; exact value 2"},
-    {"flat_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
-     "control: 0, for on a flat torus the map is exact and its errors are rounding"},
+    {"flat_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE,
+     "control: NaN, for on a flat torus the map is exact and its errors are rounding (before 1.3: 0)"},
     {"flat_error", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "largest mean error there"},
-    {"gaussian_fisher_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+    {"gaussian_fisher_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE,
      "control: the slope among normal distributions; exact value 2"},
     {"steps", GEODEC_ATTR_I64, 0, "steps of a path"},
     {"dl", GEODEC_ATTR_F64, 0, "parameter length of a step"},
@@ -75,7 +79,7 @@ static const geodec_attr attrs[] = {
 const geodec_kind geodec_kind_validity = {
     .name = "validity",
     .major = 1,
-    .minor = 2,
+    .minor = 3,
     .tool = "geodec-validity",
     .purpose = "how far the linear propagators are valid",
     .fields = fields,
@@ -145,7 +149,7 @@ static geodec_status write_cases(const geodec_validity *cases, geodec_artifact *
         GEODEC_TRY(put(a, groups[w], "/broken", v->broken, err));
         GEODEC_TRY(put(a, groups[w], "/radius", radius, err));
         GEODEC_TRY(put(a, groups[w], "/censored", censored, err));
-        GEODEC_TRY(geodec_artifact_put_f64(a, slopes[w], v->slope_known ? v->slope.value : 0, err));
+        GEODEC_TRY(geodec_artifact_put_f64(a, slopes[w], v->slope.value, err));
         if (geodec_validity_case_kind(w) == GEODEC_METRIC_FLAT)
             GEODEC_TRY(geodec_artifact_put_f64(a, "flat_error", largest, err));
     }
@@ -177,9 +181,10 @@ geodec_status geodec_validity_write(const geodec_validity *field, const geodec_v
     GEODEC_TRY(geodec_artifact_put_f64(a, "slope_low", field->slope.low, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "slope_high", field->slope.high, err));
     GEODEC_TRY(geodec_artifact_put_str(a, "slope_verdict",
-                                       !field->slope_known ? "flat"
-                                       : field->slope_ok   ? "pass"
-                                                           : "fail",
+                                       field->slope_ok      ? "pass"
+                                       : field->slope_known ? "fail"
+                                       : field->flat        ? "flat"
+                                                            : "unknown",
                                        err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "slope_min", o->slope_min, err));
     GEODEC_TRY(geodec_artifact_put_f64(a, "sphere_slope", sphere->slope.value, err));

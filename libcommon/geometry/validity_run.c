@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { NODES_MAX = 32 * GEODEC_VALIDITY_TAUS };
+
 typedef struct run {
     const geodec_space *s;
     const geodec_validity_options *o;
@@ -24,6 +26,10 @@ typedef struct run {
     double eps;                   /* of the evaluation under way */
     geodec_validity_miss *at_eps; /* [starts][perturbations] */
     geodec_validity_miss *all;    /* [starts][n_eps][perturbations] */
+    /* What the search for the radii evaluated between the lengths of the grid. */
+    int n_nodes;
+    double node_eps[NODES_MAX], *node_of_start; /* [NODES_MAX][starts], as means_of_starts */
+    int64_t node_broken[NODES_MAX];
 } run;
 
 /* ---- reference paths and directions ----------------------------------------------------------------------------- */
@@ -112,20 +118,42 @@ static geodec_status errors_on_grid(run *r, double eps, geodec_err *err)
                             1, err);
 }
 
-static geodec_status mean_of_all(void *ctx, double eps, double *mean, geodec_err *err)
+/* Mean error of a start over its unbroken paths, -1 when there is none; broken counts the others of a sound start. */
+static double mean_of_start(const run *r, int64_t i, const geodec_validity_miss *miss, int64_t *broken)
+{
+    double sum = 0;
+    int64_t count = 0;
+    for (int64_t p = 0; p < r->v->perturbations; p++) {
+        if (miss[p].error < 0) {
+            *broken += r->v->status[i] != GEODEC_PATH_NONFINITE;
+            continue;
+        }
+        sum += miss[p].error;
+        count++;
+    }
+    return count ? sum / (double)count : -1;
+}
+
+/* Evaluates one more length and keeps what came of it; *mean is infinite when a path broke. */
+static geodec_status mean_at(void *ctx, double eps, double *mean, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     run *r = ctx;
     const int64_t P = r->v->perturbations;
     double sum = 0;
-    int64_t count = 0;
+    int64_t count = 0, broken = 0;
+    if (r->n_nodes == NODES_MAX) GEODEC_THROW(GEODEC_NOCONV, "a validity radius does not settle");
     GEODEC_TRY(errors_at(r, eps, err));
+    double *of_start = r->node_of_start + r->n_nodes * r->v->starts;
     for (int64_t i = 0; i < r->v->starts; i++) {
-        if (r->v->status[i] == GEODEC_PATH_NONFINITE) continue;
-        for (int64_t p = 0; p < P; p++) sum += r->at_eps[i * P + p].error < 0 ? INFINITY : r->at_eps[i * P + p].error;
-        count += P;
+        of_start[i] = mean_of_start(r, i, r->at_eps + i * P, &broken);
+        if (of_start[i] < 0) continue;
+        sum += of_start[i];
+        count++;
     }
-    *mean = sum / (double)count;
+    r->node_eps[r->n_nodes] = eps;
+    r->node_broken[r->n_nodes++] = broken;
+    *mean = broken || !count ? INFINITY : sum / (double)count;
 done:
     return st;
 }
@@ -152,35 +180,70 @@ done:
 
 /* ---- summaries -------------------------------------------------------------------------------------------------- */
 
-/* Mean error of each start at each eps over its unbroken paths; -1 when there is none. mean [starts][n_eps]. */
-static void means_of_starts(const geodec_validity *v, double *mean)
+/* The lengths of the grid and of the search together, rising: what radii, and their intervals, are read off. */
+typedef struct ladder {
+    int64_t n, starts;
+    double *eps, *of_start; /* [n]; [starts][n] */
+    int64_t *broken, *grid; /* [n]; [n_eps] where a length of the grid stands */
+} ladder;
+
+static void ladder_clear(ladder *l)
 {
-    for (int64_t i = 0; i < v->starts * v->n_eps; i++) {
-        double sum = 0;
-        int64_t count = 0;
-        for (int64_t p = 0; p < v->perturbations; p++) {
-            const double e = v->error[i * v->perturbations + p];
-            if (e < 0) continue;
-            sum += e;
-            count++;
-        }
-        mean[i] = count ? sum / (double)count : -1;
-    }
+    geodec_mem_free(l->eps);
+    geodec_mem_free(l->of_start);
+    geodec_mem_free(l->broken);
+    geodec_mem_free(l->grid);
+    *l = (ladder){0};
 }
 
-/* Mean over the chosen starts (index [starts], NULL = all once) at each eps; 0 when there is none. */
-static void mean_curve(const geodec_validity *v, const double *of_start, const int64_t *index, double *curve)
+static geodec_status ladder_make(const run *r, ladder *out, geodec_err *err)
 {
-    for (int64_t e = 0; e < v->n_eps; e++) {
+    geodec_status st = GEODEC_OK;
+    const geodec_validity *v = r->v;
+    const int64_t E = v->n_eps, P = v->perturbations;
+    ladder l = {.n = E + r->n_nodes, .starts = v->starts};
+    bool used[NODES_MAX] = {false};
+    int64_t e = 0;
+    GEODEC_NEW(l.eps, l.n);
+    GEODEC_NEW(l.of_start, l.starts * l.n);
+    GEODEC_NEW(l.broken, l.n);
+    GEODEC_NEW(l.grid, E);
+    for (int64_t k = 0; k < l.n; k++) {
+        int node = -1;
+        for (int j = 0; j < r->n_nodes; j++)
+            if (!used[j] && (node < 0 || r->node_eps[j] < r->node_eps[node])) node = j;
+        if (node >= 0 && (e == E || r->node_eps[node] < v->eps[e])) {
+            used[node] = true;
+            l.eps[k] = r->node_eps[node];
+            l.broken[k] = r->node_broken[node];
+            for (int64_t i = 0; i < l.starts; i++) l.of_start[i * l.n + k] = r->node_of_start[node * l.starts + i];
+        } else {
+            l.eps[k] = v->eps[e];
+            for (int64_t i = 0; i < l.starts; i++)
+                l.of_start[i * l.n + k] = mean_of_start(r, i, r->all + (i * E + e) * P, &l.broken[k]);
+            l.grid[e++] = k;
+        }
+    }
+    *out = l;
+    l = (ladder){0};
+done:
+    ladder_clear(&l);
+    return st;
+}
+
+/* Mean over the chosen starts (index [starts], NULL = all once) at each length; 0 when there is none. */
+static void mean_curve(const ladder *l, const int64_t *index, double *curve)
+{
+    for (int64_t k = 0; k < l->n; k++) {
         double sum = 0;
         int64_t count = 0;
-        for (int64_t i = 0; i < v->starts; i++) {
-            const double m = of_start[(index ? index[i] : i) * v->n_eps + e];
+        for (int64_t i = 0; i < l->starts; i++) {
+            const double m = l->of_start[(index ? index[i] : i) * l->n + k];
             if (m < 0) continue;
             sum += m;
             count++;
         }
-        curve[e] = count ? sum / (double)count : 0;
+        curve[k] = count ? sum / (double)count : 0;
     }
 }
 
@@ -201,16 +264,17 @@ static bool slope_of(const geodec_validity *v, const double *curve, double floor
 }
 
 /* Radius on the curve: the largest eps with mean <= tau and no broken path, then straight in log-log. */
-static double radius_of(const geodec_validity *v, const double *curve, double tau, bool interpolate, int64_t *last)
+static double radius_of(const ladder *l, const double *curve, double tau, bool interpolate, int64_t *last)
 {
     int64_t at = -1;
-    for (int64_t e = 0; e < v->n_eps; e++)
-        if (curve[e] <= tau && v->broken[e] == 0) at = e;
+    for (int64_t k = 0; k < l->n; k++)
+        if (curve[k] <= tau && l->broken[k] == 0) at = k;
     *last = at;
-    if (at < 0) return v->eps[0];
-    if (at == v->n_eps - 1 || !interpolate || !(curve[at] > 0) || !(curve[at + 1] > tau)) return v->eps[at];
+    if (at < 0) return l->eps[0];
+    if (at == l->n - 1 || !interpolate || !(curve[at] > 0) || !(curve[at + 1] > tau) || l->broken[at + 1])
+        return l->eps[at];
     const double t = log(tau / curve[at]) / log(curve[at + 1] / curve[at]);
-    return v->eps[at] * pow(v->eps[at + 1] / v->eps[at], t);
+    return l->eps[at] * pow(l->eps[at + 1] / l->eps[at], t);
 }
 
 static void interval(int64_t n, double *x, double *low, double *high)
@@ -220,7 +284,8 @@ static void interval(int64_t n, double *x, double *low, double *high)
     *high = geodec_stats_percentile(n, x, 0.975);
 }
 
-static geodec_status bootstrap(const run *r, const double *of_start, geodec_err *err)
+/* Every interval is of the estimate itself: the same function of the same ladder, on resampled starts. */
+static geodec_status bootstrap(const run *r, const ladder *l, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_validity *v = r->v;
@@ -229,20 +294,20 @@ static geodec_status bootstrap(const run *r, const double *of_start, geodec_err 
     double *block = NULL;
     if (B < 2) goto done;
     GEODEC_NEW(index, v->starts);
-    GEODEC_NEW(block, B * (E + 1 + GEODEC_VALIDITY_TAUS) + E);
+    GEODEC_NEW(block, B * (E + 1 + GEODEC_VALIDITY_TAUS) + E + l->n);
     double *curves = block /* [E][B] */, *slopes = curves + E * B, *radii = slopes + B /* [taus][B] */,
-           *curve = radii + GEODEC_VALIDITY_TAUS * B;
+           *curve = radii + GEODEC_VALIDITY_TAUS * B, *on_grid = curve + l->n;
     int64_t with_slope = 0;
     for (int64_t b = 0; b < B; b++) {
         geodec_stats_resample(r->seed, geodec_rng_id("validity bootstrap", 0), (uint64_t)b, v->starts, index);
-        mean_curve(v, of_start, index, curve);
-        for (int64_t e = 0; e < E; e++) curves[e * B + b] = curve[e];
-        if (slope_of(v, curve, r->o->floor, &slopes[with_slope])) with_slope++;
+        mean_curve(l, index, curve);
+        for (int64_t e = 0; e < E; e++) curves[e * B + b] = on_grid[e] = curve[l->grid[e]];
+        if (slope_of(v, on_grid, r->o->floor, &slopes[with_slope])) with_slope++;
         for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++)
-            radii[t * B + b] = radius_of(v, curve, v->tau[t], !r->delta0, &last);
+            radii[t * B + b] = radius_of(l, curve, v->tau[t], !r->delta0, &last);
     }
     for (int64_t e = 0; e < E; e++) interval(B, curves + e * B, &v->mean_low[e], &v->mean_high[e]);
-    if (with_slope > 1) interval(with_slope, slopes, &v->slope.low, &v->slope.high);
+    if (v->slope_known && with_slope > 1) interval(with_slope, slopes, &v->slope.low, &v->slope.high);
     for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) interval(B, radii + t * B, &v->radius[t].low, &v->radius[t].high);
 done:
     geodec_mem_free(index);
@@ -283,34 +348,65 @@ done:
     return st;
 }
 
-static geodec_status summarise(run *r, geodec_err *err)
+/* The mean curve on the grid and whether the radii lie on it; the search evaluates more lengths where they do. */
+static geodec_status curve_and_search(run *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_validity *v = r->v;
-    double *of_start = NULL;
-    GEODEC_NEW(of_start, v->starts * v->n_eps);
-    GEODEC_TRY(percentiles(r, err));
-    means_of_starts(v, of_start);
-    mean_curve(v, of_start, NULL, v->mean);
-    memcpy(v->mean_low, v->mean, (size_t)v->n_eps * sizeof *v->mean);
-    memcpy(v->mean_high, v->mean, (size_t)v->n_eps * sizeof *v->mean);
-    v->slope_known = slope_of(v, v->mean, r->o->floor, &v->slope.value);
-    v->slope_ok = !v->slope_known || v->slope.value >= r->o->slope_min;
-    v->slope.low = v->slope.high = v->slope.value;
+    ladder l = {0};
+    GEODEC_TRY(ladder_make(r, &l, err));
+    mean_curve(&l, NULL, v->mean);
     for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) {
         int64_t at;
-        double radius = radius_of(v, v->mean, v->tau[t], false, &at);
+        double found;
+        (void)radius_of(&l, v->mean, v->tau[t], false, &at);
         v->censored[t] = at < 0               ? GEODEC_CENSORED_BELOW
                          : at == v->n_eps - 1 ? GEODEC_CENSORED_ABOVE
                                               : GEODEC_CENSORED_NONE;
         if (v->censored[t] == GEODEC_CENSORED_NONE && !r->delta0)
-            GEODEC_TRY(geodec__validity_refine(mean_of_all, r, v->tau[t], v->eps[at], v->mean[at], v->eps[at + 1],
-                                               v->broken[at + 1] ? INFINITY : v->mean[at + 1], &radius, err));
+            GEODEC_TRY(geodec__validity_refine(mean_at, r, v->tau[t], v->eps[at], v->mean[at], v->eps[at + 1],
+                                               v->broken[at + 1] ? INFINITY : v->mean[at + 1], &found, err));
+    }
+done:
+    ladder_clear(&l);
+    return st;
+}
+
+/* Nothing but rounding: every error is at the floor, and no path broke. */
+static bool is_flat(const geodec_validity *v, double floor)
+{
+    for (int64_t e = 0; e < v->n_eps; e++)
+        if (!(v->mean[e] <= floor) || v->broken[e]) return false;
+    return true;
+}
+
+static geodec_status summarise(run *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_validity *v = r->v;
+    ladder l = {0};
+    double *curve = NULL;
+    GEODEC_TRY(percentiles(r, err));
+    GEODEC_TRY(curve_and_search(r, err));
+    memcpy(v->mean_low, v->mean, (size_t)v->n_eps * sizeof *v->mean);
+    memcpy(v->mean_high, v->mean, (size_t)v->n_eps * sizeof *v->mean);
+    v->flat = is_flat(v, r->o->floor);
+    v->slope_known = slope_of(v, v->mean, r->o->floor, &v->slope.value);
+    if (!v->slope_known) v->slope.value = NAN;
+    v->slope_ok = v->slope_known && v->slope.value >= r->o->slope_min;
+    v->slope.low = v->slope.high = v->slope.value;
+    GEODEC_TRY(ladder_make(r, &l, err));
+    GEODEC_NEW(curve, l.n);
+    mean_curve(&l, NULL, curve);
+    for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) {
+        int64_t at;
+        const double radius = radius_of(&l, curve, v->tau[t], !r->delta0, &at);
         v->radius[t] = (geodec_validity_estimate){radius, radius, radius};
     }
-    GEODEC_TRY(bootstrap(r, of_start, err));
+    GEODEC_TRY(bootstrap(r, &l, err));
 done:
-    geodec_mem_free(of_start);
+    ladder_clear(&l);
+    geodec_mem_free(curve);
     return st;
 }
 
@@ -373,6 +469,7 @@ geodec_status geodec_validity_run(const geodec_space *s, const geodec_validity_o
     GEODEC_NEW(v.broken, E);
     GEODEC_NEW(r.at_eps, starts * P);
     GEODEC_NEW(r.all, starts * E * P);
+    GEODEC_NEW(r.node_of_start, NODES_MAX * starts);
     if (!delta0) GEODEC_NEW(r.u, starts * P * n);
     memcpy(v.x0, x0, (size_t)(starts * n) * sizeof *x0);
     memcpy(v.v0, v0, (size_t)(starts * n) * sizeof *v0);
@@ -395,6 +492,7 @@ done:
     geodec_mem_free(r.at_eps);
     geodec_mem_free(r.all);
     geodec_mem_free(r.u);
+    geodec_mem_free(r.node_of_start);
     geodec_validity_clear(&v);
     return st;
 }

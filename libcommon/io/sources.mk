@@ -19,4 +19,5 @@ io_SRCS := \
   provenance.c \
   safetensors_read.c \
   safetensors_write.c \
+  table.c \
   tsv.c

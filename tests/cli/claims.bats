@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# geodec-value, and the table of claims made with it (pipelines/claims).
+# geodec-value, geodec-claims and geodec-verdict: references, the table of claims, the headline.
 
 bats_require_minimum_version 1.5.0
 
@@ -15,7 +15,7 @@ setup() {
     head=$'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict'
 }
 
-claims() { BIN=$bin RESULTS=$dir bash pipelines/claims/make-claims . "$@"; }
+claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
 
 @test "value: attributes, elements and rows agree with geodec-table" {
     want=$("$bin/geodec-table" "$dir/good.h5" token | sed -n 3p)
@@ -41,33 +41,72 @@ claims() { BIN=$bin RESULTS=$dir bash pipelines/claims/make-claims . "$@"; }
     [ "$status" -eq 0 ] && [ "${lines[1]}" = $'u.tsv#some[0]\t-' ]
 }
 
+@test "value: rows of tables by key" {
+    printf 'case\tcontext\tratio\nmerged 0.15\t128\t1.5\nmerged 0.15\t256\t1.25\nmerged 0.3\t256\t2\nmerged 0.3\t256.0\t3\n' > "$dir/kv.tsv"
+    run --separate-stderr "$bin/geodec-value" --root "$dir" 'kv.tsv#ratio{case=merged 0.15,context=256}' 'kv.tsv#ratio{case=merged 0.15,context~200}'
+    [ "$status" -eq 0 ]
+    [ "${lines[1]#*$'\t'}" = 1.25 ] && [ "${lines[2]#*$'\t'}" = 1.25 ]
+    run --separate-stderr "$bin/geodec-value" --root "$dir" 'kv.tsv#ratio{case=merged 0.3,context=256}'
+    [ "$status" -ne 0 ] && [[ "$stderr" == *"2 rows with case=merged 0.3,context=256"* ]]
+    run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - 'kv.tsv#ratio{case=merged 0.15,context=512}'
+    [ "$status" -eq 0 ] && [ "${lines[1]#*$'\t'}" = - ]
+    run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - 'kv.tsv#ratio{window=512}'
+    [ "$status" -ne 0 ] && [[ "$stderr" == *"no column 'window'"* ]]
+    echo "the text has 3 documents" > "$dir/kv.tsv.not-measured"
+    run --separate-stderr "$bin/geodec-value" --root "$dir" 'kv.tsv#ratio{case=merged 0.15,context=256}'
+    rm "$dir/kv.tsv.not-measured"
+    [ "$status" -ne 0 ] && [[ "$stderr" == *"the text has 3 documents"* ]]
+}
+
 @test "value: what is not there is an error, or a word" {
     for reference in good.h5#nothing 'good.h5#token' 'good.h5#token[100000]' 'good.h5#token[-1]' good.h5 none.h5#x; do
         run --separate-stderr "$bin/geodec-value" --root "$dir" "$reference"
         [ "$status" -ne 0 ] && [[ "$stderr" == *"geodec-value: "* ]]
     done
-    run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - good.h5#nothing none.h5#x
-    [ "$status" -eq 0 ] && [ "${lines[1]}" = $'good.h5#nothing\t-' ] && [ "${lines[2]}" = $'none.h5#x\t-' ]
-    run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - 'good.h5#token[100000]'
-    [ "$status" -ne 0 ]
+    run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - none.h5#x
+    [ "$status" -eq 0 ] && [ "${lines[1]}" = $'none.h5#x\t-' ]
+    # what can never be there is no missing value
+    for reference in 'good.h5#token[100000]' good.h5#nothing; do
+        run --separate-stderr "$bin/geodec-value" --root "$dir" --missing - "$reference"
+        [ "$status" -ne 0 ]
+    done
 }
 
-@test "claims: the first rule that holds counts, and a missing value holds nothing" {
+@test "claims: the first rule that holds counts, and a missing value decides nothing" {
     vocab=$("$bin/geodec-value" --root "$dir" good.h5#n_vocab | sed -n '2s/.*\t//p')
     { echo "$head"
-      printf 'a\t1\tc\t%s\tgood.h5#n_vocab\t-\t-\t-\treproduced if same(R, P, 0): {R} as printed;; refuted: no\n' "$vocab"
-      printf 'b\t1\tc\t%s\tgood.h5#n_vocab\t-\t-\t-\treproduced if same(R, P, 0): yes;; refuted: {R}, not {P}\n' "$((vocab + 1))"
-      printf 'c\t1\tc\t5 %%\tnone.h5#x\t-\t-\t-\treproduced if R < 10: yes;; holds if P == 5: read;; untestable: no\n'
-      printf 'd\t1\tc\t5\t-\t-\t@MODEL/good.h5#n_vocab\t-\tholds if abs(M) > 0 && M > P: {M};; untestable: no\n'
+      printf 'a\t1\tc\t%s\tgood.h5#n_vocab\t-\t-\t-\treproduced if same(R, P, 0): {R} as printed;; refuted if !same(R, P, 0): no;; untestable: gone\n' "$vocab"
+      printf 'b\t1\tc\t%s\tgood.h5#n_vocab\t-\t-\t-\treproduced if same(R, P, 0): yes;; refuted if !same(R, P, 0): {R}, not {P};; untestable: gone\n' "$((vocab + 1))"
+      printf 'c\t1\tc\t5 %%\tnone.h5#x\t-\t-\t-\treproduced if R < P: yes;; holds if P == 5 && R > 6: read;; untestable: gone\n'
+      printf 'd\t1\tc\t5\t-\t-\t@MODEL/good.h5#n_vocab\t-\tholds if abs(M) > 0 && M > P: {M};; refuted if M < P: no;; untestable: gone\n'
+      printf 'e\t1\tc\t5\tnone.h5#x\t-\tgood.h5#n_vocab\t-\trefuted if known(R) && R < 3: no;; holds if M > P: {M};; untestable: gone\n'
+      printf 'f\t1\tc\tNaN\tgood.h5#n_vocab\t-\t-\t-\treproduced if isnan(P) && R > 0: both;; refuted if R == 0: no;; untestable: gone\n'
+      printf 'g\t1\tc\t5\tgood.h5#n_vocab\t-\t-\t-\treproduced if R == P: yes;; refuted if R < P: no;; untestable: gone\n'
     } > "$dir/good.tsv"
     run --separate-stderr claims "$dir/good.tsv"
     [ "$status" -eq 0 ]
-    [ "$(cut -f 9 <<< "$output" | tr '\n' ' ')" = "verdict reproduced refuted holds holds " ]
+    [ "$(cut -f 9 <<< "$output" | tr '\n' ' ')" = "verdict reproduced refuted untestable holds holds reproduced undecidable " ]
     [ "$(sed -n 2p <<< "$output" | cut -f 10)" = "$vocab as printed" ]
     [ "$(sed -n 4p <<< "$output" | cut -f 5)" = "-" ]
+    [ "$(sed -n 4p <<< "$output" | cut -f 10)" = "gone (R: no file none.h5)" ]
     printf '%s\n' "$output" > "$dir/claims.tsv"
     run sh pipelines/claims/make-page "$dir/claims.tsv" "model <x>"
-    [ "$status" -eq 0 ] && [[ "$output" == *"model &lt;x&gt;"* ]] && [[ "$output" == *"of 4 claims"* ]]
+    [ "$status" -eq 0 ] && [[ "$output" == *"model &lt;x&gt;"* ]] && [[ "$output" == *"of 7 claims"* ]] && [[ "$output" == *"undecidable 1"* ]]
+}
+
+@test "claims: a broken reference is an error of its row alone" {
+    { echo "$head"
+      printf 'a\t1\tc\t5\tgood.h5#n_vocabulary\t-\t-\t-\treproduced if R == P: yes;; refuted if R != P: no;; untestable: gone\n'
+      printf 'b\t1\tc\t5\tgood.h5#n_vocab\t-\t-\t-\treproduced if R == P: yes;; refuted if R != P: no;; untestable: gone\n'
+      printf 'c\t1\tc\t5\t-\t-\t-\tgood.h5#token[100000]\trefuted if C < P: yes;; holds if C > P: no;; untestable: gone\n'
+    } > "$dir/broken-rows.tsv"
+    run --separate-stderr claims "$dir/broken-rows.tsv"
+    [ "$status" -eq 0 ]
+    [ "$(cut -f 9 <<< "$output" | tr '\n' ' ')" = "verdict broken refuted broken " ]
+    [[ "$(sed -n 2p <<< "$output" | cut -f 10)" == "broken reference: good.h5#n_vocabulary: "* ]]
+    [[ "$stderr" == *"a: broken reference: "* ]] && [[ "$stderr" == *"c: broken reference: "* ]]
+    run --separate-stderr claims --strict "$dir/broken-rows.tsv"
+    [ "$status" -eq 4 ] && [ "$(wc -l <<< "$output")" -eq 4 ]
 }
 
 @test "claims: a damaged fragment is refused by file and row" {
@@ -78,15 +117,116 @@ claims() { BIN=$bin RESULTS=$dir bash pipelines/claims/make-claims . "$@"; }
     }
     bad "id"
     bad "$head" $'a\t1\tc\t1'
-    bad "$head" $'a\t1\tc\t1\tnoreference\t-\t-\t-\tholds: x'
+    good='holds if P > 0: x;; refuted if P < 0: y;; untestable: z'
+    printf '%s\n' "$head" $'a\t1\tc\t1\t-\t-\tgood.h5#n_vocab\t-\tholds if M > 0: x;; refuted if M < 0: y;; untestable: z' > "$dir/bad.tsv"
+    run --separate-stderr claims --check "$dir/bad.tsv"
+    [ "$status" -eq 0 ] && [ -z "$output" ]
+    bad "$head" $'a\t1\tc\t1\tnoreference\t-\t-\t-\t'"$good"
     bad "$head" $'a\t1\tc\t1\t-\t-\t-\t-\tmaybe: x'
     bad "$head" $'a\t1\tc\t1\t-\t-\t-\t-\tholds if P > 0: x'
-    bad "$head" $'a\t1\tc\t1\t-\t-\t-\t-\tholds: x' $'a\t1\tc\t1\t-\t-\t-\t-\tholds: x'
+    bad "$head" $'a\t1\tc\t1\t-\t-\t-\t-\tholds: x'
+    bad "$head" $'a\t1\tc\t1\tx.tsv#c[3]\t-\t-\t-\treproduced if R == P: x;; refuted if R != P: y;; untestable: z'
+    bad "$head" $'a\t1\tc\t1\tx.h5#c\t-\t-\t-\treproduced if R > 0: x;; refuted if R != P: y;; untestable: z'
+    bad "$head" $'a\t1\tc\t1\tx.h5#c\t-\t-\t-\tartefact if R > 0: x;; artefact if R <= 0: y;; untestable: z'
+    bad "$head" $'a\t1\tc\t1\t-\t-\tx.h5#c\t-\tholds if system(M): x;; refuted if M != P: y;; untestable: z'
+    bad "$head" $'a\t1\tc\t1\t-\t-\t-\t-\tundecidable: x' $'a\t1\tc\t1\t-\t-\t-\t-\tundecidable: x'
 }
 
-@test "the committed fragments are whole" {
-    for f in pipelines/claims/*.tsv; do
-        [ -e "$f" ] || skip "no fragments"
-        awk -F'\t' -v OFS='\t' -v model=x -f pipelines/claims/rows.awk "$f" > /dev/null
+@test "the committed lists of rules are whole" {
+    run "$bin/geodec-claims" --check pipelines/claims/*.tsv
+    [ "$status" -eq 0 ] && [ -z "$output" ]
+    run "$bin/geodec-verdict" --check pipelines/report/headline*.tsv
+    [ "$status" -eq 0 ] && [ -z "$output" ]
+    run grep -nE '\.tsv#[^\t;{]*\[' pipelines/claims/*.tsv pipelines/report/headline*.tsv
+    [ "$status" -eq 1 ]
+}
+
+@test "headline: an empty folder, and one without data, measure nothing" {
+    mkdir -p "$dir/nothing"
+    run --separate-stderr "$bin/geodec-verdict" --data "$dir/nothing" --root "$dir/nothing" pipelines/report/headline*.tsv
+    [ "$status" -eq 0 ]
+    [ "$(wc -l <<< "$output")" -ge 19 ]
+    [ "$(cut -f 5 <<< "$output" | sed '1d; s/:.*//' | sort -u)" = "not measured" ]
+    [[ "$output" == *"no file validity.h5"* ]]
+    echo "a cloud of 12 points is too small" > "$dir/nothing/validity.h5.not-measured"
+    run --separate-stderr "$bin/geodec-verdict" --root "$dir/nothing" pipelines/report/headline.tsv
+    [ "$status" -eq 0 ]
+    [[ "$(grep ^validity <<< "$output")" == *"not measured: s: a cloud of 12 points is too small"* ]]
+    printf '%s\n' "$output" > "$dir/headline.tsv"
+    : > "$dir/none.tsv"
+    run sh pipelines/report/make-report title "$dir/none.tsv" "$dir/headline.tsv" "$dir/none.tsv" "$dir/none.tsv"
+    [ "$status" -eq 0 ] && [[ "$output" == *'<span class="verdict not-measured">not measured</span> s: a cloud of 12 points'* ]]
+}
+
+@test "headline: the draft length is the nearest that was measured, and a number that is none decides nothing" {
+    root=$dir/bench
+    mkdir -p "$root"
+    bench() { # speedup low high of the flow map at draft length 8
+        printf 'drafter\tgamma\tmode\tsetting\tspeedup\tspeedup_low\tspeedup_high\nflowmap\t1\tgreedy\tloop\t9\t9\t9\n'
+        printf 'flowmap\t8\tgreedy\tloop\t%s\t%s\t%s\nngram\t8\tgreedy\tloop\t1.1\t1\t1.2\n' "$@"
+    }
+    printf 'key\tquantity\tvalues\tvalue\tcontrol\trule\tcommand\n' > "$root/rules.tsv"
+    grep ^speedup pipelines/report/headline.tsv >> "$root/rules.tsv"
+    while read -r s low high word; do
+        bench "$s" "$low" "$high" > "$root/benchdecode.tsv"
+        sed -i '/^flowmap\t1\t/d' "$root/benchdecode.tsv"
+        run --separate-stderr "$bin/geodec-verdict" --root "$root" "$root/rules.tsv"
+        [ "$status" -eq 0 ]
+        [[ "${lines[1]}" == *"draft length 8"* ]]
+        [ "$(cut -f 5 <<< "${lines[1]}" | sed 's/:.*//')" = "${word//_/ }" ]
+    done <<'END'
+1.5 1.2 1.7 holds
+1.0 0.9 1.1 mixed
+0.8 0.7 0.9 fails
+nan 0.7 0.9 not_measured
+0.8 inf 0.9 not_measured
+0.8 0.7 - not_measured
+0.8 0.7 many not_measured
+END
+}
+
+@test "headline: with any input of the report removed, no row decides on it" {
+    root=${GEODEC_RESULTS:-results/geodec-stories-f16-quick}
+    [ -f "$root/headline.tsv" ] || skip "no results at hand (make results QUICK=1)"
+    copy=$dir/copy
+    cp -rl "$root" "$copy" 2>/dev/null || cp -r "$root" "$copy"
+    "$bin/geodec-verdict" --root "$copy" pipelines/report/headline.tsv > "$dir/whole"
+    [ "$(cut -f 5 "$dir/whole" | grep -c '^not measured')" -eq 0 ]
+    inputs=$(tail -n +2 pipelines/report/headline.tsv | cut -f 3 | grep -oE '=[A-Za-z0-9/._-]+\.(h5|tsv)#' | tr -d '=#' | sort -u)
+    [ "$(wc -l <<< "$inputs")" -ge 12 ]
+    for input in $inputs; do
+        mv "$copy/$input" "$dir/away"
+        "$bin/geodec-verdict" --root "$copy" pipelines/report/headline.tsv > "$dir/now"
+        mv "$dir/away" "$copy/$input"
+        for key in $(awk -F'\t' -v f="=$input#" 'NR > 1 && index($3, f) {print $1}' pipelines/report/headline.tsv); do
+            [[ "$(awk -F'\t' -v k="$key" '$1 == k {print $5}' "$dir/now")" == "not measured: "* ]]
+        done
+    done
+}
+
+@test "claims: with any input removed, no row decides on it" {
+    root=${GEODEC_RESULTS:-results/geodec-stories-f16-quick}
+    [ -f "$root/claims.tsv" ] || skip "no claims at hand (make claims QUICK=1)"
+    name=$(basename "$root")
+    copy=$dir/results
+    mkdir -p "$copy"
+    cp -rl "$root" "$(dirname "$root")/exports" "$copy/" 2>/dev/null || cp -r "$root" "$(dirname "$root")/exports" "$copy/"
+    "$bin/geodec-claims" --root "$copy" --results "$name" pipelines/claims/*.tsv > "$dir/whole"
+    [ "$(cut -f 9 "$dir/whole" | grep -cE '^(reproduced|holds)$')" -ge 10 ]
+    # a row uses an input when a condition has its letter; known(R) is an exception that the row asks for
+    cat pipelines/claims/*.tsv | awk -F'\t' -v name="$name" '$1 != "id" && NF == 9 {
+        split("R E M C", letter, " ")
+        n = split($9, rule, ";;"); conditions = ""
+        for (k = 1; k <= n; k++) { c = rule[k]; sub(/:.*/, "", c); conditions = conditions " " c }
+        for (i = 1; i <= 4; i++) if ($(4 + i) != "-" && conditions ~ ("[^a-zA-Z]" letter[i] "([^a-zA-Z]|$)")) {
+            f = $(4 + i); sub(/#.*/, "", f); gsub(/@MODEL/, name, f); print f "\t" $1 } }' | sort -u > "$dir/uses"
+    for input in $(cut -f 1 "$dir/uses" | sort -u); do
+        [ -f "$copy/$input" ] || continue
+        { echo "$head"; awk -F'\t' -v f="$input" 'FNR == NR {if ($1 == f) used[$2]; next} $1 in used' "$dir/uses" pipelines/claims/*.tsv; } > "$dir/some.tsv"
+        mv "$copy/$input" "$dir/away"
+        "$bin/geodec-claims" --root "$copy" --results "$name" "$dir/some.tsv" > "$dir/now"
+        mv "$dir/away" "$copy/$input"
+        [ "$(wc -l < "$dir/now")" -eq "$(wc -l < "$dir/some.tsv")" ]
+        awk -F'\t' 'NR > 1 && $9 !~ /^(untestable|undecidable)$/ {print; bad = 1} END {exit bad}' "$dir/now"
     done
 }

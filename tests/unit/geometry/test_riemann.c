@@ -2,6 +2,7 @@
 #include "base/rng.h"
 #include "geometry/bumps.h"
 #include "geometry/riemann.h"
+#include "geometry/riemann_internal.h"
 #include "geometry/spaces.h"
 #include "support/support.h"
 
@@ -10,6 +11,33 @@
 #include <string.h>
 
 enum { N = BUMPS_N, N2 = N * N, N3 = N2 * N, N4 = N3 * N };
+
+/* Each residual is measured: a tensor that breaks one symmetry by a known amount says so there. */
+Test(riemann, residuals_are_of_the_tensor_that_is_given)
+{
+    enum { M = 3, M3 = M * M * M };
+    double f[M * M3] = {0};
+    geodec_riemann_invariants inv;
+#define F(a, b, c, d) f[(a)*M3 + (b)*M * M + (c)*M + (d)]
+    F(0, 1, 0, 1) = F(1, 0, 1, 0) = 2;
+    F(0, 1, 1, 0) = F(1, 0, 0, 1) = -2;
+    geodec__riemann_invariants(M, f, false, &inv);
+    cr_assert(inv.check.first_pair == 0 && inv.check.last_pair == 0 && inv.check.exchange == 0 &&
+              inv.check.bianchi == 0);
+    /* R_1010 and R_0101 moved alike: the exchange of pairs still holds, both antisymmetries are off by 0.5 of 2.5 */
+    F(0, 1, 0, 1) += 0.5;
+    F(1, 0, 1, 0) += 0.5;
+    geodec__riemann_invariants(M, f, false, &inv);
+    cr_assert_float_eq(inv.check.last_pair, 0.2, 1e-15);
+    cr_assert_float_eq(inv.check.first_pair, 0.2, 1e-15);
+    cr_assert_eq(inv.check.exchange, 0);
+    /* antisymmetric in the first pair only */
+    memset(f, 0, sizeof f);
+    F(0, 1, 1, 2) = 1, F(1, 0, 1, 2) = -1;
+    geodec__riemann_invariants(M, f, false, &inv);
+    cr_assert(inv.check.first_pair == 0 && inv.check.last_pair == 1);
+#undef F
+}
 
 /* On a metric without symmetry the tensor has all its algebraic symmetries, up to the differencing error. */
 Test(riemann, symmetries_and_first_bianchi)

@@ -67,7 +67,7 @@ Test(validity, slope_tells_a_wrong_map_from_a_right_one)
     for (int64_t e = 0; e < v.n_eps; e++) cr_assert(v.mean_low[e] <= v.mean[e] && v.mean[e] <= v.mean_high[e]);
     for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) {
         cr_assert_eq(v.censored[t], GEODEC_CENSORED_NONE);
-        cr_assert(v.radius[t].low <= v.radius[t].value * 1.1 && v.radius[t].value <= v.radius[t].high * 1.1);
+        cr_assert(v.radius[t].low <= v.radius[t].value && v.radius[t].value <= v.radius[t].high);
     }
     cr_assert(v.radius[0].value < v.radius[1].value && v.radius[1].value < v.radius[2].value);
     /* with u fixed and the map replaced by I, halving eps halves the error */
@@ -89,6 +89,30 @@ Test(validity, slope_tells_a_wrong_map_from_a_right_one)
         if (!w) cr_assert_eq(e[0].error, e[0].shift);
     }
     geodec_validity_clear(&v);
+}
+
+/* Estimate and interval are one function: of one start every resample is the start itself, and nothing is left between
+ * them; and the error at the radius is the tolerance. */
+Test(validity, interval_and_radius_have_one_estimator)
+{
+    geodec_validity v, at;
+    geodec_err err = {0};
+    geodec_validity_options o = geodec_validity_defaults();
+    o.bootstrap = 50;
+    test_ok(geodec_validity_sphere(3, &o, NULL, NULL, 1, 5, &v, &err), &err);
+    for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) {
+        cr_assert_eq(v.censored[t], GEODEC_CENSORED_NONE);
+        cr_assert(v.radius[t].low == v.radius[t].value && v.radius[t].value == v.radius[t].high, "%g [%g, %g]",
+                  v.radius[t].value, v.radius[t].low, v.radius[t].high);
+    }
+    o.n_eps = GEODEC_VALIDITY_TAUS;
+    o.bootstrap = 0;
+    for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) o.eps[t] = v.radius[t].value;
+    test_ok(geodec_validity_sphere(3, &o, NULL, NULL, 1, 5, &at, &err), &err);
+    for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++)
+        cr_assert(fabs(at.mean[t] / v.tau[t] - 1) < 0.005, "error %g at eps* of %g", at.mean[t], v.tau[t]);
+    geodec_validity_clear(&v);
+    geodec_validity_clear(&at);
 }
 
 Test(validity, directions_have_unit_length_in_the_metric)
@@ -143,6 +167,24 @@ Test(validity, radius_solves_for_the_tolerance)
     geodec_validity_clear(&v);
 }
 
+/* With two lengths above the floor there is no slope, and that is no pass. */
+Test(validity, an_unknown_slope_does_not_pass)
+{
+    geodec_validity v;
+    geodec_err err = {0};
+    geodec_validity_options o = geodec_validity_defaults();
+    o.bootstrap = 0;
+    o.n_eps = 3;
+    o.eps[0] = 0.01, o.eps[1] = 0.1, o.eps[2] = 0.2;
+    test_ok(geodec_validity_sphere(3, &o, NULL, NULL, 2, 1, &v, &err), &err);
+    cr_assert(v.slope_known && v.slope_ok);
+    o.floor = 0.5 * (v.mean[0] + v.mean[1]);
+    geodec_validity_clear(&v);
+    test_ok(geodec_validity_sphere(3, &o, NULL, NULL, 2, 1, &v, &err), &err);
+    cr_assert(!v.slope_known && !v.slope_ok && !v.flat && isnan(v.slope.value));
+    geodec_validity_clear(&v);
+}
+
 /* In flat space nothing is measurable: the check says so instead of fitting a slope to rounding. */
 Test(validity, flat_space_has_no_slope)
 {
@@ -153,7 +195,7 @@ Test(validity, flat_space_has_no_slope)
     const double x0[4] = {0, 0, 1, 1}, v0[4] = {1, 0, 0.5, 0.5};
     test_ok(geodec_space_torus_init(&torus, 2, (double[]){1, 1}, &err), &err);
     test_ok(geodec_validity_run(&torus.base, &o, NULL, NULL, 2, x0, v0, NULL, 1, &v, &err), &err);
-    cr_assert(!v.slope_known && v.slope_ok);
+    cr_assert(!v.slope_known && !v.slope_ok && v.flat && isnan(v.slope.value));
     for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++)
         cr_assert(v.censored[t] == GEODEC_CENSORED_ABOVE && v.radius[t].value == 5);
     geodec_validity_clear(&v);
@@ -202,7 +244,7 @@ Test(validity, cases_known_in_closed_form)
         const geodec_metric_kind kind = geodec_validity_case_kind(w);
         cr_assert_eq(v.n, kind == GEODEC_METRIC_GAUSSIAN_FISHER ? 2 : 5);
         if (kind == GEODEC_METRIC_FLAT) {
-            cr_assert(!v.slope_known && v.slope_ok && v.mean[10] < 1e-12);
+            cr_assert(!v.slope_known && !v.slope_ok && v.flat && v.mean[10] < 1e-12);
         } else {
             cr_assert(v.slope_known && fabs(v.slope.value - 2) < 0.15, "%s: slope %g", geodec_metric_kind_name(kind),
                       v.slope.value);

@@ -1,0 +1,12 @@
+/* The scalars of a curvature tensor in an orthonormal frame. */
+#ifndef GEODEC_GEOMETRY_RIEMANN_INTERNAL_H
+#define GEODEC_GEOMETRY_RIEMANN_INTERNAL_H
+
+#include "geometry/riemann.h"
+
+#include <stdbool.h>
+
+/* f [n][n][n][n] lowered; flat: the residuals are of rounding, and are given as 0. */
+void geodec__riemann_invariants(int64_t n, const double *f, bool flat, geodec_riemann_invariants *inv);
+
+#endif

@@ -1,0 +1,29 @@
+/* Tables as text, read whole: a header line, then rows of cells separated by tabulators (what io/tsv.h writes). */
+#ifndef GEODEC_IO_TABLE_H
+#define GEODEC_IO_TABLE_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+enum { GEODEC_TABLE_COLUMNS_MAX = 4096 };
+#define GEODEC_TABLE_BYTES_MAX ((size_t)64 << 20)
+
+typedef struct geodec_table {
+    int64_t rows; /* without the header; empty lines are left out */
+    int64_t columns;
+    char **cell;   /* [1 + rows][columns], the header first; NULL where a row is shorter than the header */
+    int64_t *line; /* [rows], line of the file, from 1 */
+    char *text;    /* what the cells point into */
+} geodec_table;
+
+/* GEODEC_NOTFOUND; GEODEC_FORMAT: no header, a NUL byte, a row longer than the header; GEODEC_LIMIT: more than
+ * GEODEC_TABLE_BYTES_MAX bytes or GEODEC_TABLE_COLUMNS_MAX columns. Free with geodec_table_free. */
+GEODEC_API geodec_status geodec_table_read(const char *path, geodec_table *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_table_free(geodec_table *t);
+/* Column of that name, or -1. */
+GEODEC_API int64_t geodec_table_column(const geodec_table *t, const char *name);
+/* NULL when row or column is outside, and where the row is too short. */
+GEODEC_API const char *geodec_table_cell(const geodec_table *t, int64_t row, int64_t column);
+
+#endif

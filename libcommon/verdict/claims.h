@@ -1,0 +1,51 @@
+/* Published claims, each with its reproduction, the correct value, its control and a verdict (pipelines/claims/README).
+ *
+ * A fragment is a table  id section claim published reproduced exports model control verdict.  The five values of a
+ * row are P (the printed figure) and R, E, M, C (references, `-` where there is none). Words of its rule: reproduced,
+ * artefact, refuted, holds, and two that decide nothing: untestable, undecidable. */
+#ifndef GEODEC_VERDICT_CLAIMS_H
+#define GEODEC_VERDICT_CLAIMS_H
+
+#include "io/table.h"
+#include "verdict/reference.h"
+#include "verdict/rule.h"
+#include "verdict/values.h"
+
+GEODEC_API extern const char *const geodec_claim_words[]; /* NULL at the end */
+/* The word of a row with a reference that cannot be right. */
+#define GEODEC_CLAIM_BROKEN "broken"
+
+typedef struct geodec_claim {
+    const char *id, *section, *claim, *published, *reference[4]; /* cells; NULL for `-` */
+    bool percent; /* the printed figure is one, and a rule takes its values as shares of it */
+    geodec_rule rule;
+} geodec_claim;
+
+typedef struct geodec_claims {
+    geodec_table table;
+    int64_t n;
+    geodec_claim *row;
+} geodec_claims;
+
+typedef struct geodec_claim_verdict {
+    char shown[5][GEODEC_VALUE_TEXT]; /* P R E M C */
+    char word[GEODEC_RULE_WORD], sentence[GEODEC_SENTENCE_MAX];
+} geodec_claim_verdict;
+
+/* Reads and checks a fragment; GEODEC_FORMAT names file and line. Refused: a table's row by its number; a rule list
+ * with one deciding word only, or whose last rule decides; `reproduced` by a condition without P; a condition that
+ * needs a value the row does not have; a branch that no values reach. */
+GEODEC_API geodec_status geodec_claims_read(const char *path, geodec_claims *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_claims_free(geodec_claims *c);
+/* The five values; @MODEL and @FILE in a reference stand for `model` (its folder of results) and `file` (the model
+ * file's name without .gguf, as tables of several models have it). *broken is set, and `sentence` says why, for a
+ * reference that cannot be right. */
+GEODEC_API geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs, const char *model,
+                                             const char *file, geodec_values *values, bool *broken,
+                                             char sentence[GEODEC_SENTENCE_MAX], geodec_err *err) GEODEC_MUST_USE;
+/* The verdict on values, however they came about. Nothing is decided while a value that a condition needs is missing:
+ * then the last rule's word stands, with the reason; where all are there and no condition holds, `undecidable`. */
+GEODEC_API geodec_status geodec_claim_decide(const geodec_claim *c, geodec_values *values, geodec_claim_verdict *out,
+                                             geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,461 @@
+#include "verdict/expr.h"
+
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum op {
+    OP_NUMBER,
+    OP_NAME,
+    OP_NEGATE,
+    OP_NOT,
+    OP_ADD,
+    OP_SUBTRACT,
+    OP_MULTIPLY,
+    OP_DIVIDE,
+    OP_LT,
+    OP_LE,
+    OP_GT,
+    OP_GE,
+    OP_EQ,
+    OP_NE,
+    OP_AND,
+    OP_OR,
+    OP_ABS,
+    OP_MIN,
+    OP_MAX,
+    OP_SAME,
+    OP_KNOWN,
+    OP_ISNAN,
+} op;
+
+typedef struct node {
+    op op;
+    int16_t a, b; /* operands; of a name, its number in names[] */
+    double x;     /* of a number; decimals of same */
+} node;
+
+typedef struct named {
+    char text[GEODEC_EXPR_NAME];
+    bool asked, needed;
+} named;
+
+enum { NAMES_MAX = 32, DECIMALS_MAX = 15 };
+
+struct geodec_expr {
+    node nodes[GEODEC_EXPR_NODES_MAX];
+    int n, root, n_names;
+    named names[NAMES_MAX];
+};
+
+static const struct function {
+    const char *name;
+    op op;
+    int least, most;
+} functions[] = {
+    {"abs", OP_ABS, 1, 1},   {"min", OP_MIN, 2, 16},    {"max", OP_MAX, 2, 16},
+    {"same", OP_SAME, 3, 3}, {"known", OP_KNOWN, 1, 1}, {"isnan", OP_ISNAN, 1, 1},
+};
+
+typedef struct parser {
+    geodec_expr *e;
+    const char *text, *at;
+    int depth;
+} parser;
+
+static void blanks(parser *p)
+{
+    while (*p->at == ' ') p->at++;
+}
+
+static bool take(parser *p, const char *token)
+{
+    blanks(p);
+    const size_t n = strlen(token);
+    if (strncmp(p->at, token, n) != 0) return false;
+    p->at += n;
+    return true;
+}
+
+static geodec_status add(parser *p, node v, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (p->e->n == GEODEC_EXPR_NODES_MAX)
+        GEODEC_THROW(GEODEC_LIMIT, "a condition of more than %d parts", GEODEC_EXPR_NODES_MAX);
+    p->e->nodes[p->e->n] = v;
+    *out = p->e->n++;
+done:
+    return st;
+}
+
+static geodec_status add_name(parser *p, const char *from, size_t n, bool asked, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_expr *e = p->e;
+    int k = 0;
+    while (k < e->n_names && !(strncmp(e->names[k].text, from, n) == 0 && !e->names[k].text[n])) k++;
+    if (k == e->n_names) {
+        if (k == NAMES_MAX) GEODEC_THROW(GEODEC_LIMIT, "a condition with more than %d names", NAMES_MAX);
+        (void)snprintf(e->names[k].text, sizeof e->names[k].text, "%.*s", (int)n, from);
+        e->n_names++;
+    }
+    if (asked)
+        e->names[k].asked = true;
+    else
+        e->names[k].needed = true;
+    GEODEC_TRY(add(p, (node){.op = OP_NAME, .a = (int16_t)k}, out, err));
+done:
+    return st;
+}
+
+static geodec_status parse_or(parser *p, int *out, geodec_err *err);
+
+static size_t word_length(const char *s)
+{
+    size_t n = 0;
+    if (!isalpha((unsigned char)s[0]) && s[0] != '_') return 0;
+    while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
+    return n;
+}
+
+/* The name in known(name) or isnan(name). */
+static geodec_status question(parser *p, op o, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int a;
+    blanks(p);
+    const size_t n = word_length(p->at);
+    if (n == 0 || n >= GEODEC_EXPR_NAME)
+        GEODEC_THROW(GEODEC_FORMAT, "known() and isnan() ask for a name at '%.40s'", p->at);
+    GEODEC_TRY(add_name(p, p->at, n, true, &a, err));
+    p->at += n;
+    GEODEC_TRY(add(p, (node){.op = o, .a = (int16_t)a}, out, err));
+done:
+    return st;
+}
+
+/* Behind the '(' of a call. */
+static geodec_status call(parser *p, const struct function *f, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int sum, b;
+    if (f->op == OP_KNOWN || f->op == OP_ISNAN) {
+        GEODEC_TRY(question(p, f->op, out, err));
+    } else {
+        GEODEC_TRY(parse_or(p, &sum, err));
+        int n = 1;
+        if (f->op == OP_ABS) GEODEC_TRY(add(p, (node){.op = OP_ABS, .a = (int16_t)sum}, &sum, err));
+        for (; take(p, ","); n++) {
+            if (n == f->most) GEODEC_THROW(GEODEC_FORMAT, "%s() takes fewer values", f->name);
+            GEODEC_TRY(parse_or(p, &b, err));
+            if (f->op == OP_SAME && n == 2) {
+                const node *d = &p->e->nodes[b];
+                if (d->op != OP_NUMBER || d->x != floor(d->x) || d->x > DECIMALS_MAX)
+                    GEODEC_THROW(GEODEC_FORMAT, "the decimals of same() are a whole number to %d", DECIMALS_MAX);
+                p->e->nodes[sum].x = d->x;
+                p->e->n--;
+            } else {
+                GEODEC_TRY(add(p, (node){.op = f->op, .a = (int16_t)sum, .b = (int16_t)b}, &sum, err));
+            }
+        }
+        if (n < f->least) GEODEC_THROW(GEODEC_FORMAT, "%s() takes more values than %d", f->name, n);
+        *out = sum;
+    }
+    if (!take(p, ")")) GEODEC_THROW(GEODEC_FORMAT, "')' is missing at '%.40s'", p->at);
+done:
+    return st;
+}
+
+static geodec_status parse_unary(parser *p, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int a;
+    if (++p->depth > GEODEC_EXPR_DEPTH_MAX)
+        GEODEC_THROW(GEODEC_LIMIT, "a condition nested deeper than %d", GEODEC_EXPR_DEPTH_MAX);
+    blanks(p);
+    if (take(p, "(")) {
+        GEODEC_TRY(parse_or(p, out, err));
+        if (!take(p, ")")) GEODEC_THROW(GEODEC_FORMAT, "')' is missing at '%.40s'", p->at);
+    } else if (take(p, "-")) {
+        GEODEC_TRY(parse_unary(p, &a, err));
+        GEODEC_TRY(add(p, (node){.op = OP_NEGATE, .a = (int16_t)a}, out, err));
+    } else if (isdigit((unsigned char)*p->at) || (*p->at == '.' && isdigit((unsigned char)p->at[1]))) {
+        char *end = NULL;
+        const double x = strtod(p->at, &end);
+        if (!isfinite(x) || isalpha((unsigned char)*end) || *end == '_' || *end == '.' || p->at[1] == 'x')
+            GEODEC_THROW(GEODEC_FORMAT, "no number at '%.40s'", p->at);
+        p->at = end;
+        GEODEC_TRY(add(p, (node){.op = OP_NUMBER, .x = x}, out, err));
+    } else {
+        const size_t n = word_length(p->at);
+        if (n == 0 || n >= GEODEC_EXPR_NAME) GEODEC_THROW(GEODEC_FORMAT, "a value is missing at '%.40s'", p->at);
+        const char *word = p->at;
+        p->at += n;
+        if (take(p, "(")) {
+            const struct function *f = NULL;
+            for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+                if (strlen(functions[k].name) == n && strncmp(functions[k].name, word, n) == 0) f = &functions[k];
+            if (!f) GEODEC_THROW(GEODEC_FORMAT, "no function '%.*s'", (int)n, word);
+            GEODEC_TRY(call(p, f, out, err));
+        } else {
+            GEODEC_TRY(add_name(p, word, n, false, out, err));
+        }
+    }
+    p->depth--;
+done:
+    return st;
+}
+
+static geodec_status binary(parser *p, op o, int *left, geodec_status (*right)(parser *, int *, geodec_err *),
+                            geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int b;
+    GEODEC_TRY(right(p, &b, err));
+    GEODEC_TRY(add(p, (node){.op = o, .a = (int16_t)*left, .b = (int16_t)b}, left, err));
+done:
+    return st;
+}
+
+static geodec_status parse_product(parser *p, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(parse_unary(p, out, err));
+    for (;;) {
+        if (take(p, "*"))
+            GEODEC_TRY(binary(p, OP_MULTIPLY, out, parse_unary, err));
+        else if (take(p, "/"))
+            GEODEC_TRY(binary(p, OP_DIVIDE, out, parse_unary, err));
+        else
+            break;
+    }
+done:
+    return st;
+}
+
+static geodec_status parse_sum(parser *p, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(parse_product(p, out, err));
+    for (;;) {
+        if (take(p, "+"))
+            GEODEC_TRY(binary(p, OP_ADD, out, parse_product, err));
+        else if (take(p, "-"))
+            GEODEC_TRY(binary(p, OP_SUBTRACT, out, parse_product, err));
+        else
+            break;
+    }
+done:
+    return st;
+}
+
+static geodec_status parse_comparison(parser *p, int *out, geodec_err *err)
+{
+    static const struct {
+        const char *token;
+        op op;
+    } signs[] = {{"<=", OP_LE}, {">=", OP_GE}, {"==", OP_EQ}, {"!=", OP_NE}, {"<", OP_LT}, {">", OP_GT}};
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(parse_sum(p, out, err));
+    for (size_t k = 0; k < sizeof signs / sizeof *signs; k++) {
+        if (!take(p, signs[k].token)) continue;
+        GEODEC_TRY(binary(p, signs[k].op, out, parse_sum, err));
+        break;
+    }
+done:
+    return st;
+}
+
+static geodec_status parse_not(parser *p, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int a;
+    blanks(p);
+    if (p->at[0] != '!' || p->at[1] == '=') {
+        GEODEC_TRY(parse_comparison(p, out, err));
+        goto done;
+    }
+    p->at++;
+    if (++p->depth > GEODEC_EXPR_DEPTH_MAX)
+        GEODEC_THROW(GEODEC_LIMIT, "a condition nested deeper than %d", GEODEC_EXPR_DEPTH_MAX);
+    GEODEC_TRY(parse_not(p, &a, err));
+    p->depth--;
+    GEODEC_TRY(add(p, (node){.op = OP_NOT, .a = (int16_t)a}, out, err));
+done:
+    return st;
+}
+
+static geodec_status parse_and(parser *p, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(parse_not(p, out, err));
+    while (take(p, "&&")) GEODEC_TRY(binary(p, OP_AND, out, parse_not, err));
+done:
+    return st;
+}
+
+static geodec_status parse_or(parser *p, int *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(parse_and(p, out, err));
+    while (take(p, "||")) GEODEC_TRY(binary(p, OP_OR, out, parse_and, err));
+done:
+    return st;
+}
+
+geodec_status geodec_expr_parse(const char *text, geodec_expr **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_expr *e = NULL;
+    if (strlen(text) > GEODEC_EXPR_TEXT_MAX)
+        GEODEC_THROW(GEODEC_LIMIT, "a condition longer than %d bytes", GEODEC_EXPR_TEXT_MAX);
+    GEODEC_NEW(e, 1);
+    parser p = {.e = e, .text = text, .at = text};
+    /* the way through the grammar is of no interest: a chain of its own, of which the first message stays */
+    geodec_err inner = {0};
+    st = parse_or(&p, &e->root, &inner);
+    if (st != GEODEC_OK) GEODEC_THROW(st, "condition '%.100s': %.100s", text, inner.frame[0].text);
+    blanks(&p);
+    if (*p.at) GEODEC_THROW(GEODEC_FORMAT, "condition '%.100s': not understood from '%.40s'", text, p.at);
+    *out = e;
+    e = NULL;
+done:
+    geodec_expr_free(e);
+    return st;
+}
+
+void geodec_expr_free(geodec_expr *e) { geodec_mem_free(e); }
+
+/* Equal when printed with d decimals. */
+static bool same(double a, double b, int d)
+{
+    char s[400], t[400];
+    (void)snprintf(s, sizeof s, "%.*f", d, a);
+    (void)snprintf(t, sizeof t, "%.*f", d, b);
+    if (strtod(s, NULL) == 0 && strtod(t, NULL) == 0) return true; /* -0.0 */
+    return strcmp(s, t) == 0;
+}
+
+typedef struct evaluation {
+    const geodec_expr *e;
+    geodec_expr_lookup lookup;
+    void *ctx;
+} evaluation;
+
+static geodec_status value_of(const evaluation *v, const char *name, double *x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_expr_state s = v->lookup(v->ctx, name, x);
+    if (s == GEODEC_EXPR_MISSING) GEODEC_THROW(GEODEC_NOTFOUND, "%s is not there", name);
+    if (s == GEODEC_EXPR_NAN) GEODEC_THROW(GEODEC_NOTFOUND, "%s is not a number", name);
+    if (s == GEODEC_EXPR_INFINITE || !isfinite(*x)) GEODEC_THROW(GEODEC_NOTFOUND, "%s is infinite", name);
+done:
+    return st;
+}
+
+static double combine(op o, double a, double b, double d)
+{
+    switch (o) {
+    case OP_ADD:
+        return a + b;
+    case OP_SUBTRACT:
+        return a - b;
+    case OP_MULTIPLY:
+        return a * b;
+    case OP_DIVIDE:
+        return a / b;
+    case OP_LT:
+        return a < b;
+    case OP_LE:
+        return a <= b;
+    case OP_GT:
+        return a > b;
+    case OP_GE:
+        return a >= b;
+    case OP_EQ:
+        return a == b;
+    case OP_NE:
+        return a != b;
+    case OP_MIN:
+        return fmin(a, b);
+    case OP_MAX:
+        return fmax(a, b);
+    case OP_SAME:
+        return same(a, b, (int)d);
+    default:
+        return (double)NAN;
+    }
+}
+
+static geodec_status eval(const evaluation *v, int i, double *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const node *n = &v->e->nodes[i];
+    double a = 0, b = 0, x = 0;
+    switch (n->op) {
+    case OP_NUMBER:
+        x = n->x;
+        break;
+    case OP_NAME:
+        GEODEC_TRY(value_of(v, v->e->names[n->a].text, &x, err));
+        break;
+    case OP_KNOWN:
+    case OP_ISNAN: {
+        const geodec_expr_state s = v->lookup(v->ctx, v->e->names[v->e->nodes[n->a].a].text, &a);
+        x = s == (n->op == OP_KNOWN ? GEODEC_EXPR_KNOWN : GEODEC_EXPR_NAN);
+        break;
+    }
+    case OP_NEGATE:
+    case OP_NOT:
+    case OP_ABS:
+        GEODEC_TRY(eval(v, n->a, &a, err));
+        x = n->op == OP_NEGATE ? -a : n->op == OP_NOT ? !(a != 0) : fabs(a);
+        break;
+    case OP_AND:
+    case OP_OR:
+        GEODEC_TRY(eval(v, n->a, &a, err));
+        x = a != 0;
+        if ((a != 0) == (n->op == OP_OR)) break;
+        GEODEC_TRY(eval(v, n->b, &b, err));
+        x = b != 0;
+        break;
+    default:
+        GEODEC_TRY(eval(v, n->a, &a, err));
+        GEODEC_TRY(eval(v, n->b, &b, err));
+        x = combine(n->op, a, b, n->x);
+        break;
+    }
+    if (!isfinite(x)) GEODEC_THROW(GEODEC_NUMERIC, "a result is not finite");
+    *out = x;
+done:
+    return st;
+}
+
+geodec_status geodec_expr_eval(const geodec_expr *e, geodec_expr_lookup lookup, void *ctx, double *out, geodec_err *err)
+{
+    const evaluation v = {e, lookup, ctx};
+    return eval(&v, e->root, out, err);
+}
+
+const char *geodec_expr_name(const geodec_expr *e, int i, bool *asked, bool *needed)
+{
+    if (i < 0 || i >= e->n_names) return NULL;
+    if (asked) *asked = e->names[i].asked;
+    if (needed) *needed = e->names[i].needed;
+    return e->names[i].text;
+}
+
+bool geodec_expr_number(const geodec_expr *e, int i, double *value)
+{
+    for (int k = 0; k < e->n; k++)
+        if (e->nodes[k].op == OP_NUMBER && i-- == 0) {
+            *value = e->nodes[k].x;
+            return true;
+        }
+    return false;
+}

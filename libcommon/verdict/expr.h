@@ -1,0 +1,47 @@
+/* Conditions: arithmetic and comparisons over numbers and named values, parsed once, evaluated in double precision.
+ *
+ *     or:   and ('||' and)*          sum:      product (('+' | '-') product)*
+ *     and:  not ('&&' not)*          product:  unary (('*' | '/') unary)*
+ *     not:  '!' not | comparison     unary:    '-' unary | number | name | call | '(' or ')'
+ *     comparison: sum (('<' | '<=' | '>' | '>=' | '==' | '!=') sum)?
+ *
+ * A comparison, '&&', '||' and '!' give 1 or 0; '&&' and '||' look at the right side only where the left leaves it
+ * open. Calls: abs(x), min(a, b, ..), max(a, b, ..), same(a, b, d) (equal when printed with d decimals, d a number),
+ * known(name) (1 when the value is there), isnan(name) (1 when it is there and is not a number). */
+#ifndef GEODEC_VERDICT_EXPR_H
+#define GEODEC_VERDICT_EXPR_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+enum { GEODEC_EXPR_TEXT_MAX = 4096, GEODEC_EXPR_NODES_MAX = 256, GEODEC_EXPR_DEPTH_MAX = 48, GEODEC_EXPR_NAME = 32 };
+
+typedef struct geodec_expr geodec_expr;
+
+typedef enum geodec_expr_state {
+    GEODEC_EXPR_MISSING, /* not there, empty, no number */
+    GEODEC_EXPR_NAN,     /* there, and NaN */
+    GEODEC_EXPR_INFINITE,
+    GEODEC_EXPR_KNOWN, /* a finite number */
+} geodec_expr_state;
+
+/* The value of a name; *value is set when it is known. */
+typedef geodec_expr_state (*geodec_expr_lookup)(void *ctx, const char *name, double *value);
+
+/* GEODEC_FORMAT with the place of the error, GEODEC_LIMIT. Free with geodec_expr_free. */
+GEODEC_API geodec_status geodec_expr_parse(const char *text, geodec_expr **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_expr_free(geodec_expr *e); /* NULL ok */
+
+/* GEODEC_NOTFOUND: a value that is needed is missing, NaN or infinite (the message names it); GEODEC_NUMERIC: an
+ * intermediate result is not finite, as after a division by zero. */
+GEODEC_API geodec_status geodec_expr_eval(const geodec_expr *e, geodec_expr_lookup lookup, void *ctx, double *out,
+                                          geodec_err *err) GEODEC_MUST_USE;
+
+/* The names in it, each once, in the order of first use; NULL past the last. *asked: it stands in known() or isnan();
+ * *needed: it stands outside of them. Either pointer may be NULL. */
+GEODEC_API const char *geodec_expr_name(const geodec_expr *e, int i, bool *asked, bool *needed);
+/* The numbers in it (without the decimals of same); false past the last. */
+GEODEC_API bool geodec_expr_number(const geodec_expr *e, int i, double *value);
+
+#endif

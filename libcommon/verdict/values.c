@@ -1,0 +1,136 @@
+#include "verdict/values.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+geodec_value *geodec_values_find(geodec_values *v, const char *name)
+{
+    for (int k = 0; k < v->n; k++)
+        if (strcmp(v->v[k].name, name) == 0) return &v->v[k];
+    return NULL;
+}
+
+geodec_status geodec_values_add(geodec_values *v, const char *name, geodec_value **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    size_t n = 0;
+    while (isalnum((unsigned char)name[n]) || name[n] == '_') n++;
+    if (n == 0 || name[n] || n >= GEODEC_EXPR_NAME || isdigit((unsigned char)name[0]))
+        GEODEC_THROW(GEODEC_INVAL, "'%.60s' is no name of a value", name);
+    if (geodec_values_find(v, name)) GEODEC_THROW(GEODEC_INVAL, "the value %s is there twice", name);
+    if (v->n == GEODEC_VALUES_MAX) GEODEC_THROW(GEODEC_LIMIT, "more than %d values", GEODEC_VALUES_MAX);
+    geodec_value *w = &v->v[v->n++];
+    *w = (geodec_value){.state = GEODEC_EXPR_MISSING};
+    memcpy(w->name, name, n + 1);
+    geodec_value_missing(w, "no reference");
+    *out = w;
+done:
+    return st;
+}
+
+void geodec_value_missing(geodec_value *v, const char *reason)
+{
+    v->state = GEODEC_EXPR_MISSING;
+    v->text[0] = 0;
+    (void)snprintf(v->reason, sizeof v->reason, "%s", reason);
+}
+
+static void take(geodec_value *v, const char *text, const char *number)
+{
+    char *end = NULL;
+    v->reason[0] = 0;
+    v->state = GEODEC_EXPR_MISSING;
+    (void)snprintf(v->text, sizeof v->text, "%s", text);
+    const double x = strtod(number, &end);
+    if (!*text || strcmp(text, "-") == 0) {
+        geodec_value_missing(v, "empty");
+    } else if (end == number || *end || isspace((unsigned char)*number)) {
+        (void)snprintf(v->reason, sizeof v->reason, "'%.60s' is no number", text);
+    } else if (isnan(x)) {
+        v->state = GEODEC_EXPR_NAN;
+        (void)snprintf(v->reason, sizeof v->reason, "not a number");
+    } else if (isinf(x)) {
+        v->state = GEODEC_EXPR_INFINITE;
+        (void)snprintf(v->reason, sizeof v->reason, "infinite");
+    } else {
+        v->state = GEODEC_EXPR_KNOWN;
+        v->x = x;
+    }
+}
+
+void geodec_value_set(geodec_value *v, const char *text) { take(v, text, text); }
+
+void geodec_value_set_printed(geodec_value *v, const char *text)
+{
+    char number[GEODEC_VALUE_TEXT];
+    size_t n = 0;
+    for (const char *s = text; *s && n + 1 < sizeof number; s++)
+        if (*s != ',' && *s != '%' && *s != ' ') number[n++] = *s;
+    number[n] = 0;
+    take(v, text, number);
+}
+
+geodec_expr_state geodec_values_lookup(void *ctx, const char *name, double *value)
+{
+    const geodec_value *v = geodec_values_find(ctx, name);
+    if (!v) return GEODEC_EXPR_MISSING;
+    if (v->state == GEODEC_EXPR_KNOWN) *value = v->x;
+    return v->state;
+}
+
+/* One value in a format, or false when there is no such format. */
+static bool show(const geodec_value *v, const char *format, char *out, size_t room)
+{
+    const char kind = format[0];
+    const bool digit = kind && isdigit((unsigned char)format[1]) && !format[2];
+    if (kind && !(digit && strchr("gfp", kind)) && strcmp(format, "i") != 0 && strcmp(format, "s") != 0) return false;
+    if (v->state != GEODEC_EXPR_KNOWN || kind == 's')
+        (void)snprintf(out, room, "%s", v->text[0] ? v->text : "\xe2\x80\x93");
+    else if (kind == 'g')
+        (void)snprintf(out, room, "%.*g", format[1] - '0', v->x);
+    else if (kind == 'f')
+        (void)snprintf(out, room, "%.*f", format[1] - '0', v->x);
+    else if (kind == 'p')
+        (void)snprintf(out, room, "%.*f %%", format[1] - '0', 100 * v->x);
+    else if (kind == 'i')
+        (void)snprintf(out, room, "%.0f", v->x);
+    else if (strlen(v->text) > 8 && !strpbrk(v->text, " %,"))
+        (void)snprintf(out, room, "%.5g", v->x);
+    else
+        (void)snprintf(out, room, "%s", v->text);
+    return true;
+}
+
+geodec_status geodec_values_fill(const geodec_values *v, const char *template, char *out, size_t room, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    size_t at = 0;
+    for (const char *s = template; *s; s++) {
+        char field[GEODEC_EXPR_NAME + 8], shown[GEODEC_VALUE_TEXT] = {*s, 0};
+        if (*s == '{') {
+            const size_t n = strcspn(s, "}");
+            if (!s[n] || n < 2 || n > sizeof field)
+                GEODEC_THROW(GEODEC_FORMAT, "'%.60s': a value is {NAME} or {NAME:FORMAT}", s);
+            (void)snprintf(field, sizeof field, "%.*s", (int)n - 1, s + 1);
+            char *colon = strchr(field, ':');
+            if (colon) *colon++ = 0;
+            const geodec_value *w = NULL;
+            for (int k = 0; k < v->n; k++)
+                if (strcmp(v->v[k].name, field) == 0) w = &v->v[k];
+            if (!w) GEODEC_THROW(GEODEC_FORMAT, "no value '%s'", field);
+            if (!show(w, colon ? colon : "", shown, sizeof shown))
+                GEODEC_THROW(GEODEC_FORMAT, "no format '%s' for a value", colon);
+            s += n;
+        }
+        const size_t n = strlen(shown);
+        if (at + n + 1 > room) GEODEC_THROW(GEODEC_LIMIT, "a sentence longer than %zu bytes", room);
+        memcpy(out + at, shown, n);
+        at += n;
+    }
+    out[at] = 0;
+done:
+    return st;
+}

@@ -1,0 +1,218 @@
+/* The committed lists of rules: every rule says each of its words, and none of them without its values. */
+#include "base/mem.h"
+#include "io/format.h"
+#include "support/support.h"
+#include "verdict/claims.h"
+#include "verdict/headline.h"
+
+#include <criterion/criterion.h>
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const absent[] = {"", "-", "nan", "inf", "-inf", "words"};
+enum { ABSENT = sizeof absent / sizeof *absent };
+
+typedef struct found {
+    const geodec_headline_row *row;
+    const geodec_claim *claim;
+    geodec_values *base, *values;
+    unsigned words; /* bits of the words that were said */
+    int said;
+} found;
+
+static void fill(found *f, int n, const char *const *names, const double *values)
+{
+    *f->values = *f->base;
+    for (int k = 0; k < n; k++) {
+        char number[GEODEC_FORMAT_ROOM];
+        geodec_value *v = geodec_values_find(f->values, names[k]);
+        cr_assert_not_null(v);
+        geodec_value_set(v, geodec_format_f64(values[k], number));
+    }
+}
+
+static void headline_example(void *ctx, int branch, int n, const char *const *names, const double *values)
+{
+    found *f = ctx;
+    geodec_err err = {0};
+    geodec_headline_verdict *v = geodec_mem_new(1, sizeof *v);
+    fill(f, n, names, values);
+    test_ok(geodec_headline_decide(f->row, f->values, v, &err), &err);
+    cr_assert_str_eq(v->word, f->row->rule.branch[branch].word, "%s", f->row->key);
+    f->said++;
+    for (int k = 0; k < f->values->n; k++) {
+        const geodec_value kept = f->values->v[k];
+        if (kept.optional) continue;
+        for (int a = 0; a < ABSENT; a++) {
+            geodec_value_set(&f->values->v[k], absent[a]);
+            test_ok(geodec_headline_decide(f->row, f->values, v, &err), &err);
+            cr_assert_str_eq(v->word, GEODEC_NOT_MEASURED, "%s says %s with %s = '%s'", f->row->key, v->word, kept.name,
+                             absent[a]);
+        }
+        f->values->v[k] = kept;
+    }
+    geodec_mem_free(v);
+}
+
+static void check_headline(const char *path, int64_t least)
+{
+    geodec_headline h;
+    geodec_err err = {0};
+    test_ok(geodec_headline_read(path, &h, &err), &err);
+    cr_assert_geq(h.n, least);
+    geodec_references *refs;
+    test_ok(geodec_references_open(test_tmpdir(), NULL, 0, &refs, &err), &err);
+    geodec_headline_verdict *v = geodec_mem_new(1, sizeof *v);
+    for (int64_t i = 0; i < h.n; i++) {
+        bool reached[GEODEC_RULE_BRANCHES];
+        found f = {
+            .row = &h.row[i], .base = geodec_mem_new(1, sizeof *f.base), .values = geodec_mem_new(1, sizeof *f.values)};
+        /* in an empty folder nothing is measured */
+        test_ok(geodec_headline_values(f.row, refs, "./nowhere", f.base, &err), &err);
+        test_ok(geodec_headline_decide(f.row, f.base, v, &err), &err);
+        cr_assert_str_eq(v->word, GEODEC_NOT_MEASURED, "%s says %s of nothing", f.row->key, v->word);
+        for (int k = 0; k < f.base->n; k++) geodec_value_set(&f.base->v[k], "1");
+        test_ok(geodec_rule_reach(&f.row->rule, NULL, NULL, reached, headline_example, &f, &err), &err);
+        cr_assert_eq(f.said, f.row->rule.n, "%s: %d of %d rules were reached", f.row->key, f.said, f.row->rule.n);
+        if (strcmp(f.row->rule.branch[0].word, "none") != 0)
+            cr_assert_geq(geodec_rule_words(&f.row->rule, (const char *const[]){"none", NULL}), 2, "%s", f.row->key);
+        geodec_mem_free(f.base);
+        geodec_mem_free(f.values);
+    }
+    geodec_mem_free(v);
+    geodec_references_close(refs);
+    geodec_headline_free(&h);
+}
+
+Test(lists, every_headline_rule_says_each_of_its_words_and_none_without_values)
+{
+    check_headline("pipelines/report/headline.tsv", 18);
+    check_headline("pipelines/report/headline-embedded.tsv", 1);
+}
+
+static bool decides(const char *word) { return strcmp(word, "untestable") != 0 && strcmp(word, "undecidable") != 0; }
+
+static void claim_example(void *ctx, int branch, int n, const char *const *names, const double *values)
+{
+    found *f = ctx;
+    geodec_err err = {0};
+    geodec_claim_verdict *v = geodec_mem_new(1, sizeof *v);
+    const char *word = f->claim->rule.branch[branch].word;
+    fill(f, n, names, values);
+    test_ok(geodec_claim_decide(f->claim, f->values, v, &err), &err);
+    if (branch + 1 < f->claim->rule.n) cr_assert_str_eq(v->word, word, "%s", f->claim->id);
+    f->said++;
+    for (int k = 0; k < f->values->n; k++) {
+        const char *name = f->values->v[k].name;
+        if (!geodec_rule_needs(&f->claim->rule, name) || geodec_rule_asks(&f->claim->rule, name)) continue;
+        for (int a = 0; a < ABSENT; a++) {
+            fill(f, n, names, values);
+            geodec_value_set(&f->values->v[k], absent[a]);
+            test_ok(geodec_claim_decide(f->claim, f->values, v, &err), &err);
+            cr_assert(!decides(v->word), "%s says %s with %s = '%s'", f->claim->id, v->word, name, absent[a]);
+        }
+    }
+    geodec_mem_free(v);
+}
+
+Test(lists, every_claim_says_each_of_its_words_and_none_without_values)
+{
+    glob_t g;
+    geodec_err err = {0};
+    int64_t claims = 0;
+    cr_assert_eq(glob("pipelines/claims/*.tsv", 0, NULL, &g), 0);
+    geodec_references *refs;
+    test_ok(geodec_references_open(test_tmpdir(), NULL, 0, &refs, &err), &err);
+    for (size_t p = 0; p < g.gl_pathc; p++) {
+        geodec_claims c;
+        test_ok(geodec_claims_read(g.gl_pathv[p], &c, &err), &err);
+        claims += c.n;
+        for (int64_t i = 0; i < c.n; i++) {
+            found f = {.claim = &c.row[i],
+                       .base = geodec_mem_new(1, sizeof *f.base),
+                       .values = geodec_mem_new(1, sizeof *f.values)};
+            geodec_claim_verdict *v = geodec_mem_new(1, sizeof *v);
+            bool broken, reached[GEODEC_RULE_BRANCHES];
+            char why[GEODEC_SENTENCE_MAX];
+            test_ok(geodec_claim_values(f.claim, refs, "nowhere", "none", f.base, &broken, why, &err), &err);
+            cr_assert(!broken, "%s: %s", f.claim->id, why);
+            test_ok(geodec_claim_decide(f.claim, f.base, v, &err), &err);
+            cr_assert(!decides(v->word), "%s says %s of nothing", f.claim->id, v->word);
+            const int rules = f.claim->rule.n;
+            test_ok(geodec_rule_reach(&f.claim->rule, geodec_values_lookup, f.base, reached, claim_example, &f, &err),
+                    &err);
+            cr_assert_geq(f.said, rules - 1, "%s: %d of %d rules were reached", f.claim->id, f.said, rules);
+            geodec_mem_free(v);
+            geodec_mem_free(f.base);
+            geodec_mem_free(f.values);
+        }
+        geodec_claims_free(&c);
+    }
+    cr_assert_geq(claims, 199);
+    geodec_references_close(refs);
+    globfree(&g);
+}
+
+static geodec_status headline_of(const char *row)
+{
+    const char *path = test_tmp("rules.tsv");
+    FILE *f = fopen(path, "w");
+    fprintf(f, "key\tquantity\tvalues\tvalue\tcontrol\trule\tcommand\n%s\n", row);
+    fclose(f);
+    geodec_headline h;
+    const geodec_status st = geodec_headline_read(path, &h, NULL);
+    if (st == GEODEC_OK) geodec_headline_free(&h);
+    return st;
+}
+
+Test(lists, headline_rules_that_cannot_be_earned_are_refused)
+{
+    cr_assert_eq(headline_of("k\tq\ta=x.tsv#a{k=1}; b=x.h5#b\t{a}\t{b}\tholds if a > b: h;; fails: f\t-"), GEODEC_OK);
+    static const char *const bad[] = {
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds: always\t-",                                    /* a constant */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; holds: h\t-",                     /* the same, hidden */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; fails if a > 2: f;; mixed: m\t-", /* a dead branch */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if b > 1: h;; fails: f\t-",                     /* no such value */
+        "k\tq\ta=x.h5#a\t{b}\tc\tholds if a > 1: h;; fails: f\t-",                     /* nor here */
+        "k\tq\ta=x.tsv#a[3]\t{a}\tc\tholds if a > 1: h;; fails: f\t-",                 /* a row by number */
+        "k\tq\ta=x.h5#a; a=x.h5#b\t{a}\tc\tholds if a > 1: h;; fails: f\t-",           /* twice */
+        "k\tq\ta=x.h5#a\t{a}\tc\tgood if a > 1: h;; fails: f\t-",                      /* no word */
+        "k\tq\ta=x.h5#a\t{a}\tc\tholds if a > 1: h;; fails if a <= 1: f\t-",           /* open at the end */
+        "k\tq\ta=x.h5#a\t{a}\tc\tnone if a > 1: h;; none: f\t-",                       /* none by condition */
+    };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) cr_assert_neq(headline_of(bad[k]), GEODEC_OK, "%s", bad[k]);
+}
+
+static geodec_status claim_of(const char *row)
+{
+    const char *path = test_tmp("claims.tsv");
+    FILE *f = fopen(path, "w");
+    fprintf(f, "id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict\n%s\n", row);
+    fclose(f);
+    geodec_claims c;
+    const geodec_status st = geodec_claims_read(path, &c, NULL);
+    if (st == GEODEC_OK) geodec_claims_free(&c);
+    return st;
+}
+
+Test(lists, claims_that_cannot_be_earned_are_refused)
+{
+    cr_assert_eq(claim_of("a\t1\tc\t5\tx.h5#r\t-\t-\t-\treproduced if same(R, P, 0): y;; refuted if !same(R, P, 0): "
+                          "n;; untestable: u"),
+                 GEODEC_OK);
+    cr_assert_eq(claim_of("a\t1\tc\t5\t-\t-\tx.h5#m\t-\tundecidable: {M} says nothing."), GEODEC_OK);
+    static const char *const bad[] = {
+        "a\t1\tc\t5\tx.h5#r\t-\t-\t-\treproduced if R > 0: y;; refuted if R < 0: n;; untestable: u",   /* without P */
+        "a\t1\tc\t5\tx.h5#r\t-\t-\t-\tartefact if R >= P: y;; artefact if R < P: n;; untestable: u",   /* both ways */
+        "a\t1\tc\t5\tx.h5#r\t-\t-\t-\treproduced if R == P: y;; untestable: u",                        /* one word */
+        "a\t1\tc\t5\tx.h5#r\t-\t-\t-\treproduced if R == P: y;; refuted: n",                           /* by default */
+        "a\t1\tc\t5\tx.h5#r\t-\t-\t-\trefuted if M > P: y;; holds if R < P: n;; untestable: u",        /* no M */
+        "a\t1\tc\t-\tx.h5#r\t-\t-\t-\treproduced if R == P: y;; refuted if R != P: n;; untestable: u", /* no P */
+        "a\t1\tc\t5\tx.tsv#r[3]\t-\t-\t-\treproduced if R == P: y;; refuted if R != P: n;; untestable: u", /* by number
+                                                                                                            */
+        "a\t1\tc\t5\tx.h5#r\t-\t-\t-\trefuted if R < P: y;; holds if R < P - 1: n;; untestable: u",        /* dead */
+        "a\t1\tc\t5\tx.h5#r\t-\t-\t-\trefuted if R < Q: y;; holds if R > P: n;; untestable: u",            /* no Q */
+    };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) cr_assert_neq(claim_of(bad[k]), GEODEC_OK, "%s", bad[k]);
+}
