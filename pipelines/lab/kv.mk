@@ -1,4 +1,4 @@
-# What a key and value cache of few bytes costs. `make kv`, outside of the main job; CONTEXTS: at most the trained context.
+# What a key and value cache of few bytes costs. `make kv`, outside of the main job; CONTEXTS: by default up to the model's own.
 K := $(R)/kv
 $(K)/kv.tsv: pipelines/lab/kv-sweep $(TEXT_FILE) | $(BIN)/geodec-project-kv $(BIN)/geodec-perplexity $(BIN)/geodec-decode $(BIN)/geodec-needle
 	$(run) $< $(BIN) $(MODEL) $(TEXT_FILE) $(K)
