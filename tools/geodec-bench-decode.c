@@ -158,7 +158,8 @@ static const cli_tool tool = {
         "a round; tokens_per_pass: plain decoding has 1; tokens_closed_form, tokens_by_position: what acceptance "
         "alone\n"
         "predicts of it, from one rate or one a position; speedup: over plain decoding of the same prompts,\n"
-        "interleaved; predicted: the same from costs of other runs, predicted_textbook: were drafts and rows free;\n"
+        "interleaved; predicted: a forecast from costs and pass lengths of other\n"
+        "prompts (two folds), forecast_error: how far it was off; predicted_textbook: were drafts and rows free;\n"
         "_low, _high: 95 % bootstrap over prompts; nan: not measured in this row.",
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
     .options = options,

@@ -91,9 +91,9 @@ GEODEC_API geodec_status geodec_bench_count(const geodec_bench_plan *plan, const
                                             geodec_err *err) GEODEC_MUST_USE;
 
 /* Greedy. The rows of a drafter: every draft length, every tree, then the adaptive chain (gamma = largest of the plan)
- * and, with trees, the adaptive tree (budget = largest of the plan). Every prompt runs twice: the times that
- * predictions rest on are of the first runs, speed-ups (and the acceptance put into the form) of the second. What an
- * adaptive row learns of a text it keeps for the next. */
+ * and, with trees, the adaptive tree (budget = largest of the plan). Every prompt runs twice. Predictions are forecasts
+ * by two folds (even and odd prompts): costs, pass lengths and acceptance come from the prompts of one fold, and the
+ * speed-ups that they are compared with from the other. What an adaptive row learns of a text it keeps for the next. */
 typedef struct geodec_speed_row {
     int32_t drafter, gamma;
     int32_t budget; /* drafts of a tree; 0 = chains */
@@ -102,10 +102,12 @@ typedef struct geodec_speed_row {
     double tok_per_s, plain_tok_per_s; /* totals over prompts, prompt processing not counted */
     double tokens_per_pass;
     double c, o;               /* drafter time a proposed draft, other time a round, in one-row passes */
-    double predicted;          /* median over prompts of E from the acceptance of each position over the mean cost of a
-                                  round, by the row's c and o and v(b) of the passes of all rows of its kind */
-    double predicted_textbook; /* E(alpha, gamma) alone: v = 1, c = o = 0; NaN when adaptive, and
-                                  for trees */
+    double predicted;      /* forecast: median over the other fold's prompts of E from the acceptance of each position over
+                              the mean cost of a round, by that fold's c, o and v(b) of the passes of all rows of this
+                              kind; the mean of both folds. NaN with one prompt */
+    double forecast_error; /* predicted over measured, less 1: the mean of both folds */
+    double predicted_textbook; /* E(alpha, gamma) alone, alpha of the other fold: v = 1, c = o = 0; NaN when adaptive,
+                                  for trees, and with one prompt */
 } geodec_speed_row;
 
 typedef struct geodec_speed {

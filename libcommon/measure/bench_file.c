@@ -90,8 +90,11 @@ static const geodec_field speed_fields[] = {
     {"/overhead", GEODEC_F64, "C", 0, "1", "timing: o, the rest of a round over T(1)", 0},
     {"/predicted", GEODEC_F64, "C", 0, "1",
      "median over prompts of E (1 + o_plain) / (mean over rounds of g c + v(g+1), plus o), E from the acceptance of "
-     "each position; the times are of other runs than those measured",
+     "each position; a forecast: times, pass lengths and acceptance are of other prompts than those measured (two folds); "
+     "0: one prompt, not measured",
      0},
+    {"/forecast_error", GEODEC_F64, "C", GEODEC_FIELD_OPTIONAL, "1",
+     "timing: predicted / measured - 1, mean of the two folds; 0 with one prompt", 3},
     {"/predicted_textbook", GEODEC_F64, "C", 0, "1",
      "(1 - alpha^(gamma+1)) / (1 - alpha): v = 1, c = o = 0; 0 when adaptive and for trees", 0},
     {"/pass_cost", GEODEC_F64, "W", 0, "1", "timing: v(b) = T(b) / T(1) of a pass over b = 1 .. W rows, quiet", 0},
@@ -111,7 +114,7 @@ static const geodec_attr speed_attrs[] = {
 
 const geodec_kind geodec_kind_speed = {.name = "speed",
                                        .major = 1,
-                                       .minor = 2,
+                                       .minor = 3,
                                        .tool = "geodec-bench-decode",
                                        .purpose = "decoding speed beside the closed form (timings: not reproducible)",
                                        .fields = speed_fields,
@@ -216,6 +219,7 @@ GATHER(s_tpp, ROW, double, or_zero(r->tokens_per_pass))
 GATHER(s_c, ROW, double, or_zero(r->c))
 GATHER(s_o, ROW, double, or_zero(r->o))
 GATHER(s_predicted, ROW, double, or_zero(r->predicted))
+GATHER(s_error, ROW, double, or_zero(r->forecast_error))
 GATHER(s_textbook, ROW, double, or_zero(r->predicted_textbook))
 #undef ROW
 
@@ -297,7 +301,8 @@ geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance
         {"/speedup", 8, 3, s_speedup},       {"/tok_per_s", 8, 1, s_rate},
         {"/plain_tok_per_s", 8, 1, s_plain}, {"/tokens_per_pass", 8, 1, s_tpp},
         {"/draft_cost", 8, 1, s_c},          {"/overhead", 8, 1, s_o},
-        {"/predicted", 8, 1, s_predicted},   {"/predicted_textbook", 8, 1, s_textbook},
+        {"/predicted", 8, 1, s_predicted},   {"/forecast_error", 8, 1, s_error},
+        {"/predicted_textbook", 8, 1, s_textbook},
     };
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_speed, path, p, &a, err));
     GEODEC_TRY(geodec_artifact_set_dim(a, "C", s->n, err));

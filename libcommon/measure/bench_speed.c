@@ -62,7 +62,7 @@ static int64_t lay_rows(const geodec_bench_plan *p, geodec_speed_row *row)
     return n;
 }
 
-/* What the prediction of one row and one prompt takes from the runs that are measured: counts, no times. */
+/* What the closed form of one row takes from a prompt: counts, no times. */
 typedef struct outcome {
     double tokens; /* a round, from the acceptance of each position */
     double asks;   /* a round */
@@ -109,43 +109,15 @@ static geodec_cost loop_cost(const geodec_cost *quiet, const geodec_speed *s, co
     return cost;
 }
 
-/* Fills a row from the runs that its prediction is made of, and from those that are measured. */
-static void finish(geodec_speed_row *row, const geodec_decode_counters *fit, const geodec_decode_counters *measured,
-                   const geodec_cost *cost, double plain_rate)
+/* The rates and costs of a row over all timed prompts. */
+static void finish(geodec_speed_row *row, const geodec_decode_counters *sum, const geodec_cost *cost, double plain_rate)
 {
-    const double other = decode_seconds(fit) - fit->draft_seconds - fit->verify_seconds;
-    row->tok_per_s = rate((double)measured->decided, decode_seconds(measured));
+    const double other = decode_seconds(sum) - sum->draft_seconds - sum->verify_seconds;
+    row->tok_per_s = rate((double)sum->decided, decode_seconds(sum));
     row->plain_tok_per_s = plain_rate;
-    row->tokens_per_pass = geodec_tokens_per_pass(measured);
-    row->c = fit->total.proposed > 0 ? fit->draft_seconds / (double)fit->total.proposed / cost->seconds : 0;
-    row->o = fit->rounds > 0 ? other / (double)fit->rounds / cost->seconds : 0;
-    const geodec_cost textbook = geodec_cost_linear(0);
-    row->predicted_textbook =
-        row->adaptive || row->budget > 0
-            ? (double)NAN
-            : geodec_predict_speedup(&textbook, geodec_predict_tokens(geodec_tally_acceptance(&fit->total), row->gamma),
-                                     row->gamma);
-}
-
-/* The closed form for each prompt, and their median, as the speed-up is one. */
-static geodec_status predict(geodec_speed_row *row, const geodec_decode_counters *fit, const outcome *x, int64_t n,
-                             const geodec_cost *loop, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    double *speedup = NULL;
-    geodec_cost cost = *loop;
-    GEODEC_NEW(speedup, n);
-    cost.c = 0; /* by the ask, not by the draft: the same where every round asks for as many */
-    const double ask = fit->asks > 0 ? fit->draft_seconds / (double)fit->asks / cost.seconds : 0;
-    for (int64_t i = 0; i < n; i++) {
-        cost.o = row->o + ask * x[i].asks;
-        speedup[i] = x[i].tokens * (1 + cost.o_plain) /
-                     geodec_predict_round(&cost, x[i].length, row->budget > 0 ? row->budget : row->gamma);
-    }
-    GEODEC_TRY(geodec_stats_median(n, speedup, &row->predicted, err));
-done:
-    geodec_mem_free(speedup);
-    return st;
+    row->tokens_per_pass = geodec_tokens_per_pass(sum);
+    row->c = sum->total.proposed > 0 ? sum->draft_seconds / (double)sum->total.proposed / cost->seconds : 0;
+    row->o = sum->rounds > 0 ? other / (double)sum->rounds / cost->seconds : 0;
 }
 
 /* v(b): median over the measurements. */
@@ -172,17 +144,25 @@ void geodec_speed_free(geodec_speed *s)
     *s = (geodec_speed){0};
 }
 
-/* Each prompt is timed twice: all times of the prediction are of the first runs, and the second ones are measured. */
-typedef struct half {
-    geodec_decode_counters *sum, plain; /* sum [rows] */
-    double *ratio;                      /* [rows][prompts] */
-    outcome *outcome;                   /* [rows][prompts] */
-} half;
+/* Prompts are dealt to two folds in turn. What is forecast for the prompts of one fold comes from the other one alone:
+ * costs, pass lengths, acceptance. */
+enum { FOLDS = 2, RUNS = 2 };
+typedef struct fold {
+    geodec_decode_counters *sum, plain; /* sum [rows]; of all runs of the fold's prompts */
+    int64_t prompts;
+    geodec_cost cost, loop[2]; /* as of geodec_speed, of these prompts */
+} fold;
 
-/* Plain, row 0, plain, row 1, .. of one prompt; ratio[r * stride] is row r's tok/s over that of its two neighbours. */
+/* By prompt. */
+typedef struct timed {
+    double *ratio;    /* [rows][prompts] tok/s over plain, mean of the runs */
+    outcome *outcome; /* [rows][prompts] of the last run */
+} timed;
+
+/* Plain, row 0, plain, row 1, .. of one prompt; a row's ratio is its tok/s over that of its two neighbours. */
 static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_target *target, int64_t prompt,
-                                 const geodec_speed *s, const bench_drafters *drafters, geodec_gamma *memory, half *h,
-                                 int64_t stride, geodec_err *err)
+                                 const geodec_speed *s, const bench_drafters *drafters, geodec_gamma *memory, fold *h,
+                                 const timed *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int32_t *ids = plan->prompts->token + plan->prompts->offset[prompt];
@@ -197,7 +177,8 @@ static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_tar
         geodec_decode_counters_add(&h->plain, &plain.counters);
         const double now = rate((double)plain.counters.decided, decode_seconds(&plain.counters));
         if (r > 0)
-            h->ratio[prompt + (r - 1) * stride] = 0.5 * (before + now) > 0 ? during / (0.5 * (before + now)) : NAN;
+            out->ratio[prompt + (r - 1) * s->prompts] +=
+                0.5 * (before + now) > 0 ? during / (0.5 * (before + now)) / RUNS : NAN;
         before = now;
         if (r == s->n) break;
         const geodec_speed_row *row = &s->row[r];
@@ -211,7 +192,7 @@ static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_tar
         o.clock = geodec_clock_thread_seconds;
         GEODEC_TRY(geodec_decode(target, ids, n, d, &o, &got, err));
         geodec_decode_counters_add(&h->sum[r], &got.counters);
-        h->outcome[prompt + r * stride] = outcome_of(row, &got.counters);
+        out->outcome[prompt + r * s->prompts] = outcome_of(row, &got.counters);
         during = rate((double)got.counters.decided, decode_seconds(&got.counters));
         geodec_decoded_free(&got);
     }
@@ -221,13 +202,109 @@ done:
     return st;
 }
 
+/* The one-row pass as plain decoding met it; pass_cost keeps the ratios of the quiet measurement. */
+static void cost_in_the_loop(geodec_cost *cost, const geodec_decode_counters *plain)
+{
+    cost->seconds = plain->verify_seconds / (double)plain->target_passes;
+    cost->o_plain = (decode_seconds(plain) - plain->verify_seconds) / (double)plain->rounds / cost->seconds;
+}
+
+/* The fold's own costs from its prompts' quiet measurements and its passes. quiet: [prompts of all folds]. */
+static geodec_status fold_costs(fold *h, int which, const geodec_speed *s, const geodec_cost *quiet, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_cost *of = NULL;
+    GEODEC_NEW(of, s->prompts);
+    h->prompts = 0;
+    for (int64_t i = which; i < s->prompts; i += FOLDS) of[h->prompts++] = quiet[i];
+    if (h->prompts == 0) goto done;
+    GEODEC_TRY(median_cost(of, h->prompts, &h->cost, err));
+    cost_in_the_loop(&h->cost, &h->plain);
+    for (int trees = 0; trees < 2; trees++) h->loop[trees] = loop_cost(&h->cost, s, h->sum, trees);
+done:
+    geodec_mem_free(of);
+    return st;
+}
+
+/* The closed form of one prompt. */
+static double closed_form(const geodec_speed_row *row, const fold *from, int64_t r, const outcome *x)
+{
+    const geodec_decode_counters *sum = &from->sum[r];
+    const double other = decode_seconds(sum) - sum->draft_seconds - sum->verify_seconds;
+    geodec_cost cost = from->loop[row->budget > 0];
+    const double ask = sum->asks > 0 ? sum->draft_seconds / (double)sum->asks / cost.seconds : 0;
+    cost.c = 0; /* by the ask, not by the draft: the same where every round asks for as many */
+    cost.o = (sum->rounds > 0 ? other / (double)sum->rounds / cost.seconds : 0) + ask * x->asks;
+    return x->tokens * (1 + cost.o_plain) /
+           geodec_predict_round(&cost, x->length, row->budget > 0 ? row->budget : row->gamma);
+}
+
+/* Forecasts of each fold's median speed-up from the other fold's prompts; both folds together by their sizes. NaN where
+ * one of them has no prompt. */
+static geodec_status forecast(geodec_speed_row *row, int64_t r, const geodec_speed *s, const fold *h, const timed *t,
+                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_cost textbook = geodec_cost_linear(0);
+    double *x = NULL, predicted = 0, error = 0, free_of_cost = 0;
+    GEODEC_NEW(x, s->prompts);
+    row->predicted = row->forecast_error = row->predicted_textbook = (double)NAN;
+    if (s->prompts < FOLDS) goto done;
+    for (int f = 0; f < FOLDS; f++) {
+        const fold *from = &h[1 - f];
+        const double share = (double)h[f].prompts / (double)s->prompts;
+        double foretold, measured;
+        int64_t n = 0;
+        for (int64_t i = 1 - f; i < s->prompts; i += FOLDS)
+            x[n++] = closed_form(row, from, r, &t->outcome[i + r * s->prompts]);
+        GEODEC_TRY(geodec_stats_median(n, x, &foretold, err));
+        n = 0;
+        for (int64_t i = f; i < s->prompts; i += FOLDS) x[n++] = t->ratio[i + r * s->prompts];
+        GEODEC_TRY(geodec_stats_median(n, x, &measured, err));
+        predicted += share * foretold;
+        error += share * (foretold / measured - 1);
+        free_of_cost +=
+            share * geodec_predict_speedup(
+                        &textbook, geodec_predict_tokens(geodec_tally_acceptance(&from->sum[r].total), row->gamma),
+                        row->gamma);
+    }
+    row->predicted = predicted;
+    row->forecast_error = error;
+    if (!row->adaptive && row->budget == 0) row->predicted_textbook = free_of_cost;
+done:
+    geodec_mem_free(x);
+    return st;
+}
+
+/* Rows from the folds together; their sums go to the first fold. */
+static geodec_status finish_rows(const geodec_bench_plan *plan, geodec_speed *s, fold *h, const timed *t,
+                                 const geodec_cost *quiet, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int f = 0; f < FOLDS; f++) GEODEC_TRY(fold_costs(&h[f], f, s, quiet, err));
+    for (int64_t r = 0; r < s->n; r++) {
+        GEODEC_TRY(median_interval(plan, t->ratio + r * s->prompts, s->prompts, &s->row[r].speedup, err));
+        GEODEC_TRY(forecast(&s->row[r], r, s, h, t, err));
+    }
+    geodec_decode_counters_add(&h[0].plain, &h[1].plain);
+    for (int64_t r = 0; r < s->n; r++) geodec_decode_counters_add(&h[0].sum[r], &h[1].sum[r]);
+    GEODEC_TRY(median_cost(quiet, s->prompts, &s->cost, err));
+    cost_in_the_loop(&s->cost, &h[0].plain);
+    const double plain_rate = rate((double)h[0].plain.decided, decode_seconds(&h[0].plain));
+    for (int trees = 0; trees < 2; trees++) s->loop[trees] = loop_cost(&s->cost, s, h[0].sum, trees);
+    for (int64_t r = 0; r < s->n; r++) finish(&s->row[r], &h[0].sum[r], &s->cost, plain_rate);
+done:
+    return st;
+}
+
 geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts, const geodec_target *target,
                                  geodec_speed *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_speed s = {0};
     bench_drafters drafters = {{NULL}};
-    half h[2] = {{.sum = NULL}};
+    fold h[FOLDS] = {{.sum = NULL}};
+    timed t = {NULL, NULL};
     geodec_gamma *memory = NULL;
     geodec_cost *costs = NULL;
     GEODEC_TRY(geodec__bench_check(plan, err));
@@ -239,11 +316,9 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
     GEODEC_NEW(s.row, s.n);
     lay_rows(plan, s.row);
     GEODEC_NEW(memory, s.n);
-    for (int k = 0; k < 2; k++) {
-        GEODEC_NEW(h[k].sum, s.n);
-        GEODEC_NEW(h[k].ratio, s.n * s.prompts);
-        GEODEC_NEW(h[k].outcome, s.n * s.prompts);
-    }
+    for (int f = 0; f < FOLDS; f++) GEODEC_NEW(h[f].sum, s.n);
+    GEODEC_NEW(t.ratio, s.n * s.prompts);
+    GEODEC_NEW(t.outcome, s.n * s.prompts);
     GEODEC_TRY(geodec__bench_drafters_open(plan, &drafters, err));
     GEODEC_NEW(costs, s.prompts);
     for (int64_t i = 0; i < s.prompts; i++) {
@@ -252,32 +327,18 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
         GEODEC_TRY(geodec_cost_measure(target, (int32_t)(plan->max_tokens / 2), rows, COST_REPEATS,
                                        geodec_clock_thread_seconds, &costs[i], err));
         s.cost = costs[i];
-        for (int k = 0; k < 2; k++)
-            GEODEC_TRY(time_prompt(plan, target, i, &s, &drafters, memory, &h[k], s.prompts, err));
+        for (int k = 0; k < RUNS; k++)
+            GEODEC_TRY(time_prompt(plan, target, i, &s, &drafters, memory, &h[i % FOLDS], &t, err));
     }
-    GEODEC_TRY(median_cost(costs, s.prompts, &s.cost, err));
-    /* The one-row pass as plain decoding met it; pass_cost keeps the ratios of the quiet measurement. */
-    const geodec_decode_counters *plain = &h[0].plain;
-    s.cost.seconds = plain->verify_seconds / (double)plain->target_passes;
-    s.cost.o_plain = (decode_seconds(plain) - plain->verify_seconds) / (double)plain->rounds / s.cost.seconds;
-    const double plain_rate = rate((double)h[1].plain.decided, decode_seconds(&h[1].plain));
-    for (int trees = 0; trees < 2; trees++) s.loop[trees] = loop_cost(&s.cost, &s, h[0].sum, trees);
-    for (int64_t r = 0; r < s.n; r++) {
-        GEODEC_TRY(median_interval(plan, h[1].ratio + r * s.prompts, s.prompts, &s.row[r].speedup, err));
-        finish(&s.row[r], &h[0].sum[r], &h[1].sum[r], &s.cost, plain_rate);
-        GEODEC_TRY(predict(&s.row[r], &h[0].sum[r], h[1].outcome + r * s.prompts, s.prompts,
-                           &s.loop[s.row[r].budget > 0], err));
-    }
+    GEODEC_TRY(finish_rows(plan, &s, h, &t, costs, err));
     *out = s;
     s = (geodec_speed){0};
 done:
     geodec_speed_free(&s);
     geodec__bench_drafters_close(&drafters);
-    for (int k = 0; k < 2; k++) {
-        geodec_mem_free(h[k].sum);
-        geodec_mem_free(h[k].ratio);
-        geodec_mem_free(h[k].outcome);
-    }
+    for (int f = 0; f < FOLDS; f++) geodec_mem_free(h[f].sum);
+    geodec_mem_free(t.ratio);
+    geodec_mem_free(t.outcome);
     geodec_mem_free(memory);
     geodec_mem_free(costs);
     return st;

@@ -33,6 +33,7 @@ static void timings(geodec_tsv *t, const geodec_speed_row *s)
     static const geodec_interval none = {NAN, NAN, NAN};
     interval(t, s ? s->speedup : none);
     geodec_tsv_f64(t, s ? s->predicted : (double)NAN);
+    geodec_tsv_f64(t, s ? s->forecast_error : (double)NAN);
     geodec_tsv_f64(t, s ? s->predicted_textbook : (double)NAN);
     geodec_tsv_f64(t, s ? s->tok_per_s : (double)NAN);
     geodec_tsv_f64(t, s ? s->plain_tok_per_s : (double)NAN);
@@ -72,6 +73,7 @@ geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_coun
                                           "speedup_low",
                                           "speedup_high",
                                           "predicted",
+                                          "forecast_error",
                                           "predicted_textbook",
                                           "tok_per_s",
                                           "plain_tok_per_s"};

@@ -34,7 +34,7 @@ static void pass(geodec_session *s, int32_t token, float *logits)
 /* Does this session read the matrix from somewhere else than the file's map? */
 static bool moved(const geodec_session *s, const geodec__matrix *w)
 {
-    return geodec__prepared_data(s->floats, w) != w->data;
+    return geodec__prepared_data(s->copies, w) != w->data;
 }
 
 Test(resident, large_float_matrices_move_pass_by_pass_and_keep_their_bytes)
@@ -56,14 +56,14 @@ Test(resident, large_float_matrices_move_pass_by_pass_and_keep_their_bytes)
     cr_assert(moved(s, &m->layer[0].q) && !moved(s, &m->head), "the second moves a share");
     for (int i = 2; i < PASSES; i++) pass(s, 1 + i, first[i]);
     cr_assert(moved(s, down) && moved(s, &m->head) && moved(s, &m->embedding));
-    const uint8_t *const at = geodec__prepared_data(s->floats, down);
+    const uint8_t *const at = geodec__prepared_data(s->copies, down);
     cr_assert_eq((const void *)down->data, in_file(m, "blk.0.ffn_down.weight"));
     cr_assert_eq(memcmp(at, down->data, (size_t)(down->rows * down->row_bytes)), 0);
-    cr_assert_eq(memcmp(geodec__prepared_data(s->floats, &m->head), in_file(m, "token_embd.weight"),
+    cr_assert_eq(memcmp(geodec__prepared_data(s->copies, &m->head), in_file(m, "token_embd.weight"),
                         (size_t)(m->head.rows * m->head.row_bytes)),
                  0);
     test_ok(geodec_session_create(m, &o, &second, &err), &err);
-    cr_assert_eq((const void *)geodec__prepared_data(second->floats, down), (const void *)at);
+    cr_assert_eq((const void *)geodec__prepared_data(second->copies, down), (const void *)at);
     for (int i = 0; i < PASSES; i++) {
         pass(second, 1 + i, again);
         cr_assert_eq(memcmp(first[i], again, sizeof again), 0, "pass %d", i);

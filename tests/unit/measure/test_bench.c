@@ -30,7 +30,7 @@ static geodec_status make_bigram(void *ctx, geodec_drafter **out, geodec_err *er
 
 static int32_t prompt_token[PROMPTS * LENGTH];
 static int64_t prompt_offset[PROMPTS + 1];
-static const geodec_prompts prompts = {prompt_token, prompt_offset, PROMPTS};
+static const geodec_prompts prompts = {.token = prompt_token, .offset = prompt_offset, .n = PROMPTS};
 
 static geodec_bench_plan make_plan(void)
 {
@@ -328,7 +328,7 @@ Test(bench, intervals_are_as_wide_as_texts_differ)
     geodec_rng r = geodec_rng_stream(8, 1);
     for (int i = 0; i < TEXTS * LENGTH; i++) token[i] = (int32_t)geodec_rng_below(&r, TOY_VOCAB);
     for (int i = 0; i <= TEXTS; i++) offset[i] = (int64_t)i * LENGTH;
-    const geodec_prompts many = {token, offset, TEXTS};
+    const geodec_prompts many = {.token = token, .offset = offset, .n = TEXTS};
     plan.prompts = &many;
     plan.n_drafters = 1;
     plan.sampled = false;
@@ -370,6 +370,12 @@ Test(bench, artifacts_hold_the_rows)
     test_ok(geodec_bench_speed(&plan, 3, &target, &s, &err), &err);
     cr_assert_eq(s.n, 3 * 4);
     cr_assert_eq(s.prompts, 3);
+    /* one prompt has no other to be forecast from */
+    geodec_speed one;
+    test_ok(geodec_bench_speed(&plan, 1, &target, &one, &err), &err);
+    for (int64_t i = 0; i < one.n; i++)
+        cr_assert(isnan(one.row[i].predicted) && isnan(one.row[i].forecast_error) && one.row[i].speedup.value > 0);
+    geodec_speed_free(&one);
     const char *counts_path = test_tmp("benchdecode.h5"), *speed_path = test_tmp("speed.h5");
     test_ok(geodec_bench_write_counts(counts_path, &p, &plan, &c, &err), &err);
     test_ok(geodec_bench_write_speed(speed_path, &p, &plan, &s, "scalar", &err), &err);
@@ -384,6 +390,7 @@ Test(bench, artifacts_hold_the_rows)
         cr_assert_float_eq(speedup[3 * i], s.row[i].speedup.value, 0);
         cr_assert_gt(s.row[i].speedup.value, 0);
         cr_assert_gt(s.row[i].predicted, 0);
+        cr_assert(isfinite(s.row[i].forecast_error) && s.row[i].forecast_error > -1);
         cr_assert(s.row[i].adaptive || s.row[i].c > 0);
     }
     geodec_artifact_close(a);

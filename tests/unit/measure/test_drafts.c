@@ -240,7 +240,7 @@ Test(drafts, counts_are_whole_and_the_file_holds_them)
     geodec_err err = {0};
     geodec_rng rng = geodec_rng_stream(3, 3);
     for (int i = 0; i < 30; i++) token[i] = (int32_t)geodec_rng_below(&rng, TOY_VOCAB);
-    const geodec_prompts prompts = {token, offset, 6};
+    const geodec_prompts prompts = {.token = token, .offset = offset, .n = 6};
     geodec_bench_plan plan = {.prompts = &prompts,
                               .max_tokens = 60,
                               .n_drafters = 2,

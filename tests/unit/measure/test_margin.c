@@ -115,7 +115,7 @@ Test(margin, counts_are_those_of_the_rule_written_out)
     enum { PROMPTS = 3, LENGTH = 2 };
     static int32_t token[PROMPTS * LENGTH] = {4, 5, 6, 7, 8, 1};
     static int64_t offset[PROMPTS + 1] = {0, 2, 4, 6};
-    const geodec_prompts prompts = {token, offset, PROMPTS};
+    const geodec_prompts prompts = {.token = token, .offset = offset, .n = PROMPTS};
     toy t, reference;
     geodec_err err = {0};
     const geodec_target target = toy_target(&t, TOY_HISTORY, 3, 100);

@@ -349,7 +349,7 @@ Test(models, oracle_replay_is_right_as_often_as_asked)
     toy t;
     for (int i = 0; i < PROMPTS; i++) token[i] = i;
     for (int i = 0; i <= PROMPTS; i++) offset[i] = i;
-    const geodec_prompts prompts = {token, offset, PROMPTS};
+    const geodec_prompts prompts = {.token = token, .offset = offset, .n = PROMPTS};
     const geodec_target target = toy_target(&t, TOY_HISTORY, 8, 1000);
     const geodec_bench_plan plan = {
         .prompts = &prompts,

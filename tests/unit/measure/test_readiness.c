@@ -253,7 +253,7 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     geodec_err err = {0};
     geodec_rng rng = geodec_rng_stream(3, 3);
     for (int i = 0; i < 20; i++) token[i] = (int32_t)geodec_rng_below(&rng, TOY_VOCAB);
-    const geodec_prompts prompts = {token, offset, 4};
+    const geodec_prompts prompts = {.token = token, .offset = offset, .n = 4};
     const geodec_bench_plan plan = {.prompts = &prompts,
                                     .max_tokens = 60,
                                     .n_drafters = 2,
@@ -304,7 +304,7 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     cr_assert(r.speedup.value > 1 && isnan(r.speedup.low) && isnan(r.speedup.high));
     cr_assert(!isnan(r.acceptance.low) && !geodec_readiness_conditions(&r).faster);
     geodec_bench_counts_free(&c);
-    const geodec_prompts one = {token, offset, 1};
+    const geodec_prompts one = {.token = token, .offset = offset, .n = 1};
     geodec_bench_plan single = plan;
     single.prompts = &one;
     test_ok(geodec_bench_count(&single, &target, 1, pool, &c, &err), &err);
