@@ -1,15 +1,19 @@
 /* Sizes of a run, adapted to the model and the text by one rule.
  *
- * What is asked for is kept where model and text carry it; else it is the largest that they do carry, and never below
- * 1: tokens         at most what the text has, with BOS at the head of each document points         at most `tokens`
+ * What is asked for is kept where model and text carry it; else it is the largest that they carry, and never below 1:
+ *
+ *   tokens         at most what the text has, with BOS at the head of each document
+ *   points         at most `tokens`
  *   store_length   at most the context (a stored text begins with BOS and is one sequence)
  *   store_texts    as asked for: the model writes them itself, whatever the text
  *   new_tokens     at most half of the context, so that the other half is left for the prompt
  *   prompt_length  at most context - new_tokens; shorter, but not below GEODEC_PROMPT_LEAST tokens, where the text
- * would otherwise give fewer prompts than asked for prompts        at most as many as the text has pieces of
- * prompt_length that do not overlap split          document where the first `tokens` tokens hold GEODEC_SPLIT_DOCUMENTS
- * documents or more that are no windows, else block (geometry/split.h) With a text and a model that are large enough
- * every size is the one asked for. */
+ *                  would otherwise give fewer prompts than asked for
+ *   prompts        at most as many as the text has pieces of prompt_length that do not overlap
+ *   split          document where the first `tokens` tokens hold GEODEC_SPLIT_DOCUMENTS documents or more that are
+ *                  no windows, else block (base/split.h)
+ *
+ * With a text and a model that are large enough every size is the one asked for. */
 #ifndef GEODEC_DOCUMENTS_PLAN_H
 #define GEODEC_DOCUMENTS_PLAN_H
 

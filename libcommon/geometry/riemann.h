@@ -12,8 +12,8 @@ GEODEC_API geodec_status geodec_riemann_tensor(int32_t n, const double *gamma, c
                                                geodec_err *err) GEODEC_MUST_USE;
 
 /* Residuals of the algebraic symmetries of the lowered tensor, each relative to max |R_abcd| (0 for a flat point).
- * R_abcd = -R_abdc holds by construction up to rounding; the others hold only when Gamma and dGamma belong to one metric, so they
- * measure the differentiation error. */
+ * R_abcd = -R_abdc holds by construction up to rounding; the others hold only when Gamma and dGamma belong to one
+ * metric, so they measure the differentiation error. */
 typedef struct geodec_riemann_check {
     double first_pair; /* R_abcd + R_bacd */
     double last_pair;  /* R_abcd + R_abdc */

@@ -101,13 +101,15 @@ typedef struct geodec_speed_row {
     geodec_interval speedup; /* median over prompts of tok/s over the mean of the plain runs just before and after */
     double tok_per_s, plain_tok_per_s; /* totals over prompts, prompt processing not counted */
     double tokens_per_pass;
-    double c, o;               /* drafter time a proposed draft, other time a round, in one-row passes */
-    double predicted;      /* forecast: median over the other fold's prompts of E from the acceptance of each position over
-                              the mean cost of a round, by that fold's c, o and v(b) of the passes of all rows of this
-                              kind; the mean of both folds. NaN with one prompt */
+    double c, o; /* drafter time a proposed draft, other time a round, in one-row passes */
+    /* Forecast: median over the other fold's prompts of E from the acceptance of each position over the mean cost of a
+     * round, by that fold's c, o and v(b) of the passes of all rows of this kind; the mean of both folds. NaN with one
+     * prompt. */
+    double predicted;
     double forecast_error; /* predicted over measured, less 1: the mean of both folds */
-    double predicted_textbook; /* E(alpha, gamma) alone, alpha of the other fold: v = 1, c = o = 0; NaN when adaptive,
-                                  for trees, and with one prompt */
+    /* E(alpha, gamma) alone, alpha of the other fold: v = 1, c = o = 0; NaN when adaptive, for trees, and with one
+     * prompt */
+    double predicted_textbook;
 } geodec_speed_row;
 
 typedef struct geodec_speed {
