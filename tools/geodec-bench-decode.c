@@ -22,8 +22,8 @@ enum { RESAMPLES = 1000 };
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
                   *judged;
 static const char *preset, *draft_model, *draft_projection, *draft_arithmetic;
-static const char *drafters, *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled", *isa = "auto",
-                             *separator = "auto", *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
+static const char *drafters, *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled", *isa = "auto", *separator = "auto",
+                             *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop, loop_only, together;

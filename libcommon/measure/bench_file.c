@@ -90,7 +90,8 @@ static const geodec_field speed_fields[] = {
     {"/overhead", GEODEC_F64, "C", 0, "1", "timing: o, the rest of a round over T(1)", 0},
     {"/predicted", GEODEC_F64, "C", 0, "1",
      "median over prompts of E (1 + o_plain) / (mean over rounds of g c + v(g+1), plus o), E from the acceptance of "
-     "each position; a forecast: times, pass lengths and acceptance are of other prompts than those measured (two folds); "
+     "each position; a forecast: times, pass lengths and acceptance are of other prompts than those measured (two "
+     "folds); "
      "0: one prompt, not measured",
      0},
     {"/forecast_error", GEODEC_F64, "C", GEODEC_FIELD_OPTIONAL, "1",
@@ -296,12 +297,18 @@ geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
     static const column columns[] = {
-        {"/drafter", 4, 1, s_drafter},       {"/gamma", 4, 1, s_gamma},
-        {"/budget", 4, 1, s_budget},         {"/adaptive", 1, 1, s_adaptive},
-        {"/speedup", 8, 3, s_speedup},       {"/tok_per_s", 8, 1, s_rate},
-        {"/plain_tok_per_s", 8, 1, s_plain}, {"/tokens_per_pass", 8, 1, s_tpp},
-        {"/draft_cost", 8, 1, s_c},          {"/overhead", 8, 1, s_o},
-        {"/predicted", 8, 1, s_predicted},   {"/forecast_error", 8, 1, s_error},
+        {"/drafter", 4, 1, s_drafter},
+        {"/gamma", 4, 1, s_gamma},
+        {"/budget", 4, 1, s_budget},
+        {"/adaptive", 1, 1, s_adaptive},
+        {"/speedup", 8, 3, s_speedup},
+        {"/tok_per_s", 8, 1, s_rate},
+        {"/plain_tok_per_s", 8, 1, s_plain},
+        {"/tokens_per_pass", 8, 1, s_tpp},
+        {"/draft_cost", 8, 1, s_c},
+        {"/overhead", 8, 1, s_o},
+        {"/predicted", 8, 1, s_predicted},
+        {"/forecast_error", 8, 1, s_error},
         {"/predicted_textbook", 8, 1, s_textbook},
     };
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_speed, path, p, &a, err));

@@ -264,9 +264,9 @@ static geodec_status forecast(geodec_speed_row *row, int64_t r, const geodec_spe
         predicted += share * foretold;
         error += share * (foretold / measured - 1);
         free_of_cost +=
-            share * geodec_predict_speedup(
-                        &textbook, geodec_predict_tokens(geodec_tally_acceptance(&from->sum[r].total), row->gamma),
-                        row->gamma);
+            share *
+            geodec_predict_speedup(
+                &textbook, geodec_predict_tokens(geodec_tally_acceptance(&from->sum[r].total), row->gamma), row->gamma);
     }
     row->predicted = predicted;
     row->forecast_error = error;
