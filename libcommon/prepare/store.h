@@ -17,7 +17,7 @@
 
 typedef struct geodec_prepare {
     const geodec_model *model;
-    const char *folder; /* exists */
+    const char *folder;                /* exists */
     const geodec_documents *documents; /* read before the model's own texts; NULL = none */
     uint64_t seed;
     geodec_arithmetic arithmetic;
