@@ -108,6 +108,8 @@ static geodec_status run_correct(const cli *c, geodec_resonance_options *o, geod
     int64_t at = 0;
     for (int64_t left = path; at < g.paths; at++)
         if (g.status[at] == GEODEC_PATH_OK && left-- == 0) break;
+    if (at == g.paths && path == 0)
+        GEODEC_THROW(GEODEC_SCARCE, "%s: none of %lld paths is sound", c->args[1], (long long)g.paths);
     if (at == g.paths) GEODEC_THROW(GEODEC_RANGE, "--path: %s has not so many sound paths", c->args[1]);
     o->path.steps = g.nodes - 1;
     o->path.dl = g.dl;

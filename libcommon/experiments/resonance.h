@@ -44,7 +44,8 @@ typedef struct geodec_resonance {
     int64_t broken;                       /* moved paths that broke down, left out */
 } geodec_resonance;
 
-/* The path from x0 with velocity v0 [n]. GEODEC_NUMERIC when it breaks down. */
+/* The path from x0 with velocity v0 [n]. GEODEC_NUMERIC when it breaks down, GEODEC_SCARCE when its flow
+ * leaves the range of numbers. */
 GEODEC_API geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, const double *v0,
                                                   const geodec_resonance_options *o, geodec_resonance *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
