@@ -75,7 +75,8 @@ cell() { # cell TEXT MODEL
     done < <(find "$r" -name '*.not-measured')
     find "$r" -maxdepth 1 -name '*.h5' -print0 | xargs -0 "$BIN/geodec-check"
     echo "# $1 x $2: $(find "$r" -maxdepth 1 -name '*.h5' | wc -l) measured, $(find "$r" -maxdepth 1 -name '*.h5.not-measured' | wc -l) not" >&3
-    rm -rf "$r"
+    # the first cell is kept for the tests of what a missing input does
+    if [ -e "$W/kept" ]; then rm -rf "$r"; else mkdir "$W/kept" && mv "$r" "$W/kept/novel"; fi
 }
 
 cells() { # cells TEXT: with all models, or with the one whose turn it is
@@ -99,6 +100,47 @@ cells() { # cells TEXT: with all models, or with the one whose turn it is
 @test "35 tokens" { cells note35; }
 @test "one token" { cells token1; }
 @test "one word over and over" { cells same; }
+
+@test "headline: with any input of the report removed, no row decides on it" {
+    local r="$W/kept/novel" rules=pipelines/report/headline.tsv inputs input key
+    [ -d "$r" ] || skip "the first cell did not run"
+    "$BIN/geodec-verdict" --root "$r" $rules > "$W/whole"
+    [ "$(cut -f 5 "$W/whole" | grep -cE '^(holds|mixed|fails)')" -ge 12 ]
+    inputs=$(tail -n +2 $rules | cut -f 3 | grep -oE '=[A-Za-z0-9/._-]+\.(h5|tsv)#' | tr -d '=#' | sort -u)
+    [ "$(wc -l <<< "$inputs")" -ge 12 ]
+    for input in $inputs; do
+        [ -e "$r/$input" ] || continue
+        mv "$r/$input" "$W/away"
+        "$BIN/geodec-verdict" --root "$r" $rules > "$W/now"
+        mv "$W/away" "$r/$input"
+        for key in $(awk -F'\t' -v f="=$input#" 'NR > 1 && index($3, f) {print $1}' $rules); do
+            [[ "$(awk -F'\t' -v k="$key" '$1 == k {print $5}' "$W/now")" == "not measured: "* ]]
+        done
+    done
+}
+
+@test "claims: with any input removed, no row decides on it" {
+    local root="$W/kept" name=novel input head=$'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict'
+    [ -d "$root/$name" ] || skip "the first cell did not run"
+    "$BIN/geodec-claims" --root "$root" --results "$name" pipelines/claims/*.tsv > "$W/whole"
+    [ "$(cut -f 9 "$W/whole" | grep -cE '^(reproduced|holds|artefact|refuted)$')" -ge 10 ]
+    # a row uses an input when a condition has its letter; known(R) is an exception that the row asks for
+    cat pipelines/claims/*.tsv | awk -F'\t' -v name="$name" '$1 != "id" && NF == 9 {
+        split("R E M C", letter, " ")
+        n = split($9, rule, ";;"); conditions = ""
+        for (k = 1; k <= n; k++) { c = rule[k]; sub(/:.*/, "", c); conditions = conditions " " c }
+        for (i = 1; i <= 4; i++) if ($(4 + i) != "-" && conditions ~ ("[^a-zA-Z]" letter[i] "([^a-zA-Z]|$)")) {
+            f = $(4 + i); sub(/#.*/, "", f); gsub(/@MODEL/, name, f); print f "\t" $1 } }' | sort -u > "$W/uses"
+    for input in $(cut -f 1 "$W/uses" | sort -u); do
+        [ -f "$root/$input" ] || continue
+        { echo "$head"; awk -F'\t' -v f="$input" 'FNR == NR {if ($1 == f) used[$2]; next} $1 in used' "$W/uses" pipelines/claims/*.tsv; } > "$W/some.tsv"
+        mv "$root/$input" "$W/away"
+        "$BIN/geodec-claims" --root "$root" --results "$name" "$W/some.tsv" > "$W/now"
+        mv "$W/away" "$root/$input"
+        [ "$(wc -l < "$W/now")" -eq "$(wc -l < "$W/some.tsv")" ]
+        awk -F'\t' 'NR > 1 && $9 !~ /^(untestable|undecidable)$/ {print; bad = 1} END {exit bad}' "$W/now"
+    done
+}
 
 @test "an empty text ends in one line" {
     : > "$W/text/empty"
