@@ -23,7 +23,7 @@ END {
     else exit 2
 }
 function stages(   t, i) {
-    for (t = 0; t <= last_topic; t++) {
+    for (t = 1; t <= last_topic; t++) {
         printf "\n%s:\n", heading[t]
         for (i = 1; i <= n_tools; i++)
             if (topic[tools[i]] == t) printf "  %-16s %s\n", stage(tools[i]), purpose[tools[i]]

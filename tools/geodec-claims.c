@@ -42,7 +42,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-claims",
-    .purpose = "Draws the verdicts on published claims by rules from tables",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "judge published claims by rules from tables",
     .usage = "[OPTIONS] FRAGMENT.tsv...",
     .description =
         "A fragment has the columns id, section, claim, published, reproduced, exports, model, control, verdict\n"

@@ -44,7 +44,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-plan",
-    .purpose = "sizes of a run, adapted to a model and a text by one rule",
+    .topic = CLI_TOPIC_STATES,
+    .purpose = "how a text becomes documents, and the sizes of a run that model and text carry",
     .usage = "--model FILE --text FILE [OPTIONS]",
     .description =
         "Prints name, value and reason, one size a line. What is asked for is kept where model and text carry it, and\n"

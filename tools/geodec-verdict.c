@@ -35,7 +35,8 @@ static const cli_option options[] = {
 
 static const cli_tool tool = {
     .name = "geodec-verdict",
-    .purpose = "Draws the verdicts of the report's headline by rules from a table",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "judge the quantities of the report's headline by rules from a table",
     .usage = "[OPTIONS] RULES.tsv...",
     .description =
         "Each row of RULES.tsv names values by reference (geodec-value), a control, and a rule of ordered conditions.\n"

@@ -251,11 +251,15 @@ static const char *value_kind(const cli_option *o)
  * choices, metavar, help for each. */
 static void list_options(const cli_tool *t, const cli_option *const *all, int n)
 {
-    static const char *const heading[] = {
+    static const char *const heading[] = {NULL,
 #define X(name, heading_) heading_,
-        CLI_TOPICS(X)
+                                          CLI_TOPICS(X)
 #undef X
     };
+    if (t->topic == CLI_TOPIC_NONE) {
+        fprintf(stderr, "%s has no topic\n", t->name);
+        exit(1);
+    }
     printf("tool\t%s\t%d\t%s\t%s\t%s\n", t->name, (int)t->topic, heading[t->topic], t->purpose,
            t->max_args != 0 && !t->args_are_text ? "files" : "none");
     for (int i = 0; i < n; i++) {

@@ -64,7 +64,7 @@ typedef struct cli_preset {
 /* What `geodec --help` sorts the stages by: the headings in their order. */
 #define CLI_TOPICS(X)                                                                                                  \
     X(DECODING, "Text from a model, faster by drafting")                                                               \
-    X(TABLES, "Tables for drafting")                                                                                   \
+    X(TABLES, "Drafting artifacts")                                                                                    \
     X(MODELS, "Models and vocabularies")                                                                               \
     X(MEASURES, "Measures of a model")                                                                                 \
     X(STATES, "Hidden states")                                                                                         \
@@ -73,6 +73,7 @@ typedef struct cli_preset {
     X(EXPERIMENTS, "Experiments, each with its control")                                                               \
     X(ARTIFACTS, "Artifacts")
 typedef enum cli_topic {
+    CLI_TOPIC_NONE, /* forgotten: --options fails, and the build with it */
 #define X(name, heading) CLI_TOPIC_##name,
     CLI_TOPICS(X)
 #undef X
