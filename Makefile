@@ -34,6 +34,7 @@ help:
 	@echo "make exactness      every drafter, draft length and tree against plain decoding, token by token (resumable; hours)"
 	@echo "make lead           trees of n-gram, flow map and both for every model; make ladder: what the map's geometry adds"
 	@echo "make drafting       drafting taken apart: acceptance by length, rejections, gates, three-way speeds, readiness"
+	@echo "make acceptance     acceptance by draft length on texts of others: WikiText and the Spec-Bench questions of the shared folder, ACCEPTANCE_TEXTS="
 	@echo "make projection     sweeps of low-rank weights; make kv: of low-rank caches; make attnres: of recombined residual streams"
 	@echo "make rollout        what a geometric rollout drafts, and what its geometry adds; OneDecode's tables"
 	@echo "make shf            training with and without the penalty on departures from geodesics (a quarter of an hour)"

@@ -1,6 +1,6 @@
 # What a key and value cache of few bytes costs. `make kv`, outside of the main job; CONTEXTS: by default up to the model's own.
 K := $(R)/kv
-KV_CONTEXTS ?= $(or $(CONTEXTS),64 128 256 512)
+KV_CONTEXTS ?= $(CONTEXTS)
 KV_TOKENS ?= 10240
 NEEDLE ?= 256
 TRIALS ?= 20
