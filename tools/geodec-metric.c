@@ -491,6 +491,7 @@ static geodec_status test_space(const cli *c, geodec_err *err)
     geodec_metric_kind which;
     geodec_metric_medians own;
     geodec_provenance p = cli_provenance(c);
+    if (points == 1) GEODEC_THROW(GEODEC_INVAL, "--points 1: a space is sampled at 2 points or more");
     GEODEC_TRY(geodec_metric_kind_find(kind, &which, err));
     GEODEC_TRY(read_options(&o, err));
     const bool plane = which == GEODEC_METRIC_POLAR || which == GEODEC_METRIC_GAUSSIAN_FISHER;

@@ -26,21 +26,22 @@ void geodec_propagators_clear(geodec_propagators *p)
     *p = (geodec_propagators){0};
 }
 
-/* A path whose speed drifted is no geodesic: its step is too long, and differences of the flow say so again. */
-static bool resolved(const geodec_geodesics *g, int64_t i)
+/* A path whose speed drifted is no geodesic: its step is too long, and differences of the flow say so again. Another
+ * rule than the flow's own is compared on every path. */
+static bool resolved(const geodec_geodesics *g, bool rule, int64_t i)
 {
-    return g->status[i] != GEODEC_PATH_NONFINITE && g->status[i] != GEODEC_PATH_DRIFT;
+    return g->status[i] != GEODEC_PATH_NONFINITE && (rule || g->status[i] != GEODEC_PATH_DRIFT);
 }
 
 /* The resolved paths of the control, evenly spread over all; kept are those in first .. end-1. */
-static void choose_controls(const geodec_geodesics *g, geodec_propagators *p, int64_t wanted, int64_t first,
+static void choose_controls(const geodec_geodesics *g, bool rule, geodec_propagators *p, int64_t wanted, int64_t first,
                             int64_t end)
 {
     int64_t sound = 0, seen = 0, chosen = 0;
-    for (int64_t i = 0; i < g->paths; i++) sound += resolved(g, i);
+    for (int64_t i = 0; i < g->paths; i++) sound += resolved(g, rule, i);
     const int64_t count = wanted < sound ? wanted : sound;
     for (int64_t i = 0; i < g->paths && chosen < count; i++) {
-        if (!resolved(g, i) || seen++ != chosen * sound / count) continue;
+        if (!resolved(g, rule, i) || seen++ != chosen * sound / count) continue;
         chosen++;
         if (i >= first && i < end) p->control_path[p->controls++] = (int32_t)i;
     }
@@ -139,7 +140,7 @@ geodec_status geodec_propagators_compute(const geodec_space *s, geodec_geodesics
     if (o->rule) p.rule = o->rule_name;
     GEODEC_TRY(geodec_shard_range(o->shard, g->paths, &first, &end, err));
     GEODEC_NEW(p.control_path, o->control);
-    choose_controls(g, &p, o->control, first, end);
+    choose_controls(g, o->rule != NULL, &p, o->control, first, end);
     geodec_geodesics_keep(paths, first, end);
     const int64_t P = g->paths;
     GEODEC_NEW(p.phi, P * S * nn);

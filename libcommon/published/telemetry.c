@@ -177,6 +177,7 @@ geodec_status geodec_telemetry_read(const char *path, geodec_telemetry *out, geo
         else
             r.t.left_out += r.length > 0;
     }
+    if (r.t.states == 0 && r.t.left_out > 0) GEODEC_THROW(GEODEC_FORMAT, "%s: no row is a state", path);
     if (r.t.states < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld states; the published density needs at least 2", (long long)r.t.states);
     *out = r.t;

@@ -106,7 +106,7 @@ static geodec_status walk(const geodec_headline_row *row, geodec_references *ref
 {
     geodec_status st = GEODEC_OK;
     char *copy = NULL, *reference = NULL, *text = NULL;
-    item it = {NULL};
+    item it = {.text = NULL};
     bool more = true, by_index;
     if (strlen(row->values) > ITEMS_TEXT) GEODEC_THROW(GEODEC_LIMIT, "the values take more than %d bytes", ITEMS_TEXT);
     copy = geodec_mem_strdup(row->values);

@@ -26,7 +26,7 @@ static char *trim(char *s)
 static geodec_status parse_branch(char *text, const char *const *words, geodec_rule *rule, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_rule_branch branch = {NULL};
+    geodec_rule_branch branch = {.condition = NULL};
     char *colon = strchr(text, ':');
     if (!colon) GEODEC_THROW(GEODEC_FORMAT, "'%.60s' is no rule: WORD if CONDITION: sentence", text);
     *colon = 0;
@@ -47,7 +47,7 @@ static geodec_status parse_branch(char *text, const char *const *words, geodec_r
     branch.sentence = geodec_mem_strdup(sentence);
     if (!branch.sentence) GEODEC_THROW(GEODEC_NOMEM, "no memory for a sentence");
     rule->branch[rule->n++] = branch;
-    branch = (geodec_rule_branch){NULL};
+    branch = (geodec_rule_branch){.condition = NULL};
 done:
     geodec_expr_free(branch.condition);
     return st;

@@ -66,7 +66,7 @@ refused() {
     refused 1 "was not exported" "$bin/geodec-bake" -o "$tmp/x.h5" "$shared_dir/first.h5"
     refused 1 "nowhere.h5" "$bin/geodec-bake" -o "$tmp/x.h5" "$shared_dir/nowhere.h5"
     refused 3 "store.tokens" "$bin/geodec-bake" -o "$tmp/x.h5" "$shared_dir/store.tokens"
-    refused 1 "too few" "$bin/geodec-bake" -o "$tmp/x.h5" "$(few)"
+    refused 5 "needs at least 16" "$bin/geodec-bake" -o "$tmp/x.h5" "$(few)"
 }
 
 # Activations of a single short text.

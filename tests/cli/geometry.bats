@@ -59,8 +59,8 @@ setup() {
         [ ! -e "$dir/no.h5" ]
     done
     run --separate-stderr "$bin/geodec-cloud" --max-points 20 -o "$dir/no.h5" "$dir/a.h5"
-    [ "$status" -eq 1 ]
-    [[ "$stderr" == *"20 different states are too few"* ]]
+    [ "$status" -eq 5 ]
+    [[ "$stderr" == *"20 different states; a cloud needs at least 32"* ]]
 }
 
 @test "metric: dimension, neighbours and width are checked" {
@@ -71,9 +71,12 @@ setup() {
     run --separate-stderr "$bin/geodec-metric" --dim 60 -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"--dim: "*"coordinates, not 60"* ]]
-    run --separate-stderr "$bin/geodec-metric" --points 10 -o "$dir/no.h5" "$dir/cloud.h5"
+    run --separate-stderr "$bin/geodec-metric" --points 10 --k 16 -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 2 ]
-    [[ "$stderr" == *"10 points are too few for 16 neighbours"* ]]
+    # the default number of neighbours adapts, down to two points more than dimensions
+    "$bin/geodec-metric" --quiet --points 10 --dim 4 -o "$dir/few.h5" "$dir/cloud.h5"
+    run --separate-stderr "$bin/geodec-metric" --points 5 --dim 4 -o "$dir/no.h5" "$dir/cloud.h5"
+    [ "$status" -eq 5 ]
     run --separate-stderr "$bin/geodec-metric" --shrink 2 -o "$dir/no.h5" "$dir/cloud.h5"
     [ "$status" -eq 2 ]
     [ ! -e "$dir/no.h5" ]

@@ -68,7 +68,7 @@ refused() {
     "$bin/geodec-coverage" --quiet --dim 3 -o "$dir/v.h5" "$dir/text.h5"
     "$bin/geodec-geodesic" --quiet --v0 random -o "$dir/g.h5" "$dir/m.h5"
     run "$bin/geodec-geodesic" -o "$dir/g2.h5" "$dir/m.h5" # no row follows another
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 5 ]
     "$bin/geodec-import" --quiet --coordinates --consecutive -o "$dir/order.h5" "$dir/points.tsv"
     "$bin/geodec-metric" --quiet --dim 3 -o "$dir/mo.h5" "$dir/order.h5"
     "$bin/geodec-geodesic" --quiet -o "$dir/go.h5" "$dir/mo.h5"
@@ -184,7 +184,7 @@ refused() {
     refused 1 "no dataset" --coordinates --dataset nowhere "$dir/cloud.h5"
     refused 3 "rank 1" --coordinates --dataset row "$dir/cloud.h5"
     head -20 "$dir/points.tsv" > "$dir/few.tsv"
-    refused 2 "32 points" --coordinates "$dir/few.tsv"
+    refused 5 "needs at least 32" --coordinates "$dir/few.tsv"
     refused 2 "--coordinates or --states" "$dir/points.tsv"
     refused 2 "--coordinates or --states" --coordinates --states "$dir/points.tsv"
     refused 2 "columns" --coordinates --dim 999 "$dir/points.tsv"
