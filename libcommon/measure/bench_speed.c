@@ -40,6 +40,12 @@ done:
 
 static double decode_seconds(const geodec_decode_counters *c) { return c->total_seconds - c->prompt_seconds; }
 
+/* Of a round, what neither drafts nor passes took. */
+static double other_seconds(const geodec_decode_counters *c)
+{
+    return c->rounds > 0 ? (decode_seconds(c) - c->draft_seconds - c->verify_seconds) / (double)c->rounds : 0;
+}
+
 static double rate(double tokens, double seconds) { return seconds > 0 ? tokens / seconds : 0; }
 
 static int64_t lay_rows(const geodec_bench_plan *p, geodec_speed_row *row)
@@ -112,12 +118,11 @@ static geodec_cost loop_cost(const geodec_cost *quiet, const geodec_speed *s, co
 /* The rates and costs of a row over all timed prompts. */
 static void finish(geodec_speed_row *row, const geodec_decode_counters *sum, const geodec_cost *cost, double plain_rate)
 {
-    const double other = decode_seconds(sum) - sum->draft_seconds - sum->verify_seconds;
     row->tok_per_s = rate((double)sum->decided, decode_seconds(sum));
     row->plain_tok_per_s = plain_rate;
     row->tokens_per_pass = geodec_tokens_per_pass(sum);
     row->c = sum->total.proposed > 0 ? sum->draft_seconds / (double)sum->total.proposed / cost->seconds : 0;
-    row->o = sum->rounds > 0 ? other / (double)sum->rounds / cost->seconds : 0;
+    row->o = other_seconds(sum) / cost->seconds;
 }
 
 /* v(b): median over the measurements. */
@@ -230,11 +235,10 @@ done:
 static double closed_form(const geodec_speed_row *row, const fold *from, int64_t r, const outcome *x)
 {
     const geodec_decode_counters *sum = &from->sum[r];
-    const double other = decode_seconds(sum) - sum->draft_seconds - sum->verify_seconds;
     geodec_cost cost = from->loop[row->budget > 0];
     const double ask = sum->asks > 0 ? sum->draft_seconds / (double)sum->asks / cost.seconds : 0;
     cost.c = 0; /* by the ask, not by the draft: the same where every round asks for as many */
-    cost.o = (sum->rounds > 0 ? other / (double)sum->rounds / cost.seconds : 0) + ask * x->asks;
+    cost.o = other_seconds(sum) / cost.seconds + ask * x->asks;
     return x->tokens * (1 + cost.o_plain) /
            geodec_predict_round(&cost, x->length, row->budget > 0 ? row->budget : row->gamma);
 }
