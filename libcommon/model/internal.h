@@ -2,8 +2,8 @@
 #ifndef GEODEC_MODEL_INTERNAL_H
 #define GEODEC_MODEL_INTERNAL_H
 
-#include "model/fast.h"
 #include "model/kernels.h"
+#include "model/products.h"
 
 /* Reads and limits every hyper-parameter. */
 geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *c, geodec_err *err) GEODEC_MUST_USE;
@@ -31,11 +31,10 @@ typedef struct geodec__job {
     float *const *y;
     float *const *y_up;
     int64_t n; /* rows */
-    /* set by geodec__jobs_run in fast arithmetic: the weights' panels (format NULL: in floats) and x rounded for them
-     */
+    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats) and x rounded for them */
     geodec__panels panels, panels_up;
     geodec__columns columns, columns_up; /* data NULL: none */
-    const geodec__fast_block *rounded, *rounded_up;
+    const uint8_t *rounded, *rounded_up;
 } geodec__job;
 
 /* What one worker needs for a tile of attention: queries of at most `queries` heads of rows. */
@@ -51,7 +50,7 @@ typedef struct geodec__attend_scratch {
 /* What one worker may scribble on. */
 typedef struct geodec__worker {
     float *weights; /* [GEODEC__COLUMN_ROWS][apart(widest input)] */
-    uint8_t *panel; /* fast arithmetic: one panel, while the weights are not packed */
+    uint8_t *panel; /* one panel, while the weights are not packed */
     geodec__attend_scratch attend;
     geodec__job *job;    /* as a member of a team (team.h): [max(3, n_expert)] */
     int32_t *expert_end; /* [n_expert] */
@@ -113,10 +112,10 @@ struct geodec_session {
     geodec__job *job;     /* [max(3, n_expert)] */
     geodec__prepared *copies;
     const geodec__column_table *columns; /* NULL where this instruction set has no use for them */
-    /* fast arithmetic: NULL in exact */
+    /* products in integers: NULL where the model has no weights for them */
     geodec__prepared *prepared;
-    const geodec__fast *fast;
-    geodec__fast_block *rounded; /* [rounded_size] inputs of one hand-out */
+    const geodec__product *product;
+    uint8_t *rounded; /* [rounded_size][product->block_bytes] inputs of one hand-out */
     int64_t rounded_size;
     geodec__worker *worker; /* [threads] */
     int n_workers;

@@ -17,29 +17,30 @@ typedef struct rounding {
     const float *const *x;
     int64_t n, cols;
     int offset, group;
-    geodec__fast_block *out;
-    const geodec__fast *fast;
+    uint8_t *out;
+    const geodec__product *product;
 } rounding;
 
 static void round_row(void *ctx, int64_t row, int worker)
 {
     (void)worker;
     const rounding *r = ctx;
-    const int64_t first = row / GEODEC__FAST_TILE * GEODEC__FAST_TILE;
-    const int64_t stride = r->n - first < GEODEC__FAST_TILE ? r->n - first : GEODEC__FAST_TILE;
-    r->fast->quantise(r->x[row], r->cols, r->offset, r->group, r->out + first * (r->cols / 32) + row - first, stride);
+    const int64_t first = row / GEODEC__PRODUCT_TILE * GEODEC__PRODUCT_TILE;
+    const int64_t stride = r->n - first < GEODEC__PRODUCT_TILE ? r->n - first : GEODEC__PRODUCT_TILE;
+    r->product->round(r->x[row], r->cols, r->offset, r->group,
+                      r->out + (first * (r->cols / 32) + row - first) * r->product->block_bytes, stride);
 }
 
 /* The input of j for these weights; *last is the one made before, *at where the next goes. NULL: no room left. */
-static const geodec__fast_block *round_input(geodec_session *s, const geodec__job *j, const float *const *x,
-                                             const geodec__panels *w, rounding *last, int64_t *at)
+static const uint8_t *round_input(geodec_session *s, const geodec__job *j, const float *const *x,
+                                  const geodec__panels *w, rounding *last, int64_t *at)
 {
     const geodec__panel_format *f = w->format;
     const int64_t cols = w->records * 32 * f->blocks, size = j->n * (cols / 32);
     if (last->x == x && last->n == j->n && last->cols == cols && last->offset == f->offset && last->group == f->group)
         return last->out;
     if (size > s->rounded_size - *at) return NULL;
-    *last = (rounding){x, j->n, cols, f->offset, f->group, s->rounded + *at, s->fast};
+    *last = (rounding){x, j->n, cols, f->offset, f->group, s->rounded + *at * s->product->block_bytes, s->product};
     *at += size;
     if (j->n * cols < SMALL_ROUNDING)
         for (int64_t r = 0; r < j->n; r++) round_row(last, r, 0);
@@ -68,7 +69,7 @@ static int64_t round_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
 
 /* Weights that are not packed yet: a panel at a time. */
 static void multiply_loose(const geodec_session *s, const geodec__matrix *w, geodec__panels one,
-                           const geodec__fast_block *rounded, int64_t n, float *const *y, int64_t begin, int64_t end,
+                           const uint8_t *rounded, int64_t n, float *const *y, int64_t begin, int64_t end,
                            uint8_t *room)
 {
     one.data = room;
@@ -76,16 +77,16 @@ static void multiply_loose(const geodec_session *s, const geodec__matrix *w, geo
         if ((p + 1) * GEODEC__PANEL > w->rows) memset(room, 0, (size_t)geodec__panel_bytes(&one));
         geodec__panel_pack(one.format, w, p, room);
         one.first = p;
-        s->fast->product(&one, p, p + 1, rounded, n, y);
+        s->product->multiply(&one, p, p + 1, rounded, n, y);
     }
 }
 
 static void multiply(const geodec_session *s, const geodec__matrix *w, const geodec__panels *panels,
-                     const geodec__columns *columns, const geodec__fast_block *rounded, int64_t n,
-                     const float *const *x, float *const *y, int64_t begin, int64_t end, int worker)
+                     const geodec__columns *columns, const uint8_t *rounded, int64_t n, const float *const *x,
+                     float *const *y, int64_t begin, int64_t end, int worker)
 {
     if (panels->data)
-        s->fast->product(panels, begin / GEODEC__PANEL, geodec__panels_count(end), rounded, n, y);
+        s->product->multiply(panels, begin / GEODEC__PANEL, geodec__panels_count(end), rounded, n, y);
     else if (panels->format)
         multiply_loose(s, w, *panels, rounded, n, y, begin, end, s->worker[worker].panel);
     else if (columns->data)

@@ -132,39 +132,6 @@ static inline vec scale_f16(const uint8_t *p)
     return (vec){s, s}; /* 8 bytes of a block were read */
 }
 
-/* Integers and bytes of blocks_body.h. */
-typedef __m256i lanes;
-typedef struct ivec {
-    __m256i lo, hi;
-} ivec;
-static inline lanes l_load(const uint8_t *p)
-{
-    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-static inline __attribute__((always_inline)) lanes l_half(__m256i v, const int which)
-{
-    return which ? _mm256_permute2x128_si256(v, v, 0x11) : _mm256_permute2x128_si256(v, v, 0x00);
-}
-static inline lanes l_xor(lanes a, int byte) { return _mm256_xor_si256(a, _mm256_set1_epi8((char)byte)); }
-static inline __attribute__((always_inline)) ivec i_spread(lanes a, const int place)
-{
-    const __m256i blank = _mm256_set1_epi32((int)(0x80808080u & ~(0xffu << 8 * place)));
-    const __m256i number = _mm256_slli_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), 8 * place);
-    const __m256i low = _mm256_or_si256(blank, number);
-    const __m256i high = _mm256_add_epi32(low, _mm256_set1_epi32(8 << 8 * place));
-    return (ivec){_mm256_shuffle_epi8(a, low), _mm256_shuffle_epi8(a, high)};
-}
-static inline ivec i_and(ivec a, uint32_t mask)
-{
-    const __m256i m = _mm256_set1_epi32((int)mask);
-    return (ivec){_mm256_and_si256(a.lo, m), _mm256_and_si256(a.hi, m)};
-}
-static inline __attribute__((always_inline)) ivec i_shl(ivec a, const int n)
-{
-    return (ivec){_mm256_slli_epi32(a.lo, n), _mm256_slli_epi32(a.hi, n)};
-}
-static inline vec i_float(ivec a) { return (vec){_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)}; }
-
 /* Halves of a vector, for tiles that would need more registers than there are. */
 typedef __m256 vec8;
 static inline vec8 p_load(const float *p) { return _mm256_loadu_ps(p); }
@@ -183,7 +150,6 @@ static inline vec8 p_keep(vec8 a)
 #define MAX_GROUP 4
 #define TILE_ROWS(B) ((B) == 2 ? 2 : (B) <= 3 ? 4 : 3)
 #define BLOCK_GROUP 2
-#define BLOCK_ROWS(B) TILE_ROWS(B)
 #define PARTS_FROM 3 /* rows of x */
 #define COLUMN_GROUP 2
 #define ATTEND_ROWS 3

@@ -95,31 +95,6 @@ static inline vec scale_f16(const uint8_t *p)
         _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)p))); /* 8 bytes of a block */
 }
 
-/* Integers and bytes of blocks_body.h. */
-typedef __m512i lanes;
-typedef __m512i ivec;
-static inline lanes l_load(const uint8_t *p)
-{
-    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
-static inline __attribute__((always_inline)) lanes l_half(__m256i v, const int which)
-{
-    return _mm512_broadcast_i32x4(which ? _mm256_extracti128_si256(v, 1) : _mm256_castsi256_si128(v));
-}
-static inline lanes l_xor(lanes a, int byte) { return _mm512_xor_si512(a, _mm512_set1_epi8((char)byte)); }
-static inline __attribute__((always_inline)) ivec i_spread(lanes a, const int place)
-{
-    const __m512i blank = _mm512_set1_epi32((int)(0x80808080u & ~(0xffu << 8 * place)));
-    const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    return _mm512_shuffle_epi8(a, _mm512_or_si512(blank, _mm512_slli_epi32(number, (unsigned)(8 * place))));
-}
-static inline ivec i_and(ivec a, uint32_t mask) { return _mm512_and_si512(a, _mm512_set1_epi32((int)mask)); }
-static inline __attribute__((always_inline)) ivec i_shl(ivec a, const int n)
-{
-    return _mm512_slli_epi32(a, (unsigned)n);
-}
-static inline vec i_float(ivec a) { return _mm512_cvtepi32_ps(a); }
-
 /* 32 registers: at most 24 for sums. The heights divide a strip and a task's block of rows. */
 #define MAX_GROUP 8
 #define STRIP_GROUP 6 /* four weight rows fill the vectors of results, three do not */

@@ -18,9 +18,8 @@
 #ifndef STRIP_GROUP /* rows of x that go by a decoded strip together */
 #define STRIP_GROUP MAX_GROUP
 #endif
-#ifndef BLOCK_GROUP /* MAX_GROUP and TILE_ROWS(B) of block types */
+#ifndef BLOCK_GROUP /* MAX_GROUP of Q8_0 */
 #define BLOCK_GROUP MAX_GROUP
-#define BLOCK_ROWS(B) TILE_ROWS(B)
 #endif
 enum { Q8_BLOCK_BYTES = 34, MAX_TILE = 32 };
 
@@ -80,34 +79,8 @@ INLINE void prefetch(const int type, const int R, const int B, const uint8_t *w,
     }
 }
 
-/* Types of which any 16 weights can be read by themselves. */
-INLINE bool has_chunks(const int type)
-{
-    return type == GEODEC_GGML_F32 || type == GEODEC_GGML_F16 || type == GEODEC_GGML_BF16 || type == GEODEC_GGML_Q8_0;
-}
-
-#if MAX_GROUP > 1
-#include "model/blocks_body.h"
-#define FOR_BLOCK_TYPES(X) X(Q4_0) X(Q4_1) X(Q5_0) X(Q5_1) X(IQ4_NL) X(Q4_K) X(Q5_K) X(Q6_K)
-#else /* vectors that are arrays gain nothing: the type table decodes */
-#define FOR_BLOCK_TYPES(X)
-INLINE void decode_block_row(const int type, const uint8_t *row, int64_t cols, float *out)
-{
-    geodec_ggml_traits_of(type)->decode(row, out, cols);
-}
-INLINE void sum_blocks(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w,
-                       int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
-{
-    (void)type, (void)ahead, (void)R, (void)B, (void)w, (void)row_bytes, (void)cols, (void)x, (void)sum;
-}
-#endif
-
 INLINE void decode_row(const int type, const uint8_t *row, int64_t cols, float *out)
 {
-    if (!has_chunks(type)) {
-        decode_block_row(type, row, cols, out);
-        return;
-    }
     const int64_t chunks = cols / 16, tail = cols % 16;
     for (int64_t c = 0; c < chunks; c++) v_store(out + 16 * c, load_weights(type, row, c));
     if (tail) v_store(out + 16 * chunks, load_tail(type, row, chunks, tail));
@@ -226,11 +199,6 @@ INLINE bool is_float(const int type)
 {
     return type == GEODEC_GGML_F32 || type == GEODEC_GGML_F16 || type == GEODEC_GGML_BF16;
 }
-INLINE int tile_rows(const int type, const int B)
-{
-    (void)B;
-    return is_float(type) ? TILE_ROWS(B) : BLOCK_ROWS(B);
-}
 INLINE int tile_group(const int type) { return is_float(type) ? MAX_GROUP : BLOCK_GROUP; }
 
 /* One tile: R weight rows against B rows of x, all sums in registers. type, R and B are constants after inlining. */
@@ -242,10 +210,8 @@ INLINE void tile(const int type, const int64_t ahead, const int R, const int B, 
     for (int i = 0; i < R * B; i++) sum[i] = v_zero();
     if (is_float(type) && B >= PARTS_FROM)
         sum_parts(type, ahead, R, B, w, row_bytes, cols, x, sum);
-    else if (has_chunks(type))
-        sum_chunks(type, ahead, R, B, w, row_bytes, cols, x, sum);
     else
-        sum_blocks(type, ahead, R, B, w, row_bytes, cols, x, sum);
+        sum_chunks(type, ahead, R, B, w, row_bytes, cols, x, sum);
     if (R >= 3) {
         UNROLL
         for (int r = 0; r < B; r++) {
@@ -286,7 +252,7 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
         for (int r = 0; r < B_; r++) xr[r] = x[r], yr[r] = y[r];                                                       \
         const int64_t distance = (ahead) ? ahead_of(row_bytes, B_) : 0;                                                \
         int64_t j = 0;                                                                                                 \
-        const int R = tile_rows(type, B_);                                                                             \
+        const int R = TILE_ROWS(B_);                                                                             \
         for (; rows - j >= R; j += R)                                                                                  \
             tile(type, distance, R, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);                        \
         if (R > 1)                                                                                                     \
@@ -322,22 +288,16 @@ GROUPS(group_f32, GEODEC_GGML_F32, true)
 GROUPS(group_f16, GEODEC_GGML_F16, true)
 GROUPS(group_bf16, GEODEC_GGML_BF16, true)
 #if BLOCK_GROUP == 2
-#define BLOCK_GROUPS(type)                                                                                             \
-    GROUP(group_##type, GEODEC_GGML_##type, true, 1)                                                                   \
-    GROUP(group_##type, GEODEC_GGML_##type, true, 2)                                                                   \
-    static const group_fn group_##type[] = {NULL, group_##type##_1, group_##type##_2};
+GROUP(group_q8_0, GEODEC_GGML_Q8_0, true, 1)
+GROUP(group_q8_0, GEODEC_GGML_Q8_0, true, 2)
+static const group_fn group_q8_0[] = {NULL, group_q8_0_1, group_q8_0_2};
 #else
-#define BLOCK_GROUPS(type) GROUPS(group_##type, GEODEC_GGML_##type, true)
+GROUPS(group_q8_0, GEODEC_GGML_Q8_0, true)
 #endif
-BLOCK_GROUPS(Q8_0)
-FOR_BLOCK_TYPES(BLOCK_GROUPS)
 GROUPS(group_strip, GEODEC_GGML_F32, false)
 
 /* Rows of x up to which weights are converted for each group of them again. */
-INLINE int64_t direct_rows(const int type)
-{
-    return has_chunks(type) || BLOCK_GROUP < MAX_GROUP ? 2 * tile_group(type) : tile_group(type);
-}
+INLINE int64_t direct_rows(const int type) { return 2 * tile_group(type); }
 
 /* More rows of x than a tile holds, in groups of nearly equal size that go by a strip of weight rows while it stays in
  * the cache. The first group brings the strip in; where there are several they share one decoding of it. */
@@ -370,7 +330,7 @@ INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__
     }
 }
 
-/* Types without a tile of their own: a strip of rows is decoded first, then goes by all rows of x. */
+/* Types without a tile of their own (products.h has those that are common): a strip of rows is decoded first, then goes by all rows of x. */
 static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                            float *const *y, float *scratch)
 {
@@ -400,13 +360,11 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
         else                                                                                                           \
             matmul_strips(GEODEC_GGML_##type, group, w, begin, end, x, n, y, scratch);                                 \
         break;
-#define MATMUL_BLOCKS(type) MATMUL(type, group_##type)
     switch (w->type) {
         MATMUL(F32, group_f32)
         MATMUL(F16, group_f16)
         MATMUL(BF16, group_bf16)
-        MATMUL(Q8_0, group_Q8_0)
-        FOR_BLOCK_TYPES(MATMUL_BLOCKS)
+        MATMUL(Q8_0, group_q8_0)
     default:
         matmul_decoded(w, begin, end, x, n, y, scratch);
         break;

@@ -55,8 +55,10 @@ done:
 void geodec_model_close(geodec_model *m)
 {
     if (!m) return;
-    geodec__prepared_free(m->prepared);
-    geodec__prepared_free(m->resident);
+    for (int a = 0; a < GEODEC_ARITHMETICS; a++) {
+        geodec__prepared_free(m->panels[a]);
+        geodec__prepared_free(m->copies[a]);
+    }
     geodec__columns_free(m->columns);
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);

@@ -65,6 +65,7 @@ GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
 /* Arithmetic of the matrix products. exact: float activations. fast: where the weights are block-quantised, activations
  * are rounded to int8 in blocks of 32 and multiplied in integers; other weights as in exact. */
 typedef enum geodec_arithmetic { GEODEC_EXACT, GEODEC_FAST } geodec_arithmetic;
+enum { GEODEC_ARITHMETICS = 2 };
 /* Element type of the key and value cache. */
 typedef enum geodec_kv_type { GEODEC_KV_F32, GEODEC_KV_F16, GEODEC_KV_Q8_0, GEODEC_KV_Q4_0 } geodec_kv_type;
 GEODEC_API const char *geodec_kv_name(geodec_kv_type t); /* "f32", "f16", "q8_0", "q4_0" */

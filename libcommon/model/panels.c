@@ -29,6 +29,12 @@ const geodec__panel_format *geodec__panel_format_of(int type)
     return NULL;
 }
 
+const geodec__panel_format *geodec__panel_format_in(geodec_arithmetic a, int type)
+{
+    const geodec__panel_format *f = geodec__panel_format_of(type);
+    return f && a == GEODEC_EXACT && f->type == GEODEC_GGML_Q8_0 ? NULL : f;
+}
+
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
 /* Everything here is made once for each format, with its numbers as constants. */

@@ -1,4 +1,4 @@
-/* Weights repacked for fast arithmetic, so that one register holds a column of 16 weight rows.
+/* Weights repacked for products in integers, so that one register holds a column of 16 weight rows.
  *
  * A panel is 16 rows of a matrix (the last one filled up with zeros); a record of it is one block of each row: 32
  * columns, or 256 for the K-quants and ternary types. Columns go in fours: word g of a row's 32 columns is columns 4g
@@ -28,9 +28,9 @@ typedef enum geodec__panel_scales {
 } geodec__panel_scales;
 
 /* The types that have panels: name, type, bits of a code, 32-column blocks of a record, columns of a group (one scale),
- * offset, sign of the minima (0: none), codes go through IQ4_NL's table (biased by 128), scales. */
-#define GEODEC__PANEL_FORMATS(X)                                                                                       \
-    X(q8_0, GEODEC_GGML_Q8_0, 8, 1, 32, 128, 0, false, GEODEC__SCALES_NONE)                                            \
+ * offset, sign of the minima (0: none), codes go through IQ4_NL's table (biased by 128), scales. Those of
+ * exact arithmetic are multiplied in integers there too; Q8_0 is as fast in floats. */
+#define GEODEC__EXACT_FORMATS(X)                                                                                       \
     X(q4_0, GEODEC_GGML_Q4_0, 4, 1, 32, 8, 0, false, GEODEC__SCALES_NONE)                                              \
     X(q4_1, GEODEC_GGML_Q4_1, 4, 1, 32, 0, 1, false, GEODEC__SCALES_NONE)                                              \
     X(q5_0, GEODEC_GGML_Q5_0, 5, 1, 32, 16, 0, false, GEODEC__SCALES_NONE)                                             \
@@ -42,6 +42,9 @@ typedef enum geodec__panel_scales {
     X(q5_k, GEODEC_GGML_Q5_K, 5, 8, 32, 0, -1, false, GEODEC__SCALES_PAIRS)                                            \
     X(q6_k, GEODEC_GGML_Q6_K, 6, 8, 16, 32, 0, false, GEODEC__SCALES_SIGNED)                                           \
     X(tq2_0, GEODEC_GGML_TQ2_0, 2, 8, 32, 1, 0, false, GEODEC__SCALES_NONE)
+#define GEODEC__PANEL_FORMATS(X)                                                                                       \
+    X(q8_0, GEODEC_GGML_Q8_0, 8, 1, 32, 128, 0, false, GEODEC__SCALES_NONE)                                            \
+    GEODEC__EXACT_FORMATS(X)
 
 typedef enum geodec__panel_index {
 #define X(name, ...) GEODEC__PANEL_##name,
@@ -60,8 +63,9 @@ typedef struct geodec__panel_format {
     int head_bytes, record_bytes; /* before the codes; all */
 } geodec__panel_format;
 
-/* NULL for a type without panels. */
+/* NULL for a type without panels; and for one that this arithmetic multiplies in floats. */
 const geodec__panel_format *geodec__panel_format_of(int type);
+const geodec__panel_format *geodec__panel_format_in(geodec_arithmetic a, int type);
 
 /* A packed matrix, or some of its panels. */
 typedef struct geodec__panels {
@@ -79,17 +83,15 @@ void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, 
 /* The values of one row, as the type's decoder gives them. */
 void geodec__panel_decode_row(const geodec__panels *p, int64_t row, float *out);
 
-/* The matrices of a model that leave the file's map (prepare.c): as panels, or copied as they are. */
-typedef enum geodec__prepare_kind {
-    GEODEC__PREPARE_PANELS, /* those that have panels */
-    GEODEC__PREPARE_REST,   /* copies of the others */
-    GEODEC__PREPARE_COPIES  /* copies of all, for exact arithmetic */
-} geodec__prepare_kind;
+/* The matrices of a model that leave the file's map (prepare.c): as panels where the arithmetic has them, the others
+ * copied as they are. */
 typedef struct geodec__prepared geodec__prepared;
 /* Lists them and reserves their memory; nothing moves yet. Guarded by the model's mutex; later calls return what the
- * first one made, of either kind of copies. The model owns it. */
-geodec_status geodec__prepare(const geodec_model *m, geodec__prepare_kind kind, geodec__prepared **out,
-                              geodec_err *err) GEODEC_MUST_USE;
+ * first one made. The model owns it. */
+geodec_status geodec__prepare_panels(const geodec_model *m, geodec_arithmetic a, geodec__prepared **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__prepare_copies(const geodec_model *m, geodec_arithmetic a, geodec__prepared **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
 /* Begins a pass: from the model's second one on matrices move; `now`: all of them, in the first too. Sessions of one
  * model may call it at the same time, and be in a pass while another one moves. p may be NULL. */
 void geodec__prepare_pass(const geodec_model *m, geodec__prepared *p, geodec_pool *pool, bool now);
@@ -98,6 +100,8 @@ void geodec__prepared_free(geodec__prepared *p);
 geodec__panels geodec__prepared_find(const geodec__prepared *p, const geodec__matrix *w);
 /* Where the matrix lies now, the file's map included. p may be NULL. */
 const uint8_t *geodec__prepared_data(const geodec__prepared *p, const geodec__matrix *w);
+/* Is there nothing to move? */
+bool geodec__prepared_empty(const geodec__prepared *p);
 /* Bytes of the largest panel. */
 int64_t geodec__prepared_widest(const geodec__prepared *p);
 

@@ -1,6 +1,6 @@
-/* Moves the matrices of a model out of the file's map: for fast arithmetic types that it knows become panels, what is
- * multiplied as it is (floats, and blocks in exact arithmetic) is copied into huge pages (the map is made of small
- * ones, and the walks through the page table cost a third of the memory's speed).
+/* Moves the matrices of a model out of the file's map: what is multiplied in integers becomes panels, what is multiplied
+ * in floats is copied into huge pages (the map is made of small ones, and the walks through the page table cost a third
+ * of the memory's speed).
  *
  * The first pass of a model moves nothing: what it would wait for is memory that nobody has touched yet, the largest
  * part of the time to a first token. It reads copies where they lie and packs a panel at a time in a worker's own room.
@@ -46,7 +46,7 @@ struct geodec__prepared {
  */
 typedef struct listing {
     geodec__prepared *p; /* entry NULL while counting */
-    geodec__prepare_kind kind;
+    geodec_arithmetic arithmetic;
     int64_t n, at;
 } listing;
 
@@ -54,9 +54,8 @@ static void add(void *ctx, const geodec__matrix *w)
 {
     listing *l = ctx;
     if (w->loose) return;
-    const geodec__panel_format *known = geodec__panel_format_of(w->type),
-                               *f = l->kind == GEODEC__PREPARE_PANELS ? known : NULL;
-    if (l->kind == GEODEC__PREPARE_PANELS ? !known : l->kind == GEODEC__PREPARE_REST && known) return;
+    const geodec__panel_format *f = geodec__panel_format_in(l->arithmetic, w->type);
+    if (l->p->copies == (f != NULL)) return;
     geodec__panels panels = {.format = f, .rows = w->rows};
     int64_t unit = PIECE, bytes = w->rows * w->row_bytes;
     if (f) {
@@ -92,13 +91,14 @@ static int by_place(const void *a, const void *b)
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 /* Copies that are too few or too many to move, or find no memory, stay: an empty table. */
-static geodec_status create(const geodec_model *m, geodec__prepare_kind kind, geodec__prepared **out, geodec_err *err)
+static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool copies, geodec__prepared **out,
+                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec__prepared *p = NULL;
     GEODEC_NEW(p, 1);
-    p->copies = kind != GEODEC__PREPARE_PANELS;
-    listing l = {.p = p, .kind = kind};
+    p->copies = copies;
+    listing l = {.p = p, .arithmetic = a};
     geodec__each_matrix(m, add, &l);
     const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     if (l.n > 0 && (!p->copies || (l.at >= SMALLEST && l.at <= memory / PART))) {
@@ -110,7 +110,7 @@ static geodec_status create(const geodec_model *m, geodec__prepare_kind kind, ge
         p->bytes = l.at;
         GEODEC_NEW(p->entry, l.n);
         GEODEC_NEW(p->order, l.n);
-        l = (listing){.p = p, .kind = kind};
+        l = (listing){.p = p, .arithmetic = a};
         geodec__each_matrix(m, add, &l);
         p->n = l.n;
         qsort(p->entry, (size_t)p->n, sizeof *p->entry, by_place);
@@ -125,17 +125,29 @@ done:
     return st;
 }
 
-geodec_status geodec__prepare(const geodec_model *model, geodec__prepare_kind kind, geodec__prepared **out,
-                              geodec_err *err)
+static geodec_status once(const geodec_model *model, geodec_arithmetic a, bool copies, geodec__prepared **out,
+                          geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = (geodec_model *)(uintptr_t)model;
     pthread_mutex_lock(m->lazy);
-    geodec__prepared **p = kind == GEODEC__PREPARE_PANELS ? &m->prepared : &m->resident;
-    if (!*p) st = create(m, kind, p, err);
+    geodec__prepared **p = copies ? &m->copies[a] : &m->panels[a];
+    if (!*p) st = create(m, a, copies, p, err);
     *out = *p;
     pthread_mutex_unlock(m->lazy);
     return st;
+}
+
+geodec_status geodec__prepare_panels(const geodec_model *m, geodec_arithmetic a, geodec__prepared **out,
+                                     geodec_err *err)
+{
+    return once(m, a, false, out, err);
+}
+
+geodec_status geodec__prepare_copies(const geodec_model *m, geodec_arithmetic a, geodec__prepared **out,
+                                     geodec_err *err)
+{
+    return once(m, a, true, out, err);
 }
 
 void geodec__prepared_free(geodec__prepared *p)
@@ -243,4 +255,5 @@ const uint8_t *geodec__prepared_data(const geodec__prepared *p, const geodec__ma
     return to ? to : w->data;
 }
 
+bool geodec__prepared_empty(const geodec__prepared *p) { return p->n == 0; }
 int64_t geodec__prepared_widest(const geodec__prepared *p) { return p->widest; }

@@ -75,16 +75,20 @@ done:
 }
 
 /* Room for the inputs of one hand-out: query, key and value may want three roundings of theirs, gate and up two. */
-static geodec_status new_fast(geodec_session *s, geodec_err *err)
+static geodec_status new_product(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = c->d_model;
-    s->fast = geodec__fast_for(s->kernels->isa);
-    GEODEC_TRY(geodec__prepare(s->model, GEODEC__PREPARE_PANELS, &s->prepared, err));
+    GEODEC_TRY(geodec__prepare_panels(s->model, s->arithmetic, &s->prepared, err));
+    if (geodec__prepared_empty(s->prepared)) {
+        s->prepared = NULL;
+        goto done;
+    }
+    s->product = geodec__product_of(geodec__products_for(s->kernels->isa), s->arithmetic);
     const int64_t inputs = larger(larger(3 * n, 2 * places) * d, larger(places * c->d_ff, n * c->n_head * c->head_dim));
     s->rounded_size = (inputs + 31) / 32;
-    GEODEC_NEW(s->rounded, s->rounded_size);
+    GEODEC_NEW(s->rounded, s->rounded_size * s->product->block_bytes);
     for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, geodec__prepared_widest(s->prepared));
 done:
     return st;
@@ -121,10 +125,9 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     GEODEC_TRY(new_workers(s, err));
     if (s->n_workers > 1) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
-    const bool fast = s->arithmetic == GEODEC_FAST;
-    GEODEC_TRY(geodec__prepare(m, fast ? GEODEC__PREPARE_REST : GEODEC__PREPARE_COPIES, &s->copies, err));
+    GEODEC_TRY(geodec__prepare_copies(m, s->arithmetic, &s->copies, err));
     if (s->kernels->columns) GEODEC_TRY(geodec__columns_of(m, &s->columns, err));
-    if (fast) GEODEC_TRY(new_fast(s, err));
+    GEODEC_TRY(new_product(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
     GEODEC_TRY(geodec__merge_create(s, o->kv_merge, err));
     *out = s;

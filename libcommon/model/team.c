@@ -113,7 +113,7 @@ geodec_session geodec__team_view(const geodec_session *s, geodec__team *t, int w
     }
     if (v.rounded) {
         const int64_t each = s->rounded_size / s->max_batch;
-        v.rounded += first * each;
+        v.rounded += first * each * s->product->block_bytes;
         v.rounded_size = rows * each;
     }
     return v;

@@ -11,7 +11,8 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "bench/read_limit.h"
-#include "model/fast.h"
+#include "model/arithmetic.h"
+#include "model/products.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +35,9 @@ static void die(const geodec_err *err)
 }
 
 typedef struct work {
-    const geodec__fast *fast;
+    const geodec__product *product;
     geodec__panels w;
-    const geodec__fast_block *x;
+    const uint8_t *x;
     float *const *y;
     int64_t n, threads, bytes;
 } work;
@@ -46,7 +47,7 @@ static void product_task(void *ctx, int64_t task, int worker)
     (void)worker;
     const work *k = ctx;
     const int64_t count = geodec__panels_count(k->w.rows);
-    k->fast->product(&k->w, count * task / k->threads, count * (task + 1) / k->threads, k->x, k->n, k->y);
+    k->product->multiply(&k->w, count * task / k->threads, count * (task + 1) / k->threads, k->x, k->n, k->y);
 }
 
 /* Processor time leaves out what other processes of a busy machine take; several threads have only elapsed time. */
@@ -65,16 +66,18 @@ static double run(geodec_pool *pool, geodec_pool_fn fn, work *k)
     return now(pool) - t;
 }
 
-static void bench(int type, geodec_isa isa, geodec_pool *pool, geodec_read_limit *memory, int rounds)
+static void bench(int type, geodec_arithmetic a, geodec_isa isa, geodec_pool *pool, geodec_read_limit *memory, int rounds)
 {
-    const geodec__panel_format *f = geodec__panel_format_of(type);
-    work k = {.fast = geodec__fast_for(isa), .threads = geodec_pool_threads(pool)};
+    const geodec__panel_format *f = geodec__panel_format_in(a, type);
+    if (!f) return;
+    const geodec__products *set = geodec__products_for(isa);
+    work k = {.product = geodec__product_of(set, a), .threads = geodec_pool_threads(pool)};
     k.w = (geodec__panels){.format = f, .records = COLS / (32 * f->blocks)};
     const int64_t count = MATRIX_BYTES / geodec__panel_bytes(&k.w), blocks = COLS / 32;
     k.w.rows = count * GEODEC__PANEL;
     k.bytes = count * geodec__panel_bytes(&k.w);
     uint8_t *data = geodec_mem_map(k.bytes);
-    geodec__fast_block *x = geodec_mem_new(MAX_ROWS * blocks, sizeof *x);
+    uint8_t *x = geodec_mem_new(MAX_ROWS * blocks * k.product->block_bytes, 1);
     float *y = geodec_mem_new(MAX_ROWS * k.w.rows, sizeof *y), *y_row[MAX_ROWS], row[COLS];
     if (!data || !x || !y) exit(1);
     for (int64_t i = 0; i < k.bytes; i++) data[i] = (uint8_t)(i * 7 % 61); /* halves of 0 to 1, no NaN */
@@ -91,17 +94,18 @@ static void bench(int type, geodec_isa isa, geodec_pool *pool, geodec_read_limit
         for (int i = 0; i < N_ROWS; i++) {
             k.n = rows_list[i];
             for (int64_t r = 0; r < k.n; r++) {
-                const int64_t first = r / GEODEC__FAST_TILE * GEODEC__FAST_TILE;
-                const int64_t stride = k.n - first < GEODEC__FAST_TILE ? k.n - first : GEODEC__FAST_TILE;
-                k.fast->quantise(row, COLS, f->offset, f->group, x + first * blocks + r - first, stride);
+                const int64_t first = r / GEODEC__PRODUCT_TILE * GEODEC__PRODUCT_TILE;
+                const int64_t stride = k.n - first < GEODEC__PRODUCT_TILE ? k.n - first : GEODEC__PRODUCT_TILE;
+                k.product->round(row, COLS, f->offset, f->group,
+                                 x + (first * blocks + r - first) * k.product->block_bytes, stride);
             }
             const double t = run(pool, product_task, &k);
             if (t < best[i]) best[i] = t;
         }
     }
     for (int i = 0; i < N_ROWS; i++)
-        (void)printf("%s\t%s\t%d\t%d\t%.1f\t%.2f\t%.1f\t%.1f\t%.1f\n", geodec_ggml_type_name(type),
-                     geodec_isa_name(k.fast->isa), (int)k.threads, rows_list[i], best[i] * 1e6, best[i] / best[0],
+        (void)printf("%s\t%s\t%s\t%d\t%d\t%.1f\t%.2f\t%.1f\t%.1f\t%.1f\n", geodec_ggml_type_name(type),
+                     geodec_arithmetic_name(a), geodec_isa_name(set->isa), (int)k.threads, rows_list[i], best[i] * 1e6, best[i] / best[0],
                      (double)k.bytes / best[i] * 1e-9, limit * 1e-9,
                      (double)k.w.rows * COLS * rows_list[i] / best[i] * 1e-9);
     (void)fflush(stdout);
@@ -123,9 +127,11 @@ int main(int argc, char **argv)
     if (threads > 1 && geodec_pool_create(threads, &pool, &err) != GEODEC_OK) die(&err);
     geodec_read_limit *memory = NULL;
     if (geodec_read_limit_create(pool, &memory, &err) != GEODEC_OK) die(&err);
-    (void)printf("type\tisa\tthreads\tb\tus\tv\tgbps\tlimit_gbps\tgmacs\n");
+    (void)printf("type\tarithmetic\tisa\tthreads\tb\tus\tv\tgbps\tlimit_gbps\tgmacs\n");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (!*only || strcmp(only, geodec_ggml_type_name(types[i])) == 0) bench(types[i], isa, pool, memory, rounds);
+        for (int a = 0; a < GEODEC_ARITHMETICS; a++)
+            if (!*only || strcmp(only, geodec_ggml_type_name(types[i])) == 0)
+                bench(types[i], (geodec_arithmetic)a, isa, pool, memory, rounds);
     geodec_read_limit_destroy(memory);
     geodec_pool_destroy(pool);
     return 0;

@@ -4,7 +4,7 @@ model_TESTS := \
   test_attnres.c \
   test_arch.c \
   test_arithmetic.c \
-  test_fast.c \
+  test_products.c \
   test_forward.c \
   test_golden.c \
   test_kernels.c \

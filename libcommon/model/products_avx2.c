@@ -1,7 +1,7 @@
 /* AVX2, FMA and F16C: 16 lanes in two registers. Products of bytes are added in pairs with saturation: 4 to 6 bit codes
  * stay far from it unsigned; 8-bit codes are taken signed (128 * 127 * 2 fits). */
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-#include "model/fast.h"
+#include "model/products.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -86,29 +86,55 @@ static inline codes c_table(codes a)
         _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113));
     return (codes){_mm256_shuffle_epi8(t, a.lo), _mm256_shuffle_epi8(t, a.hi)};
 }
+/* Sums of 16 bits: two products each, added up until they could pass the limit. */
+typedef ivec part;
+static inline part p_start(int32_t x) { return i_set1(x); }
+static inline int32_t start_of_sums(int32_t first, int32_t second)
+{
+    return (int32_t)(((uint32_t)first & 0xffff) | (uint32_t)second << 16); /* of wide codes, which need none: anything */
+}
 static inline __m256i dot(bool wide, __m256i sum, __m256i c, __m256i q)
 {
     const __m256i pairs =
         wide ? _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c)) : _mm256_maddubs_epi16(c, q);
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    sum = _mm256_add_epi16(sum, pairs);
+    __asm__("" : "+x"(sum)); /* in this order: a compiler that makes all products first has no registers for them */
+    return sum;
 }
-static inline __attribute__((always_inline)) ivec c_dot(bool wide, ivec sum, codes c, const int8_t *q)
+static inline __attribute__((always_inline)) part p_dot(bool wide, part sum, codes c, const int8_t *q)
 {
     int32_t four;
     memcpy(&four, q, sizeof four);
     const __m256i v = _mm256_set1_epi32(four);
-    return (ivec){dot(wide, sum.lo, c.lo, v), dot(wide, sum.hi, c.hi, v)};
+    return (part){dot(wide, sum.lo, c.lo, v), dot(wide, sum.hi, c.hi, v)};
+}
+static inline ivec p_sum(part a, int times)
+{
+    const __m256i t = _mm256_set1_epi16((int16_t)times);
+    return (ivec){_mm256_madd_epi16(a.lo, t), _mm256_madd_epi16(a.hi, t)};
+}
+static inline ivec i_add(ivec a, ivec b) { return (ivec){_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)}; }
+
+static inline void to_integers(const float *x, float factor, int32_t v[32])
+{
+    const __m256 f = _mm256_set1_ps(factor);
+    for (int i = 0; i < 32; i += 8)
+        _mm256_storeu_si256((__m256i *)(void *)(v + i), _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + i), f)));
 }
 
-#define START(wide, s) ((wide) ? 0 : (s))
-#define WIDTHS(X, ...)                                                                                                 \
+/* Two columns of a word go to each sum of 16 bits. With the offset in their start they stay within 16 * 127 * 16 (Q5_0,
+ * eight words) and 32 * 127 * 8 (Q6_K, four), without one within 15 * 127 * 16 and 31 * 127 * 8; on the way there they
+ * may pass the limit and come back. */
+#define RUN(bits, offset, wide) ((wide) ? 1 : (bits) == 5 && !(offset) ? 4 : 8)
+#define START(wide) (!(wide))
+#define FAST_WIDTHS(X, ...)                                                                                            \
     X(1, __VA_ARGS__)                                                                                                  \
-    X(2, __VA_ARGS__)                                                                                                  \
-    X(4, __VA_ARGS__)
-#define WIDEST 4
-#define FAST geodec__fast_avx2
-#define FAST_ISA GEODEC_ISA_AVX2
-#include "model/fast_body.h"
+    X(0, __VA_ARGS__)
+#define EXACT_WIDTHS(X, ...) FAST_WIDTHS(X, __VA_ARGS__)
+#define TOGETHER(planes) ((planes) == 1 ? 4 : 2) /* 16 registers, two to a part */
+#define PRODUCTS geodec__products_avx2
+#define PRODUCTS_ISA GEODEC_ISA_AVX2
+#include "model/products_body.h"
 #else
 typedef int geodec__no_avx2; /* built for another architecture */
 #endif

@@ -1,8 +1,9 @@
 /* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (fma32.h). */
 #include "base/f16.h"
-#include "model/fast.h"
+#include "model/products.h"
 #include "model/fma32.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct fvec {
@@ -54,16 +55,28 @@ static inline codes c_table(codes a)
     static const uint8_t table[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
     LANES(codes, 64, table[a.v[l]]);
 }
-static inline ivec c_dot(bool wide, ivec sum, codes c, const int8_t *q)
+typedef ivec part;
+static inline part p_start(int32_t x) { return i_set1(x); }
+static inline int32_t start_of_sums(int32_t first, int32_t second) { return first + second; }
+static inline part p_dot(bool wide, part sum, codes c, const int8_t *q)
 {
     (void)wide;
-    LANES(ivec, 16,
+    LANES(part, 16,
           sum.v[l] + c.v[4 * l] * q[0] + c.v[4 * l + 1] * q[1] + c.v[4 * l + 2] * q[2] + c.v[4 * l + 3] * q[3]);
 }
+static inline ivec p_sum(part a, int times) { LANES(ivec, 16, a.v[l] * times); }
+static inline ivec i_add(ivec a, ivec b) { LANES(ivec, 16, a.v[l] + b.v[l]); }
 
-#define START(wide, s) (s)
-#define WIDTHS(X, ...) X(1, __VA_ARGS__)
-#define WIDEST 1
-#define FAST geodec__fast_scalar
-#define FAST_ISA GEODEC_ISA_SCALAR
-#include "model/fast_body.h"
+static inline void to_integers(const float *x, float factor, int32_t v[32])
+{
+    for (int i = 0; i < 32; i++) v[i] = (int32_t)lrintf(x[i] * factor);
+}
+
+#define RUN(bits, offset, wide) 8
+#define START(wide) true
+#define FAST_WIDTHS(X, ...) X(1, __VA_ARGS__)
+#define EXACT_WIDTHS(X, ...) X(1, __VA_ARGS__)
+#define TOGETHER(planes) 1
+#define PRODUCTS geodec__products_scalar
+#define PRODUCTS_ISA GEODEC_ISA_SCALAR
+#include "model/products_body.h"

@@ -1,6 +1,6 @@
 /* AVX-512 with VNNI: 16 lanes in one register; codes stay unsigned, their offset is in the start of the sum. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
-#include "model/fast.h"
+#include "model/products.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -48,12 +48,28 @@ static inline codes c_table(codes a)
                                     (char)181, (char)197, (char)217, (char)241); /* IQ4_NL's values and 128 */
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(t), a);
 }
-static inline ivec c_dot(bool wide, ivec sum, codes c, const int8_t *q)
+typedef ivec part;
+static inline part p_start(int32_t x) { return i_set1(x); }
+static inline int32_t start_of_sums(int32_t first, int32_t second) { return first + second; }
+static inline part p_dot(bool wide, part sum, codes c, const int8_t *q)
 {
     int32_t four;
     (void)wide;
     memcpy(&four, q, sizeof four);
     return _mm512_dpbusd_epi32(sum, c, _mm512_set1_epi32(four));
+}
+static inline ivec p_sum(part a, int times)
+{
+    return times == 1 ? a : _mm512_sub_epi32(_mm512_slli_epi32(a, 8), _mm512_slli_epi32(a, 1)); /* 254 */
+}
+static inline ivec i_add(ivec a, ivec b) { return _mm512_add_epi32(a, b); }
+
+/* The conversion rounds to nearest, ties to even. */
+static inline void to_integers(const float *x, float factor, int32_t v[32])
+{
+    const __m512 f = _mm512_set1_ps(factor);
+    _mm512_storeu_si512(v, _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), f)));
+    _mm512_storeu_si512(v + 16, _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), f)));
 }
 
 #define OWN_ROUNDING
@@ -68,24 +84,19 @@ static inline int32_t largest(const float *x)
     m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
     return _mm_cvtsi128_si32(_mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1)));
 }
-/* The conversion rounds to nearest, ties to even. */
-static inline void round_values(const float *x, float inverse, int8_t *q, int32_t sum[2])
+static inline void round_bytes(const float *x, float inverse, int8_t *q)
 {
     const __m512 scale = _mm512_set1_ps(inverse);
     const __m128i low = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), scale)));
     const __m128i high = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), scale)));
     _mm_storeu_si128((__m128i *)(void *)q, low);
     _mm_storeu_si128((__m128i *)(void *)(q + 16), high);
-    const __m128i ones = _mm_set1_epi8(1), zero = _mm_setzero_si128();
-    const __m128i l = _mm_dpbusd_epi32(zero, ones, low), h = _mm_dpbusd_epi32(zero, ones, high);
-    const __m128i pairs = _mm_add_epi32(_mm_unpacklo_epi32(l, h), _mm_unpackhi_epi32(l, h)); /* l h l h */
-    const __m128i both = _mm_add_epi32(pairs, _mm_shuffle_epi32(pairs, 0x4e));
-    _mm_storel_epi64((__m128i *)(void *)sum, both);
 }
 
 /* 32 registers: eight of codes, sixteen of sums. */
-#define START(wide, s) (s)
-#define WIDTHS(X, ...)                                                                                                 \
+#define RUN(bits, offset, wide) 8
+#define START(wide) true
+#define FAST_WIDTHS(X, ...)                                                                                                 \
     X(1, __VA_ARGS__)                                                                                                  \
     X(2, __VA_ARGS__)                                                                                                  \
     X(3, __VA_ARGS__)                                                                                                  \
@@ -95,10 +106,14 @@ static inline void round_values(const float *x, float inverse, int8_t *q, int32_
     X(7, __VA_ARGS__)                                                                                                  \
     X(8, __VA_ARGS__)                                                                                                  \
     X(16, __VA_ARGS__)
-#define WIDEST 16
-#define FAST geodec__fast_vnni
-#define FAST_ISA GEODEC_ISA_AVX512
-#include "model/fast_body.h"
+#define EXACT_WIDTHS(X, ...)                                                                                           \
+    X(1, __VA_ARGS__)                                                                                                  \
+    X(2, __VA_ARGS__)                                                                                                  \
+    X(0, __VA_ARGS__)
+#define TOGETHER(planes) 4
+#define PRODUCTS geodec__products_vnni
+#define PRODUCTS_ISA GEODEC_ISA_AVX512
+#include "model/products_body.h"
 #else
 typedef int geodec__no_vnni; /* built for another architecture */
 #endif
