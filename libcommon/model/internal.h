@@ -49,7 +49,7 @@ typedef struct geodec__attend_scratch {
 
 /* What one worker may scribble on. */
 typedef struct geodec__worker {
-    float *weights; /* [GEODEC__COLUMN_ROWS][apart(widest input)] */
+    float *weights; /* scratch of a product (kernels.h) */
     uint8_t *panel; /* one panel, while the weights are not packed */
     geodec__attend_scratch attend;
     geodec__job *job;    /* as a member of a team (team.h): [max(3, n_expert)] */

@@ -15,7 +15,12 @@
 
 #include <stdint.h>
 
-enum { GEODEC__STRIP = 12 /* weight rows decoded at once: scratch holds this many */ };
+enum {
+    GEODEC__STRIP = 12,         /* weight rows decoded at once: scratch holds this many */
+    GEODEC__PASSING_ROWS = 128, /* rows of x that go by them together */
+    /* floats of scratch of a product of many rows: partial sums, and a strip's segment of columns */
+    GEODEC__SEGMENT_SCRATCH = GEODEC__STRIP * (16 * GEODEC__PASSING_ROWS + 272)
+};
 
 /* ---- attention ---------------------------------------------------------------------------------------------------
  * Keys are taken in blocks of GEODEC__KEYS and splits of GEODEC__SPLIT by position in the text: position p belongs to
@@ -65,7 +70,7 @@ typedef struct geodec__attend_query {
 typedef struct geodec__kernels {
     geodec_isa isa;
     /* y[r][o] = sum_i x[r][i] w[o][i] for o in begin..end-1, r in 0..n-1. Rows of x are padded (zero or finite garbage
-     * never: zero). scratch [GEODEC__STRIP][apart(cols)]. */
+     * never: zero). scratch: the larger of [GEODEC__STRIP][apart(cols)] and [GEODEC__SEGMENT_SCRATCH]. */
     void (*matmul)(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch);
     /* The same, bit for bit, for weights as columns; NULL where that is no faster. begin is a multiple of 16.

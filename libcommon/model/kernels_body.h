@@ -79,11 +79,12 @@ INLINE void prefetch(const int type, const int R, const int B, const uint8_t *w,
     }
 }
 
-INLINE void decode_row(const int type, const uint8_t *row, int64_t cols, float *out)
+/* Chunks from .. to-1 of a row, the last one of the row filled up with zeros. */
+INLINE void decode_chunks(const int type, const uint8_t *row, int64_t cols, int64_t from, int64_t to, float *out)
 {
-    const int64_t chunks = cols / 16, tail = cols % 16;
-    for (int64_t c = 0; c < chunks; c++) v_store(out + 16 * c, load_weights(type, row, c));
-    if (tail) v_store(out + 16 * chunks, load_tail(type, row, chunks, tail));
+    const int64_t whole = cols / 16 < to ? cols / 16 : to;
+    for (int64_t c = from; c < whole; c++) v_store(out + 16 * (c - from), load_weights(type, row, c));
+    if (whole < to) v_store(out + 16 * (whole - from), load_tail(type, row, whole, cols % 16));
 }
 
 /* ---- matrix products -------------------------------------------------------------------------------------------- */
@@ -299,36 +300,22 @@ GROUPS(group_strip, GEODEC_GGML_F32, false)
 /* Rows of x up to which weights are converted for each group of them again. */
 INLINE int64_t direct_rows(const int type) { return 2 * tile_group(type); }
 
-/* More rows of x than a tile holds, in groups of nearly equal size that go by a strip of weight rows while it stays in
- * the cache. The first group brings the strip in; where there are several they share one decoding of it. */
-INLINE void matmul_strips(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
-                          const float *const *x, int64_t n, float *const *y, float *scratch)
+/* A few more rows of x than a tile holds, in groups of nearly equal size. */
+INLINE void matmul_groups(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
+                          const float *const *x, int64_t n, float *const *y)
 {
-    const int64_t stride = geodec__apart(w->cols), most = tile_group(type);
-    const bool decoded = type != GEODEC_GGML_F32 && n > direct_rows(type);
-    const int64_t groups = decoded ? (n + STRIP_GROUP - 1) / STRIP_GROUP : (n + most - 1) / most;
+    const int64_t most = tile_group(type), groups = (n + most - 1) / most;
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
-        const uint8_t *data = w->data + o * w->row_bytes;
-        int64_t row_bytes = w->row_bytes;
-        if (decoded) {
-            for (int64_t j = 0; j < rows; j++) decode_row(type, data + j * row_bytes, w->cols, scratch + j * stride);
-            data = (const uint8_t *)(const void *)scratch;
-            row_bytes = stride * (int64_t)sizeof *scratch;
-        }
-        const uint8_t *next = w->data + (o + rows) * w->row_bytes;
-        const int64_t lines = rows * w->row_bytes / 64;
         for (int64_t g = 0; g < groups; g++) {
             const int64_t first = n * g / groups, last = n * (g + 1) / groups;
-            if (decoded) /* the next strip comes into the second-level cache meanwhile */
-                for (int64_t i = lines * g / groups; i < lines * (g + 1) / groups; i++)
-                    __builtin_prefetch(next + 64 * i, 0, 2);
-            const bool in_cache = decoded || (g > 0 && type == GEODEC_GGML_F32);
-            const group_fn *group = in_cache ? group_strip : direct;
-            group[last - first](data, row_bytes, w->cols, o, rows, x + first, y + first);
+            const group_fn *group = g > 0 && type == GEODEC_GGML_F32 ? group_strip : direct;
+            group[last - first](w->data + o * w->row_bytes, w->row_bytes, w->cols, o, rows, x + first, y + first);
         }
     }
 }
+
+#include "model/segments_body.h"
 
 /* Types without a tile of their own (products.h has those that are common): a strip of rows is decoded first, then goes by all rows of x. */
 static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
@@ -348,6 +335,15 @@ static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, 
     }
 }
 
+INLINE void matmul_many(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
+                        const float *const *x, int64_t n, float *const *y, float *scratch)
+{
+    if (n <= direct_rows(type))
+        matmul_groups(type, direct, w, begin, end, x, n, y);
+    else
+        matmul_segments(type, w, begin, end, x, n, y, scratch);
+}
+
 static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch)
 {
@@ -358,7 +354,7 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
         if (n <= tile_group(GEODEC_GGML_##type))                                                                       \
             (group)[n](data, w->row_bytes, w->cols, begin, rows, x, y);                                                \
         else                                                                                                           \
-            matmul_strips(GEODEC_GGML_##type, group, w, begin, end, x, n, y, scratch);                                 \
+            matmul_many(GEODEC_GGML_##type, group, w, begin, end, x, n, y, scratch);                                   \
         break;
     switch (w->type) {
         MATMUL(F32, group_f32)

@@ -65,7 +65,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     s->n_workers = threads;
     for (int i = 0; i < threads; i++) {
         geodec__worker *w = &s->worker[i];
-        GEODEC_NEW(w->weights, GEODEC__COLUMN_ROWS * geodec__apart(widest));
+        GEODEC_NEW(w->weights, larger(GEODEC__COLUMN_ROWS * geodec__apart(widest), GEODEC__SEGMENT_SCRATCH));
         if (threads == 1) continue;
         GEODEC_NEW(w->job, larger(3, c->n_expert));
         GEODEC_NEW(w->expert_end, larger(1, c->n_expert));

@@ -81,14 +81,19 @@ sort -t "$(printf '\t')" -k1,4 -k5,5g "$tmp/samples" | awk -F '\t' -v OFS='\t' -
     }
     function best(what, size, low,   a, b) { # the peer with either setting; sets which
         a = median("peer", "fa=0", what, size); b = median("peer", "fa=1", what, size)
-        which = "-"
+        which = "none"
         if (a == "nan" && b == "nan") return "nan"
         if (b == "nan" || (low ? a + 0 <= b + 0 : a + 0 >= b + 0)) { which = "fa=0"; return a }
         which = "fa=1"; return b
     }
     function line(mode, what, size, a, b, ratio, bar, good) {
+        if (a == "nan" || (b == "nan" && which != "-")) { # nothing to judge
+            print mode, (mode == "fast") == (kind == "block") ? "yes" : "no", what, size, a == "nan" ? "-" : sprintf("%.4g", a),
+                b == "nan" ? "-" : sprintf("%.4g", b), which, "-", bar, "not measured"
+            return
+        }
         print mode, (mode == "fast") == (kind == "block") ? "yes" : "no", what, size, sprintf("%.4g", a),
-            b == "nan" ? "nan" : sprintf("%.4g", b), which, sprintf("%.3f", ratio), bar, good ? "met" : "missed"
+            b == "nan" ? "-" : sprintf("%.4g", b), which, sprintf("%.3f", ratio), bar, good ? "met" : "missed"
     }
     END {
         print "arithmetic", "default", "measure", "n", "geodec", "peer_or_limit", "peer_setting", "ratio", "bar", "met"

@@ -80,7 +80,7 @@ static product make_product(int type, int64_t rows, int64_t cols, int64_t n, uin
     p.w = (geodec__matrix){.data = p.data, .rows = rows, .cols = cols, .row_bytes = row_bytes, .type = type};
     p.x = geodec_mem_new(n * stride, sizeof *p.x);
     p.y = geodec_mem_new(n * rows, sizeof *p.y);
-    p.scratch = geodec_mem_new(GEODEC__STRIP * geodec__apart(cols), sizeof *p.scratch);
+    p.scratch = geodec_mem_new(GEODEC__STRIP * geodec__apart(cols) + GEODEC__SEGMENT_SCRATCH, sizeof *p.scratch);
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = 0; k < cols; k++) p.x[i * stride + k] = random_float(&r);
         p.x_row[i] = p.x + i * stride;
