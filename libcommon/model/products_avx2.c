@@ -89,10 +89,6 @@ static inline codes c_table(codes a)
 /* Sums of 16 bits: two products each, added up until they could pass the limit. */
 typedef ivec part;
 static inline part p_start(int32_t x) { return i_set1(x); }
-static inline int32_t start_of_sums(int32_t first, int32_t second)
-{
-    return (int32_t)(((uint32_t)first & 0xffff) | (uint32_t)second << 16); /* of wide codes, which need none: anything */
-}
 static inline __m256i dot(bool wide, __m256i sum, __m256i c, __m256i q)
 {
     const __m256i pairs =
@@ -115,11 +111,63 @@ static inline ivec p_sum(part a, int times)
 }
 static inline ivec i_add(ivec a, ivec b) { return (ivec){_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)}; }
 
-static inline void to_integers(const float *x, float factor, int32_t v[32])
+#define OWN_LARGEST
+static inline int32_t largest(const float *x)
 {
-    const __m256 f = _mm256_set1_ps(factor);
-    for (int i = 0; i < 32; i += 8)
-        _mm256_storeu_si256((__m256i *)(void *)(v + i), _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + i), f)));
+    const __m256i magnitude = _mm256_set1_epi32(0x7fffffff), *p = (const __m256i *)(const void *)x;
+    __m256i top = _mm256_setzero_si256();
+    for (int i = 0; i < 4; i++) top = _mm256_max_epi32(top, _mm256_and_si256(_mm256_loadu_si256(p + i), magnitude));
+    __m128i m = _mm_max_epi32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
+    m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1)));
+}
+
+#define OWN_DIGITS
+static inline int32_t sum_of_8(__m256i a)
+{
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
+}
+/* Conversions round to nearest, ties to even. */
+static inline __attribute__((always_inline)) void round_digits(const float *x, float inverse, const int planes,
+                                                               int8_t (*q)[32], int32_t sum[2])
+{
+    const __m256 factor = _mm256_set1_ps(inverse), by_254 = _mm256_set1_ps(1.0f / 254.0f);
+    __m256i v[4];
+    for (int i = 0; i < 4; i++) v[i] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), factor));
+    sum[0] = sum_of_8(_mm256_add_epi32(v[0], v[1]));
+    sum[1] = sum_of_8(_mm256_add_epi32(v[2], v[3]));
+    for (int p = 0; p < planes; p++) {
+        __m256i digit[4];
+        for (int i = 0; i < 4; i++) {
+            const __m256i rest = p + 1 < planes ? _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_cvtepi32_ps(v[i]), by_254))
+                                                : _mm256_setzero_si256();
+            /* 254 = 256 - 2 */
+            digit[i] = _mm256_add_epi32(_mm256_sub_epi32(v[i], _mm256_slli_epi32(rest, 8)), _mm256_slli_epi32(rest, 1));
+            v[i] = rest;
+        }
+        const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(digit[0], digit[1]),
+                                                 _mm256_packs_epi32(digit[2], digit[3]));
+        _mm256_storeu_si256((__m256i *)(void *)q[p],
+                            _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+    }
+}
+
+/* For each of the two sums of 16 bits of a lane its own start; wide codes need none. */
+static inline void starts(const int8_t q[32], int offset, int group, int planes, int32_t *out)
+{
+    const __m256i pairs =
+        _mm256_maddubs_epi16(_mm256_set1_epi8(1), _mm256_loadu_si256((const __m256i *)(const void *)q));
+    __m128i a = _mm256_castsi256_si128(pairs), b = _mm256_extracti128_si256(pairs, 1);
+    if (group == 32) a = _mm_add_epi16(a, b);
+    a = _mm_add_epi16(a, _mm_shuffle_epi32(a, 0x4e));
+    b = _mm_add_epi16(b, _mm_shuffle_epi32(b, 0x4e));
+    const __m128i both = _mm_unpacklo_epi32(_mm_add_epi16(a, _mm_shuffle_epi32(a, 0xb1)),
+                                            _mm_add_epi16(b, _mm_shuffle_epi32(b, 0xb1)));
+    const __m128i start = _mm_mullo_epi16(both, _mm_set1_epi16((int16_t)-offset));
+    out[0] = _mm_cvtsi128_si32(start);
+    if (group != 32) out[planes] = _mm_extract_epi32(start, 1);
 }
 
 /* Two columns of a word go to each sum of 16 bits. With the offset in their start they stay within 16 * 127 * 16 (Q5_0,

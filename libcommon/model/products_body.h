@@ -5,13 +5,13 @@
  *   ivec  i_set1 i_add i_float, 16 sums
  *   codes c_load(p) 64 bytes; c_field(v, from, to, mask) bits `from`.. of every byte moved to `to`.., others zero;
  *         c_or; c_table(v) IQ4_NL's table, as p_dot wants it; c_bytes(v) the same for codes of 8 bits
- *   part  p_start(what start_of_sums(first, second) gave: the sums of two columns each of a word, or 0);
+ *   part  p_start(what starts() gave, or 0);
  *         p_dot(wide, part, codes, q) adds the four products of lane l's codes and q[0 .. 3] to lane l, wide: codes of
  *         8 bits; p_sum(part, 1 or 254) that many times the sum as an ivec
  *   RUN(bits, offset, wide)      words of codes that a part can add up
  *   START(wide)                  0: the sum of codes needs no offset taken away, since c_bytes and c_table did
  *   to_integers(x, factor, v)    32 products, rounded to nearest, ties to even
- *   OWN_ROUNDING                 if the set brings its own largest and round_bytes
+ *   OWN_LARGEST, OWN_DIGITS      if the set brings its own largest(); its own round_digits() and starts()
  *   FAST_WIDTHS(X, ...)          X(n, ...) for every number of rows that has a kernel of its own, ascending; 0: one for
  *   EXACT_WIDTHS(X, ...)         any number up to 16
  *   TOGETHER(planes)             rows that such a kernel takes in registers together
@@ -25,15 +25,7 @@
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
-#define MAGIC 12582912.0f /* adding 1.5 2^23 rounds to an integer, ties to even: it is in the low bits of the sum then */
-INLINE int32_t magic_integer(float sum)
-{
-    int32_t u;
-    memcpy(&u, &sum, sizeof u);
-    return u - 0x4b400000;
-}
-
-#ifndef OWN_ROUNDING
+#ifndef OWN_LARGEST
 /* Bits of the largest magnitude: they sort like integers, infinity and NaN above all. */
 INLINE int32_t largest(const float *x)
 {
@@ -45,27 +37,39 @@ INLINE int32_t largest(const float *x)
     }
     return top;
 }
-
-/* q = x times inverse, rounded. */
-INLINE void round_bytes(const float *x, float inverse, int8_t *q)
-{
-    int32_t v[32]; /* simple loops: the compiler makes vectors of them */
-    for (int i = 0; i < 32; i++) v[i] = magic_integer(x[i] * inverse + MAGIC);
-    for (int i = 0; i < 32; i++) q[i] = (int8_t)v[i];
-}
 #endif
 
-/* The same in three digits. */
-INLINE void round_digits(const float *x, float inverse, int8_t q[3][32], int32_t v[32])
+#ifndef OWN_DIGITS
+/* q = x times inverse, rounded to `planes` digits; the sums of both halves, of all digits together. Simple loops: the
+ * compiler makes vectors of them. */
+INLINE void round_digits(const float *x, float inverse, const int planes, int8_t (*q)[32], int32_t sum[2])
 {
-    int32_t middle[32], high[32];
+    int32_t v[32];
     to_integers(x, inverse, v);
-    for (int i = 0; i < 32; i++) middle[i] = magic_integer((float)v[i] * (1.0f / 254.0f) + MAGIC);
-    for (int i = 0; i < 32; i++) high[i] = magic_integer((float)middle[i] * (1.0f / 254.0f) + MAGIC);
-    for (int i = 0; i < 32; i++) q[0][i] = (int8_t)(v[i] - 254 * middle[i]);
-    for (int i = 0; i < 32; i++) q[1][i] = (int8_t)(middle[i] - 254 * high[i]);
-    for (int i = 0; i < 32; i++) q[2][i] = (int8_t)high[i];
+    for (int i = 0; i < 16; i++) sum[0] += v[i];
+    for (int i = 16; i < 32; i++) sum[1] += v[i];
+    for (int p = 0; p < planes; p++) {
+        int32_t rest[32] = {0};
+        if (p + 1 < planes) {
+            float whole[32];
+            for (int i = 0; i < 32; i++) whole[i] = (float)v[i];
+            to_integers(whole, 1.0f / 254.0f, rest);
+        }
+        for (int i = 0; i < 32; i++) q[p][i] = (int8_t)(v[i] - 254 * rest[i]);
+        memcpy(v, rest, sizeof v);
+    }
 }
+
+/* What takes the offset away from sums with these digits, a group after the other. */
+INLINE void starts(const int8_t q[32], int offset, int group, int planes, int32_t *out)
+{
+    for (int k = 0; k < 32 / group; k++) {
+        int32_t sum = 0;
+        for (int i = k * group; i < (k + 1) * group; i++) sum += q[i];
+        out[k * planes] = -offset * sum;
+    }
+}
+#endif
 
 /* Is there anything to round? Otherwise the block is zero, or its scale no number. */
 INLINE bool round_any(const float *x, float *a, float *scale)
@@ -77,17 +81,10 @@ INLINE bool round_any(const float *x, float *a, float *scale)
     return false;
 }
 
-/* What takes the offset away from sums with these digits, a group after the other. */
-INLINE void starts(const int8_t q[32], int offset, int group, int planes, int32_t *out)
+INLINE void finish_sums(const int32_t sum[2], int group, float scale, float out[2])
 {
-    for (int k = 0; k < 32 / group; k++) {
-        int32_t first = 0, second = 0; /* of the first two and the last two columns of a word */
-        for (int i = k * group; i < (k + 1) * group; i += 4) {
-            first += q[i] + q[i + 1];
-            second += q[i + 2] + q[i + 3];
-        }
-        out[k * planes] = start_of_sums(-offset * first, -offset * second);
-    }
+    out[0] = (float)(group == 32 ? sum[0] + sum[1] : sum[0]) * scale;
+    out[1] = group == 32 ? 0 : (float)sum[1] * scale;
 }
 
 static void fast_round(const float *x, int64_t cols, int offset, int group, void *to, int64_t stride)
@@ -95,17 +92,15 @@ static void fast_round(const float *x, int64_t cols, int offset, int group, void
     geodec__fast_block *out = to;
     for (int64_t b = 0; b < cols / 32; b++, x += 32, out += stride) {
         float a;
+        int32_t sum[2] = {0, 0};
         memset(out, 0, sizeof *out);
         if (!round_any(x, &a, &out->scale)) continue;
-        round_bytes(x, 127.0f / a, out->q[0]);
+        round_digits(x, 127.0f / a, 1, out->q, sum);
         out->scale = a * (1.0f / 127.0f);
-        if (offset) {
+        if (offset)
             starts(out->q[0], offset, group, 1, out->group.start[0]);
-            continue;
-        }
-        int32_t sum[2] = {0, 0};
-        for (int i = 0; i < 32; i++) sum[i / group] += out->q[0][i];
-        for (int k = 0; k < 2; k++) out->group.sum[k] = (float)sum[k] * out->scale;
+        else
+            finish_sums(sum, group, out->scale, out->group.sum);
     }
 }
 
@@ -115,16 +110,13 @@ static void exact_round(const float *x, int64_t cols, int offset, int group, voi
     geodec__exact_block *out = to;
     for (int64_t b = 0; b < cols / 32; b++, x += 32, out += stride) {
         float a;
-        int32_t v[32];
+        int32_t sum[2] = {0, 0};
         memset(out, 0, sizeof *out);
         if (!round_any(x, &a, &out->scale)) continue;
-        round_digits(x, most / a, out->q, v);
+        round_digits(x, most / a, 3, out->q, sum);
         out->scale = a * (1.0f / most);
         for (int p = 0; p < 3 && offset; p++) starts(out->q[p], offset, group, 3, &out->group.start[0][p]);
-        if (offset) continue;
-        int32_t sum[2] = {0, 0};
-        for (int i = 0; i < 32; i++) sum[i / group] += v[i];
-        for (int k = 0; k < 2; k++) out->group.sum[k] = (float)sum[k] * out->scale;
+        if (!offset) finish_sums(sum, group, out->scale, out->group.sum);
     }
 }
 

@@ -57,7 +57,6 @@ static inline codes c_table(codes a)
 }
 typedef ivec part;
 static inline part p_start(int32_t x) { return i_set1(x); }
-static inline int32_t start_of_sums(int32_t first, int32_t second) { return first + second; }
 static inline part p_dot(bool wide, part sum, codes c, const int8_t *q)
 {
     (void)wide;

@@ -50,7 +50,6 @@ static inline codes c_table(codes a)
 }
 typedef ivec part;
 static inline part p_start(int32_t x) { return i_set1(x); }
-static inline int32_t start_of_sums(int32_t first, int32_t second) { return first + second; }
 static inline part p_dot(bool wide, part sum, codes c, const int8_t *q)
 {
     int32_t four;
@@ -72,7 +71,7 @@ static inline void to_integers(const float *x, float factor, int32_t v[32])
     _mm512_storeu_si512(v + 16, _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), f)));
 }
 
-#define OWN_ROUNDING
+#define OWN_LARGEST
 static inline int32_t largest(const float *x)
 {
     const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
@@ -84,15 +83,6 @@ static inline int32_t largest(const float *x)
     m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
     return _mm_cvtsi128_si32(_mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1)));
 }
-static inline void round_bytes(const float *x, float inverse, int8_t *q)
-{
-    const __m512 scale = _mm512_set1_ps(inverse);
-    const __m128i low = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), scale)));
-    const __m128i high = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), scale)));
-    _mm_storeu_si128((__m128i *)(void *)q, low);
-    _mm_storeu_si128((__m128i *)(void *)(q + 16), high);
-}
-
 /* 32 registers: eight of codes, sixteen of sums. */
 #define RUN(bits, offset, wide) 8
 #define START(wide) true
