@@ -68,9 +68,8 @@ static int64_t round_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* Weights that are not packed yet: a panel at a time. */
-static void multiply_loose(const geodec_session *s, const geodec__matrix *w, geodec__panels one,
-                           const uint8_t *rounded, int64_t n, float *const *y, int64_t begin, int64_t end,
-                           uint8_t *room)
+static void multiply_loose(const geodec_session *s, const geodec__matrix *w, geodec__panels one, const uint8_t *rounded,
+                           int64_t n, float *const *y, int64_t begin, int64_t end, uint8_t *room)
 {
     one.data = room;
     for (int64_t p = begin / GEODEC__PANEL; p < geodec__panels_count(end); p++) {

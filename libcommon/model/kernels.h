@@ -6,7 +6,9 @@
  * exactly to float32 (a Q8_0 scale times a byte needs 18 bits). attention      score of a key: fused multiply-add over
  * the head's dimensions in ascending order; sum of exponentials: 16 partial sums by absolute position modulo 16,
  * reduced as above; values: 4 partial sums by absolute position modulo 4, then (0 + 1) + (2 + 3). Where a key lies in
- * the cache does not matter. exp            one polynomial (kernels_body.h). */
+ * the cache does not matter. exp            one polynomial (kernels_body.h).
+ *
+ * Weights of most block types are multiplied in integers (products.h) and do not come here. */
 #ifndef GEODEC_MODEL_KERNELS_H
 #define GEODEC_MODEL_KERNELS_H
 

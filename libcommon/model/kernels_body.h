@@ -253,7 +253,7 @@ typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int6
         for (int r = 0; r < B_; r++) xr[r] = x[r], yr[r] = y[r];                                                       \
         const int64_t distance = (ahead) ? ahead_of(row_bytes, B_) : 0;                                                \
         int64_t j = 0;                                                                                                 \
-        const int R = TILE_ROWS(B_);                                                                             \
+        const int R = TILE_ROWS(B_);                                                                                   \
         for (; rows - j >= R; j += R)                                                                                  \
             tile(type, distance, R, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);                        \
         if (R > 1)                                                                                                     \
@@ -317,7 +317,8 @@ INLINE void matmul_groups(const int type, const group_fn *direct, const geodec__
 
 #include "model/segments_body.h"
 
-/* Types without a tile of their own (products.h has those that are common): a strip of rows is decoded first, then goes by all rows of x. */
+/* Types without a tile of their own (products.h has those that are common): a strip of rows is decoded first, then goes
+ * by all rows of x. */
 static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                            float *const *y, float *scratch)
 {

@@ -1,6 +1,6 @@
-/* Moves the matrices of a model out of the file's map: what is multiplied in integers becomes panels, what is multiplied
- * in floats is copied into huge pages (the map is made of small ones, and the walks through the page table cost a third
- * of the memory's speed).
+/* Moves the matrices of a model out of the file's map: what is multiplied in integers becomes panels, what is
+ * multiplied in floats is copied into huge pages (the map is made of small ones, and the walks through the page table
+ * cost a third of the memory's speed).
  *
  * The first pass of a model moves nothing: what it would wait for is memory that nobody has touched yet, the largest
  * part of the time to a first token. It reads copies where they lie and packs a panel at a time in a worker's own room.

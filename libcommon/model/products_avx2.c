@@ -147,8 +147,8 @@ static inline __attribute__((always_inline)) void round_digits(const float *x, f
             digit[i] = _mm256_add_epi32(_mm256_sub_epi32(v[i], _mm256_slli_epi32(rest, 8)), _mm256_slli_epi32(rest, 1));
             v[i] = rest;
         }
-        const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(digit[0], digit[1]),
-                                                 _mm256_packs_epi32(digit[2], digit[3]));
+        const __m256i bytes =
+            _mm256_packs_epi16(_mm256_packs_epi32(digit[0], digit[1]), _mm256_packs_epi32(digit[2], digit[3]));
         _mm256_storeu_si256((__m256i *)(void *)q[p],
                             _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
     }
@@ -163,8 +163,8 @@ static inline void starts(const int8_t q[32], int offset, int group, int planes,
     if (group == 32) a = _mm_add_epi16(a, b);
     a = _mm_add_epi16(a, _mm_shuffle_epi32(a, 0x4e));
     b = _mm_add_epi16(b, _mm_shuffle_epi32(b, 0x4e));
-    const __m128i both = _mm_unpacklo_epi32(_mm_add_epi16(a, _mm_shuffle_epi32(a, 0xb1)),
-                                            _mm_add_epi16(b, _mm_shuffle_epi32(b, 0xb1)));
+    const __m128i both =
+        _mm_unpacklo_epi32(_mm_add_epi16(a, _mm_shuffle_epi32(a, 0xb1)), _mm_add_epi16(b, _mm_shuffle_epi32(b, 0xb1)));
     const __m128i start = _mm_mullo_epi16(both, _mm_set1_epi16((int16_t)-offset));
     out[0] = _mm_cvtsi128_si32(start);
     if (group != 32) out[planes] = _mm_extract_epi32(start, 1);

@@ -1,7 +1,7 @@
 /* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (fma32.h). */
 #include "base/f16.h"
-#include "model/products.h"
 #include "model/fma32.h"
+#include "model/products.h"
 
 #include <math.h>
 #include <string.h>

@@ -86,7 +86,7 @@ static inline int32_t largest(const float *x)
 /* 32 registers: eight of codes, sixteen of sums. */
 #define RUN(bits, offset, wide) 8
 #define START(wide) true
-#define FAST_WIDTHS(X, ...)                                                                                                 \
+#define FAST_WIDTHS(X, ...)                                                                                            \
     X(1, __VA_ARGS__)                                                                                                  \
     X(2, __VA_ARGS__)                                                                                                  \
     X(3, __VA_ARGS__)                                                                                                  \

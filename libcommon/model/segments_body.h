@@ -5,7 +5,8 @@
  * next: each still takes its columns in ascending order, so the bits are those of a row alone. */
 
 enum {
-    SEGMENT_CHUNKS = 16, /* of a segment at most: the strip's and those of a group of x are half of a small first-level cache */
+    SEGMENT_CHUNKS =
+        16, /* of a segment at most: the strip's and those of a group of x are half of a small first-level cache */
     SEGMENT_STRIDE = 16 * SEGMENT_CHUNKS + 16,
     PASSING = GEODEC__PASSING_ROWS
 };
@@ -111,7 +112,7 @@ INLINE void segment_group(const int B, const segment *g, const float *const *x, 
 
 #define SEGMENT_GROUP(B_)                                                                                              \
     static __attribute__((noinline)) void segment_##B_(const segment *g, const float *const *x,                        \
-                                                       float (*held)[GEODEC__STRIP][16], float *const *y, int64_t o)   \
+                                                       float(*held)[GEODEC__STRIP][16], float *const *y, int64_t o)    \
     {                                                                                                                  \
         segment_group(B_, g, x, held, y, o);                                                                           \
     }
@@ -126,7 +127,7 @@ SEGMENT_GROUP(5)
 SEGMENT_GROUP(6)
 #endif
 static const segment_fn segment_groups[] = {
-    NULL, segment_1,
+    NULL,      segment_1,
 #if STRIP_GROUP >= 4
     segment_2, segment_3, segment_4,
 #endif
@@ -136,7 +137,8 @@ static const segment_fn segment_groups[] = {
 };
 
 /* Asks for share g of `groups` of the columns that follow, into the second-level cache. */
-INLINE void segment_ahead(const uint8_t *next, int64_t row_bytes, int64_t rows, int64_t bytes, int64_t g, int64_t groups)
+INLINE void segment_ahead(const uint8_t *next, int64_t row_bytes, int64_t rows, int64_t bytes, int64_t g,
+                          int64_t groups)
 {
     const int64_t lines = bytes / 64 + 1;
     for (int64_t i = rows * lines * g / groups; i < rows * lines * (g + 1) / groups; i++)
@@ -146,7 +148,7 @@ INLINE void segment_ahead(const uint8_t *next, int64_t row_bytes, int64_t rows, 
 INLINE void matmul_segments(const int type, const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x,
                             int64_t n, float *const *y, float *scratch)
 {
-    float (*held)[GEODEC__STRIP][16] = (float (*)[GEODEC__STRIP][16])(void *)scratch; /* [PASSING] */
+    float(*held)[GEODEC__STRIP][16] = (float(*)[GEODEC__STRIP][16])(void *)scratch; /* [PASSING] */
     float *decoded = scratch + PASSING * GEODEC__STRIP * 16;
     const int64_t chunks = (w->cols + 15) / 16, segments = (chunks + SEGMENT_CHUNKS - 1) / SEGMENT_CHUNKS;
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {

@@ -66,8 +66,8 @@ struct geodec_model {
     const float *output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
-    geodec__layer *layer;                 /* [n_layer] */
-    pthread_mutex_t *lazy;                /* guards what is made on first use: */
+    geodec__layer *layer;  /* [n_layer] */
+    pthread_mutex_t *lazy; /* guards what is made on first use: */
     /* by arithmetic, NULL until there is a session (panels.h): weights for products in integers, and the others */
     struct geodec__prepared *panels[GEODEC_ARITHMETICS], *copies[GEODEC_ARITHMETICS];
     struct geodec__column_table *columns; /* of a small model (columns.h), NULL until there is a session */

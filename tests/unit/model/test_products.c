@@ -153,9 +153,8 @@ static float plain_product(geodec_arithmetic arithmetic, const geodec__matrix *w
                 }
                 total += q[i];
             }
-            const float all = arithmetic == GEODEC_EXACT
-                                  ? fmaf((float)sum[2], 64516.0f, (float)(sum[0] + 254 * sum[1]))
-                                  : (float)sum[0];
+            const float all = arithmetic == GEODEC_EXACT ? fmaf((float)sum[2], 64516.0f, (float)(sum[0] + 254 * sum[1]))
+                                                         : (float)sum[0];
             acc = fmaf(all, common.scale * scale, acc);
             if (has_min(w->type)) acc = fmaf(common.min, (float)total * scale, acc);
         }
@@ -233,7 +232,8 @@ static inputs random_inputs(int64_t n, int64_t cols, geodec_rng *r)
 }
 
 /* All rows at once, the panels in two parts as tasks do it. */
-static void multiply(const geodec__product *product, const geodec__panels *p, const float *const *x, int64_t n, float *y)
+static void multiply(const geodec__product *product, const geodec__panels *p, const float *const *x, int64_t n,
+                     float *y)
 {
     const geodec__panel_format *f = p->format;
     const int64_t blocks = p->records * f->blocks, count = geodec__panels_count(p->rows), cut = count / 3;
@@ -266,9 +266,9 @@ static void fill_extremes(geodec__matrix *w, inputs *in, int64_t n)
     for (int64_t row = 0; row < w->rows / 2; row += 2) memset(data + row * w->row_bytes, 0xff, (size_t)w->row_bytes);
     for (int64_t b = 0; b < w->rows / 2 * w->row_bytes / t->block_bytes; b++) { /* scales that are numbers */
         uint8_t *block = data + b * t->block_bytes;
-        const int at[] = {w->type == GEODEC_GGML_Q2_K   ? 80
-                          : w->type == GEODEC_GGML_Q3_K ? 108
-                          : w->type == GEODEC_GGML_Q6_K ? 208
+        const int at[] = {w->type == GEODEC_GGML_Q2_K    ? 80
+                          : w->type == GEODEC_GGML_Q3_K  ? 108
+                          : w->type == GEODEC_GGML_Q6_K  ? 208
                           : w->type == GEODEC_GGML_TQ2_0 ? 64
                                                          : 0};
         block[at[0]] = 0;
@@ -276,7 +276,8 @@ static void fill_extremes(geodec__matrix *w, inputs *in, int64_t n)
         if (has_min(w->type)) block[at[0] + 2] = 0, block[at[0] + 3] = 0x3c;
     }
     for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < w->cols; k++) in->x[i * w->cols + k] = k % 32 == 31 ? most : full[(i + (k % 32 > 23)) % 4];
+        for (int64_t k = 0; k < w->cols; k++)
+            in->x[i * w->cols + k] = k % 32 == 31 ? most : full[(i + (k % 32 > 23)) % 4];
 }
 
 static void check_definition(int type, geodec_arithmetic arithmetic, int64_t rows, bool extreme, geodec_rng *r)

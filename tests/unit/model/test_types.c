@@ -1,6 +1,6 @@
 /* Every tensor type in exact arithmetic: a model with its matrices in that type gives the same bits alone, in a batch,
- * on threads, on every instruction set. They are those of the same model with the decoded matrices as F32 where the type
- * is multiplied in floats, and within their rounding where it is multiplied in integers. */
+ * on threads, on every instruction set. They are those of the same model with the decoded matrices as F32 where the
+ * type is multiplied in floats, and within their rounding where it is multiplied in integers. */
 #include "base/mem.h"
 #include "model/blocks.h"
 #include "model/model.h"
