@@ -27,14 +27,14 @@ enum { N_HERE = sizeof here / sizeof *here };
 static const golden goldens[] = {
     {"stories260K-f32", 2e-5},           {"stories260K-ff192-f32", 2e-5},
     {"stories260K-rot256-f32", 2e-5},    {"stories-moe8x2-f32", 2e-5},
-    {"stories260K-f16", 1e-4},           {"stories260K-rot256-f16", 1e-4},
-    {"stories-moe8x2-f16", 1e-4},        {"stories-moe8x2-rot256-f16", 1e-4},
-    {"stories260K-ff192-q8_0", 1e-4},    {"stories260K-rot256-q8_0", 1e-4},
-    {"stories-moe8x2-q8_0", 1e-4},       {"stories-moe8x2-rot256-q8_0", 1e-4},
-    {"stories260K-ff192-q4_0", 1e-4},    {"stories260K-q4_k_m", 1e-4},
-    {"stories260K-q6_k", 1e-4},          {"stories260K-rot256-q4_0", 1e-4},
-    {"stories260K-rot256-q4_k_m", 1e-4}, {"stories260K-rot256-q6_k", 1e-4},
-    {"stories-moe8x2-q4_0", 1e-4},       {"stories-moe8x2-rot256-q4_k_m", 1e-4},
+    {"stories260K-f16", 2e-5},           {"stories260K-rot256-f16", 2e-5},
+    {"stories-moe8x2-f16", 2e-5},        {"stories-moe8x2-rot256-f16", 2e-5},
+    {"stories260K-ff192-q8_0", 2e-5},    {"stories260K-rot256-q8_0", 2e-5},
+    {"stories-moe8x2-q8_0", 2e-5},       {"stories-moe8x2-rot256-q8_0", 2e-5},
+    {"stories260K-ff192-q4_0", 2e-5},    {"stories260K-q4_k_m", 2e-5},
+    {"stories260K-q6_k", 2e-5},          {"stories260K-rot256-q4_0", 2e-5},
+    {"stories260K-rot256-q4_k_m", 2e-5}, {"stories260K-rot256-q6_k", 2e-5},
+    {"stories-moe8x2-q4_0", 2e-5},       {"stories-moe8x2-rot256-q4_k_m", 2e-5},
 };
 enum { N_GOLDENS = sizeof goldens / sizeof *goldens };
 
