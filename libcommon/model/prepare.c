@@ -17,6 +17,7 @@
 enum {
     SMALLEST = 8 << 20, /* copies: less than this stays in the caches */
     PART = 3,           /* copies: of the machine's memory; larger models stay in the map, which the system can drop */
+    LEFT = 4,           /* panels: part of the machine's memory that they leave; more are packed anew in every pass */
     PASSES = 8,         /* copies: in which all have moved */
     PIECE = 1 << 18,    /* bytes of a task of copying */
     STEP = 1 << 20      /* bytes moved before the file's pages of them leave memory */
@@ -25,9 +26,9 @@ enum {
 typedef struct entry {
     geodec__matrix w;      /* in the file's map: what it is found by */
     geodec__panels panels; /* format NULL: copied as it is */
-    uint8_t *to;
-    int64_t unit;  /* bytes of a task there: a panel, or a piece */
-    int64_t bytes; /* there */
+    int64_t at;            /* place here */
+    int64_t unit;          /* bytes of a task there: a panel, or a piece */
+    int64_t bytes;         /* there */
     atomic_bool ready;
 } entry;
 
@@ -68,7 +69,7 @@ static void add(void *ctx, const geodec__matrix *w)
         entry *e = &l->p->entry[l->n];
         e->w = *w;
         e->panels = panels;
-        e->to = l->p->data + l->at;
+        e->at = l->at;
         e->unit = unit;
         e->bytes = bytes;
     }
@@ -79,7 +80,7 @@ static void add(void *ctx, const geodec__matrix *w)
 static int by_use(const void *a, const void *b)
 {
     const entry *x = *(entry *const *)a, *y = *(entry *const *)b;
-    return (x->to > y->to) - (x->to < y->to);
+    return (x->at > y->at) - (x->at < y->at);
 }
 
 static int by_place(const void *a, const void *b)
@@ -90,7 +91,8 @@ static int by_place(const void *a, const void *b)
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* Copies that are too few or too many to move, or find no memory, stay: an empty table. */
+/* Copies that are too few or too many to move, or find no memory, stay: an empty table. Panels for which there is no
+ * memory are listed and never there. */
 static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool copies, geodec__prepared **out,
                             geodec_err *err)
 {
@@ -101,13 +103,10 @@ static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool cop
     listing l = {.p = p, .arithmetic = a};
     geodec__each_matrix(m, add, &l);
     const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    if (l.n > 0 && (!p->copies || (l.at >= SMALLEST && l.at <= memory / PART))) {
-        p->data = geodec_mem_map(l.at);
-        if (!p->data && !p->copies)
-            GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld bytes of packed weights", (long long)l.at);
-    }
-    if (p->data) {
-        p->bytes = l.at;
+    const bool wanted = p->copies ? l.at >= SMALLEST && l.at <= memory / PART : l.at <= memory - memory / LEFT;
+    if (l.n > 0 && wanted) p->data = geodec_mem_map(l.at);
+    if (p->data || !p->copies) {
+        p->bytes = p->data ? l.at : 0;
         GEODEC_NEW(p->entry, l.n);
         GEODEC_NEW(p->order, l.n);
         l = (listing){.p = p, .arithmetic = a};
@@ -117,7 +116,7 @@ static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool cop
         for (int64_t i = 0; i < p->n; i++) p->order[i] = &p->entry[i];
         qsort(p->order, (size_t)p->n, sizeof *p->order, by_use);
     }
-    atomic_init(&p->done, p->n == 0);
+    atomic_init(&p->done, p->n == 0 || !p->data);
     *out = p;
     p = NULL;
 done:
@@ -163,6 +162,7 @@ void geodec__prepared_free(geodec__prepared *p)
 
 typedef struct moving {
     const entry *e;
+    uint8_t *to;
     int64_t first; /* task of this step */
 } moving;
 
@@ -173,18 +173,18 @@ static void move_task(void *ctx, int64_t task, int worker)
     const entry *e = v->e;
     const int64_t unit = v->first + task, at = unit * e->unit;
     if (e->panels.format)
-        geodec__panel_pack(e->panels.format, &e->w, unit, e->to + at);
+        geodec__panel_pack(e->panels.format, &e->w, unit, v->to + at);
     else
-        memcpy(e->to + at, e->w.data + at, (size_t)(e->bytes - at < e->unit ? e->bytes - at : e->unit));
+        memcpy(v->to + at, e->w.data + at, (size_t)(e->bytes - at < e->unit ? e->bytes - at : e->unit));
 }
 
 /* In steps, so that the file's copy and this one are never both in memory. */
-static void move(const geodec_model *m, entry *e, geodec_pool *pool)
+static void move(const geodec_model *m, entry *e, uint8_t *to, geodec_pool *pool)
 {
     const int64_t units = (e->bytes + e->unit - 1) / e->unit, step = e->unit < STEP ? STEP / e->unit : 1;
     const int64_t size = e->w.rows * e->w.row_bytes;
     const int64_t read = e->panels.format ? GEODEC__PANEL * e->w.row_bytes : e->unit; /* bytes of the file in a unit */
-    for (moving v = {.e = e}; v.first < units; v.first += step) {
+    for (moving v = {.e = e, .to = to}; v.first < units; v.first += step) {
         const int64_t n = units - v.first < step ? units - v.first : step, at = v.first * read;
         geodec_pool_run_dynamic(pool, n, move_task, &v);
         geodec_gguf_release(m->gguf, e->w.data + at, (size_t)(size - at < n * read ? size - at : n * read));
@@ -198,7 +198,7 @@ static void move_share(const geodec_model *m, geodec__prepared *p, geodec_pool *
     /* what the first pass read must not be in memory beside the panels */
     if (!p->copies) geodec_gguf_release_all(m->gguf, NULL, 0);
     for (; p->next < p->n && moved < share; p->next++) {
-        move(m, p->order[p->next], pool);
+        move(m, p->order[p->next], p->data + p->order[p->next]->at, pool);
         moved += p->order[p->next]->bytes;
     }
     if (p->next < p->n) return;
@@ -234,9 +234,9 @@ static const entry *find(const geodec__prepared *p, const geodec__matrix *w)
     return NULL;
 }
 
-static const uint8_t *moved_to(const entry *e)
+static const uint8_t *moved_to(const geodec__prepared *p, const entry *e)
 {
-    return atomic_load_explicit(&e->ready, memory_order_acquire) ? e->to : NULL;
+    return atomic_load_explicit(&e->ready, memory_order_acquire) ? p->data + e->at : NULL;
 }
 
 geodec__panels geodec__prepared_find(const geodec__prepared *p, const geodec__matrix *w)
@@ -244,14 +244,14 @@ geodec__panels geodec__prepared_find(const geodec__prepared *p, const geodec__ma
     const entry *e = find(p, w);
     if (!e) return (geodec__panels){0};
     geodec__panels panels = e->panels;
-    panels.data = moved_to(e);
+    panels.data = moved_to(p, e);
     return panels;
 }
 
 const uint8_t *geodec__prepared_data(const geodec__prepared *p, const geodec__matrix *w)
 {
     const entry *e = find(p, w);
-    const uint8_t *to = e ? moved_to(e) : NULL;
+    const uint8_t *to = e ? moved_to(p, e) : NULL;
     return to ? to : w->data;
 }
 

@@ -4,7 +4,10 @@
 #include "support/support.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static const char *model_of(const char *type, int32_t d_ff)
 {
@@ -132,4 +135,40 @@ Test(resident, panels_are_there_from_the_second_pass_and_give_the_same_bits)
         geodec_model_close(m);
         geodec_model_close(other);
     }
+}
+
+/* Where there is no memory for the panels every pass packs its own, to the same bits. */
+Test(resident, without_memory_for_panels_every_pass_packs)
+{
+    geodec_err err = {0};
+    geodec_model *m = NULL, *other = NULL;
+    geodec_session *s = NULL, *poor = NULL;
+    float want[600], got[600];
+    struct rlimit before, little;
+    long pages = 0;
+    const char *path = model_of("q4_0", 65536);
+    const geodec_session_options o = {.n_ctx = 16, .max_batch = 2};
+    test_ok(geodec_model_open(path, &m, &err), &err);
+    test_ok(geodec_model_open(path, &other, &err), &err);
+    test_ok(geodec_session_create(m, &o, &s, &err), &err);
+    for (int32_t k = 0; k < 3; k++) pass(s, 1 + k, want);
+    cr_assert_not_null(geodec__prepared_find(s->prepared, &m->layer[0].down).data);
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld", &pages) != 1) cr_skip_test("no /proc/self/statm");
+    (void)fclose(f);
+    cr_assert_eq(getrlimit(RLIMIT_AS, &before), 0);
+    little = before;
+    little.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (16 << 20); /* the panels take 28 MB */
+    cr_assert_eq(setrlimit(RLIMIT_AS, &little), 0);
+    const geodec_status st = geodec_session_create(other, &o, &poor, &err);
+    cr_assert_eq(setrlimit(RLIMIT_AS, &before), 0);
+    test_ok(st, &err);
+    for (int32_t k = 0; k < 3; k++) pass(poor, 1 + k, got);
+    cr_assert_not_null(geodec__prepared_find(poor->prepared, &other->layer[0].down).format);
+    cr_assert_null(geodec__prepared_find(poor->prepared, &other->layer[0].down).data);
+    cr_assert_eq(memcmp(want, got, sizeof want), 0);
+    geodec_session_destroy(s);
+    geodec_session_destroy(poor);
+    geodec_model_close(m);
+    geodec_model_close(other);
 }
