@@ -1,6 +1,6 @@
 /* Which arithmetic suits a model's file.
  *
- * fast (model/fast.h) multiplies in integers where the weights lie in block types and as exact does elsewhere. The rule
+ * fast rounds activations to bytes where the weights lie in block types and is as exact elsewhere (model/products.h). The rule
  * goes by bytes, since reading the weights is what a pass costs:
  *   share = bytes of the matrices in block types that fast takes / bytes of all matrices that a pass multiplies
  *   fast where share >= 1/2, exact otherwise
