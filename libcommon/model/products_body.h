@@ -157,10 +157,10 @@ INLINE int64_t block_size(shape f)
 {
     return f.planes == 1 ? (int64_t)sizeof(geodec__fast_block) : (int64_t)sizeof(geodec__exact_block);
 }
-INLINE const int8_t *digits_of(shape f, const uint8_t *x, int plane, int column)
+/* The digits come first in both kinds of blocks. */
+INLINE const int8_t *digits_of(const uint8_t *x, int plane, int column)
 {
-    return f.planes == 1 ? ((const geodec__fast_block *)(const void *)x)->q[plane] + column
-                         : ((const geodec__exact_block *)(const void *)x)->q[plane] + column;
+    return (const int8_t *)x + 32 * plane + column;
 }
 INLINE float scale_of(shape f, const uint8_t *x)
 {
@@ -191,14 +191,13 @@ INLINE void group_rows(const shape f, const int T, const codes *c, const int h, 
     for (int first = 0; first < words; first += run) {
         part sum[3 * MOST];
         UNROLL
-        for (int i = 0; i < T * P; i++) {
+        for (int i = 0; i < T * P; i++)
             sum[i] = started && first == 0 ? p_start(start_of(f, x + i / P * step, h, i % P)) : p_start(0);
-        }
         UNROLL
         for (int g = first; g < first + run; g++) {
             UNROLL
             for (int i = 0; i < T * P; i++)
-                sum[i] = p_dot(wide, sum[i], c[g], digits_of(f, x + i / P * step, i % P, h * f.group + 4 * g));
+                sum[i] = p_dot(wide, sum[i], c[g], digits_of(x + i / P * step, i % P, h * f.group + 4 * g));
         }
         UNROLL
         for (int r = 0; r < T; r++) {
