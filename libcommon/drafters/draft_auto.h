@@ -14,11 +14,12 @@
 
 enum { GEODEC_AUTO_MAX = 8 };
 
-/* arm [n], 1 .. GEODEC_AUTO_MAX: the first drafts until another leads. trees_only [n]: asked for trees alone. d_state:
+/* arm [n], 1 .. GEODEC_AUTO_MAX: the first drafts until another leads. trees_only [n]: asked for trees alone. price [n]:
+ * seconds that an ask of it takes, roughly, which decides on its first trial; NULL = not known. d_state:
  * width of the states that any of them wants, 0 = none. Takes the arms over: they are destroyed with the scheduler, and
- * on an error. Sources: the arms. */
+ * on an error. Sources: those of the arms, as "arm:source". */
 GEODEC_API geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *arm, const bool *trees_only,
-                                                    int32_t d_state, geodec_drafter **out,
+                                                    const double *price, int32_t d_state, geodec_drafter **out,
                                                     geodec_err *err) GEODEC_MUST_USE;
 
 #endif

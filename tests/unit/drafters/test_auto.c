@@ -139,7 +139,7 @@ Test(scheduler, takes_what_pays)
     }
     geodec_drafter *part[] = {&bad.base, &good.base, &dear.base};
     const bool trees[3] = {false};
-    test_ok(geodec_auto_drafter_create(3, part, trees, TOY_STATE, &d, &err), &err);
+    test_ok(geodec_auto_drafter_create(3, part, trees, NULL, TOY_STATE, &d, &err), &err);
     const geodec_decode_counters c = run(&x, d);
     cr_assert_gt(geodec_tokens_per_pass(&c), 2);
     cr_assert_gt(10 * c.source[1].accepted, 9 * c.total.accepted);
@@ -163,7 +163,7 @@ Test(scheduler, never_much_slower)
         geodec_drafter *part[] = {&a.base, &b.base};
         const bool trees[2] = {false};
         b.percent = 0;
-        test_ok(geodec_auto_drafter_create(2, part, trees, TOY_STATE, &d, &err), &err);
+        test_ok(geodec_auto_drafter_create(2, part, trees, NULL, TOY_STATE, &d, &err), &err);
         const geodec_decode_counters c = run(&x, d);
         double passes = (double)(a.asked + b.asked) * a.price;
         for (int32_t n = 0; n <= 8; n++) passes += (double)c.length[n] * geodec_cost_pass(&x.o.cost, n + 1);
@@ -186,7 +186,7 @@ Test(scheduler, sleepers_cost_nothing)
         geodec_drafter *d, *part[] = {&bad.base};
         const bool trees[1] = {false};
         with_states = 0;
-        test_ok(geodec_auto_drafter_create(1, part, trees, TOY_STATE, &d, &err), &err);
+        test_ok(geodec_auto_drafter_create(1, part, trees, NULL, TOY_STATE, &d, &err), &err);
         const geodec_decode_counters c = run(&x, d);
         cr_assert(c.asks > 4 && c.asks < LENGTH / 10, "%d asks", (int)c.asks);
         if (learns) {
@@ -211,7 +211,7 @@ Test(scheduler, output_equals_plain)
     double best = 0;
     test_ok(geodec_lookup_drafter_create(&part[0], &err), &err);
     test_ok(geodec_ngram_drafter_create(NULL, 8, &part[1], &err), &err);
-    test_ok(geodec_auto_drafter_create(2, part, trees, 0, &d, &err), &err);
+    test_ok(geodec_auto_drafter_create(2, part, trees, NULL, 0, &d, &err), &err);
     for (int kind = TOY_HISTORY; kind <= TOY_MARKOV; kind++)
         for (int mode = 0; mode < 24; mode++) {
             static int32_t plain[4096];
@@ -255,12 +255,12 @@ Test(scheduler, refuses_and_cleans_up)
     geodec_err err = {0};
     geodec_drafter *d = NULL, *part[2] = {NULL, NULL};
     const bool trees[2] = {false, true};
-    cr_assert_eq(geodec_auto_drafter_create(0, part, trees, 0, &d, &err), GEODEC_INVAL);
+    cr_assert_eq(geodec_auto_drafter_create(0, part, trees, NULL, 0, &d, &err), GEODEC_INVAL);
     for (int64_t k = 1; k < 4; k++) {
         test_ok(geodec_lookup_drafter_create(&part[0], &err), &err);
         test_ok(geodec_ngram_drafter_create(NULL, 8, &part[1], &err), &err);
         geodec_mem_fail_after(k);
-        const geodec_status st = geodec_auto_drafter_create(2, part, trees, 0, &d, &err);
+        const geodec_status st = geodec_auto_drafter_create(2, part, trees, NULL, 0, &d, &err);
         geodec_mem_fail_after(0);
         if (st == GEODEC_OK)
             geodec_drafter_destroy(d);
@@ -270,6 +270,6 @@ Test(scheduler, refuses_and_cleans_up)
     fake f = {.base.ops = &fake_ops};
     const bool first[2] = {true, false};
     part[0] = part[1] = &f.base;
-    cr_assert_eq(geodec_auto_drafter_create(2, part, first, 3, &d, &err), GEODEC_INVAL, "nobody for chains");
-    cr_assert_eq(geodec_auto_drafter_create(1, part, trees, 0, &d, &err), GEODEC_INVAL, "states of no size");
+    cr_assert_eq(geodec_auto_drafter_create(2, part, first, NULL, 3, &d, &err), GEODEC_INVAL, "nobody for chains");
+    cr_assert_eq(geodec_auto_drafter_create(1, part, trees, NULL, 0, &d, &err), GEODEC_INVAL, "states of no size");
 }
