@@ -254,7 +254,7 @@ static geodec_status ask(scheduler *s, int32_t a, const geodec_draft_request *re
     if (timed) {
         const double end = request->clock(), c = (end - awake) / unit;
         if (x->is.asking < 0)
-            x->is.asking = 0.3 * c; /* cold tables, and what it reads up */
+            x->is.asking = fmin(0.3 * c, 2 * x->price / unit + 0.05); /* cold tables, and what it reads up */
         else if (!x->woken)
             x->is.asking +=
                 fmax(STEP, 1 / (1 + (double)++x->is.asked)) * (fmin(c, 3 * x->is.asking + 0.02) - x->is.asking);
