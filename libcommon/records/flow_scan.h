@@ -8,7 +8,7 @@
 #ifndef GEODEC_RECORDS_FLOW_SCAN_H
 #define GEODEC_RECORDS_FLOW_SCAN_H
 
-#include "base/err.h"
+#include "records/flowmap.h"
 
 #include <stdint.h>
 
@@ -43,21 +43,23 @@ extern const geodec__flow_kernels geodec__flow_scalar, geodec__flow_avx2, geodec
 /* The best the processor has. */
 const geodec__flow_kernels *geodec__flow_best(void);
 
-/* What a node leads to, in one place: a step along the flow touches one cache line. */
+/* What a node leads to and its key, in one place: a step along the flow touches one cache line. */
 typedef struct geodec__flow_hop {
     int32_t label, next; /* what the model says, and where that leads */
     int32_t text, along; /* the text's own next token, and its node; -1 at the end of a text */
     int32_t sequence, token;
     float sure;
-    int32_t unused; /* 32 bytes: never in two lines */
+    int32_t unused;
+    int8_t key[GEODEC_FLOW_DIMS_MAX]; /* 64 bytes: never in two lines */
 } geodec__flow_hop;
 
 struct geodec_flow_scan {
     const geodec__flow_kernels *kernels;
     int32_t groups;
     int64_t *first;        /* [vocab+1] first block of a bucket */
-    uint8_t *block;        /* [first[vocab]][groups + 1][64] */
-    geodec__flow_hop *hop; /* [nodes] */
+    uint8_t *block;        /* [first[vocab]][groups + 1][64], in huge pages: buckets are far apart */
+    geodec__flow_hop *hop; /* [nodes], in huge pages */
+    int64_t block_bytes, hop_bytes;
     int64_t widest;        /* blocks of the largest bucket */
 };
 

@@ -68,8 +68,8 @@ static void clear_layout(geodec_flowmap *map)
 {
     if (map->scan) {
         geodec_mem_free(map->scan->first);
-        geodec_mem_free(map->scan->block);
-        geodec_mem_free(map->scan->hop);
+        geodec_mem_unmap(map->scan->block, map->scan->block_bytes);
+        geodec_mem_unmap(map->scan->hop, map->scan->hop_bytes);
     }
     geodec_mem_free(map->scan);
     map->scan = NULL;
@@ -94,6 +94,18 @@ int64_t geodec_flowmap_bytes(const geodec_flowmap *map)
     return bytes;
 }
 
+/* Memory in huge pages; *bytes is set with it. */
+static geodec_status new_pages(int64_t n, int64_t size, void **out, int64_t *bytes, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t all = n > 0 ? n * size : size;
+    *out = geodec_mem_map(all);
+    if (!*out) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld x %lld bytes", (long long)n, (long long)size);
+    *bytes = all;
+done:
+    return st;
+}
+
 /* ---- checks and layout ------------------------------------------------------------------------------------------ */
 
 geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
@@ -112,7 +124,7 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
         if (blocks > s->widest) s->widest = blocks;
     }
     const int64_t stride = (r / 4 + 1) * 64; /* of a block, in bytes */
-    GEODEC_NEW(s->block, s->first[map->vocab] * stride);
+    GEODEC_TRY(new_pages(s->first[map->vocab], stride, (void **)&s->block, &s->block_bytes, err));
     for (int64_t t = 0; t < map->vocab; t++)
         for (int64_t n = map->bucket[t]; n < map->bucket[t + 1]; n++) {
             const int64_t i = n - map->bucket[t], lane = i % GEODEC__FLOW_BLOCK;
@@ -131,7 +143,7 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
              i++)
             memcpy(s->block + (s->first[t] + i / GEODEC__FLOW_BLOCK + 1) * stride - 64 + 4 * (i % GEODEC__FLOW_BLOCK),
                    &far, sizeof far);
-    GEODEC_NEW(s->hop, map->nodes);
+    GEODEC_TRY(new_pages(map->nodes, sizeof *s->hop, (void **)&s->hop, &s->hop_bytes, err));
     for (int64_t t = 0; t < map->vocab; t++)
         for (int64_t n = map->bucket[t]; n < map->bucket[t + 1]; n++) s->hop[n].token = (int32_t)t;
     for (int64_t q = 0; q < map->sequences; q++)
@@ -144,6 +156,7 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
                                            .sequence = (int32_t)q,
                                            .token = s->hop[n].token,
                                            .sure = map->sure ? (float)map->sure[n] / 255 : 0};
+            memcpy(s->hop[n].key, map->key + n * r, (size_t)r);
         }
 done:
     return st;

@@ -217,7 +217,7 @@ static void stored_offset(const geodec_flowmap *w, int32_t token, int32_t node, 
 static const int8_t *key_of(const geodec_flowtrack *t, const voter *v)
 {
     if (v->from == OF_LIBRARY) return geodec_flowgrown_get(t->grown, v->at)->key;
-    return (v->from == OWN ? t->key : t->map->key) + v->at * t->map->dims;
+    return v->from == OWN ? t->key + v->at * t->map->dims : t->map->scan->hop[v->at].key;
 }
 
 /* Local linear correction: a weighted vote is exact for votes that are constant around the query; these weights are
@@ -553,7 +553,6 @@ void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
     int32_t voting = 0;
     for (int32_t i = 0; i < n; i++) voting += v[i].weight > 0;
     if (voting > 0 && voting < w->vote.chains) {
-        for (int32_t i = 0; i < followers; i++) __builtin_prefetch(key_of(t, &v[i]));
         for (int32_t i = 0; i < followers; i++) {
             const int8_t *key = key_of(t, &v[i]);
             for (int64_t c = 0; c < w->dims; c++) sum[c] += v[i].weight * (float)key[c];
