@@ -20,13 +20,13 @@ static const double TRIALS = 0.003;           /* share of the time that trials m
 static const double OF_GAINS = 0.0015;        /* and more for every pass that drafting is ahead */
 static const double PURSE = 0.5;              /* passes for trials in the beginning */
 static const double PURSE_MOST = 8;
-static const double DECAY = 0.95;   /* of the sums of claims and outcomes, a draft */
-static const double PRIOR = 4;      /* claims that an arm is trusted for */
-static const double STEP = 0.1;     /* of the moving averages, a round */
+static const double DECAY = 0.95;     /* of the sums of claims and outcomes, a draft */
+static const double PRIOR = 4;        /* claims that an arm is trusted for */
+static const double STEP = 0.1;       /* of the moving averages, a round */
 static const double SLOW_STEP = 0.05; /* of the sums of an arm's rounds */
 static const double MARGIN = 1;       /* standard errors by which a lead must be above nothing */
 enum { SURE = 4, PAIRS_MOST = 16 };   /* pairs before there is a change; pairs that a standard error is of, at most */
-static const double SIBLINGS = 0.2; /* least chance of a second row above which trees are not asked for */
+static const double SIBLINGS = 0.2;   /* least chance of a second row above which trees are not asked for */
 
 /* What was learned of an arm. */
 typedef struct standing {
@@ -431,7 +431,8 @@ static int32_t lay_sources(scheduler *s, int32_t n, geodec_drafter *const *part)
         x->source = count;
         x->one = ops->n_sources > GEODEC_DRAFT_SOURCES_MAX - count - (n - 1 - a);
         for (int32_t k = 0; k < (x->one ? 1 : ops->n_sources); k++, count++) {
-            (void)snprintf(s->name[count], NAME_ROOM, "%s%s%s", ops->name, x->one ? "" : ":", x->one ? "" : ops->source_name[k]);
+            (void)snprintf(s->name[count], NAME_ROOM, "%s%s%s", ops->name, x->one ? "" : ":",
+                           x->one ? "" : ops->source_name[k]);
             s->source_name[count] = s->name[count];
         }
     }

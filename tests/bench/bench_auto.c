@@ -1,6 +1,7 @@
 /* The scheduler against the best of its drafters: bench-auto MODEL.gguf DIR TEXT [options], TSV on stdout.
  *
- *     --rounds N (5)  --prompts N (6)  --prompt-tokens N (16)  --tokens N (96)  --arithmetic exact|fast  --drafters LIST
+ *     --rounds N (5)  --prompts N (6)  --prompt-tokens N (16)  --tokens N (96)  --arithmetic exact|fast  --drafters
+ * LIST
  *
  * Greedy, adaptive length, one thread. In a round every drafter begins anew and decodes the same prompts; within a
  * prompt the drafters take turns, with plain decoding before and after each: its time over that of the two is what
@@ -38,7 +39,7 @@ typedef struct bench {
     geodec_target target;
     geodec_drafting *drafting;
     geodec_prompts prompts;
-    double *time; /* [drafters][prompts][rounds] over plain decoding */
+    double *time;                         /* [drafters][prompts][rounds] over plain decoding */
     geodec_decode_counters sum[DRAFTERS]; /* of all rounds */
     int32_t stop[GEODEC_STOP_TOKENS];
     geodec_decode_options decode;
@@ -174,8 +175,7 @@ static geodec_status speeds(const bench *b, const options *o, const int64_t *rou
         double sum = 0;
         for (int64_t p = 0; p < b->prompts.n; p++) {
             double median;
-            for (int64_t r = 0; r < o->rounds; r++)
-                work[r] = b->time[(k * b->prompts.n + p) * o->rounds + round[r]];
+            for (int64_t r = 0; r < o->rounds; r++) work[r] = b->time[(k * b->prompts.n + p) * o->rounds + round[r]];
             GEODEC_TRY(geodec_stats_median(o->rounds, work, &median, err));
             sum += median;
         }
