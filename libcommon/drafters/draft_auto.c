@@ -14,10 +14,10 @@ enum { BURST = 4, SOON = 16, SELDOM = 4096 }; /* rounds: of a trial; between tri
 static const double DEAR = 2;                 /* passes that end a trial early */
 static const double PRICE = 15e-6;            /* seconds an ask, of an arm of which nothing is known */
 static const double COLD = 3;                 /* asks that the first trial takes, roughly: tables are cold */
-static const double HOPED = 0.95;             /* acceptance that an arm must pay at to be tried at all */
+static const double HOPED = 0.9;              /* acceptance that an arm must pay at to be tried at all */
 static const double ROW = 4e-6;               /* seconds that a row of state takes its reader, roughly */
 static const double TRIALS = 0.003;           /* share of the time that trials may take, all together, */
-static const double OF_GAINS = 0.0015;        /* and more for every pass that drafting is ahead */
+static const double OF_GAINS = 0.0005;        /* and more for every pass that drafting is ahead */
 static const double PURSE = 0.5;              /* passes for trials in the beginning */
 static const double PURSE_MOST = 8;
 static const double DECAY = 0.95;     /* of the sums of claims and outcomes, a draft */
@@ -254,7 +254,7 @@ static geodec_status ask(scheduler *s, int32_t a, const geodec_draft_request *re
     if (timed) {
         const double end = request->clock(), c = (end - awake) / unit;
         if (x->is.asking < 0)
-            x->is.asking = fmin(0.3 * c, 2 * x->price / unit + 0.05); /* cold tables, and what it reads up */
+            x->is.asking = fmin(0.6 * c, 2 * x->price / unit + 0.05); /* cold tables, and what it reads up */
         else if (!x->woken)
             x->is.asking +=
                 fmax(STEP, 1 / (1 + (double)++x->is.asked)) * (fmin(c, 3 * x->is.asking + 0.02) - x->is.asking);
