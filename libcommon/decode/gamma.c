@@ -17,6 +17,7 @@ static const double CAME = 0.4;  /* weight of the tokens that came against those
 static const double CREDIT = 8;  /* at most */
 static const double SLACK = 0.7; /* of the least chances: the exact choice is made among the drafts that are there */
 static const double SLOW_STEP = 0.5;
+static const double GAIN = 0.03;  /* that drafts must promise at least: of many choices some look good by accident */
 static const double FIRST = 0.25; /* passes that the first ask counts for at most: the next ones tell */
 enum { LOOK_AHEAD = 4, REFRESH = 8, FRESH = 12 };
 
@@ -83,7 +84,7 @@ int32_t geodec_gamma_send(geodec_gamma *g, const geodec_draft *draft, int32_t n)
 {
     int32_t best = 0;
     double tokens = 1, chance[GEODEC_DRAFT_MAX]; /* of the path down to a draft */
-    double rate = 1 / plain_round(g);
+    double rate = (1 + GAIN) / plain_round(g);
     for (int32_t i = 0; i < n; i++) {
         chance[i] = fmin(draft[i].confidence * trust(g, draft[i].source), 0.98) *
                     (draft[i].parent < 0 ? 1 : chance[draft[i].parent]);

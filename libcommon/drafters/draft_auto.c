@@ -11,6 +11,7 @@
 enum { KEEP = 2 * (GEODEC_DRAFT_MAX + 1), RESTART = 16 };
 enum { NAME_ROOM = 32 };                      /* of a source's name: "ngram:store-1" */
 enum { BURST = 4, SOON = 16, SELDOM = 4096 }; /* rounds: of a trial; between trials */
+enum { OFTEN = 8, SOMETIMES = 4 };            /* asks of an arm that are timed; of the later ones, one of so many */
 static const double DEAR = 2;                 /* passes that end a trial early */
 static const double PRICE = 15e-6;            /* seconds an ask, of an arm of which nothing is known */
 static const double COLD = 3;                 /* asks that the first trial takes, roughly: tables are cold */
@@ -237,7 +238,9 @@ static geodec_status ask(scheduler *s, int32_t a, const geodec_draft_request *re
     arm *x = &s->arm[a];
     const geodec_gamma *pace = request->pace;
     const double unit = pace ? pace->cost.seconds * pace->slow : 0;
-    const bool timed = unit > 0 && request->clock;
+    /* Of the arm that drafts, now and then: reading a clock takes its share of a small model's pass. */
+    const bool timed =
+        unit > 0 && request->clock && (a != s->active || x->is.asked < OFTEN || s->round % SOMETIMES == 0);
     const double start = timed ? request->clock() : 0;
     geodec_draft_request q = *request;
     GEODEC_TRY(wake(s, x, err));
