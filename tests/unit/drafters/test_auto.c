@@ -20,6 +20,7 @@ typedef struct fake {
     int64_t n, asked, observed, begun;
     int32_t percent;
     double price;
+    double claim; /* confidence of its drafts; 0: 0.5, whatever they are worth */
 } fake;
 
 static geodec_status fake_begin(geodec_drafter *d, geodec_err *err)
@@ -52,7 +53,7 @@ static geodec_status fake_propose(geodec_drafter *d, const geodec_draft_request 
         geodec_rng r = geodec_rng_stream((uint64_t)f->percent, (uint64_t)i);
         const bool right = (int32_t)geodec_rng_below(&r, 100) < f->percent;
         out[(*n)++] =
-            (geodec_draft){.token = (f->truth[i] + !right) % TOY_VOCAB, .confidence = 0.5}; /* whatever it is worth */
+            (geodec_draft){.token = (f->truth[i] + !right) % TOY_VOCAB, .confidence = f->claim > 0 ? f->claim : 0.5};
     }
     return GEODEC_OK;
 }
@@ -150,6 +151,58 @@ Test(scheduler, takes_what_pays)
     geodec_drafter_destroy(d);
 }
 
+/* The dear one wins more passes a round, in rounds so much longer that it gives fewer tokens a pass: it is tried, and
+ * does not draft. */
+Test(scheduler, compares_rates)
+{
+    static trial x;
+    geodec_err err = {0};
+    geodec_drafter *d;
+    set_up(&x, 5, 0.3);
+    fake cheap = {
+        .base.ops = &fake_ops, .truth = x.text, .n = PROMPT + LENGTH, .percent = 70, .price = 0.02, .claim = 0.7};
+    fake dear = cheap;
+    dear.percent = 85;
+    dear.claim = 0.85;
+    dear.price = 0.7;
+    const double rate[] = {2.19 / (1.6 + cheap.price), 3.71 / (2.2 + dear.price)}; /* of 2 and of 4 drafts */
+    const double gain[] = {2.19 - (1.6 + cheap.price), 3.71 - (2.2 + dear.price)};
+    cr_assert(rate[0] > rate[1] && gain[0] < gain[1]);
+    geodec_drafter *part[] = {&cheap.base, &dear.base};
+    const bool trees[2] = {false};
+    test_ok(geodec_auto_drafter_create(2, part, trees, NULL, TOY_STATE, &d, &err), &err);
+    const geodec_decode_counters c = run(&x, d);
+    cr_assert_gt(dear.asked, 3);
+    cr_assert_lt(3 * dear.asked, cheap.asked, "%d of %d", (int)dear.asked, (int)cheap.asked);
+    cr_assert_gt(geodec_tokens_per_pass(&c), 1.9);
+    geodec_drafter_destroy(d);
+}
+
+/* What could not lead if nine drafts of ten were right is not even tried; price: before it is known. */
+Test(scheduler, leaves_the_hopeless_alone)
+{
+    for (int known = 0; known < 2; known++) {
+        static trial x;
+        geodec_err err = {0};
+        geodec_drafter *d;
+        set_up(&x, 6, 0.3);
+        fake good = {.base.ops = &fake_ops, .truth = x.text, .n = PROMPT + LENGTH, .percent = 90, .price = 0.02};
+        fake dear = good;
+        dear.percent = 95;
+        dear.price = 2.5;
+        geodec_drafter *part[] = {&good.base, &dear.base};
+        const bool trees[2] = {false};
+        const double price[] = {0.02, known ? 2.5 : 0.02};
+        test_ok(geodec_auto_drafter_create(2, part, trees, price, TOY_STATE, &d, &err), &err);
+        (void)run(&x, d);
+        if (known)
+            cr_assert_leq(dear.asked, 1, "asked %d times", (int)dear.asked); /* before the other one leads */
+        else
+            cr_assert(dear.asked > 0 && dear.asked < 8, "asked %d times", (int)dear.asked);
+        geodec_drafter_destroy(d);
+    }
+}
+
 /* When nothing pays, nothing is sent, and asking takes a small share of the time. */
 Test(scheduler, never_much_slower)
 {
@@ -212,6 +265,9 @@ Test(scheduler, output_equals_plain)
     test_ok(geodec_lookup_drafter_create(&part[0], &err), &err);
     test_ok(geodec_ngram_drafter_create(NULL, 8, &part[1], &err), &err);
     test_ok(geodec_auto_drafter_create(2, part, trees, NULL, 0, &d, &err), &err);
+    cr_assert_eq(d->ops->n_sources, part[0]->ops->n_sources + part[1]->ops->n_sources);
+    cr_assert_str_eq(d->ops->source_name[0], "lookup:1");
+    cr_assert_str_eq(d->ops->source_name[part[0]->ops->n_sources], "ngram:store-1");
     for (int kind = TOY_HISTORY; kind <= TOY_MARKOV; kind++)
         for (int mode = 0; mode < 24; mode++) {
             static int32_t plain[4096];
