@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GEODEC_DRAFT_MAX = 64, GEODEC_DRAFT_SOURCES_MAX = 16, GEODEC_DRAFT_TOP = 8 };
+enum { GEODEC_DRAFT_MAX = 64, GEODEC_DRAFT_SOURCES_MAX = 32, GEODEC_DRAFT_TOP = 8 };
 
 /* One proposed token. Drafts form a tree: a draft follows the one its parent names. In a chain each follows the one
  * before it. The tokens of one parent's drafts differ. */

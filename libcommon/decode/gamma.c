@@ -17,6 +17,8 @@ static const double CAME = 0.4;  /* weight of the tokens that came against those
 static const double CREDIT = 8;  /* at most */
 static const double SLACK = 0.7; /* of the least chances: the exact choice is made among the drafts that are there */
 static const double SLOW_STEP = 0.5;
+static const double GAIN = 0.03;  /* that drafts must promise at least: of many choices some look good by accident */
+static const double FIRST = 0.25; /* passes that the first ask counts for at most: the next ones tell */
 enum { LOOK_AHEAD = 4, REFRESH = 8, FRESH = 12 };
 
 void geodec_gamma_init(geodec_gamma *g, int32_t max, const geodec_cost *cost)
@@ -82,7 +84,7 @@ int32_t geodec_gamma_send(geodec_gamma *g, const geodec_draft *draft, int32_t n)
 {
     int32_t best = 0;
     double tokens = 1, chance[GEODEC_DRAFT_MAX]; /* of the path down to a draft */
-    double rate = 1 / plain_round(g);
+    double rate = (1 + GAIN) / plain_round(g);
     for (int32_t i = 0; i < n; i++) {
         chance[i] = fmin(draft[i].confidence * trust(g, draft[i].source), 0.98) *
                     (draft[i].parent < 0 ? 1 : chance[draft[i].parent]);
@@ -117,8 +119,9 @@ void geodec_gamma_times(geodec_gamma *g, int32_t sent, double asking, double pas
         const double off = slow / g->slow - 1;
         double *w = &g->width[sent + 1];
         if (!(*w > 0)) *w = g->wide;
-        *w *= 1 + STEP * off;
-        g->wide *= 1 + 0.5 * STEP * off;
+        /* The given v is of a few passes: it counts for as much as one that was met. */
+        *w *= 1 + fmax(STEP, 1 / (2 + (double)g->met[sent + 1]++)) * off;
+        g->wide *= 1 + 0.5 * fmax(STEP, 1 / (2 + (double)g->met[0]++)) * off;
     } else {
         g->slow = towards(g->slow, slow);
     }
@@ -129,7 +132,7 @@ void geodec_gamma_times(geodec_gamma *g, int32_t sent, double asking, double pas
     if (!(asking > 0)) return;
     /* The first ask finds cold tables: it counts as one of many. */
     if (g->asking < 0)
-        g->asking = 0.4 * asking;
+        g->asking = fmin(0.4 * asking, FIRST);
     else
         g->asking += fmax(STEP, 1 / (1 + (double)g->timed)) * (fmin(asking, OUTLIER * g->asking + 0.02) - g->asking);
     g->timed++;

@@ -25,8 +25,9 @@ typedef struct geodec_gamma {
     double slow;      /* what the machine takes now over `cost`: all times are in passes at this pace */
     /* Time of a pass of several rows over its v: of all widths, and of each that was met (0: it was not). */
     double wide, width[GEODEC_DRAFT_MAX + 2];
-    int64_t narrow; /* the last round of one row */
-    double asking;  /* passes an ask, moving average of the `timed` ones; < 0: not measured, c a draft */
+    int64_t met[GEODEC_DRAFT_MAX + 2]; /* times that each was met; [0]: any of them */
+    int64_t narrow;                    /* the last round of one row */
+    double asking; /* passes an ask, moving average of the `timed` ones; < 0: not measured, c a draft */
     int64_t timed;
     double rate;   /* tokens a pass-time of drafted rounds, moving average */
     double credit; /* passes */

@@ -276,12 +276,13 @@ static geodec_status create_auto(const geodec_drafting *d, geodec_drafter **out,
 {
     static const char *const names[] = {"ngram", "lookup", "flowmap", "ngram+flowmap"};
     static const bool trees_only[] = {false, false, false, true};
+    static const double price[] = {1e-6, 1e-6, 15e-6, 20e-6};
     geodec_status st = GEODEC_OK;
     geodec_drafter *made[4] = {0};
     /* Of flow maps with a library that grows there is one. */
     const int32_t n = !d->map.scan ? 2 : d->library ? 3 : 4;
     for (int32_t k = 0; k < n; k++) GEODEC_TRY(geodec_drafting_create(d, names[k], &made[k], err));
-    st = geodec_auto_drafter_create(n, made, trees_only, d->map.scan ? (int32_t)d->map.d : 0, out, err);
+    st = geodec_auto_drafter_create(n, made, trees_only, price, d->map.scan ? (int32_t)d->map.d : 0, out, err);
     memset(made, 0, sizeof made); /* the scheduler's, or gone */
     GEODEC_TRY(st);
 done:

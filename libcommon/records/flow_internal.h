@@ -9,6 +9,7 @@
 geodec_status geodec__flowmap_finish(geodec_flowmap *map, const char *name, geodec_err *err) GEODEC_MUST_USE;
 /* The layout alone; clears an older one. */
 geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err) GEODEC_MUST_USE;
+void geodec__flowmap_unlay(geodec_flowmap *map);
 /* Arrays of one map: f is called with each stored array's place, element size and number of elements. */
 typedef struct geodec__flow_array {
     const char *path;

@@ -64,23 +64,12 @@ void geodec__flowmap_arrays(geodec_flowmap *w, geodec__flow_array out[GEODEC__FL
     memcpy(out, all, sizeof all);
 }
 
-static void clear_layout(geodec_flowmap *map)
-{
-    if (map->scan) {
-        geodec_mem_free(map->scan->first);
-        geodec_mem_free(map->scan->block);
-        geodec_mem_free(map->scan->hop);
-    }
-    geodec_mem_free(map->scan);
-    map->scan = NULL;
-}
-
 void geodec_flowmap_clear(geodec_flowmap *map)
 {
     geodec__flow_array a[GEODEC__FLOW_ARRAYS];
     geodec__flowmap_arrays(map, a);
     for (int i = 0; a[i].path; i++) geodec_mem_free(*a[i].data);
-    clear_layout(map);
+    geodec__flowmap_unlay(map);
     memset(map, 0, sizeof *map);
 }
 
@@ -94,60 +83,7 @@ int64_t geodec_flowmap_bytes(const geodec_flowmap *map)
     return bytes;
 }
 
-/* ---- checks and layout ------------------------------------------------------------------------------------------ */
-
-geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t r = map->dims;
-    clear_layout(map);
-    GEODEC_NEW(map->scan, 1);
-    geodec_flow_scan *s = map->scan;
-    s->kernels = geodec__flow_best();
-    s->groups = (int32_t)(r / 4);
-    GEODEC_NEW(s->first, map->vocab + 1);
-    for (int64_t t = 0; t < map->vocab; t++) {
-        const int64_t blocks = (map->bucket[t + 1] - map->bucket[t] + GEODEC__FLOW_BLOCK - 1) / GEODEC__FLOW_BLOCK;
-        s->first[t + 1] = s->first[t] + blocks;
-        if (blocks > s->widest) s->widest = blocks;
-    }
-    const int64_t stride = (r / 4 + 1) * 64; /* of a block, in bytes */
-    GEODEC_NEW(s->block, s->first[map->vocab] * stride);
-    for (int64_t t = 0; t < map->vocab; t++)
-        for (int64_t n = map->bucket[t]; n < map->bucket[t + 1]; n++) {
-            const int64_t i = n - map->bucket[t], lane = i % GEODEC__FLOW_BLOCK;
-            uint8_t *b = s->block + (s->first[t] + i / GEODEC__FLOW_BLOCK) * stride;
-            int32_t norm = 0;
-            for (int64_t c = 0; c < r; c++) {
-                const int32_t x = map->key[n * r + c] + 64;
-                b[(c / 4 * GEODEC__FLOW_BLOCK + lane) * 4 + c % 4] = (uint8_t)x;
-                norm += x * x;
-            }
-            memcpy(b + stride - 64 + 4 * lane, &norm, sizeof norm);
-        }
-    const int32_t far = GEODEC__FLOW_FAR;
-    for (int64_t t = 0; t < map->vocab; t++)
-        for (int64_t i = map->bucket[t + 1] - map->bucket[t]; i < (s->first[t + 1] - s->first[t]) * GEODEC__FLOW_BLOCK;
-             i++)
-            memcpy(s->block + (s->first[t] + i / GEODEC__FLOW_BLOCK + 1) * stride - 64 + 4 * (i % GEODEC__FLOW_BLOCK),
-                   &far, sizeof far);
-    GEODEC_NEW(s->hop, map->nodes);
-    for (int64_t t = 0; t < map->vocab; t++)
-        for (int64_t n = map->bucket[t]; n < map->bucket[t + 1]; n++) s->hop[n].token = (int32_t)t;
-    for (int64_t q = 0; q < map->sequences; q++)
-        for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++) {
-            const int32_t n = map->order[i], after = i + 1 < map->sequence_start[q + 1] ? map->order[i + 1] : -1;
-            s->hop[n] = (geodec__flow_hop){.label = map->label[n],
-                                           .next = map->next ? map->next[n] : -1,
-                                           .text = after >= 0 ? s->hop[after].token : -1,
-                                           .along = after,
-                                           .sequence = (int32_t)q,
-                                           .token = s->hop[n].token,
-                                           .sure = map->sure ? (float)map->sure[n] / 255 : 0};
-        }
-done:
-    return st;
-}
+/* ---- checks ----------------------------------------------------------------------------------------------------- */
 
 static bool rising(const int64_t *x, int64_t n, int64_t last)
 {
@@ -337,59 +273,6 @@ void geodec_flow_key(const geodec_flowmap *map, const float *f, int32_t token, f
 {
     geodec__flow_standardise(map, f, scratch);
     geodec__flow_key(map, scratch, token, key);
-}
-
-int64_t geodec_flow_room(const geodec_flowmap *map) { return 2 * (map->scan->widest + 1) * GEODEC__FLOW_BLOCK; }
-
-/* A limit with at least k distances below it, and not many more: of the minima of interleaved parts, k are below it.
- * The nearest neighbours themselves do not depend on it. */
-static int32_t limit_for(const geodec__flow_kernels *kernels, const int32_t *low, int64_t k)
-{
-    int32_t below = 0, high = GEODEC_FLOW_DIMS_MAX * 127 * 127 + 1;
-    if (kernels->below(low, GEODEC__FLOW_LOWS, high) < k) return GEODEC__FLOW_FAR;
-    while (high - below > 1 + high / 32) { /* count(below) < k <= count(high) */
-        const int32_t middle = below + (high - below) / 2;
-        if (kernels->below(low, GEODEC__FLOW_LOWS, middle) >= k)
-            high = middle;
-        else
-            below = middle;
-    }
-    return high;
-}
-
-int32_t geodec_flow_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int32_t skip,
-                            int32_t *scratch, geodec_flow_hit *hit)
-{
-    const geodec_flow_scan *s = map->scan;
-    uint8_t query[GEODEC_FLOW_DIMS_MAX];
-    int32_t count = 0;
-    if (token < 0 || token >= map->vocab || k < 1 || k > GEODEC_FLOW_NEAR_MAX) return 0;
-    const int64_t first = map->bucket[token], n = map->bucket[token + 1] - first;
-    const int64_t blocks = s->first[token + 1] - s->first[token], padded = blocks * GEODEC__FLOW_BLOCK;
-    int32_t norm = 0, low[GEODEC__FLOW_LOWS];
-    for (int64_t c = 0; c < map->dims; c++) {
-        query[c] = (uint8_t)(key[c] + 64);
-        norm += query[c] * query[c];
-    }
-    s->kernels->distance(s->block + s->first[token] * (s->groups + 1) * 64, blocks, s->groups, query, norm, scratch,
-                         low);
-    if (skip >= 0) {
-        for (int64_t i = 0; i < n; i++)
-            if (s->hop[first + i].sequence == skip) scratch[i] = GEODEC__FLOW_FAR;
-        s->kernels->lows(scratch, padded, low);
-    }
-    const int32_t limit = n > k ? limit_for(s->kernels, low, k) : GEODEC__FLOW_FAR;
-    /* Insertion: nodes come in rising order, so an equal distance goes behind. */
-    int32_t *candidate = scratch + padded;
-    const int64_t found = s->kernels->collect(scratch, padded, limit, candidate);
-    for (int64_t i = 0; i < found; i++) {
-        const int32_t d = scratch[candidate[i]];
-        if (count == k && d >= hit[count - 1].distance) continue;
-        int32_t at = count < k ? count++ : count - 1;
-        for (; at > 0 && hit[at - 1].distance > d; at--) hit[at] = hit[at - 1];
-        hit[at] = (geodec_flow_hit){d, (int32_t)(first + candidate[i])};
-    }
-    return count;
 }
 
 double geodec_flow_reliability(const geodec_flowmap *map, int32_t depth, double score)

@@ -204,43 +204,28 @@ static int32_t own_nearest(const geodec_flowtrack *t, int32_t newest, const int8
     return n;
 }
 
-/* x [dims] = key of a node of this token's bucket minus the query. */
-static void stored_offset(const geodec_flowmap *w, int32_t token, int32_t node, const int8_t *query, float *x)
-{
-    const geodec_flow_scan *s = w->scan;
-    const int64_t i = node - w->bucket[token], lane = i % GEODEC__FLOW_BLOCK;
-    const uint8_t *b = s->block + (s->first[token] + i / GEODEC__FLOW_BLOCK) * (s->groups + 1) * 64 + 4 * lane;
-    for (int32_t g = 0; g < s->groups; g++, b += 4 * GEODEC__FLOW_BLOCK)
-        for (int c = 0; c < 4; c++) x[4 * g + c] = (float)((int32_t)b[c] - 64 - query[4 * g + c]);
-}
-
 static const int8_t *key_of(const geodec_flowtrack *t, const voter *v)
 {
     if (v->from == OF_LIBRARY) return geodec_flowgrown_get(t->grown, v->at)->key;
-    return (v->from == OWN ? t->key : t->map->key) + v->at * t->map->dims;
+    return v->from == OWN ? t->key + v->at * t->map->dims : t->map->scan->hop[v->at].key;
 }
 
 /* Local linear correction: a weighted vote is exact for votes that are constant around the query; these weights are
  * exact for votes that are linear in the key (Cleveland 1979), as far as the ridge lets them. */
-static void correct(const geodec_flowtrack *t, int32_t newest, const int8_t *query, int32_t n, voter *v)
+static void correct(const geodec_flowtrack *t, const int8_t *query, int32_t n, voter *v)
 {
     const geodec_flowmap *w = t->map;
     const geodec__flow_kernels *kernels = w->scan->kernels;
     const int64_t r = w->dims;
     float x[VOTERS * R], weight[VOTERS], mean[R], s[R * R], g[R], total = 0, trace = 0;
     for (int32_t i = 0; i < n; i++) {
-        const int8_t *key = v[i].from == STORED ? NULL : key_of(t, &v[i]);
-        if (key)
-            for (int64_t c = 0; c < r; c++) x[i * r + c] = (float)(key[c] - query[c]);
-        else /* from the blocks the search has just read: the node's own row would be a cache miss */
-            stored_offset(w, newest, (int32_t)v[i].at, query, x + i * r);
+        kernels->offset(key_of(t, &v[i]), query, r, x + i * r);
         weight[i] = v[i].weight;
         total += v[i].weight;
     }
     kernels->apply_f32(x, n, r, weight, mean);
     for (int64_t c = 0; c < r; c++) mean[c] /= total;
-    for (int32_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < r; c++) x[i * r + c] -= mean[c];
+    kernels->centre(x, n, r, mean);
     kernels->scatter(x, weight, n, r, s);
     for (int64_t a = 0; a < r; a++) trace += s[a * r + a];
     if (!(trace > 0)) return;
@@ -289,14 +274,12 @@ static int32_t gather(geodec_flowtrack *t, int32_t node, const int8_t *query, in
 {
     const geodec_flowmap *w = t->map;
     const geodec_flow_vote *o = &w->vote;
-    const geodec_flow_scan *s = w->scan;
     const int32_t skip = t->branches->skip, newest = context(t, node, 0);
     geodec_flow_hit stored[NEAR], own[NEAR];
     geodec_grown_hit grown[GROWN];
     int32_t distance[VOTERS], n = 0, before[MATCH_MAX];
     for (int i = 0; i < MATCH_MAX; i++) before[i] = context(t, node, i + 1);
     const int32_t n_stored = geodec_flow_nearest(w, newest, query, k_stored, skip, t->scratch, stored);
-    for (int32_t i = 0; i < n_stored; i++) __builtin_prefetch(&s->hop[stored[i].node]);
     const int32_t n_own = own_nearest(t, newest, query, k_own, own);
     const int32_t n_grown =
         t->grown ? geodec_flowgrown_nearest(t->grown, newest, query, t->visible, k_grown, grown) : 0;
@@ -326,7 +309,7 @@ static int32_t gather(geodec_flowtrack *t, int32_t node, const int8_t *query, in
             e += (v[i].from == OWN ? (float)o->match_weight : LIBRARY_MATCH) * (float)matching(t, &v[i], before);
         v[i].weight = expf(e) * (v[i].from == STORED ? 1 : (float)o->own_weight);
     }
-    if (n > 4 && node == 0) correct(t, newest, query, n, v);
+    if (n > 4 && node == 0) correct(t, query, n, v);
     return n;
 }
 
@@ -553,7 +536,6 @@ void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
     int32_t voting = 0;
     for (int32_t i = 0; i < n; i++) voting += v[i].weight > 0;
     if (voting > 0 && voting < w->vote.chains) {
-        for (int32_t i = 0; i < followers; i++) __builtin_prefetch(key_of(t, &v[i]));
         for (int32_t i = 0; i < followers; i++) {
             const int8_t *key = key_of(t, &v[i]);
             for (int64_t c = 0; c < w->dims; c++) sum[c] += v[i].weight * (float)key[c];

@@ -12,6 +12,7 @@ records_SRCS := \
   flow_calibrate.c \
   flow_charts.c \
   flow_file.c \
+  flow_near.c \
   flow_scan.c \
   flow_scan_avx2.c \
   flow_scan_avx512.c \

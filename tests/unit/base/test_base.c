@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/f16.h"
 #include "base/finite.h"
 #include "base/mapped.h"
@@ -10,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 Test(base, philox_known_answers)
@@ -179,4 +181,33 @@ Test(base, partial_outputs_are_removed_and_no_others)
     geodec_partial_unlink();
     cr_assert_eq(access(kept, F_OK), 0);
     cr_assert_neq(access(gone, F_OK), 0);
+}
+
+static double raw_thread_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What the readings take is not counted; work is. */
+Test(base, thread_clock_counts_work_alone)
+{
+    enum { READINGS = 20000 };
+    double last = geodec_clock_thread_seconds(), first = last;
+    double raw = raw_thread_seconds();
+    for (int i = 0; i < READINGS; i++) {
+        const double now = geodec_clock_thread_seconds();
+        cr_assert_geq(now, last);
+        last = now;
+    }
+    raw = raw_thread_seconds() - raw;
+    cr_assert_lt(last - first, 0.6 * raw, "%g of %g s", last - first, raw);
+    first = geodec_clock_thread_seconds();
+    raw = raw_thread_seconds();
+    volatile double sum = 0;
+    while (raw_thread_seconds() - raw < 0.05)
+        for (int i = 0; i < 100000; i++) sum = sum + i;
+    raw = raw_thread_seconds() - raw;
+    cr_assert_float_eq(geodec_clock_thread_seconds() - first, raw, 0.1 * raw);
 }

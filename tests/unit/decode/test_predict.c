@@ -177,6 +177,31 @@ Test(gamma, learns_what_passes_take)
     }
 }
 
+/* The first ask finds cold tables; what passes take is known after a few of them. */
+Test(gamma, begins_in_spite_of_a_cold_start)
+{
+    geodec_gamma g;
+    const geodec_cost cost = geodec_cost_linear(0.2);
+    const geodec_draft right = {1, 0, -1, 0.9};
+    geodec_gamma_init(&g, 8, &cost);
+    for (int i = 0; i < 12; i++) {
+        cr_assert_gt(geodec_gamma_ask(&g, 8), 0, "round %d", i);
+        const int32_t sent = geodec_gamma_send(&g, &right, 1);
+        cr_assert_eq(sent, 1);
+        geodec_gamma_learn(&g, &right, true);
+        geodec_gamma_times(&g, sent, i == 0 ? 4 : 0.02, 1.2, 0);
+        geodec_gamma_settle(&g, sent, 2);
+    }
+    geodec_gamma_init(&g, 8, &cost); /* a pass of two rows takes half as long again as was measured */
+    for (int i = 0; i < 4; i++) {
+        geodec_gamma_times(&g, 0, 0, 1, 0);
+        geodec_gamma_settle(&g, 0, 1);
+        geodec_gamma_times(&g, 1, 0.02, 1.8, 0);
+        geodec_gamma_settle(&g, 1, 1);
+    }
+    cr_assert_float_eq(geodec_gamma_pass(&g, 2), 1.8, 0.15, "%g", geodec_gamma_pass(&g, 2));
+}
+
 /* Of what could be drafted, that which could not pay whatever follows is not asked for. */
 Test(gamma, least_chances_follow_the_cost_of_a_row)
 {

@@ -139,7 +139,7 @@ Test(scheduler, takes_what_pays)
     }
     geodec_drafter *part[] = {&bad.base, &good.base, &dear.base};
     const bool trees[3] = {false};
-    test_ok(geodec_auto_drafter_create(3, part, trees, TOY_STATE, &d, &err), &err);
+    test_ok(geodec_auto_drafter_create(3, part, trees, NULL, TOY_STATE, &d, &err), &err);
     const geodec_decode_counters c = run(&x, d);
     cr_assert_gt(geodec_tokens_per_pass(&c), 2);
     cr_assert_gt(10 * c.source[1].accepted, 9 * c.total.accepted);
@@ -148,6 +148,31 @@ Test(scheduler, takes_what_pays)
     cr_assert_lt(50 * dear.asked, c.rounds, "%d of %d rounds", (int)dear.asked, (int)c.rounds);
     cr_assert_gt(bad.asked, 3, "but it is tried again");
     geodec_drafter_destroy(d);
+}
+
+/* What could not lead if nine drafts of ten were right is not even tried; price: before it is known. */
+Test(scheduler, leaves_the_hopeless_alone)
+{
+    for (int known = 0; known < 2; known++) {
+        static trial x;
+        geodec_err err = {0};
+        geodec_drafter *d;
+        set_up(&x, 6, 0.3);
+        fake good = {.base.ops = &fake_ops, .truth = x.text, .n = PROMPT + LENGTH, .percent = 90, .price = 0.02};
+        fake dear = good;
+        dear.percent = 95;
+        dear.price = 2.5;
+        geodec_drafter *part[] = {&good.base, &dear.base};
+        const bool trees[2] = {false};
+        const double price[] = {0.02, known ? 2.5 : 0.02};
+        test_ok(geodec_auto_drafter_create(2, part, trees, price, TOY_STATE, &d, &err), &err);
+        (void)run(&x, d);
+        if (known)
+            cr_assert_leq(dear.asked, 1, "asked %d times", (int)dear.asked); /* before the other one leads */
+        else
+            cr_assert(dear.asked > 0 && dear.asked < 8, "asked %d times", (int)dear.asked);
+        geodec_drafter_destroy(d);
+    }
 }
 
 /* When nothing pays, nothing is sent, and asking takes a small share of the time. */
@@ -163,7 +188,7 @@ Test(scheduler, never_much_slower)
         geodec_drafter *part[] = {&a.base, &b.base};
         const bool trees[2] = {false};
         b.percent = 0;
-        test_ok(geodec_auto_drafter_create(2, part, trees, TOY_STATE, &d, &err), &err);
+        test_ok(geodec_auto_drafter_create(2, part, trees, NULL, TOY_STATE, &d, &err), &err);
         const geodec_decode_counters c = run(&x, d);
         double passes = (double)(a.asked + b.asked) * a.price;
         for (int32_t n = 0; n <= 8; n++) passes += (double)c.length[n] * geodec_cost_pass(&x.o.cost, n + 1);
@@ -186,7 +211,7 @@ Test(scheduler, sleepers_cost_nothing)
         geodec_drafter *d, *part[] = {&bad.base};
         const bool trees[1] = {false};
         with_states = 0;
-        test_ok(geodec_auto_drafter_create(1, part, trees, TOY_STATE, &d, &err), &err);
+        test_ok(geodec_auto_drafter_create(1, part, trees, NULL, TOY_STATE, &d, &err), &err);
         const geodec_decode_counters c = run(&x, d);
         cr_assert(c.asks > 4 && c.asks < LENGTH / 10, "%d asks", (int)c.asks);
         if (learns) {
@@ -211,7 +236,10 @@ Test(scheduler, output_equals_plain)
     double best = 0;
     test_ok(geodec_lookup_drafter_create(&part[0], &err), &err);
     test_ok(geodec_ngram_drafter_create(NULL, 8, &part[1], &err), &err);
-    test_ok(geodec_auto_drafter_create(2, part, trees, 0, &d, &err), &err);
+    test_ok(geodec_auto_drafter_create(2, part, trees, NULL, 0, &d, &err), &err);
+    cr_assert_eq(d->ops->n_sources, part[0]->ops->n_sources + part[1]->ops->n_sources);
+    cr_assert_str_eq(d->ops->source_name[0], "lookup:1");
+    cr_assert_str_eq(d->ops->source_name[part[0]->ops->n_sources], "ngram:store-1");
     for (int kind = TOY_HISTORY; kind <= TOY_MARKOV; kind++)
         for (int mode = 0; mode < 24; mode++) {
             static int32_t plain[4096];
@@ -255,12 +283,12 @@ Test(scheduler, refuses_and_cleans_up)
     geodec_err err = {0};
     geodec_drafter *d = NULL, *part[2] = {NULL, NULL};
     const bool trees[2] = {false, true};
-    cr_assert_eq(geodec_auto_drafter_create(0, part, trees, 0, &d, &err), GEODEC_INVAL);
+    cr_assert_eq(geodec_auto_drafter_create(0, part, trees, NULL, 0, &d, &err), GEODEC_INVAL);
     for (int64_t k = 1; k < 4; k++) {
         test_ok(geodec_lookup_drafter_create(&part[0], &err), &err);
         test_ok(geodec_ngram_drafter_create(NULL, 8, &part[1], &err), &err);
         geodec_mem_fail_after(k);
-        const geodec_status st = geodec_auto_drafter_create(2, part, trees, 0, &d, &err);
+        const geodec_status st = geodec_auto_drafter_create(2, part, trees, NULL, 0, &d, &err);
         geodec_mem_fail_after(0);
         if (st == GEODEC_OK)
             geodec_drafter_destroy(d);
@@ -270,6 +298,6 @@ Test(scheduler, refuses_and_cleans_up)
     fake f = {.base.ops = &fake_ops};
     const bool first[2] = {true, false};
     part[0] = part[1] = &f.base;
-    cr_assert_eq(geodec_auto_drafter_create(2, part, first, 3, &d, &err), GEODEC_INVAL, "nobody for chains");
-    cr_assert_eq(geodec_auto_drafter_create(1, part, trees, 0, &d, &err), GEODEC_INVAL, "states of no size");
+    cr_assert_eq(geodec_auto_drafter_create(2, part, first, NULL, 3, &d, &err), GEODEC_INVAL, "nobody for chains");
+    cr_assert_eq(geodec_auto_drafter_create(1, part, trees, NULL, 0, &d, &err), GEODEC_INVAL, "states of no size");
 }

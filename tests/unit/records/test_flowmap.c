@@ -75,7 +75,9 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
     const bool has[] = {__builtin_cpu_supports("avx2"), wide, wide && __builtin_cpu_supports("avx512vnni")};
     geodec_rng r = geodec_rng_stream(3, 0);
     enum { BLOCKS = 37, GROUPS = 8, ROWS = 129, COLUMNS = 36 };
-    static _Alignas(64) uint8_t block[BLOCKS * (GROUPS + 1) * 64];
+    static _Alignas(64) uint8_t block[BLOCKS * (GROUPS + 2) * 64];
+    static uint8_t box[BLOCKS * GEODEC__FLOW_BOX];
+    int32_t which[BLOCKS], bound0[BLOCKS], bound1[BLOCKS];
     int32_t low0[GEODEC__FLOW_LOWS], low1[GEODEC__FLOW_LOWS], index0[BLOCKS * 16], index1[BLOCKS * 16];
     static int32_t d0[BLOCKS * 16], d1[BLOCKS * 16];
     static float a[ROWS * COLUMNS], x[ROWS], y0[32 * 32], y1[32 * 32];
@@ -83,6 +85,14 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
     static int8_t b[ROWS * COLUMNS];
     uint8_t query[4 * GROUPS];
     for (size_t i = 0; i < sizeof block; i++) block[i] = (uint8_t)(geodec_rng_u64(&r) % 128);
+    for (int i = 0; i < BLOCKS; i++) {
+        which[i] = (7 * i + 3) % BLOCKS;
+        for (int c = 0; c < GEODEC_FLOW_DIMS_MAX; c++) {
+            const uint8_t one = (uint8_t)geodec_rng_below(&r, 128), two = (uint8_t)geodec_rng_below(&r, 128);
+            box[i * GEODEC__FLOW_BOX + c] = one < two ? one : two;
+            box[i * GEODEC__FLOW_BOX + GEODEC_FLOW_DIMS_MAX + c] = one < two ? two : one;
+        }
+    }
     for (size_t i = 0; i < sizeof query; i++) query[i] = (uint8_t)(i % 3 ? geodec_rng_u64(&r) % 128 : i % 2 * 127);
     memset(block, 0, 64); /* the widest differences too */
     memset(block + 64, 127, 64);
@@ -101,13 +111,14 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
             continue;
         }
         for (int32_t groups = 1; groups <= GROUPS; groups++) {
-            ref->distance(block, BLOCKS, groups, query, 7 * groups, d0, low0);
-            k->distance(block, BLOCKS, groups, query, 7 * groups, d1, low1);
+            ref->distance(block, which, BLOCKS, groups, query, 7 * groups, d0, low0);
+            k->distance(block, which, BLOCKS, groups, query, 7 * groups, d1, low1);
             cr_assert_eq(memcmp(d0, d1, sizeof d0), 0, "%s, %d groups", k->name, groups);
             cr_assert_eq(memcmp(low0, low1, sizeof low0), 0);
-            k->lows(d1, BLOCKS * 16, low1);
-            cr_assert_eq(memcmp(low0, low1, sizeof low0), 0);
         }
+        ref->boxes(box, BLOCKS, query, bound0);
+        k->boxes(box, BLOCKS, query, bound1);
+        cr_assert_eq(memcmp(bound0, bound1, sizeof bound0), 0);
         for (int i = 0; i < 5; i++) {
             const int64_t count = ref->collect(d0, BLOCKS * 16, d0[i], index0);
             cr_assert_eq(count, ref->below(d0, BLOCKS * 16, d0[i]));
@@ -123,6 +134,16 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
             k->apply_i8(b, ROWS, columns, x, y1);
             cr_assert_eq(memcmp(y0, y1, (size_t)columns * sizeof *y0), 0, "%s, i8, %d", k->name, (int)columns);
             if (columns > 32) continue;
+            ref->offset(b, b + 40, columns, y0);
+            k->offset(b, b + 40, columns, y1);
+            cr_assert_eq(memcmp(y0, y1, (size_t)columns * sizeof *y0), 0);
+            for (int64_t c = 0; c < columns; c++) cr_assert_eq((int)y0[c], b[c] - b[c + 40]);
+            memcpy(s0, a, sizeof s0);
+            memcpy(s1, a, sizeof s1);
+            ref->centre(s0, 20, columns, x);
+            k->centre(s1, 20, columns, x);
+            cr_assert_eq(memcmp(s0, s1, sizeof s0), 0);
+            for (int64_t i = 0; i < 20 * columns; i++) cr_assert_eq(s0[i], a[i] - x[i % columns]);
             ref->scatter(a, x, ROWS, columns, y0);
             k->scatter(a, x, ROWS, columns, y1);
             cr_assert_eq(memcmp(y0, y1, (size_t)(columns * columns) * sizeof *y0), 0);
@@ -141,6 +162,18 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
         }
     }
     /* and the reference against sums written out here */
+    ref->boxes(box, BLOCKS, query, bound0);
+    for (int i = 0; i < BLOCKS; i++) {
+        int32_t sum = 0;
+        for (int c = 0; c < GEODEC_FLOW_DIMS_MAX; c++) {
+            int32_t least = 127 * 127;
+            const uint8_t *side = box + i * GEODEC__FLOW_BOX + c;
+            for (int32_t v = side[0]; v <= side[GEODEC_FLOW_DIMS_MAX]; v++)
+                if ((v - query[c]) * (v - query[c]) < least) least = (v - query[c]) * (v - query[c]);
+            sum += least;
+        }
+        cr_assert_eq(bound0[i], sum);
+    }
     int32_t norm = 0;
     for (int c = 0; c < 8; c++) norm += query[c] * query[c];
     for (int lane = 0; lane < 16; lane++) {
@@ -148,7 +181,8 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
         for (int c = 0; c < 8; c++) own += block[c / 4 * 64 + lane * 4 + c % 4] * block[c / 4 * 64 + lane * 4 + c % 4];
         memcpy(block + 128 + 4 * lane, &own, sizeof own);
     }
-    ref->distance(block, 1, 2, query, norm, d0, low0);
+    which[0] = 0;
+    ref->distance(block, which, 1, 2, query, norm, d0, low0);
     for (int lane = 0; lane < 16; lane++) {
         int32_t sum = 0;
         for (int c = 0; c < 8; c++) {
