@@ -61,7 +61,7 @@ static geodec_status anchor_task(void *ctx, int64_t a, geodec_err *err)
     const int64_t n = j->t->n, blocks = j->o->blocks, steps = blocks * SUBSTEPS;
     double *block = NULL, v[MAX_N];
     geodec_path_report report;
-    geodec_propagate_report ignored;
+    geodec_propagate_report flow = {0};
     geodec_geodesic_options g = geodec_geodesic_defaults();
     const geodec_propagate_options p = geodec_propagate_defaults();
     GEODEC_NEW(block, (steps + 1) * (2 * n + n * n));
@@ -72,8 +72,11 @@ static geodec_status anchor_task(void *ctx, int64_t a, geodec_err *err)
     g.dl = 1.0 / SUBSTEPS;
     g.drift_max = 1e-2;
     GEODEC_TRY(geodec_geodesic_path(j->s, &g, x0, v, xs, vs, NULL, &report, err));
-    j->broken[a] = report.status != GEODEC_PATH_OK || geodec_propagate_path(j->s, &p, steps, g.dl, report.good, xs, vs,
-                                                                            phi, NULL, &ignored, NULL) != GEODEC_OK;
+    j->broken[a] = report.status != GEODEC_PATH_OK;
+    if (!j->broken[a]) {
+        GEODEC_TRY(geodec_propagate_path(j->s, &p, steps, g.dl, report.good, xs, vs, phi, NULL, &flow, err));
+        j->broken[a] = flow.broken;
+    }
     for (int64_t b = 0; b < blocks; b++)
         for (int64_t i = 0; i < n * n; i++)
             to[b * n * n + i] = j->broken[a] ? (i % (n + 1) == 0) : phi[(b + 1) * SUBSTEPS * n * n + i];

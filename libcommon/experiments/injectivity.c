@@ -73,8 +73,10 @@ static geodec_status ray_shoot(const geodec_space *s, const double *x0, const do
     geodec_propagate_report report;
     GEODEC_TRY(geodec_geodesic_path(s, &o, x0, v0, r->xs, r->vs, NULL, &r->report, err));
     /* a path that runs to the chart's point at infinity has no propagator there: back to where it has one */
-    while (geodec_propagate_path(s, &p, steps, o.dl, r->report.good, r->xs, r->vs, r->phi, r->flow, &report, NULL) !=
-           GEODEC_OK) {
+    for (;;) {
+        GEODEC_TRY(
+            geodec_propagate_path(s, &p, steps, o.dl, r->report.good, r->xs, r->vs, r->phi, r->flow, &report, err));
+        if (!report.broken) break;
         if (r->report.good < 2) GEODEC_THROW(GEODEC_NUMERIC, "no propagator at the start of a geodesic");
         r->report.status = GEODEC_PATH_NONFINITE;
         r->report.good /= 2;

@@ -15,7 +15,7 @@ enum { MAX_N = 16, ROUNDS = 7, QUERIES = 1024, FEW = 64, KEEP = 8 };
 
 const char *geodec_lookup_queries_name(geodec_lookup_queries k)
 {
-    static const char *const names[] = {"near", "fresh", "own"};
+    static const char *const names[] = {"near", "fresh", "own", "cloud"};
     return names[k];
 }
 
@@ -98,46 +98,127 @@ done:
     return st;
 }
 
-geodec_status geodec_lookup_speed_measure(uint64_t seed, bool brief, geodec_lookup_speed *row, geodec_err *err)
+/* The searches of a world whose anchors, queries and metrics are set: g of the queries, or NULL for the records' own.
+ */
+static geodec_status measure(world *w, const double *g, bool brief, geodec_lookup_speed *row, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = row->n;
-    world w = {0};
-    geodec_lookup_hit peer;
-    if (row->records < 1 || n < 2 || n > MAX_N || !(row->condition >= 1) || row->condition > 1e12)
-        GEODEC_THROW(GEODEC_RANGE, "%lld records of dimension %lld, condition %g", (long long)row->records,
-                     (long long)n, row->condition);
-    GEODEC_TRY(prepare(seed, row, &w, err));
-    const double *g = row->kind == GEODEC_LOOKUP_OWN ? NULL : w.g;
+    double eye[MAX_N * MAX_N] = {0};
+    geodec_lookup_hit *peer = NULL;
+    for (int64_t i = 0; i < n; i++) eye[i * n + i] = 1;
     double t = geodec_clock_thread_seconds();
-    GEODEC_TRY(geodec_lookup_create(row->records, n, w.q, w.own, &w.l, err));
+    GEODEC_TRY(geodec_lookup_create(row->records, n, w->q, w->own, &w->l, err));
     row->create_ms = 1e3 * (geodec_clock_thread_seconds() - t);
-    GEODEC_TRY(time_search(&w, g, brief, row, err));
+    GEODEC_TRY(time_search(w, g, brief, row, err));
     const int64_t checked = brief || row->records > 10000 ? FEW : QUERIES;
-    int64_t right = 0, screened = 0;
+    int64_t right = 0, screened = 0, near = 0;
     row->computed = 0;
-    for (int64_t i = 0; i < QUERIES; i++) row->computed += (double)w.hit[i].evaluations / QUERIES;
+    for (int64_t i = 0; i < QUERIES; i++) row->computed += (double)w->hit[i].evaluations / QUERIES;
+    GEODEC_NEW(peer, QUERIES);
     t = geodec_clock_thread_seconds();
-    for (int64_t i = 0; i < checked; i++) {
-        GEODEC_TRY(geodec_lookup_exhaustive(w.l, w.x + i * n, g ? g + i * n * n : NULL, &peer, err));
-        right += peer.index == w.hit[i].index && peer.distance == w.hit[i].distance;
-    }
+    for (int64_t i = 0; i < checked; i++)
+        GEODEC_TRY(geodec_lookup_exhaustive(w->l, w->x + i * n, g ? g + i * n * n : NULL, &peer[i], err));
     row->exhaustive_us = 1e6 * (geodec_clock_thread_seconds() - t) / (double)checked;
+    for (int64_t i = 0; i < checked; i++)
+        right += peer[i].index == w->hit[i].index && peer[i].distance == w->hit[i].distance;
     t = geodec_clock_thread_seconds();
-    for (int64_t i = 0; i < checked; i++) {
-        GEODEC_TRY(geodec_lookup_screened(w.l, w.x + i * n, g ? g + i * n * n : NULL, KEEP, &peer, err));
-        screened += peer.index == w.hit[i].index;
-    }
+    for (int64_t i = 0; i < checked; i++)
+        GEODEC_TRY(geodec_lookup_screened(w->l, w->x + i * n, g ? g + i * n * n : NULL, KEEP, &peer[i], err));
     row->screen_us = 1e6 * (geodec_clock_thread_seconds() - t) / (double)checked;
+    for (int64_t i = 0; i < checked; i++) screened += peer[i].index == w->hit[i].index;
+    t = geodec_clock_thread_seconds();
+    for (int64_t i = 0; i < QUERIES; i++) GEODEC_TRY(geodec_lookup_nearest(w->l, w->x + i * n, eye, &peer[i], err));
+    row->euclid_us = 1e6 * (geodec_clock_thread_seconds() - t) / QUERIES;
+    for (int64_t i = 0; i < QUERIES; i++) near += peer[i].index == w->hit[i].index;
     row->recall = (double)right / (double)checked;
     row->recall_screen = (double)screened / (double)checked;
+    row->recall_euclid = (double)near / QUERIES;
 done:
-    geodec_lookup_destroy(w.l);
-    geodec_mem_free(w.q);
-    geodec_mem_free(w.x);
-    geodec_mem_free(w.g);
-    geodec_mem_free(w.own);
-    geodec_mem_free(w.hit);
+    geodec_mem_free(peer);
+    return st;
+}
+
+static void world_clear(world *w)
+{
+    geodec_lookup_destroy(w->l);
+    geodec_mem_free(w->q);
+    geodec_mem_free(w->x);
+    geodec_mem_free(w->g);
+    geodec_mem_free(w->own);
+    geodec_mem_free(w->hit);
+}
+
+geodec_status geodec_lookup_speed_measure(uint64_t seed, bool brief, geodec_lookup_speed *row, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    world w = {0};
+    if (row->records < 1 || row->n < 2 || row->n > MAX_N || !(row->condition >= 1) || row->condition > 1e12)
+        GEODEC_THROW(GEODEC_RANGE, "%lld records of dimension %lld, condition %g", (long long)row->records,
+                     (long long)row->n, row->condition);
+    GEODEC_TRY(prepare(seed, row, &w, err));
+    GEODEC_TRY(measure(&w, row->kind == GEODEC_LOOKUP_OWN ? NULL : w.g, brief, row, err));
+done:
+    world_clear(&w);
+    return st;
+}
+
+/* ---- a cloud ----------------------------------------------------------------------------------------------------- */
+
+/* g to the power that has the condition number `wanted` (0: as it is); *condition: what g has. */
+static geodec_status set_condition(int64_t n, double wanted, double *g, double *condition, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double l[MAX_N], v[MAX_N * MAX_N];
+    GEODEC_TRY(geodec_eig_sym(n, g, l, v, err));
+    *condition = l[n - 1] / l[0];
+    if (!(l[0] > 0)) GEODEC_THROW(GEODEC_NUMERIC, "a metric with the eigenvalue %g", l[0]);
+    if (wanted == 0) goto done;
+    const double power = log(wanted) / log(*condition);
+    for (int64_t i = n - 1; i >= 0; i--) /* of nearly equal ones rounding decides: spread evenly */
+        l[i] = *condition > 1.01 ? pow(l[i] / l[0], power) : pow(wanted, (double)i / (double)(n - 1));
+    geodec_eig_compose(n, l, v, g);
+done:
+    return st;
+}
+
+geodec_status geodec_lookup_speed_cloud(const geodec_metric *cloud, uint64_t seed, bool brief, geodec_lookup_speed *row,
+                                        geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    world w = {0};
+    geodec_rbf *field = NULL;
+    double *condition = NULL;
+    const int64_t n = cloud->n, N = cloud->points;
+    if (n < 2 || n > MAX_N || row->condition < 0 || row->condition > 1e12)
+        GEODEC_THROW(GEODEC_RANGE, "a cloud of dimension %lld, condition %g", (long long)n, row->condition);
+    if (N < 16) GEODEC_THROW(GEODEC_SCARCE, "a cloud of %lld points", (long long)N);
+    row->kind = GEODEC_LOOKUP_CLOUD;
+    row->n = n;
+    row->records = N;
+    GEODEC_TRY(geodec_metric_field(cloud, &field, err));
+    const geodec_space *s = geodec_rbf_space(field);
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("lookup cloud", (uint64_t)N));
+    GEODEC_NEW(w.q, N * n);
+    GEODEC_NEW(w.x, QUERIES * n);
+    GEODEC_NEW(w.g, QUERIES * n * n);
+    GEODEC_NEW(w.hit, QUERIES);
+    GEODEC_NEW(condition, QUERIES);
+    memcpy(w.q, cloud->point, (size_t)(N * n) * sizeof *w.q);
+    for (int64_t i = 0; i < QUERIES; i++) {
+        const int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)N), to = cloud->knn_index[p * cloud->k];
+        double *x = w.x + i * n, *g = w.g + i * n * n;
+        for (int64_t a = 0; a < n; a++) x[a] = 0.5 * (cloud->point[p * n + a] + cloud->point[to * n + a]);
+        GEODEC_TRY(s->at(s, x, g, NULL, NULL, err));
+        GEODEC_TRY(set_condition(n, row->condition, g, &condition[i], err));
+    }
+    geodec_stats_sort(QUERIES, condition);
+    if (row->condition == 0) row->condition = condition[QUERIES / 2];
+    GEODEC_TRY(measure(&w, w.g, brief, row, err));
+done:
+    world_clear(&w);
+    geodec_rbf_destroy(field);
+    geodec_mem_free(condition);
     return st;
 }
 

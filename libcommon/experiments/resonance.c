@@ -211,12 +211,9 @@ geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, 
     GEODEC_NEW(flow, (T + 1) * m * m);
     GEODEC_TRY(geodec_geodesic_path(s, &o->path, x0, v0, xs, vs, NULL, &report, err));
     if (report.status == GEODEC_PATH_NONFINITE) GEODEC_THROW(GEODEC_NUMERIC, "the path breaks down");
-    st = geodec_propagate_path(s, &po, T, o->path.dl, T, xs, vs, phi, flow, &quality, err);
-    if (st == GEODEC_NUMERIC) {
-        geodec_err_clear(err);
+    GEODEC_TRY(geodec_propagate_path(s, &po, T, o->path.dl, T, xs, vs, phi, flow, &quality, err));
+    if (quality.broken)
         GEODEC_THROW(GEODEC_SCARCE, "the path's flow leaves the range of numbers: the field is too rough for it");
-    }
-    GEODEC_TRY(st);
     const ends e = {s, o, x0, v0, xs + T * n, vs + T * n, xs2, vs2};
     const double *last[GEODEC_RESONANCE_SIZES] = {phi + T * n * n, flow + T * m * m};
     for (int size = 0; size < GEODEC_RESONANCE_SIZES; size++) {

@@ -77,14 +77,9 @@ static geodec_status propagator(const work *w, int64_t r, double *phi, bool *goo
     GEODEC_TRY(geodec_geodesic_path(space, &o, w->from + r * n, v, xs, vs, NULL, &report, err));
     *good = report.status == GEODEC_PATH_OK;
     if (!*good) goto done;
-    st = geodec_propagate_path(space, &po, STEPS, o.dl, report.good, xs, vs, all, NULL, &checks, err);
-    if (st == GEODEC_NUMERIC) { /* the flow leaves the range of numbers: the path counts as broken down */
-        geodec_err_clear(err);
-        *good = false;
-        st = GEODEC_OK;
-        goto done;
-    }
-    GEODEC_TRY(st);
+    GEODEC_TRY(geodec_propagate_path(space, &po, STEPS, o.dl, report.good, xs, vs, all, NULL, &checks, err));
+    *good = !checks.broken;
+    if (!*good) goto done;
     memcpy(phi, all + STEPS * n * n, (size_t)(n * n) * sizeof *phi);
     *good = geodec__finite(n * n, phi) && geodec__dot(n * n, phi, phi) <= stretch_max * stretch_max;
 done:

@@ -176,8 +176,8 @@ done:
 
 /* count <= TOGETHER paths; *failed: the one of an error. */
 static geodec_status together(const geodec_space *s, const geodec_geodesic_options *o, int64_t count, const double *x0,
-                              const double *v0, double *xs, double *vs, double *speed2, geodec_path_report *report,
-                              int64_t *failed, geodec_err *err)
+                              const double *v0, double *xs, double *vs, double *speed2, double *accel,
+                              geodec_path_report *report, int64_t *failed, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *block = NULL;
@@ -214,7 +214,7 @@ static geodec_status together(const geodec_space *s, const geodec_geodesic_optio
             m.path[m.live++] = p;
         }
         if (m.live == 0) break;
-        GEODEC_TRY(stage(&m, m.x, m.v, q, step ? m.k1 : NULL, err));
+        GEODEC_TRY(stage(&m, m.x, m.v, q, step || accel ? m.k1 : NULL, err));
         for (int64_t i = 0; i < m.live; i++) {
             const int64_t p = *failed = m.path[i];
             m.broken[i] = m.broken[i] || !isfinite(q[i]);
@@ -230,6 +230,7 @@ static geodec_status together(const geodec_space *s, const geodec_geodesic_optio
             }
             GEODEC_TRY(watch(&m, p, m.x + i * n, q[i], &report[p].drift, err));
             if (speed2) speed2[p * nodes + k] = q[i];
+            if (accel) memcpy(accel + (p * nodes + k) * n, m.k1 + i * n, row);
         }
         if (!step) continue;
         GEODEC_TRY(rk4_step(&m, err));
@@ -251,6 +252,7 @@ static geodec_status together(const geodec_space *s, const geodec_geodesic_optio
             memcpy(x + k * n, x + r->good * n, row);
             memcpy(v + k * n, v + r->good * n, row);
             if (q) q[k] = q[r->good];
+            if (accel) memcpy(accel + (p * nodes + k) * n, accel + (p * nodes + r->good) * n, row);
         }
         r->status = r->good < o->steps        ? GEODEC_PATH_NONFINITE
                     : m.outside[p]            ? GEODEC_PATH_LEFT_HULL
@@ -267,14 +269,14 @@ geodec_status geodec_geodesic_path(const geodec_space *s, const geodec_geodesic_
                                    geodec_err *err)
 {
     int64_t failed;
-    return together(s, o, 1, x0, v0, xs, vs, speed2, report, &failed, err);
+    return together(s, o, 1, x0, v0, xs, vs, speed2, NULL, report, &failed, err);
 }
 
 typedef struct batch {
     const geodec_space *s;
     const geodec_geodesic_options *o;
     const double *x0, *v0;
-    double *xs, *vs, *speed2;
+    double *xs, *vs, *speed2, *accel;
     geodec_path_report *report;
 } batch;
 
@@ -285,15 +287,17 @@ static geodec_status batch_group(void *ctx, int64_t first, int64_t count, int64_
     int64_t at;
     const geodec_status st =
         together(b->s, b->o, count, b->x0 + first * n, b->v0 + first * n, b->xs + first * nodes * n,
-                 b->vs + first * nodes * n, b->speed2 ? b->speed2 + first * nodes : NULL, b->report + first, &at, err);
+                 b->vs + first * nodes * n, b->speed2 ? b->speed2 + first * nodes : NULL,
+                 b->accel ? b->accel + first * nodes * n : NULL, b->report + first, &at, err);
     *failed = first + at;
     return st;
 }
 
 geodec_status geodec_geodesic_batch(const geodec_space *s, const geodec_geodesic_options *o, geodec_pool *pool,
                                     const geodec_hooks *hooks, int64_t n_paths, const double *x0, const double *v0,
-                                    double *xs, double *vs, double *speed2, geodec_path_report *report, geodec_err *err)
+                                    double *xs, double *vs, double *speed2, double *accel, geodec_path_report *report,
+                                    geodec_err *err)
 {
-    batch b = {s, o, x0, v0, xs, vs, speed2, report};
+    batch b = {s, o, x0, v0, xs, vs, speed2, accel, report};
     return geodec__tasks_run_groups(pool, hooks, "geodesics", n_paths, TOGETHER, batch_group, &b, err);
 }

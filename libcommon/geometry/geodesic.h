@@ -59,11 +59,13 @@ GEODEC_API geodec_status geodec_geodesic_path(const geodec_space *s, const geode
                                               const double *v0, double *xs, double *vs, double *speed2,
                                               geodec_path_report *report, geodec_err *err) GEODEC_MUST_USE;
 
-/* n_paths paths over the pool; arrays as above with a leading [n_paths]. Bit-identical for any number of threads. */
+/* n_paths paths over the pool; arrays as above with a leading [n_paths]. accel [n_paths][T+1][n] = -Gamma(v,v) at the
+ * nodes, which the integrator needs anyway and geodec_propagate_batch would compute again; may be NULL. Bit-identical
+ * for any number of threads. */
 GEODEC_API geodec_status geodec_geodesic_batch(const geodec_space *s, const geodec_geodesic_options *o,
                                                geodec_pool *pool, const geodec_hooks *hooks, int64_t n_paths,
                                                const double *x0, const double *v0, double *xs, double *vs,
-                                               double *speed2, geodec_path_report *report,
+                                               double *speed2, double *accel, geodec_path_report *report,
                                                geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- pieces other modules of the folder build on ---------------------------------------------------------------- */

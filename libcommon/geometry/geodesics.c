@@ -241,8 +241,8 @@ static geodec_status refine(const geodec_space *s, int64_t controls, geodec_pool
     if (count == 0) goto done;
     GEODEC_NEW(block, 2 * count * row);
     GEODEC_NEW(report, count);
-    GEODEC_TRY(
-        geodec_geodesic_batch(s, &fine, pool, hooks, count, x0, v0, block, block + count * row, NULL, report, err));
+    GEODEC_TRY(geodec_geodesic_batch(s, &fine, pool, hooks, count, x0, v0, block, block + count * row, NULL, NULL,
+                                     report, err));
     for (int64_t p = 0; p < count; p++) {
         const int64_t last = report[p].good < g->good[p] ? report[p].good : g->good[p];
         for (int64_t i = 0; i < (last + 1) * g->n; i++)
@@ -288,8 +288,8 @@ geodec_status geodec_geodesics_compute(const geodec_metric *metric, const geodec
         g.options.inside = inside_hull;
         g.options.inside_ctx = &h;
     }
-    GEODEC_TRY(
-        geodec_geodesic_batch(s, &g.options, pool, hooks, P, start, start + P * n, g.x, g.v, g.speed2, report, err));
+    GEODEC_TRY(geodec_geodesic_batch(s, &g.options, pool, hooks, P, start, start + P * n, g.x, g.v, g.speed2, NULL,
+                                     report, err));
     g.options.inside = NULL;
     g.options.inside_ctx = NULL;
     for (int64_t p = 0; p < P; p++) {

@@ -71,7 +71,7 @@ static void product(int64_t m, const double *a, const double *b, double *c)
     if (m <= 8)
         geodec_blas_mul_small(m, a, b, c);
     else
-        geodec_blas_gemm(false, false, m, m, m, 1, a, m, b, m, 0, c, m);
+        geodec_expm_product(m, a, b, c);
 }
 
 /* c = [a, b]; tmp [m][m]; c must not be a or b. */

@@ -7,6 +7,7 @@
 #include "geometry/vec.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
+#include "linalg/expm.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,14 +37,15 @@ typedef struct path {
     double h;
     int nodes;
     double c[GEODEC_MAGNUS_NODES_MAX];
-    double *accel; /* [SLICE + 1][n] -Gamma(v,v) at the ends of the steps */
+    double *accel; /* [SLICE + 1][n] -Gamma(v,v) at the ends of the steps, unless they are given */
     double *space; /* n^3 + n^2, of geodec_space_path */
     double *x, *v; /* [SLICE][nodes][n] */
 } path;
 
-/* x, v of the scheme's nodes in `steps` steps from (x0, v0) on, both [steps + 1][n]; the last acceleration is that at
- * x0. */
-static geodec_status inner_nodes(path *p, int64_t steps, const double *x0, const double *v0, geodec_err *err)
+/* x, v of the scheme's nodes in `steps` steps from (x0, v0) on, both [steps + 1][n], as a0 (NULL: the last acceleration
+ * is that at x0). */
+static geodec_status inner_nodes(path *p, int64_t steps, const double *x0, const double *v0, const double *a0,
+                                 geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = p->s->n;
@@ -58,10 +60,13 @@ static geodec_status inner_nodes(path *p, int64_t steps, const double *x0, const
         }
         goto done;
     }
-    memmove(p->accel, p->accel + SLICE * n, (size_t)n * sizeof *p->accel);
-    GEODEC_TRY(geodec_space_path(p->s, steps, x0 + n, v0 + n, NULL, p->accel + n, p->space, err));
+    if (!a0) {
+        memmove(p->accel, p->accel + SLICE * n, (size_t)n * sizeof *p->accel);
+        GEODEC_TRY(geodec_space_path(p->s, steps, x0 + n, v0 + n, NULL, p->accel + n, p->space, err));
+        a0 = p->accel;
+    }
     for (int64_t k = 0; k < steps; k++) {
-        const double *x = x0 + k * n, *v = v0 + k * n, *a = p->accel + k * n;
+        const double *x = x0 + k * n, *v = v0 + k * n, *a = a0 + k * n;
         for (int i = 0; i < p->nodes; i++) {
             const int64_t at = (k * p->nodes + i) * n;
             hermite(n, p->h, p->c[i], x, v, x + n, v + n, p->x + at);
@@ -153,9 +158,9 @@ static void store(int64_t n, const double *y, int64_t k, double *phi, double *fl
     if (flow) memcpy(flow + k * m * m, y, (size_t)(m * m) * sizeof *flow);
 }
 
-geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagate_options *o, int64_t steps, double dl,
-                                    int64_t good, const double *xs, const double *vs, double *phi, double *flow,
-                                    geodec_propagate_report *report, geodec_err *err)
+static geodec_status compute(const geodec_space *s, const geodec_propagate_options *o, int64_t steps, double dl,
+                             int64_t good, const double *xs, const double *vs, const double *accel, double *phi,
+                             double *flow, geodec_propagate_report *report, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *block = NULL;
@@ -176,12 +181,12 @@ geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagat
 
     for (int64_t i = 0; i < m; i++) y[i * m + i] = 1;
     store(n, y, 0, phi, flow);
-    if (o->dense == GEODEC_DENSE_HERMITE && good > 0)
+    if (o->dense == GEODEC_DENSE_HERMITE && good > 0 && !accel)
         GEODEC_TRY(geodec_space_path(s, 1, xs, vs, NULL, p.accel + SLICE * n, p.space, err));
     for (int64_t k0 = 0; k0 < good; k0 += SLICE) {
         const int64_t now = good - k0 < SLICE ? good - k0 : SLICE;
-        GEODEC_TRY_MSG(inner_nodes(&p, now, xs + k0 * n, vs + k0 * n, err), "in %lld steps from step %lld on",
-                       (long long)now, (long long)k0);
+        GEODEC_TRY_MSG(inner_nodes(&p, now, xs + k0 * n, vs + k0 * n, accel ? accel + k0 * n : NULL, err),
+                       "in %lld steps from step %lld on", (long long)now, (long long)k0);
         GEODEC_TRY_MSG(geodec_jacobi_generators(s, now * p.nodes, p.x, p.v, a, jacobi_scratch, err),
                        "in %lld steps from step %lld on", (long long)now, (long long)k0);
         for (int64_t i = 0; i < now * p.nodes; i++)
@@ -189,7 +194,7 @@ geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagat
         for (int64_t k = k0; k < k0 + now; k++) {
             GEODEC_TRY_MSG(geodec_magnus_step(o->scheme, m, a + (k - k0) * p.nodes * mm, dl, e, magnus_scratch, err),
                            "step %lld", (long long)k);
-            geodec_blas_gemm(false, false, m, m, m, 1, e, m, y, m, 0, next, m);
+            geodec_expm_product(m, e, y, next);
             double *swap = y;
             y = next;
             next = swap;
@@ -204,13 +209,35 @@ done:
     return st;
 }
 
+/* The same, where a flow that leaves the range of numbers is a report. */
+static geodec_status one_path(const geodec_space *s, const geodec_propagate_options *o, int64_t steps, double dl,
+                              int64_t good, const double *xs, const double *vs, const double *accel, double *phi,
+                              double *flow, geodec_propagate_report *report, geodec_err *err)
+{
+    geodec_status st = compute(s, o, steps, dl, good, xs, vs, accel, phi, flow, report, err);
+    if (st != GEODEC_NUMERIC || good == 0) return st;
+    const int64_t n = s->n, m = 2 * n;
+    geodec_err_clear(err);
+    *report = (geodec_propagate_report){.broken = true};
+    for (int64_t i = 0; i < (steps + 1) * n * n; i++) phi[i] = i % (n * n) % (n + 1) == 0;
+    for (int64_t i = 0; flow && i < (steps + 1) * m * m; i++) flow[i] = i % (m * m) % (m + 1) == 0;
+    return GEODEC_OK;
+}
+
+geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagate_options *o, int64_t steps, double dl,
+                                    int64_t good, const double *xs, const double *vs, double *phi, double *flow,
+                                    geodec_propagate_report *report, geodec_err *err)
+{
+    return one_path(s, o, steps, dl, good, xs, vs, NULL, phi, flow, report, err);
+}
+
 typedef struct batch {
     const geodec_space *s;
     const geodec_propagate_options *o;
     int64_t steps;
     double dl;
     const int64_t *good;
-    const double *xs, *vs;
+    const double *xs, *vs, *accel;
     double *phi, *flow;
     geodec_propagate_report *report;
 } batch;
@@ -219,17 +246,17 @@ static geodec_status batch_task(void *ctx, int64_t i, geodec_err *err)
 {
     const batch *b = ctx;
     const int64_t n = b->s->n, nodes = b->steps + 1;
-    return geodec_propagate_path(b->s, b->o, b->steps, b->dl, b->good[i], b->xs + i * nodes * n, b->vs + i * nodes * n,
-                                 b->phi + i * nodes * n * n, b->flow ? b->flow + i * nodes * 4 * n * n : NULL,
-                                 &b->report[i], err);
+    return one_path(b->s, b->o, b->steps, b->dl, b->good[i], b->xs + i * nodes * n, b->vs + i * nodes * n,
+                    b->accel ? b->accel + i * nodes * n : NULL, b->phi + i * nodes * n * n,
+                    b->flow ? b->flow + i * nodes * 4 * n * n : NULL, &b->report[i], err);
 }
 
 geodec_status geodec_propagate_batch(const geodec_space *s, const geodec_propagate_options *o, geodec_pool *pool,
                                      const geodec_hooks *hooks, int64_t n_paths, int64_t steps, double dl,
-                                     const int64_t *good, const double *xs, const double *vs, double *phi, double *flow,
-                                     geodec_propagate_report *report, geodec_err *err)
+                                     const int64_t *good, const double *xs, const double *vs, const double *accel,
+                                     double *phi, double *flow, geodec_propagate_report *report, geodec_err *err)
 {
-    batch b = {s, o, steps, dl, good, xs, vs, phi, flow, report};
+    batch b = {s, o, steps, dl, good, xs, vs, accel, phi, flow, report};
     return geodec__tasks_run(pool, hooks, "propagators", n_paths, batch_task, &b, err);
 }
 

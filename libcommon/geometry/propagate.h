@@ -32,20 +32,26 @@ typedef struct geodec_propagate_report {
     double volume;
     /* Largest h |A|_F of a step; the Magnus series converges below pi (sufficient). */
     double norm;
+    /* The flow, or the metric at an end, leaves the range of numbers: the path has no propagator. Then phi and flow are
+     * the identity at every node and the numbers above 0. */
+    bool broken;
 } geodec_propagate_report;
 
 /* One path: xs, vs [T+1][n] with step dl; phi [T+1][n][n], flow [T+1][2n][2n] or NULL. Row-major: phi[k][i][j] =
- * dx^i(t_k)/dx^j(0); phi[0] = I. Only nodes 0..good are used; later ones repeat the last (see geodec_path_report). */
+ * dx^i(t_k)/dx^j(0); phi[0] = I. Only nodes 0..good are used; later ones repeat the last (see geodec_path_report). A
+ * flow that leaves the range of numbers is not an error but a broken path (see the report); GEODEC_NUMERIC only with
+ * good = 0, where the metric at the start is no good. */
 GEODEC_API geodec_status geodec_propagate_path(const geodec_space *s, const geodec_propagate_options *o, int64_t steps,
                                                double dl, int64_t good, const double *xs, const double *vs, double *phi,
                                                double *flow, geodec_propagate_report *report,
                                                geodec_err *err) GEODEC_MUST_USE;
 
-/* n_paths paths over the pool: arrays with a leading [n_paths]; good [n_paths]. */
+/* n_paths paths over the pool: arrays with a leading [n_paths]; good [n_paths]. accel: what geodec_geodesic_batch left,
+ * or NULL; the results are the same. */
 GEODEC_API geodec_status geodec_propagate_batch(const geodec_space *s, const geodec_propagate_options *o,
                                                 geodec_pool *pool, const geodec_hooks *hooks, int64_t n_paths,
                                                 int64_t steps, double dl, const int64_t *good, const double *xs,
-                                                const double *vs, double *phi, double *flow,
+                                                const double *vs, const double *accel, double *phi, double *flow,
                                                 geodec_propagate_report *report, geodec_err *err) GEODEC_MUST_USE;
 
 /* The control: phi_T [n][n] by central differences of the flow itself, step h > 0 in the unit of x (0 = the space's

@@ -87,8 +87,7 @@ typedef struct sound_paths {
     geodec_propagators *p;
 } sound_paths;
 
-/* Propagators of one path. Where the flow leaves the range of numbers the path counts as broken down: it keeps its
- * start, and the identity there. */
+/* Propagators of one path. A broken one keeps its start, and the identity there. */
 static geodec_status path_task(void *ctx, int64_t i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -97,15 +96,12 @@ static geodec_status path_task(void *ctx, int64_t i, geodec_err *err)
     const int64_t S = g->nodes, n = g->n, nn = n * n;
     const double *xs = g->x + i * S * n, *vs = g->v + i * S * n;
     double *phi = k->p->phi + i * S * nn, *flow = k->p->flow ? k->p->flow + i * S * 4 * nn : NULL;
-    st = geodec_propagate_path(k->s, &k->o->propagate, S - 1, g->dl, g->good[i], xs, vs, phi, flow, &k->p->report[i],
-                               err);
-    if (st == GEODEC_NUMERIC && g->good[i] > 0) {
-        geodec_err_clear(err);
+    GEODEC_TRY(geodec_propagate_path(k->s, &k->o->propagate, S - 1, g->dl, g->good[i], xs, vs, phi, flow,
+                                     &k->p->report[i], err));
+    if (k->p->report[i].broken) {
         g->status[i] = GEODEC_PATH_NONFINITE;
         g->good[i] = 0;
-        st = geodec_propagate_path(k->s, &k->o->propagate, S - 1, g->dl, 0, xs, vs, phi, flow, &k->p->report[i], err);
     }
-    GEODEC_TRY(st);
 done:
     return st;
 }

@@ -7,6 +7,7 @@
 static inline vec all(double x) { return (vec){x, x}; }
 static inline vec madd(vec a, vec b, vec c) { return a * b + c; }
 static inline vec root(vec a) { return (vec){sqrt(a[0]), sqrt(a[1])}; }
+static inline vec pick(ints mask, vec a, vec b) { return pick_bits(mask, a, b); }
 static inline bool any(ints a) { return (a[0] | a[1]) != 0; }
 
 /* weights, coordinates, two more of a value a site */

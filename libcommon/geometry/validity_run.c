@@ -49,15 +49,11 @@ static geodec_status reference_task(void *ctx, int64_t i, geodec_err *err)
     v->status[i] = (uint8_t)path.status;
     memcpy(v->x_T + i * n, xs + T * n, (size_t)n * sizeof *xs);
     if (path.status != GEODEC_PATH_NONFINITE) {
-        st = geodec_propagate_path(r->s, &r->o->propagate, T, r->o->path.dl, T, xs, vs, phi, NULL, &report, err);
-        if (st == GEODEC_NUMERIC) { /* the flow leaves the range of numbers: the path counts as broken down */
-            geodec_err_clear(err);
+        GEODEC_TRY(geodec_propagate_path(r->s, &r->o->propagate, T, r->o->path.dl, T, xs, vs, phi, NULL, &report, err));
+        if (report.broken)
             v->status[i] = GEODEC_PATH_NONFINITE;
-            st = GEODEC_OK;
-        } else {
-            GEODEC_TRY(st);
+        else
             memcpy(v->phi + i * n * n, phi + T * n * n, (size_t)(n * n) * sizeof *phi);
-        }
     }
     for (int64_t p = 0; r->u && p < P; p++) {
         const uint64_t stream = geodec_rng_id("validity direction", (uint64_t)(i * P + p));

@@ -27,14 +27,9 @@ static geodec_status propagator_task(void *ctx, int64_t i, geodec_err *err)
     GEODEC_TRY(geodec_geodesic_path(w->s, &w->o.path, w->x0 + i * n, w->v0 + i * n, xs, vs, NULL, &path, err));
     w->broken[i] = path.status == GEODEC_PATH_NONFINITE;
     if (w->broken[i]) goto done;
-    st = geodec_propagate_path(w->s, &w->o.propagate, T, w->o.path.dl, T, xs, vs, phi, NULL, &report, err);
-    if (st == GEODEC_NUMERIC) { /* the flow leaves the range of numbers: the path has no propagator */
-        geodec_err_clear(err);
-        w->broken[i] = true;
-        st = GEODEC_OK;
-        goto done;
-    }
-    GEODEC_TRY(st);
+    GEODEC_TRY(geodec_propagate_path(w->s, &w->o.propagate, T, w->o.path.dl, T, xs, vs, phi, NULL, &report, err));
+    w->broken[i] = report.broken;
+    if (w->broken[i]) goto done;
     memcpy(w->phi + i * n * n, phi + T * n * n, (size_t)(n * n) * sizeof *phi);
 done:
     geodec_mem_free(block);

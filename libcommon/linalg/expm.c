@@ -123,6 +123,14 @@ static void pade_high(int64_t n, const double *a, double *const *power, double *
     for (int64_t i = 0; i < n; i++) v[i * n + i] += b[0];
 }
 
+void geodec_expm_product(int64_t n, const double *a, const double *b, double *c)
+{
+    if (n % 8 == 0 && n <= GEODEC__EXPM_SMALL)
+        geodec__expm_best()->product(n, a, b, c);
+    else
+        multiply(n, a, b, c);
+}
+
 geodec_status geodec_expm(int64_t n, const double *a, double *e, double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -15,6 +15,10 @@ GEODEC_API int64_t geodec_expm_scratch(int64_t n);
 GEODEC_API geodec_status geodec_expm(int64_t n, const double *a, double *e, double *scratch,
                                      geodec_err *err) GEODEC_MUST_USE;
 
+/* C = A B of small square matrices [n][n], C neither: at n = 8, 16 .. 64 by the products of the exponential, the same
+ * bits on every processor; else by geodec_blas_gemm. */
+GEODEC_API void geodec_expm_product(int64_t n, const double *a, const double *b, double *c);
+
 /* exp of a symmetric matrix (lower triangle read) through its eigenvalues: symmetric positive definite, exactly
  * symmetric. */
 GEODEC_API geodec_status geodec_expm_sym(int64_t n, const double *a, double *e, geodec_err *err) GEODEC_MUST_USE;

@@ -324,6 +324,8 @@ static void taylor21(int64_t n, int64_t ld, double *const *p)
 
 static int fits(double theta, double d, double norm) { return d <= theta && norm <= fmax(1, CANCEL * theta); }
 
+static void PRODUCT(int64_t n, const double *a, const double *b, double *c) { multiply(n, n, a, b, NULL, c); }
+
 static geodec__expm_result KERNEL(int64_t n, const double *a, double *e, double *work, double *norm)
 {
     const int64_t ld = (n + VEC - 1) / VEC * VEC;

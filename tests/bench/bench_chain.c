@@ -10,7 +10,10 @@
  *   chain      all of it, from the points
  * Then where the chain's time goes: its parts on one thread as they are called, with their number, operations counted
  * from the formulas (an addition or a multiplication is one; padding is not counted), the time these take at the rate
- * that dgemm of 512 x 512 reaches here, and the time measured. */
+ * that dgemm of 512 x 512 reaches here, and the time measured. kernels_us: the time they take where the sums over the
+ * sites run at the rate of a dgemm of 16 x 64 by 64 x 36, the products of 8 x 8 matrices at the better rate of two ways
+ * to make them, and the rest at that of the speeds of eight points, which is weights, means of logarithms and
+ * eigenproblems of 8 x 8: what is left to win but by faster kernels of these sizes. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -20,6 +23,7 @@
 #include "geometry/propagate.h"
 #include "geometry/riemann.h"
 #include "linalg/blas.h"
+#include "linalg/expm.h"
 #include "linalg/lapack.h"
 #include "records/compress.h"
 
@@ -38,7 +42,7 @@ typedef struct bench {
     double cloud[N * DIM], v0[PATHS * DIM], middles[MIDDLES * DIM];
     geodec_metric m;
     geodec_rbf *field;
-    double *g, *dg, *gamma, *riem, *xs, *vs, *phi;
+    double *g, *dg, *gamma, *riem, *xs, *vs, *accel, *phi;
     float *packed;
     geodec_path_report path[PATHS];
     geodec_propagate_report report[PATHS];
@@ -89,7 +93,7 @@ static void paths(bench *b)
     geodec_geodesic_options o = geodec_geodesic_defaults();
     o.steps = STEPS;
     must(geodec_geodesic_batch(geodec_rbf_space(b->field), &o, b->pool, NULL, PATHS, b->cloud, b->v0, b->xs, b->vs,
-                               NULL, b->path, &err),
+                               NULL, b->accel, b->path, &err),
          &err);
 }
 
@@ -110,7 +114,7 @@ static void records(bench *b)
     paths(b);
     for (int p = 0; p < PATHS; p++) good[p] = b->path[p].good;
     must(geodec_propagate_batch(geodec_rbf_space(b->field), &o, b->pool, NULL, PATHS, STEPS, 0.1, good, b->xs, b->vs,
-                                b->phi, NULL, b->report, &err),
+                                b->accel, b->phi, NULL, b->report, &err),
          &err);
     geodec_pool_run_dynamic(b->pool, PATHS, factor, b);
 }
@@ -216,15 +220,16 @@ static void make_input(bench *b)
 
 /* ---- where the time goes ---------------------------------------------------------------------------------------- */
 
-/* Seconds of one call, the least of ROUNDS rounds of `calls`. */
+/* Processor time of one call, the least of LEAST_OF rounds of `calls`. */
 static double least(void (*fn)(bench *), bench *b, int calls)
 {
+    enum { LEAST_OF = 25 };
     double best = INFINITY;
     fn(b);
-    for (int r = 0; r < ROUNDS; r++) {
-        const double start = geodec_clock_seconds();
+    for (int r = 0; r < LEAST_OF; r++) {
+        const double start = geodec_clock_thread_seconds();
         for (int i = 0; i < calls; i++) fn(b);
-        best = fmin(best, (geodec_clock_seconds() - start) / calls);
+        best = fmin(best, (geodec_clock_thread_seconds() - start) / calls);
     }
     return best;
 }
@@ -279,7 +284,7 @@ static void one_step(bench *b)
     double *a = b->room, *e = a + 2 * SIDE * SIDE, *y = e + SIDE * SIDE;
     for (int i = 0; i < 2 * SIDE * SIDE; i++) a[i] = b->phi[i % NN] / (1 + i % 7);
     must(geodec_magnus_step(GEODEC_MAGNUS_MAGNUS4, SIDE, a, 0.1, e, b->room + N4, &err), &err);
-    geodec_blas_gemm(false, false, SIDE, SIDE, SIDE, 1, e, SIDE, a, SIDE, 0, y, SIDE);
+    geodec_expm_product(SIDE, e, a, y);
 }
 
 static void one_factor(bench *b) { factor(b, 0, 0); }
@@ -291,51 +296,87 @@ static void one_gemm(bench *b)
                      GEMM);
 }
 
+enum { SMALL_MANY = 64, SUM_ROWS = 16 };
+
+static void small_by_dgemm(bench *b)
+{
+    for (int i = 0; i < SMALL_MANY; i++)
+        geodec_blas_gemm(false, false, DIM, DIM, DIM, 1, b->square + i * NN, DIM, b->square + (i + 1) % SMALL_MANY * NN,
+                         DIM, 0, b->square + (SMALL_MANY + i) * NN, DIM);
+}
+
+static void small_by_tiles(bench *b)
+{
+    for (int i = 0; i < SMALL_MANY; i++)
+        geodec_expm_product(DIM, b->square + i * NN, b->square + (i + 1) % SMALL_MANY * NN,
+                            b->square + (SMALL_MANY + i) * NN);
+}
+
+static void sums_by_dgemm(bench *b)
+{
+    const int packed = DIM * (DIM + 1) / 2;
+    geodec_blas_gemm(false, false, SUM_ROWS, packed, N, 1, b->square, N, b->square + SUM_ROWS * N, packed, 0,
+                     b->square + SUM_ROWS * N + N * packed, packed);
+}
+
+static void eight_speeds(bench *b)
+{
+    geodec_err err = {0};
+    must(geodec_space_path(geodec_rbf_space(b->field), TOGETHER, b->xs, b->vs, b->room, NULL, b->room + N4, &err),
+         &err);
+}
+
 static void profile(bench *b, int threads, double chain_seconds)
 {
     const double n = DIM, s = N, packed = n * (n + 1) / 2, turn = 4 * n * n * n, eigen = 9 * n * n * n;
     /* distances, exponentials of 13 terms, mean, centring; then sums over sites of so many rows */
     const double weights = s * (3 * n + 28 + 2 * n + 2 * n), row = 2 * s * packed, cube = 2.0 * SIDE * SIDE * SIDE;
-    const double contraction = turn + row; /* v^T d g v at every site */
-    const double third = packed * n * 8;   /* divided differences of three, at least */
+    const double third = packed * n * 8; /* divided differences of three, at least */
     const struct {
         const char *name;
-        double count, flops;
+        double count, sums, small, rest; /* operations of one */
         void (*fn)(bench *);
         int at_once;
     } part[] = {
-        {"metric", 1, s * (s * 3 * n + K * n * (n + 1) + eigen + n * n * n), one_fit, 1},
-        {"symbols", N + 2 * PATHS, weights + (1 + n) * row + eigen + n * turn + n * n * n + packed * n * 2 * n,
+        {"metric", 1, 0, s * K * n * (n + 1), s * (s * 3 * n + eigen + n * n * n), one_fit, 1},
+        {"symbols", N + 2 * PATHS, (1 + n) * row, n * turn + packed * n * 2 * n, weights + eigen + n * n * n,
          one_symbol, 1},
-        {"curvature", MIDDLES,
-         weights + (1 + n + packed) * (row + s) + eigen + (n + packed) * turn + third + packed * n * n * 2 * n +
-             packed * packed * n + 2 * 2 * 28 * 28 * 28 + 2 * n * n * 28 * n,
-         one_tensor, 1},
-        {"accelerations", PATHS * (4 * STEPS + 1) + PATHS * (STEPS + 1),
-         weights + 2 * s * n + 2 * row + eigen + turn + contraction + 2 * s * n + 8 * n * n, eight_accelerations,
-         TOGETHER},
-        {"variations", PATHS * STEPS * 2,
-         weights + 2 * s * n * n + (1 + 2 * n) * row + eigen + 2 * n * turn + 5 * s * n + third + 2 * n * n * n * n +
-             8 * n * n * n + contraction + packed * 2 * (s + n * n),
-         eight_variations, TOGETHER},
-        {"magnus steps", PATHS * STEPS, 2 * cube + 5 * cube + cube, one_step, 1},
-        {"factors", PATHS, eigen + 4 * n * n * n + NODES * 6 * n * n, one_factor, 1},
+        {"curvature", MIDDLES, (1 + n + packed) * row,
+         (n + packed) * turn + packed * n * n * 2 * n + packed * packed * n + 2 * 2 * 28 * 28 * 28 + 2 * n * n * 28 * n,
+         weights + (1 + n + packed) * s + eigen + third, one_tensor, 1},
+        {"accelerations", PATHS * (4 * STEPS + 1), 3 * row, 2 * turn, weights + 4 * s * n + eigen + 8 * n * n,
+         eight_accelerations, TOGETHER},
+        {"variations", PATHS * STEPS * 2, (2 + 2 * n) * row,
+         2 * s * n * n + (1 + 2 * n) * turn + 2 * n * n * n * n + 8 * n * n * n + packed * 2 * (s + n * n),
+         weights + eigen + 5 * s * n + third, eight_variations, TOGETHER},
+        {"magnus steps", PATHS * STEPS, 0, 8 * cube, 0, one_step, 1},
+        {"factors", PATHS, 0, 4 * n * n * n + NODES * 6 * n * n, eigen, one_factor, 1},
     };
     b->square = geodec_mem_new(3 * GEMM * GEMM, sizeof *b->square);
     b->room = geodec_mem_new(2 * N4 + 4 * N3 + 64 * SIDE * SIDE, sizeof *b->room);
     for (int i = 0; i < 2 * GEMM * GEMM; i++) b->square[i] = i % 17;
     const double rate = 2.0 * GEMM * GEMM * GEMM / least(one_gemm, b, 1);
-    double flops = 0, seconds = 0;
+    const double products = SMALL_MANY * 2 * n * n * n, by_dgemm = products / least(small_by_dgemm, b, 20),
+                 by_tiles = products / least(small_by_tiles, b, 20), small_rate = fmax(by_dgemm, by_tiles),
+                 sum_rate = SUM_ROWS * row / least(sums_by_dgemm, b, 20),
+                 rest_rate = (weights + eigen) / (least(eight_speeds, b, 20) / TOGETHER - row / sum_rate);
+    double flops = 0, seconds = 0, kernels = 0;
     printf("\nrate\t%.1f GFLOP/s, one thread\n", 1e-9 * rate);
-    printf("part\tcount\tkflop\tfloor_us\tus\tshare_of_rate\ttotal_ms\n");
+    printf("kernels\t%.1f GFLOP/s dgemm 16 x 64 x 36; 8 x 8: %.1f dgemm, %.1f tiles; %.1f weights and eigenproblems\n",
+           1e-9 * sum_rate, 1e-9 * by_dgemm, 1e-9 * by_tiles, 1e-9 * rest_rate);
+    printf("part\tcount\tkflop\tfloor_us\tus\tshare_of_rate\ttotal_ms\tkernels_us\n");
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
-        const double t = least(part[i].fn, b, 20) / part[i].at_once, floor = part[i].flops / rate;
-        printf("%s\t%.0f\t%.1f\t%.2f\t%.2f\t%.2f\t%.3f\n", part[i].name, part[i].count, 1e-3 * part[i].flops,
-               1e6 * floor, 1e6 * t, floor / t, 1e3 * part[i].count * t);
-        flops += part[i].count * part[i].flops;
+        const double work = part[i].sums + part[i].small + part[i].rest;
+        const double t = least(part[i].fn, b, 20) / part[i].at_once, floor = work / rate,
+                     by_kernels = part[i].sums / sum_rate + part[i].small / small_rate + part[i].rest / rest_rate;
+        printf("%s\t%.0f\t%.1f\t%.2f\t%.2f\t%.2f\t%.3f\t%.2f\n", part[i].name, part[i].count, 1e-3 * work, 1e6 * floor,
+               1e6 * t, floor / t, 1e3 * part[i].count * t, 1e6 * by_kernels);
+        flops += part[i].count * work;
         seconds += part[i].count * t;
+        kernels += part[i].count * by_kernels;
     }
-    printf("parts\t%.2f ms on one thread, %.2f on %d\n", 1e3 * seconds, 1e3 * seconds / threads, threads);
+    printf("parts\t%.2f ms on one thread, %.2f on %d, at %.0f %% of the rate; by the kernels' rates %.2f on one\n",
+           1e3 * seconds, 1e3 * seconds / threads, threads, 100 * flops / rate / seconds, 1e3 * kernels);
     printf("floor\t%.1f MFLOP, %.2f ms on %d thread%s at that rate; the chain is at %.0f %% of it\n", 1e-6 * flops,
            1e3 * flops / rate / threads, threads, threads == 1 ? "" : "s",
            100 * flops / rate / threads / chain_seconds);
@@ -379,6 +420,7 @@ int main(int argc, char **argv)
     b->g = block[0], b->dg = block[1], b->gamma = block[2], b->riem = block[3], b->xs = block[4], b->vs = block[5];
     b->phi = block[6];
     b->packed = geodec_mem_new(PATHS * NODES * NN, sizeof *b->packed);
+    b->accel = geodec_mem_new(PATHS * NODES * DIM, sizeof *b->accel);
     expected want[] = {{"cloud", b->cloud, N * DIM},           {"v0", b->v0, PATHS * DIM},
                        {"middles", b->middles, MIDDLES * DIM}, {"xs", block[7], PATHS * NODES * DIM},
                        {"phi", block[8], PATHS * NODES * NN},  {"gamma", block[9], N * N3},
@@ -411,6 +453,7 @@ int main(int argc, char **argv)
     if (!*only) profile(b, threads, whole);
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) geodec_mem_free(block[i]);
     geodec_mem_free(b->packed);
+    geodec_mem_free(b->accel);
     geodec_rbf_destroy(b->field);
     geodec_metric_clear(&b->m);
     geodec_pool_destroy(b->pool);

@@ -7,6 +7,7 @@ experiments_TESTS := \
   test_injectivity.c \
   test_hjb.c \
   test_library.c \
+  test_lookup_speed.c \
   test_resonance.c \
   test_shf.c \
   test_varadhan.c \

@@ -194,9 +194,9 @@ Test(geodesic, one_and_three_threads_agree_bit_for_bit)
     for (int i = 0; i < P * 3; i++) x0[i] = 0.01 * ((i * 7) % 31), v0[i] = 0.1 * ((i * 5) % 13) - 0.5;
     test_ok(geodec_pool_create(3, &pool, &err), &err);
     for (int t = 0; t < 2; t++)
-        test_ok(
-            geodec_geodesic_batch(&s.base, &o, t ? pool : NULL, NULL, P, x0, v0, xs[t], vs[t], speed2[t], rep[t], &err),
-            &err);
+        test_ok(geodec_geodesic_batch(&s.base, &o, t ? pool : NULL, NULL, P, x0, v0, xs[t], vs[t], speed2[t], NULL,
+                                      rep[t], &err),
+                &err);
     geodec_pool_destroy(pool);
     cr_assert_eq(memcmp(xs[0], xs[1], sizeof xs[0]), 0);
     cr_assert_eq(memcmp(vs[0], vs[1], sizeof vs[0]), 0);
@@ -218,7 +218,7 @@ Test(geodesic, batch_names_the_first_bad_path)
     const geodec_geodesic_options o = geodec_geodesic_defaults();
     for (int p = 0; p < P; p++) x0[2 * p] = p == 11 || p == 30 ? -1 : 1, v0[2 * p] = 0.5;
     test_ok(geodec_pool_create(3, &pool, &err), &err);
-    cr_assert_eq(geodec_geodesic_batch(&s, &o, pool, NULL, P, x0, v0, xs, vs, NULL, rep, &err), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_geodesic_batch(&s, &o, pool, NULL, P, x0, v0, xs, vs, NULL, NULL, rep, &err), GEODEC_NUMERIC);
     cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), "geodesics 11"), "%s", line);
     geodec_pool_destroy(pool);
 }

@@ -206,7 +206,7 @@ static void smooth_field(const char *file)
     geodec_propagate_report *check = geodec_mem_new(paths, sizeof *check);
     int64_t *good = geodec_mem_new(paths, sizeof *good);
     geodec_err err = {0};
-    test_ok(geodec_geodesic_batch(s, &o, NULL, NULL, paths, x0, v0, xs, vs, q, report, &err), &err);
+    test_ok(geodec_geodesic_batch(s, &o, NULL, NULL, paths, x0, v0, xs, vs, q, NULL, report, &err), &err);
     goldens_compare(file, "/geodesic_smooth/xs", paths * nodes * n, xs, 1e-8);
     goldens_compare(file, "/geodesic_smooth/vs", paths * nodes * n, vs, 1e-8);
     goldens_compare(file, "/geodesic_smooth/speed2", paths * nodes, q, 1e-8);
@@ -216,8 +216,9 @@ static void smooth_field(const char *file)
         good[p] = report[p].good;
     }
     const geodec_propagate_options po = geodec_propagate_defaults();
-    test_ok(geodec_propagate_batch(s, &po, NULL, NULL, paths, o.steps, o.dl, good, xs, vs, phi, NULL, check, &err),
-            &err);
+    test_ok(
+        geodec_propagate_batch(s, &po, NULL, NULL, paths, o.steps, o.dl, good, xs, vs, NULL, phi, NULL, check, &err),
+        &err);
     goldens_compare(file, "/geodesic_smooth/phi_variational", paths * nodes * nn, phi,
                     1e-6 / fmax(1, test_max_abs(phi, paths * nodes * nn))); /* absolute in the goldens' README */
     for (int64_t p = 0; p < paths; p++) {
@@ -237,7 +238,7 @@ static void smooth_field(const char *file)
                     1e-6 / fmax(1, test_max_abs(ends, paths * nn)));
     /* adaptive paths agree with the stored refinement (step dl/8) */
     o.method = GEODEC_GEODESIC_ADAPTIVE;
-    test_ok(geodec_geodesic_batch(s, &o, NULL, NULL, paths, x0, v0, xs, vs, q, report, &err), &err);
+    test_ok(geodec_geodesic_batch(s, &o, NULL, NULL, paths, x0, v0, xs, vs, q, NULL, report, &err), &err);
     goldens_compare(file, "/geodesic_smooth/xs_fine", paths * nodes * n, xs, 1e-7);
     geodec_mem_free(xs);
     geodec_mem_free(report);
@@ -375,7 +376,7 @@ Test(propagate, one_and_three_threads_agree_bit_for_bit)
 {
     enum { P = 20, N = BUMPS_N, T = 16 };
     static double x0[P * N], v0[P * N], xs[P * (T + 1) * N], vs[P * (T + 1) * N], phi[2][P * (T + 1) * N * N],
-        flow[2][P * (T + 1) * 4 * N * N];
+        flow[2][P * (T + 1) * 4 * N * N], accel[P * (T + 1) * N], work[N * N * (N + 1)];
     const bumps b = bumps_make(2);
     geodec_rng r = geodec_rng_stream(4, geodec_rng_id("starts", 0));
     geodec_path_report report[P];
@@ -387,13 +388,76 @@ Test(propagate, one_and_three_threads_agree_bit_for_bit)
     const geodec_propagate_options po = geodec_propagate_defaults();
     for (int i = 0; i < P * N; i++) x0[i] = geodec_rng_normal(&r), v0[i] = 0.5 * geodec_rng_normal(&r);
     test_ok(geodec_pool_create(3, &pool, &err), &err);
-    test_ok(geodec_geodesic_batch(&b.base, &o, pool, NULL, P, x0, v0, xs, vs, NULL, report, &err), &err);
+    test_ok(geodec_geodesic_batch(&b.base, &o, pool, NULL, P, x0, v0, xs, vs, NULL, accel, report, &err), &err);
     for (int p = 0; p < P; p++) good[p] = report[p].good;
-    for (int t = 0; t < 2; t++)
-        test_ok(geodec_propagate_batch(&b.base, &po, t ? pool : NULL, NULL, P, T, o.dl, good, xs, vs, phi[t], flow[t],
-                                       check[t], &err),
+    for (int i = 0; i < P * (T + 1); i++) { /* what the geodesics left is -Gamma(v,v) at every node */
+        double a[N];
+        test_ok(geodec_space_path(&b.base, 1, xs + i * N, vs + i * N, NULL, a, work, &err), &err);
+        cr_assert_eq(memcmp(a, accel + i * N, sizeof a), 0);
+    }
+    for (int t = 0; t < 2; t++) /* on threads and with the geodesics' accelerations: the same bits */
+        test_ok(geodec_propagate_batch(&b.base, &po, t ? pool : NULL, NULL, P, T, o.dl, good, xs, vs, t ? accel : NULL,
+                                       phi[t], flow[t], check[t], &err),
                 &err);
     geodec_pool_destroy(pool);
     cr_assert_eq(memcmp(phi[0], phi[1], sizeof phi[0]), 0);
     cr_assert_eq(memcmp(flow[0], flow[1], sizeof flow[0]), 0);
+}
+
+/* Flat in g and gamma, with a dgamma of any size: straight paths, whose neighbours part as exp(sqrt(size) t). */
+typedef struct explosive {
+    geodec_space base;
+    double size;
+} explosive;
+
+static geodec_status explosive_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
+                                  geodec_err *err)
+{
+    (void)x, (void)err;
+    const int n = s->n;
+    for (int i = 0; g && i < n * n; i++) g[i] = i % (n + 1) == 0;
+    for (int i = 0; dg && i < n * n * n; i++) dg[i] = 0;
+    for (int i = 0; gamma && i < n * n * n; i++) gamma[i] = 0;
+    return GEODEC_OK;
+}
+
+static geodec_status explosive_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
+{
+    (void)x, (void)err;
+    const int n = s->n;
+    for (int c = 0; c < n; c++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                for (int k = 0; k < n; k++)
+                    dgamma[((c * n + i) * n + j) * n + k] = c == k ? -((const explosive *)(const void *)s)->size : 0;
+    return GEODEC_OK;
+}
+
+Test(propagate, a_flow_beyond_the_range_of_numbers_is_a_broken_path)
+{
+    enum { N = 2, T = 4, GOOD = 3 };
+    explosive e = {{.n = N, .name = "explosive", .at = explosive_at, .dgamma = explosive_dgamma, .fd_step = 1e-3}, 1};
+    const geodec_geodesic_options o = {
+        .steps = T, .dl = 0.25, .method = GEODEC_GEODESIC_RK4, .rtol = 1e-9, .drift_max = 1e-3};
+    const geodec_propagate_options po = geodec_propagate_defaults();
+    const double x0[N] = {0.5, -0.25}, v0[N] = {1, 0};
+    double xs[(T + 1) * N], vs[(T + 1) * N], phi[(T + 1) * N * N], flow[(T + 1) * 4 * N * N];
+    geodec_path_report path;
+    geodec_propagate_report r;
+    geodec_err err = {0};
+    test_ok(geodec_geodesic_path(&e.base, &o, x0, v0, xs, vs, NULL, &path, &err), &err);
+    cr_assert_eq(path.status, GEODEC_PATH_OK);
+    test_ok(geodec_propagate_path(&e.base, &po, T, o.dl, GOOD, xs, vs, phi, flow, &r, &err), &err);
+    cr_assert_not(r.broken); /* y'' = y */
+    for (int k = 0; k <= T; k++)
+        cr_assert_float_eq(phi[k * N * N], cosh(o.dl * fmin(k, GOOD)), 1e-9, "%d: %g", k, phi[k * N * N]);
+    e.size = 1e9; /* exp(sqrt(size) t) > 1e308 */
+    test_ok(geodec_propagate_path(&e.base, &po, T, o.dl, GOOD, xs, vs, phi, flow, &r, &err), &err);
+    cr_assert(r.broken);
+    cr_assert(r.symplectic == 0 && r.volume == 0 && r.norm == 0);
+    for (int i = 0; i < (T + 1) * N * N; i++) cr_assert_eq(phi[i], i % (N * N) % (N + 1) == 0);
+    for (int i = 0; i < (T + 1) * 4 * N * N; i++) cr_assert_eq(flow[i], i % (4 * N * N) % (2 * N + 1) == 0);
+    cr_assert_eq(err.depth, 0);
+    test_ok(geodec_propagate_path(&e.base, &po, T, o.dl, 0, xs, vs, phi, NULL, &r, &err), &err);
+    cr_assert_not(r.broken);
 }

@@ -114,3 +114,33 @@ Test(linalg, expm_of_decaying_matrices_is_exact_to_rounding)
             cr_assert_lt(expm_error(n, a, e), 5e-16, "n %d at %g: %g", n, 0.1 * step, expm_error(n, a, e));
         }
 }
+
+Test(linalg, expm_product_is_the_sum_in_order_on_every_instruction_set)
+{
+    static double a[64 * 64], b[64 * 64], c[64 * 64], by_kernel[64 * 64];
+    const geodec__expm_kernels *best = geodec__expm_best();
+    const geodec__expm_kernels *const all[] = {&geodec__expm_scalar, &geodec__expm_avx2, &geodec__expm_avx512};
+    for (int n = 1; n <= 64; n += n % 8 == 0 ? 1 : 7 - n % 8 + 1) { /* 1, 8, 9, 16, 17 .. 64 */
+        fill(0, n, 1, 3, a);
+        fill(0, n, 2, 4, b);
+        geodec_expm_product(n, a, b, c);
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+                double sum = 0, size = 0;
+                for (int k = 0; k < n; k++) {
+                    sum = fma(a[i * n + k], b[k * n + j], sum);
+                    size += fabs(a[i * n + k] * b[k * n + j]);
+                }
+                if (n % 8 == 0)
+                    cr_assert_eq(c[i * n + j], sum, "n %d, %d %d", n, i, j);
+                else
+                    cr_assert_leq(fabs(c[i * n + j] - sum), 1e-14 * size);
+            }
+        for (size_t k = 0; k < sizeof all / sizeof *all && n % 8 == 0; k++) {
+            if (!all[k]->product || (all[k] != &geodec__expm_scalar && best == &geodec__expm_scalar)) continue;
+            if (all[k] == &geodec__expm_avx512 && best != &geodec__expm_avx512) continue;
+            all[k]->product(n, a, b, by_kernel);
+            cr_assert_eq(memcmp(c, by_kernel, (size_t)(n * n) * sizeof *c), 0, "%s n %d", all[k]->name, n);
+        }
+    }
+}

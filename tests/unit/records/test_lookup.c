@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
+#include "linalg/eig.h"
 #include "linalg/expm.h"
 #include "records/lookup_internal.h"
 #include "support/support.h"
@@ -202,4 +203,70 @@ Test(lookup, badly_conditioned_metrics_are_searched_exactly)
         }
     geodec_mem_free(q);
     cr_assert_lt((double)evaluations / (4 * QUERIES), 100); /* and the bounds do spare most */
+}
+
+/* A metric of a given condition: random axes, eigenvalues spread evenly in the logarithm. */
+static void conditioned_metric(int64_t n, double condition, geodec_rng *r, double *g)
+{
+    double a[64] = {0}, w[8], v[64];
+    geodec_err err = {0};
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) a[i * n + j] = a[j * n + i] = geodec_rng_normal(r);
+    test_ok(geodec_eig_sym(n, a, w, v, &err), &err);
+    for (int64_t i = 0; i < n; i++) w[i] = pow(condition, (double)i / (double)(n - 1));
+    geodec_eig_compose(n, w, v, g);
+}
+
+/* At conditions of 1 to 1e4, in the query's metric and in the records' own: the record of a plain loop over all, in
+ * long double, which shares no code with the search. Euclid's nearest record is another one more and more often. */
+Test(lookup, the_nearest_record_at_every_condition)
+{
+    enum { R = 3000, N = 8, PACKED = N * (N + 1) / 2, QUERIES = 40, CONDITIONS = 4 };
+    static const double condition[CONDITIONS] = {1, 1e2, 1e3, 1e4};
+    double *q = geodec_mem_new(R * N, sizeof *q);
+    float *own = geodec_mem_new(R * PACKED, sizeof *own);
+    int64_t euclid[CONDITIONS] = {0};
+    for (int c = 0; c < CONDITIONS; c++) {
+        geodec_rng r = geodec_rng_stream(17, geodec_rng_id("lookup condition", (uint64_t)c));
+        geodec_lookup *l;
+        geodec_err err = {0};
+        double m[N * N], packed[PACKED], eye[N * N] = {0};
+        for (int i = 0; i < N; i++) eye[i * N + i] = 1;
+        for (int i = 0; i < R * N; i++) q[i] = geodec_rng_normal(&r);
+        for (int i = 0; i < R; i++) {
+            conditioned_metric(N, condition[c], &r, m);
+            geodec_sym_pack(N, m, packed);
+            for (int k = 0; k < PACKED; k++) own[i * PACKED + k] = (float)packed[k];
+        }
+        test_ok(geodec_lookup_create(R, N, q, own, &l, &err), &err);
+        for (int t = 0; t < 2 * QUERIES; t++) {
+            double x[N];
+            geodec_lookup_hit hit, near;
+            for (int i = 0; i < N; i++) x[i] = geodec_rng_normal(&r);
+            conditioned_metric(N, condition[c], &r, m);
+            long double best = INFINITY;
+            int64_t nearest = -1;
+            for (int i = 0; i < R; i++) {
+                long double d2 = 0;
+                for (int a = 0; a < N; a++)
+                    for (int b = 0; b < N; b++) {
+                        const int low = a < b ? a : b, high = a < b ? b : a;
+                        const double g =
+                            t % 2 ? (double)own[i * PACKED + low * (2 * N - low - 1) / 2 + high] : m[low * N + high];
+                        d2 += (long double)(x[a] - q[i * N + a]) * g * (x[b] - q[i * N + b]);
+                    }
+                if (d2 < best) best = d2, nearest = i;
+            }
+            test_ok(geodec_lookup_nearest(l, x, t % 2 ? NULL : m, &hit, &err), &err);
+            cr_assert_eq(hit.index, nearest, "condition %g query %d", condition[c], t);
+            cr_assert_float_eq(hit.distance, sqrt((double)best), 1e-12 * condition[c] * hit.distance);
+            test_ok(geodec_lookup_nearest(l, x, eye, &near, &err), &err);
+            euclid[c] += near.index == nearest;
+        }
+        geodec_lookup_destroy(l);
+    }
+    cr_assert_eq(euclid[0], 2 * QUERIES); /* the identity */
+    cr_assert(euclid[1] < QUERIES && euclid[3] < euclid[1], "%d %d", (int)euclid[1], (int)euclid[3]);
+    geodec_mem_free(q);
+    geodec_mem_free(own);
 }

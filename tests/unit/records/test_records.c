@@ -38,7 +38,7 @@ static geodec_propagators make_propagators(const geodec_space *s)
         g.next[p_] = g.next_row[p_] = p_ % 2 ? p_ + 1 : -1;
         g.good[p_] = T;
     }
-    test_ok(geodec_geodesic_batch(s, &g.options, NULL, NULL, P, x0, v0, g.x, g.v, g.speed2, report, &err), &err);
+    test_ok(geodec_geodesic_batch(s, &g.options, NULL, NULL, P, x0, v0, g.x, g.v, g.speed2, NULL, report, &err), &err);
     g.status[5] = GEODEC_PATH_LEFT_HULL;
     o.control = 2;
     test_ok(geodec_propagators_compute(s, &g, &o, NULL, NULL, &p, &err), &err);
