@@ -21,6 +21,7 @@ enum { RESAMPLES = 1000 };
 
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
                   *judged;
+static const char *fault = "none";
 static const char *preset, *draft_model, *draft_projection, *draft_arithmetic;
 static const char *drafters, *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled", *isa = "auto", *separator = "auto",
                              *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
@@ -121,6 +122,12 @@ static const cli_option options[] = {
      .max = 100000,
      .metavar = "N",
      .help = "prompts that are timed, 0 = no timing"},
+    {.name = "fault",
+     .type = CLI_STR,
+     .target = &fault,
+     .metavar = "NAME",
+     .help = "CONTROL: drafts are verified with a planted fault, of " GEODEC_FAULT_NAMES
+             ": their texts must differ from plain decoding's (status 4). Nothing is timed"},
     {.name = "readiness",
      .type = CLI_STR,
      .flags = CLI_VOLATILE | CLI_PATH,
@@ -260,6 +267,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(cli_may_write(c, output, err));
     if (timed > 0) GEODEC_TRY(cli_may_write(c, speed_path, err));
     if (readiness_path) GEODEC_TRY(cli_may_write(c, readiness_path, err));
+    plan.fault = geodec_fault_named(fault);
+    if (plan.fault == GEODEC_FAULTS) GEODEC_THROW(GEODEC_INVAL, "--fault %s: not of " GEODEC_FAULT_NAMES, fault);
+    if (plan.fault != GEODEC_FAULT_NONE) timed = 0;
     if (drafters) GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, trees, modes, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
