@@ -215,8 +215,9 @@ done:
 }
 
 static geodec_status write_readiness(const cli *c, const geodec_session *s, const geodec_drafting *drafting,
-                                     const geodec_bench_plan *plan, const geodec_bench_counts *counts,
-                                     const geodec_speed *speed, int32_t d, geodec_err *err)
+                                     const char *folder, const geodec_bench_plan *plan,
+                                     const geodec_bench_counts *counts, const geodec_speed *speed, int32_t d,
+                                     geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model *m = geodec_session_model(s);
@@ -230,7 +231,8 @@ static geodec_status write_readiness(const cli *c, const geodec_session *s, cons
     r.artifact_model_sha256 = made_for.inherited_model;
     r.attnres = *geodec_session_attnres(s);
     r.configuration = c->command_line;
-    geodec_drafting_consistency(drafting, &r.consistency, &r.consistency_control);
+    geodec_drafting_consistency(drafting, &r.flow_consistency, &r.flow_consistency_control);
+    GEODEC_TRY(decode_consistency(folder, m, &r, err));
     GEODEC_TRY(geodec_readiness_write(readiness_path, &r, err));
 done:
     return st;
@@ -315,7 +317,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (speed.n > 0)
         GEODEC_TRY(geodec_bench_write_speed(speed_path, &p, &plan, &speed,
                                             geodec_isa_name(geodec_session_isa(sessions[0])), err));
-    if (readiness_path) GEODEC_TRY(write_readiness(c, sessions[0], drafting, &plan, &counts, &speed, about, err));
+    if (readiness_path)
+        GEODEC_TRY(write_readiness(c, sessions[0], drafting, found.folder, &plan, &counts, &speed, about, err));
     GEODEC_TRY(bench_table(&plan, &counts, &speed, err));
     GEODEC_TRY(bench_verdict(c, &plan, &counts, err));
 done:
