@@ -44,7 +44,8 @@ of() { awk -v object="\"$1\":" -v key="\"$2\":" '$1 == object {inside = 1} insid
             --library "$tmp/grown" --report "$tmp/r.json" --force > /dev/null
         [ "$(of flow_map consistency "$tmp/r.json")" = "$want" ]
         [ "$(of flow_map consistency_shuffled "$tmp/r.json")" = "$control" ]
-        [ "$(of axiom ran "$tmp/r.json")" = false ] && [ "$(of axiom consistency "$tmp/r.json")" = null ]
+        [ "$(of axiom ran "$tmp/r.json")" = false ]
+        [ "$(of axiom consistency "$tmp/r.json")" = null ]
     done
 }
 
@@ -58,7 +59,8 @@ of() { awk -v object="\"$1\":" -v key="\"$2\":" '$1 == object {inside = 1} insid
     report "$model" > /dev/null
     for name in consistency consistency_shuffled; do
         want=$("$bin/geodec-table" --attrs "$tmp/consistency.h5" | awk -F'\t' -v key=$name '$1 == key {print $2}')
-        [ -n "$want" ] && [ "$(of axiom $name "$tmp/r.json")" = "$want" ]
+        [ -n "$want" ]
+        [ "$(of axiom $name "$tmp/r.json")" = "$want" ]
     done
     [ "$(of axiom ran "$tmp/r.json")" = true ]
     [ "$(of axiom intrinsic_dim "$tmp/r.json")" = "$("$bin/geodec-table" --attrs "$tmp/cloud.h5" | awk -F'\t' '$1 == "k_int" {print $2}')" ]
@@ -67,7 +69,8 @@ of() { awk -v object="\"$1\":" -v key="\"$2\":" '$1 == object {inside = 1} insid
     "$bin/geodec-cloud" --quiet --force -o "$tmp/cloud.h5" "$tmp/a.h5"
     "$bin/geodec-consistency" --quiet --force -o "$tmp/consistency.h5" "$tmp/cloud.h5" "$tmp/a.h5"
     run --separate-stderr report "$model"
-    [ "$status" -eq 3 ] && [[ "$stderr" == *"consistency.h5: measured on another model"* ]]
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"consistency.h5: measured on another model"* ]]
 }
 
 @test "first tokens that end the text are counted with and without a chat format" {

@@ -40,7 +40,8 @@ setup() {
         "$(printf 'sequences\t2\ntokens\t%s\nbytes\t17' "$(tr ' ' '\n' < "$tmp/marks.ids" | wc -l)")" ]
     for other in --lines --decode --chat; do
         run --separate-stderr "$bin/geodec-tokenize" --model "$model" --separator auto $other "$tmp/marks.txt"
-        [ "$status" -eq 2 ] && [ -z "$output" ]
+        [ "$status" -eq 2 ]
+        [ -z "$output" ]
     done
     run --separate-stderr bash -c "printf '' | $bin/geodec-tokenize --model $model --separator auto -"
     [ "$status" -eq 3 ]

@@ -90,7 +90,8 @@ setup() {
     "$bin/geodec-check" "$dir/consistency.h5"
     # the score is what the columns of each state say, and a wider tolerance takes in no fewer states
     "$bin/geodec-table" "$dir/consistency.h5" score > "$dir/score.tsv"
-    [ "$(sed -n 1p "$dir/score.tsv" | tr '\t' '\n' | wc -l)" -eq 3 ] && [ "$(wc -l < "$dir/score.tsv")" -eq 5 ]
+    [ "$(sed -n 1p "$dir/score.tsv" | tr '\t' '\n' | wc -l)" -eq 3 ]
+    [ "$(wc -l < "$dir/score.tsv")" -eq 5 ]
     "$bin/geodec-consistency" --quiet --tau 0.9 -o "$dir/wide.h5" "$dir/cloud.h5" "$dir/a.h5"
     [ "$(awk -v a="$("$bin/geodec-value" "$dir/wide.h5#consistency" | sed -n 2p | cut -f 2)" \
         -v b="$("$bin/geodec-value" "$dir/consistency.h5#consistency" | sed -n 2p | cut -f 2)" 'BEGIN {print (a > b)}')" -eq 1 ]

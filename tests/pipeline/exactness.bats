@@ -54,8 +54,10 @@ with_bench() {
     with_bench '[[ "$*" != *"--fault stale"* ]] || { args=("$@"); for i in "${!args[@]}"; do
         [ "${args[i]}" != --fault ] || unset "args[i]" "args[i+1]"; done; set -- "${args[@]}"; }; exec "$real" "$@"'
     run --separate-stderr env DRAFTERS=ngram THREADS=1 pipelines/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
-    [ "$status" -eq 4 ] && [[ "$stderr" == *"the planted fault 'stale' is not seen: status 0"* ]]
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *"the planted fault 'stale' is not seen: status 0"* ]]
     with_bench '[[ "$*" != *"--threads 2"* ]] || set -- "$@" --seed 2; exec "$real" "$@"'
     run --separate-stderr env DRAFTERS=ngram pipelines/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
-    [ "$status" -eq 4 ] && [[ "$stderr" == *"the counts of 1 and 2 threads differ"* ]]
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *"the counts of 1 and 2 threads differ"* ]]
 }
