@@ -10,6 +10,7 @@ function add(table, key) {
     if (!((table, key) in cells)) order[table, ++keys[table]] = key
     cells[table, key] += $k["prompts"]
     compared[table, key] += $k["compared"]; wrong[table, key] += $k["mismatches"]
+    drafts[table, key] += $k["drafts"]; rejections[table, key] += $k["rejections"]
     decided[table, key] += $k["decided"]; passes[table, key] += $k["target_passes"]
 }
 {
@@ -19,10 +20,11 @@ function add(table, key) {
     add("all", "all")
 }
 function put(table, file, head,    i, key) {
-    print head, "cells", "compared", "mismatches", "stops", "tokens_per_pass" > file
+    print head, "cells", "compared", "mismatches", "drafts", "rejections", "stops", "tokens_per_pass" > file
     for (i = 1; i <= keys[table]; i++) {
         key = order[table, i]
-        print key, cells[table, key], compared[table, key], wrong[table, key], decided[table, key] - compared[table, key], \
+        print key, cells[table, key], compared[table, key], wrong[table, key], drafts[table, key], rejections[table, key], \
+            decided[table, key] - compared[table, key], \
             sprintf("%.3f", passes[table, key] ? decided[table, key] / passes[table, key] : 0) > file
     }
 }
@@ -30,5 +32,5 @@ END {
     put("m", to "exactness.tsv.tmp", "model" OFS "threads" OFS "mode")
     put("d", to "drafters.tsv.tmp", "drafter")
     put("l", to "lengths.tsv.tmp", "draft" OFS "length")
-    print "all", "-", "-", cells["all", "all"] + 0, compared["all", "all"] + 0, wrong["all", "all"] + 0, "-", "-" > (to "exactness.tsv.tmp")
+    print "all", "-", "-", cells["all", "all"] + 0, compared["all", "all"] + 0, wrong["all", "all"] + 0, drafts["all", "all"] + 0, rejections["all", "all"] + 0, "-", "-" > (to "exactness.tsv.tmp")
 }

@@ -1,5 +1,5 @@
 # make exactness: every deterministic drafter, draft length and tree against plain decoding, with planted faults as controls
-# (pipelines/exactness). Finished blocks are kept, so start it again as often as needed. MODELS: the model; about 40 minutes of one core for
+# (pipelines/exactness). Finished blocks are kept, so start it again as often as needed. MODELS: the model; up to 50 minutes of one core for
 # the embedded one. make exactness-page writes docs/exactness.md from the last run.
 MODELS ?= $(MODEL_FILE)
 EXACTNESS := results/exactness
