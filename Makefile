@@ -31,7 +31,7 @@ help:
 	@echo "make plan           the sizes that MODEL= and TEXT= can carry, each with its reason"
 	@echo "make figures        figures and the report page"
 	@echo "make claims         the paper's claims: published, reproduced, correct, control, verdict"
-	@echo "make exactness      every drafter, draft length and tree against plain decoding, token by token (resumable; hours)"
+	@echo "make exactness      every drafter, draft length and tree against plain decoding, token by token, with controls (resumable)"
 	@echo "make lead           trees of n-gram, flow map and both for every model; make ladder: what the map's geometry adds"
 	@echo "make drafting       drafting taken apart: acceptance by length, rejections, gates, three-way speeds, readiness"
 	@echo "make acceptance     acceptance by draft length on texts of others: WikiText and the Spec-Bench questions of the shared folder, ACCEPTANCE_TEXTS="

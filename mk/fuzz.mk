@@ -6,7 +6,7 @@ FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c)
 FUZZ ?= $(firstword $(FUZZ_TARGETS))
 SECONDS ?= 1200
 # The folders that read files of others. A target that calls another folder does not link: add it here.
-FUZZ_FOLDERS := base linalg io gguf tokenizer corpus model geometry
+FUZZ_FOLDERS := base linalg io gguf tokenizer corpus model geometry verdict
 FUZZ_SRCS := $(foreach f,$(FUZZ_FOLDERS),$(patsubst %,libcommon/$f/%,$($f_SRCS)))
 FUZZ_OBJS := $(FUZZ_SRCS:%.c=build/fuzz/obj/%.o)
 FUZZ_FLAGS := -std=c11 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \

@@ -7,7 +7,7 @@ tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
 run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 
 # Goals of the pipeline: words of this list and files under results/ or R.
-PIPELINE_WORDS := results report plan geometry decoding figures claims drafting acceptance lead ladder rollout kv attnres projection exactness shf notebooks
+PIPELINE_WORDS := results report plan geometry decoding figures claims drafting acceptance acceptance-page lead ladder rollout kv attnres projection exactness shf notebooks
 R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
 PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(MAKECMDGOALS))
 

@@ -21,6 +21,7 @@ enum { RESAMPLES = 1000 };
 
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
                   *judged;
+static const char *fault = "none";
 static const char *preset, *draft_model, *draft_projection, *draft_arithmetic;
 static const char *drafters, *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled", *isa = "auto", *separator = "auto",
                              *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
@@ -121,6 +122,12 @@ static const cli_option options[] = {
      .max = 100000,
      .metavar = "N",
      .help = "prompts that are timed, 0 = no timing"},
+    {.name = "fault",
+     .type = CLI_STR,
+     .target = &fault,
+     .metavar = "NAME",
+     .help = "CONTROL: drafts are verified with a planted fault, of " GEODEC_FAULT_NAMES
+             ": their texts must differ from plain decoding's (status 4). Nothing is timed"},
     {.name = "readiness",
      .type = CLI_STR,
      .flags = CLI_VOLATILE | CLI_PATH,
@@ -208,8 +215,9 @@ done:
 }
 
 static geodec_status write_readiness(const cli *c, const geodec_session *s, const geodec_drafting *drafting,
-                                     const geodec_bench_plan *plan, const geodec_bench_counts *counts,
-                                     const geodec_speed *speed, int32_t d, geodec_err *err)
+                                     const char *folder, const geodec_bench_plan *plan,
+                                     const geodec_bench_counts *counts, const geodec_speed *speed, int32_t d,
+                                     geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model *m = geodec_session_model(s);
@@ -223,7 +231,8 @@ static geodec_status write_readiness(const cli *c, const geodec_session *s, cons
     r.artifact_model_sha256 = made_for.inherited_model;
     r.attnres = *geodec_session_attnres(s);
     r.configuration = c->command_line;
-    geodec_drafting_consistency(drafting, &r.consistency, &r.consistency_control);
+    geodec_drafting_consistency(drafting, &r.flow_consistency, &r.flow_consistency_control);
+    GEODEC_TRY(decode_consistency(folder, m, &r, err));
     GEODEC_TRY(geodec_readiness_write(readiness_path, &r, err));
 done:
     return st;
@@ -260,6 +269,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(cli_may_write(c, output, err));
     if (timed > 0) GEODEC_TRY(cli_may_write(c, speed_path, err));
     if (readiness_path) GEODEC_TRY(cli_may_write(c, readiness_path, err));
+    plan.fault = geodec_fault_named(fault);
+    if (plan.fault == GEODEC_FAULTS) GEODEC_THROW(GEODEC_INVAL, "--fault %s: not of " GEODEC_FAULT_NAMES, fault);
+    if (plan.fault != GEODEC_FAULT_NONE) timed = 0;
     if (drafters) GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, trees, modes, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
@@ -305,7 +317,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (speed.n > 0)
         GEODEC_TRY(geodec_bench_write_speed(speed_path, &p, &plan, &speed,
                                             geodec_isa_name(geodec_session_isa(sessions[0])), err));
-    if (readiness_path) GEODEC_TRY(write_readiness(c, sessions[0], drafting, &plan, &counts, &speed, about, err));
+    if (readiness_path)
+        GEODEC_TRY(write_readiness(c, sessions[0], drafting, found.folder, &plan, &counts, &speed, about, err));
     GEODEC_TRY(bench_table(&plan, &counts, &speed, err));
     GEODEC_TRY(bench_verdict(c, &plan, &counts, err));
 done:

@@ -449,12 +449,13 @@ static geodec_status run(const cli *c, geodec_err *err)
         decode_report r = {.cli = c,
                            .session = s,
                            .drafter = drafter,
+                           .folder = found.folder,
                            .artifact_model_sha256 = made_for.inherited_model,
                            .options = &o,
                            .n_prompt = n,
                            .got = &got,
                            .plain = check_plain ? &plain : NULL};
-        geodec_drafting_consistency(drafting, &r.consistency, &r.consistency_shuffled);
+        geodec_drafting_consistency(drafting, &r.flow_consistency, &r.flow_consistency_shuffled);
         GEODEC_TRY(decode_report_write(report, &r, err));
     }
     if (check_plain) GEODEC_TRY(compare(c, &got, &plain, err));

@@ -1,5 +1,6 @@
 /* geodec-tokenize: text to token ids and back. */
 #include "base/mem.h"
+#include "documents/documents.h"
 #include "io/file.h"
 #include "support/cli.h"
 #include "tokenizer/chat.h"
@@ -12,7 +13,7 @@
 
 enum { INPUT_LIMIT = 1 << 28 };
 
-static const char *model_path, *template_name = "auto";
+static const char *model_path, *template_name = "auto", *separator;
 static bool only_ids, only_counts, decode, lines, bos, parse_special, show_control, chat, only_text, closed;
 static const cli_option options[] = {
     {.name = "model",
@@ -39,6 +40,13 @@ static const cli_option options[] = {
      .type = CLI_FLAG,
      .target = &lines,
      .help = "every line is a sequence of its own (else the whole file is one)"},
+    {.name = "separator",
+     .type = CLI_CHOICE,
+     .target = &separator,
+     .choices = GEODEC_SEPARATOR_CHOICES,
+     .metavar = "RULE",
+     .help = "every document is a sequence of its own, as the tools that read text divide it: blank space around a "
+             "document is left out (default: the text as it stands)"},
     {.name = "bos",
      .type = CLI_FLAG,
      .target = &bos,
@@ -133,12 +141,48 @@ static void print_counts(int64_t sequences, int64_t tokens, size_t bytes)
     printf("sequences\t%lld\ntokens\t%lld\nbytes\t%zu\n", (long long)sequences, (long long)tokens, bytes);
 }
 
-/* All is encoded before anything is printed, so that a refusal leaves stdout empty. */
+static void print_sequences(const geodec_tokenizer *t, const int32_t *ids, const int64_t *end, int64_t n, size_t bytes)
+{
+    if (only_counts) print_counts(n, n > 0 ? end[n - 1] : 0, bytes);
+    for (int64_t i = 0, at = 0; i < n && !only_counts; at = end[i++]) print_sequence(t, ids + at, end[i] - at);
+}
+
+/* A sequence a document. All is encoded before anything is printed, so that a refusal leaves stdout empty. */
+static geodec_status encode_documents(const geodec_tokenizer *t, const char *path, const char *text, size_t n,
+                                      geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_documents d = {0};
+    geodec_documents_options o = {.tokenizer = t};
+    const geodec_encode_options how = {.bos = bos, .parse_special = parse_special};
+    int32_t *ids = NULL;
+    int64_t *end = NULL, written = 0, count;
+    GEODEC_TRY(geodec_separator_of(separator, &o.separator, err));
+    GEODEC_TRY(geodec_documents_read(path, text, n, &o, &d, err));
+    GEODEC_NEW(ids, d.bytes + 3 * d.n); /* three above the length of each sequence */
+    GEODEC_NEW(end, d.n);
+    for (int64_t i = 0; i < d.n; i++) {
+        const geodec_document *k = &d.item[i];
+        GEODEC_TRY_MSG(geodec_tokenizer_encode_with(t, d.text + k->begin, (size_t)(k->end - k->begin), &how,
+                                                    ids + written, &count, err),
+                       "%s", path);
+        written += count;
+        end[i] = written;
+    }
+    print_sequences(t, ids, end, d.n, (size_t)d.bytes);
+done:
+    geodec_documents_free(&d);
+    geodec_mem_free(ids);
+    geodec_mem_free(end);
+    return st;
+}
+
+/* Nothing is left out: decoding gives the text back. */
 static geodec_status encode(const geodec_tokenizer *t, const char *path, const char *text, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *ids = NULL;
-    int64_t *end = NULL, n_sequences = 0, written = 0, at = 0;
+    int64_t *end = NULL, n_sequences = 0, written = 0;
     const int64_t bad = geodec_utf8_check(text, n);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: byte %lld is not valid UTF-8", path, (long long)bad);
     for (size_t i = 0; i < n; i++) n_sequences += text[i] == '\n';
@@ -157,8 +201,7 @@ static geodec_status encode(const geodec_tokenizer *t, const char *path, const c
         end[used] = written;
         p = stop + 1;
     }
-    if (only_counts) print_counts(used, written, n);
-    for (int64_t i = 0; i < used && !only_counts; at = end[i++]) print_sequence(t, ids + at, end[i] - at);
+    print_sequences(t, ids, end, used, n);
 done:
     geodec_mem_free(ids);
     geodec_mem_free(end);
@@ -311,6 +354,8 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_THROW(GEODEC_INVAL, "--chat goes with none of --lines, --bos, --parse-special");
     if (!chat && (only_text || closed || strcmp(template_name, "auto") != 0))
         GEODEC_THROW(GEODEC_INVAL, "--template, --closed and --text go with --chat");
+    if (separator && (lines || decode || chat))
+        GEODEC_THROW(GEODEC_INVAL, "--separator goes with none of --lines, --decode, --chat");
     if (show_control && !decode) GEODEC_THROW(GEODEC_INVAL, "--show-control goes with --decode");
     if (only_ids + only_counts + only_text > 1) GEODEC_THROW(GEODEC_INVAL, "give one of --ids, --count, --text");
     GEODEC_TRY(geodec_gguf_open(model_path, &g, err));
@@ -320,6 +365,8 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(decode_all(t, path, text, n, err));
     else if (chat)
         GEODEC_TRY(converse(g, t, path, text, n, err));
+    else if (separator)
+        GEODEC_TRY(encode_documents(t, path, text, n, err));
     else
         GEODEC_TRY(encode(t, path, text, n, err));
 done:

@@ -149,6 +149,8 @@ geodec_status geodec_prompts_make(const geodec_tokenizer *t, const geodec_docume
         GEODEC_THROW(GEODEC_SCARCE, "no prompt: all %lld conversations are longer than %lld tokens",
                      (long long)p.too_long, (long long)o->most);
     if (p.n == 0) GEODEC_THROW(GEODEC_SCARCE, "no prompt: the text has no token");
+    p.rule = d->rule;
+    p.documents = d->n;
     *out = p;
     p = (geodec_prompts){0};
 done:
@@ -182,7 +184,7 @@ geodec_status geodec_prompts_chat(const geodec_tokenizer *t, const geodec_chat_t
                                   const geodec_prompts *plain, geodec_prompts *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_prompts p = {.n = plain->n};
+    geodec_prompts p = {.n = plain->n, .rule = plain->rule, .documents = plain->documents};
     char *text = NULL;
     int32_t *ids = NULL;
     int64_t room = 0;

@@ -4,6 +4,8 @@ experiments_SRCS := \
   density_file.c \
   blocks.c \
   blocks_file.c \
+  consistency.c \
+  consistency_file.c \
   divergence.c \
   geodesicity.c \
   geodesicity_file.c \

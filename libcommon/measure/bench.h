@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "decode/loop.h"
 #include "decode/prompts.h"
+#include "measure/faults.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,7 +49,8 @@ typedef struct geodec_bench_plan {
     geodec_sampling sampling; /* of the sampled rows; its seed is ignored */
     int32_t n_seeds;          /* of each prompt in sampled rows, pooled */
     uint64_t seed;
-    int32_t resamples; /* of the bootstrap */
+    int32_t resamples;  /* of the bootstrap */
+    geodec_fault fault; /* a control: drafts are verified with this fault, so texts must differ from plain decoding's */
     const geodec_hooks *hooks;
 } geodec_bench_plan;
 

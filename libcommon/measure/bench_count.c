@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/stats.h"
+#include "measure/margin.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,6 +93,8 @@ static void compare(cell *x, const geodec_decoded *got, const geodec_decoded *pl
 
 typedef struct worker {
     const geodec_target *target;
+    geodec_faulty faulty;
+    geodec_target verifier; /* of drafts: the target, or with the plan's fault */
     bench_drafters drafters;
     geodec_drafter *probe;
 } worker;
@@ -148,7 +151,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         if (row->drafter != d || row->sampled != sampled || row->every_position) continue;
         geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, row->gamma);
         o.budget = row->budget;
-        GEODEC_TRY(geodec_decode(w->target, ids, n, drafter, &o, &got, err));
+        GEODEC_TRY(geodec_decode(&w->verifier, ids, n, drafter, &o, &got, err));
         /* What is drawn by a stochastic drafter follows the same distribution with other tokens. */
         if (!sampled || !drafter->ops->distribution) compare(&c[r], &got, plain);
         cell_add(&c[r], &got.counters, row->gamma);
@@ -338,6 +341,9 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
     for (; opened < n_targets; opened++) {
         worker *w = &j.workers[opened];
         w->target = &target[opened];
+        w->verifier = target[opened];
+        if (plan->fault != GEODEC_FAULT_NONE)
+            geodec_faulty_target(&w->faulty, w->target, plan->fault, geodec_margins[GEODEC_MARGINS - 1], &w->verifier);
         GEODEC_TRY(geodec__bench_drafters_open(plan, &w->drafters, err));
         GEODEC_TRY(geodec__probe_create(plan->max_tokens, plan->gamma[plan->n_gammas - 1],
                                         plan->n_budgets > 0 ? plan->budget[plan->n_budgets - 1] : 0, &w->probe, err));

@@ -58,6 +58,8 @@ static const geodec_attr count_attrs[] = {
     {"drafters", GEODEC_ATTR_STR, 0,
      "names, joined by commas; oracle = replay of the plain output, a ceiling and no drafter"},
     {"prompts", GEODEC_ATTR_I64, 0, "prompts used"},
+    {"separator", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "rule that divided the text of the prompts into documents"},
+    {"documents", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "documents of that text"},
     {"max_tokens", GEODEC_ATTR_I64, 0, "output tokens of a prompt"},
     {"seeds", GEODEC_ATTR_I64, 0, "request seeds of each prompt in sampled rows; 0 = no sampled rows"},
     {"temperature", GEODEC_ATTR_F64, 0, "of sampled rows"},
@@ -67,7 +69,7 @@ static const geodec_attr count_attrs[] = {
 
 const geodec_kind geodec_kind_benchdecode = {.name = "benchdecode",
                                              .major = 1,
-                                             .minor = 3,
+                                             .minor = 4,
                                              .tool = "geodec-bench-decode",
                                              .purpose = "exactness, acceptance and tokens per pass of drafters",
                                              .fields = count_fields,
@@ -107,6 +109,8 @@ static const geodec_attr speed_attrs[] = {
     {"drafters", GEODEC_ATTR_STR, 0,
      "names, joined by commas; oracle = replay of the plain output, a ceiling and no drafter"},
     {"prompts", GEODEC_ATTR_I64, 0, "prompts timed"},
+    {"separator", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "rule that divided the text of the prompts into documents"},
+    {"documents", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "documents of that text"},
     {"max_tokens", GEODEC_ATTR_I64, 0, "output tokens of a prompt"},
     {"isa", GEODEC_ATTR_STR, 0, "instruction set of the model's passes"},
     {"pass_seconds", GEODEC_ATTR_F64, 0, "timing: T(1), mean one-row pass of plain decoding"},
@@ -115,7 +119,7 @@ static const geodec_attr speed_attrs[] = {
 
 const geodec_kind geodec_kind_speed = {.name = "speed",
                                        .major = 1,
-                                       .minor = 3,
+                                       .minor = 4,
                                        .tool = "geodec-bench-decode",
                                        .purpose = "decoding speed beside the closed form (timings: not reproducible)",
                                        .fields = speed_fields,
@@ -137,6 +141,9 @@ geodec_status geodec__bench_put_common(geodec_artifact *a, const geodec_bench_pl
     GEODEC_TRY(geodec_artifact_put_str(a, "drafters", names, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "prompts", prompts, err));
     GEODEC_TRY(geodec_artifact_put_i64(a, "max_tokens", plan->max_tokens, err));
+    if (plan->prompts->rule == GEODEC_SEPARATOR_AUTO) goto done;
+    GEODEC_TRY(geodec_artifact_put_str(a, "separator", geodec_separator_name(plan->prompts->rule), err));
+    GEODEC_TRY(geodec_artifact_put_i64(a, "documents", plan->prompts->documents, err));
 done:
     return st;
 }

@@ -48,6 +48,8 @@ static const geodec_field fields[] = {
 static const geodec_attr attrs[] = {
     {"drafters", GEODEC_ATTR_STR, 0, "names, joined by commas"},
     {"prompts", GEODEC_ATTR_I64, 0, "prompts used"},
+    {"separator", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "rule that divided the text of the prompts into documents"},
+    {"documents", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "documents of that text"},
     {"max_tokens", GEODEC_ATTR_I64, 0, "output tokens of a prompt"},
     {"first_stop", GEODEC_ATTR_F64, 0, "share of prompts whose first plain greedy token is a stop token"},
     {"first_stop_chat", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "the same for the prompts in a chat format"},
@@ -57,7 +59,7 @@ static const geodec_attr attrs[] = {
 };
 const geodec_kind geodec_kind_drafts = {.name = "drafts",
                                         .major = 1,
-                                        .minor = 2,
+                                        .minor = 3,
                                         .tool = "geodec-drafts",
                                         .purpose = "rejected drafts by kind, confidence gates, the drafter alone",
                                         .fields = fields,
@@ -74,11 +76,14 @@ static const geodec_field time_fields[] = {
 static const geodec_attr time_attrs[] = {
     {"drafters", GEODEC_ATTR_STR, 0, "names, joined by commas"},
     {"prompts", GEODEC_ATTR_I64, 0, "prompts timed"},
+    {"separator", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "rule that divided the text of the prompts into documents"},
+    {"documents", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "documents of that text"},
     {"repeats", GEODEC_ATTR_I64, 0, "of each prompt, in turn"},
     {"max_tokens", GEODEC_ATTR_I64, 0, "output tokens of a prompt"},
 };
 const geodec_kind geodec_kind_threeway = {.name = "threeway",
                                           .major = 1,
+                                          .minor = 1,
                                           .tool = "geodec-drafts",
                                           .purpose = "verifier alone, drafter alone, both (timings)",
                                           .fields = time_fields,

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "measure/bench_internal.h"
+#include "measure/faults.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -10,70 +11,17 @@
 
 const double geodec_margins[GEODEC_MARGINS] = {0, 0.5, 1, 2, 2.8};
 
-/* A target under the rule. */
-typedef struct lenient {
-    const geodec_target *inner;
-    double margin;
-} lenient;
-
-static geodec_status lenient_forward(void *self, const int32_t *token, const int32_t *parent, int32_t n, float *logits,
-                                     float *state, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const lenient *l = self;
-    const int32_t vocab = l->inner->n_vocab;
-    if (parent) GEODEC_THROW(GEODEC_INVAL, "the margin rule is for chains");
-    GEODEC_TRY(l->inner->forward(l->inner->self, token, NULL, n, logits, state, err));
-    for (int32_t i = 0; logits && i + 1 < n; i++) { /* row i decides what token i + 1 was drafted for */
-        float *row = logits + (int64_t)i * vocab;
-        const int32_t top = geodec_argmax(row, vocab), draft = token[i + 1];
-        if (draft != top && (double)row[draft] >= (double)row[top] - l->margin && l->margin > 0)
-            row[draft] = nextafterf(row[top], INFINITY);
-    }
-done:
-    return st;
-}
-
-static int32_t lenient_length(const void *self)
-{
-    const lenient *l = self;
-    return l->inner->length(l->inner->self);
-}
-
-static void lenient_truncate(void *self, int32_t length)
-{
-    const lenient *l = self;
-    l->inner->truncate(l->inner->self, length);
-}
-
-static void lenient_compact(void *self, int32_t base, const int32_t *row, int32_t n)
-{
-    const lenient *l = self;
-    l->inner->compact(l->inner->self, base, row, n);
-}
-
-static geodec_counters lenient_counters(const void *self)
-{
-    const lenient *l = self;
-    return l->inner->counters(l->inner->self);
-}
-
 geodec_status geodec_margin_decode(const geodec_target *target, double margin, const int32_t *prompt, int64_t n,
                                    geodec_drafter *drafter, const geodec_decode_options *options, geodec_decoded *out,
                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    lenient l = {target, margin};
-    geodec_target t = *target;
+    geodec_faulty rule;
+    geodec_target t;
     if (!(margin >= 0)) GEODEC_THROW(GEODEC_INVAL, "a margin of %g", margin);
     if (options->budget != 0 || options->sampling.temperature > 0)
         GEODEC_THROW(GEODEC_INVAL, "the margin rule is for greedy chains");
-    t.self = &l;
-    t.forward = lenient_forward;
-    t.length = lenient_length;
-    t.truncate = lenient_truncate;
-    t.compact = lenient_compact;
-    t.counters = lenient_counters;
+    geodec_faulty_target(&rule, target, GEODEC_FAULT_MARGIN, margin, &t);
     GEODEC_TRY(geodec_decode(&t, prompt, n, drafter, options, out, err));
 done:
     return st;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SCHEMA_VERSION = 1 };
+enum { SCHEMA_VERSION = 2 }; /* 1 had the flow map's consistency as axiom */
 
 const char *geodec_readiness_name(geodec_readiness_status s)
 {
@@ -35,7 +35,9 @@ geodec_readiness geodec_readiness_none(void)
                               .projected_speedup = NAN,
                               .intrinsic_dim = NAN,
                               .consistency = NAN,
-                              .consistency_control = NAN};
+                              .consistency_control = NAN,
+                              .flow_consistency = NAN,
+                              .flow_consistency_control = NAN};
 }
 
 /* Comparisons with NaN are false, so what was not measured does not pass. */
@@ -174,6 +176,10 @@ static void put_papers(geodec_json_writer *w, const geodec_readiness *r, geodec_
     geodec_json_put_f64(w, "consistency_shuffled", r->consistency_control);
     geodec_json_put_f64(w, "projected_speedup", r->projected_speedup);
     geodec_json_put_f64(w, "total_ms", (double)NAN); /* measured where the artifact is made, not here */
+    geodec_json_end(w);
+    geodec_json_begin_object(w, "flow_map");
+    geodec_json_put_f64(w, "consistency", r->flow_consistency);
+    geodec_json_put_f64(w, "consistency_shuffled", r->flow_consistency_control);
     geodec_json_end(w);
     put_attnres(w, &r->attnres);
 }

@@ -7,6 +7,7 @@ measure_SRCS := \
   draft_alone.c \
   drafts.c \
   drafts_file.c \
+  faults.c \
   gain.c \
   margin.c \
   readiness.c \

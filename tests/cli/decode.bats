@@ -46,6 +46,24 @@ refused() {
     done
 }
 
+@test "what is measured on a text says how the text became documents" {
+    printf 'One day a dog ran to the park and saw a cat.\n<|endoftext|>\nThe girl had a red ball and a blue cup.\n' > "$tmp/text"
+    bench() { "$bin/geodec-bench-decode" --quiet --force --model "$model" --prompts "$tmp/text" --n-prompts 2 --max-tokens 8 --drafters bigram --gammas 2 \
+        --modes greedy --prompt-tokens 6 --timed 2 "$@" -o "$tmp/b.h5" > /dev/null; }
+    # attributes FILE WORD N
+    attributes() {
+        "$bin/geodec-table" --attrs "$1" | awk -F'\t' -v rule="$2" -v n="$3" '$1 == "separator" && $2 == rule {r = 1} $1 == "documents" && $2 == n {d = 1}
+            END {exit !(r && d)}'
+    }
+    bench
+    attributes "$tmp/b.h5" mark 2
+    attributes "$tmp/speed.h5" mark 2
+    bench --separator none
+    attributes "$tmp/b.h5" none 1
+    "$bin/geodec-drafts" --quiet --model "$model" --prompts "$tmp/text" --n-prompts 2 --max-tokens 8 --drafters lookup --gammas 2 --separator line -o "$tmp/d.h5" > /dev/null
+    attributes "$tmp/d.h5" line 3
+}
+
 @test "threads change no byte of the text" {
     decode --threads 1 --prompt "One day" --max-tokens 40 --temperature 1 > "$tmp/one"
     decode --threads 2 --prompt "One day" --max-tokens 40 --temperature 1 > "$tmp/two"

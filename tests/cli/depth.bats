@@ -29,6 +29,9 @@ setup() {
     [ "$status" -eq 3 ]
 }
 
+# of OBJECT KEY FILE: the value of a member of an object of a report.
+of() { awk -v object="\"$1\":" -v key="\"$2\":" '$1 == object {inside = 1} inside && $1 == key {gsub(/,/, "", $2); print $2; exit}' "$3"; }
+
 @test "a flow map's consistency is the one of its bake, run after run" {
     "$bin/geodec-sample" --quiet --model "$model" --texts 24 --length 64 -o "$tmp/store.tokens"
     "$bin/geodec-export" --quiet --model "$model" --tokens "$tmp/store.tokens" --layers last -o "$tmp/store.h5"
@@ -39,9 +42,35 @@ setup() {
     for prompt in "One day" "The cat"; do
         "$bin/geodec-decode" --quiet --model "$model" --artifacts "$tmp" --draft flowmap --prompt "$prompt" --max-tokens 20 \
             --library "$tmp/grown" --report "$tmp/r.json" --force > /dev/null
-        [ "$(sed -n 's/.*"consistency": \([0-9.e+-]*\).*/\1/p' "$tmp/r.json" | head -n 1)" = "$want" ]
-        [ "$(sed -n 's/.*"consistency_shuffled": \([0-9.e+-]*\).*/\1/p' "$tmp/r.json" | head -n 1)" = "$control" ]
+        [ "$(of flow_map consistency "$tmp/r.json")" = "$want" ]
+        [ "$(of flow_map consistency_shuffled "$tmp/r.json")" = "$control" ]
+        [ "$(of axiom ran "$tmp/r.json")" = false ]
+        [ "$(of axiom consistency "$tmp/r.json")" = null ]
     done
+}
+
+@test "a metric's consistency goes from its artifact into the report, and that of another model is refused" {
+    "$bin/geodec-sample" --quiet --model "$model" --texts 24 --length 48 -o "$tmp/store.tokens"
+    "$bin/geodec-export" --quiet --model "$model" --tokens "$tmp/store.tokens" --layers last -o "$tmp/a.h5"
+    "$bin/geodec-bake" --quiet -o "$tmp/flowmap.h5" "$tmp/a.h5"
+    "$bin/geodec-cloud" --quiet -o "$tmp/cloud.h5" "$tmp/a.h5"
+    "$bin/geodec-consistency" --quiet -o "$tmp/consistency.h5" "$tmp/cloud.h5" "$tmp/a.h5"
+    report() { "$bin/geodec-decode" --quiet --model "$1" --artifacts "$tmp" --draft bigram --prompt "One day" --max-tokens 8 --report "$tmp/r.json" --force; }
+    report "$model" > /dev/null
+    for name in consistency consistency_shuffled; do
+        want=$("$bin/geodec-table" --attrs "$tmp/consistency.h5" | awk -F'\t' -v key=$name '$1 == key {print $2}')
+        [ -n "$want" ]
+        [ "$(of axiom $name "$tmp/r.json")" = "$want" ]
+    done
+    [ "$(of axiom ran "$tmp/r.json")" = true ]
+    [ "$(of axiom intrinsic_dim "$tmp/r.json")" = "$("$bin/geodec-table" --attrs "$tmp/cloud.h5" | awk -F'\t' '$1 == "k_int" {print $2}')" ]
+    "$bin/geodec-quantize" --quiet --type q8_0 -o "$tmp/other.gguf" "$model" > /dev/null
+    "$bin/geodec-export" --quiet --force --model "$tmp/other.gguf" --tokens "$tmp/store.tokens" --layers last -o "$tmp/a.h5"
+    "$bin/geodec-cloud" --quiet --force -o "$tmp/cloud.h5" "$tmp/a.h5"
+    "$bin/geodec-consistency" --quiet --force -o "$tmp/consistency.h5" "$tmp/cloud.h5" "$tmp/a.h5"
+    run --separate-stderr report "$model"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"consistency.h5: measured on another model"* ]]
 }
 
 @test "first tokens that end the text are counted with and without a chat format" {

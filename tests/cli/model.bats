@@ -26,6 +26,27 @@ setup() {
     "$bin/geodec-tokenize" --model "$model" --decode --lines "$tmp/b.ids" | cmp - "$tmp/a.txt"
 }
 
+@test "--separator: a sequence a document, by the rule of the tools that read text" {
+    printf 'One day\n<|endoftext|>\n\nA dog\nran. \n<|endoftext|>\n' > "$tmp/marks.txt"
+    "$bin/geodec-tokenize" --model "$model" --ids --separator auto "$tmp/marks.txt" > "$tmp/marks.ids"
+    [ "$(wc -l < "$tmp/marks.ids")" -eq 2 ]
+    [ "$("$bin/geodec-tokenize" --model "$model" --decode --lines "$tmp/marks.ids")" = $'One day\nA dog\nran.' ]
+    "$bin/geodec-tokenize" --model "$model" --ids --separator line "$tmp/marks.txt" > "$tmp/lines.ids"
+    [ "$(wc -l < "$tmp/lines.ids")" -eq 5 ]
+    printf '{"text": "One day"}\n{"messages": [{"role": "user", "content": "A dog"}, {"role": "assistant", "content": "ran."}]}\n' > "$tmp/records"
+    "$bin/geodec-tokenize" --model "$model" --ids --separator jsonl "$tmp/records" > "$tmp/records.ids"
+    [ "$("$bin/geodec-tokenize" --model "$model" --decode --lines "$tmp/records.ids")" = $'One day\nA dog\n\nran.' ]
+    [ "$("$bin/geodec-tokenize" --model "$model" --count --separator mark "$tmp/marks.txt")" = \
+        "$(printf 'sequences\t2\ntokens\t%s\nbytes\t17' "$(tr ' ' '\n' < "$tmp/marks.ids" | wc -l)")" ]
+    for other in --lines --decode --chat; do
+        run --separate-stderr "$bin/geodec-tokenize" --model "$model" --separator auto $other "$tmp/marks.txt"
+        [ "$status" -eq 2 ]
+        [ -z "$output" ]
+    done
+    run --separate-stderr bash -c "printf '' | $bin/geodec-tokenize --model $model --separator auto -"
+    [ "$status" -eq 3 ]
+}
+
 @test "the table shows pieces with escapes" {
     run --separate-stderr bash -c "printf 'a\n' | $bin/geodec-tokenize --model $model -"
     [ "$status" -eq 0 ] && [ -z "$stderr" ]

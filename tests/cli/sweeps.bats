@@ -82,3 +82,22 @@ setup() {
     done
     [ ! -e "$dir/no.h5" ]
 }
+
+@test "consistency: one half of the texts against the other, with controls; the same bytes on three threads; refusals" {
+    "$bin/geodec-consistency" --quiet --threads 1 -o "$dir/consistency.h5" "$dir/cloud.h5" "$dir/a.h5"
+    "$bin/geodec-consistency" --quiet --threads 3 -o "$dir/consistency3.h5" "$dir/cloud.h5" "$dir/a.h5"
+    cmp "$dir/consistency.h5" "$dir/consistency3.h5"
+    "$bin/geodec-check" "$dir/consistency.h5"
+    # the score is what the columns of each state say, and a wider tolerance takes in no fewer states
+    "$bin/geodec-table" "$dir/consistency.h5" score > "$dir/score.tsv"
+    [ "$(sed -n 1p "$dir/score.tsv" | tr '\t' '\n' | wc -l)" -eq 3 ]
+    [ "$(wc -l < "$dir/score.tsv")" -eq 5 ]
+    "$bin/geodec-consistency" --quiet --tau 0.9 -o "$dir/wide.h5" "$dir/cloud.h5" "$dir/a.h5"
+    [ "$(awk -v a="$("$bin/geodec-value" "$dir/wide.h5#consistency" | sed -n 2p | cut -f 2)" \
+        -v b="$("$bin/geodec-value" "$dir/consistency.h5#consistency" | sed -n 2p | cut -f 2)" 'BEGIN {print (a > b)}')" -eq 1 ]
+    run --separate-stderr "$bin/geodec-consistency" --dim 60 -o "$dir/no.h5" "$dir/cloud.h5" "$dir/a.h5"
+    [ "$status" -eq 2 ]
+    run --separate-stderr "$bin/geodec-consistency" -o "$dir/no.h5" "$dir/a.h5" "$dir/cloud.h5"
+    [ "$status" -eq 3 ]
+    [ ! -e "$dir/no.h5" ]
+}

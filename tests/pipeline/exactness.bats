@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The exactness matrix, small: every deterministic drafter, draft length and tree against plain decoding, one and two threads; what is
-# finished is kept, and a mismatch ends the run.
+# finished is kept; a difference, a fault that is not seen and counts that depend on threads end the run.
 
 bats_require_minimum_version 1.5.0
 
@@ -9,16 +9,30 @@ setup() {
     bin=$PWD/${B:-build/release}/bin
     model=data/model/geodec-stories-f16.gguf
     out=$BATS_TEST_TMPDIR/matrix
-    export PROMPTS=1 BLOCK=1 ROTATE=2 TOKENS=16 SEEDS=1 TEXTS=6 GAMMAS=1,2,3,8,16 TREES=2,16,64
+    export PROMPTS=2 BLOCK=1 TOKENS=16 SEEDS=1 TEXTS=6 GAMMAS=1,2,3,8,16 TREES=2,16,64 CONTROLS=1
 }
 
-@test "no drafter, draft length, tree or thread changes a token; finished cells are kept" {
+# with_bench 'SCRIPT': programs whose geodec-bench-decode is SCRIPT; $real is the true one.
+with_bench() {
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    ln -sf "$bin"/geodec-* "$BATS_TEST_TMPDIR/bin/"
+    rm "$BATS_TEST_TMPDIR/bin/geodec-bench-decode"
+    printf '#!/bin/bash\nreal=%s\n%s\n' "$bin/geodec-bench-decode" "$1" > "$BATS_TEST_TMPDIR/bin/geodec-bench-decode"
+    chmod +x "$BATS_TEST_TMPDIR/bin/geodec-bench-decode"
+}
+
+@test "no drafter, draft length, tree or thread changes a token; every planted fault does; finished cells are kept" {
     pipelines/exactness "$bin" "$out" "$model" > "$BATS_TEST_TMPDIR/table"
-    awk -F'\t' 'NR > 1 && $1 != "all" && $1 != "drafter" && NF == 7 && ($5 != 13 * 8 || $7 != 0) {bad = 1} $1 == "all" {all = $6; wrong = $7}
-        END {exit bad || all < 6000 || wrong != 0}' "$BATS_TEST_TMPDIR/table" || { cat "$BATS_TEST_TMPDIR/table"; false; }
-    cells=$(find "$out" -name 't*-b*.tsv' | wc -l)
-    [ "$cells" -eq 4 ]
-    rm "$out"/*/t2-b0-r1.tsv
+    awk -F'\t' 'NR > 1 && $1 != "all" && ($4 != 16 * 8 * 2 || $6 != 0) {bad = 1} $1 == "all" {all = $4; compared = $5; wrong = $6}
+        END {exit bad || all != 1024 || compared < 15000 || wrong != 0}' "$out/exactness.tsv" || { cat "$out/exactness.tsv"; false; }
+    awk -F'\t' 'NR > 1 {n++; if ($9 == 0 || $7 == 0 || ($2 == "sibling") != ($5 == 0)) bad = 1} END {exit bad || n != 4}' "$out/faults.tsv" ||
+        { cat "$out/faults.tsv"; false; }
+    [ "$(awk -F'\t' 'NR > 1' "$out/drafters.tsv" | wc -l)" -eq 16 ]
+    [ "$(awk -F'\t' 'NR > 1 {s += $3} END {print s}' "$out/lengths.tsv")" -eq 1024 ]
+    pipelines/exactness-page "$out" > "$BATS_TEST_TMPDIR/page.md"
+    grep -q 'Result: 0 of .* in 1024 cells.* not see: 0 of 4' "$BATS_TEST_TMPDIR/page.md"
+    [ "$(find "$out" -name 't*-b*.tsv' | wc -l)" -eq 4 ]
+    rm "$out"/*/t2-b1.tsv
     touch "$BATS_TEST_TMPDIR/then"
     pipelines/exactness "$bin" "$out" "$model" > "$BATS_TEST_TMPDIR/again"
     cmp "$BATS_TEST_TMPDIR/table" "$BATS_TEST_TMPDIR/again"
@@ -26,14 +40,24 @@ setup() {
     "$bin/geodec-check" "$out"/*/t*-b*.h5
 }
 
-@test "the first mismatch ends the run with status 4" {
-    mkdir "$BATS_TEST_TMPDIR/bin"
-    ln -s "$bin"/geodec-* "$BATS_TEST_TMPDIR/bin/"
-    rm "$BATS_TEST_TMPDIR/bin/geodec-bench-decode"
-    printf '#!/bin/sh\nprintf "drafter\\tgamma\\tmode\\tsetting\\tcompared\\tmismatches\\nngram\\t1\\tgreedy\\tloop\\t24\\t1\\n"\nexit 4\n' > "$BATS_TEST_TMPDIR/bin/geodec-bench-decode"
-    chmod +x "$BATS_TEST_TMPDIR/bin/geodec-bench-decode"
-    run --separate-stderr pipelines/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
+@test "a broken verifier ends the run with status 4, and its differences stand in the table" {
+    with_bench 'exec "$real" "$@" --fault stale'
+    run --separate-stderr env DRAFTERS=ngram pipelines/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]
-    [[ "$stderr" == *"block 0: status 4"* ]]
-    grep -q "^all.*24.1$" "$out/exactness.tsv"
+    [[ "$stderr" == *"1 threads, prompts 1 to 1: status 4: "*"output tokens differ from plain decoding"* ]]
+    awk -F'\t' '$1 == "all" {wrong = $6} END {exit !(wrong > 0)}' "$out/exactness.tsv"
+    run pipelines/exactness-page "$out"
+    [ "$status" -eq 1 ] # no page of half a run
+}
+
+@test "a planted fault that changes nothing, and counts that depend on the threads, end the run with status 4" {
+    with_bench '[[ "$*" != *"--fault stale"* ]] || { args=("$@"); for i in "${!args[@]}"; do
+        [ "${args[i]}" != --fault ] || unset "args[i]" "args[i+1]"; done; set -- "${args[@]}"; }; exec "$real" "$@"'
+    run --separate-stderr env DRAFTERS=ngram THREADS=1 pipelines/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *"the planted fault 'stale' is not seen: status 0"* ]]
+    with_bench '[[ "$*" != *"--threads 2"* ]] || set -- "$@" --seed 2; exec "$real" "$@"'
+    run --separate-stderr env DRAFTERS=ngram pipelines/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *"the counts of 1 and 2 threads differ"* ]]
 }

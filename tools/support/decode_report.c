@@ -1,13 +1,17 @@
 #include "support/decode_report.h"
 
+#include "base/mem.h"
 #include "base/version.h"
+#include "experiments/consistency.h"
 #include "io/json.h"
 #include "linalg/lapack.h"
 #include "model/arithmetic.h"
 #include "support/evaluation.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 geodec_session_options decode_session_options(int32_t n_ctx, const char *isa, const char *arithmetic, const char *kv,
                                               geodec_pool *pool)
@@ -103,6 +107,30 @@ static void put_drafts(geodec_json_writer *w, const decode_report *r)
     geodec_json_end(w);
 }
 
+geodec_status decode_consistency(const char *folder, const geodec_model *m, geodec_readiness *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    char *path = NULL;
+    int64_t dim;
+    if (!folder) goto done;
+    const size_t room = strlen(folder) + sizeof "/consistency.h5";
+    GEODEC_NEW(path, (int64_t)room);
+    (void)snprintf(path, room, "%s/consistency.h5", folder);
+    if (access(path, F_OK) != 0) goto done;
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_consistency, path, &a, err));
+    if (strcmp(geodec_artifact_provenance(a)->model_fingerprint, geodec_model_fingerprint(m)) != 0)
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s: measured on another model", path);
+    GEODEC_TRY(geodec_artifact_get_i64(a, "k_int", &dim, err));
+    GEODEC_TRY(geodec_artifact_get_f64(a, "consistency", &r->consistency, err));
+    GEODEC_TRY(geodec_artifact_get_f64(a, "consistency_shuffled", &r->consistency_control, err));
+    r->intrinsic_dim = (double)dim;
+done:
+    geodec_artifact_close(a);
+    geodec_mem_free(path);
+    return st;
+}
+
 /* What one decoding can say for the readiness report: no interval, so never geodesic_ready. */
 static geodec_readiness readiness_of(const decode_report *r)
 {
@@ -115,8 +143,8 @@ static geodec_readiness readiness_of(const decode_report *r)
     q.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
     q.artifact_model_sha256 = r->artifact_model_sha256;
     q.drafter = geodec_drafter_name(r->drafter);
-    q.consistency = r->consistency;
-    q.consistency_control = r->consistency_shuffled;
+    q.flow_consistency = r->flow_consistency;
+    q.flow_consistency_control = r->flow_consistency_shuffled;
     q.attnres = *geodec_session_attnres(r->session);
     q.configuration = r->cli->command_line;
     q.gamma = r->options->gamma;
@@ -149,7 +177,8 @@ geodec_status decode_report_write(const char *path, const decode_report *r, geod
     geodec_json_writer *w = NULL;
     const geodec_decode_counters *c = &r->got->counters;
     const geodec_decode_options *o = r->options;
-    const geodec_readiness ready = readiness_of(r);
+    geodec_readiness ready = readiness_of(r);
+    GEODEC_TRY(decode_consistency(r->folder, geodec_session_model(r->session), &ready, err));
     GEODEC_TRY(geodec_json_create(path, &w, err));
     geodec_readiness_put(w, &ready);
     geodec_json_put_str(w, "tool", r->cli->tool->name);

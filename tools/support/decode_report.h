@@ -47,12 +47,18 @@ void decode_second_arithmetic(const cli *c, geodec_drafting *d, const char **wor
 /* "auto", a whole number N or "papers:N": sets gamma, adaptive and papers_rule. */
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err) GEODEC_MUST_USE;
 
+/* The consistency of the metric and the intrinsic dimension from consistency.h5 (geodec-consistency) among the
+ * artifacts, where it is there; folder NULL = no artifacts. GEODEC_CHECKSUM: it is of another model. */
+geodec_status decode_consistency(const char *folder, const geodec_model *m, geodec_readiness *r,
+                                 geodec_err *err) GEODEC_MUST_USE;
+
 typedef struct decode_report {
     const cli *cli;
     const geodec_session *session;
-    const geodec_drafter *drafter;            /* NULL = none */
-    double consistency, consistency_shuffled; /* geodec_drafting_consistency */
-    const char *artifact_model_sha256;        /* of the artifact the drafter was made from, "" = none */
+    const geodec_drafter *drafter;                      /* NULL = none */
+    const char *folder;                                 /* of the artifacts, NULL = none */
+    double flow_consistency, flow_consistency_shuffled; /* geodec_drafting_consistency */
+    const char *artifact_model_sha256;                  /* of the artifact the drafter was made from, "" = none */
     const geodec_decode_options *options;
     int64_t n_prompt;
     const geodec_decoded *got, *plain; /* plain: the comparison run, NULL = not made */

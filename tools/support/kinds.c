@@ -3,6 +3,7 @@
 #include "drafters/depth_sink.h"
 #include "drafters/rungs_file.h"
 #include "experiments/blocks.h"
+#include "experiments/consistency.h"
 #include "experiments/density.h"
 #include "experiments/divergence.h"
 #include "experiments/geodesicity.h"
@@ -72,6 +73,7 @@ const geodec_kind *const cli_kinds[] = {
     &geodec_kind_blocks_ref,
     &geodec_kind_injectivity_ref,
     &geodec_kind_coverage_ref,
+    &geodec_kind_consistency,
     &geodec_kind_divergence,
     &geodec_kind_library,
     &geodec_kind_density,

@@ -1,6 +1,7 @@
 experiments_TESTS := \
   test_density.c \
   test_blocks.c \
+  test_consistency.c \
   test_divergence.c \
   test_geodesicity.c \
   test_substitution.c \

@@ -1,6 +1,7 @@
 measure_TESTS := \
   test_bench.c \
   test_drafts.c \
+  test_faults.c \
   test_flowmap.c \
   test_margin.c \
   test_models.c \

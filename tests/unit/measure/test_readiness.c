@@ -235,6 +235,22 @@ Test(readiness, file_has_the_papers_names_and_null_for_what_is_not_known)
     cr_assert_float_eq(x, 10.0 / 60, 1e-15);
     test_ok(geodec_json_get_bool(inside(root, "exactness"), "verified_bool", &yes, &err), &err);
     cr_assert(yes);
+    test_ok(geodec_json_get_bool(inside(root, "axiom"), "ran", &yes, &err), &err);
+    cr_assert(!yes, "no consistency was measured");
+    geodec_json_free(root);
+    r.consistency = 0.5;
+    r.consistency_control = 0.25;
+    r.flow_consistency = 0.75;
+    test_ok(geodec_readiness_write(path, &r, &err), &err);
+    test_ok(geodec_json_read(path, 1 << 20, &root, &err), &err);
+    test_ok(geodec_json_get_bool(inside(root, "axiom"), "ran", &yes, &err), &err);
+    cr_assert(yes);
+    test_ok(geodec_json_get_f64(inside(root, "axiom"), "consistency", &x, &err), &err);
+    cr_assert_eq(x, 0.5);
+    test_ok(geodec_json_get_f64(inside(root, "axiom"), "consistency_shuffled", &x, &err), &err);
+    cr_assert_eq(x, 0.25);
+    test_ok(geodec_json_get_f64(inside(root, "flow_map"), "consistency", &x, &err), &err);
+    cr_assert_eq(x, 0.75);
     geodec_json_free(root);
 }
 

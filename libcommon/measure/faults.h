@@ -1,0 +1,45 @@
+/* CONTROLS, never a way to decode: verifiers with a planted fault. Exactness is compared token by token, and these show
+ * that the comparison sees what it is there to see: with each of them the output differs from plain decoding.
+ *
+ *   margin    a draft is accepted when logit(draft) >= largest logit - margin: the papers' rule
+ *   stale     where a draft was rejected the last row of the cache stays that of the first draft left out
+ *   sibling   of a tree's path the cache keeps another row of the pass in the place of the last
+ *   rounding  the logits of a pass of several rows have 8 bits of mantissa: rows that depend on the batch
+ *
+ * Passes of one row are as ever, so plain decoding by the same target is not touched. */
+#ifndef GEODEC_MEASURE_FAULTS_H
+#define GEODEC_MEASURE_FAULTS_H
+
+#include "decode/draft.h"
+#include "decode/target.h"
+
+typedef enum geodec_fault {
+    GEODEC_FAULT_NONE,
+    GEODEC_FAULT_MARGIN,
+    GEODEC_FAULT_STALE,
+    GEODEC_FAULT_SIBLING,
+    GEODEC_FAULT_ROUNDING,
+    GEODEC_FAULTS
+} geodec_fault;
+#define GEODEC_FAULT_NAMES "margin|stale|sibling|rounding"
+/* "none", "margin", ...; "?" otherwise. Static storage. */
+GEODEC_API const char *geodec_fault_name(geodec_fault f);
+/* GEODEC_FAULTS when there is none of that name. */
+GEODEC_API geodec_fault geodec_fault_named(const char *name);
+
+typedef struct geodec_faulty {
+    const geodec_target *inner; /* borrowed */
+    geodec_fault fault;
+    double margin; /* of GEODEC_FAULT_MARGIN, in nats */
+    /* The last pass. */
+    int32_t base, n;
+    int32_t token[GEODEC_DRAFT_MAX + 1];
+    geodec_err err; /* of a row put into the cache behind its back; the next pass returns it */
+    geodec_status status;
+} geodec_faulty;
+
+/* The target `inner` with the fault. out borrows f and inner. */
+GEODEC_API void geodec_faulty_target(geodec_faulty *f, const geodec_target *inner, geodec_fault fault, double margin,
+                                     geodec_target *out);
+
+#endif
