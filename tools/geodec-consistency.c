@@ -1,4 +1,4 @@
-/* geodec-consistency: does the metric of one half of the texts hold for the states of the other half? */
+/* geodec-consistency: measures whether the metric of one half of the texts holds for the states of the other half. */
 #include "base/mem.h"
 #include "experiments/consistency.h"
 #include "geometry/cloud.h"
@@ -40,7 +40,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "geodec-consistency",
     .topic = CLI_TOPIC_EXPERIMENTS,
-    .purpose = "does the metric of one half of the texts hold for the states of the other half?",
+    .purpose = "measure whether the metric of one half of the texts holds for the states of the other half",
     .usage = "[OPTIONS] CLOUD.h5 ACTIVATIONS.h5",
     .description =
         "A metric is fitted to the states of one half of the texts. At each state of the other half it predicts the\n"
