@@ -37,11 +37,11 @@ $(BAD_TOOLS): $(B)/tests/bad/%: $(B)/obj/tests/bad/%.o $(LIB_A)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
 
-# `make check` sets the machine up first; pkg-config is asked again in the second make.
+# `make check` sets the machine up first; pkg-config is asked again in the second make, which builds on all processors.
 .PHONY: check-run
 check:
 	@bash scripts/packages install build
-	+@$(MAKE) --no-print-directory check-run
+	+@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) check-run
 check-run: build $(UNIT_TESTS) $(BAD_TOOLS) $(FUZZ_REPLAYS)
 	@B=$(B) sh scripts/run-tests $(B) $(UNIT_TESTS) $(BATS_TESTS)
 # One job under the address sanitizer: with more, Criterion itself leaves a block behind now and then, and that is an error.
