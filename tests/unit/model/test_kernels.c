@@ -122,7 +122,8 @@ Test(model_kernels, products_are_right_and_equal_on_every_isa)
                                 GEODEC_GGML_Q4_0, GEODEC_GGML_Q4_1,  GEODEC_GGML_Q5_0,   GEODEC_GGML_Q5_1,
                                 GEODEC_GGML_Q2_K, GEODEC_GGML_Q3_K,  GEODEC_GGML_Q4_K,   GEODEC_GGML_Q5_K,
                                 GEODEC_GGML_Q6_K, GEODEC_GGML_TQ1_0, GEODEC_GGML_IQ4_NL, GEODEC_GGML_TQ2_0};
-    static const int64_t shapes[][2] = {{1, 1}, {5, 7}, {13, 16}, {25, 33}, {50, 96}, {31, 172}, {12, 64}, {11, 320}, {13, 839}};
+    static const int64_t shapes[][2] = {{1, 1},    {5, 7},   {13, 16},  {25, 33}, {50, 96},
+                                        {31, 172}, {12, 64}, {11, 320}, {13, 839}};
     static const int64_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 33, 64, 133};
     for (size_t ti = 0; ti < sizeof types / sizeof *types; ti++)
         for (size_t si = 0; si < sizeof shapes / sizeof *shapes; si++)
