@@ -20,27 +20,16 @@
 #include "model/panels.h"
 
 /* 32 activations of a row, for weights of one offset and group. Weights have minima or an offset, never both. */
-typedef struct geodec__fast_block {
-    int8_t q[1][32];
+typedef struct geodec__rounded {
     float scale;
     union {
         float sum[2];        /* of the group, or of both groups of 16: (float)(sum of q) * scale */
-        int32_t start[2][1]; /* the same way: what a sum of codes begins with, to take the offset away */
-    } group;
-    int32_t unused[5];
-} geodec__fast_block;
-_Static_assert(sizeof(geodec__fast_block) == 64, "one line of the cache");
-
-typedef struct geodec__exact_block {
-    int8_t q[3][32]; /* q0, q1, q2 */
-    float scale;
-    union {
-        float sum[2];
-        int32_t start[2][3]; /* of each digit */
+        int32_t start[2][3]; /* the same way, of each digit: what a sum of codes begins with, to take the offset away */
     } group;
     int32_t unused;
-} geodec__exact_block;
-_Static_assert(sizeof(geodec__exact_block) == 128, "two lines of the cache");
+    int8_t q[][32]; /* [1] in fast arithmetic, [3] in exact: q0, q1, q2 */
+} geodec__rounded;
+_Static_assert(sizeof(geodec__rounded) == 32, "one line of the cache with one digit, two with three");
 
 enum {
     /* Activations of n rows come in tiles of 16 rows: tile t is [cols / 32][rows of the tile] at block 16 t cols / 32.

@@ -25,6 +25,9 @@
 
 /* ---- activations ------------------------------------------------------------------------------------------------- */
 
+/* Bytes of a block of activations. */
+INLINE int64_t block_size(const int planes) { return (int64_t)sizeof(geodec__rounded) + 32 * planes; }
+
 #ifndef OWN_LARGEST
 /* Bits of the largest magnitude: they sort like integers, infinity and NaN above all. */
 INLINE int32_t largest(const float *x)
@@ -87,37 +90,32 @@ INLINE void finish_sums(const int32_t sum[2], int group, float scale, float out[
     out[1] = group == 32 ? 0 : (float)sum[1] * scale;
 }
 
-static void fast_round(const float *x, int64_t cols, int offset, int group, void *to, int64_t stride)
+/* most: what the largest magnitude becomes. */
+INLINE void round_row(const int planes, const float most, const float *x, int64_t cols, int offset, int group,
+                      uint8_t *to, int64_t stride)
 {
-    geodec__fast_block *out = to;
-    for (int64_t b = 0; b < cols / 32; b++, x += 32, out += stride) {
+    for (int64_t b = 0; b < cols / 32; b++, x += 32, to += stride * block_size(planes)) {
+        geodec__rounded *out = (geodec__rounded *)(void *)to;
         float a;
         int32_t sum[2] = {0, 0};
-        memset(out, 0, sizeof *out);
+        memset(to, 0, (size_t)block_size(planes));
         if (!round_any(x, &a, &out->scale)) continue;
-        round_digits(x, 127.0f / a, 1, out->q, sum);
-        out->scale = a * (1.0f / 127.0f);
-        if (offset)
-            starts(out->q[0], offset, group, 1, out->group.start[0]);
-        else
-            finish_sums(sum, group, out->scale, out->group.sum);
+        round_digits(x, most / a, planes, out->q, sum);
+        out->scale = a * (1.0f / most);
+        for (int p = 0; p < planes && offset; p++) starts(out->q[p], offset, group, 3, &out->group.start[0][p]);
+        if (!offset) finish_sums(sum, group, out->scale, out->group.sum);
     }
+}
+
+static void fast_round(const float *x, int64_t cols, int offset, int group, void *to, int64_t stride)
+{
+    round_row(1, 127.0f, x, cols, offset, group, to, stride);
 }
 
 static void exact_round(const float *x, int64_t cols, int offset, int group, void *to, int64_t stride)
 {
-    const float most = 8225600.0f; /* a little below 127 (254^2 + 254 + 1), for what rounding adds */
-    geodec__exact_block *out = to;
-    for (int64_t b = 0; b < cols / 32; b++, x += 32, out += stride) {
-        float a;
-        int32_t sum[2] = {0, 0};
-        memset(out, 0, sizeof *out);
-        if (!round_any(x, &a, &out->scale)) continue;
-        round_digits(x, most / a, 3, out->q, sum);
-        out->scale = a * (1.0f / most);
-        for (int p = 0; p < 3 && offset; p++) starts(out->q[p], offset, group, 3, &out->group.start[0][p]);
-        if (!offset) finish_sums(sum, group, out->scale, out->group.sum);
-    }
+    /* a little below 127 (254^2 + 254 + 1), for what rounding adds */
+    round_row(3, 8225600.0f, x, cols, offset, group, to, stride);
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
@@ -153,31 +151,6 @@ typedef struct shape {
     int planes; /* bytes of an activation: 1 in fast arithmetic, 3 in exact */
 } shape;
 INLINE bool is_wide(shape f) { return f.bits == 8 || f.table; }
-INLINE int64_t block_size(shape f)
-{
-    return f.planes == 1 ? (int64_t)sizeof(geodec__fast_block) : (int64_t)sizeof(geodec__exact_block);
-}
-/* The digits come first in both kinds of blocks. */
-INLINE const int8_t *digits_of(const uint8_t *x, int plane, int column)
-{
-    return (const int8_t *)x + 32 * plane + column;
-}
-INLINE float scale_of(shape f, const uint8_t *x)
-{
-    return f.planes == 1 ? ((const geodec__fast_block *)(const void *)x)->scale
-                         : ((const geodec__exact_block *)(const void *)x)->scale;
-}
-INLINE float sum_of(shape f, const uint8_t *x, int h)
-{
-    return f.planes == 1 ? ((const geodec__fast_block *)(const void *)x)->group.sum[h]
-                         : ((const geodec__exact_block *)(const void *)x)->group.sum[h];
-}
-INLINE int32_t start_of(shape f, const uint8_t *x, int h, int plane)
-{
-    return f.planes == 1 ? ((const geodec__fast_block *)(const void *)x)->group.start[h][0]
-                         : ((const geodec__exact_block *)(const void *)x)->group.start[h][plane];
-}
-
 /* Group h of 32 columns against T rows of x, whose blocks follow each other; c: the words of the group. */
 INLINE void group_rows(const shape f, const int T, const codes *c, const int h, fvec s, fvec m, const uint8_t *x,
                        fvec *acc)
@@ -185,19 +158,20 @@ INLINE void group_rows(const shape f, const int T, const codes *c, const int h, 
     enum { MOST = 8 };
     const bool wide = is_wide(f), started = f.offset && START(wide);
     const int most = RUN(f.bits, f.offset, wide), words = f.group / 4, run = most < words ? most : words, P = f.planes;
-    const int64_t step = block_size(f);
+    const int64_t step = block_size(f.planes);
     ivec low[MOST], high[MOST];
+#define BLOCK_OF(r) ((const geodec__rounded *)(const void *)(x + (r)*step))
     UNROLL
     for (int first = 0; first < words; first += run) {
         part sum[3 * MOST];
         UNROLL
         for (int i = 0; i < T * P; i++)
-            sum[i] = started && first == 0 ? p_start(start_of(f, x + i / P * step, h, i % P)) : p_start(0);
+            sum[i] = started && first == 0 ? p_start(BLOCK_OF(i / P)->group.start[h][i % P]) : p_start(0);
         UNROLL
         for (int g = first; g < first + run; g++) {
             UNROLL
             for (int i = 0; i < T * P; i++)
-                sum[i] = p_dot(wide, sum[i], c[g], digits_of(x + i / P * step, i % P, h * f.group + 4 * g));
+                sum[i] = p_dot(wide, sum[i], c[g], BLOCK_OF(i / P)->q[i % P] + h * f.group + 4 * g);
         }
         UNROLL
         for (int r = 0; r < T; r++) {
@@ -209,13 +183,14 @@ INLINE void group_rows(const shape f, const int T, const codes *c, const int h, 
     }
     UNROLL
     for (int r = 0; r < T; r++) {
-        const uint8_t *at = x + r * step;
+        const geodec__rounded *at = BLOCK_OF(r);
         fvec sum = i_float(low[r]);
         if (P == 3) sum = f_fma(i_float(high[r]), f_set1(64516.0f), sum);
-        acc[r] = f_fma(sum, f_mul(s, f_set1(scale_of(f, at))), acc[r]);
-        if (f.sign < 0) acc[r] = f_fnma(m, f_set1(sum_of(f, at, h)), acc[r]);
-        if (f.sign > 0) acc[r] = f_fma(m, f_set1(sum_of(f, at, h)), acc[r]);
+        acc[r] = f_fma(sum, f_mul(s, f_set1(at->scale)), acc[r]);
+        if (f.sign < 0) acc[r] = f_fnma(m, f_set1(at->group.sum[h]), acc[r]);
+        if (f.sign > 0) acc[r] = f_fma(m, f_set1(at->group.sum[h]), acc[r]);
     }
+#undef BLOCK_OF
 }
 
 /* Scale and minimum of group `index` of a record. */
@@ -239,7 +214,7 @@ INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, int64
 {
     const int head = 32 + (f.sign ? 32 : 0) + (f.scales == GEODEC__SCALES_NONE ? 0 : 256);
     const int lines = ((head + 63) / 64 + f.blocks - 1) / f.blocks + f.bits; /* of the cache, for each 32 columns */
-    const int64_t step = block_size(f);
+    const int64_t step = block_size(f.planes);
     fvec acc[GEODEC__PRODUCT_TILE];
     if (B) {
         UNROLL
@@ -336,15 +311,15 @@ INLINE void multiply(const panel_fns *kernels, const int64_t block_bytes, const 
 static void fast_multiply(const geodec__panels *w, int64_t begin, int64_t end, const void *x, int64_t n,
                           float *const *y)
 {
-    multiply(fast_kernels, sizeof(geodec__fast_block), w, begin, end, x, n, y);
+    multiply(fast_kernels, block_size(1), w, begin, end, x, n, y);
 }
 
 static void exact_multiply(const geodec__panels *w, int64_t begin, int64_t end, const void *x, int64_t n,
                            float *const *y)
 {
-    multiply(exact_kernels, sizeof(geodec__exact_block), w, begin, end, x, n, y);
+    multiply(exact_kernels, block_size(3), w, begin, end, x, n, y);
 }
 
 const geodec__products PRODUCTS = {.isa = PRODUCTS_ISA,
-                                   .fast = {sizeof(geodec__fast_block), fast_round, fast_multiply},
-                                   .exact = {sizeof(geodec__exact_block), exact_round, exact_multiply}};
+                                   .fast = {sizeof(geodec__rounded) + 32, fast_round, fast_multiply},
+                                   .exact = {sizeof(geodec__rounded) + 96, exact_round, exact_multiply}};
