@@ -31,10 +31,11 @@ typedef struct geodec__job {
     float *const *y;
     float *const *y_up;
     int64_t n; /* rows */
-    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats) and x rounded for them */
+    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats), and x rounded for them or, many rows for
+     * floats, packed (NULL: as it is) */
     geodec__panels panels, panels_up;
     geodec__columns columns, columns_up; /* data NULL: none */
-    const uint8_t *rounded, *rounded_up;
+    const uint8_t *made, *made_up;
 } geodec__job;
 
 /* What one worker needs for a tile of attention: queries of at most `queries` heads of rows. */
@@ -115,8 +116,8 @@ struct geodec_session {
     /* products in integers: NULL where the model has no weights for them */
     geodec__prepared *prepared;
     const geodec__product *product;
-    uint8_t *rounded; /* [rounded_size][product->block_bytes] inputs of one hand-out */
-    int64_t rounded_size;
+    uint8_t *made; /* [made_size][made_bytes] inputs of one hand-out, rounded or packed, 32 numbers at a time */
+    int64_t made_size, made_bytes;
     geodec__worker *worker; /* [threads] */
     int n_workers;
     int32_t team_rows; /* how passes of several rows are shared out by rows (team.h) */

@@ -1,4 +1,5 @@
 /* Matrix products of a layer, handed out by blocks of output rows. */
+#include "gguf/gguf.h"
 #include "model/internal.h"
 
 #include <string.h>
@@ -6,60 +7,104 @@
 enum {
     BLOCK = 32, /* output rows that stay together: whole panels and vectors, and a block's gate is finished where it was
                    computed */
-    SMALL_WORK = 1 << 16,    /* multiply-adds below which a hand-over to the pool costs more than it saves */
-    SMALL_ROUNDING = 1 << 13 /* the same for activations to be rounded */
+    SMALL_WORK = 1 << 16,  /* multiply-adds below which a hand-over to the pool costs more than it saves */
+    SMALL_INPUT = 1 << 13, /* the same for numbers to be rounded or packed */
+    /* rows of x from which packing pays: where weights are floats, where they are decoded */
+    MANY_FLOATS = 16,
+    MANY_DECODED = 6,
+    LEAST = 16 /* weight rows below which it does not */
 };
 
-/* ---- rounding of the inputs -------------------------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
-/* An input that was rounded for weights of one offset and group; the jobs that share it come after each other. */
-typedef struct rounding {
+/* What was made of an input: rounded for weights of one offset and group, or packed for weights in floats. The jobs
+ * that share it come after each other. */
+typedef struct making {
     const float *const *x;
     int64_t n, cols;
-    int offset, group;
+    int offset, group; /* rounded; group 0: packed */
     uint8_t *out;
     const geodec__product *product;
-} rounding;
+    const geodec__kernels *kernels;
+} making;
 
 static void round_row(void *ctx, int64_t row, int worker)
 {
     (void)worker;
-    const rounding *r = ctx;
+    const making *m = ctx;
     const int64_t first = row / GEODEC__PRODUCT_TILE * GEODEC__PRODUCT_TILE;
-    const int64_t stride = r->n - first < GEODEC__PRODUCT_TILE ? r->n - first : GEODEC__PRODUCT_TILE;
-    r->product->round(r->x[row], r->cols, r->offset, r->group,
-                      r->out + (first * (r->cols / 32) + row - first) * r->product->block_bytes, stride);
+    const int64_t stride = m->n - first < GEODEC__PRODUCT_TILE ? m->n - first : GEODEC__PRODUCT_TILE;
+    m->product->round(m->x[row], m->cols, m->offset, m->group,
+                      m->out + (first * (m->cols / 32) + row - first) * m->product->block_bytes, stride);
 }
 
-/* The input of j for these weights; *last is the one made before, *at where the next goes. NULL: no room left. */
-static const uint8_t *round_input(geodec_session *s, const geodec__job *j, const float *const *x,
-                                  const geodec__panels *w, rounding *last, int64_t *at)
+static void pack_group(void *ctx, int64_t g, int worker)
 {
-    const geodec__panel_format *f = w->format;
-    const int64_t cols = w->records * 32 * f->blocks, size = j->n * (cols / 32);
-    if (last->x == x && last->n == j->n && last->cols == cols && last->offset == f->offset && last->group == f->group)
+    (void)worker;
+    const making *m = ctx;
+    const int64_t groups = (m->n + m->kernels->gemm_group - 1) / m->kernels->gemm_group;
+    const int64_t first = m->n * g / groups, last = m->n * (g + 1) / groups;
+    m->kernels->gemm_pack(m->x + first, last - first, m->cols, (float *)(void *)m->out + first * geodec__pad(m->cols));
+}
+
+/* The input of n rows for these weights; *last is the one made before, *at where the next goes. NULL: no room left. */
+static const uint8_t *make_input(geodec_session *s, const making *wanted, making *last, int64_t *at)
+{
+    const making *w = wanted;
+    if (last->x == w->x && last->n == w->n && last->cols == w->cols && last->offset == w->offset &&
+        last->group == w->group)
         return last->out;
-    if (size > s->rounded_size - *at) return NULL;
-    *last = (rounding){x, j->n, cols, f->offset, f->group, s->rounded + *at * s->product->block_bytes, s->product};
+    const int64_t size = (w->n * geodec__pad(w->cols) + 31) / 32;
+    if (size > s->made_size - *at) return NULL;
+    *last = *w;
+    last->out = s->made + *at * s->made_bytes;
+    last->product = s->product;
+    last->kernels = s->kernels;
     *at += size;
-    if (j->n * cols < SMALL_ROUNDING)
-        for (int64_t r = 0; r < j->n; r++) round_row(last, r, 0);
+    const int64_t tasks = w->group ? w->n : (w->n + s->kernels->gemm_group - 1) / s->kernels->gemm_group;
+    const geodec_pool_fn fn = w->group ? round_row : pack_group;
+    if (w->n * w->cols < SMALL_INPUT)
+        for (int64_t i = 0; i < tasks; i++) fn(last, i, 0);
     else
-        geodec_pool_run_dynamic(s->pool, j->n, round_row, last);
+        geodec_pool_run_dynamic(s->pool, tasks, fn, last);
     return last->out;
+}
+
+/* Is x packed for products in floats? Columns are there for small models: each row of x goes by them as it is. */
+static bool packs(const geodec_session *s, const geodec__matrix *w, const geodec__columns *columns, int64_t n)
+{
+    const bool floats = w->type == GEODEC_GGML_F32 || w->type == GEODEC_GGML_F16 || w->type == GEODEC_GGML_BF16;
+    return s->kernels->gemm && !columns->data && w->rows >= LEAST && n >= (floats ? MANY_FLOATS : MANY_DECODED);
+}
+
+/* *made: x for these weights, NULL where it is taken as it is. False: no room left. */
+static bool input_for(geodec_session *s, const geodec__panels *panels, const geodec__matrix *w,
+                      const geodec__columns *columns, const float *const *x, int64_t n, making *last, int64_t *at,
+                      const uint8_t **made)
+{
+    const geodec__panel_format *f = panels->format;
+    making wanted = {.x = x, .n = n, .cols = w->cols};
+    *made = NULL;
+    if (f)
+        wanted.offset = f->offset, wanted.group = f->group;
+    else if (!packs(s, w, columns, n))
+        return true;
+    *made = make_input(s, &wanted, last, at);
+    return *made || (!f && *at == 0);
 }
 
 static const float *const *up_input(const geodec__job *j) { return j->x_up ? j->x_up : j->x; }
 
-/* Rounds the inputs of as many jobs as there is room for (at least one); returns how many. */
-static int64_t round_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
+/* Makes the inputs of as many jobs as there is room for (at least one); returns how many. */
+static int64_t make_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
 {
-    rounding last = {0};
+    making last = {0};
     int64_t at = 0;
     for (int64_t i = 0; i < n_jobs; i++) {
         geodec__job *j = &job[i];
-        if (j->panels.format && !(j->rounded = round_input(s, j, j->x, &j->panels, &last, &at))) return i;
-        if (j->panels_up.format && !(j->rounded_up = round_input(s, j, up_input(j), &j->panels_up, &last, &at)))
+        if (!input_for(s, &j->panels, &j->w, &j->columns, j->x, j->n, &last, &at, &j->made)) return i;
+        if (j->up.data &&
+            !input_for(s, &j->panels_up, &j->up, &j->columns_up, up_input(j), j->n, &last, &at, &j->made_up))
             return i;
     }
     return n_jobs;
@@ -80,25 +125,37 @@ static void multiply_loose(const geodec_session *s, const geodec__matrix *w, geo
     }
 }
 
-static void multiply(const geodec_session *s, const geodec__matrix *w, const geodec__panels *panels,
-                     const geodec__columns *columns, const uint8_t *rounded, int64_t n, const float *const *x,
-                     float *const *y, int64_t begin, int64_t end, int worker)
+/* One side of a job: its product, the gate's or the other one's. */
+typedef struct side {
+    const geodec__matrix *w;
+    const geodec__panels *panels;
+    const geodec__columns *columns;
+    const uint8_t *made;
+    const float *const *x;
+    float *const *y;
+} side;
+
+static void multiply(const geodec_session *s, side a, int64_t n, int64_t begin, int64_t end, int worker)
 {
-    if (panels->data)
-        s->product->multiply(panels, begin / GEODEC__PANEL, geodec__panels_count(end), rounded, n, y);
-    else if (panels->format)
-        multiply_loose(s, w, *panels, rounded, n, y, begin, end, s->worker[worker].panel);
-    else if (columns->data)
-        s->kernels->columns(columns, begin, end, x, n, y, s->worker[worker].weights);
+    float *const scratch = s->worker[worker].weights;
+    if (a.panels->data)
+        s->product->multiply(a.panels, begin / GEODEC__PANEL, geodec__panels_count(end), a.made, n, a.y);
+    else if (a.panels->format)
+        multiply_loose(s, a.w, *a.panels, a.made, n, a.y, begin, end, s->worker[worker].panel);
+    else if (a.made)
+        s->kernels->gemm(a.w, begin, end, (const float *)(const void *)a.made, n, a.y, scratch);
+    else if (a.columns->data)
+        s->kernels->columns(a.columns, begin, end, a.x, n, a.y, scratch);
     else
-        s->kernels->matmul(w, begin, end, x, n, y, s->worker[worker].weights);
+        s->kernels->matmul(a.w, begin, end, a.x, n, a.y, scratch);
 }
 
 static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begin, int64_t end, int worker)
 {
-    multiply(s, &j->w, &j->panels, &j->columns, j->rounded, j->n, j->x, j->y, begin, end, worker);
+    multiply(s, (side){&j->w, &j->panels, &j->columns, j->made, j->x, j->y}, j->n, begin, end, worker);
     if (!j->up.data) return;
-    multiply(s, &j->up, &j->panels_up, &j->columns_up, j->rounded_up, j->n, up_input(j), j->y_up, begin, end, worker);
+    multiply(s, (side){&j->up, &j->panels_up, &j->columns_up, j->made_up, up_input(j), j->y_up}, j->n, begin, end,
+             worker);
     const bool gelu = s->model->config.activation == GEODEC_GELU_TANH;
     for (int64_t r = 0; r < j->n; r++)
         (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->y[r] + begin, j->y_up[r] + begin, end - begin);
@@ -177,12 +234,8 @@ void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
         j->columns_up = geodec__columns_find(s->columns, &j->up);
         j->up.data = geodec__prepared_data(s->copies, &j->up);
     }
-    if (!s->prepared) {
-        run_jobs(s, s->job, n_jobs);
-        return;
-    }
     for (int64_t done = 0; done < n_jobs;) {
-        const int64_t n = round_inputs(s, s->job + done, n_jobs - done);
+        const int64_t n = make_inputs(s, s->job + done, n_jobs - done);
         run_jobs(s, s->job + done, n);
         done += n;
     }

@@ -17,12 +17,9 @@
 
 #include <stdint.h>
 
-enum {
-    GEODEC__STRIP = 12,         /* weight rows decoded at once: scratch holds this many */
-    GEODEC__PASSING_ROWS = 128, /* rows of x that go by them together */
-    /* floats of scratch of a product of many rows: partial sums, and a strip's segment of columns */
-    GEODEC__SEGMENT_SCRATCH = GEODEC__STRIP * (16 * GEODEC__PASSING_ROWS + 272)
-};
+enum { GEODEC__STRIP = 12 /* weight rows that go by the rows of x together */ };
+/* Floats of scratch of a product: 16 rows as a panel, and as many decoded. */
+static inline int64_t geodec__product_scratch(int64_t cols) { return 32 * geodec__apart(cols); }
 
 /* ---- attention ---------------------------------------------------------------------------------------------------
  * Keys are taken in blocks of GEODEC__KEYS and splits of GEODEC__SPLIT by position in the text: position p belongs to
@@ -72,13 +69,19 @@ typedef struct geodec__attend_query {
 typedef struct geodec__kernels {
     geodec_isa isa;
     /* y[r][o] = sum_i x[r][i] w[o][i] for o in begin..end-1, r in 0..n-1. Rows of x are padded (zero or finite garbage
-     * never: zero). scratch: the larger of [GEODEC__STRIP][apart(cols)] and [GEODEC__SEGMENT_SCRATCH]. */
+     * never: zero). scratch: of this and the next ones [geodec__product_scratch(cols)]. */
     void (*matmul)(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch);
-    /* The same, bit for bit, for weights as columns; NULL where that is no faster. begin is a multiple of 16.
-     * scratch [16][pad(cols)]. */
+    /* The same, bit for bit, for weights as columns; NULL where that is no faster. begin is a multiple of 16. */
     void (*columns)(const geodec__columns *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                     float *const *y, float *scratch);
+    /* The same for many rows, which are packed first, in groups: gemm_pack a group of at most gemm_group rows, group g
+     * of G = ceil(n / gemm_group) the rows n g / G .. n (g+1) / G - 1, at packed + n g / G * pad(cols). columns: w's,
+     * or data NULL; begin is a multiple of 16 with them. NULL where that is no faster. */
+    int64_t gemm_group;
+    void (*gemm_pack)(const float *const *x, int64_t n, int64_t cols, float *out);
+    void (*gemm)(const geodec__matrix *w, int64_t begin, int64_t end, const float *packed, int64_t n, float *const *y,
+                 float *scratch);
     /* gate[i] = silu(gate[i]) * up[i] */
     void (*swiglu)(float *gate, const float *up, int64_t n);
     /* gate[i] = gelu(gate[i]) * up[i], gelu(x) = x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 */

@@ -1,6 +1,7 @@
 /* AVX2, FMA and F16C: 16 lanes in two registers. */
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include "model/kernels.h"
+#include "model/transpose8.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -132,6 +133,19 @@ static inline vec scale_f16(const uint8_t *p)
     return (vec){s, s}; /* 8 bytes of a block were read */
 }
 
+INLINE void v_transpose8(const vec in[8], float *const out[16])
+{
+    __m256 lo[8], hi[8];
+    UNROLL
+    for (int i = 0; i < 8; i++) lo[i] = in[i].lo, hi[i] = in[i].hi;
+    transpose_8x8(lo);
+    UNROLL
+    for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[i], lo[i]);
+    transpose_8x8(hi);
+    UNROLL
+    for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[8 + i], hi[i]);
+}
+
 /* Halves of a vector, for tiles that would need more registers than there are. */
 typedef __m256 vec8;
 static inline vec8 p_zero(void) { return _mm256_setzero_ps(); }
@@ -153,6 +167,7 @@ static inline vec8 p_keep(vec8 a)
 #define BLOCK_GROUP 2
 #define PARTS_FROM 3 /* rows of x */
 #define COLUMN_GROUP 2
+#define GEMM_GROUP 6
 #define ATTEND_ROWS 3
 #define ATTEND_WIDE(R) ((R) == 1 ? 4 : 2)
 #define KERNELS geodec__kernels_avx2

@@ -1,6 +1,7 @@
 /* AVX-512 (F, BW, VL, DQ): 16 lanes in one register. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #include "model/kernels.h"
+#include "model/transpose8.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -95,11 +96,27 @@ static inline vec scale_f16(const uint8_t *p)
         _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)p))); /* 8 bytes of a block */
 }
 
+INLINE void v_transpose8(const vec in[8], float *const out[16])
+{
+    __m256 lo[8], hi[8];
+    UNROLL
+    for (int i = 0; i < 8; i++) {
+        lo[i] = _mm512_castps512_ps256(in[i]);
+        hi[i] = _mm512_extractf32x8_ps(in[i], 1);
+    }
+    transpose_8x8(lo);
+    UNROLL
+    for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[i], lo[i]);
+    transpose_8x8(hi);
+    UNROLL
+    for (int i = 0; i < 8; i++) _mm256_storeu_ps(out[8 + i], hi[i]);
+}
+
 /* 32 registers: at most 24 for sums. The heights divide a strip and a task's block of rows. */
 #define MAX_GROUP 8
-#define STRIP_GROUP 6 /* four weight rows fill the vectors of results, three do not */
 #define TILE_ROWS(B) ((B) <= 3 ? 4 : (B) == 4 ? 6 : (B) <= 6 ? 4 : 3)
 #define COLUMN_GROUP 5 /* ten sums, fifteen that wait, two weights */
+#define GEMM_GROUP 12
 #define ATTEND_ROWS 6
 #define ATTEND_WIDE(R) 4
 #define KERNELS geodec__kernels_avx512

@@ -15,9 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-#ifndef STRIP_GROUP /* rows of x that go by a decoded strip together */
-#define STRIP_GROUP MAX_GROUP
-#endif
 #ifndef BLOCK_GROUP /* MAX_GROUP of Q8_0 */
 #define BLOCK_GROUP MAX_GROUP
 #endif
@@ -77,14 +74,6 @@ INLINE void prefetch(const int type, const int R, const int B, const uint8_t *w,
         else
             __builtin_prefetch(w + step * bytes + k, 0, 2);
     }
-}
-
-/* Chunks from .. to-1 of a row, the last one of the row filled up with zeros. */
-INLINE void decode_chunks(const int type, const uint8_t *row, int64_t cols, int64_t from, int64_t to, float *out)
-{
-    const int64_t whole = cols / 16 < to ? cols / 16 : to;
-    for (int64_t c = from; c < whole; c++) v_store(out + 16 * (c - from), load_weights(type, row, c));
-    if (whole < to) v_store(out + 16 * (whole - from), load_tail(type, row, whole, cols % 16));
 }
 
 /* ---- matrix products -------------------------------------------------------------------------------------------- */
@@ -297,10 +286,7 @@ GROUPS(group_q8_0, GEODEC_GGML_Q8_0, true)
 #endif
 GROUPS(group_strip, GEODEC_GGML_F32, false)
 
-/* Rows of x up to which weights are converted for each group of them again. */
-INLINE int64_t direct_rows(const int type) { return 2 * tile_group(type); }
-
-/* A few more rows of x than a tile holds, in groups of nearly equal size. */
+/* More rows of x than a tile holds, in groups of nearly equal size. */
 INLINE void matmul_groups(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
                           const float *const *x, int64_t n, float *const *y)
 {
@@ -315,15 +301,13 @@ INLINE void matmul_groups(const int type, const group_fn *direct, const geodec__
     }
 }
 
-#include "model/segments_body.h"
-
 /* Types without a tile of their own (products.h has those that are common): a strip of rows is decoded first, then goes
  * by all rows of x. */
 static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                            float *const *y, float *scratch)
 {
     const geodec_ggml_traits *traits = geodec_ggml_traits_of(w->type);
-    const int64_t groups = (n + STRIP_GROUP - 1) / STRIP_GROUP, stride = geodec__apart(w->cols);
+    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__apart(w->cols);
     for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
         const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
         for (int64_t j = 0; j < rows; j++)
@@ -336,15 +320,6 @@ static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, 
     }
 }
 
-INLINE void matmul_many(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
-                        const float *const *x, int64_t n, float *const *y, float *scratch)
-{
-    if (n <= direct_rows(type))
-        matmul_groups(type, direct, w, begin, end, x, n, y);
-    else
-        matmul_segments(type, w, begin, end, x, n, y, scratch);
-}
-
 static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                    float *const *y, float *scratch)
 {
@@ -355,7 +330,7 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
         if (n <= tile_group(GEODEC_GGML_##type))                                                                       \
             (group)[n](data, w->row_bytes, w->cols, begin, rows, x, y);                                                \
         else                                                                                                           \
-            matmul_many(GEODEC_GGML_##type, group, w, begin, end, x, n, y, scratch);                                   \
+            matmul_groups(GEODEC_GGML_##type, group, w, begin, end, x, n, y);                                          \
         break;
     switch (w->type) {
         MATMUL(F32, group_f32)
@@ -370,6 +345,7 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
 
 #ifdef COLUMN_GROUP
 #include "model/columns_body.h"
+#include "model/gemm_body.h"
 #endif
 
 /* ---- exponential ------------------------------------------------------------------------------------------------ */
@@ -483,6 +459,9 @@ const geodec__kernels KERNELS = {
     .matmul = matmul,
 #ifdef COLUMN_GROUP
     .columns = columns,
+    .gemm_group = GEMM_GROUP,
+    .gemm_pack = gemm_pack,
+    .gemm = gemm,
 #endif
     .swiglu = swiglu,
     .geglu = geglu,

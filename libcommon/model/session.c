@@ -65,7 +65,7 @@ static geodec_status new_workers(geodec_session *s, geodec_err *err)
     s->n_workers = threads;
     for (int i = 0; i < threads; i++) {
         geodec__worker *w = &s->worker[i];
-        GEODEC_NEW(w->weights, larger(GEODEC__COLUMN_ROWS * geodec__apart(widest), GEODEC__SEGMENT_SCRATCH));
+        GEODEC_NEW(w->weights, geodec__product_scratch(widest));
         if (threads == 1) continue;
         GEODEC_NEW(w->job, larger(3, c->n_expert));
         GEODEC_NEW(w->expert_end, larger(1, c->n_expert));
@@ -79,17 +79,20 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
-    const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = c->d_model;
+    const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = geodec__pad(c->d_model);
     GEODEC_TRY(geodec__prepare_panels(s->model, s->arithmetic, &s->prepared, err));
     if (geodec__prepared_empty(s->prepared)) {
         s->prepared = NULL;
-        goto done;
+    } else {
+        s->product = geodec__product_of(geodec__products_for(s->kernels->isa), s->arithmetic);
+        s->made_bytes = s->product->block_bytes;
+        for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, geodec__prepared_widest(s->prepared));
     }
-    s->product = geodec__product_of(geodec__products_for(s->kernels->isa), s->arithmetic);
-    const int64_t inputs = larger(larger(3 * n, 2 * places) * d, larger(places * c->d_ff, n * c->n_head * c->head_dim));
-    s->rounded_size = (inputs + 31) / 32;
-    GEODEC_NEW(s->rounded, s->rounded_size * s->product->block_bytes);
-    for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, geodec__prepared_widest(s->prepared));
+    if (s->kernels->gemm) s->made_bytes = larger(s->made_bytes, 32 * (int64_t)sizeof(float));
+    const int64_t inputs = larger(larger(3 * n, 2 * places) * d,
+                                  larger(places * geodec__pad(c->d_ff), n * geodec__pad(c->n_head * s->attend_dim)));
+    s->made_size = (inputs + 31) / 32;
+    GEODEC_NEW(s->made, larger(1, s->made_size * s->made_bytes));
 done:
     return st;
 }
@@ -154,7 +157,7 @@ void geodec_session_destroy(geodec_session *s)
     geodec_mem_free(s->parent);
     geodec_mem_free(s->depth);
     geodec_mem_free(s->job);
-    geodec_mem_free(s->rounded);
+    geodec_mem_free(s->made);
     geodec_mem_free(s->expert_id);
     geodec_mem_free(s->assigned);
     geodec_mem_free(s->expert_end);

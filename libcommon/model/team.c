@@ -111,10 +111,10 @@ geodec_session geodec__team_view(const geodec_session *s, geodec__team *t, int w
         v.assigned += place;
         v.expert_end = v.worker->expert_end;
     }
-    if (v.rounded) {
-        const int64_t each = s->rounded_size / s->max_batch;
-        v.rounded += first * each * s->product->block_bytes;
-        v.rounded_size = rows * each;
+    if (v.made) {
+        const int64_t each = s->made_size / s->max_batch;
+        v.made += first * each * s->made_bytes;
+        v.made_size = rows * each;
     }
     return v;
 }

@@ -80,7 +80,7 @@ static product make_product(int type, int64_t rows, int64_t cols, int64_t n, uin
     p.w = (geodec__matrix){.data = p.data, .rows = rows, .cols = cols, .row_bytes = row_bytes, .type = type};
     p.x = geodec_mem_new(n * stride, sizeof *p.x);
     p.y = geodec_mem_new(n * rows, sizeof *p.y);
-    p.scratch = geodec_mem_new(GEODEC__STRIP * geodec__apart(cols) + GEODEC__SEGMENT_SCRATCH, sizeof *p.scratch);
+    p.scratch = geodec_mem_new(geodec__product_scratch(cols), sizeof *p.scratch);
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = 0; k < cols; k++) p.x[i * stride + k] = random_float(&r);
         p.x_row[i] = p.x + i * stride;
@@ -105,6 +105,24 @@ static void check_columns(const product *p, const geodec__kernels *kernels, int 
     geodec_mem_free(data);
     geodec_mem_free(room);
     geodec_mem_free(scratch);
+}
+
+/* So do packed rows of x. */
+static void check_gemm(const product *p, const geodec__kernels *kernels, const float *want)
+{
+    const int64_t rows = p->w.rows, cols = p->w.cols, cut = rows / 3, n = p->n;
+    const int64_t groups = (n + kernels->gemm_group - 1) / kernels->gemm_group;
+    float *packed = geodec_mem_new(n * geodec__pad(cols), sizeof *packed);
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t first = n * g / groups;
+        kernels->gemm_pack(p->x_row + first, n * (g + 1) / groups - first, cols, packed + first * geodec__pad(cols));
+    }
+    memset(p->y, 0x55, (size_t)(n * rows) * sizeof *p->y);
+    if (cut) kernels->gemm(&p->w, 0, cut, packed, n, p->y_row, p->scratch);
+    kernels->gemm(&p->w, cut, rows, packed, n, p->y_row, p->scratch);
+    cr_assert(memcmp(want, p->y, (size_t)(n * rows) * sizeof *want) == 0, "packed, %s, %s, %d rows",
+              geodec_ggml_type_name(p->w.type), geodec_isa_name(kernels->isa), (int)n);
+    geodec_mem_free(packed);
 }
 
 static void free_product(product *p)
@@ -158,6 +176,7 @@ Test(model_kernels, products_are_right_and_equal_on_every_isa)
                     cr_assert(memcmp(first, p.y, (size_t)(n * rows) * sizeof *first) == 0,
                               "%s %dx%d, %d rows: %s differs", geodec_ggml_type_name(types[ti]), (int)rows, (int)cols,
                               (int)n, geodec_isa_name(isas[k]));
+                    if (kernels->gemm) check_gemm(&p, kernels, first);
                     if (!kernels->columns) continue;
                     if (block == 1 || types[ti] == GEODEC_GGML_Q8_0) check_columns(&p, kernels, types[ti], first);
                     check_columns(&p, kernels, GEODEC_GGML_F32, first);

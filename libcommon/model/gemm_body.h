@@ -1,0 +1,139 @@
+/* Products of many rows of x with weights that are multiplied in floats; included by kernels_body.h. The including file
+ * also gives
+ *   GEMM_GROUP         rows of x that go by a panel together
+ *   v_transpose8(in, out)   eight vectors, lane l of all to out[l], 8 floats
+ *
+ * As in the libraries of linear algebra (Goto and van de Geijn 2008) both sides are packed first: 16 weight rows as the
+ * columns of a panel (columns.h), a group of rows of x in the same order of columns. A register then holds a column of
+ * weights, each number of x is spread over another, and every output has a lane to itself. The sixteen partial sums of
+ * a dot product are computed one after the other and added as columns are, so the bits are those of a row alone. */
+
+/* B rows of x, one column after another in the order of a panel: [place of the column][B]. */
+static void gemm_pack(const float *const *x, int64_t B, int64_t cols, float *out)
+{
+    const int64_t chunks = geodec__pad(cols) / 16;
+    for (int64_t rank = 0; rank < 16; rank++) {
+        const int64_t l = (rank & 1) << 3 | (rank & 2) << 1 | (rank & 4) >> 1 | rank >> 3;
+        for (int64_t c = 0; c < chunks; c++)
+            for (int64_t r = 0; r < B; r++) *out++ = x[r][16 * c + l];
+    }
+}
+
+/* A panel of 16 weight rows from `row`, those of `rows` that there are; room: a row. */
+INLINE void gemm_panel(const int type, const geodec__matrix *w, int64_t row, int64_t rows, float *panel, float *room)
+{
+    const int64_t chunks = geodec__pad(w->cols) / 16, whole = w->cols / 16;
+    const geodec_ggml_traits *traits = type < 0 ? geodec_ggml_traits_of(w->type) : NULL;
+    for (int64_t part = 0; part < 16; part += 8) {
+        const uint8_t *data[8];
+        for (int64_t i = 0; i < 8; i++) {
+            const int64_t at = part + i < rows ? part + i : rows - 1; /* what is missing repeats and goes nowhere */
+            data[i] = w->data + (row + at) * w->row_bytes;
+            if (!traits) continue;
+            float *decoded = room + i * geodec__apart(w->cols);
+            traits->decode(data[i], decoded, w->cols);
+            data[i] = (const uint8_t *)decoded;
+        }
+        for (int64_t c = 0; c < chunks; c++) {
+            vec v[8];
+            float *out[16];
+            if (c < whole) {
+                UNROLL
+                for (int i = 0; i < 8; i++) v[i] = load_weights(traits ? GEODEC_GGML_F32 : type, data[i], c);
+            } else {
+                for (int i = 0; i < 8; i++) v[i] = load_tail(traits ? GEODEC_GGML_F32 : type, data[i], c, w->cols % 16);
+            }
+            UNROLL
+            for (int l = 0; l < 16; l++) {
+                const int rank = (l & 1) << 3 | (l & 2) << 1 | (l & 4) >> 1 | l >> 3;
+                out[l] = panel + ((rank / 2 * chunks + c) * 2 + rank % 2) * 16 + part;
+            }
+            v_transpose8(v, out);
+        }
+    }
+}
+
+/* A panel against B rows of x. */
+INLINE void gemm_tile(const int B, const float *w, int64_t chunks, const float *x, float *const *y, int64_t o,
+                      int64_t rows)
+{
+    vec waiting[5][GEMM_GROUP], sum[GEMM_GROUP]; /* sums of 1, 2, 4 and 8 partial sums, as in counting in twos */
+    ROLLED
+    for (int64_t rank = 0; rank < 16; rank++) {
+        const float *p = w + (rank / 2 * chunks * 2 + rank % 2) * 16;
+        int level = 0;
+        UNROLL
+        for (int r = 0; r < B; r++) sum[r] = v_zero();
+        ROLLED
+        for (int64_t c = 0; c < chunks; c++, p += 32, x += B) {
+            const vec column = v_load(p);
+            UNROLL
+            for (int r = 0; r < B; r++) sum[r] = v_fma(v_set1(x[r]), column, sum[r]);
+        }
+        ROLLED
+        for (; rank >> level & 1; level++) {
+            UNROLL
+            for (int r = 0; r < B; r++) sum[r] = v_add(waiting[level][r], sum[r]);
+        }
+        UNROLL
+        for (int r = 0; r < B; r++) waiting[level][r] = sum[r];
+    }
+    for (int r = 0; r < B; r++) {
+        float out[16];
+        v_store(out, waiting[4][r]);
+        memcpy(y[r] + o, out, (size_t)rows * sizeof *out);
+    }
+}
+
+typedef void (*gemm_fn)(const float *w, int64_t chunks, const float *x, float *const *y, int64_t o, int64_t rows);
+#define GEMM(B_)                                                                                                       \
+    static __attribute__((noinline)) void gemm_##B_(const float *w, int64_t chunks, const float *x, float *const *y,   \
+                                                    int64_t o, int64_t rows)                                           \
+    {                                                                                                                  \
+        gemm_tile(B_, w, chunks, x, y, o, rows);                                                                       \
+    }
+GEMM(1)
+GEMM(2)
+GEMM(3) GEMM(4) GEMM(5) GEMM(6)
+#if GEMM_GROUP == 12
+    GEMM(7) GEMM(8) GEMM(9) GEMM(10) GEMM(11) GEMM(12)
+#endif
+        static const gemm_fn gemm_tiles[] = {
+            NULL,   gemm_1, gemm_2, gemm_3,  gemm_4,  gemm_5,  gemm_6,
+#if GEMM_GROUP == 12
+            gemm_7, gemm_8, gemm_9, gemm_10, gemm_11, gemm_12,
+#endif
+};
+
+/* Share g of `groups` of the rows that the next panel is made of, into the second-level cache. */
+INLINE void gemm_ahead(const geodec__matrix *w, int64_t row, int64_t end, int64_t g, int64_t groups)
+{
+    const int64_t rows = end - row < 16 ? end - row : 16, bytes = rows * w->row_bytes;
+    const uint8_t *next = w->data + row * w->row_bytes;
+    for (int64_t at = bytes * g / groups; at < bytes * (g + 1) / groups; at += 64) __builtin_prefetch(next + at, 0, 2);
+}
+
+static void gemm(const geodec__matrix *w, int64_t begin, int64_t end, const float *packed, int64_t n, float *const *y,
+                 float *scratch)
+{
+    const int64_t chunks = geodec__pad(w->cols) / 16, groups = (n + GEMM_GROUP - 1) / GEMM_GROUP;
+    float *const room = scratch + 16 * geodec__apart(w->cols);
+    for (int64_t o = begin; o < end; o += 16) {
+        const int64_t rows = end - o < 16 ? end - o : 16;
+        if (w->type == GEODEC_GGML_F32)
+            gemm_panel(GEODEC_GGML_F32, w, o, rows, scratch, room);
+        else if (w->type == GEODEC_GGML_F16)
+            gemm_panel(GEODEC_GGML_F16, w, o, rows, scratch, room);
+        else if (w->type == GEODEC_GGML_BF16)
+            gemm_panel(GEODEC_GGML_BF16, w, o, rows, scratch, room);
+        else if (w->type == GEODEC_GGML_Q8_0)
+            gemm_panel(GEODEC_GGML_Q8_0, w, o, rows, scratch, room);
+        else
+            gemm_panel(-1, w, o, rows, scratch, room);
+        for (int64_t g = 0; g < groups; g++) {
+            const int64_t first = n * g / groups, last = n * (g + 1) / groups;
+            gemm_ahead(w, o + 16, end, g, groups);
+            gemm_tiles[last - first](scratch, chunks, packed + first * 16 * chunks, y + first, o, rows);
+        }
+    }
+}
