@@ -94,14 +94,22 @@ typedef void (*gemm_fn)(const float *w, int64_t chunks, const float *x, float *c
     }
 GEMM(1)
 GEMM(2)
-GEMM(3) GEMM(4) GEMM(5) GEMM(6)
+GEMM(3)
+GEMM(4)
+GEMM(5)
+GEMM(6)
 #if GEMM_GROUP == 12
-    GEMM(7) GEMM(8) GEMM(9) GEMM(10) GEMM(11) GEMM(12)
+GEMM(7)
+GEMM(8)
+GEMM(9)
+GEMM(10)
+GEMM(11)
+GEMM(12)
 #endif
-        static const gemm_fn gemm_tiles[] = {
-            NULL,   gemm_1, gemm_2, gemm_3,  gemm_4,  gemm_5,  gemm_6,
+static const gemm_fn gemm_tiles[] = {
+    NULL,   gemm_1, gemm_2, gemm_3,  gemm_4,  gemm_5,  gemm_6,
 #if GEMM_GROUP == 12
-            gemm_7, gemm_8, gemm_9, gemm_10, gemm_11, gemm_12,
+    gemm_7, gemm_8, gemm_9, gemm_10, gemm_11, gemm_12,
 #endif
 };
 
