@@ -70,7 +70,6 @@ INLINE void gemm_tile(const int B, const float *w, int64_t chunks, const float *
             UNROLL
             for (int r = 0; r < B; r++) sum[r] = v_fma(v_set1(x[r]), column, sum[r]);
         }
-        ROLLED
         for (; rank >> level & 1; level++) {
             UNROLL
             for (int r = 0; r < B; r++) sum[r] = v_add(waiting[level][r], sum[r]);
