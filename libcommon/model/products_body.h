@@ -227,10 +227,8 @@ INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, int64
         const fvec dmin = f.sign ? f_half(p + 32) : f_zero();
         for (int b = 0; b < f.blocks; b++, x += stride * step) {
             codes c[8];
-            if (B == 0 || B > 2) { /* fewer are fast enough for the hardware to run ahead; more are not */
-                UNROLL
-                for (int at = 0; at < lines; at++) __builtin_prefetch(p + AHEAD + (b * lines + at) * 64, 0, 2);
-            }
+            UNROLL
+            for (int at = 0; at < lines; at++) __builtin_prefetch(p + AHEAD + (b * lines + at) * 64, 0, 2);
             load_codes(f.bits, f.table, p + head + 64 * f.bits * b, c);
             UNROLL
             for (int h = 0; h < 32 / f.group; h++) {
