@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/sha256.h"
+#include "io/member.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +39,9 @@ enum {
     GEODEC_FIELD_COMPRESS = 2, /* shuffle + deflate */
     GEODEC_FIELD_STREAM = 4,   /* first dimension grows by geodec_artifact_append; its name is set at commit */
     GEODEC_FIELD_NONFINITE =
-        8, /* NaN and infinity are values of this field; elsewhere writing them is GEODEC_NUMERIC */
+        8,                   /* NaN and infinity are values of this field; elsewhere writing them is GEODEC_NUMERIC */
+    GEODEC_FIELD_ZERO = 256, /* bound: saved as 0 where it is NaN or infinite (the counts next to it say that nothing
+                                was divided) */
 };
 /* How an attribute of the whole follows from those of its parts (io/merge.h); without one of these it must be the same
  * in all. */
@@ -56,6 +59,7 @@ typedef struct geodec_field {
     const char *unit;      /* "1" when dimensionless */
     const char *long_name; /* what it is, with the equation or paper it implements */
     int since_minor;
+    geodec_member member; /* where it lives in the kind's struct (io/binding.h); {0}: not bound */
 } geodec_field;
 
 typedef enum geodec_attr_type { GEODEC_ATTR_I64, GEODEC_ATTR_F64, GEODEC_ATTR_STR } geodec_attr_type;
@@ -64,9 +68,11 @@ typedef struct geodec_attr {
     geodec_attr_type type;
     unsigned flags; /* GEODEC_FIELD_OPTIONAL, GEODEC_FIELD_NONFINITE */
     const char *long_name;
+    geodec_member member; /* likewise */
 } geodec_attr;
 
 struct geodec_merge;
+struct geodec_artifact;
 typedef struct geodec_kind {
     const char *name; /* "cloud" */
     int major, minor; /* another major is refused; a newer minor is read, unknown members ignored */
@@ -82,6 +88,11 @@ typedef struct geodec_kind {
     const char *shards;
     /* Value of a GEODEC_ATTR_DERIVED attribute of the whole (also for integers). */
     geodec_status (*derive)(struct geodec_merge *whole, const char *attr, double *value, geodec_err *err);
+    /* Binding to a struct (io/binding.h): its axes, its rows, and what writes the members that are not bound. */
+    const geodec_extent *extents;
+    int n_extents;
+    geodec_rows rows;
+    geodec_status (*put)(const void *object, struct geodec_artifact *a, const char *name, geodec_err *err);
 } geodec_kind;
 
 /* GEODEC_INTERNAL for a table that breaks the rules (bad paths, axes, types, versions); create and open call it too. */

@@ -7,6 +7,7 @@ io_SRCS := \
   artifact_read.c \
   artifact_write.c \
   atomic.c \
+  binding.c \
   compare.c \
   file.c \
   foreign.c \

@@ -1,6 +1,7 @@
 io_TESTS := \
   sample.c \
   test_artifact.c \
+  test_binding.c \
   test_compare.c \
   test_file.c \
   test_foreign.c \

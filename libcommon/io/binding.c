@@ -1,0 +1,389 @@
+#include "io/binding.h"
+
+#include "base/mem.h"
+#include "io/artifact_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- members ----------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    size_t size;
+    geodec_type type;
+} members[] = {
+    [GEODEC_MEMBER_F64] = {8, GEODEC_F64}, [GEODEC_MEMBER_F32] = {4, GEODEC_F32}, [GEODEC_MEMBER_I64] = {8, GEODEC_I64},
+    [GEODEC_MEMBER_I32] = {4, GEODEC_I32}, [GEODEC_MEMBER_I16] = {2, GEODEC_I16}, [GEODEC_MEMBER_I8] = {1, GEODEC_I8},
+    [GEODEC_MEMBER_U64] = {8, GEODEC_U64}, [GEODEC_MEMBER_U32] = {4, GEODEC_U32}, [GEODEC_MEMBER_U16] = {2, GEODEC_U16},
+    [GEODEC_MEMBER_U8] = {1, GEODEC_U8},   [GEODEC_MEMBER_BOOL] = {1, GEODEC_U8},
+};
+
+/* May numbers of this member be copied to and from a field? Enumerations are I32 in files, halves U16 in memory. */
+static bool agrees(const geodec_field *f, const geodec_member *m)
+{
+    if ((size_t)m->type >= sizeof members / sizeof *members) return false;
+    const geodec_type t = members[m->type].type;
+    return t == f->type || (t == GEODEC_U32 && f->type == GEODEC_I32) || (t == GEODEC_U16 && f->type == GEODEC_F16);
+}
+
+static geodec_status check_member(const geodec_kind *kind, const geodec_field *f, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!agrees(f, &f->member))
+        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s and its member differ in type", kind->name, f->path);
+    if (f->member.place == GEODEC_COLUMN && !kind->rows.dim)
+        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is of rows that the kind does not have", kind->name, f->path);
+done:
+    return st;
+}
+
+static int64_t get_integer(const geodec_member *m, const void *object)
+{
+    const char *p = (const char *)object + m->at;
+    switch (m->type) {
+#define GET(name, type)                                                                                                \
+    case GEODEC_MEMBER_##name: {                                                                                       \
+        type v;                                                                                                        \
+        memcpy(&v, p, sizeof v);                                                                                       \
+        return (int64_t)v;                                                                                             \
+    }
+        GET(I64, int64_t)
+        GET(I32, int32_t)
+        GET(I16, int16_t)
+        GET(I8, int8_t)
+        GET(U64, uint64_t)
+        GET(U32, uint32_t)
+        GET(U16, uint16_t)
+        GET(U8, uint8_t)
+        GET(BOOL, bool)
+#undef GET
+    default:
+        return 0;
+    }
+}
+
+/* False: it does not fit. */
+static bool put_integer(const geodec_member *m, void *object, int64_t value)
+{
+    char *p = (char *)object + m->at;
+    switch (m->type) {
+#define PUT(name, type, low, high)                                                                                     \
+    case GEODEC_MEMBER_##name: {                                                                                       \
+        const type v = (type)value;                                                                                    \
+        if (value < (low) || value > (high)) return false;                                                             \
+        memcpy(p, &v, sizeof v);                                                                                       \
+        return true;                                                                                                   \
+    }
+        PUT(I64, int64_t, INT64_MIN, INT64_MAX)
+        PUT(I32, int32_t, INT32_MIN, INT32_MAX)
+        PUT(I16, int16_t, INT16_MIN, INT16_MAX)
+        PUT(I8, int8_t, INT8_MIN, INT8_MAX)
+        PUT(U64, uint64_t, 0, INT64_MAX)
+        PUT(U32, uint32_t, 0, UINT32_MAX)
+        PUT(U16, uint16_t, 0, UINT16_MAX)
+        PUT(U8, uint8_t, 0, UINT8_MAX)
+        PUT(BOOL, bool, 0, 1)
+#undef PUT
+    default:
+        return false;
+    }
+}
+
+static int64_t extent_of(const geodec_extent *e, const void *object)
+{
+    const int64_t n = e->member.place == GEODEC_UNBOUND ? 0 : get_integer(&e->member, object);
+    return (e->times ? e->times : 1) * n + e->plus;
+}
+
+static void *rows_of(const geodec_kind *kind, const void *object)
+{
+    char *at = (char *)(uintptr_t)object + kind->rows.at;
+    void *rows;
+    if (kind->rows.inside) return at;
+    memcpy(&rows, at, sizeof rows);
+    return rows;
+}
+
+/* ---- saving ------------------------------------------------------------------------------------------------------ */
+
+/* Numbers of a field, once its axes are set. */
+static geodec_status count_of(const geodec_artifact *a, const geodec_field *f, int64_t *rows, int64_t *each,
+                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__axis axis[GEODEC_RANK_MAX];
+    int64_t shape[GEODEC_RANK_MAX], bytes;
+    int rank;
+    GEODEC_TRY(geodec__field_axes(f, axis, &rank, err));
+    for (int d = 0; d < rank; d++) {
+        shape[d] = axis[d].fixed;
+        if (axis[d].name[0]) GEODEC_TRY(geodec_artifact_dim(a, axis[d].name, &shape[d], err));
+    }
+    GEODEC_TRY(geodec__shape_bytes(f, shape, rank, &bytes, err));
+    *rows = rank > 0 ? shape[0] : 1;
+    *each = 1;
+    for (int d = 1; d < rank; d++) *each *= shape[d];
+done:
+    return st;
+}
+
+/* NaN and infinity become 0. */
+static void zero_nonfinite(const geodec_field *f, void *data, int64_t n)
+{
+    double *x = data;
+    float *y = data;
+    for (int64_t i = 0; f->type == GEODEC_F64 && i < n; i++)
+        if (!isfinite(x[i])) x[i] = 0;
+    for (int64_t i = 0; f->type == GEODEC_F32 && i < n; i++)
+        if (!isfinite(y[i])) y[i] = 0;
+}
+
+static geodec_status save_field(geodec_artifact *a, const geodec_field *f, const void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    const geodec_member *m = &f->member;
+    const size_t size = geodec_type_size(f->type);
+    int64_t rows, each;
+    const void *data = (const char *)object + m->at;
+    char *copy = NULL;
+    GEODEC_TRY(check_member(kind, f, err));
+    if (m->place == GEODEC_POINTER) memcpy(&data, data, sizeof data);
+    if (!data && (f->flags & GEODEC_FIELD_OPTIONAL)) goto done;
+    GEODEC_TRY(count_of(a, f, &rows, &each, err));
+    if (!data && rows * each > 0) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s has no data", kind->name, f->path);
+    if (m->place == GEODEC_VALUE && (size_t)(rows * each) * size > m->bytes)
+        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is longer than its member", kind->name, f->path);
+    if (m->place == GEODEC_COLUMN || (f->flags & GEODEC_FIELD_ZERO)) {
+        GEODEC_NEW(copy, rows * each * (int64_t)size);
+        if (m->place == GEODEC_COLUMN) {
+            const char *row = rows_of(kind, object);
+            for (int64_t i = 0; i < rows; i++, row += kind->rows.size)
+                for (int64_t k = 0; k < each; k++)
+                    memcpy(copy + (size_t)(i * each + k) * size, row + m->at + (size_t)k * m->step, size);
+        } else if (rows * each > 0) {
+            memcpy(copy, data, (size_t)(rows * each) * size);
+        }
+        if (f->flags & GEODEC_FIELD_ZERO) zero_nonfinite(f, copy, rows * each);
+        data = copy;
+    }
+    GEODEC_TRY(geodec_artifact_write(a, f->path, data, err));
+done:
+    geodec_mem_free(copy);
+    return st;
+}
+
+static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_member *m = &at->member;
+    const char *p = (const char *)object + m->at, *text = NULL;
+    const bool floating = m->type == GEODEC_MEMBER_F64 || m->type == GEODEC_MEMBER_F32;
+    const bool textual = m->type == GEODEC_MEMBER_TEXT || m->type == GEODEC_MEMBER_OWNED_TEXT;
+    if (m->place != GEODEC_VALUE || (at->type == GEODEC_ATTR_F64) != floating ||
+        (at->type == GEODEC_ATTR_STR) != (textual || m->names))
+        GEODEC_THROW(GEODEC_INTERNAL, "attribute %s and its member differ in type", at->name);
+    if (m->names) {
+        const int64_t number = get_integer(m, object);
+        for (int64_t i = 0; i <= number && m->names[i]; i++)
+            if (i == number) text = m->names[i];
+        if (!text) GEODEC_THROW(GEODEC_INTERNAL, "attribute %s: no name for %lld", at->name, (long long)number);
+    } else if (textual) {
+        memcpy(&text, p, sizeof text);
+        if (!text && (at->flags & GEODEC_FIELD_OPTIONAL)) goto done;
+    }
+    if (at->type == GEODEC_ATTR_STR) {
+        GEODEC_TRY(geodec_artifact_put_str(a, at->name, text ? text : "", err));
+    } else if (floating) {
+        double v;
+        float single;
+        memcpy(&v, p, m->type == GEODEC_MEMBER_F64 ? sizeof v : 0);
+        memcpy(&single, p, sizeof single);
+        if (m->type == GEODEC_MEMBER_F32) v = (double)single;
+        if ((at->flags & GEODEC_FIELD_ZERO) && !isfinite(v)) v = 0;
+        GEODEC_TRY(geodec_artifact_put_f64(a, at->name, v, err));
+    } else {
+        GEODEC_TRY(geodec_artifact_put_i64(a, at->name, get_integer(m, object), err));
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    for (int i = 0; i < kind->n_extents; i++)
+        GEODEC_TRY(geodec_artifact_set_dim(a, kind->extents[i].dim, extent_of(&kind->extents[i], object), err));
+    for (int i = 0; i < kind->n_fields; i++) {
+        const geodec_field *f = &kind->fields[i];
+        if (f->member.place != GEODEC_UNBOUND)
+            GEODEC_TRY(save_field(a, f, object, err));
+        else if (kind->put)
+            GEODEC_TRY(kind->put(object, a, f->path, err));
+    }
+    for (int i = 0; i < kind->n_attrs; i++) {
+        const geodec_attr *at = &kind->attrs[i];
+        if (at->member.place != GEODEC_UNBOUND)
+            GEODEC_TRY(save_attr(a, at, object, err));
+        else if (kind->put)
+            GEODEC_TRY(kind->put(object, a, at->name, err));
+    }
+done:
+    return st;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+/* Extents that are a member set it; all others must agree with what is there then. */
+static geodec_status load_extents(const geodec_artifact *a, void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < kind->n_extents; i++) {
+            const geodec_extent *e = &kind->extents[i];
+            const bool own = e->member.place == GEODEC_VALUE && e->times == 0 && e->plus == 0;
+            int64_t extent;
+            const struct geodec__dim_state *d = geodec__dim_find(a, e->dim);
+            if (!d || d->extent == GEODEC__EXTENT_UNKNOWN) continue;
+            extent = d->extent;
+            if (pass == 0 ? own && !put_integer(&e->member, object, extent) : extent_of(e, object) != extent)
+                GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (%s = %lld)",
+                             geodec_artifact_path(a), e->dim, (long long)extent);
+        }
+done:
+    return st;
+}
+
+static geodec_status load_field(const geodec_artifact *a, const geodec_field *f, void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    const geodec_member *m = &f->member;
+    const size_t size = geodec_type_size(f->type);
+    int64_t shape[GEODEC_RANK_MAX], n = 1;
+    int rank;
+    char *to = (char *)object + m->at;
+    void *data = NULL;
+    GEODEC_TRY(check_member(kind, f, err));
+    GEODEC_TRY(geodec_artifact_shape(a, f->path, shape, &rank, err));
+    GEODEC_TRY(geodec_artifact_read(a, f->path, &data, err));
+    for (int d = 0; d < rank; d++) n *= shape[d];
+    if (m->type == GEODEC_MEMBER_BOOL)
+        for (int64_t i = 0; i < n; i++)
+            if (((const uint8_t *)data)[i] > 1)
+                GEODEC_THROW(GEODEC_FORMAT, "%s: field %s: element %lld is neither 0 nor 1", geodec_artifact_path(a),
+                             f->path, (long long)i);
+    if (m->place == GEODEC_POINTER) {
+        memcpy(to, &data, sizeof data);
+        data = NULL;
+    } else if (m->place == GEODEC_VALUE) {
+        if ((size_t)n * size > m->bytes)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers; there is room for %lld",
+                         geodec_artifact_path(a), f->path, (long long)n, (long long)(m->bytes / size));
+        if (n > 0) memcpy(to, data, (size_t)n * size);
+    } else {
+        char *row = rows_of(kind, object);
+        const int64_t each = n > 0 ? n / shape[0] : 0;
+        for (int64_t i = 0; n > 0 && i < shape[0]; i++, row += kind->rows.size)
+            for (int64_t k = 0; k < each; k++)
+                memcpy(row + m->at + (size_t)k * m->step, (const char *)data + (size_t)(i * each + k) * size, size);
+    }
+done:
+    geodec_mem_free(data);
+    return st;
+}
+
+static geodec_status load_attr(const geodec_artifact *a, const geodec_attr *at, void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_member *m = &at->member;
+    char *to = (char *)object + m->at;
+    if (at->type == GEODEC_ATTR_STR) {
+        const char *text;
+        int64_t number = 0;
+        if (!m->names && m->type == GEODEC_MEMBER_TEXT) goto done;
+        GEODEC_TRY(geodec_artifact_get_str(a, at->name, &text, err));
+        if (m->names) {
+            while (m->names[number] && strcmp(m->names[number], text) != 0) number++;
+            if (!m->names[number] || !put_integer(m, object, number))
+                GEODEC_THROW(GEODEC_FORMAT, "%s: %s '%s' is not known", geodec_artifact_path(a), at->name, text);
+            goto done;
+        }
+        char *copy = geodec_mem_strdup(text);
+        if (!copy) GEODEC_THROW(GEODEC_NOMEM, "no memory for attribute %s", at->name);
+        memcpy(to, &copy, sizeof copy);
+    } else if (at->type == GEODEC_ATTR_F64) {
+        double v;
+        GEODEC_TRY(geodec_artifact_get_f64(a, at->name, &v, err));
+        const float single = (float)v;
+        if (m->type == GEODEC_MEMBER_F64)
+            memcpy(to, &v, sizeof v);
+        else
+            memcpy(to, &single, sizeof single);
+    } else {
+        int64_t v;
+        GEODEC_TRY(geodec_artifact_get_i64(a, at->name, &v, err));
+        if (!put_integer(m, object, v))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: %s = %lld is out of range", geodec_artifact_path(a), at->name,
+                         (long long)v);
+    }
+done:
+    return st;
+}
+
+/* Memory for the rows, once their number is known. */
+static geodec_status make_rows(const geodec_artifact *a, void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    void *rows = NULL;
+    int64_t n;
+    if (!kind->rows.dim || kind->rows.inside) goto done;
+    GEODEC_TRY(geodec_artifact_dim(a, kind->rows.dim, &n, err));
+    rows = geodec_mem_new(n, kind->rows.size);
+    if (!rows) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld rows", (long long)n);
+    memcpy((char *)object + kind->rows.at, &rows, sizeof rows);
+done:
+    return st;
+}
+
+geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    GEODEC_TRY(load_extents(a, object, err));
+    GEODEC_TRY(make_rows(a, object, err));
+    for (int i = 0; i < kind->n_fields; i++) {
+        const geodec_field *f = &kind->fields[i];
+        if (f->member.place != GEODEC_UNBOUND && geodec_artifact_has(a, f->path))
+            GEODEC_TRY(load_field(a, f, object, err));
+    }
+    for (int i = 0; i < kind->n_attrs; i++) {
+        const geodec_attr *at = &kind->attrs[i];
+        if (at->member.place != GEODEC_UNBOUND && geodec_artifact_has_attr(a, at->name))
+            GEODEC_TRY(load_attr(a, at, object, err));
+    }
+done:
+    if (st != GEODEC_OK) geodec_artifact_clear(kind, object);
+    return st;
+}
+
+static void free_at(void *object, size_t at)
+{
+    void *p, *none = NULL;
+    memcpy(&p, (char *)object + at, sizeof p);
+    geodec_mem_free(p);
+    memcpy((char *)object + at, &none, sizeof none);
+}
+
+void geodec_artifact_clear(const geodec_kind *kind, void *object)
+{
+    for (int i = 0; i < kind->n_fields; i++)
+        if (kind->fields[i].member.place == GEODEC_POINTER) free_at(object, kind->fields[i].member.at);
+    for (int i = 0; i < kind->n_attrs; i++)
+        if (kind->attrs[i].member.place == GEODEC_VALUE && kind->attrs[i].member.type == GEODEC_MEMBER_OWNED_TEXT)
+            free_at(object, kind->attrs[i].member.at);
+    if (kind->rows.dim && !kind->rows.inside) free_at(object, kind->rows.at);
+}

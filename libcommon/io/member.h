@@ -1,0 +1,104 @@
+/* Where a field or attribute of an artifact lives in a C struct. Rows of a kind's tables end in one of these;
+ * io/binding.h saves and loads by them. */
+#ifndef GEODEC_IO_MEMBER_H
+#define GEODEC_IO_MEMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum geodec_place {
+    GEODEC_UNBOUND, /* nowhere: geodec_kind.put writes it, its reader reads it */
+    GEODEC_POINTER, /* the member points to the whole array */
+    GEODEC_VALUE,   /* the member is the number, or the whole array */
+    GEODEC_COLUMN   /* the member is part of a row; the rows are an array of structs (geodec_rows) */
+} geodec_place;
+
+/* Type in memory. Enumerations are GEODEC_MEMBER_U32, texts NUL-terminated. */
+typedef enum geodec_member_type {
+    GEODEC_MEMBER_F64,
+    GEODEC_MEMBER_F32,
+    GEODEC_MEMBER_I64,
+    GEODEC_MEMBER_I32,
+    GEODEC_MEMBER_I16,
+    GEODEC_MEMBER_I8,
+    GEODEC_MEMBER_U64,
+    GEODEC_MEMBER_U32,
+    GEODEC_MEMBER_U16,
+    GEODEC_MEMBER_U8,
+    GEODEC_MEMBER_BOOL,
+    GEODEC_MEMBER_TEXT,      /* const char *: saved, never loaded */
+    GEODEC_MEMBER_OWNED_TEXT /* char *: loaded into new memory */
+} geodec_member_type;
+
+typedef struct geodec_member {
+    geodec_place place;
+    geodec_member_type type;
+    size_t at;                /* bytes from the start of the struct, or of the row */
+    size_t bytes;             /* VALUE: of the whole member */
+    size_t step;              /* COLUMN: bytes from one number of a row to its next */
+    const char *const *names; /* a text attribute of an enumeration: its names by number, then NULL */
+} geodec_member;
+
+/* An axis: extent = times * member + plus; times 0 counts as 1. Without a member the extent is `plus`. */
+typedef struct geodec_extent {
+    const char *dim;
+    geodec_member member;
+    int64_t times, plus;
+} geodec_extent;
+
+/* The rows that COLUMN members are parts of. */
+typedef struct geodec_rows {
+    const char *dim; /* axis they are counted by; NULL: the kind has none */
+    size_t size;     /* of a row */
+    size_t at;       /* of the pointer to them, or of the rows themselves */
+    bool inside;     /* the rows are in the struct */
+} geodec_rows;
+
+#define GEODEC_TYPE_OF(x)                                                                                              \
+    _Generic((x),                                                                                                      \
+        double: GEODEC_MEMBER_F64,                                                                                     \
+        float: GEODEC_MEMBER_F32,                                                                                      \
+        int64_t: GEODEC_MEMBER_I64,                                                                                    \
+        int32_t: GEODEC_MEMBER_I32,                                                                                    \
+        int16_t: GEODEC_MEMBER_I16,                                                                                    \
+        int8_t: GEODEC_MEMBER_I8,                                                                                      \
+        uint64_t: GEODEC_MEMBER_U64,                                                                                   \
+        uint32_t: GEODEC_MEMBER_U32,                                                                                   \
+        uint16_t: GEODEC_MEMBER_U16,                                                                                   \
+        uint8_t: GEODEC_MEMBER_U8,                                                                                     \
+        bool: GEODEC_MEMBER_BOOL,                                                                                      \
+        const char *: GEODEC_MEMBER_TEXT,                                                                              \
+        char *: GEODEC_MEMBER_OWNED_TEXT)
+
+/* Member m of struct S: a pointer to an array, a number (or text), an array whose first number is m[0].. (`first`). */
+#define GEODEC_AT(S, m)                                                                                                \
+    {                                                                                                                  \
+        .place = GEODEC_POINTER, .type = GEODEC_TYPE_OF(*((S *)0)->m), .at = offsetof(S, m)                            \
+    }
+#define GEODEC_IN(S, m)                                                                                                \
+    {                                                                                                                  \
+        .place = GEODEC_VALUE, .type = GEODEC_TYPE_OF(((S *)0)->m), .at = offsetof(S, m), .bytes = sizeof(((S *)0)->m) \
+    }
+#define GEODEC_ARRAY(S, m, first)                                                                                      \
+    {                                                                                                                  \
+        .place = GEODEC_VALUE, .type = GEODEC_TYPE_OF(((S *)0)->m first), .at = offsetof(S, m),                        \
+        .bytes = sizeof(((S *)0)->m)                                                                                   \
+    }
+/* An enumeration that is kept as text. */
+#define GEODEC_NAMED(S, m, table)                                                                                      \
+    {                                                                                                                  \
+        .place = GEODEC_VALUE, .type = GEODEC_MEMBER_U32, .at = offsetof(S, m), .bytes = sizeof(((S *)0)->m),          \
+        .names = (table)                                                                                               \
+    }
+/* Number m of every row R; several numbers of a row, `apart` bytes from one to the next, the first of them m. */
+#define GEODEC_OF_ROW(R, m)                                                                                            \
+    {                                                                                                                  \
+        .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = sizeof(((R *)0)->m) \
+    }
+#define GEODEC_OF_ROW_APART(R, m, apart)                                                                               \
+    {                                                                                                                  \
+        .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = (apart)             \
+    }
+
+#endif
