@@ -1,48 +1,59 @@
 /* The density artifact. */
 #include "experiments/density.h"
+#include "io/binding.h"
+
+#define AT(m) GEODEC_AT(geodec_density, m)
+#define IN(m) GEODEC_IN(geodec_density, m)
 
 static const geodec_field fields[] = {
-    {"/window", GEODEC_I64, "W", 0, "token", "w: states of the same text nearer in time than this are left out", 0},
+    {"/window", GEODEC_I64, "W", 0, "token", "w: states of the same text nearer in time than this are left out", 0,
+     AT(window)},
     {"/within", GEODEC_F64, "W", 0, "activation",
-     "mean distance of a held-out state to the nearest of its own text, at least w tokens away; 0 = there is none", 0},
-    {"/within_count", GEODEC_I64, "W", 0, "1", "states that have one", 0},
-    {"/within_null", GEODEC_F64, "W", 0, "activation", "control: the same on surrogates", 0},
+     "mean distance of a held-out state to the nearest of its own text, at least w tokens away; 0 = there is none", 0,
+     AT(within)},
+    {"/within_count", GEODEC_I64, "W", 0, "1", "states that have one", 0, AT(within_count)},
+    {"/within_null", GEODEC_F64, "W", 0, "activation", "control: the same on surrogates", 0, AT(within_null)},
 };
 
 static const geodec_attr attrs[] = {
-    {"points", GEODEC_ATTR_I64, 0, "states"},
-    {"n", GEODEC_ATTR_I64, 0, "principal coordinates that distances are taken in"},
-    {"texts", GEODEC_ATTR_I64, 0, "texts"},
-    {"held_texts", GEODEC_ATTR_I64, 0, "texts held out of the library"},
-    {"online_points", GEODEC_ATTR_I64, 0, "held-out states"},
-    {"offline_points", GEODEC_ATTR_I64, 0, "library states"},
-    {"online", GEODEC_ATTR_F64, 0, "mean distance of a held-out state to the nearest library state"},
-    {"online_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % bootstrap interval over texts"},
-    {"online_high", GEODEC_ATTR_F64, 0, "upper end"},
-    {"online_p50", GEODEC_ATTR_F64, 0, "median"},
-    {"online_p90", GEODEC_ATTR_F64, 0, "90th percentile"},
-    {"offline", GEODEC_ATTR_F64, 0, "mean distance of a library state to the nearest one of another text"},
-    {"offline_low", GEODEC_ATTR_F64, 0, "lower end of its interval"},
-    {"offline_high", GEODEC_ATTR_F64, 0, "upper end"},
-    {"offline_p50", GEODEC_ATTR_F64, 0, "median"},
-    {"offline_p90", GEODEC_ATTR_F64, 0, "90th percentile"},
-    {"ratio", GEODEC_ATTR_F64, 0, "online / offline"},
-    {"ratio_low", GEODEC_ATTR_F64, 0, "lower end: ends of the intervals combined"},
-    {"ratio_high", GEODEC_ATTR_F64, 0, "upper end"},
-    {"dimension", GEODEC_ATTR_F64, 0, "TwoNN dimension of the library (line fit)"},
-    {"dimension_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % interval"},
-    {"dimension_high", GEODEC_ATTR_F64, 0, "upper end"},
-    {"enrichment", GEODEC_ATTR_F64, 0, "ratio^dimension: times as many library states for ratio 1"},
-    {"enrichment_low", GEODEC_ATTR_F64, 0, "lower end over both intervals"},
-    {"enrichment_high", GEODEC_ATTR_F64, 0, "upper end"},
+    {"points", GEODEC_ATTR_I64, 0, "states", IN(points)},
+    {"n", GEODEC_ATTR_I64, 0, "principal coordinates that distances are taken in", IN(n)},
+    {"texts", GEODEC_ATTR_I64, 0, "texts", IN(texts)},
+    {"held_texts", GEODEC_ATTR_I64, 0, "texts held out of the library", IN(held_texts)},
+    {"online_points", GEODEC_ATTR_I64, 0, "held-out states", IN(online_points)},
+    {"offline_points", GEODEC_ATTR_I64, 0, "library states", IN(offline_points)},
+    {"online", GEODEC_ATTR_F64, 0, "mean distance of a held-out state to the nearest library state", IN(online.value)},
+    {"online_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % bootstrap interval over texts", IN(online.low)},
+    {"online_high", GEODEC_ATTR_F64, 0, "upper end", IN(online.high)},
+    {"online_p50", GEODEC_ATTR_F64, 0, "median", IN(online_p50)},
+    {"online_p90", GEODEC_ATTR_F64, 0, "90th percentile", IN(online_p90)},
+    {"offline", GEODEC_ATTR_F64, 0, "mean distance of a library state to the nearest one of another text",
+     IN(offline.value)},
+    {"offline_low", GEODEC_ATTR_F64, 0, "lower end of its interval", IN(offline.low)},
+    {"offline_high", GEODEC_ATTR_F64, 0, "upper end", IN(offline.high)},
+    {"offline_p50", GEODEC_ATTR_F64, 0, "median", IN(offline_p50)},
+    {"offline_p90", GEODEC_ATTR_F64, 0, "90th percentile", IN(offline_p90)},
+    {"ratio", GEODEC_ATTR_F64, 0, "online / offline", IN(ratio.value)},
+    {"ratio_low", GEODEC_ATTR_F64, 0, "lower end: ends of the intervals combined", IN(ratio.low)},
+    {"ratio_high", GEODEC_ATTR_F64, 0, "upper end", IN(ratio.high)},
+    {"dimension", GEODEC_ATTR_F64, 0, "TwoNN dimension of the library (line fit)", IN(dimension.fit)},
+    {"dimension_low", GEODEC_ATTR_F64, 0, "lower end of its 95 % interval", IN(dimension.fit_low)},
+    {"dimension_high", GEODEC_ATTR_F64, 0, "upper end", IN(dimension.fit_high)},
+    {"enrichment", GEODEC_ATTR_F64, 0, "ratio^dimension: times as many library states for ratio 1",
+     IN(enrichment.value)},
+    {"enrichment_low", GEODEC_ATTR_F64, 0, "lower end over both intervals", IN(enrichment.low)},
+    {"enrichment_high", GEODEC_ATTR_F64, 0, "upper end", IN(enrichment.high)},
     {"published_rule", GEODEC_ATTR_F64, 0,
-     "for comparison: ceil(ratio^2), which the harness prints for ratios above 1.5"},
-    {"surrogate", GEODEC_ATTR_STR, 0, "of the null: phase or shuffle"},
-    {"nulls", GEODEC_ATTR_I64, 0, "surrogates"},
-    {"null_ratio", GEODEC_ATTR_F64, 0, "control: mean ratio of surrogates"},
-    {"null_sd", GEODEC_ATTR_F64, 0, "its standard deviation over them"},
-    {"z", GEODEC_ATTR_F64, 0, "(ratio - null_ratio) / null_sd; 0 below 2 surrogates"},
+     "for comparison: ceil(ratio^2), which the harness prints for ratios above 1.5", IN(published_rule)},
+    {"surrogate", GEODEC_ATTR_STR, 0, "of the null: phase or shuffle",
+     GEODEC_NAMED(geodec_density, surrogate, geodec_surrogate_names)},
+    {"nulls", GEODEC_ATTR_I64, 0, "surrogates", IN(nulls)},
+    {"null_ratio", GEODEC_ATTR_F64, 0, "control: mean ratio of surrogates", IN(null_ratio)},
+    {"null_sd", GEODEC_ATTR_F64, 0, "its standard deviation over them", IN(null_sd)},
+    {"z", GEODEC_ATTR_F64, 0, "(ratio - null_ratio) / null_sd; 0 below 2 surrogates", IN(z)},
 };
+
+static const geodec_extent extents[] = {{"W", IN(n_windows), 0, 0}};
 
 const geodec_kind geodec_kind_density = {
     .name = "density",
@@ -54,48 +65,11 @@ const geodec_kind geodec_kind_density = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .extents = extents,
+    .n_extents = 1,
 };
-
-static geodec_status put(geodec_artifact *a, const char *names[3], geodec_estimate e, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_put_f64(a, names[0], e.value, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, names[1], e.low, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, names[2], e.high, err));
-done:
-    return st;
-}
 
 geodec_status geodec_density_write(const geodec_density *d, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const geodec_estimate dimension = {d->dimension.fit, d->dimension.fit_low, d->dimension.fit_high};
-    GEODEC_TRY(geodec_artifact_set_dim(a, "W", d->n_windows, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/window", d->window, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/within", d->within, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/within_count", d->within_count, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/within_null", d->within_null, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "points", d->points, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n", d->n, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "texts", d->texts, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "held_texts", d->held_texts, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "online_points", d->online_points, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "offline_points", d->offline_points, err));
-    GEODEC_TRY(put(a, (const char *[]){"online", "online_low", "online_high"}, d->online, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "online_p50", d->online_p50, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "online_p90", d->online_p90, err));
-    GEODEC_TRY(put(a, (const char *[]){"offline", "offline_low", "offline_high"}, d->offline, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "offline_p50", d->offline_p50, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "offline_p90", d->offline_p90, err));
-    GEODEC_TRY(put(a, (const char *[]){"ratio", "ratio_low", "ratio_high"}, d->ratio, err));
-    GEODEC_TRY(put(a, (const char *[]){"dimension", "dimension_low", "dimension_high"}, dimension, err));
-    GEODEC_TRY(put(a, (const char *[]){"enrichment", "enrichment_low", "enrichment_high"}, d->enrichment, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "published_rule", d->published_rule, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "surrogate", geodec_surrogate_name(d->surrogate), err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "nulls", d->nulls, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "null_ratio", d->null_ratio, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "null_sd", d->null_sd, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "z", d->z, err));
-done:
-    return st;
+    return geodec_artifact_save(a, d, err);
 }

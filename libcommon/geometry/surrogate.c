@@ -10,15 +10,15 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const names[] = {"gaussian", "phase", "shuffle"};
+const char *const geodec_surrogate_names[] = {"gaussian", "phase", "shuffle", NULL};
 
-const char *geodec_surrogate_name(geodec_surrogate kind) { return names[kind]; }
+const char *geodec_surrogate_name(geodec_surrogate kind) { return geodec_surrogate_names[kind]; }
 
 geodec_status geodec_surrogate_find(const char *name, geodec_surrogate *kind, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     for (int i = 0; i < 3; i++) {
-        if (strcmp(name, names[i]) != 0) continue;
+        if (strcmp(name, geodec_surrogate_names[i]) != 0) continue;
         *kind = (geodec_surrogate)i;
         goto done;
     }

@@ -19,6 +19,7 @@ typedef enum geodec_surrogate {
     GEODEC_SURROGATE_PHASE,
     GEODEC_SURROGATE_SHUFFLE,
 } geodec_surrogate;
+GEODEC_API extern const char *const geodec_surrogate_names[]; /* by number, then NULL */
 GEODEC_API const char *geodec_surrogate_name(geodec_surrogate kind);
 /* GEODEC_INVAL for a word that is none of the three. */
 GEODEC_API geodec_status geodec_surrogate_find(const char *name, geodec_surrogate *kind,
