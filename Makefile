@@ -14,10 +14,10 @@ include mk/layers.mk
 include mk/rules.mk
 include mk/fuzz.mk
 include mk/test.mk
--include mk/lint.mk
--include mk/install.mk
--include mk/docs.mk
--include pipelines/pipelines.mk
+include mk/lint.mk
+include mk/install.mk
+include mk/docs.mk
+include pipelines/pipelines.mk
 
 .PHONY: help clean distclean
 help:

@@ -10,10 +10,11 @@ $(B)/obj/%.o: %.c | build/.packages-build
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_EXTRA) $(CFLAGS_ALL) $(call simd_flags,$<) -MMD -MP -c -o $@ $<
 
-# Blocks of accumulators stay in registers only where the loops over them are unrolled.
-$(B)/obj/libcommon/geometry/rbf_kernel%.o: OPT_release := -O3 -g
-# Its element-wise loops and its softmax are worth vectors.
-$(B)/obj/libcommon/records/recurrent%.o: OPT_release := -O3 -g
+# Files whose loops are written for the vectoriser, or whose blocks of sums stay in registers only when unrolled. In release builds
+# alone; the flag changes speed, never values.
+VECTORISED := geometry/rbf_kernel_% published/kernels_% records/recurrent_% train/ops_%
+$(VECTORISED:%=$(B)/obj/libcommon/%.o): OPT_release := -O3 -g
+$(B)/obj/libcommon/geometry/warped.o: OPT_release := -O3 -g
 $(B)/obj/libcommon/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 $(B)/obj/libcommon/base/version.o: VERSION
 # Every value of the kernels is a short-lived struct; watching the scope of each makes these files take minutes to compile.

@@ -45,4 +45,3 @@ geometry_SRCS := \
   validity_settle.c \
   warped.c \
 
-$(B)/obj/libcommon/geometry/warped.o: CFLAGS += -O3

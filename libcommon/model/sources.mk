@@ -1,1 +1,35 @@
-model_SRCS := arch.c arithmetic.c config.c weights.c model.c attnres.c session.c jobs.c experts.c forward.c attention.c cache.c rope.c kernels.c kernels_scalar.c kernels_avx2.c kernels_avx512.c panels.c matrices.c loose.c factors.c lowkv.c lowkv_scalar.c lowkv_avx2.c lowkv_avx512.c merge.c prepare.c products.c products_scalar.c products_avx2.c products_vnni.c columns.c rows.c team.c
+model_SRCS := \
+  arch.c \
+  arithmetic.c \
+  config.c \
+  weights.c \
+  model.c \
+  attnres.c \
+  session.c \
+  jobs.c \
+  experts.c \
+  forward.c \
+  attention.c \
+  cache.c \
+  rope.c \
+  kernels.c \
+  kernels_scalar.c \
+  kernels_avx2.c \
+  kernels_avx512.c \
+  panels.c \
+  matrices.c \
+  loose.c \
+  factors.c \
+  lowkv.c \
+  lowkv_scalar.c \
+  lowkv_avx2.c \
+  lowkv_avx512.c \
+  merge.c \
+  prepare.c \
+  products.c \
+  products_scalar.c \
+  products_avx2.c \
+  products_vnni.c \
+  columns.c \
+  rows.c \
+  team.c

@@ -25,4 +25,3 @@ published_SRCS := \
   warp_file.c \
   warp_plain.c \
 
-$(B)/obj/libcommon/published/kernels_%.o: CFLAGS += -O3

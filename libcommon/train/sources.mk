@@ -13,7 +13,3 @@ train_SRCS := \
   penalty.c \
   trainer.c \
   checkpoint.c
-# The elementwise loops are written for the vectoriser; these flags change speed, never values.
-ifeq ($(PROFILE),release)
-$(B)/obj/libcommon/train/ops_%.o: CFLAGS += -O3
-endif
