@@ -1,7 +1,8 @@
-# docs/schema/<kind>.md from the kinds' tables. The pages are committed; tests/cli/artifacts.bats finds stale ones.
+# docs/schema/<kind>.md from the kinds' tables, docs/drafters.md from that of the drafters. The pages are committed; tests/cli/artifacts.bats finds stale ones.
 .PHONY: docs
 docs: $(B)/bin/geodec-info
 	@mkdir -p docs/schema
+	$(Q)$< --drafters > docs/.drafters.tmp && mv docs/.drafters.tmp docs/drafters.md
 	$(Q)for k in $$($< --kinds); do \
 	  $< --schema $$k > docs/schema/.$$k.tmp && mv docs/schema/.$$k.tmp docs/schema/$$k.md || exit 1; done
 	$(Q)for f in docs/schema/*.md; do \

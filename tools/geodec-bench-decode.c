@@ -11,6 +11,7 @@
 #include "support/bench_table.h"
 #include "support/cli.h"
 #include "support/decode_report.h"
+#include "support/drafters.h"
 #include "support/evaluation.h"
 #include "support/presets.h"
 #include "support/tables.h"
@@ -30,6 +31,7 @@ static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop, loop_only, together;
 
 static const char *projection;
+static char drafters_text[DRAFTERS_HELP];
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "benchdecode.h5"),
     {.name = "speed",
@@ -59,15 +61,7 @@ static const cli_option options[] = {
      .metavar = "N",
      .help = "tokens to write for each prompt"},
     {.name = "no-stop", .type = CLI_FLAG, .target = &no_stop, .help = "go on behind the end of a text"},
-    {.name = "drafters",
-     .type = CLI_STR,
-     .target = &drafters,
-     .metavar = "LIST",
-     .help = "(default bigram,ngram and, with tables, flowmap) of auto, bigram, ngram, lookup, recycle, "
-             "onedecode[-ref], rollout[-flat|-random], recurrent, flowmap, "
-             "model, exit:N "
-             "(the first N blocks), mixtures (ngram+flowmap), oracle (replay of the plain text: the ceiling; oracle:A: "
-             "each draft right with chance A)"},
+    {.name = "drafters", .type = CLI_STR, .target = &drafters, .metavar = "LIST", .help = drafters_text},
     CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection, draft_arithmetic),
     CLI_GAMMAS_OPTION(gammas),
@@ -335,4 +329,9 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+int main(int argc, char **argv)
+{
+    drafters_help(drafters_text, "(default bigram,ngram and, with artifacts, flowmap) of ",
+                  "; oracle (replay of the plain text: the ceiling; oracle:A: each draft right with probability A)");
+    return cli_main(argc, argv, &tool, run);
+}

@@ -10,6 +10,7 @@
 #include "support/cli.h"
 #include "support/decode_report.h"
 #include "support/dialogue.h"
+#include "support/drafters.h"
 #include "support/evaluation.h"
 #include "support/presets.h"
 #include "support/printer.h"
@@ -32,6 +33,7 @@ static bool echo, check_plain, no_verifier, compat_counters, interactive, no_tem
 static const char *template_name, *system_text;
 
 static const char *projection;
+static char draft_help[DRAFTERS_HELP];
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     {.name = "projection",
@@ -89,19 +91,7 @@ static const cli_option options[] = {
      .max = 1,
      .metavar = "P",
      .help = "sample from the most probable tokens of total mass P"},
-    {.name = "draft",
-     .letter = 'd',
-     .type = CLI_STR,
-     .target = &draft,
-     .metavar = "NAME",
-     .help =
-         "drafter (default: the one geodec-prepare found fastest, where its tables are found, else none): none; from "
-         "the text at hand lookup, recycle, bigram, ngram (with tables also from the texts of "
-         "flowmap.h5); from tables flowmap, onedecode, rollout, recurrent; from a model: model (--draft-model), "
-         "exit (first "
-         "blocks up to the depth sink), exit:N; a mixture (ngram+flowmap); auto tries those at hand. Changes the "
-         "speed, never the text. model-sampled and exit-sampled keep the distribution of sampled text, not the text "
-         "of a seed"},
+    {.name = "draft", .letter = 'd', .type = CLI_STR, .target = &draft, .metavar = "NAME", .help = draft_help},
     CLI_PRESET_OPTION(preset),
     CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection, draft_arithmetic),
     {.name = "library",
@@ -473,4 +463,12 @@ done:
     return st;
 }
 
-int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
+int main(int argc, char **argv)
+{
+    drafters_help(
+        draft_help,
+        "drafter (default: the one geodec-prepare found fastest, where its artifacts are found, else none): ",
+        ". It changes the speed, never the text; those with -sampled keep the distribution of sampled text, not "
+        "the text of a seed");
+    return cli_main(argc, argv, &tool, run);
+}

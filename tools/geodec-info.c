@@ -2,13 +2,14 @@
 #include "io/json.h"
 #include "support/cli.h"
 #include "support/describe.h"
+#include "support/drafters.h"
 #include "support/kinds.h"
 #include "support/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool as_json, schema, kinds;
+static bool as_json, schema, kinds, drafters;
 static const cli_option options[] = {
     {.name = "json", .type = CLI_FLAG, .target = &as_json, .help = "print JSON"},
     {.name = "schema",
@@ -16,13 +17,15 @@ static const cli_option options[] = {
      .target = &schema,
      .help = "print the schema pages (Markdown) of the KINDs, or of all"},
     {.name = "kinds", .type = CLI_FLAG, .target = &kinds, .help = "print the names of all kinds"},
+    {.name = "drafters", .type = CLI_FLAG, .target = &drafters, .help = "print the table of drafters (Markdown)"},
 };
 
 static const cli_tool tool = {
     .name = "geodec-info",
     .topic = CLI_TOPIC_ARTIFACTS,
     .purpose = "prints what an artifact is, where it comes from, and its attributes, dimensions and fields",
-    .usage = "[OPTIONS] FILE...\n       geodec-info --schema [KIND...]\n       geodec-info --kinds",
+    .usage = "[OPTIONS] FILE...\n       geodec-info --schema [KIND...]\n       geodec-info --kinds\n       geodec-info "
+             "--drafters",
     .examples =
         "  geodec-info metric.h5\n  geodec-info --json metric.h5 | python3 -m json.tool\n  geodec-info --schema cloud",
     .options = options,
@@ -90,6 +93,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     if (kinds) {
         for (int i = 0; i < cli_n_kinds; i++) printf("%s\n", cli_kinds[i]->name);
+    } else if (drafters) {
+        drafters_page(stdout);
     } else if (schema) {
         GEODEC_TRY(print_schemas(c, err));
     } else if (!c->n_args) {

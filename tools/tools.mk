@@ -8,6 +8,7 @@ SUPPORT_SRCS := \
   decode_report.c \
   describe.c \
   dialogue.c \
+  drafters.c \
   evaluation.c \
   fisher.c \
   guard.c \

@@ -3,13 +3,8 @@
 #include "base/mem.h"
 #include "drafters/depth_sink.h"
 #include "drafters/draft_auto.h"
-#include "drafters/draft_flowmap.h"
-#include "drafters/draft_lookup.h"
 #include "drafters/draft_mixture.h"
-#include "drafters/draft_ngram.h"
-#include "drafters/draft_recycle.h"
-#include "drafters/drafting_models.h"
-#include "drafters/drafting_tables.h"
+#include "drafters/registry_internal.h"
 #include "project/projection.h"
 
 #include <math.h>
@@ -18,16 +13,19 @@
 
 enum { PART_MAX = 32 };
 
+enum { FILES_MAX = 8 /* artifacts of drafters in one folder */ };
+
 struct geodec_drafting {
-    const geodec_model *model;
-    geodec_artifact *file; /* flowmap.h5, NULL without a folder */
-    geodec_flowmap map;
-    bool flowmap;                 /* it was asked for as a drafter */
-    geodec_flowgrown *library;    /* NULL = none */
-    geodec_ngram *ngram, *bigram; /* the map's texts as n-gram stores, NULL = not asked for or no folder */
-    drafting_models models;
-    drafting_tables tables;
-    char *second;     /* its file, NULL = none */
+    geodec__ingredients in;
+    geodec_artifact *map_file; /* flowmap.h5, NULL without a folder */
+    bool flowmap;              /* it was asked for as a drafter */
+    struct loaded {
+        const geodec__drafter_file *of;
+        geodec_artifact *file;
+        void *table;
+    } loaded[FILES_MAX];
+    int n_loaded;
+    char *second;     /* the second model's file, NULL = none */
     char *projection; /* file it runs from, NULL = none */
 };
 
@@ -46,35 +44,38 @@ static int32_t parts_of(const char *name, char part[GEODEC_MIXTURE_MAX + 1][PART
 
 bool geodec_drafting_knows(const char *name)
 {
-    static const char *const names[] = {"none", "auto", "bigram", "ngram", "flowmap", "lookup", "recycle"};
     char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
     const int32_t n = parts_of(name, part);
+    int32_t blocks;
     for (int32_t k = 0; k < n; k++) {
-        bool found = false;
-        for (size_t i = n > 1 ? 2 : 0; i < sizeof names / sizeof *names; i++) found |= strcmp(part[k], names[i]) == 0;
-        if (!found && !geodec__models_know(part[k]) && !geodec__tables_know(part[k])) return false;
+        const geodec__drafter_row *row = geodec__drafter_find(part[k], &blocks);
+        if (!row || (n > 1 && (row->info.flags & GEODEC_DRAFTER_ALONE))) return false;
     }
     return n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
 }
 
-bool geodec_drafting_needs_artifacts(const char *name)
+/* Does a part of the name read what `which` says? */
+static bool reads(const char *name, bool (*which)(const geodec__drafter_row *row))
 {
     char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
     const int32_t n = parts_of(name, part);
-    for (int32_t k = 0; k < n; k++)
-        if (strcmp(part[k], "flowmap") == 0 || geodec__tables_know(part[k])) return true;
+    int32_t blocks;
+    for (int32_t k = 0; k < n && k < GEODEC_MIXTURE_MAX; k++) {
+        const geodec__drafter_row *row = geodec__drafter_find(part[k], &blocks);
+        if (row && which(row)) return true;
+    }
     return false;
 }
 
-bool geodec_drafting_takes_artifacts(const char *name)
+static bool is_map(const geodec__drafter_row *row) { return strcmp(row->info.name, "flowmap") == 0; }
+static bool needs_file(const geodec__drafter_row *row) { return row->file || is_map(row); }
+static bool takes_file(const geodec__drafter_row *row)
 {
-    char part[GEODEC_MIXTURE_MAX + 1][PART_MAX];
-    const int32_t n = parts_of(name, part);
-    for (int32_t k = 0; k < n; k++)
-        if (strcmp(part[k], "ngram") == 0 || strcmp(part[k], "bigram") == 0 || strcmp(part[k], "auto") == 0)
-            return true;
-    return geodec_drafting_needs_artifacts(name);
+    return needs_file(row) || (row->info.flags & GEODEC_DRAFTER_TEXTS);
 }
+
+bool geodec_drafting_needs_artifacts(const char *name) { return reads(name, needs_file); }
+bool geodec_drafting_takes_artifacts(const char *name) { return reads(name, takes_file); }
 
 /* Is it one of the names, or part of one? */
 static bool asked(const char *const *names, int n, const char *name)
@@ -88,6 +89,13 @@ static bool asked(const char *const *names, int n, const char *name)
     return false;
 }
 
+static bool wants_sink(const char *part)
+{
+    int32_t blocks;
+    const geodec__drafter_row *row = geodec__drafter_find(part, &blocks);
+    return row && (row->info.flags & GEODEC_DRAFTER_BLOCKS) && blocks == 0;
+}
+
 /* The depth sink is measured when a drafter ends there. */
 static geodec_status measure_sink(geodec_drafting *d, const char *const *names, int n, geodec_err *err)
 {
@@ -97,10 +105,10 @@ static geodec_status measure_sink(geodec_drafting *d, const char *const *names, 
     for (int i = 0; i < n; i++) {
         const int32_t parts = parts_of(names[i], part);
         for (int32_t k = 0; k < parts; k++)
-            if (sink.layer == 0 && geodec__models_want_sink(part[k]))
-                GEODEC_TRY_MSG(geodec_depth_sink_measure(d->model, &sink, NULL, err), "drafter %s", names[i]);
+            if (sink.layer == 0 && wants_sink(part[k]))
+                GEODEC_TRY_MSG(geodec_depth_sink_measure(d->in.model, &sink, NULL, err), "drafter %s", names[i]);
     }
-    d->models.sink = sink.layer;
+    d->in.sink = sink.layer;
 done:
     return st;
 }
@@ -112,13 +120,13 @@ static geodec_status open_map(geodec_drafting *d, const char *dir, geodec_err *e
     const size_t room = strlen(dir) + sizeof "/flowmap.h5";
     GEODEC_NEW(path, (int64_t)room);
     (void)snprintf(path, room, "%s/flowmap.h5", dir);
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_flowmap, path, &d->file, err));
-    GEODEC_TRY(geodec_flowmap_read(d->file, &d->map, err));
-    GEODEC_TRY_MSG(geodec_flowmap_match(&d->map, geodec_model_fingerprint(d->model),
-                                        geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->model)), err),
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_flowmap, path, &d->map_file, err));
+    GEODEC_TRY(geodec_flowmap_read(d->map_file, &d->in.map, err));
+    GEODEC_TRY_MSG(geodec_flowmap_match(&d->in.map, geodec_model_fingerprint(d->in.model),
+                                        geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.model)), err),
                    "%s", path);
-    if (d->map.d != geodec_model_configuration(d->model)->d_model ||
-        d->map.vocab != geodec_model_configuration(d->model)->n_vocab)
+    if (d->in.map.d != geodec_model_configuration(d->in.model)->d_model ||
+        d->in.map.vocab != geodec_model_configuration(d->in.model)->n_vocab)
         GEODEC_THROW(GEODEC_FORMAT, "%s: width or vocabulary differ from the model's", path);
 done:
     geodec_mem_free(path);
@@ -131,29 +139,81 @@ static geodec_status make_stores(geodec_drafting *d, const char *const *names, i
     enum { K = 1 + GEODEC_FLOW_CHOICES };
     int32_t *token = NULL, *sequence = NULL, *argmax = NULL, *choice = NULL;
     uint8_t *chance = NULL;
-    const int64_t positions = geodec_flowmap_positions(&d->map);
+    const int64_t positions = geodec_flowmap_positions(&d->in.map);
     GEODEC_NEW(token, positions);
     GEODEC_NEW(sequence, positions);
     GEODEC_NEW(argmax, positions);
-    geodec_flowmap_texts(&d->map, token, sequence, argmax);
+    geodec_flowmap_texts(&d->in.map, token, sequence, argmax);
     if (asked(names, n, "ngram") || asked(names, n, "auto")) {
-        GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, GEODEC_NGRAM_ORDER, &d->ngram, err));
-        if (d->map.chance) {
+        GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, GEODEC_NGRAM_ORDER, &d->in.ngram, err));
+        if (d->in.map.chance) {
             GEODEC_NEW(choice, positions * K);
             GEODEC_NEW(chance, positions * K);
-            geodec_flowmap_chances(&d->map, choice, chance);
-            GEODEC_TRY(geodec_ngram_learn_chances(d->ngram, token, sequence, positions, K, choice, chance,
+            geodec_flowmap_chances(&d->in.map, choice, chance);
+            GEODEC_TRY(geodec_ngram_learn_chances(d->in.ngram, token, sequence, positions, K, choice, chance,
                                                   GEODEC_NGRAM_ORDER, err));
         }
     }
     if (asked(names, n, "bigram"))
-        GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, 1, &d->bigram, err));
+        GEODEC_TRY(geodec_ngram_create(token, sequence, argmax, positions, 1, &d->in.bigram, err));
 done:
     geodec_mem_free(token);
     geodec_mem_free(sequence);
     geodec_mem_free(argmax);
     geodec_mem_free(choice);
     geodec_mem_free(chance);
+    return st;
+}
+
+static geodec_status check_origin(const geodec_artifact *a, const geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_provenance *p = geodec_artifact_provenance(a);
+    if (strcmp(p->model_fingerprint, geodec_model_fingerprint(m)) != 0)
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s: baked from another model (%.12s..., not %.12s...)", geodec_artifact_path(a),
+                     p->model_fingerprint, geodec_model_fingerprint(m));
+    if (strcmp(p->tokenizer_fingerprint, geodec_tokenizer_fingerprint(geodec_model_tokenizer(m))) != 0)
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s: baked with another tokenizer", geodec_artifact_path(a));
+done:
+    return st;
+}
+
+static const void *table_of(const geodec_drafting *d, const geodec__drafter_row *row)
+{
+    for (int i = 0; i < d->n_loaded; i++)
+        if (d->loaded[i].of == row->file) return d->loaded[i].table;
+    return NULL;
+}
+
+/* Reads the drafter's file from the folder, unless another drafter of it did. */
+static geodec_status load(geodec_drafting *d, const geodec__drafter_row *row, const char *dir, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec__drafter_file *f = row->file;
+    const geodec_model_config *c = geodec_model_configuration(d->in.model);
+    char *path = NULL;
+    int64_t width, vocab;
+    if (table_of(d, row)) goto done;
+    if (!dir)
+        GEODEC_THROW(GEODEC_INVAL, "the %s drafter needs a folder with %s (--artifacts)", row->info.name, f->name);
+    if (d->n_loaded == FILES_MAX) GEODEC_THROW(GEODEC_INTERNAL, "more than %d files of drafters", FILES_MAX);
+    const size_t room = strlen(dir) + strlen(f->name) + 2;
+    GEODEC_NEW(path, (int64_t)room);
+    (void)snprintf(path, room, "%s/%s", dir, f->name);
+    struct loaded *l = &d->loaded[d->n_loaded];
+    GEODEC_TRY_MSG(geodec_artifact_open(f->kind, path, &l->file, err), "drafter %s, from %s", row->info.name,
+                   f->kind->tool);
+    d->n_loaded++;
+    l->of = f;
+    GEODEC_TRY(check_origin(l->file, d->in.model, err));
+    l->table = geodec_mem_new(1, f->size);
+    if (!l->table) GEODEC_THROW(GEODEC_NOMEM, "no memory for %s", path);
+    GEODEC_TRY(f->read(l->file, l->table, err));
+    f->shape(l->table, &width, &vocab);
+    if ((width && width != c->d_model) || vocab != c->n_vocab)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: width or vocabulary differ from the model's", path);
+done:
+    geodec_mem_free(path);
     return st;
 }
 
@@ -169,15 +229,16 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
                store = all || asked(names, n, "ngram") || asked(names, n, "bigram");
     if (map && !dir) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter needs a folder with flowmap.h5 (--artifacts)");
     GEODEC_NEW(d, 1);
-    d->model = m;
+    d->in.model = m;
     d->flowmap = map || (all && dir);
     GEODEC_TRY(measure_sink(d, names, n, err));
     if (dir && (map || store)) {
         GEODEC_TRY(open_map(d, dir, err));
         if (store) GEODEC_TRY(make_stores(d, names, n, err));
     }
-    for (int i = 0; i < DRAFTING_TABLES; i++)
-        if (asked(names, n, geodec__tables_name(i))) GEODEC_TRY(geodec__tables_load(&d->tables, i, m, dir, err));
+    for (int i = 0; i < geodec__n_drafters; i++)
+        if (geodec__drafters[i].file && asked(names, n, geodec__drafters[i].info.name))
+            GEODEC_TRY(load(d, &geodec__drafters[i], dir, err));
     *out = d;
     d = NULL;
 done:
@@ -189,15 +250,15 @@ geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_
                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    d->models.how = *how;
-    d->models.second_arithmetic = how->arithmetic;
+    d->in.how = *how;
+    d->in.second_arithmetic = how->arithmetic;
     if (!draft_model) goto done;
-    if (d->models.second) GEODEC_THROW(GEODEC_INVAL, "two draft models");
-    GEODEC_TRY(geodec_model_open(draft_model, &d->models.second, err));
+    if (d->in.second) GEODEC_THROW(GEODEC_INVAL, "two draft models");
+    GEODEC_TRY(geodec_model_open(draft_model, &d->in.second, err));
     d->second = geodec_mem_strdup(draft_model);
     if (!d->second) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file's name");
-    if (strcmp(geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->models.second)),
-               geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->model))) != 0)
+    if (strcmp(geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.second)),
+               geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.model))) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: another tokenizer than the model's, its ids mean other tokens", draft_model);
 done:
     return st;
@@ -206,42 +267,47 @@ done:
 geodec_status geodec_drafting_project(geodec_drafting *d, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (!d->models.second)
-        GEODEC_TRY(geodec_model_open(geodec_gguf_path(geodec_model_gguf(d->model)), &d->models.second, err));
-    GEODEC_TRY(geodec_projection_load(path, d->models.second, err));
+    if (!d->in.second)
+        GEODEC_TRY(geodec_model_open(geodec_gguf_path(geodec_model_gguf(d->in.model)), &d->in.second, err));
+    GEODEC_TRY(geodec_projection_load(path, d->in.second, err));
     d->projection = geodec_mem_strdup(path);
     if (!d->projection) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file's name");
 done:
     return st;
 }
 
-const geodec_model *geodec_drafting_second(const geodec_drafting *d) { return d->models.second; }
+const geodec_model *geodec_drafting_second(const geodec_drafting *d) { return d->in.second; }
 
-void geodec_drafting_arithmetic(geodec_drafting *d, geodec_arithmetic a) { d->models.second_arithmetic = a; }
+void geodec_drafting_arithmetic(geodec_drafting *d, geodec_arithmetic a) { d->in.second_arithmetic = a; }
 
 geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int64_t bound, const geodec_hooks *hooks,
                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (!d->flowmap || d->library)
+    if (!d->flowmap || d->in.library)
         GEODEC_THROW(GEODEC_INVAL, "%s: a library grows beside one flowmap drafter (--draft)", path);
-    GEODEC_TRY(geodec_flowgrown_open(&d->map, geodec_artifact_sha256(d->file), path, bound, hooks, &d->library, err));
+    GEODEC_TRY(geodec_flowgrown_open(&d->in.map, geodec_artifact_sha256(d->map_file), path, bound, hooks,
+                                     &d->in.library, err));
 done:
     return st;
 }
 
-const geodec_flowgrown *geodec_drafting_grown(const geodec_drafting *d) { return d->library; }
+const geodec_flowgrown *geodec_drafting_grown(const geodec_drafting *d) { return d->in.library; }
 
 void geodec_drafting_close(geodec_drafting *d)
 {
     if (!d) return;
-    geodec_ngram_destroy(d->ngram);
-    geodec_ngram_destroy(d->bigram);
-    geodec_flowgrown_close(d->library);
-    geodec_flowmap_clear(&d->map);
-    geodec_artifact_close(d->file);
-    geodec__tables_close(&d->tables);
-    geodec_model_close(d->models.second);
+    geodec_ngram_destroy(d->in.ngram);
+    geodec_ngram_destroy(d->in.bigram);
+    geodec_flowgrown_close(d->in.library);
+    geodec_flowmap_clear(&d->in.map);
+    geodec_artifact_close(d->map_file);
+    for (int i = 0; i < d->n_loaded; i++) {
+        if (d->loaded[i].table) d->loaded[i].of->clear(d->loaded[i].table);
+        geodec_mem_free(d->loaded[i].table);
+        geodec_artifact_close(d->loaded[i].file);
+    }
+    geodec_model_close(d->in.second);
     geodec_mem_free(d->second);
     geodec_mem_free(d->projection);
     geodec_mem_free(d);
@@ -250,23 +316,12 @@ void geodec_drafting_close(geodec_drafting *d)
 static geodec_status create_one(const geodec_drafting *d, const char *name, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (strcmp(name, "none") == 0)
-        *out = NULL;
-    else if (strcmp(name, "flowmap") == 0) {
-        if (!d->map.scan) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter was not opened");
-        GEODEC_TRY(geodec_flowmap_drafter_create(&d->map, d->library, out, err));
-    } else if (strcmp(name, "lookup") == 0) {
-        GEODEC_TRY(geodec_lookup_drafter_create(out, err));
-    } else if (strcmp(name, "recycle") == 0) {
-        GEODEC_TRY(geodec_recycle_drafter_create(geodec_model_configuration(d->model)->n_vocab, out, err));
-    } else if (geodec__tables_know(name)) {
-        GEODEC_TRY(geodec__tables_create(&d->tables, name, out, err));
-    } else if (geodec__models_know(name)) {
-        GEODEC_TRY(geodec__models_create(&d->models, d->model, name, out, err));
-    } else {
-        const bool one = strcmp(name, "bigram") == 0;
-        GEODEC_TRY(geodec_ngram_drafter_create(one ? d->bigram : d->ngram, one ? 1 : GEODEC_NGRAM_ORDER, out, err));
-    }
+    int32_t blocks;
+    const geodec__drafter_row *row = geodec__drafter_find(name, &blocks);
+    if (!row) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", name);
+    const void *table = row->file ? table_of(d, row) : NULL;
+    if (row->file && !table) GEODEC_THROW(GEODEC_INVAL, "the %s drafter was not opened", name);
+    GEODEC_TRY(row->create(&d->in, row, table, blocks, out, err));
 done:
     return st;
 }
@@ -280,9 +335,9 @@ static geodec_status create_auto(const geodec_drafting *d, geodec_drafter **out,
     geodec_status st = GEODEC_OK;
     geodec_drafter *made[4] = {0};
     /* Of flow maps with a library that grows there is one. */
-    const int32_t n = !d->map.scan ? 2 : d->library ? 3 : 4;
+    const int32_t n = !d->in.map.scan ? 2 : d->in.library ? 3 : 4;
     for (int32_t k = 0; k < n; k++) GEODEC_TRY(geodec_drafting_create(d, names[k], &made[k], err));
-    st = geodec_auto_drafter_create(n, made, trees_only, price, d->map.scan ? (int32_t)d->map.d : 0, out, err);
+    st = geodec_auto_drafter_create(n, made, trees_only, price, d->in.map.scan ? (int32_t)d->in.map.d : 0, out, err);
     memset(made, 0, sizeof made); /* the scheduler's, or gone */
     GEODEC_TRY(st);
 done:
@@ -301,8 +356,8 @@ geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name,
     const int32_t n = parts_of(name, part);
     if (n == 1) return create_one(d, name, out, err);
     for (int32_t k = 0; k < n; k++) {
-        /* The better ones where nothing is known yet. */
-        weight[k] = strcmp(part[k], "flowmap") == 0 || strcmp(part[k], "recurrent") == 0 ? 20 : 1;
+        int32_t blocks;
+        weight[k] = geodec__drafter_find(part[k], &blocks)->weight;
         GEODEC_TRY(create_one(d, part[k], &made[k], err));
     }
     st = geodec_mixture_drafter_create("mixture", n, made, weight, out, err);
@@ -315,15 +370,15 @@ done:
 
 void geodec_drafting_consistency(const geodec_drafting *d, double *consistency, double *shuffled)
 {
-    *consistency = d->file ? d->map.consistency : NAN;
-    *shuffled = d->file ? d->map.consistency_shuffled : NAN;
+    *consistency = d->map_file ? d->in.map.consistency : NAN;
+    *shuffled = d->map_file ? d->in.map.consistency_shuffled : NAN;
 }
 
 geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (d->file) GEODEC_TRY(geodec_provenance_add_artifact(p, d->file, err));
-    GEODEC_TRY(geodec__tables_provenance(&d->tables, p, err));
+    if (d->map_file) GEODEC_TRY(geodec_provenance_add_artifact(p, d->map_file, err));
+    for (int i = 0; i < d->n_loaded; i++) GEODEC_TRY(geodec_provenance_add_artifact(p, d->loaded[i].file, err));
     if (d->second) GEODEC_TRY(geodec_provenance_add_file(p, d->second, err));
     if (d->projection) GEODEC_TRY(geodec_provenance_add_file(p, d->projection, err));
 done:

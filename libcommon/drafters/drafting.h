@@ -13,16 +13,27 @@ typedef struct geodec_drafting geodec_drafting;
 
 enum { GEODEC_DRAFTER_NAME_MAX = 64 };
 
-/* Names: "none" (no drafter), "auto" (the scheduler over lookup, n-grams and what the folder has), "bigram" and "ngram"
- * (contexts of 1 and of up to 8 tokens), "flowmap", "lookup" (in the text itself), "recycle" (candidates of earlier
- * passes), "onedecode" and "onedecode-ref" (records/onedecode.h, records/onedecode_ref.h), "rollout", "rollout-flat"
- * and "rollout-random" (records/rollout.h), "recurrent" (records/recurrent.h), "model" (a second model), "exit:N" (the
- * first N blocks of the model, "exit": up to its depth sink, drafters/depth_sink.h), "model-sampled" and
- * "exit-sampled:N" (their stochastic variants); with + between them a mixture (drafters/draft_mixture.h):
- * "ngram+flowmap". dir: folder with flowmap.h5, onedecode.h5
- * .., or NULL: "ngram" and "bigram" then draw from the prompt and the output alone, and "flowmap" is refused. names
- * [n]: what create will be asked for. GEODEC_INVAL: unknown name; GEODEC_CHECKSUM: an artifact made for another model
- * or tokenizer. The model is borrowed. */
+/* A drafter as the table of drafters has it (registry.c). */
+enum {
+    GEODEC_DRAFTER_ALONE = 1,      /* never part of a mixture */
+    GEODEC_DRAFTER_TEXTS = 2,      /* drafts from the texts of flowmap.h5 as well, where it is there */
+    GEODEC_DRAFTER_STOCHASTIC = 4, /* keeps the distribution of sampled text, not the text of a seed */
+    GEODEC_DRAFTER_CONTROL = 8,    /* what another drafter is compared with */
+    GEODEC_DRAFTER_BLOCKS = 16     /* "name:N" gives it N blocks of the model */
+};
+typedef struct geodec_drafter_info {
+    const char *name;
+    const char *source; /* what it takes its drafts from */
+    const char *needs;  /* an artifact of the folder, or in words; "": nothing */
+    unsigned flags;
+} geodec_drafter_info;
+/* Row i of the table; NULL past the last. */
+GEODEC_API const geodec_drafter_info *geodec_drafter_at(int i);
+
+/* Names are those of the table, with + between them a mixture (drafters/draft_mixture.h): "ngram+flowmap". dir: folder
+ * with flowmap.h5, onedecode.h5 .., or NULL: "ngram" and "bigram" then draft from the prompt and the output alone, and
+ * what needs an artifact is refused. names [n]: what create will be asked for. GEODEC_INVAL: unknown name;
+ * GEODEC_CHECKSUM: an artifact made for another model or tokenizer. The model is borrowed. */
 GEODEC_API geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const char *const *names, int n,
                                               geodec_drafting **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API bool geodec_drafting_knows(const char *name);

@@ -12,8 +12,7 @@ drafters_SRCS := \
   draft_recycle.c \
   draft_rollout.c \
   drafting.c \
-  drafting_models.c \
-  drafting_tables.c \
+  registry.c \
   ngram.c \
   rungs.c \
   rungs_file.c \

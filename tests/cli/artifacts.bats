@@ -19,6 +19,7 @@ setup() {
     for kind in $("$bin/geodec-info" --kinds); do
         "$bin/geodec-info" --schema "$kind" | diff - "docs/schema/$kind.md"
     done
+    "$bin/geodec-info" --drafters | diff - docs/drafters.md
     [ "$("$bin/geodec-info" --kinds | wc -l)" -eq "$(find docs/schema -name '*.md' | wc -l)" ]
 }
 

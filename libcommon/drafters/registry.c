@@ -1,0 +1,221 @@
+#include "drafters/registry_internal.h"
+
+#include "drafters/draft_auto.h"
+#include "drafters/draft_flowmap.h"
+#include "drafters/draft_lookup.h"
+#include "drafters/draft_model.h"
+#include "drafters/draft_ngram.h"
+#include "drafters/draft_onedecode.h"
+#include "drafters/draft_recurrent.h"
+#include "drafters/draft_recycle.h"
+#include "drafters/draft_rollout.h"
+#include "drafters/rungs_file.h"
+#include "records/onedecode.h"
+#include "records/onedecode_ref.h"
+#include "records/recurrent.h"
+#include "records/rollout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+#define DRAFTER_FILE(x, name_, width_, vocab_)                                                                         \
+    static geodec_status x##_read(const geodec_artifact *a, void *table, geodec_err *err)                              \
+    {                                                                                                                  \
+        return geodec_##x##_read(a, table, err);                                                                       \
+    }                                                                                                                  \
+    static void x##_clear(void *table) { geodec_##x##_clear(table); }                                                  \
+    static void x##_shape(const void *table, int64_t *width, int64_t *vocab)                                           \
+    {                                                                                                                  \
+        const geodec_##x *t = table;                                                                                   \
+        *width = (width_);                                                                                             \
+        *vocab = (vocab_);                                                                                             \
+    }                                                                                                                  \
+    static const geodec__drafter_file x##_file = {name_,    &geodec_kind_##x, sizeof(geodec_##x),                      \
+                                                  x##_read, x##_clear,        x##_shape};
+#define ONEDECODE "onedecode.h5"
+#define ONEDECODE_REF "onedecode-ref.h5"
+#define RECURRENT "recurrent.h5"
+#define ROLLOUT "rollout.h5"
+DRAFTER_FILE(onedecode, ONEDECODE, t->step.d, t->step.vocab)
+DRAFTER_FILE(onedecode_ref, ONEDECODE_REF, 0, t->vocab)
+DRAFTER_FILE(recurrent, RECURRENT, t->d, t->vocab)
+DRAFTER_FILE(rollout, ROLLOUT, t->step.d, t->step.vocab)
+
+/* ---- create ------------------------------------------------------------------------------------------------------ */
+
+#define CREATE(name)                                                                                                   \
+    static geodec_status create_##name(const geodec__ingredients *in, const geodec__drafter_row *row,                  \
+                                       const void *table, int32_t blocks, geodec_drafter **out, geodec_err *err)
+#define UNUSED ((void)in, (void)row, (void)table, (void)blocks)
+
+CREATE(none)
+{
+    UNUSED, (void)err;
+    *out = NULL;
+    return GEODEC_OK;
+}
+
+CREATE(lookup)
+{
+    UNUSED;
+    return geodec_lookup_drafter_create(out, err);
+}
+
+CREATE(recycle)
+{
+    UNUSED;
+    return geodec_recycle_drafter_create(geodec_model_configuration(in->model)->n_vocab, out, err);
+}
+
+CREATE(ngram)
+{
+    UNUSED;
+    const bool one = row->variant == 1;
+    return geodec_ngram_drafter_create(one ? in->bigram : in->ngram, one ? 1 : GEODEC_NGRAM_ORDER, out, err);
+}
+
+CREATE(flowmap)
+{
+    geodec_status st = GEODEC_OK;
+    UNUSED;
+    if (!in->map.scan) GEODEC_THROW(GEODEC_INVAL, "the flowmap drafter was not opened");
+    GEODEC_TRY(geodec_flowmap_drafter_create(&in->map, in->library, out, err));
+done:
+    return st;
+}
+
+CREATE(onedecode)
+{
+    UNUSED;
+    return geodec_onedecode_drafter_create(table, out, err);
+}
+
+CREATE(onedecode_ref)
+{
+    UNUSED;
+    return geodec_onedecode_ref_drafter_create(table, out, err);
+}
+
+CREATE(recurrent)
+{
+    UNUSED;
+    return geodec_recurrent_drafter_create(table, out, err);
+}
+
+CREATE(rollout)
+{
+    UNUSED;
+    const geodec_rollout *r = table;
+    const geodec_rollout_connection c = (geodec_rollout_connection)row->variant;
+    return geodec_rollout_drafter_create(r, row->info.name, GEODEC_ROLLOUT_TOKEN, c, &r->trust[c], out, err);
+}
+
+CREATE(model)
+{
+    geodec_status st = GEODEC_OK;
+    UNUSED;
+    const geodec_model_drafter_options o = {
+        .name = row->info.name, .stochastic = (row->info.flags & GEODEC_DRAFTER_STOCHASTIC) != 0, .session = in->how};
+    geodec_model_drafter_options own = o;
+    own.session.arithmetic = in->second_arithmetic;
+    if (!in->second) GEODEC_THROW(GEODEC_INVAL, "drafter %s needs a second model (--draft-model)", row->info.name);
+    GEODEC_TRY(geodec_model_drafter_create(in->second, in->model, &own, out, err));
+done:
+    return st;
+}
+
+CREATE(exit)
+{
+    geodec_status st = GEODEC_OK;
+    UNUSED;
+    geodec_model_drafter_options o = {
+        .name = row->info.name, .stochastic = (row->info.flags & GEODEC_DRAFTER_STOCHASTIC) != 0, .session = in->how};
+    const int32_t layers = geodec_model_configuration(in->model)->n_layer;
+    o.session.n_blocks = blocks > 0 ? blocks : in->sink;
+    if (o.session.n_blocks < 1 || o.session.n_blocks > layers)
+        GEODEC_THROW(GEODEC_INVAL, "drafter %s:%d: the model has %d blocks", row->info.name, (int)o.session.n_blocks,
+                     (int)layers);
+    GEODEC_TRY(geodec_model_drafter_create(in->model, in->model, &o, out, err));
+done:
+    return st;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+#define MAP "flowmap.h5"
+#define SECOND "--draft-model or --draft-projection"
+enum {
+    ALONE = GEODEC_DRAFTER_ALONE,
+    TEXTS = GEODEC_DRAFTER_TEXTS,
+    STOCHASTIC = GEODEC_DRAFTER_STOCHASTIC,
+    CONTROL = GEODEC_DRAFTER_CONTROL,
+    BLOCKS = GEODEC_DRAFTER_BLOCKS
+};
+const geodec__drafter_row geodec__drafters[] = {
+    {{"none", "nothing", "", ALONE}, 1, NULL, 0, create_none},
+    {{"auto", "the drafter that does best of lookup, ngram, flowmap and ngram+flowmap", "", ALONE | TEXTS},
+     1,
+     NULL,
+     0,
+     NULL},
+    {{"lookup", "the text so far: what followed its longest suffix", "", 0}, 1, NULL, 0, create_lookup},
+    {{"recycle", "candidates of earlier passes", "", 0}, 1, NULL, 0, create_recycle},
+    {{"bigram", "counts of the text so far and of the texts of " MAP ", contexts of 1 token", "", TEXTS},
+     1,
+     NULL,
+     1,
+     create_ngram},
+    {{"ngram", "the same, contexts of up to 8 tokens", "", TEXTS}, 1, NULL, 0, create_ngram},
+    {{"flowmap", "states of stored texts and the tokens that followed them", MAP, 0}, 20, NULL, 0, create_flowmap},
+    {{"onedecode", "counts of next tokens in cells of states", ONEDECODE, 0}, 1, &onedecode_file, 0, create_onedecode},
+    {{"onedecode-ref", "the published table of OneDecode", ONEDECODE_REF, CONTROL},
+     1,
+     &onedecode_ref_file,
+     0,
+     create_onedecode_ref},
+    {{"recurrent", "a small recurrent net of states and tokens", RECURRENT, 0},
+     20,
+     &recurrent_file,
+     0,
+     create_recurrent},
+    {{"rollout", "a geometric rollout of states", ROLLOUT, 0}, 1, &rollout_file, GEODEC_ROLLOUT_FITTED, create_rollout},
+    {{"rollout-flat", "the same along straight lines", ROLLOUT, CONTROL},
+     1,
+     &rollout_file,
+     GEODEC_ROLLOUT_FLAT,
+     create_rollout},
+    {{"rollout-random", "the same with a random connection", ROLLOUT, CONTROL},
+     1,
+     &rollout_file,
+     GEODEC_ROLLOUT_RANDOM,
+     create_rollout},
+    {{"model", "a second model of the same tokenizer, argmax", SECOND, 0}, 1, NULL, 0, create_model},
+    {{"model-sampled", "a second model, sampled", SECOND, STOCHASTIC}, 1, NULL, 0, create_model},
+    {{"exit", "the model's own first blocks: N, or up to the depth sink", "", BLOCKS}, 1, NULL, 0, create_exit},
+    {{"exit-sampled", "the same, sampled", "", BLOCKS | STOCHASTIC}, 1, NULL, 0, create_exit},
+};
+const int geodec__n_drafters = sizeof geodec__drafters / sizeof *geodec__drafters;
+
+const geodec_drafter_info *geodec_drafter_at(int i)
+{
+    return i >= 0 && i < geodec__n_drafters ? &geodec__drafters[i].info : NULL;
+}
+
+const geodec__drafter_row *geodec__drafter_find(const char *name, int32_t *blocks)
+{
+    const size_t n = strcspn(name, ":");
+    *blocks = 0;
+    for (int i = 0; i < geodec__n_drafters; i++) {
+        const geodec__drafter_row *row = &geodec__drafters[i];
+        if (strlen(row->info.name) != n || strncmp(row->info.name, name, n) != 0) continue;
+        if (name[n] == '\0') return row;
+        char *end;
+        const long given = strtol(name + n + 1, &end, 10);
+        const bool digits = name[n + 1] >= '1' && name[n + 1] <= '9' && *end == '\0' && given < 1 << 16;
+        *blocks = (int32_t)given;
+        return (row->info.flags & GEODEC_DRAFTER_BLOCKS) && digits ? row : NULL;
+    }
+    return NULL;
+}

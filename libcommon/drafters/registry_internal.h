@@ -1,0 +1,50 @@
+/* The table of drafters: one row each, from which drafting.c opens and makes them, and help texts and documents name
+ * them. A new drafter is its own draft_X.c and a row of registry.c. */
+#ifndef GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
+#define GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
+
+#include "drafters/drafting.h"
+#include "drafters/draft_ngram.h"
+#include "records/flowgrown.h"
+
+/* What drafters of one run are made from. */
+typedef struct geodec__ingredients {
+    const geodec_model *model;
+    geodec_flowmap map;           /* scan NULL: none */
+    geodec_flowgrown *library;    /* NULL: none */
+    geodec_ngram *ngram, *bigram; /* the map's texts as n-gram stores, NULL: not asked for, or no folder */
+    geodec_model *second;         /* NULL: none given */
+    geodec_session_options how;   /* of drafters that are models */
+    geodec_arithmetic second_arithmetic;
+    int32_t sink; /* the depth sink, 0: not measured */
+} geodec__ingredients;
+
+/* An artifact of the folder of drafting artifacts that drafters read; several may share one. */
+typedef struct geodec__drafter_file {
+    const char *name; /* "onedecode.h5" */
+    const geodec_kind *kind;
+    size_t size; /* of the table in memory */
+    geodec_status (*read)(const geodec_artifact *a, void *table, geodec_err *err);
+    void (*clear)(void *table);
+    /* Width of its states and size of its vocabulary; a width of 0 fits any model. */
+    void (*shape)(const void *table, int64_t *width, int64_t *vocab);
+} geodec__drafter_file;
+
+typedef struct geodec__drafter_row geodec__drafter_row;
+struct geodec__drafter_row {
+    geodec_drafter_info info;
+    double weight;                    /* in a mixture where nothing is known yet */
+    const geodec__drafter_file *file; /* NULL: reads none of its own */
+    int variant;                      /* of drafters that share a create function */
+    /* table: of its file; blocks: N of "name:N", 0 without. */
+    geodec_status (*create)(const geodec__ingredients *in, const geodec__drafter_row *row, const void *table,
+                            int32_t blocks, geodec_drafter **out, geodec_err *err);
+};
+
+extern const geodec__drafter_row geodec__drafters[];
+extern const int geodec__n_drafters;
+
+/* The row of a name that has no "+" in it; *blocks: N of "name:N". NULL: there is none. */
+const geodec__drafter_row *geodec__drafter_find(const char *name, int32_t *blocks);
+
+#endif
