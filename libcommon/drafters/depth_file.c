@@ -33,12 +33,7 @@ const geodec_kind geodec_kind_depth = {
     .major = 1,
     .tool = "geodec-depth",
     .purpose = "the depth sink of a model: explained variance of the residual stream by depth, and what a probe needs",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES(fields, attrs, extents),
     .put = put_ratio,
 };
 

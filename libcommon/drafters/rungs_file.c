@@ -42,12 +42,7 @@ const geodec_kind geodec_kind_rollout = {
     .minor = 0,
     .tool = "geodec-rollout",
     .purpose = "the geometric rollout: step, field and readout of its drafters, and the ladder of its ablations",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES(fields, attrs, extents),
     .rows = {"L", sizeof(geodec_rung_figures), offsetof(ladder, figures), false},
 };
 

@@ -4,6 +4,12 @@
 
 #include "io/artifact.h"
 
+/* In a kind's initialiser: its tables, which are arrays. */
+#define GEODEC_TABLES(field_table, attr_table, extent_table)                                                           \
+    .fields = (field_table), .n_fields = (int)(sizeof(field_table) / sizeof *(field_table)), .attrs = (attr_table),    \
+    .n_attrs = (int)(sizeof(attr_table) / sizeof *(attr_table)), .extents = (extent_table),                            \
+    .n_extents = (int)(sizeof(extent_table) / sizeof *(extent_table))
+
 /* Sets the axes, then writes fields and attributes in the order of the tables; the caller commits. Pointers that are
  * NULL leave their optional fields and attributes out. Members that are not bound go to the kind's put. GEODEC_INTERNAL
  * where table and struct do not agree (a field and a member of different types); else what the artifact's functions

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 #define NAMES_ARE "names, joined by commas; oracle = replay of the plain output, a ceiling and no drafter"
 
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
@@ -97,12 +96,7 @@ const geodec_kind geodec_kind_benchdecode = {
     .minor = 4,
     .tool = "geodec-bench-decode",
     .purpose = "exactness, acceptance and tokens per pass of drafters",
-    .fields = count_fields,
-    .n_fields = COUNT(count_fields),
-    .attrs = count_attrs,
-    .n_attrs = COUNT(count_attrs),
-    .extents = count_extents,
-    .n_extents = COUNT(count_extents),
+    GEODEC_TABLES(count_fields, count_attrs, count_extents),
     .rows = {"C", sizeof(geodec_bench_row), offsetof(counts_file, counts.row), false},
     .attrs_first = true};
 
@@ -204,12 +198,7 @@ const geodec_kind geodec_kind_speed = {.name = "speed",
                                        .minor = 4,
                                        .tool = "geodec-bench-decode",
                                        .purpose = "decoding speed beside the closed form (timings: not reproducible)",
-                                       .fields = speed_fields,
-                                       .n_fields = COUNT(speed_fields),
-                                       .attrs = speed_attrs,
-                                       .n_attrs = COUNT(speed_attrs),
-                                       .extents = speed_extents,
-                                       .n_extents = COUNT(speed_extents),
+                                       GEODEC_TABLES(speed_fields, speed_attrs, speed_extents),
                                        .rows = {"C", sizeof(geodec_speed_row), offsetof(speed_file, row), false},
                                        .attrs_first = true};
 

@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 enum { GATE_CELLS = GEODEC_GATES * GEODEC_BENCH_GAMMAS, MARGIN_CELLS = GEODEC_BENCH_DRAFTERS * GEODEC_MARGINS };
 
 /* ---- counts ------------------------------------------------------------------------------------------------------ */
@@ -107,12 +106,7 @@ const geodec_kind geodec_kind_drafts = {.name = "drafts",
                                         .minor = 3,
                                         .tool = "geodec-drafts",
                                         .purpose = "rejected drafts by kind, confidence gates, the drafter alone",
-                                        .fields = fields,
-                                        .n_fields = COUNT(fields),
-                                        .attrs = attrs,
-                                        .n_attrs = COUNT(attrs),
-                                        .extents = extents,
-                                        .n_extents = COUNT(extents),
+                                        GEODEC_TABLES(fields, attrs, extents),
                                         .rows = {"D", sizeof(drafter), offsetof(drafts_file, row), true},
                                         .attrs_first = true};
 
@@ -241,12 +235,7 @@ const geodec_kind geodec_kind_threeway = {.name = "threeway",
                                           .minor = 1,
                                           .tool = "geodec-drafts",
                                           .purpose = "verifier alone, drafter alone, both (timings)",
-                                          .fields = time_fields,
-                                          .n_fields = COUNT(time_fields),
-                                          .attrs = time_attrs,
-                                          .n_attrs = COUNT(time_attrs),
-                                          .extents = time_extents,
-                                          .n_extents = COUNT(time_extents),
+                                          GEODEC_TABLES(time_fields, time_attrs, time_extents),
                                           .attrs_first = true};
 
 geodec_status geodec_drafts_write_times(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,

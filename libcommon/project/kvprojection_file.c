@@ -53,12 +53,7 @@ const geodec_kind geodec_kind_kvprojection = {
     .minor = 0,
     .tool = "geodec-project-kv",
     .purpose = "bases for a key and value cache of low rank",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 void geodec_kv_projection_clear(geodec_kv_projection *p)

@@ -13,10 +13,7 @@
 
 const char *const geodec_projection_basis_names[] = {"weights", "whitened", "random", "coordinates", NULL};
 
-const char *geodec_projection_basis_name(geodec_projection_basis b)
-{
-    return geodec_projection_basis_names[b];
-}
+const char *geodec_projection_basis_name(geodec_projection_basis b) { return geodec_projection_basis_names[b]; }
 
 geodec_projection_options geodec_projection_defaults(void)
 {

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define COUNT(x) ((int)(sizeof(x) / sizeof *(x)))
-
 enum { COLUMNS = 7 };
 
 /* penalty_sum and curve_penalty: NULL without a penalty. */
@@ -46,12 +44,7 @@ const geodec_kind geodec_kind_checkpoint = {
     .minor = 1,
     .tool = "geodec-train",
     .purpose = "state of a training run, to resume it",
-    .fields = checkpoint_fields,
-    .n_fields = COUNT(checkpoint_fields),
-    .attrs = checkpoint_attrs,
-    .n_attrs = COUNT(checkpoint_attrs),
-    .extents = checkpoint_extents,
-    .n_extents = COUNT(checkpoint_extents),
+    GEODEC_TABLES(checkpoint_fields, checkpoint_attrs, checkpoint_extents),
 };
 
 /* Of every row of the curve; NULL without a penalty. */
@@ -185,12 +178,7 @@ const geodec_kind geodec_kind_losscurve = {
     .minor = 1,
     .tool = "geodec-train",
     .purpose = "training and held-out loss by step",
-    .fields = curve_fields,
-    .n_fields = COUNT(curve_fields),
-    .attrs = curve_attrs,
-    .n_attrs = COUNT(curve_attrs),
-    .extents = curve_extents,
-    .n_extents = COUNT(curve_extents),
+    GEODEC_TABLES(curve_fields, curve_attrs, curve_extents),
     .rows = {"C", sizeof(geodec_curve_row), offsetof(curve, row), false},
 };
 
