@@ -189,7 +189,7 @@ static void add(plan *p, int32_t layer, const char *suffix, geodec__role role, i
         (void)snprintf(t->name, NAME, "blk.%d.%s.weight", layer, suffix);
     t->norm = strstr(suffix, "norm") != NULL;
     t->type = t->norm || strcmp(suffix, "ffn_gate_inp") == 0
-                  ? SHAPE_F32
+                  ? GEODEC_GGML_F32
                   : geodec__shape_type(p->type, role, cols, layer, p->s->n_layer);
     t->cols = cols;
     t->rows = rows;
@@ -228,12 +228,13 @@ static void plan_all(plan *p)
     }
 }
 
-enum { GROUP_BYTES = 210, TASK_GROUPS = 1024 };
+enum { BUFFER = 4 << 20, TASK_GROUPS = 1024 };
 
 /* One piece of a tensor, made by all threads. */
 typedef struct piece {
     const tensor *t;
     const geodec__random_blocks *blocks;
+    int elements, bytes; /* of a group */
     uint64_t seed, stream;
     int64_t first, n; /* groups */
     double sigma;
@@ -246,10 +247,10 @@ static void fill_task(void *ctx, int64_t task, int worker)
     const piece *p = ctx;
     const int64_t begin = task * TASK_GROUPS, end = begin + TASK_GROUPS < p->n ? begin + TASK_GROUPS : p->n;
     for (int64_t i = begin; i < end; i++) {
-        uint8_t *out = p->out + i * p->blocks->bytes;
+        uint8_t *out = p->out + i * p->bytes;
         p->blocks->fill(p->seed, p->stream, p->first + i, p->sigma, out);
         if (!p->t->norm) continue;
-        for (int k = 0; k < p->blocks->elements; k++) { /* float32 */
+        for (int k = 0; k < p->elements; k++) { /* float32 */
             float v;
             memcpy(&v, out + 4 * k, sizeof v);
             v += 1.0f;
@@ -259,21 +260,23 @@ static void fill_task(void *ctx, int64_t task, int worker)
 }
 
 static geodec_status stream_tensor(geodec_gguf_writer *w, const tensor *t, uint64_t seed, geodec_pool *pool,
-                                   uint8_t *buffer, int64_t buffer_groups, geodec_err *err)
+                                   uint8_t *buffer, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec__random_blocks *blocks = geodec__random_blocks_of(t->type);
-    const int64_t groups = t->cols * t->rows * t->count / blocks->elements;
+    const int64_t groups = t->cols * t->rows * t->count / geodec__group_elements(blocks);
     piece p = {.t = t,
                .blocks = blocks,
+               .elements = geodec__group_elements(blocks),
+               .bytes = geodec__group_bytes(blocks),
                .seed = seed,
                .stream = geodec_rng_id(t->name, 0),
                .sigma = t->norm ? 0.0577 : 1.0 / sqrt((double)t->cols),
                .out = buffer};
     for (; p.first < groups; p.first += p.n) {
-        p.n = groups - p.first < buffer_groups ? groups - p.first : buffer_groups;
+        p.n = groups - p.first < BUFFER / p.bytes ? groups - p.first : BUFFER / p.bytes;
         geodec_pool_run_dynamic(pool, (p.n + TASK_GROUPS - 1) / TASK_GROUPS, fill_task, &p);
-        GEODEC_TRY(geodec_gguf_stream(w, buffer, (size_t)(p.n * blocks->bytes), err));
+        GEODEC_TRY(geodec_gguf_stream(w, buffer, (size_t)(p.n * p.bytes), err));
     }
 done:
     return st;
@@ -299,11 +302,10 @@ geodec_status geodec_shape_write(const char *path, const geodec_shape *s, const 
     geodec_status st = GEODEC_OK;
     geodec_gguf_writer *w = NULL;
     uint8_t *buffer = NULL;
-    const int64_t buffer_groups = (int64_t)16 * TASK_GROUPS;
     plan p = {.s = s, .type = type};
     GEODEC_TRY(check(path, s, type, err));
     GEODEC_NEW(p.tensor, (int64_t)TENSORS_A_LAYER * s->n_layer + 3);
-    GEODEC_NEW(buffer, buffer_groups * GROUP_BYTES);
+    GEODEC_NEW(buffer, BUFFER);
     plan_all(&p);
     GEODEC_TRY(geodec_gguf_writer_create(path, &w, err));
     GEODEC_TRY(put_keys(w, s, type, seed, err));
@@ -315,7 +317,7 @@ geodec_status geodec_shape_write(const char *path, const geodec_shape *s, const 
     }
     for (int64_t i = 0; i < p.n; i++) {
         GEODEC_TRY(geodec_hooks_progress(hooks, "tensors", i, p.n, err));
-        GEODEC_TRY(stream_tensor(w, &p.tensor[i], seed, pool, buffer, buffer_groups, err));
+        GEODEC_TRY(stream_tensor(w, &p.tensor[i], seed, pool, buffer, err));
     }
     st = geodec_gguf_writer_commit(w, err);
     w = NULL;

@@ -1,6 +1,7 @@
 #include "base/f16.h"
 #include "base/rng.h"
 #include "bench/shape_internal.h"
+#include "gguf/gguf.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static void fill_bf16(uint64_t seed, uint64_t stream, int64_t index, double sigm
     for (int i = 0; i < 4; i++) put16(out + 2 * i, geodec_f32_to_bf16(uniform16(u >> 16 * i, sigma)));
 }
 
-/* 34 bytes: scale, 32 signed codes; -128 is not used by encoders. */
+/* Scale, 32 signed codes; -128 is not used by encoders. */
 static void fill_q8_0(uint64_t seed, uint64_t stream, int64_t index, double sigma, uint8_t *out)
 {
     const uint64_t at = (uint64_t)index * 5;
@@ -64,7 +65,7 @@ static void fill_q8_0(uint64_t seed, uint64_t stream, int64_t index, double sigm
         if (out[i] == 0x80) out[i] = 0x7f;
 }
 
-/* 18 bytes: scale, 32 codes of 4 bits less 8. */
+/* Scale, 32 codes of 4 bits less 8. */
 static void fill_q4_0(uint64_t seed, uint64_t stream, int64_t index, double sigma, uint8_t *out)
 {
     const uint64_t at = (uint64_t)index * 3;
@@ -72,7 +73,7 @@ static void fill_q4_0(uint64_t seed, uint64_t stream, int64_t index, double sigm
     random_bytes(seed, stream, at + 1, out + 2, 16);
 }
 
-/* 22 bytes: scale, fifth bits, 32 codes less 16. */
+/* Scale, fifth bits, 32 codes less 16. */
 static void fill_q5_0(uint64_t seed, uint64_t stream, int64_t index, double sigma, uint8_t *out)
 {
     const uint64_t at = (uint64_t)index * 4;
@@ -80,7 +81,7 @@ static void fill_q5_0(uint64_t seed, uint64_t stream, int64_t index, double sigm
     random_bytes(seed, stream, at + 1, out + 2, 20);
 }
 
-/* 144 bytes: scale and minimum's scale, 8 pairs of 6 bits, 256 codes of 4 bits: d sc q - dmin m. With m = sc and
+/* Scale and minimum's scale, 8 pairs of 6 bits, 256 codes of 4 bits: d sc q - dmin m. With m = sc and
  * dmin = 7.5 d the value is d sc (q - 7.5). */
 static void fill_q4_k(uint64_t seed, uint64_t stream, int64_t index, double sigma, uint8_t *out)
 {
@@ -99,7 +100,7 @@ static void fill_q4_k(uint64_t seed, uint64_t stream, int64_t index, double sigm
     random_bytes(seed, stream, at + 2, out + 16, 128);
 }
 
-/* 210 bytes: low 4 and high 2 bits of 256 codes less 32, 16 signed scales, a scale. */
+/* Low 4 and high 2 bits of 256 codes less 32, 16 signed scales, a scale. */
 static void fill_q6_k(uint64_t seed, uint64_t stream, int64_t index, double sigma, uint8_t *out)
 {
     const uint64_t at = (uint64_t)index * 27;
@@ -112,10 +113,16 @@ static void fill_q6_k(uint64_t seed, uint64_t stream, int64_t index, double sigm
 }
 
 static const geodec__random_blocks table[] = {
-    {SHAPE_F32, 4, 16, fill_f32},      {SHAPE_F16, 4, 8, fill_f16},       {SHAPE_BF16, 4, 8, fill_bf16},
-    {SHAPE_Q8_0, 32, 34, fill_q8_0},   {SHAPE_Q4_0, 32, 18, fill_q4_0},   {SHAPE_Q5_0, 32, 22, fill_q5_0},
-    {SHAPE_Q4_K, 256, 144, fill_q4_k}, {SHAPE_Q6_K, 256, 210, fill_q6_k},
+    {GEODEC_GGML_F32, 4, fill_f32},   {GEODEC_GGML_F16, 4, fill_f16},   {GEODEC_GGML_BF16, 4, fill_bf16},
+    {GEODEC_GGML_Q8_0, 1, fill_q8_0}, {GEODEC_GGML_Q4_0, 1, fill_q4_0}, {GEODEC_GGML_Q5_0, 1, fill_q5_0},
+    {GEODEC_GGML_Q4_K, 1, fill_q4_k}, {GEODEC_GGML_Q6_K, 1, fill_q6_k},
 };
+
+int geodec__group_elements(const geodec__random_blocks *b) { return b->blocks * geodec_ggml_traits_of(b->type)->block; }
+int geodec__group_bytes(const geodec__random_blocks *b)
+{
+    return b->blocks * geodec_ggml_traits_of(b->type)->block_bytes;
+}
 
 const geodec__random_blocks *geodec__random_blocks_of(int type)
 {
@@ -132,21 +139,24 @@ static bool more_bits(int32_t layer, int32_t n)
     return layer < n / 8 || layer >= 7 * n / 8 || (layer - n / 8) % 3 == 2;
 }
 
+static bool fits(int type, int64_t cols) { return cols % geodec_ggml_traits_of(type)->block == 0; }
+
 int geodec__shape_type(const char *file_type, geodec__role role, int64_t cols, int32_t layer, int32_t n_layer)
 {
     static const struct {
         const char *name;
         int type;
-    } names[] = {{"f32", SHAPE_F32},   {"f16", SHAPE_F16},   {"bf16", SHAPE_BF16},  {"q8_0", SHAPE_Q8_0},
-                 {"q4_0", SHAPE_Q4_0}, {"q6_k", SHAPE_Q6_K}, {"q4_k_m", SHAPE_Q4_K}};
+    } names[] = {{"f32", GEODEC_GGML_F32},    {"f16", GEODEC_GGML_F16},   {"bf16", GEODEC_GGML_BF16},
+                 {"q8_0", GEODEC_GGML_Q8_0},  {"q4_0", GEODEC_GGML_Q4_0}, {"q6_k", GEODEC_GGML_Q6_K},
+                 {"q4_k_m", GEODEC_GGML_Q4_K}};
     int type = -1;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, file_type) == 0) type = names[i].type;
-    if (type == SHAPE_Q4_0 || type == SHAPE_Q4_K) {
-        const bool mixed = type == SHAPE_Q4_K && (role == ROLE_ATTN_V || role == ROLE_FFN_DOWN);
-        if (role == ROLE_OUTPUT || (mixed && more_bits(layer, n_layer))) type = SHAPE_Q6_K;
+    if (type == GEODEC_GGML_Q4_0 || type == GEODEC_GGML_Q4_K) {
+        const bool mixed = type == GEODEC_GGML_Q4_K && (role == ROLE_ATTN_V || role == ROLE_FFN_DOWN);
+        if (role == ROLE_OUTPUT || (mixed && more_bits(layer, n_layer))) type = GEODEC_GGML_Q6_K;
     }
-    if (cols % 256 && type == SHAPE_Q4_K) type = SHAPE_Q5_0;
-    if (cols % 256 && type == SHAPE_Q6_K) type = SHAPE_Q8_0;
+    if (type == GEODEC_GGML_Q4_K && !fits(type, cols)) type = GEODEC_GGML_Q5_0;
+    if (type == GEODEC_GGML_Q6_K && !fits(type, cols)) type = GEODEC_GGML_Q8_0;
     return type;
 }

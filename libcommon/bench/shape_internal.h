@@ -5,27 +5,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ggml's numbers. */
-enum {
-    SHAPE_F32 = 0,
-    SHAPE_F16 = 1,
-    SHAPE_Q4_0 = 2,
-    SHAPE_Q5_0 = 6,
-    SHAPE_Q8_0 = 8,
-    SHAPE_Q4_K = 12,
-    SHAPE_Q6_K = 14,
-    SHAPE_BF16 = 30,
-};
-
+/* A group of blocks of a type of gguf/gguf.h: what fill makes at a time. */
 typedef struct geodec__random_blocks {
-    int type;
-    int elements, bytes; /* of the group that fill makes; a multiple of the type's block */
+    int type;   /* geodec_ggml_type */
+    int blocks; /* of a group */
     /* Group `index` of the stream: values of mean 0 and standard deviation sigma. */
     void (*fill)(uint64_t seed, uint64_t stream, int64_t index, double sigma, uint8_t *out);
 } geodec__random_blocks;
 
 /* NULL for a type without random blocks. */
 const geodec__random_blocks *geodec__random_blocks_of(int type);
+/* Of a group: values, bytes. */
+int geodec__group_elements(const geodec__random_blocks *b);
+int geodec__group_bytes(const geodec__random_blocks *b);
 
 /* What a tensor is, as far as its type depends on it. */
 typedef enum geodec__role {

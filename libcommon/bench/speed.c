@@ -51,12 +51,6 @@ int64_t geodec_bench_token_bytes(const geodec_model *m)
     return sum;
 }
 
-static int64_t cache_bytes(const geodec_model_config *c, geodec_kv_type kv, int64_t n_ctx)
-{
-    const int64_t values = 2 * (int64_t)c->n_layer * c->n_kv_head * c->head_dim * n_ctx;
-    return kv == GEODEC_KV_Q8_0 ? values / 32 * 34 : kv == GEODEC_KV_F16 ? 2 * values : 4 * values;
-}
-
 /* Bytes of the process's resident set ("VmRSS:"), or of its largest since reset_peak ("VmHWM:"); 0 where the system
  * does not say. */
 static double resident(const char *which)
@@ -330,7 +324,7 @@ static geodec_status prepare(bench *b, double *start, double *peak, geodec_err *
     b->out->isa = geodec_session_isa(b->session);
     b->out->threads = geodec_pool_threads(o->pool);
     b->out->token_bytes = geodec_bench_token_bytes(b->model);
-    b->out->kv_bytes = cache_bytes(c, o->kv, b->n_ctx);
+    b->out->kv_bytes = geodec_session_cache_bytes(b->session);
     if (stat(b->path, &sb) == 0) b->out->file_bytes = (int64_t)sb.st_size;
     GEODEC_NEW(b->token, b->n_ctx);
     geodec_rng rng = geodec_rng_stream(o->seed, geodec_rng_id("bench tokens", 0));

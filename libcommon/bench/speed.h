@@ -54,7 +54,8 @@ typedef struct geodec_bench_row {
 typedef struct geodec_bench_result {
     geodec_isa isa; /* in use */
     int threads;
-    int64_t file_bytes, kv_bytes, token_bytes; /* token_bytes: of the file, read for one token */
+    int64_t file_bytes, kv_bytes, token_bytes; /* kv_bytes: of the session's cache; token_bytes: of the file, read for
+                                                  one token */
     int n_rows;
     geodec_bench_row row[GEODEC_BENCH_ROWS_MAX];
 } geodec_bench_result;

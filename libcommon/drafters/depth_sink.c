@@ -92,13 +92,6 @@ done:
     return st;
 }
 
-void geodec_depth_clear(geodec_depth *d)
-{
-    geodec_mem_free(d->explained);
-    geodec_mem_free(d->spectrum);
-    *d = (geodec_depth){0};
-}
-
 geodec_status geodec_depth_measure(const geodec_model *m, geodec_depth *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

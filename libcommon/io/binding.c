@@ -26,12 +26,22 @@ static bool agrees(const geodec_field *f, const geodec_member *m)
     return t == f->type || (t == GEODEC_U32 && f->type == GEODEC_I32) || (t == GEODEC_U16 && f->type == GEODEC_F16);
 }
 
+/* Which rows a field is a column of; NULL: none that the kind has. */
+static const geodec_rows *rows_for(const geodec_kind *kind, const geodec_field *f)
+{
+    const size_t n = strcspn(f->dims, ",");
+    const geodec_rows *const each[] = {&kind->rows, &kind->more_rows};
+    for (int i = 0; i < 2; i++)
+        if (each[i]->dim && strlen(each[i]->dim) == n && strncmp(each[i]->dim, f->dims, n) == 0) return each[i];
+    return NULL;
+}
+
 static geodec_status check_member(const geodec_kind *kind, const geodec_field *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (!agrees(f, &f->member))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s and its member differ in type", kind->name, f->path);
-    if (f->member.place == GEODEC_COLUMN && !kind->rows.dim)
+    if (f->member.place == GEODEC_COLUMN && !rows_for(kind, f))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is of rows that the kind does not have", kind->name, f->path);
 done:
     return st;
@@ -95,11 +105,11 @@ static int64_t extent_of(const geodec_extent *e, const void *object)
     return (e->times ? e->times : 1) * n + e->plus;
 }
 
-static void *rows_of(const geodec_kind *kind, const void *object)
+static void *rows_of(const geodec_rows *r, const void *object)
 {
-    char *at = (char *)(uintptr_t)object + kind->rows.at;
+    char *at = (char *)(uintptr_t)object + r->at;
     void *rows;
-    if (kind->rows.inside) return at;
+    if (r->inside) return at;
     memcpy(&rows, at, sizeof rows);
     return rows;
 }
@@ -157,8 +167,9 @@ static geodec_status save_field(geodec_artifact *a, const geodec_field *f, const
     if (m->place == GEODEC_COLUMN || (f->flags & GEODEC_FIELD_ZERO)) {
         GEODEC_NEW(copy, rows * each * (int64_t)size);
         if (m->place == GEODEC_COLUMN) {
-            const char *row = rows_of(kind, object);
-            for (int64_t i = 0; i < rows; i++, row += kind->rows.size)
+            const geodec_rows *r = rows_for(kind, f);
+            const char *row = rows_of(r, object);
+            for (int64_t i = 0; i < rows; i++, row += r->size)
                 for (int64_t k = 0; k < each; k++)
                     memcpy(copy + (size_t)(i * each + k) * size, row + m->at + (size_t)k * m->step, size);
         } else if (rows * each > 0) {
@@ -177,12 +188,20 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
 {
     geodec_status st = GEODEC_OK;
     const geodec_member *m = &at->member;
+    geodec_member value = *m;
     const char *p = (const char *)object + m->at, *text = NULL;
     const bool floating = m->type == GEODEC_MEMBER_F64 || m->type == GEODEC_MEMBER_F32;
     const bool textual = m->type == GEODEC_MEMBER_TEXT || m->type == GEODEC_MEMBER_OWNED_TEXT;
-    if (m->place != GEODEC_VALUE || (at->type == GEODEC_ATTR_F64) != floating ||
-        (at->type == GEODEC_ATTR_STR) != (textual || m->names))
+    if ((m->place != GEODEC_VALUE && (m->place != GEODEC_POINTER || textual || m->names)) ||
+        (at->type == GEODEC_ATTR_F64) != floating || (at->type == GEODEC_ATTR_STR) != (textual || m->names))
         GEODEC_THROW(GEODEC_INTERNAL, "attribute %s and its member differ in type", at->name);
+    if (m->place == GEODEC_POINTER) {
+        memcpy(&p, p, sizeof p);
+        if (!p && (at->flags & GEODEC_FIELD_OPTIONAL)) goto done;
+        if (!p) GEODEC_THROW(GEODEC_INTERNAL, "attribute %s has no value", at->name);
+        value.at = 0;
+        object = p;
+    }
     if (m->names) {
         const int64_t number = get_integer(m, object);
         for (int64_t i = 0; i <= number && m->names[i]; i++)
@@ -203,7 +222,37 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
         if ((at->flags & GEODEC_FIELD_ZERO) && !isfinite(v)) v = 0;
         GEODEC_TRY(geodec_artifact_put_f64(a, at->name, v, err));
     } else {
-        GEODEC_TRY(geodec_artifact_put_i64(a, at->name, get_integer(m, object), err));
+        GEODEC_TRY(geodec_artifact_put_i64(a, at->name, get_integer(&value, object), err));
+    }
+done:
+    return st;
+}
+
+static geodec_status save_fields(geodec_artifact *a, const void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    for (int i = 0; i < kind->n_fields; i++) {
+        const geodec_field *f = &kind->fields[i];
+        if (f->member.place != GEODEC_UNBOUND)
+            GEODEC_TRY(save_field(a, f, object, err));
+        else if (kind->put)
+            GEODEC_TRY(kind->put(object, a, f->path, err));
+    }
+done:
+    return st;
+}
+
+static geodec_status save_attrs(geodec_artifact *a, const void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    for (int i = 0; i < kind->n_attrs; i++) {
+        const geodec_attr *at = &kind->attrs[i];
+        if (at->member.place != GEODEC_UNBOUND)
+            GEODEC_TRY(save_attr(a, at, object, err));
+        else if (kind->put)
+            GEODEC_TRY(kind->put(object, a, at->name, err));
     }
 done:
     return st;
@@ -215,21 +264,25 @@ geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geode
     const geodec_kind *kind = geodec_artifact_kind(a);
     for (int i = 0; i < kind->n_extents; i++)
         GEODEC_TRY(geodec_artifact_set_dim(a, kind->extents[i].dim, extent_of(&kind->extents[i], object), err));
-    for (int i = 0; i < kind->n_fields; i++) {
-        const geodec_field *f = &kind->fields[i];
-        if (f->member.place != GEODEC_UNBOUND)
-            GEODEC_TRY(save_field(a, f, object, err));
-        else if (kind->put)
-            GEODEC_TRY(kind->put(object, a, f->path, err));
-    }
-    for (int i = 0; i < kind->n_attrs; i++) {
-        const geodec_attr *at = &kind->attrs[i];
-        if (at->member.place != GEODEC_UNBOUND)
-            GEODEC_TRY(save_attr(a, at, object, err));
-        else if (kind->put)
-            GEODEC_TRY(kind->put(object, a, at->name, err));
-    }
+    if (kind->attrs_first) GEODEC_TRY(save_attrs(a, object, err));
+    GEODEC_TRY(save_fields(a, object, err));
+    if (!kind->attrs_first) GEODEC_TRY(save_attrs(a, object, err));
 done:
+    return st;
+}
+
+geodec_status geodec_artifact_save_as(const geodec_kind *kind, const char *path, const geodec_provenance *p,
+                                      const void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    GEODEC_TRY(geodec_artifact_create(kind, path, p, &a, err));
+    GEODEC_TRY(geodec_artifact_save(a, object, err));
+    geodec_artifact *whole = a;
+    a = NULL;
+    GEODEC_TRY(geodec_artifact_commit(whole, err));
+done:
+    geodec_artifact_close(a);
     return st;
 }
 
@@ -284,9 +337,10 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
                          geodec_artifact_path(a), f->path, (long long)n, (long long)(m->bytes / size));
         if (n > 0) memcpy(to, data, (size_t)n * size);
     } else {
-        char *row = rows_of(kind, object);
+        const geodec_rows *r = rows_for(kind, f);
+        char *row = rows_of(r, object);
         const int64_t each = n > 0 ? n / shape[0] : 0;
-        for (int64_t i = 0; n > 0 && i < shape[0]; i++, row += kind->rows.size)
+        for (int64_t i = 0; n > 0 && i < shape[0]; i++, row += r->size)
             for (int64_t k = 0; k < each; k++)
                 memcpy(row + m->at + (size_t)k * m->step, (const char *)data + (size_t)(i * each + k) * size, size);
     }
@@ -300,6 +354,7 @@ static geodec_status load_attr(const geodec_artifact *a, const geodec_attr *at, 
     geodec_status st = GEODEC_OK;
     const geodec_member *m = &at->member;
     char *to = (char *)object + m->at;
+    if (m->place == GEODEC_POINTER) goto done;
     if (at->type == GEODEC_ATTR_STR) {
         const char *text;
         int64_t number = 0;
@@ -333,18 +388,17 @@ done:
     return st;
 }
 
-/* Memory for the rows, once their number is known. */
-static geodec_status make_rows(const geodec_artifact *a, void *object, geodec_err *err)
+/* Memory for rows, once their number is known. */
+static geodec_status make_rows(const geodec_artifact *a, const geodec_rows *r, void *object, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_kind *kind = geodec_artifact_kind(a);
     void *rows = NULL;
     int64_t n;
-    if (!kind->rows.dim || kind->rows.inside) goto done;
-    GEODEC_TRY(geodec_artifact_dim(a, kind->rows.dim, &n, err));
-    rows = geodec_mem_new(n, kind->rows.size);
+    if (!r->dim || r->inside) goto done;
+    GEODEC_TRY(geodec_artifact_dim(a, r->dim, &n, err));
+    rows = geodec_mem_new(n, r->size);
     if (!rows) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld rows", (long long)n);
-    memcpy((char *)object + kind->rows.at, &rows, sizeof rows);
+    memcpy((char *)object + r->at, &rows, sizeof rows);
 done:
     return st;
 }
@@ -354,7 +408,8 @@ geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geode
     geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     GEODEC_TRY(load_extents(a, object, err));
-    GEODEC_TRY(make_rows(a, object, err));
+    GEODEC_TRY(make_rows(a, &kind->rows, object, err));
+    GEODEC_TRY(make_rows(a, &kind->more_rows, object, err));
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
         if (f->member.place != GEODEC_UNBOUND && geodec_artifact_has(a, f->path))
@@ -386,4 +441,5 @@ void geodec_artifact_clear(const geodec_kind *kind, void *object)
         if (kind->attrs[i].member.place == GEODEC_VALUE && kind->attrs[i].member.type == GEODEC_MEMBER_OWNED_TEXT)
             free_at(object, kind->attrs[i].member.at);
     if (kind->rows.dim && !kind->rows.inside) free_at(object, kind->rows.at);
+    if (kind->more_rows.dim && !kind->more_rows.inside) free_at(object, kind->more_rows.at);
 }

@@ -4,10 +4,21 @@
 
 #include "io/artifact.h"
 
+/* In a kind's initialiser: its tables, which are arrays. */
+#define GEODEC_TABLES(field_table, attr_table, extent_table)                                                           \
+    .fields = (field_table), .n_fields = (int)(sizeof(field_table) / sizeof *(field_table)), .attrs = (attr_table),    \
+    .n_attrs = (int)(sizeof(attr_table) / sizeof *(attr_table)), .extents = (extent_table),                            \
+    .n_extents = (int)(sizeof(extent_table) / sizeof *(extent_table))
+
 /* Sets the axes, then writes fields and attributes in the order of the tables; the caller commits. Pointers that are
- * NULL leave their optional fields out. Members that are not bound go to the kind's put. GEODEC_INTERNAL where table
- * and struct do not agree (a field and a member of different types); else what the artifact's functions return. */
+ * NULL leave their optional fields and attributes out. Members that are not bound go to the kind's put. GEODEC_INTERNAL
+ * where table and struct do not agree (a field and a member of different types); else what the artifact's functions
+ * return. */
 GEODEC_API geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err) GEODEC_MUST_USE;
+
+/* Creates path, saves and commits. */
+GEODEC_API geodec_status geodec_artifact_save_as(const geodec_kind *kind, const char *path, const geodec_provenance *p,
+                                                 const void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Reads everything that is bound and present into *object, whose other members stay as they are. Arrays and rows are
  * new memory. On failure what was read is freed and its pointers are NULL. GEODEC_FORMAT: axes that do not belong

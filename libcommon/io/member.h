@@ -9,7 +9,7 @@
 
 typedef enum geodec_place {
     GEODEC_UNBOUND, /* nowhere: geodec_kind.put writes it, its reader reads it */
-    GEODEC_POINTER, /* the member points to the whole array */
+    GEODEC_POINTER, /* the member points to the whole array; of an attribute, to the number: saved, never loaded */
     GEODEC_VALUE,   /* the member is the number, or the whole array */
     GEODEC_COLUMN   /* the member is part of a row; the rows are an array of structs (geodec_rows) */
 } geodec_place;
@@ -47,7 +47,7 @@ typedef struct geodec_extent {
     int64_t times, plus;
 } geodec_extent;
 
-/* The rows that COLUMN members are parts of. */
+/* The rows that COLUMN members are parts of: a field's are those that its first axis counts. */
 typedef struct geodec_rows {
     const char *dim; /* axis they are counted by; NULL: the kind has none */
     size_t size;     /* of a row */
@@ -85,11 +85,11 @@ typedef struct geodec_rows {
         .place = GEODEC_VALUE, .type = GEODEC_TYPE_OF(((S *)0)->m first), .at = offsetof(S, m),                        \
         .bytes = sizeof(((S *)0)->m)                                                                                   \
     }
-/* An enumeration that is kept as text. */
+/* An enumeration (or a flag) that is kept as text. */
 #define GEODEC_NAMED(S, m, table)                                                                                      \
     {                                                                                                                  \
-        .place = GEODEC_VALUE, .type = GEODEC_MEMBER_U32, .at = offsetof(S, m), .bytes = sizeof(((S *)0)->m),          \
-        .names = (table)                                                                                               \
+        .place = GEODEC_VALUE, .type = GEODEC_TYPE_OF(((S *)0)->m), .at = offsetof(S, m),                              \
+        .bytes = sizeof(((S *)0)->m), .names = (table)                                                                 \
     }
 /* Number m of every row R; several numbers of a row, `apart` bytes from one to the next, the first of them m. */
 #define GEODEC_OF_ROW(R, m)                                                                                            \

@@ -40,8 +40,24 @@ geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *
 void geodec__probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
                               geodec_decode_counters *c);
 
-/* Attributes every artifact of a plan has: drafters, prompts, max_tokens. */
-geodec_status geodec__bench_put_common(geodec_artifact *a, const geodec_bench_plan *plan, int64_t prompts,
-                                       geodec_err *err);
+/* Attributes every artifact of a plan has: a member `about` of its struct, bound by GEODEC__ABOUT. */
+typedef struct geodec__about {
+    char names[GEODEC_BENCH_DRAFTERS * 64];
+    const char *drafters;  /* names */
+    const char *separator; /* NULL: prompts that were not divided, without documents */
+    const int64_t *documents;
+    int64_t prompts, max_tokens;
+} geodec__about;
+#define GEODEC__ABOUT(S, drafters_are, prompts_are)                                                                    \
+    {"drafters", GEODEC_ATTR_STR, 0, drafters_are, GEODEC_IN(S, about.drafters)},                                      \
+        {"prompts", GEODEC_ATTR_I64, 0, prompts_are, GEODEC_IN(S, about.prompts)},                                     \
+        {"max_tokens", GEODEC_ATTR_I64, 0, "output tokens of a prompt", GEODEC_IN(S, about.max_tokens)},               \
+        {"separator", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,                                                          \
+         "rule that divided the text of the prompts into documents", GEODEC_IN(S, about.separator)},                   \
+    {                                                                                                                  \
+        "documents", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "documents of that text", GEODEC_AT(S, about.documents)   \
+    }
+/* out stays where it is: it points into itself. GEODEC_LIMIT: names that are too long. */
+geodec_status geodec__about_plan(const geodec_bench_plan *plan, int64_t prompts, geodec__about *out, geodec_err *err);
 
 #endif

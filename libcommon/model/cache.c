@@ -88,6 +88,7 @@ done:
 
 void geodec__cache_destroy(geodec_session *s) { geodec_mem_unmap(s->cache.data, s->cache.bytes); }
 
+int64_t geodec_session_cache_bytes(const geodec_session *s) { return s->cache.bytes; }
 int64_t geodec_session_kv_bytes(const geodec_session *s) { return (s->cache.block + GEODEC__KEYS - 1) / GEODEC__KEYS; }
 
 static uint8_t *layer_of(const geodec_session *s, int64_t layer, int64_t block)

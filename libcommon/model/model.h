@@ -100,6 +100,8 @@ GEODEC_API geodec_arithmetic geodec_session_arithmetic(const geodec_session *s);
 GEODEC_API geodec_kv_type geodec_session_kv(const geodec_session *s);
 /* Bytes that a token takes in the cache, as it is stored (blocks of 64 tokens are filled up). */
 GEODEC_API int64_t geodec_session_kv_bytes(const geodec_session *s);
+/* Bytes of the whole cache in memory, for n_ctx tokens. */
+GEODEC_API int64_t geodec_session_cache_bytes(const geodec_session *s);
 /* Tokens of all layers and heads since the session began, and how many of them were merged. */
 typedef struct geodec_kv_merges {
     int64_t seen, merged;

@@ -10,21 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static void clear_side(geodec_kv_side *s)
-{
-    geodec_mem_free(s->in);
-    geodec_mem_free(s->out);
-    geodec_mem_free(s->error);
-    geodec_mem_free(s->output_error);
-}
-
-void geodec_kv_projection_clear(geodec_kv_projection *p)
-{
-    clear_side(&p->k);
-    clear_side(&p->v);
-    *p = (geodec_kv_projection){0};
-}
-
 /* ---- one group -------------------------------------------------------------------------------------------------- */
 
 /* m = rows of a group, d its input's width. */

@@ -11,11 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-const char *geodec_projection_basis_name(geodec_projection_basis b)
-{
-    static const char *const names[] = {"weights", "whitened", "random", "coordinates"};
-    return names[b];
-}
+const char *const geodec_projection_basis_names[] = {"weights", "whitened", "random", "coordinates", NULL};
+
+const char *geodec_projection_basis_name(geodec_projection_basis b) { return geodec_projection_basis_names[b]; }
 
 geodec_projection_options geodec_projection_defaults(void)
 {
@@ -24,15 +22,6 @@ geodec_projection_options geodec_projection_defaults(void)
                                        .share = 0.5,
                                        .floor = 0,
                                        .ridge = 1e-6};
-}
-
-void geodec_projection_clear(geodec_projection *p)
-{
-    geodec_mem_free(p->part);
-    geodec_mem_free(p->group);
-    geodec_mem_free(p->data);
-    geodec_mem_free(p->spectrum);
-    *p = (geodec_projection){0};
 }
 
 /* ---- work space ------------------------------------------------------------------------------------------------- */
@@ -234,6 +223,7 @@ static geodec_status fit_group(work *k, int64_t index, int64_t first, int64_t la
     GEODEC_TRY(fit_basis(k, index, first, last, err));
     g->captured = 0;
     for (int64_t j = 0; j < g->k; j++) g->captured += p->spectrum[g->spectrum + j];
+    g->energy = g->trace > 0 ? g->captured / g->trace : 1;
     if (k->o->basis == GEODEC_BASIS_WHITENED)
         product(g->k, d, d, k->basis, k->unroot, k->in);
     else

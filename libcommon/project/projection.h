@@ -28,6 +28,7 @@ typedef enum geodec_projection_basis {
     GEODEC_BASIS_COORDINATES
 } geodec_projection_basis;
 GEODEC_API const char *geodec_projection_basis_name(geodec_projection_basis b);
+GEODEC_API extern const char *const geodec_projection_basis_names[]; /* by number, then NULL */
 
 /* How many directions a group keeps, of d = its input's width; never more than d or the rows of its slots.
  *   share    round(share d), the same for all layers
@@ -70,7 +71,8 @@ typedef struct geodec_projection_part {
 typedef struct geodec_projection_group {
     int64_t k, spectrum;    /* rank; where its spectrum begins */
     int64_t width;          /* values of it: d */
-    double trace, captured; /* of G (whitened: R G R); energy(k) = captured / trace */
+    double trace, captured; /* of G (whitened: R G R) */
+    double energy;          /* captured / trace; 1 where the trace is 0 */
     double effective_rank;  /* (tr)^2 / tr of the square */
 } geodec_projection_group;
 

@@ -43,19 +43,22 @@ static void digest(const char *path, char hex[GEODEC_SHA256_HEX])
 
 Test(shape, blocks_have_the_deviation_asked_for)
 {
-    static const int types[] = {SHAPE_F32,  SHAPE_F16,  SHAPE_BF16, SHAPE_Q8_0,
-                                SHAPE_Q4_0, SHAPE_Q5_0, SHAPE_Q4_K, SHAPE_Q6_K};
+    static const int types[] = {GEODEC_GGML_F32,  GEODEC_GGML_F16,  GEODEC_GGML_BF16, GEODEC_GGML_Q8_0,
+                                GEODEC_GGML_Q4_0, GEODEC_GGML_Q5_0, GEODEC_GGML_Q4_K, GEODEC_GGML_Q6_K};
     enum { N = 256 * 256 };
     float *x = geodec_mem_new(N, sizeof *x);
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         const geodec__random_blocks *b = geodec__random_blocks_of(types[k]);
         const geodec_ggml_traits *t = geodec_ggml_traits_of(types[k]);
         cr_assert_not_null(b);
-        if (!t) continue; /* not read by this library */
-        const int64_t groups = N / b->elements;
-        cr_assert_eq((int64_t)geodec_ggml_bytes(t, b->elements), b->bytes);
-        uint8_t *raw = geodec_mem_new(groups * b->bytes, 1);
-        for (int64_t i = 0; i < groups; i++) b->fill(7, 3, i, 0.05, raw + i * b->bytes);
+        const int64_t groups = N / geodec__group_elements(b), bytes = geodec__group_bytes(b);
+        cr_assert_eq((int64_t)geodec_ggml_bytes(t, N), groups * bytes);
+        uint8_t *raw = geodec_mem_new(groups * bytes + 1, 1);
+        for (int64_t i = 0; i < groups; i++) {
+            raw[(i + 1) * bytes] = 0xa5;
+            b->fill(7, 3, i, 0.05, raw + i * bytes);
+            cr_assert_eq(raw[(i + 1) * bytes], 0xa5, "%s: fill writes behind its group", t->name);
+        }
         t->decode(raw, x, N);
         double sum = 0, square = 0;
         for (int i = 0; i < N; i++) {
@@ -73,15 +76,15 @@ Test(shape, blocks_have_the_deviation_asked_for)
 
 Test(shape, types_follow_the_mix)
 {
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_OTHER, 2048, 5, 16), SHAPE_Q4_K);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_OTHER, 576, 5, 16), SHAPE_Q5_0);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_ATTN_V, 2048, 0, 16), SHAPE_Q6_K);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_ATTN_V, 2048, 2, 16), SHAPE_Q4_K);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_FFN_DOWN, 2048, 4, 16), SHAPE_Q6_K);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_OUTPUT, 576, -1, 16), SHAPE_Q8_0);
-    cr_assert_eq(geodec__shape_type("q4_0", ROLE_OUTPUT, 2048, -1, 16), SHAPE_Q6_K);
-    cr_assert_eq(geodec__shape_type("q4_0", ROLE_EMBEDDING, 2048, -1, 16), SHAPE_Q4_0);
-    cr_assert_eq(geodec__shape_type("f16", ROLE_OUTPUT, 576, -1, 16), SHAPE_F16);
+    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_OTHER, 2048, 5, 16), GEODEC_GGML_Q4_K);
+    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_OTHER, 576, 5, 16), GEODEC_GGML_Q5_0);
+    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_ATTN_V, 2048, 0, 16), GEODEC_GGML_Q6_K);
+    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_ATTN_V, 2048, 2, 16), GEODEC_GGML_Q4_K);
+    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_FFN_DOWN, 2048, 4, 16), GEODEC_GGML_Q6_K);
+    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_OUTPUT, 576, -1, 16), GEODEC_GGML_Q8_0);
+    cr_assert_eq(geodec__shape_type("q4_0", ROLE_OUTPUT, 2048, -1, 16), GEODEC_GGML_Q6_K);
+    cr_assert_eq(geodec__shape_type("q4_0", ROLE_EMBEDDING, 2048, -1, 16), GEODEC_GGML_Q4_0);
+    cr_assert_eq(geodec__shape_type("f16", ROLE_OUTPUT, 576, -1, 16), GEODEC_GGML_F16);
     cr_assert_eq(geodec__shape_type("q9", ROLE_OUTPUT, 576, -1, 16), -1);
 }
 

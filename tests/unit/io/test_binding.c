@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static geodec_err err;
 
@@ -25,6 +26,10 @@ typedef struct row {
 } row;
 enum { PLAIN, SPHERE };
 static const char *const shapes[] = {"plain", "sphere", NULL};
+typedef struct pair {
+    int64_t whole;
+    double real;
+} pair;
 typedef struct thing {
     int64_t n;
     int32_t k;
@@ -40,7 +45,12 @@ typedef struct thing {
     unsigned shape;
     char *name;
     const char *note;
+    pair *pairs;           /* [n], a second array of rows */
+    bool rough;            /* kept as text */
+    const double *real;    /* NULL: none */
+    const int64_t *number; /* likewise */
 } thing;
+static const char *const surfaces[] = {"smooth", "rough", NULL};
 
 #define AT(m) GEODEC_AT(thing, m)
 #define IN(m) GEODEC_IN(thing, m)
@@ -55,6 +65,8 @@ static const geodec_field fields[] = {
     {"/rows/good", GEODEC_U8, "R", 0, "1", "flags", 0, GEODEC_OF_ROW(row, good)},
     {"/rows/value", GEODEC_F64, "R,3", GEODEC_FIELD_ZERO, "1", "several to a row", 0, APART(each[0].value)},
     {"/rows/low", GEODEC_F64, "R,3", 0, "1", "likewise", 0, APART(each[0].low)},
+    {"/pairs/whole", GEODEC_I64, "N", 0, "1", "of the second rows", 0, GEODEC_OF_ROW(pair, whole)},
+    {"/pairs/real", GEODEC_F64, "N", 0, "1", "likewise", 0, GEODEC_OF_ROW(pair, real)},
 };
 static const geodec_attr attrs[] = {
     {"count", GEODEC_ATTR_I64, 0, "a number", IN(count)},
@@ -64,13 +76,19 @@ static const geodec_attr attrs[] = {
     {"shape", GEODEC_ATTR_STR, 0, "an enumeration", GEODEC_NAMED(thing, shape, shapes)},
     {"name", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "a text", IN(name)},
     {"note", GEODEC_ATTR_STR, 0, "a text that is not loaded", IN(note)},
+    {"surface", GEODEC_ATTR_STR, 0, "a flag with names", GEODEC_NAMED(thing, rough, surfaces)},
+    {"real", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "a number that may be absent", AT(real)},
+    {"number", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "likewise", AT(number)},
 };
 static const geodec_extent extents[] = {
     {"N", IN(n), 0, 0}, {"K", IN(k), 0, 0}, {"M", IN(n), 0, 1}, {"R", IN(n_rows), 0, 0}};
 
+static char first_put[16];
+
 static geodec_status put_special(const void *object, geodec_artifact *a, const char *name, geodec_err *e)
 {
     const thing *t = object;
+    if (!first_put[0]) (void)snprintf(first_put, sizeof first_put, "%s", name);
     int64_t v[8];
     for (int64_t i = 0; i < t->n; i++) v[i] = 10 + i;
     return name[0] == '/' ? geodec_artifact_write(a, name, v, e) : geodec_artifact_put_i64(a, name, 7, e);
@@ -88,6 +106,7 @@ static const geodec_kind kind = {.name = "thing",
                                  .extents = extents,
                                  .n_extents = COUNT(extents),
                                  .rows = {"R", sizeof(row), offsetof(thing, rows), false},
+                                 .more_rows = {"N", sizeof(pair), offsetof(thing, pairs), false},
                                  .put = put_special};
 
 static double x_data[] = {1, 2, 3, 4, 5, 6};
@@ -95,6 +114,9 @@ static float maybe_data[] = {.5f, 1.5f, 2.5f, 3.5f};
 static uint16_t half_data[] = {0x3c00, 0x4000, 0};
 static row row_data[] = {{3, true, {{1, 2}, {NAN, 4}, {5, 6}}}, {-4, false, {{7, 8}, {9, 10}, {INFINITY, 12}}}};
 static char name_data[] = "some name";
+static pair pair_data[] = {{1, .5}, {-2, 1.5}, {3, 2.5}};
+static const double real_data = 6.25;
+static const int64_t number_data = -77;
 
 static thing make_thing(void)
 {
@@ -111,17 +133,20 @@ static thing make_thing(void)
                    .on = true,
                    .shape = SPHERE,
                    .name = name_data,
-                   .note = "a note"};
+                   .note = "a note",
+                   .pairs = pair_data,
+                   .rough = true,
+                   .real = &real_data,
+                   .number = &number_data};
 }
 
-static void save(const thing *t, const char *path)
+static void save_by(const geodec_kind *by, const thing *t, const char *path)
 {
     const geodec_provenance p = {.tool = "test"};
-    geodec_artifact *a = NULL;
-    test_ok(geodec_artifact_create(&kind, path, &p, &a, &err), &err);
-    test_ok(geodec_artifact_save(a, t, &err), &err);
-    test_ok(geodec_artifact_commit(a, &err), &err);
+    test_ok(geodec_artifact_save_as(by, path, &p, t, &err), &err);
 }
+
+static void save(const thing *t, const char *path) { save_by(&kind, t, path); }
 
 static geodec_status load_as(const geodec_kind *as, const char *path, thing *t)
 {
@@ -159,14 +184,49 @@ Test(binding, what_is_saved_is_loaded)
     cr_assert(got.count == -12 && got.small == .25f && got.on && got.shape == SPHERE);
     cr_assert_str_eq(got.name, "some name");
     cr_assert_str_eq(got.note, "kept");
+    cr_assert_arr_eq(got.pairs, pair_data, sizeof pair_data);
+    cr_assert(got.rough && !got.real && !got.number);
     test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
+    double real;
+    int64_t number;
+    test_ok(geodec_artifact_get_f64(a, "real", &real, &err), &err);
+    test_ok(geodec_artifact_get_i64(a, "number", &number, &err), &err);
+    cr_assert(real == real_data && number == number_data);
     test_ok(geodec_artifact_read(a, "/special", &special, &err), &err);
     test_ok(geodec_artifact_get_i64(a, "special", &seven, &err), &err);
     cr_assert(special[0] == 10 && special[2] == 12 && seven == 7);
     geodec_mem_free(special);
     geodec_artifact_close(a);
     geodec_artifact_clear(&kind, &got);
-    cr_assert(!got.x && !got.maybe && !got.rows && !got.name);
+    cr_assert(!got.x && !got.maybe && !got.rows && !got.name && !got.pairs);
+}
+
+Test(binding, attributes_are_saved_behind_the_fields_or_before_them)
+{
+    const char *path = test_tmp("thing.h5");
+    const thing t = make_thing();
+    thing got;
+    geodec_kind other = kind;
+    other.attrs_first = true;
+    save(&t, path);
+    cr_assert_str_eq(first_put, "/special");
+    first_put[0] = '\0';
+    save_by(&other, &t, path);
+    cr_assert_str_eq(first_put, "special");
+    test_ok(load_as(&other, path, &got), &err);
+    cr_assert(got.count == -12 && got.rough);
+    cr_assert_arr_eq(got.x, x_data, sizeof x_data);
+    geodec_artifact_clear(&kind, &got);
+}
+
+Test(binding, what_cannot_be_saved_leaves_nothing_behind)
+{
+    const char *path = test_tmp("thing.h5");
+    const geodec_provenance p = {.tool = "test"};
+    thing t = make_thing();
+    t.x = NULL;
+    cr_assert_eq(geodec_artifact_save_as(&kind, path, &p, &t, &err), GEODEC_INTERNAL);
+    cr_assert(access(path, F_OK) != 0);
 }
 
 Test(binding, absent_members_stay_absent)
@@ -175,9 +235,15 @@ Test(binding, absent_members_stay_absent)
     thing t = make_thing(), got;
     t.maybe = NULL;
     t.name = NULL;
+    t.real = NULL;
+    t.number = NULL;
     save(&t, path);
     test_ok(load_as(&kind, path, &got), &err);
     cr_assert(!got.maybe && !got.name && got.x);
+    geodec_artifact *a = NULL;
+    test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
+    cr_assert(!geodec_artifact_has_attr(a, "real") && !geodec_artifact_has_attr(a, "number"));
+    geodec_artifact_close(a);
     geodec_artifact_clear(&kind, &got);
 }
 

@@ -154,6 +154,37 @@ Test(kvprojection, artifact_gives_the_same_model_and_refuses_others)
     geodec_model_close(m);
 }
 
+Test(kvprojection, files_that_do_not_fit_the_model_are_refused)
+{
+    geodec_err err = {0};
+    char line[512];
+    geodec_model *m = opened();
+    const char *path = test_tmp("kv.h5");
+    const geodec_kv_projection_options o = {.k_share = 0.5, .v_share = 0.3};
+    geodec_kv_projection p = {0};
+    test_ok(geodec_kv_projection_fit(m, &o, &p, &err), &err);
+    for (int i = 0; i < 7; i++) {
+        geodec_kv_projection bad = p;
+        geodec_artifact *a = NULL;
+        if (i == 0) bad.n_layer--;
+        if (i == 1) bad.head_dim--;
+        if (i == 2) bad.d_model--;
+        if (i == 3) bad.k.group = p.n_kv_head + 1;
+        if (i == 4) bad.v.group = -1;
+        if (i == 5) bad.k.rank = 0;
+        if (i == 6) bad.v.in = NULL;
+        const geodec_provenance prov = {.tool = "test", .model_fingerprint = geodec_model_fingerprint(m)};
+        test_ok(geodec_artifact_create(&geodec_kind_kvprojection, path, &prov, &a, &err), &err);
+        test_ok(geodec_kv_projection_write(&bad, a, &err), &err);
+        test_ok(geodec_artifact_commit(a, &err), &err);
+        memset(&err, 0, sizeof err);
+        cr_assert_eq(geodec_kv_projection_load(path, m, &err), GEODEC_FORMAT, "%d", i);
+        cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), "kv.h5"), "%d: '%s'", i, line);
+    }
+    geodec_kv_projection_clear(&p);
+    geodec_model_close(m);
+}
+
 Test(kvprojection, refusals)
 {
     geodec_err err = {0};
