@@ -40,6 +40,10 @@ typedef struct thing {
     unsigned shape;
     char *name;
     const char *note;
+    const double *lent; /* [n] */
+    estimate three[3];
+    double bend;
+    int64_t early;
 } thing;
 
 #define AT(m) GEODEC_AT(thing, m)
@@ -55,6 +59,10 @@ static const geodec_field fields[] = {
     {"/rows/good", GEODEC_U8, "R", 0, "1", "flags", 0, GEODEC_OF_ROW(row, good)},
     {"/rows/value", GEODEC_F64, "R,3", GEODEC_FIELD_ZERO, "1", "several to a row", 0, APART(each[0].value)},
     {"/rows/low", GEODEC_F64, "R,3", 0, "1", "likewise", 0, APART(each[0].low)},
+    {"/lent", GEODEC_F64, "N", GEODEC_FIELD_OPTIONAL, "1", "somebody else's, with `on`", 0, GEODEC_LENT(thing, lent),
+     GEODEC_WHEN(thing, on)},
+    {"/three", GEODEC_F64, "3", 0, "1", "one of each element", 0,
+     GEODEC_ARRAY_APART(thing, three, [0].low, sizeof(estimate))},
 };
 static const geodec_attr attrs[] = {
     {"count", GEODEC_ATTR_I64, 0, "a number", IN(count)},
@@ -64,6 +72,9 @@ static const geodec_attr attrs[] = {
     {"shape", GEODEC_ATTR_STR, 0, "an enumeration", GEODEC_NAMED(thing, shape, shapes)},
     {"name", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "a text", IN(name)},
     {"note", GEODEC_ATTR_STR, 0, "a text that is not loaded", IN(note)},
+    {"bend", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "absent when 0", IN(bend), GEODEC_WHEN(thing, bend)},
+    {"early", GEODEC_ATTR_I64, 0, "written before all fields", IN(early), .after = ""},
+    {"half", GEODEC_ATTR_I64, 0, "written after a field", IN(early), .after = "/half"},
 };
 static const geodec_extent extents[] = {
     {"N", IN(n), 0, 0}, {"K", IN(k), 0, 0}, {"M", IN(n), 0, 1}, {"R", IN(n_rows), 0, 0}};
@@ -72,6 +83,9 @@ static geodec_status put_special(const void *object, geodec_artifact *a, const c
 {
     const thing *t = object;
     int64_t v[8];
+    if (name[0] == '/') /* attributes that come after a field before this one are there, others not */
+        cr_assert(geodec_artifact_has_attr(a, "early") && geodec_artifact_has_attr(a, "half") &&
+                  !geodec_artifact_has_attr(a, "count"));
     for (int64_t i = 0; i < t->n; i++) v[i] = 10 + i;
     return name[0] == '/' ? geodec_artifact_write(a, name, v, e) : geodec_artifact_put_i64(a, name, 7, e);
 }
@@ -94,6 +108,7 @@ static double x_data[] = {1, 2, 3, 4, 5, 6};
 static float maybe_data[] = {.5f, 1.5f, 2.5f, 3.5f};
 static uint16_t half_data[] = {0x3c00, 0x4000, 0};
 static row row_data[] = {{3, true, {{1, 2}, {NAN, 4}, {5, 6}}}, {-4, false, {{7, 8}, {9, 10}, {INFINITY, 12}}}};
+static const double lent_data[] = {7, 8, 9};
 static char name_data[] = "some name";
 
 static thing make_thing(void)
@@ -111,7 +126,11 @@ static thing make_thing(void)
                    .on = true,
                    .shape = SPHERE,
                    .name = name_data,
-                   .note = "a note"};
+                   .note = "a note",
+                   .lent = lent_data,
+                   .three = {{0, 1}, {0, 2}, {0, 3}},
+                   .bend = .5,
+                   .early = 6};
 }
 
 static void save(const thing *t, const char *path)
@@ -141,6 +160,7 @@ Test(binding, what_is_saved_is_loaded)
     thing got;
     geodec_artifact *a = NULL;
     int64_t *special = NULL, seven;
+    double *lent = NULL;
     save(&t, path);
     test_ok(load_as(&kind, path, &got), &err);
     cr_assert(got.n == 3 && got.k == 2 && got.n_rows == 2);
@@ -159,9 +179,14 @@ Test(binding, what_is_saved_is_loaded)
     cr_assert(got.count == -12 && got.small == .25f && got.on && got.shape == SPHERE);
     cr_assert_str_eq(got.name, "some name");
     cr_assert_str_eq(got.note, "kept");
+    cr_assert(!got.lent && got.bend == .5 && got.early == 6);
+    for (int i = 0; i < 3; i++) cr_assert(got.three[i].low == i + 1 && got.three[i].value == 0);
     test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
     test_ok(geodec_artifact_read(a, "/special", &special, &err), &err);
     test_ok(geodec_artifact_get_i64(a, "special", &seven, &err), &err);
+    test_ok(geodec_artifact_read(a, "/lent", &lent, &err), &err);
+    cr_assert_arr_eq(lent, lent_data, sizeof lent_data);
+    geodec_mem_free(lent);
     cr_assert(special[0] == 10 && special[2] == 12 && seven == 7);
     geodec_mem_free(special);
     geodec_artifact_close(a);
@@ -175,8 +200,14 @@ Test(binding, absent_members_stay_absent)
     thing t = make_thing(), got;
     t.maybe = NULL;
     t.name = NULL;
+    t.bend = 0;
+    t.on = false;
     save(&t, path);
     test_ok(load_as(&kind, path, &got), &err);
+    geodec_artifact *a = NULL;
+    test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
+    cr_assert(!geodec_artifact_has(a, "/lent") && !geodec_artifact_has_attr(a, "bend"));
+    geodec_artifact_close(a);
     cr_assert(!got.maybe && !got.name && got.x);
     geodec_artifact_clear(&kind, &got);
 }
@@ -218,6 +249,9 @@ Test(binding, what_does_not_fit_is_refused)
     other = kind;
     other.fields = narrow;
     refused(&other, path, "/fixed has 6 numbers");
+    memcpy(narrow, fields, sizeof narrow);
+    narrow[10].member.bytes = 2 * sizeof(estimate);
+    refused(&other, path, "/three has 3 numbers; there is room for 2");
 }
 
 Test(binding, tables_that_disagree_with_the_struct_are_internal_errors)
