@@ -177,7 +177,7 @@ static geodec_status save_field(geodec_artifact *a, const geodec_field *f, const
     const void *data = (const char *)object + m->at;
     char *copy = NULL;
     GEODEC_TRY(check_member(kind, f, err));
-    if (!wanted(&f->when, object)) goto done;
+    if (!wanted(&f->when, object) || geodec_artifact_has(a, f->path)) goto done;
     if (m->place == GEODEC_POINTER) memcpy(&data, data, sizeof data);
     if (!data && (f->flags & GEODEC_FIELD_OPTIONAL)) goto done;
     GEODEC_TRY(count_of(a, f, &rows, &each, err));
