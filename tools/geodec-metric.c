@@ -452,15 +452,16 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
                                          .mean = cloud.mean,
                                          .layer = cloud.layer,
                                          .control = control};
+    m.rounded = out.f32;
+    m.rounding = out.rounding;
+    if (fisher.trace > 0)
+        m.fisher = (geodec_metric_fisher){.scale = fisher.trace,
+                                          .ridge = fisher_ridge,
+                                          .condition = fisher.condition,
+                                          .floored = fisher.floored,
+                                          .blended = m.kind == GEODEC_METRIC_BLEND,
+                                          .blend = blend};
     GEODEC_TRY(geodec_metric_write(&m, &source, out.file, err));
-    GEODEC_TRY(geodec_metric_write_rounding(&out, err));
-    if (fisher.trace > 0) {
-        GEODEC_TRY(geodec_artifact_put_f64(out.file, "fisher_scale", fisher.trace, err));
-        GEODEC_TRY(geodec_artifact_put_f64(out.file, "fisher_ridge", fisher_ridge, err));
-        GEODEC_TRY(geodec_artifact_put_f64(out.file, "fisher_condition", fisher.condition, err));
-        GEODEC_TRY(geodec_artifact_put_i64(out.file, "fisher_floored", fisher.floored, err));
-        if (m.kind == GEODEC_METRIC_BLEND) GEODEC_TRY(geodec_artifact_put_f64(out.file, "blend", blend, err));
-    }
     if (m.kind == GEODEC_METRIC_PUBLISHED)
         GEODEC_TRY(geodec_published_manifold_write(&manifold, published_options().h, out.file, err));
     st = geodec_artifact_commit(out.file, err);

@@ -235,11 +235,10 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
             "the error of the linear map has slope %.2f, below %.2f: the map is not the derivative (sphere: %.2f)",
             v.slope.value, slope_min, sphere.slope.value);
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_validity, output, &p, &out, err));
+    o.settles = tolerance > 0;
+    o.halvings = halvings;
+    o.settled = settled;
     GEODEC_TRY(geodec_validity_write(&v, &sphere, cases, &o, out, err));
-    if (tolerance > 0) {
-        GEODEC_TRY(geodec_artifact_put_i64(out, "halvings", halvings, err));
-        GEODEC_TRY(geodec_artifact_put_f64(out, "settled", settled, err));
-    }
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

@@ -2,31 +2,39 @@
 
 #include "base/mem.h"
 #include "geometry/tasks.h"
+#include "io/binding.h"
 
 #include <math.h>
 #include <string.h>
 
+#define AT(m) GEODEC_AT(geodec_christoffel, m)
+#define IN(m) GEODEC_IN(geodec_christoffel, m)
 static const geodec_field fields[] = {
-    {"/points", GEODEC_F64, "M,n", 0, "activation", "points the symbols are given at", 0},
+    {"/points", GEODEC_F64, "M,n", 0, "activation", "points the symbols are given at", 0,
+     GEODEC_LENT(geodec_christoffel, x)},
     {"/gamma", GEODEC_F64, "M,n,n,n", 0, "1/activation",
-     "Gamma^k_ij = 1/2 g^kl (d_i g_jl + d_j g_il - d_l g_ij), k last", 0},
-    {"/largest", GEODEC_F64, "M", 0, "1/activation", "max |Gamma| at the point", 0},
+     "Gamma^k_ij = 1/2 g^kl (d_i g_jl + d_j g_il - d_l g_ij), k last", 0, AT(gamma)},
+    {"/largest", GEODEC_F64, "M", 0, "1/activation", "max |Gamma| at the point", 0, AT(largest)},
     {"/metric_residual", GEODEC_F64, "M", 0, "1/activation",
-     "max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| / max |g|", 0},
-    {"/asymmetry", GEODEC_F64, "M", 0, "1/activation", "max |Gamma^k_ij - Gamma^k_ji|", 0},
-    {"/control_index", GEODEC_I32, "C", 0, "1", "points at which both derivatives were taken", 0},
-    {"/control_gap", GEODEC_F64, "C", 0, "1/activation", "max |Gamma by differences - Gamma by analytic derivative|",
-     0},
+     "max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| / max |g|", 0, AT(residual)},
+    {"/asymmetry", GEODEC_F64, "M", 0, "1/activation", "max |Gamma^k_ij - Gamma^k_ji|", 0, AT(asymmetry)},
+    {"/control_index", GEODEC_I32, "C", 0, "1", "points at which both derivatives were taken", 0, AT(control_index)},
+    {"/control_gap", GEODEC_F64, "C", 0, "1/activation", "max |Gamma by differences - Gamma by analytic derivative|", 0,
+     AT(control_gap)},
 };
 
+static const char *const derivatives[] = {"analytic", "fd", NULL};
 static const geodec_attr attrs[] = {
-    {"derivative", GEODEC_ATTR_STR, 0, "analytic or fd (central differences)"},
-    {"step", GEODEC_ATTR_F64, 0, "step of the differences"},
-    {"where", GEODEC_ATTR_STR, 0, "samples, or midpoints between a sample and its nearest neighbour"},
-    {"sigma", GEODEC_ATTR_F64, 0, "width of the field"},
-    {"worst_residual", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest metric residual"},
-    {"worst_gap", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest gap between the derivatives"},
+    {"derivative", GEODEC_ATTR_STR, 0, "analytic or fd (central differences)",
+     GEODEC_NAMED(geodec_christoffel, deriv, derivatives)},
+    {"step", GEODEC_ATTR_F64, 0, "step of the differences", IN(step)},
+    {"where", GEODEC_ATTR_STR, 0, "samples, or midpoints between a sample and its nearest neighbour", IN(where)},
+    {"sigma", GEODEC_ATTR_F64, 0, "width of the field", IN(sigma)},
+    {"worst_residual", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest metric residual", IN(worst_residual)},
+    {"worst_gap", GEODEC_ATTR_F64, GEODEC_ATTR_MAX, "largest gap between the derivatives", IN(worst_gap)},
 };
+
+static const geodec_extent extents[] = {{"M", IN(points)}, {"n", IN(n)}, {"C", IN(control)}};
 
 const geodec_kind geodec_kind_christoffel = {
     .name = "christoffel",
@@ -39,6 +47,8 @@ const geodec_kind geodec_kind_christoffel = {
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
     .shards = "M,C",
+    .extents = extents,
+    .n_extents = 3,
 };
 
 geodec_christoffel_options geodec_christoffel_defaults(void)
@@ -169,35 +179,16 @@ done:
 
 void geodec_christoffel_clear(geodec_christoffel *c)
 {
-    geodec_mem_free(c->gamma);
-    geodec_mem_free(c->largest);
-    geodec_mem_free(c->residual);
-    geodec_mem_free(c->asymmetry);
-    geodec_mem_free(c->control_index);
-    geodec_mem_free(c->control_gap);
+    geodec_artifact_clear(&geodec_kind_christoffel, c);
     memset(c, 0, sizeof *c);
 }
 
 geodec_status geodec_christoffel_write(const geodec_christoffel *c, const double *x, const char *where, double sigma,
                                        geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_set_dim(a, "M", c->points, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "n", c->n, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "C", c->control, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/points", x + c->first * c->n, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/gamma", c->gamma, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/largest", c->largest, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/metric_residual", c->residual, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/asymmetry", c->asymmetry, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/control_index", c->control_index, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/control_gap", c->control_gap, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "derivative", c->deriv == GEODEC_DERIV_FD ? "fd" : "analytic", err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "step", c->step, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "where", where, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "sigma", sigma, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "worst_residual", c->worst_residual, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "worst_gap", c->worst_gap, err));
-done:
-    return st;
+    geodec_christoffel file = *c;
+    file.x = x + c->first * c->n;
+    file.where = where;
+    file.sigma = sigma;
+    return geodec_artifact_save(a, &file, err);
 }

@@ -37,6 +37,10 @@ typedef struct geodec_christoffel {
     double *control_gap;        /* [control] max |Gamma (differences) - Gamma (analytic)| */
     double worst_residual, worst_gap, step;
     geodec_deriv deriv;
+    /* of the file alone, set by geodec_christoffel_write */
+    const double *x; /* [points][n] */
+    const char *where;
+    double sigma;
 } geodec_christoffel;
 
 /* max |d_l g_ij - Gamma^m_li g_mj - Gamma^m_lj g_im| for given g [n][n], dg [n][n][n], gamma [n][n][n]. */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/sketch.h"
+#include "io/binding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -429,90 +430,49 @@ done:
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static geodec_status write_rungs(geodec_artifact *out, const char *group, const geodec_cloud_rung *r, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    enum { T = GEODEC_CLOUD_RUNGS };
-    int64_t points[T], components[T], used[T];
-    double ml[T], ml_interval[T][2], fit[T], fit_interval[T][2];
-    for (int t = 0; t < T; t++) {
-        points[t] = r[t].points;
-        components[t] = r[t].components;
-        used[t] = r[t].twonn.points;
-        ml[t] = r[t].twonn.ml;
-        ml_interval[t][0] = r[t].twonn.ml_low;
-        ml_interval[t][1] = r[t].twonn.ml_high;
-        fit[t] = r[t].twonn.fit;
-        fit_interval[t][0] = r[t].twonn.fit_low;
-        fit_interval[t][1] = r[t].twonn.fit_high;
-    }
-    const struct {
-        const char *name;
-        const void *data;
-    } all[] = {{"points", points},
-               {"components", components},
-               {"twonn_points", used},
-               {"twonn_ml", ml},
-               {"twonn_ml_interval", ml_interval},
-               {"twonn_fit", fit},
-               {"twonn_fit_interval", fit_interval}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        char path[64] = "/";
-        strncat(path, group, 20);
-        strncat(path, "/", 2);
-        strncat(path, all[i].name, 30);
-        GEODEC_TRY(geodec_artifact_write(out, path, all[i].data, err));
-    }
-done:
-    return st;
-}
-
 /* Row, token, position and sequence of the kept points. */
-static geodec_status write_rows(const build *b, geodec_artifact *out, geodec_err *err)
+static geodec_status read_rows(const build *b, geodec_cloud *c, geodec_err *err)
 {
     static const char *const names[] = {"/token", "/position", "/sequence"};
+    int32_t **const to[] = {&c->token, &c->position, &c->sequence};
     geodec_status st = GEODEC_OK;
-    int32_t *all = NULL, *kept = NULL;
-    if (!b->in) return GEODEC_OK; /* points without states write their own */
-    GEODEC_NEW(kept, b->points);
-    GEODEC_TRY(geodec_artifact_write(out, "/row", b->row, err));
+    GEODEC_NEW(c->row, b->points);
+    memcpy(c->row, b->row, (size_t)b->points * sizeof *c->row);
     for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
-        geodec_mem_free(all);
-        all = NULL;
-        GEODEC_TRY(geodec_artifact_read(b->in->file, names[f], &all, err));
-        for (int64_t i = 0; i < b->points; i++) kept[i] = all[b->row[i]];
-        GEODEC_TRY(geodec_artifact_write(out, names[f], kept, err));
+        GEODEC_TRY(geodec_artifact_read(b->in->file, names[f], to[f], err));
+        for (int64_t i = 0; i < b->points; i++) (*to[f])[i] = (*to[f])[b->row[i]]; /* rows rise */
     }
 done:
-    geodec_mem_free(all);
-    geodec_mem_free(kept);
     return st;
 }
 
-static geodec_status write_all(const build *b, const geodec_pca *pca, const geodec_cloud_summary *s,
-                               geodec_artifact *out, geodec_err *err)
+/* Everything but the coordinates, which are there already. Takes the arrays of pca and c over. */
+static geodec_status save(const build *b, geodec_pca *pca, const geodec_cloud_summary *s, geodec_cloud *c,
+                          geodec_artifact *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_write(out, "/mean", pca->mean, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/basis", pca->basis, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/eigenvalues", pca->eigenvalue, err));
-    GEODEC_TRY(write_rows(b, out, err));
-    GEODEC_TRY(write_rungs(out, "ladder", s->rung, err));
-    GEODEC_TRY(write_rungs(out, "control", s->control, err));
-    GEODEC_TRY(geodec_artifact_put_i64(out, "layer", b->o->layer, err));
-    GEODEC_TRY(geodec_artifact_put_f64(out, "variance", b->o->variance, err));
-    GEODEC_TRY(geodec_artifact_put_f64(out, "explained", s->explained, err));
-    GEODEC_TRY(geodec_artifact_put_f64(out, "total_variance", s->total_variance, err));
-    GEODEC_TRY(geodec_artifact_put_f64(out, "participation_ratio", s->participation, err));
-    GEODEC_TRY(geodec_artifact_put_i64(out, "k_int", s->k_int, err));
-    if (s->sketch_width > 0) {
-        GEODEC_TRY(geodec_artifact_put_i64(out, "sketch_width", s->sketch_width, err));
-        GEODEC_TRY(geodec_artifact_put_f64(out, "sketch_residual", s->sketch_residual, err));
-    }
-    GEODEC_TRY(geodec_artifact_put_i64(out, "n_rows", s->rows, err));
-    GEODEC_TRY(geodec_artifact_put_i64(out, "n_duplicates", s->duplicates, err));
-    GEODEC_TRY(geodec_artifact_put_i64(out, "n_left_out", s->rows - s->duplicates - s->points, err));
+    c->points = s->points;
+    c->k = s->k;
+    c->d = s->d;
+    c->k_int = s->k_int;
+    c->values = pca->values;
+    c->layer = b->o->layer;
+    c->mean = pca->mean;
+    c->basis = pca->basis;
+    c->eigenvalue = pca->eigenvalue;
+    pca->mean = pca->basis = pca->eigenvalue = NULL;
+    c->made = *s;
+    c->variance = b->o->variance;
+    c->left_out = s->rows - s->duplicates - s->points;
+    /* these come before the rows in the file, whatever the table says */
+    GEODEC_TRY(geodec_artifact_set_dim(out, "d", c->d, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "E", c->values, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/mean", c->mean, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/basis", c->basis, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/eigenvalues", c->eigenvalue, err));
+    GEODEC_TRY(geodec_artifact_save(out, c, err));
 done:
+    geodec_cloud_clear(c);
     return st;
 }
 
@@ -541,6 +501,7 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     geodec_status st = GEODEC_OK;
     build b = {.in = states, .o = o, .pool = pool, .hooks = hooks, .d = states->d, .rows = states->rows};
     geodec_pca pca = {0};
+    geodec_cloud cloud = {0};
     geodec_cloud_summary s = {0};
     double *sample = NULL;
     int64_t k[GEODEC_CLOUD_RUNGS];
@@ -574,9 +535,6 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     GEODEC_NEW(sample, n_sample * pca.k);
     GEODEC_TRY(geodec_artifact_set_dim(out, "N", b.points, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "K", pca.k, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "d", b.d, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "E", pca.values, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "T", GEODEC_CLOUD_RUNGS, err));
     GEODEC_TRY(project(&b, &pca, n_sample, sample, out, err));
     for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
         s.rung[t].points = b.size[t];
@@ -585,9 +543,11 @@ geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_
     GEODEC_TRY(ladder_twonn(&b, pca.k, sample, "cloud-twonn", s.rung, err));
     GEODEC_TRY(control(&b, &pca, s.control, err));
     summarise(&b, &pca, &s);
-    GEODEC_TRY(write_all(&b, &pca, &s, out, err));
+    GEODEC_TRY(read_rows(&b, &cloud, err));
+    GEODEC_TRY(save(&b, &pca, &s, &cloud, out, err));
     if (summary) *summary = s;
 done:
+    geodec_cloud_clear(&cloud);
     geodec_pca_clear(&pca);
     geodec_mem_free(sample);
     geodec_mem_free(b.row_mean);
@@ -602,27 +562,18 @@ done:
 /* ---- coordinates of other programs ------------------------------------------------------------------------------ */
 
 /* Rows that are from no activations: -1, each a sequence of its own unless they are one text. */
-static geodec_status write_unknown_rows(const geodec_cloud_points *p, geodec_artifact *out, geodec_err *err)
+static geodec_status unknown_rows(const geodec_cloud_points *p, geodec_cloud *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int32_t *number = NULL, *none = NULL, *zero = NULL;
-    GEODEC_NEW(number, p->points);
-    GEODEC_NEW(none, p->points);
-    GEODEC_NEW(zero, p->points);
+    GEODEC_NEW(c->row, p->points);
+    GEODEC_NEW(c->token, p->points);
+    GEODEC_NEW(c->sequence, p->points);
+    GEODEC_NEW(c->position, p->points);
     for (int64_t i = 0; i < p->points; i++) {
-        number[i] = (int32_t)i;
-        none[i] = -1;
+        c->row[i] = c->token[i] = -1;
+        *(p->consecutive ? &c->position[i] : &c->sequence[i]) = (int32_t)i;
     }
-    GEODEC_TRY(geodec_artifact_write(out, "/row", none, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/token", none, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/sequence", p->consecutive ? zero : number, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/position", p->consecutive ? number : zero, err));
-    GEODEC_TRY(geodec_artifact_put_str(out, "source", p->source, err));
-    GEODEC_TRY(geodec_artifact_put_i64(out, "measured_dims", p->measured > 0 ? p->measured : p->k, err));
 done:
-    geodec_mem_free(number);
-    geodec_mem_free(none);
-    geodec_mem_free(zero);
     return st;
 }
 
@@ -659,6 +610,7 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     build b = {.o = o, .pool = pool, .hooks = hooks, .d = p->k, .rows = p->points, .points = p->points};
     geodec_pca own = {.d = p->k, .k = p->k}, said = {.d = p->k, .k = p->k};
     geodec_cloud_summary s = {0};
+    geodec_cloud cloud = {.source = p->source, .measured = p->measured > 0 ? p->measured : p->k};
     double *shuffled = NULL;
     if (p->points < GEODEC_CLOUD_MIN_POINTS)
         GEODEC_THROW(GEODEC_SCARCE, "%lld points; a cloud needs at least %d", (long long)p->points,
@@ -694,14 +646,12 @@ geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geode
     s.k_int = p->k_int > 0 ? p->k_int : p->k;
     GEODEC_TRY(geodec_artifact_set_dim(out, "N", p->points, err));
     GEODEC_TRY(geodec_artifact_set_dim(out, "K", p->k, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "d", p->k, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "E", said.values, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "T", GEODEC_CLOUD_RUNGS, err));
     GEODEC_TRY(geodec_artifact_append(out, "/coordinates", p->points, p->x, err));
-    GEODEC_TRY(write_all(&b, &said, &s, out, err));
-    GEODEC_TRY(write_unknown_rows(p, out, err));
+    GEODEC_TRY(unknown_rows(p, &cloud, err));
+    GEODEC_TRY(save(&b, &said, &s, &cloud, out, err));
     if (summary) *summary = s;
 done:
+    geodec_cloud_clear(&cloud);
     geodec_pca_clear(&own);
     geodec_pca_clear(&said);
     geodec_mem_free(shuffled);

@@ -58,8 +58,8 @@ typedef struct geodec_cloud_summary {
     int64_t rows, duplicates, points, d, k, k_int;
     int64_t sketch_width;   /* 0: exact components */
     double sketch_residual; /* largest |C q - theta q| of the kept components over the first eigenvalue */
-    double total_variance, explained, participation; /* (sum lambda)^2 / sum lambda^2 */
-    geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], control[GEODEC_CLOUD_RUNGS];
+    double total_variance, explained, participation;                         /* (sum lambda)^2 / sum lambda^2 */
+    geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], control[GEODEC_CLOUD_RUNGS]; /* in this order: the table of the file */
 } geodec_cloud_summary;
 
 /* Fills a new artifact of geodec_kind_cloud from the activations; the caller commits it. summary may be NULL.
@@ -89,7 +89,7 @@ GEODEC_API geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, 
                                                   geodec_pool *pool, const geodec_hooks *hooks,
                                                   geodec_err *err) GEODEC_MUST_USE;
 
-/* A cloud read back. */
+/* A cloud, as it is saved and read back. */
 typedef struct geodec_cloud {
     int64_t points, k, d, k_int, layer;
     double *coordinate; /* [points][k] */
@@ -100,6 +100,12 @@ typedef struct geodec_cloud {
     int32_t *row;                         /* [points] row of the activations */
     int32_t *sequence, *position, *token; /* [points] */
     int32_t *cloud_row;                   /* [points] row of the file: 0, 1, .. until the cloud is thinned */
+    /* how it was made; its sizes and k_int are those above */
+    geodec_cloud_summary made;
+    double variance;    /* share asked for */
+    int64_t left_out;   /* rows, by max_points */
+    const char *source; /* NULL: states; not read back */
+    int64_t measured;   /* 0: all coordinates */
 } geodec_cloud;
 GEODEC_API geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out,
                                            geodec_err *err) GEODEC_MUST_USE;

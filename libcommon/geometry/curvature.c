@@ -17,18 +17,6 @@ geodec_curvature_options geodec_curvature_defaults(void)
     return (geodec_curvature_options){.samples = 512, .midpoints = 256, .seed = 1};
 }
 
-void geodec_curvature_clear(geodec_curvature *c)
-{
-    geodec_mem_free(c->x);
-    geodec_mem_free(c->place);
-    geodec_mem_free(c->index);
-    geodec_mem_free(c->partner);
-    geodec_mem_free(c->inv);
-    geodec_mem_free(c->ricci);
-    geodec_mem_free(c->riem);
-    *c = (geodec_curvature){0};
-}
-
 /* ---- where ------------------------------------------------------------------------------------------------------ */
 
 static void place(geodec_curvature *c, geodec_curvature_place where, int32_t index, int32_t partner, const double *a,
@@ -171,6 +159,7 @@ static geodec_status summarise(geodec_curvature *c, geodec_err *err)
         c->worst.exchange = fmax(c->worst.exchange, k->exchange);
         c->worst.bianchi = fmax(c->worst.bianchi, k->bianchi);
     }
+    c->worst_symmetry = fmax(c->worst.first_pair, fmax(c->worst.last_pair, c->worst.exchange));
 done:
     geodec_mem_free(sorted);
     return st;

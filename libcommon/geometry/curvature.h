@@ -41,6 +41,7 @@ typedef struct geodec_curvature {
     double *riem;                            /* [Q][n]^4 or NULL */
     double median_abs_scalar[GEODEC_PLACES]; /* 0 where there is no such point */
     geodec_riemann_check worst;              /* largest residuals */
+    double worst_symmetry;                   /* of the pairs */
     /* controls of the same code */
     double sphere_error;    /* largest |scalar / (n (n-1)) - 1| on the unit sphere of dimension n; 0 for n = 1 */
     double differences_gap; /* largest |R - R'| / max |R|, R' with dGamma by central differences, at 4 samples */

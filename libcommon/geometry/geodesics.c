@@ -16,14 +16,6 @@ geodec_geodesics_options geodec_geodesics_defaults(void)
         .paths = 64, .velocity = GEODEC_VELOCITY_SEQUENCE, .path = geodec_geodesic_defaults(), .control = 4, .seed = 1};
 }
 
-void geodec_geodesics_clear(geodec_geodesics *g)
-{
-    void *all[] = {g->x,    g->v,     g->speed2, g->drift,          g->status,
-                   g->good, g->point, g->next,   g->activation_row, g->next_row};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    *g = (geodec_geodesics){0};
-}
-
 void geodec_geodesics_keep(geodec_geodesics *g, int64_t first, int64_t end)
 {
     const size_t row = (size_t)(g->nodes * g->n) * sizeof *g->x, nodes = (size_t)g->nodes * sizeof *g->speed2;

@@ -53,6 +53,8 @@ typedef struct geodec_geodesics {
     double hull_radius; /* 0 = none */
     int64_t control_paths;
     double refinement_error; /* largest |x - x_adaptive| over the control paths, unit of the points */
+    int64_t count[4];        /* of the file: paths of each status, and the largest drift */
+    double drift_largest;
 } geodec_geodesics;
 
 /* s: the space of the metric. metric_file: the artifact the metric came from, for the place of the points in the text.
@@ -67,11 +69,12 @@ GEODEC_API void geodec_geodesics_keep(geodec_geodesics *g, int64_t first, int64_
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_geodesics_write(const geodec_geodesics *g, geodec_artifact *a,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* Everything back; of options: steps, dl, method, rtol. */
+/* Everything back; of options: steps, dl, method, rtol, drift_max. */
 GEODEC_API geodec_status geodec_geodesics_read(const geodec_artifact *a, geodec_geodesics *out,
                                                geodec_err *err) GEODEC_MUST_USE;
-/* Internal: the attribute `velocity` of the artifacts; an unknown name counts as "sequence". */
-const char *geodec__velocity_name(geodec_velocity v);
-geodec_velocity geodec__velocity_find(const char *name);
+/* Internal: names of geodec_velocity and of the methods in artifacts; what every file of paths is checked for (the
+ * message names `path`). */
+extern const char *const geodec__velocity_names[], *const geodec__path_methods[];
+geodec_status geodec__geodesics_check(const geodec_geodesics *g, const char *path, geodec_err *err);
 
 #endif

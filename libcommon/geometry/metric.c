@@ -214,18 +214,6 @@ done:
     return st;
 }
 
-void geodec_metric_clear(geodec_metric *m)
-{
-    geodec_mem_free(m->point);
-    geodec_mem_free(m->knn_index);
-    geodec_mem_free(m->knn_distance);
-    geodec_mem_free(m->log_g);
-    geodec_mem_free(m->condition);
-    geodec_mem_free(m->shrinkage);
-    geodec_mem_free(m->clipped);
-    memset(m, 0, sizeof *m);
-}
-
 geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

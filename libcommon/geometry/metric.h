@@ -40,6 +40,7 @@ typedef enum geodec_metric_kind {
     GEODEC_METRIC_GAUSSIAN_FISHER,
     GEODEC_METRIC_KINDS
 } geodec_metric_kind;
+GEODEC_API extern const char *const geodec_metric_kind_names[]; /* by number, then NULL */
 /* "mahalanobis", "gaussian-fisher", ..; "?" otherwise. Static storage. */
 GEODEC_API const char *geodec_metric_kind_name(geodec_metric_kind kind);
 /* GEODEC_NOTFOUND. */
@@ -61,6 +62,31 @@ typedef struct geodec_metric_options {
 } geodec_metric_options;
 GEODEC_API geodec_metric_options geodec_metric_defaults(void);
 
+typedef struct geodec_metric_medians {
+    double condition, shrinkage, nn_distance;
+} geodec_metric_medians;
+/* Where the points came from; all members but sequence and position are needed. Coordinates of a state x:
+ * basis (x - mean). */
+typedef struct geodec_metric_source {
+    const int32_t *cloud_row;      /* [points] row of the cloud */
+    const int32_t *activation_row; /* [points] row of the activations */
+    const int32_t *sequence,
+        *position;                 /* [points] place in the text, both or neither (NULL): geodesics begin along it */
+    int64_t d;                     /* width of the states */
+    const double *basis;           /* [n][d] first n principal directions */
+    const double *mean;            /* [d] */
+    int64_t layer;                 /* of the model */
+    geodec_metric_medians control; /* geodec_metric_control; all 0 = there is none */
+} geodec_metric_source;
+/* How a Fisher metric was made: attributes of the file. */
+typedef struct geodec_metric_fisher {
+    double scale; /* median mean eigenvalue before the ridge; 0 = it is none */
+    double ridge, condition;
+    int64_t floored;
+    bool blended;
+    double blend;
+} geodec_metric_fisher;
+
 typedef struct geodec_metric {
     geodec_metric_kind kind;
     double curvature; /* of GEODEC_METRIC_SPHERE and GEODEC_METRIC_HYPERBOLIC; 0 otherwise */
@@ -75,6 +101,15 @@ typedef struct geodec_metric {
     double median_nn;              /* median distance to the nearest neighbour */
     double sigma;                  /* of the field */
     geodec_metric_options options; /* with k and clip as used */
+    /* of the file: given to geodec_metric_write */
+    geodec_metric_fisher fisher;
+    bool rounded; /* to float32 (geodec_metric_writer), which changed log_g by `rounding` */
+    double rounding;
+    /* of the file: set by it */
+    geodec_metric_source source;
+    geodec_metric_medians median;
+    double sigma_nn; /* sigma in median distances to the nearest neighbour */
+    int64_t n_clipped;
 } geodec_metric;
 
 /* point [points][n]. Eigenvalues of C' below 1e-12 tr(C)/n are lifted to it and counted as clipped.
@@ -118,9 +153,6 @@ GEODEC_API void geodec_metric_clear(geodec_metric *m);
 /* What the figures of a metric are worth: the same fit to a Gaussian cloud with as many points and the covariance of
  * all points together. A local covariance of k points in n dimensions is uneven by chance alone, and shrinks
  * accordingly. */
-typedef struct geodec_metric_medians {
-    double condition, shrinkage, nn_distance;
-} geodec_metric_medians;
 GEODEC_API geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out,
                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool,
@@ -134,23 +166,10 @@ GEODEC_API geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf 
 
 /* The metric artifact. */
 GEODEC_API extern const geodec_kind geodec_kind_metric;
-/* Where the points came from; all members but sequence and position are needed. Coordinates of a state x:
- * basis (x - mean). */
-typedef struct geodec_metric_source {
-    const int32_t *cloud_row;      /* [points] row of the cloud */
-    const int32_t *activation_row; /* [points] row of the activations */
-    const int32_t *sequence,
-        *position;                 /* [points] place in the text, both or neither (NULL): geodesics begin along it */
-    int64_t d;                     /* width of the states */
-    const double *basis;           /* [n][d] first n principal directions */
-    const double *mean;            /* [d] */
-    int64_t layer;                 /* of the model */
-    geodec_metric_medians control; /* geodec_metric_control; all 0 = there is none */
-} geodec_metric_source;
 /* Writes logarithms slab by slab into a new artifact of geodec_kind_metric, before geodec_metric_write adds the rest: a
  * geodec_metric_sink whose ctx is the writer. f32 halves the file: each entry is rounded to float32, and the largest
- * change |dL|_F of a matrix is kept in `rounding` and goes to the file. |ln (v^T g v / v^T g' v)| <= |dL|_F (k - 1) /
- * ln k for every v, with condition number k of the matrix (rbf.h, the bound on truncation). */
+ * change |dL|_F of a matrix is kept in `rounding`, for geodec_metric.rounding. |ln (v^T g v / v^T g' v)| <= |dL|_F (k -
+ * 1) / ln k for every v, with condition number k of the matrix (rbf.h, the bound on truncation). */
 typedef struct geodec_metric_writer {
     geodec_artifact *file;
     int64_t n;
@@ -159,8 +178,6 @@ typedef struct geodec_metric_writer {
 } geodec_metric_writer;
 GEODEC_API geodec_status geodec_metric_write_slab(void *writer, int64_t first, int64_t count, const double *log_g,
                                                   geodec_err *err) GEODEC_MUST_USE;
-/* After the last slab. */
-GEODEC_API geodec_status geodec_metric_write_rounding(const geodec_metric_writer *w, geodec_err *err) GEODEC_MUST_USE;
 /* Writes all fields (log_g unless slabs are there already) and attributes into a new artifact of geodec_kind_metric;
  * the caller commits. source NULL: the points are from no cloud (rows -1, the chart's own coordinates). */
 GEODEC_API geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source,

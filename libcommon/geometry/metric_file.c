@@ -1,30 +1,40 @@
 /* The metric artifact. */
 #include "base/mem.h"
 #include "geometry/metric.h"
+#include "io/binding.h"
 #include "linalg/expm.h"
 
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
+#define AT(m) GEODEC_AT(geodec_metric, m)
+#define LENT(m) GEODEC_LENT(geodec_metric, m)
+#define IN(m) GEODEC_IN(geodec_metric, m)
+#define WHEN(m) GEODEC_WHEN(geodec_metric, m)
 static const geodec_field fields[] = {
-    {"/points", GEODEC_F64, "N,n", 0, "activation", "first n principal coordinates of the points", 0},
-    {"/cloud_row", GEODEC_I32, "N", 0, "1", "row of the cloud each point is", 0},
-    {"/activation_row", GEODEC_I32, "N", 0, "1", "row of the activations each point is", 0},
-    {"/sequence", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "sequence of the text each point is from", 0},
-    {"/position", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "its position there: consecutive states are neighbours",
-     0},
-    {"/basis", GEODEC_F64, "n,d", 0, "1", "principal directions the coordinates belong to, orthonormal rows", 0},
-    {"/mean", GEODEC_F64, "d", 0, "activation", "mean state: coordinates of x are basis (x - mean)", 0},
-    {"/knn_index", GEODEC_I32, "N,k", 0, "1", "k nearest points, nearest first, ties by index", 0},
-    {"/knn_distance", GEODEC_F64, "N,k", 0, "activation", "their Euclidean distances", 0},
     {"/log_g", GEODEC_F64, "N,P", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
      "log of the local metric (inverse covariance of the neighbours), rows of the upper triangle, P = n (n+1) / 2", 0},
     {"/log_g_f32", GEODEC_F32, "N,P", GEODEC_FIELD_STREAM | GEODEC_FIELD_OPTIONAL, "1",
      "the same rounded to float32, in place of /log_g (attribute log_g_rounding)", 2},
-    {"/condition", GEODEC_F64, "N", 0, "1", "condition number of the local metric", 0},
-    {"/shrinkage", GEODEC_F64, "N", 0, "1", "weight of the multiple of the identity (Ledoit and Wolf 2004)", 0},
-    {"/clipped", GEODEC_I32, "N", 0, "1", "eigenvalues clipped or lifted to the floor", 0},
+    {"/points", GEODEC_F64, "N,n", 0, "activation", "first n principal coordinates of the points", 0, AT(point)},
+    {"/cloud_row", GEODEC_I32, "N", 0, "1", "row of the cloud each point is", 0, LENT(source.cloud_row)},
+    {"/activation_row", GEODEC_I32, "N", 0, "1", "row of the activations each point is", 0,
+     LENT(source.activation_row)},
+    {"/sequence", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "sequence of the text each point is from", 0,
+     LENT(source.sequence)},
+    {"/position", GEODEC_I32, "N", GEODEC_FIELD_OPTIONAL, "1", "its position there: consecutive states are neighbours",
+     0, LENT(source.position)},
+    {"/basis", GEODEC_F64, "n,d", 0, "1", "principal directions the coordinates belong to, orthonormal rows", 0,
+     LENT(source.basis)},
+    {"/mean", GEODEC_F64, "d", 0, "activation", "mean state: coordinates of x are basis (x - mean)", 0,
+     LENT(source.mean)},
+    {"/knn_index", GEODEC_I32, "N,k", 0, "1", "k nearest points, nearest first, ties by index", 0, AT(knn_index)},
+    {"/knn_distance", GEODEC_F64, "N,k", 0, "activation", "their Euclidean distances", 0, AT(knn_distance)},
+    {"/condition", GEODEC_F64, "N", 0, "1", "condition number of the local metric", 0, AT(condition)},
+    {"/shrinkage", GEODEC_F64, "N", 0, "1", "weight of the multiple of the identity (Ledoit and Wolf 2004)", 0,
+     AT(shrinkage)},
+    {"/clipped", GEODEC_I32, "N", 0, "1", "eigenvalues clipped or lifted to the floor", 0, AT(clipped)},
     {"/published/g_raw", GEODEC_F64, "N,n,n", GEODEC_FIELD_OPTIONAL, "1",
      "kind published: the harness's local metrics, unsmoothed", 1},
     {"/published/g", GEODEC_F64, "N,n,n", GEODEC_FIELD_OPTIONAL, "1", "kind published: smoothed once, at the samples",
@@ -33,39 +43,65 @@ static const geodec_field fields[] = {
      "kind published: Christoffel symbols of the samples by differences, k last", 1},
 };
 
+static const char *const centres[] = {[GEODEC_CENTRE_MEAN] = "mean", [GEODEC_CENTRE_POINT] = "point", NULL};
+
 static const geodec_attr attrs[] = {
     {"metric_kind", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
      "mahalanobis (also when absent), fisher, blend, euclidean, flat, published, sphere, hyperbolic, polar or "
-     "gaussian-fisher: what the metric is between the points"},
-    {"curvature", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "sectional curvature of a sphere or a hyperbolic space"},
-    {"layer", GEODEC_ATTR_I64, 0, "layer of the model the states are from"},
-    {"sigma", GEODEC_ATTR_F64, 0, "width of the log-Euclidean radial basis field, unit of the points"},
-    {"sigma_nn", GEODEC_ATTR_F64, 0, "sigma in median distances to the nearest neighbour"},
-    {"median_nn_distance", GEODEC_ATTR_F64, 0, "median distance to the nearest neighbour"},
-    {"centre", GEODEC_ATTR_STR, 0, "origin of the local scatter: mean (of the neighbours) or point"},
-    {"shrink", GEODEC_ATTR_F64, 0, "shrinkage asked for; negative = Ledoit-Wolf"},
-    {"ridge", GEODEC_ATTR_F64, 0, "added to the diagonal of the covariance"},
-    {"ridge_relative", GEODEC_ATTR_F64, 0, "the same as a multiple of its mean eigenvalue"},
-    {"clip_min", GEODEC_ATTR_F64, 0, "lower limit of eigenvalues of g"},
-    {"clip_max", GEODEC_ATTR_F64, 0, "upper limit of eigenvalues of g, 0 = none"},
-    {"median_condition", GEODEC_ATTR_F64, 0, "median condition number of the local metrics"},
-    {"median_shrinkage", GEODEC_ATTR_F64, 0, "median shrinkage"},
+     "gaussian-fisher: what the metric is between the points",
+     GEODEC_NAMED(geodec_metric, kind, geodec_metric_kind_names), .after = ""},
+    {"curvature", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "sectional curvature of a sphere or a hyperbolic space",
+     IN(curvature), WHEN(curvature), .after = ""},
+    {"layer", GEODEC_ATTR_I64, 0, "layer of the model the states are from", IN(source.layer), .after = "/mean"},
+    {"sigma", GEODEC_ATTR_F64, 0, "width of the log-Euclidean radial basis field, unit of the points", IN(sigma)},
+    {"sigma_nn", GEODEC_ATTR_F64, 0, "sigma in median distances to the nearest neighbour", IN(sigma_nn)},
+    {"median_nn_distance", GEODEC_ATTR_F64, 0, "median distance to the nearest neighbour", IN(median_nn)},
+    {"centre", GEODEC_ATTR_STR, 0, "origin of the local scatter: mean (of the neighbours) or point",
+     GEODEC_NAMED(geodec_metric, options.centre, centres)},
+    {"shrink", GEODEC_ATTR_F64, 0, "shrinkage asked for; negative = Ledoit-Wolf", IN(options.shrink)},
+    {"ridge", GEODEC_ATTR_F64, 0, "added to the diagonal of the covariance", IN(options.ridge)},
+    {"ridge_relative", GEODEC_ATTR_F64, 0, "the same as a multiple of its mean eigenvalue", IN(options.ridge_relative)},
+    {"clip_min", GEODEC_ATTR_F64, 0, "lower limit of eigenvalues of g", IN(options.clip_min)},
+    {"clip_max", GEODEC_ATTR_F64, GEODEC_FIELD_ZERO, "upper limit of eigenvalues of g, 0 = none", IN(options.clip_max)},
+    {"median_condition", GEODEC_ATTR_F64, 0, "median condition number of the local metrics", IN(median.condition)},
+    {"median_shrinkage", GEODEC_ATTR_F64, 0, "median shrinkage", IN(median.shrinkage)},
     {"control_condition", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
-     "the same for a Gaussian cloud of equal size and covariance"},
-    {"control_shrinkage", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "median shrinkage there"},
-    {"control_nn_distance", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "median distance to the nearest neighbour there"},
-    {"published_h", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "kind published: step of the differences"},
+     "the same for a Gaussian cloud of equal size and covariance", IN(source.control.condition),
+     WHEN(source.control.condition)},
+    {"control_shrinkage", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "median shrinkage there",
+     IN(source.control.shrinkage), WHEN(source.control.condition)},
+    {"control_nn_distance", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "median distance to the nearest neighbour there",
+     IN(source.control.nn_distance), WHEN(source.control.condition)},
+    {"n_clipped", GEODEC_ATTR_I64, 0, "eigenvalues clipped or lifted in all", IN(n_clipped)},
+    {"log_g_rounding", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "with /log_g_f32: largest Frobenius norm of what rounding changed in the logarithm of a matrix", IN(rounding),
+     WHEN(rounded)},
     {"fisher_scale", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
      "kinds fisher and blend: median mean eigenvalue of the Fisher information before the ridge, nat per squared "
-     "activation"},
-    {"fisher_ridge", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "added to it, in mean eigenvalues"},
-    {"fisher_condition", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "its median condition number with the ridge"},
-    {"fisher_floored", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "its eigenvalues lifted to the floor with the ridge"},
-    {"blend", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "weight of its logarithm in the blend"},
-    {"log_g_rounding", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
-     "with /log_g_f32: largest Frobenius norm of what rounding changed in the logarithm of a matrix"},
-    {"n_clipped", GEODEC_ATTR_I64, 0, "eigenvalues clipped or lifted in all"},
+     "activation",
+     IN(fisher.scale), WHEN(fisher.scale)},
+    {"fisher_ridge", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "added to it, in mean eigenvalues", IN(fisher.ridge),
+     WHEN(fisher.scale)},
+    {"fisher_condition", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "its median condition number with the ridge",
+     IN(fisher.condition), WHEN(fisher.scale)},
+    {"fisher_floored", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "its eigenvalues lifted to the floor with the ridge",
+     IN(fisher.floored), WHEN(fisher.scale)},
+    {"blend", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "weight of its logarithm in the blend", IN(fisher.blend),
+     WHEN(fisher.blended)},
+    {"published_h", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "kind published: step of the differences"},
 };
+
+static const geodec_extent extents[] = {{"N", IN(points)}, {"n", IN(n)}, {"k", IN(k)}, {"d", IN(source.d)}};
+
+/* The logarithms, unless slabs are there already. */
+static geodec_status put(const void *object, geodec_artifact *a, const char *name, geodec_err *err)
+{
+    const geodec_metric *m = object;
+    if (strcmp(name, "/log_g") != 0 || !m->log_g || geodec_artifact_has(a, "/log_g") ||
+        geodec_artifact_has(a, "/log_g_f32"))
+        return GEODEC_OK;
+    return geodec_metric_write_slab(&(geodec_metric_writer){.file = a, .n = m->n}, 0, m->points, m->log_g, err);
+}
 
 const geodec_kind geodec_kind_metric = {
     .name = "metric",
@@ -77,6 +113,9 @@ const geodec_kind geodec_kind_metric = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .extents = extents,
+    .n_extents = 4,
+    .put = put,
 };
 
 /* Rows, basis and mean of points that are from no cloud: their coordinates are the chart's own. */
@@ -128,102 +167,50 @@ done:
     return st;
 }
 
-geodec_status geodec_metric_write_rounding(const geodec_metric_writer *w, geodec_err *err)
-{
-    return w->f32 ? geodec_artifact_put_f64(w->file, "log_g_rounding", w->rounding, err) : GEODEC_OK;
-}
-
 geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source, geodec_artifact *a,
                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (!source) return write_no_source(m, a, err);
-    const geodec_metric_options *o = &m->options;
-    geodec_metric_medians own;
-    int64_t clipped = 0;
-    GEODEC_TRY(geodec_artifact_put_str(a, "metric_kind", geodec_metric_kind_name(m->kind), err));
-    if (m->curvature != 0) GEODEC_TRY(geodec_artifact_put_f64(a, "curvature", m->curvature, err));
-    GEODEC_TRY(geodec_metric_summary(m, &own, err));
-    for (int64_t p = 0; p < m->points; p++) clipped += m->clipped[p];
-    GEODEC_TRY(geodec_artifact_set_dim(a, "N", m->points, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "n", m->n, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "k", m->k, err));
-    if (m->log_g && !geodec_artifact_has(a, "/log_g") && !geodec_artifact_has(a, "/log_g_f32"))
-        GEODEC_TRY(
-            geodec_metric_write_slab(&(geodec_metric_writer){.file = a, .n = m->n}, 0, m->points, m->log_g, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/points", m->point, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/cloud_row", source->cloud_row, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/activation_row", source->activation_row, err));
-    if (source->sequence && source->position) {
-        GEODEC_TRY(geodec_artifact_write(a, "/sequence", source->sequence, err));
-        GEODEC_TRY(geodec_artifact_write(a, "/position", source->position, err));
-    }
-    GEODEC_TRY(geodec_artifact_set_dim(a, "d", source->d, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/basis", source->basis, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/mean", source->mean, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "layer", source->layer, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/knn_index", m->knn_index, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/knn_distance", m->knn_distance, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/condition", m->condition, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/shrinkage", m->shrinkage, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/clipped", m->clipped, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "sigma", m->sigma, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "sigma_nn", m->sigma / m->median_nn, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "median_nn_distance", m->median_nn, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "centre", o->centre == GEODEC_CENTRE_POINT ? "point" : "mean", err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "shrink", o->shrink, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "ridge", o->ridge, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "ridge_relative", o->ridge_relative, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "clip_min", o->clip_min, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "clip_max", isfinite(o->clip_max) ? o->clip_max : 0, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "median_condition", own.condition, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "median_shrinkage", own.shrinkage, err));
-    if (source->control.condition > 0) {
-        GEODEC_TRY(geodec_artifact_put_f64(a, "control_condition", source->control.condition, err));
-        GEODEC_TRY(geodec_artifact_put_f64(a, "control_shrinkage", source->control.shrinkage, err));
-        GEODEC_TRY(geodec_artifact_put_f64(a, "control_nn_distance", source->control.nn_distance, err));
-    }
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n_clipped", clipped, err));
+    geodec_metric file = *m;
+    file.source = *source;
+    if (!source->sequence || !source->position) file.source.sequence = file.source.position = NULL;
+    file.sigma_nn = m->sigma / m->median_nn;
+    file.n_clipped = 0;
+    for (int64_t p = 0; p < m->points; p++) file.n_clipped += m->clipped[p];
+    GEODEC_TRY(geodec_metric_summary(m, &file.median, err));
+    GEODEC_TRY(geodec_artifact_save(a, &file, err));
 done:
     return st;
+}
+
+void geodec_metric_clear(geodec_metric *m)
+{
+    geodec_artifact_clear(&geodec_kind_metric, m);
+    geodec_mem_free(m->log_g);
+    memset(m, 0, sizeof *m);
 }
 
 geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_metric m = {.options = geodec_metric_defaults()};
+    geodec_metric m = {0};
     int64_t packed;
-    const char *path = geodec_artifact_path(a), *kind;
-    if (geodec_artifact_has_attr(a, "metric_kind")) { /* files of schema 1.0 are Mahalanobis */
-        GEODEC_TRY(geodec_artifact_get_str(a, "metric_kind", &kind, err));
-        if (geodec_metric_kind_find(kind, &m.kind, NULL) != GEODEC_OK)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: a metric of unknown kind", path);
-    }
-    if (geodec_artifact_has_attr(a, "curvature"))
-        GEODEC_TRY(geodec_artifact_get_f64(a, "curvature", &m.curvature, err));
-    GEODEC_TRY(geodec_artifact_dim(a, "N", &m.points, err));
-    GEODEC_TRY(geodec_artifact_dim(a, "n", &m.n, err));
-    GEODEC_TRY(geodec_artifact_dim(a, "k", &m.k, err));
+    const char *path = geodec_artifact_path(a);
+    GEODEC_TRY(geodec_artifact_load(a, &m, err));
     GEODEC_TRY(geodec_artifact_dim(a, "P", &packed, err));
     if (m.points < 1 || m.n < 1 || m.n > GEODEC_RBF_MAX_N || packed != geodec_sym_packed(m.n) || m.k < 1) {
         GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (N %lld, n %lld, P %lld, k %lld)", path,
                      (long long)m.points, (long long)m.n, (long long)packed, (long long)m.k);
     }
-    GEODEC_TRY(geodec_artifact_read(a, "/points", &m.point, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/knn_index", &m.knn_index, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/knn_distance", &m.knn_distance, err));
     if (geodec_artifact_has(a, "/log_g") == geodec_artifact_has(a, "/log_g_f32"))
         GEODEC_THROW(GEODEC_FORMAT, "%s: there must be either /log_g or /log_g_f32", path);
-    GEODEC_TRY(geodec_artifact_read(a, "/condition", &m.condition, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/shrinkage", &m.shrinkage, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/clipped", &m.clipped, err));
-    GEODEC_TRY(geodec_artifact_get_f64(a, "sigma", &m.sigma, err));
-    GEODEC_TRY(geodec_artifact_get_f64(a, "median_nn_distance", &m.median_nn, err));
     for (int64_t i = 0; i < m.points * m.k; i++)
         if (m.knn_index[i] < 0 || m.knn_index[i] >= m.points) {
             GEODEC_THROW(GEODEC_FORMAT, "%s: /knn_index holds %d with %lld points", path, (int)m.knn_index[i],
                          (long long)m.points);
         }
+    m.options = geodec_metric_defaults();
     m.options.k = m.k;
     m.options.sigma = m.sigma;
     *out = m;

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const kind_names[GEODEC_METRIC_KINDS] = {
+const char *const geodec_metric_kind_names[] = {
     [GEODEC_METRIC_MAHALANOBIS] = "mahalanobis",
     [GEODEC_METRIC_FISHER] = "fisher",
     [GEODEC_METRIC_BLEND] = "blend",
@@ -22,18 +22,19 @@ static const char *const kind_names[GEODEC_METRIC_KINDS] = {
     [GEODEC_METRIC_HYPERBOLIC] = "hyperbolic",
     [GEODEC_METRIC_POLAR] = "polar",
     [GEODEC_METRIC_GAUSSIAN_FISHER] = "gaussian-fisher",
+    [GEODEC_METRIC_KINDS] = NULL,
 };
 
 const char *geodec_metric_kind_name(geodec_metric_kind kind)
 {
-    return (int)kind >= 0 && kind < GEODEC_METRIC_KINDS ? kind_names[kind] : "?";
+    return (int)kind >= 0 && kind < GEODEC_METRIC_KINDS ? geodec_metric_kind_names[kind] : "?";
 }
 
 geodec_status geodec_metric_kind_find(const char *name, geodec_metric_kind *kind, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int i = 0;
-    while (i < GEODEC_METRIC_KINDS && strcmp(name, kind_names[i]) != 0) i++;
+    while (i < GEODEC_METRIC_KINDS && strcmp(name, geodec_metric_kind_names[i]) != 0) i++;
     if (i == GEODEC_METRIC_KINDS) GEODEC_THROW(GEODEC_NOTFOUND, "no metric of kind '%s'", name);
     *kind = (geodec_metric_kind)i;
 done:

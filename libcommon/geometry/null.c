@@ -2,31 +2,10 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "io/binding.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-/* Where the null cloud's value of a field comes from: the Gaussian control stands in for the ladder. */
-static const char *source_of(const char *path, char *buffer, size_t n)
-{
-    if (strncmp(path, "/ladder/", 8) != 0) return path;
-    (void)snprintf(buffer, n, "/control/%s", path + 8);
-    return buffer;
-}
-
-static geodec_status copy_field(const geodec_artifact *in, geodec_artifact *out, const char *path, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    char buffer[64];
-    void *data = NULL;
-    if (!geodec_artifact_has(in, path)) goto done;
-    GEODEC_TRY(geodec_artifact_read(in, source_of(path, buffer, sizeof buffer), &data, err));
-    GEODEC_TRY(geodec_artifact_write(out, path, data, err));
-done:
-    geodec_mem_free(data);
-    return st;
-}
 
 static geodec_status copy_attr(const geodec_artifact *in, geodec_artifact *out, const geodec_attr *a, geodec_err *err)
 {
@@ -34,7 +13,7 @@ static geodec_status copy_attr(const geodec_artifact *in, geodec_artifact *out, 
     int64_t i;
     double d;
     const char *s;
-    if (!geodec_artifact_has_attr(in, a->name)) goto done;
+    if (!geodec_artifact_has_attr(in, a->name) || geodec_artifact_has_attr(out, a->name)) goto done;
     switch (a->type) {
     case GEODEC_ATTR_I64:
         GEODEC_TRY(geodec_artifact_get_i64(in, a->name, &i, err));
@@ -83,22 +62,9 @@ geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate k
         c.sequence[i] = (int32_t)i;
         c.position[i] = 0;
     }
-    GEODEC_TRY(geodec_artifact_set_dim(out, "N", c.points, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "K", c.k, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "d", c.d, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "E", c.values, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "T", GEODEC_CLOUD_RUNGS, err));
-    for (int f = 0; f < geodec_kind_cloud.n_fields; f++) {
-        const char *path = geodec_kind_cloud.fields[f].path;
-        if (strcmp(path, "/coordinates") == 0)
-            GEODEC_TRY(geodec_artifact_append(out, path, c.points, c.coordinate, err));
-        else if (strcmp(path, "/sequence") == 0)
-            GEODEC_TRY(geodec_artifact_write(out, path, c.sequence, err));
-        else if (strcmp(path, "/position") == 0)
-            GEODEC_TRY(geodec_artifact_write(out, path, c.position, err));
-        else
-            GEODEC_TRY(copy_field(cloud, out, path, err));
-    }
+    /* the Gaussian control stands in for the ladder */
+    memcpy(c.made.rung, c.made.control, sizeof c.made.rung);
+    GEODEC_TRY(geodec_artifact_save(out, &c, err));
     for (int a = 0; a < geodec_kind_cloud.n_attrs; a++)
         GEODEC_TRY(copy_attr(cloud, out, &geodec_kind_cloud.attrs[a], err));
 done:

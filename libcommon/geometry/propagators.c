@@ -13,19 +13,6 @@ geodec_propagators_options geodec_propagators_defaults(void)
     return (geodec_propagators_options){.propagate = geodec_propagate_defaults(), .control = 4, .check = 1e-3};
 }
 
-void geodec_propagators_clear(geodec_propagators *p)
-{
-    geodec_geodesics_clear(&p->paths);
-    geodec_mem_free(p->phi);
-    geodec_mem_free(p->flow);
-    geodec_mem_free(p->singular);
-    geodec_mem_free(p->report);
-    geodec_mem_free(p->control_path);
-    geodec_mem_free(p->control_gap);
-    geodec_mem_free(p->control_step);
-    *p = (geodec_propagators){0};
-}
-
 /* A path whose speed drifted is no geodesic: its step is too long, and differences of the flow say so again. Another
  * rule than the flow's own is compared on every path. */
 static bool resolved(const geodec_geodesics *g, bool rule, int64_t i)

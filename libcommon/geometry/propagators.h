@@ -38,6 +38,12 @@ typedef struct geodec_propagators {
     double *control_gap;   /* [C] max |Phi_T - differences| */
     double *control_step;  /* [C] where the gap is above `check`: max |differences - differences at half the step|,
                               which says that the step is too long for the field; else 0. Not in the file */
+    /* of the file */
+    bool of_flow; /* no rule */
+    const char *scheme;
+    int64_t order;
+    geodec_propagate_report largest;
+    double gap_largest, shift;
 } geodec_propagators;
 
 /* Takes the paths over on success (*paths is cleared); with a slice, failure may leave the slice alone in *paths. */
@@ -49,7 +55,7 @@ GEODEC_API void geodec_propagators_clear(geodec_propagators *p);
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_propagators_write(const geodec_propagators *p, geodec_artifact *a,
                                                   geodec_err *err) GEODEC_MUST_USE;
-/* Everything back but the reports and the control. */
+/* Everything back but control_step. */
 GEODEC_API geodec_status geodec_propagators_read(const geodec_artifact *a, geodec_propagators *out,
                                                  geodec_err *err) GEODEC_MUST_USE;
 

@@ -34,8 +34,11 @@ typedef struct geodec_validity_options {
     int64_t bootstrap;                   /* replicates over starts for the 95 % intervals; 0 = none */
     double slope_min;                    /* a smaller slope fails the check */
     double floor;                        /* mean errors below it are rounding and take no part in the slope */
-    geodec_sweep *sweep;                 /* starts in slices: reference paths and the grid, while the bisection needs
-                                            them all; of a slice nothing is summed up. NULL: at once */
+    bool settles;                        /* the step was settled (geodec_validity_settle): said in the file */
+    int halvings;
+    double settled;      /* the last change */
+    geodec_sweep *sweep; /* starts in slices: reference paths and the grid, while the bisection needs
+                            them all; of a slice nothing is summed up. NULL: at once */
 } geodec_validity_options;
 /* 16 steps of 0.1, Magnus-4; 8 directions; eps .005 .01 .02 .05 .1 .2 .4 .8 1.5 3 5; tau 5, 10, 20 %; 1000 replicates;
  * slope_min 1.8; floor 1e-12. */
@@ -101,7 +104,7 @@ typedef struct geodec_validity {
     bool flat;            /* all mean errors are at the floor and no path broke: the map is exact to rounding */
     geodec_validity_estimate slope;
     geodec_validity_estimate radius[GEODEC_VALIDITY_TAUS];
-    geodec_censored censored[GEODEC_VALIDITY_TAUS];
+    uint8_t censored[GEODEC_VALIDITY_TAUS]; /* geodec_censored */
     double tau[GEODEC_VALIDITY_TAUS];
 } geodec_validity;
 

@@ -60,6 +60,7 @@ typedef struct geodec_field {
     const char *long_name; /* what it is, with the equation or paper it implements */
     int since_minor;
     geodec_member member; /* where it lives in the kind's struct (io/binding.h); {0}: not bound */
+    geodec_when when;
 } geodec_field;
 
 typedef enum geodec_attr_type { GEODEC_ATTR_I64, GEODEC_ATTR_F64, GEODEC_ATTR_STR } geodec_attr_type;
@@ -69,6 +70,8 @@ typedef struct geodec_attr {
     unsigned flags; /* GEODEC_FIELD_OPTIONAL, GEODEC_FIELD_NONFINITE */
     const char *long_name;
     geodec_member member; /* likewise */
+    geodec_when when;
+    const char *after; /* bound: saved after this field, "" before all; NULL: after the last. Not with shards */
 } geodec_attr;
 
 struct geodec_merge;

@@ -105,6 +105,14 @@ static int64_t extent_of(const geodec_extent *e, const void *object)
     return (e->times ? e->times : 1) * n + e->plus;
 }
 
+static bool wanted(const geodec_when *w, const void *object)
+{
+    const char *p = (const char *)object + w->at;
+    for (size_t i = 0; i < w->bytes; i++)
+        if (p[i]) return true;
+    return w->bytes == 0;
+}
+
 static void *rows_of(const geodec_rows *r, const void *object)
 {
     char *at = (char *)(uintptr_t)object + r->at;
@@ -112,6 +120,28 @@ static void *rows_of(const geodec_rows *r, const void *object)
     if (r->inside) return at;
     memcpy(&rows, at, sizeof rows);
     return rows;
+}
+
+/* Copies numbers that are apart in the struct to (or from) a dense array [rows][each]. */
+static void copy_apart(const geodec_kind *kind, const geodec_field *f, void *object, int64_t rows, int64_t each,
+                       char *dense, bool from)
+{
+    const geodec_member *m = &f->member;
+    const size_t size = geodec_type_size(f->type);
+    const geodec_rows *r = m->place == GEODEC_COLUMN ? rows_for(kind, f) : &kind->rows;
+    char *row = m->place == GEODEC_COLUMN ? rows_of(r, object) : object;
+    if (m->place != GEODEC_COLUMN) each *= rows, rows = 1;
+    for (int64_t i = 0; i < rows; i++, row += r->size)
+        for (int64_t k = 0; k < each; k++, dense += size) {
+            char *at = row + m->at + (size_t)k * m->step;
+            memcpy(from ? at : dense, from ? dense : at, size);
+        }
+}
+
+/* Bytes of the struct that n numbers take. */
+static size_t taken(const geodec_field *f, int64_t n)
+{
+    return (size_t)n * (f->member.step ? f->member.step : geodec_type_size(f->type));
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
@@ -158,20 +188,17 @@ static geodec_status save_field(geodec_artifact *a, const geodec_field *f, const
     const void *data = (const char *)object + m->at;
     char *copy = NULL;
     GEODEC_TRY(check_member(kind, f, err));
+    if (!wanted(&f->when, object) || geodec_artifact_has(a, f->path)) goto done;
     if (m->place == GEODEC_POINTER) memcpy(&data, data, sizeof data);
     if (!data && (f->flags & GEODEC_FIELD_OPTIONAL)) goto done;
     GEODEC_TRY(count_of(a, f, &rows, &each, err));
     if (!data && rows * each > 0) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s has no data", kind->name, f->path);
-    if (m->place == GEODEC_VALUE && (size_t)(rows * each) * size > m->bytes)
+    if (m->place == GEODEC_VALUE && taken(f, rows * each) > m->bytes)
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is longer than its member", kind->name, f->path);
-    if (m->place == GEODEC_COLUMN || (f->flags & GEODEC_FIELD_ZERO)) {
+    if (m->step || (f->flags & GEODEC_FIELD_ZERO)) {
         GEODEC_NEW(copy, rows * each * (int64_t)size);
-        if (m->place == GEODEC_COLUMN) {
-            const geodec_rows *r = rows_for(kind, f);
-            const char *row = rows_of(r, object);
-            for (int64_t i = 0; i < rows; i++, row += r->size)
-                for (int64_t k = 0; k < each; k++)
-                    memcpy(copy + (size_t)(i * each + k) * size, row + m->at + (size_t)k * m->step, size);
+        if (m->step) {
+            copy_apart(kind, f, (void *)(uintptr_t)object, rows, each, copy, false);
         } else if (rows * each > 0) {
             memcpy(copy, data, (size_t)(rows * each) * size);
         }
@@ -192,6 +219,7 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
     const char *p = (const char *)object + m->at, *text = NULL;
     const bool floating = m->type == GEODEC_MEMBER_F64 || m->type == GEODEC_MEMBER_F32;
     const bool textual = m->type == GEODEC_MEMBER_TEXT || m->type == GEODEC_MEMBER_OWNED_TEXT;
+    if (!wanted(&at->when, object)) goto done;
     if ((m->place != GEODEC_VALUE && (m->place != GEODEC_POINTER || textual || m->names)) ||
         (at->type == GEODEC_ATTR_F64) != floating || (at->type == GEODEC_ATTR_STR) != (textual || m->names))
         GEODEC_THROW(GEODEC_INTERNAL, "attribute %s and its member differ in type", at->name);
@@ -228,6 +256,18 @@ done:
     return st;
 }
 
+static geodec_status save_attrs_after(geodec_artifact *a, const char *field, const void *object, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    for (int i = 0; i < kind->n_attrs; i++) {
+        const geodec_attr *at = &kind->attrs[i];
+        if (at->after && strcmp(at->after, field) == 0) GEODEC_TRY(save_attr(a, at, object, err));
+    }
+done:
+    return st;
+}
+
 static geodec_status save_fields(geodec_artifact *a, const void *object, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -238,6 +278,7 @@ static geodec_status save_fields(geodec_artifact *a, const void *object, geodec_
             GEODEC_TRY(save_field(a, f, object, err));
         else if (kind->put)
             GEODEC_TRY(kind->put(object, a, f->path, err));
+        GEODEC_TRY(save_attrs_after(a, f->path, object, err));
     }
 done:
     return st;
@@ -249,6 +290,7 @@ static geodec_status save_attrs(geodec_artifact *a, const void *object, geodec_e
     const geodec_kind *kind = geodec_artifact_kind(a);
     for (int i = 0; i < kind->n_attrs; i++) {
         const geodec_attr *at = &kind->attrs[i];
+        if (at->after) continue;
         if (at->member.place != GEODEC_UNBOUND)
             GEODEC_TRY(save_attr(a, at, object, err));
         else if (kind->put)
@@ -264,6 +306,7 @@ geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geode
     const geodec_kind *kind = geodec_artifact_kind(a);
     for (int i = 0; i < kind->n_extents; i++)
         GEODEC_TRY(geodec_artifact_set_dim(a, kind->extents[i].dim, extent_of(&kind->extents[i], object), err));
+    GEODEC_TRY(save_attrs_after(a, "", object, err));
     if (kind->attrs_first) GEODEC_TRY(save_attrs(a, object, err));
     GEODEC_TRY(save_fields(a, object, err));
     if (!kind->attrs_first) GEODEC_TRY(save_attrs(a, object, err));
@@ -332,17 +375,15 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
         memcpy(to, &data, sizeof data);
         data = NULL;
     } else if (m->place == GEODEC_VALUE) {
-        if ((size_t)n * size > m->bytes)
+        if (taken(f, n) > m->bytes)
             GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers; there is room for %lld",
-                         geodec_artifact_path(a), f->path, (long long)n, (long long)(m->bytes / size));
-        if (n > 0) memcpy(to, data, (size_t)n * size);
-    } else {
-        const geodec_rows *r = rows_for(kind, f);
-        char *row = rows_of(r, object);
-        const int64_t each = n > 0 ? n / shape[0] : 0;
-        for (int64_t i = 0; n > 0 && i < shape[0]; i++, row += r->size)
-            for (int64_t k = 0; k < each; k++)
-                memcpy(row + m->at + (size_t)k * m->step, (const char *)data + (size_t)(i * each + k) * size, size);
+                         geodec_artifact_path(a), f->path, (long long)n, (long long)(m->bytes / taken(f, 1)));
+        if (m->step)
+            copy_apart(kind, f, object, n, 1, data, true);
+        else if (n > 0)
+            memcpy(to, data, (size_t)n * size);
+    } else if (n > 0) {
+        copy_apart(kind, f, object, shape[0], n / shape[0], data, true);
     }
 done:
     geodec_mem_free(data);
@@ -412,7 +453,7 @@ geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geode
     GEODEC_TRY(make_rows(a, &kind->more_rows, object, err));
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
-        if (f->member.place != GEODEC_UNBOUND && geodec_artifact_has(a, f->path))
+        if (f->member.place != GEODEC_UNBOUND && !f->member.lent && geodec_artifact_has(a, f->path))
             GEODEC_TRY(load_field(a, f, object, err));
     }
     for (int i = 0; i < kind->n_attrs; i++) {
@@ -436,7 +477,8 @@ static void free_at(void *object, size_t at)
 void geodec_artifact_clear(const geodec_kind *kind, void *object)
 {
     for (int i = 0; i < kind->n_fields; i++)
-        if (kind->fields[i].member.place == GEODEC_POINTER) free_at(object, kind->fields[i].member.at);
+        if (kind->fields[i].member.place == GEODEC_POINTER && !kind->fields[i].member.lent)
+            free_at(object, kind->fields[i].member.at);
     for (int i = 0; i < kind->n_attrs; i++)
         if (kind->attrs[i].member.place == GEODEC_VALUE && kind->attrs[i].member.type == GEODEC_MEMBER_OWNED_TEXT)
             free_at(object, kind->attrs[i].member.at);

@@ -11,9 +11,9 @@
     .n_extents = (int)(sizeof(extent_table) / sizeof *(extent_table))
 
 /* Sets the axes, then writes fields and attributes in the order of the tables; the caller commits. Pointers that are
- * NULL leave their optional fields and attributes out. Members that are not bound go to the kind's put. GEODEC_INTERNAL
- * where table and struct do not agree (a field and a member of different types); else what the artifact's functions
- * return. */
+ * NULL leave their optional fields and attributes out; fields that the caller wrote before (slab by slab) stay. Members
+ * that are not bound go to the kind's put. GEODEC_INTERNAL where table and struct do not agree (a field and a member of
+ * different types); else what the artifact's functions return. */
 GEODEC_API geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Creates path, saves and commits. */

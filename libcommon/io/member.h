@@ -36,9 +36,15 @@ typedef struct geodec_member {
     geodec_member_type type;
     size_t at;                /* bytes from the start of the struct, or of the row */
     size_t bytes;             /* VALUE: of the whole member */
-    size_t step;              /* COLUMN: bytes from one number of a row to its next */
+    size_t step;              /* bytes from one number to the next; 0: they are dense (COLUMN: of one row) */
+    bool lent;                /* POINTER: saved; neither loaded nor freed */
     const char *const *names; /* a text attribute of an enumeration: its names by number, then NULL */
 } geodec_member;
+
+/* Optional rows of a table: saved only where these bytes of the struct are not all 0. None: always. */
+typedef struct geodec_when {
+    size_t at, bytes;
+} geodec_when;
 
 /* An axis: extent = times * member + plus; times 0 counts as 1. Without a member the extent is `plus`. */
 typedef struct geodec_extent {
@@ -71,10 +77,15 @@ typedef struct geodec_rows {
         const char *: GEODEC_MEMBER_TEXT,                                                                              \
         char *: GEODEC_MEMBER_OWNED_TEXT)
 
-/* Member m of struct S: a pointer to an array, a number (or text), an array whose first number is m[0].. (`first`). */
+/* Member m of struct S: a pointer to an array (AT; LENT: somebody else's), a number (or text), an array whose first
+ * number is m[0].. (`first`); ARRAY_APART: one number of each element, which are `apart` bytes long. */
 #define GEODEC_AT(S, m)                                                                                                \
     {                                                                                                                  \
         .place = GEODEC_POINTER, .type = GEODEC_TYPE_OF(*((S *)0)->m), .at = offsetof(S, m)                            \
+    }
+#define GEODEC_LENT(S, m)                                                                                              \
+    {                                                                                                                  \
+        .place = GEODEC_POINTER, .type = GEODEC_TYPE_OF(*((S *)0)->m), .at = offsetof(S, m), .lent = true              \
     }
 #define GEODEC_IN(S, m)                                                                                                \
     {                                                                                                                  \
@@ -84,6 +95,11 @@ typedef struct geodec_rows {
     {                                                                                                                  \
         .place = GEODEC_VALUE, .type = GEODEC_TYPE_OF(((S *)0)->m first), .at = offsetof(S, m),                        \
         .bytes = sizeof(((S *)0)->m)                                                                                   \
+    }
+#define GEODEC_ARRAY_APART(S, m, first, apart)                                                                         \
+    {                                                                                                                  \
+        .place = GEODEC_VALUE, .type = GEODEC_TYPE_OF(((S *)0)->m first), .at = offsetof(S, m first),                  \
+        .bytes = sizeof(((S *)0)->m), .step = (apart)                                                                  \
     }
 /* An enumeration (or a flag) that is kept as text. */
 #define GEODEC_NAMED(S, m, table)                                                                                      \
@@ -99,6 +115,12 @@ typedef struct geodec_rows {
 #define GEODEC_OF_ROW_APART(R, m, apart)                                                                               \
     {                                                                                                                  \
         .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = (apart)             \
+    }
+
+/* The row is saved only where member m is not 0. */
+#define GEODEC_WHEN(S, m)                                                                                              \
+    {                                                                                                                  \
+        .at = offsetof(S, m), .bytes = sizeof(((S *)0)->m)                                                             \
     }
 
 #endif

@@ -37,16 +37,6 @@ double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached)
     return 1 - miss;
 }
 
-void geodec_coverage_clear(geodec_coverage *c)
-{
-    void *all[] = {c->size,      c->share,           c->eps,    c->cached,        c->hit,         c->hit_p10,
-                   c->hit_p90,   c->distance,        c->recall, c->closed_form,   c->leaky,       c->leaky_distance,
-                   c->null_mean, c->null_sd,         c->z,      c->null_distance, c->second_mean, c->second_sd,
-                   c->second_z,  c->second_distance, c->trend,  c->null_trend,    c->trend_se};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    *c = (geodec_coverage){0};
-}
-
 /* ---- one split -------------------------------------------------------------------------------------------------- */
 
 /* What the held-out points of one split found. */

@@ -23,17 +23,6 @@ geodec_records_options geodec_records_defaults(void)
                                     .seed = 1};
 }
 
-void geodec_records_clear(geodec_records *r)
-{
-    void *all[] = {r->q,          r->g,           r->v0,           r->x,           r->v,
-                   r->x_scale,    r->v_scale,     r->x_error,      r->rank,        r->full,
-                   r->offset,     r->factor,      r->phi_error,    r->naive_error, r->rank_error,
-                   r->rank_naive, r->rho,         r->rho_censored, r->rho_error,   r->activation_row,
-                   r->logit_row,  r->logit_index, r->logit_value};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    *r = (geodec_records){0};
-}
-
 /* ---- reading a record ------------------------------------------------------------------------------------------- */
 
 void geodec_records_phi(const geodec_records *r, int64_t i, int64_t w, double *phi)

@@ -24,6 +24,21 @@ typedef struct geodec_records_options {
 } geodec_records_options;
 GEODEC_API geodec_records_options geodec_records_defaults(void);
 
+typedef struct geodec_lookup_trial {
+    int64_t queries;
+    double recall;        /* of the two-stage search against exhaustive search; 1 by construction */
+    double recall_screen; /* control: of the best of the 8 nearest by Euclid */
+    double evaluations;   /* mean exact distances per query of the two-stage search */
+    double inside;        /* share of queries within rho of their record */
+} geodec_lookup_trial;
+
+/* Attributes of the file. */
+typedef struct geodec_records_figures {
+    double mean_rank, bytes, bytes_plain; /* of a record */
+    int64_t full, rho_censored;           /* records */
+    double x_error_largest, phi_error_largest, naive_error_median, rho_median, rho_error_mean;
+} geodec_records_figures;
+
 typedef struct geodec_records {
     int64_t records, n, waypoints, stride, logits;
     double dl;                /* parameter length between nodes; waypoints are stride * dl apart */
@@ -52,6 +67,10 @@ typedef struct geodec_records {
     /* summary of making it */
     int64_t dropped; /* paths without status ok */
     geodec_records_options options;
+    /* of the file: set by geodec_records_write */
+    int64_t packed, factors; /* n (n+1) / 2, F */
+    geodec_lookup_trial trial;
+    geodec_records_figures figures;
 } geodec_records;
 
 /* From propagators with status ok. activations may be NULL. GEODEC_SCARCE when no path is ok. */
@@ -73,13 +92,6 @@ GEODEC_API int64_t geodec_records_bytes(const geodec_records *r);
 GEODEC_API int64_t geodec_records_bytes_plain(const geodec_records *r);
 
 /* What a run of lookups over the store showed (lookup.h), kept with the artifact. */
-typedef struct geodec_lookup_trial {
-    int64_t queries;
-    double recall;        /* of the two-stage search against exhaustive search; 1 by construction */
-    double recall_screen; /* control: of the best of the 8 nearest by Euclid */
-    double evaluations;   /* mean exact distances per query of the two-stage search */
-    double inside;        /* share of queries within rho of their record */
-} geodec_lookup_trial;
 
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_records_write(const geodec_records *r, const geodec_lookup_trial *trial,

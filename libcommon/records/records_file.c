@@ -1,64 +1,82 @@
 /* The records artifact. */
 #include "base/mem.h"
+#include "io/binding.h"
 #include "linalg/stats.h"
 #include "records/records.h"
 
 #include <math.h>
-#include <string.h>
 
+#define AT(m) GEODEC_AT(geodec_records, m)
+#define IN(m) GEODEC_IN(geodec_records, m)
 static const geodec_field fields[] = {
-    {"/q", GEODEC_F64, "R,n", 0, "activation", "anchors: where the paths begin (principal coordinates)", 0},
-    {"/g", GEODEC_F32, "R,G", 0, "1", "metric at the anchor, rows of the upper triangle, G = n (n+1) / 2", 0},
-    {"/v0", GEODEC_F32, "R,n", 0, "activation", "initial velocity, g-unit", 0},
-    {"/x", GEODEC_F16, "R,W,n", 0, "1", "waypoints relative to the anchor, in units of x_scale", 0},
-    {"/v", GEODEC_F16, "R,W,n", 0, "1", "velocities at the waypoints, in units of v_scale (cubic Hermite)", 0},
-    {"/x_scale", GEODEC_F32, "R", 0, "activation", "largest coordinate of x - q", 0},
-    {"/v_scale", GEODEC_F32, "R", 0, "activation", "largest coordinate of v", 0},
-    {"/x_error", GEODEC_F32, "R", 0, "1", "largest g-length of (interpolated - path) over all nodes", 0},
-    {"/rank", GEODEC_I32, "R", 0, "1", "rank r of the stored Phi - I; n when full", 0},
-    {"/full", GEODEC_U8, "R", 0, "1", "1 where Phi - I is stored entry by entry (2 n r >= n^2)", 0},
-    {"/offset", GEODEC_I64, "R1", 0, "1", "first number of a record in /factor; R1 = R + 1", 0},
+    {"/q", GEODEC_F64, "R,n", 0, "activation", "anchors: where the paths begin (principal coordinates)", 0, AT(q)},
+    {"/g", GEODEC_F32, "R,G", 0, "1", "metric at the anchor, rows of the upper triangle, G = n (n+1) / 2", 0, AT(g)},
+    {"/v0", GEODEC_F32, "R,n", 0, "activation", "initial velocity, g-unit", 0, AT(v0)},
+    {"/x", GEODEC_F16, "R,W,n", 0, "1", "waypoints relative to the anchor, in units of x_scale", 0, AT(x)},
+    {"/v", GEODEC_F16, "R,W,n", 0, "1", "velocities at the waypoints, in units of v_scale (cubic Hermite)", 0, AT(v)},
+    {"/x_scale", GEODEC_F32, "R", 0, "activation", "largest coordinate of x - q", 0, AT(x_scale)},
+    {"/v_scale", GEODEC_F32, "R", 0, "activation", "largest coordinate of v", 0, AT(v_scale)},
+    {"/x_error", GEODEC_F32, "R", 0, "1", "largest g-length of (interpolated - path) over all nodes", 0, AT(x_error)},
+    {"/rank", GEODEC_I32, "R", 0, "1", "rank r of the stored Phi - I; n when full", 0, AT(rank)},
+    {"/full", GEODEC_U8, "R", 0, "1", "1 where Phi - I is stored entry by entry (2 n r >= n^2)", 0, AT(full)},
+    {"/offset", GEODEC_I64, "R1", 0, "1", "first number of a record in /factor; R1 = R + 1", 0, AT(offset)},
     {"/factor", GEODEC_F32, "F", 0, "1",
-     "per record, waypoints 1..W-1: U [n][r], V [n][r] with Phi = I + U V^T, or Phi - I [n][n]", 0},
-    {"/phi_error", GEODEC_F32, "R", 0, "1", "largest |stored - Phi|_F / |Phi|_F, rounding included", 0},
-    {"/naive_error", GEODEC_F32, "R", 0, "1", "control: the same with Phi itself cut to rank r", 0},
+     "per record, waypoints 1..W-1: U [n][r], V [n][r] with Phi = I + U V^T, or Phi - I [n][n]", 0, AT(factor)},
+    {"/phi_error", GEODEC_F32, "R", 0, "1", "largest |stored - Phi|_F / |Phi|_F, rounding included", 0, AT(phi_error)},
+    {"/naive_error", GEODEC_F32, "R", 0, "1", "control: the same with Phi itself cut to rank r", 0, AT(naive_error)},
     {"/rank_error", GEODEC_F32, "R,n", GEODEC_FIELD_OPTIONAL, "1",
-     "relative error of the last Phi at ranks 1..n of Phi - I", 1},
-    {"/rank_naive", GEODEC_F32, "R,n", GEODEC_FIELD_OPTIONAL, "1", "control: the same with Phi itself cut", 1},
-    {"/rho", GEODEC_F32, "R", 0, "1", "g-length at which the mean miss of x_T + Phi_T d reaches tau path lengths", 0},
-    {"/rho_censored", GEODEC_U8, "R", 0, "1", "0 no, 1 at least the largest length tried, 2 below the smallest", 0},
+     "relative error of the last Phi at ranks 1..n of Phi - I", 1, AT(rank_error)},
+    {"/rank_naive", GEODEC_F32, "R,n", GEODEC_FIELD_OPTIONAL, "1", "control: the same with Phi itself cut", 1,
+     AT(rank_naive)},
+    {"/rho", GEODEC_F32, "R", 0, "1", "g-length at which the mean miss of x_T + Phi_T d reaches tau path lengths", 0,
+     AT(rho)},
+    {"/rho_censored", GEODEC_U8, "R", 0, "1", "0 no, 1 at least the largest length tried, 2 below the smallest", 0,
+     AT(rho_censored)},
     {"/rho_error", GEODEC_F32, "R", 0, "1",
-     "mean miss of the stored record at rho in fresh directions, path lengths; -1 = broke down", 0},
-    {"/activation_row", GEODEC_I32, "R", 0, "1", "row of the activations of the anchor", 0},
+     "mean miss of the stored record at rho in fresh directions, path lengths; -1 = broke down", 0, AT(rho_error)},
+    {"/activation_row", GEODEC_I32, "R", 0, "1", "row of the activations of the anchor", 0, AT(activation_row)},
     {"/logit_row", GEODEC_I32, "R", 0, "1", "row the logits are from: the successor's, else the anchor's; -1 without",
-     0},
-    {"/logit_index", GEODEC_I32, "R,M", GEODEC_FIELD_OPTIONAL, "1", "tokens of the largest logits, falling", 0},
-    {"/logit_value", GEODEC_F32, "R,M", GEODEC_FIELD_OPTIONAL, "nat", "their logits", 0},
+     0, AT(logit_row)},
+    {"/logit_index", GEODEC_I32, "R,M", GEODEC_FIELD_OPTIONAL, "1", "tokens of the largest logits, falling", 0,
+     AT(logit_index)},
+    {"/logit_value", GEODEC_F32, "R,M", GEODEC_FIELD_OPTIONAL, "nat", "their logits", 0, AT(logit_value)},
 };
 
 static const geodec_attr attrs[] = {
-    {"stride", GEODEC_ATTR_I64, 0, "nodes of the path per waypoint"},
-    {"dl", GEODEC_ATTR_F64, 0, "parameter length between nodes"},
-    {"phi_tolerance", GEODEC_ATTR_F64, 0, "relative error of Phi allowed in the choice of the rank"},
-    {"x_tolerance", GEODEC_ATTR_F64, 0, "g-length allowed in the choice of the stride"},
-    {"tau", GEODEC_ATTR_F64, 0, "mean miss, in lengths of the path, that defines rho"},
-    {"dropped", GEODEC_ATTR_I64, 0, "paths without status ok, left out"},
-    {"mean_rank", GEODEC_ATTR_F64, 0, "mean rank of the stored Phi - I"},
-    {"n_full", GEODEC_ATTR_I64, 0, "records stored in full"},
-    {"bytes_per_record", GEODEC_ATTR_F64, 0, "of this store"},
-    {"bytes_per_record_plain", GEODEC_ATTR_F64, 0, "of the same content uncompressed: every node, float32"},
-    {"x_error_largest", GEODEC_ATTR_F64, 0, "largest interpolation error, g-length"},
-    {"phi_error_largest", GEODEC_ATTR_F64, 0, "largest relative error of a stored propagator"},
-    {"naive_error_median", GEODEC_ATTR_F64, 0, "control: median error of Phi cut to the same rank"},
-    {"rho_median", GEODEC_ATTR_F64, 0, "median radius"},
-    {"rho_n_censored", GEODEC_ATTR_I64, 0, "records whose radius lies outside the range tried"},
-    {"rho_error_mean", GEODEC_ATTR_F64, 0, "mean miss of stored records at rho in path lengths, where tau is expected"},
-    {"lookup_queries", GEODEC_ATTR_I64, 0, "queries of the lookup trial"},
-    {"lookup_recall", GEODEC_ATTR_F64, 0, "recall of the two-stage lookup against exhaustive search"},
-    {"lookup_recall_screen", GEODEC_ATTR_F64, 0, "control: recall of the best of the 8 nearest by Euclid"},
-    {"lookup_evaluations", GEODEC_ATTR_F64, 0, "exact distances per query of the two-stage lookup"},
-    {"lookup_inside", GEODEC_ATTR_F64, 0, "share of queries within rho of their record"},
+    {"stride", GEODEC_ATTR_I64, 0, "nodes of the path per waypoint", IN(stride)},
+    {"dl", GEODEC_ATTR_F64, 0, "parameter length between nodes", IN(dl)},
+    {"phi_tolerance", GEODEC_ATTR_F64, 0, "relative error of Phi allowed in the choice of the rank",
+     IN(options.phi_tolerance)},
+    {"x_tolerance", GEODEC_ATTR_F64, 0, "g-length allowed in the choice of the stride", IN(options.x_tolerance)},
+    {"tau", GEODEC_ATTR_F64, 0, "mean miss, in lengths of the path, that defines rho", IN(options.tau)},
+    {"dropped", GEODEC_ATTR_I64, 0, "paths without status ok, left out", IN(dropped)},
+    {"mean_rank", GEODEC_ATTR_F64, 0, "mean rank of the stored Phi - I", IN(figures.mean_rank)},
+    {"n_full", GEODEC_ATTR_I64, 0, "records stored in full", IN(figures.full)},
+    {"bytes_per_record", GEODEC_ATTR_F64, 0, "of this store", IN(figures.bytes)},
+    {"bytes_per_record_plain", GEODEC_ATTR_F64, 0, "of the same content uncompressed: every node, float32",
+     IN(figures.bytes_plain)},
+    {"x_error_largest", GEODEC_ATTR_F64, 0, "largest interpolation error, g-length", IN(figures.x_error_largest)},
+    {"phi_error_largest", GEODEC_ATTR_F64, 0, "largest relative error of a stored propagator",
+     IN(figures.phi_error_largest)},
+    {"naive_error_median", GEODEC_ATTR_F64, 0, "control: median error of Phi cut to the same rank",
+     IN(figures.naive_error_median)},
+    {"rho_median", GEODEC_ATTR_F64, 0, "median radius", IN(figures.rho_median)},
+    {"rho_n_censored", GEODEC_ATTR_I64, 0, "records whose radius lies outside the range tried",
+     IN(figures.rho_censored)},
+    {"rho_error_mean", GEODEC_ATTR_F64, 0, "mean miss of stored records at rho in path lengths, where tau is expected",
+     IN(figures.rho_error_mean)},
+    {"lookup_queries", GEODEC_ATTR_I64, 0, "queries of the lookup trial", IN(trial.queries)},
+    {"lookup_recall", GEODEC_ATTR_F64, 0, "recall of the two-stage lookup against exhaustive search", IN(trial.recall)},
+    {"lookup_recall_screen", GEODEC_ATTR_F64, 0, "control: recall of the best of the 8 nearest by Euclid",
+     IN(trial.recall_screen)},
+    {"lookup_evaluations", GEODEC_ATTR_F64, 0, "exact distances per query of the two-stage lookup",
+     IN(trial.evaluations)},
+    {"lookup_inside", GEODEC_ATTR_F64, 0, "share of queries within rho of their record", IN(trial.inside)},
 };
+
+static const geodec_extent extents[] = {{"R", IN(records)}, {"R1", IN(records), 0, 1}, {"n", IN(n)},
+                                        {"G", IN(packed)},  {"W", IN(waypoints)},      {"F", IN(factors)},
+                                        {"M", IN(logits)}};
 
 const geodec_kind geodec_kind_records = {
     .name = "records",
@@ -70,6 +88,8 @@ const geodec_kind geodec_kind_records = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .extents = extents,
+    .n_extents = 7,
 };
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
@@ -94,46 +114,31 @@ done:
     return st;
 }
 
-static geodec_status write_summary(const geodec_records *r, const geodec_lookup_trial *t, geodec_artifact *a,
-                                   geodec_err *err)
+/* Figures of the attributes. */
+static geodec_status sum_up(geodec_records *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    geodec_records_figures *f = &r->figures;
     const int64_t R = r->records;
     const double each = 1 / (double)R;
-    double rank = 0, at_rho = 0, naive, rho;
-    int64_t full = 0, censored = 0, sound = 0;
+    double rank = 0, at_rho = 0;
+    int64_t sound = 0;
+    *f = (geodec_records_figures){.bytes = (double)geodec_records_bytes(r) * each,
+                                  .bytes_plain = (double)geodec_records_bytes_plain(r) * each,
+                                  .x_error_largest = largest(R, r->x_error),
+                                  .phi_error_largest = largest(R, r->phi_error)};
     for (int64_t i = 0; i < R; i++) {
         rank += r->rank[i];
-        full += r->full[i];
-        censored += r->rho_censored[i] != GEODEC_CENSORED_NONE;
+        f->full += r->full[i];
+        f->rho_censored += r->rho_censored[i] != GEODEC_CENSORED_NONE;
         if (r->rho_error[i] < 0) continue;
         at_rho += (double)r->rho_error[i];
         sound++;
     }
-    GEODEC_TRY(median_of(R, r->naive_error, &naive, err));
-    GEODEC_TRY(median_of(R, r->rho, &rho, err));
-    const geodec_records_options *o = &r->options;
-    GEODEC_TRY(geodec_artifact_put_i64(a, "stride", r->stride, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "dl", r->dl, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "phi_tolerance", o->phi_tolerance, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "x_tolerance", o->x_tolerance, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "tau", o->tau, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "dropped", r->dropped, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "mean_rank", rank * each, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n_full", full, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "bytes_per_record", (double)geodec_records_bytes(r) * each, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "bytes_per_record_plain", (double)geodec_records_bytes_plain(r) * each, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "x_error_largest", largest(R, r->x_error), err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "phi_error_largest", largest(R, r->phi_error), err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "naive_error_median", naive, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "rho_median", rho, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "rho_n_censored", censored, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "rho_error_mean", sound ? at_rho / (double)sound : 0, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "lookup_queries", t->queries, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "lookup_recall", t->recall, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "lookup_recall_screen", t->recall_screen, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "lookup_evaluations", t->evaluations, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "lookup_inside", t->inside, err));
+    f->mean_rank = rank * each;
+    f->rho_error_mean = sound ? at_rho / (double)sound : 0;
+    GEODEC_TRY(median_of(R, r->naive_error, &f->naive_error_median, err));
+    GEODEC_TRY(median_of(R, r->rho, &f->rho_median, err));
 done:
     return st;
 }
@@ -142,55 +147,37 @@ geodec_status geodec_records_write(const geodec_records *r, const geodec_lookup_
                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_set_dim(a, "R", r->records, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "R1", r->records + 1, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "n", r->n, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "G", r->n * (r->n + 1) / 2, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "W", r->waypoints, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "F", r->offset[r->records], err));
-    GEODEC_TRY(geodec_artifact_write(a, "/q", r->q, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/g", r->g, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/v0", r->v0, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/x", r->x, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/v", r->v, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/x_scale", r->x_scale, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/v_scale", r->v_scale, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/x_error", r->x_error, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/rank", r->rank, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/full", r->full, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/offset", r->offset, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/factor", r->factor, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/phi_error", r->phi_error, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/naive_error", r->naive_error, err));
-    if (r->rank_error && r->rank_naive) {
-        GEODEC_TRY(geodec_artifact_write(a, "/rank_error", r->rank_error, err));
-        GEODEC_TRY(geodec_artifact_write(a, "/rank_naive", r->rank_naive, err));
-    }
-    GEODEC_TRY(geodec_artifact_write(a, "/rho", r->rho, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/rho_censored", r->rho_censored, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/rho_error", r->rho_error, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/activation_row", r->activation_row, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/logit_row", r->logit_row, err));
-    if (r->logit_index) {
-        GEODEC_TRY(geodec_artifact_set_dim(a, "M", r->logits, err));
-        GEODEC_TRY(geodec_artifact_write(a, "/logit_index", r->logit_index, err));
-        GEODEC_TRY(geodec_artifact_write(a, "/logit_value", r->logit_value, err));
-    }
-    GEODEC_TRY(write_summary(r, trial, a, err));
+    geodec_records file = *r;
+    if (!r->rank_error || !r->rank_naive) file.rank_error = file.rank_naive = NULL; /* of no use alone */
+    file.packed = r->n * (r->n + 1) / 2;
+    file.factors = r->offset[r->records];
+    file.trial = *trial;
+    GEODEC_TRY(sum_up(&file, err));
+    GEODEC_TRY(geodec_artifact_save(a, &file, err));
 done:
     return st;
 }
 
+void geodec_records_clear(geodec_records *r)
+{
+    geodec_artifact_clear(&geodec_kind_records, r);
+    *r = (geodec_records){0};
+}
+
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static geodec_status check_sizes(const geodec_records *r, const geodec_artifact *a, geodec_err *err)
+static geodec_status check_sizes(const geodec_records *r, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const char *path = geodec_artifact_path(a);
-    int64_t factors = 0;
-    GEODEC_TRY(geodec_artifact_dim(a, "F", &factors, err));
-    if (r->offset[0] != 0 || r->offset[r->records] != factors)
+    if (r->records < 1 || r->n < 1 || r->n > GEODEC_RBF_MAX_N || r->packed != r->n * (r->n + 1) / 2 ||
+        r->waypoints < 2 || r->stride < 1 || r->stride > INT32_MAX || !(r->dl > 0))
+        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (R %lld, n %lld, W %lld, stride %lld)", path,
+                     (long long)r->records, (long long)r->n, (long long)r->waypoints, (long long)r->stride);
+    if (r->offset[0] != 0 || r->offset[r->records] != r->factors)
         GEODEC_THROW(GEODEC_FORMAT, "%s: /offset does not cover /factor", path);
+    if (!r->rank_error != !r->rank_naive || !r->logit_index != !r->logit_value)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: of /rank_error, /rank_naive or of /logit_index, /logit_value one is missing",
+                     path);
     for (int64_t i = 0; i < r->records; i++) {
         const bool sound = r->full[i] ? r->rank[i] == r->n : r->rank[i] >= 0 && 2 * r->rank[i] < r->n;
         if (!sound || r->full[i] > 1 ||
@@ -206,52 +193,8 @@ geodec_status geodec_records_read(const geodec_artifact *a, geodec_records *out,
 {
     geodec_status st = GEODEC_OK;
     geodec_records r = {.options = geodec_records_defaults()};
-    const char *path = geodec_artifact_path(a);
-    int64_t packed, ends;
-    GEODEC_TRY(geodec_artifact_dim(a, "R", &r.records, err));
-    GEODEC_TRY(geodec_artifact_dim(a, "R1", &ends, err));
-    GEODEC_TRY(geodec_artifact_dim(a, "n", &r.n, err));
-    GEODEC_TRY(geodec_artifact_dim(a, "G", &packed, err));
-    GEODEC_TRY(geodec_artifact_dim(a, "W", &r.waypoints, err));
-    GEODEC_TRY(geodec_artifact_get_i64(a, "stride", &r.stride, err));
-    GEODEC_TRY(geodec_artifact_get_f64(a, "dl", &r.dl, err));
-    if (r.records < 1 || ends != r.records + 1 || r.n < 1 || r.n > GEODEC_RBF_MAX_N || packed != r.n * (r.n + 1) / 2 ||
-        r.waypoints < 2 || r.stride < 1 || r.stride > INT32_MAX || !(r.dl > 0))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (R %lld, n %lld, W %lld, stride %lld)", path,
-                     (long long)r.records, (long long)r.n, (long long)r.waypoints, (long long)r.stride);
-    GEODEC_TRY(geodec_artifact_read(a, "/q", &r.q, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/g", &r.g, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/v0", &r.v0, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/x", &r.x, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/v", &r.v, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/x_scale", &r.x_scale, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/v_scale", &r.v_scale, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/x_error", &r.x_error, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/rank", &r.rank, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/full", &r.full, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/offset", &r.offset, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/factor", &r.factor, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/phi_error", &r.phi_error, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/naive_error", &r.naive_error, err));
-    if (geodec_artifact_has(a, "/rank_error") && geodec_artifact_has(a, "/rank_naive")) {
-        GEODEC_TRY(geodec_artifact_read(a, "/rank_error", &r.rank_error, err));
-        GEODEC_TRY(geodec_artifact_read(a, "/rank_naive", &r.rank_naive, err));
-    }
-    GEODEC_TRY(geodec_artifact_read(a, "/rho", &r.rho, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/rho_censored", &r.rho_censored, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/rho_error", &r.rho_error, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/activation_row", &r.activation_row, err));
-    GEODEC_TRY(geodec_artifact_read(a, "/logit_row", &r.logit_row, err));
-    if (geodec_artifact_has(a, "/logit_index") && geodec_artifact_has(a, "/logit_value")) {
-        GEODEC_TRY(geodec_artifact_dim(a, "M", &r.logits, err));
-        GEODEC_TRY(geodec_artifact_read(a, "/logit_index", &r.logit_index, err));
-        GEODEC_TRY(geodec_artifact_read(a, "/logit_value", &r.logit_value, err));
-    }
-    GEODEC_TRY(geodec_artifact_get_f64(a, "phi_tolerance", &r.options.phi_tolerance, err));
-    GEODEC_TRY(geodec_artifact_get_f64(a, "x_tolerance", &r.options.x_tolerance, err));
-    GEODEC_TRY(geodec_artifact_get_f64(a, "tau", &r.options.tau, err));
-    GEODEC_TRY(geodec_artifact_get_i64(a, "dropped", &r.dropped, err));
-    GEODEC_TRY(check_sizes(&r, a, err));
+    GEODEC_TRY(geodec_artifact_load(a, &r, err));
+    GEODEC_TRY(check_sizes(&r, geodec_artifact_path(a), err));
     *out = r;
     r = (geodec_records){0};
 done:

@@ -295,8 +295,9 @@ Test(geometry, metric_in_slabs_has_the_bits_of_the_whole)
     test_ok(geodec_artifact_create(&geodec_kind_metric, path, &p, &w.file, &err), &err);
     test_ok(geodec_metric_write_slab(&w, 0, M / 2, log_g, &err), &err);
     test_ok(geodec_metric_write_slab(&w, M / 2, M - M / 2, log_g + (int64_t)(M / 2) * PACKED, &err), &err);
+    slabs.rounded = true;
+    slabs.rounding = w.rounding;
     test_ok(geodec_metric_write(&slabs, NULL, w.file, &err), &err);
-    test_ok(geodec_metric_write_rounding(&w, &err), &err);
     test_ok(geodec_artifact_commit(w.file, &err), &err);
     test_ok(geodec_artifact_open(&geodec_kind_metric, path, &w.file, &err), &err);
     test_ok(geodec_metric_read(w.file, &tables, &err), &err);

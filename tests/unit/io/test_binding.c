@@ -49,6 +49,10 @@ typedef struct thing {
     bool rough;            /* kept as text */
     const double *real;    /* NULL: none */
     const int64_t *number; /* likewise */
+    const double *lent;    /* [n] */
+    estimate three[3];
+    double bend;
+    int64_t early;
 } thing;
 static const char *const surfaces[] = {"smooth", "rough", NULL};
 
@@ -67,6 +71,10 @@ static const geodec_field fields[] = {
     {"/rows/low", GEODEC_F64, "R,3", 0, "1", "likewise", 0, APART(each[0].low)},
     {"/pairs/whole", GEODEC_I64, "N", 0, "1", "of the second rows", 0, GEODEC_OF_ROW(pair, whole)},
     {"/pairs/real", GEODEC_F64, "N", 0, "1", "likewise", 0, GEODEC_OF_ROW(pair, real)},
+    {"/lent", GEODEC_F64, "N", GEODEC_FIELD_OPTIONAL, "1", "somebody else's, with `on`", 0, GEODEC_LENT(thing, lent),
+     GEODEC_WHEN(thing, on)},
+    {"/three", GEODEC_F64, "3", 0, "1", "one of each element", 0,
+     GEODEC_ARRAY_APART(thing, three, [0].low, sizeof(estimate))},
 };
 static const geodec_attr attrs[] = {
     {"count", GEODEC_ATTR_I64, 0, "a number", IN(count)},
@@ -79,6 +87,9 @@ static const geodec_attr attrs[] = {
     {"surface", GEODEC_ATTR_STR, 0, "a flag with names", GEODEC_NAMED(thing, rough, surfaces)},
     {"real", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "a number that may be absent", AT(real)},
     {"number", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "likewise", AT(number)},
+    {"bend", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "absent when 0", IN(bend), GEODEC_WHEN(thing, bend)},
+    {"early", GEODEC_ATTR_I64, 0, "written before all fields", IN(early), .after = ""},
+    {"half", GEODEC_ATTR_I64, 0, "written after a field", IN(early), .after = "/half"},
 };
 static const geodec_extent extents[] = {
     {"N", IN(n), 0, 0}, {"K", IN(k), 0, 0}, {"M", IN(n), 0, 1}, {"R", IN(n_rows), 0, 0}};
@@ -90,6 +101,9 @@ static geodec_status put_special(const void *object, geodec_artifact *a, const c
     const thing *t = object;
     if (!first_put[0]) (void)snprintf(first_put, sizeof first_put, "%s", name);
     int64_t v[8];
+    if (name[0] == '/' && first_put[0] == '/') /* attributes that come after a field before this one are there, others not */
+        cr_assert(geodec_artifact_has_attr(a, "early") && geodec_artifact_has_attr(a, "half") &&
+                  !geodec_artifact_has_attr(a, "count"));
     for (int64_t i = 0; i < t->n; i++) v[i] = 10 + i;
     return name[0] == '/' ? geodec_artifact_write(a, name, v, e) : geodec_artifact_put_i64(a, name, 7, e);
 }
@@ -113,6 +127,7 @@ static double x_data[] = {1, 2, 3, 4, 5, 6};
 static float maybe_data[] = {.5f, 1.5f, 2.5f, 3.5f};
 static uint16_t half_data[] = {0x3c00, 0x4000, 0};
 static row row_data[] = {{3, true, {{1, 2}, {NAN, 4}, {5, 6}}}, {-4, false, {{7, 8}, {9, 10}, {INFINITY, 12}}}};
+static const double lent_data[] = {7, 8, 9};
 static char name_data[] = "some name";
 static pair pair_data[] = {{1, .5}, {-2, 1.5}, {3, 2.5}};
 static const double real_data = 6.25;
@@ -137,7 +152,11 @@ static thing make_thing(void)
                    .pairs = pair_data,
                    .rough = true,
                    .real = &real_data,
-                   .number = &number_data};
+                   .number = &number_data,
+                   .lent = lent_data,
+                   .three = {{0, 1}, {0, 2}, {0, 3}},
+                   .bend = .5,
+                   .early = 6};
 }
 
 static void save_by(const geodec_kind *by, const thing *t, const char *path)
@@ -166,6 +185,7 @@ Test(binding, what_is_saved_is_loaded)
     thing got;
     geodec_artifact *a = NULL;
     int64_t *special = NULL, seven;
+    double *lent = NULL;
     save(&t, path);
     test_ok(load_as(&kind, path, &got), &err);
     cr_assert(got.n == 3 && got.k == 2 && got.n_rows == 2);
@@ -186,6 +206,8 @@ Test(binding, what_is_saved_is_loaded)
     cr_assert_str_eq(got.note, "kept");
     cr_assert_arr_eq(got.pairs, pair_data, sizeof pair_data);
     cr_assert(got.rough && !got.real && !got.number);
+    cr_assert(!got.lent && got.bend == .5 && got.early == 6);
+    for (int i = 0; i < 3; i++) cr_assert(got.three[i].low == i + 1 && got.three[i].value == 0);
     test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
     double real;
     int64_t number;
@@ -194,6 +216,9 @@ Test(binding, what_is_saved_is_loaded)
     cr_assert(real == real_data && number == number_data);
     test_ok(geodec_artifact_read(a, "/special", &special, &err), &err);
     test_ok(geodec_artifact_get_i64(a, "special", &seven, &err), &err);
+    test_ok(geodec_artifact_read(a, "/lent", &lent, &err), &err);
+    cr_assert_arr_eq(lent, lent_data, sizeof lent_data);
+    geodec_mem_free(lent);
     cr_assert(special[0] == 10 && special[2] == 12 && seven == 7);
     geodec_mem_free(special);
     geodec_artifact_close(a);
@@ -237,11 +262,14 @@ Test(binding, absent_members_stay_absent)
     t.name = NULL;
     t.real = NULL;
     t.number = NULL;
+    t.bend = 0;
+    t.on = false;
     save(&t, path);
     test_ok(load_as(&kind, path, &got), &err);
-    cr_assert(!got.maybe && !got.name && got.x);
     geodec_artifact *a = NULL;
     test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
+    cr_assert(!geodec_artifact_has(a, "/lent") && !geodec_artifact_has_attr(a, "bend"));
+    cr_assert(!got.maybe && !got.name && got.x);
     cr_assert(!geodec_artifact_has_attr(a, "real") && !geodec_artifact_has_attr(a, "number"));
     geodec_artifact_close(a);
     geodec_artifact_clear(&kind, &got);
@@ -284,6 +312,9 @@ Test(binding, what_does_not_fit_is_refused)
     other = kind;
     other.fields = narrow;
     refused(&other, path, "/fixed has 6 numbers");
+    memcpy(narrow, fields, sizeof narrow);
+    narrow[12].member.bytes = 2 * sizeof(estimate);
+    refused(&other, path, "/three has 3 numbers; there is room for 2");
 }
 
 Test(binding, tables_that_disagree_with_the_struct_are_internal_errors)
