@@ -114,6 +114,14 @@ static void *rows_of(const geodec_rows *r, const void *object)
     return rows;
 }
 
+/* Do `each` numbers of a row end in it? */
+static bool within_row(const geodec_rows *r, const geodec_member *m, int64_t each, size_t size)
+{
+    if (each < 1) return true;
+    if (r->size < m->at + size) return false;
+    return each == 1 || (m->step > 0 && (size_t)(each - 1) <= (r->size - m->at - size) / m->step);
+}
+
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
 /* Numbers of a field, once its axes are set. */
@@ -169,6 +177,8 @@ static geodec_status save_field(geodec_artifact *a, const geodec_field *f, const
         if (m->place == GEODEC_COLUMN) {
             const geodec_rows *r = rows_for(kind, f);
             const char *row = rows_of(r, object);
+            if (!within_row(r, m, each, size))
+                GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is longer than its row", kind->name, f->path);
             for (int64_t i = 0; i < rows; i++, row += r->size)
                 for (int64_t k = 0; k < each; k++)
                     memcpy(copy + (size_t)(i * each + k) * size, row + m->at + (size_t)k * m->step, size);
@@ -340,6 +350,9 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
         const geodec_rows *r = rows_for(kind, f);
         char *row = rows_of(r, object);
         const int64_t each = n > 0 ? n / shape[0] : 0;
+        if (!within_row(r, m, each, size))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers a row; there is no room for them",
+                         geodec_artifact_path(a), f->path, (long long)each);
         for (int64_t i = 0; n > 0 && i < shape[0]; i++, row += r->size)
             for (int64_t k = 0; k < each; k++)
                 memcpy(row + m->at + (size_t)k * m->step, (const char *)data + (size_t)(i * each + k) * size, size);

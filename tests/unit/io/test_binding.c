@@ -284,6 +284,9 @@ Test(binding, what_does_not_fit_is_refused)
     other = kind;
     other.fields = narrow;
     refused(&other, path, "/fixed has 6 numbers");
+    memcpy(narrow, fields, sizeof narrow);
+    narrow[8].member.at = sizeof(row) - 2 * sizeof(estimate); /* the third number would end behind the row */
+    refused(&other, path, "/rows/low has 3 numbers a row");
 }
 
 Test(binding, tables_that_disagree_with_the_struct_are_internal_errors)
