@@ -48,6 +48,7 @@ const char *geodec_export_positions_text(const geodec_export_options *o, char *b
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
+/* By hand: there is no struct of the whole; rows are appended as windows are read. */
 geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_config *c, const geodec_export_options *o,
                                      geodec_err *err)
 {

@@ -144,6 +144,14 @@ static size_t taken(const geodec_field *f, int64_t n)
     return (size_t)n * (f->member.step ? f->member.step : geodec_type_size(f->type));
 }
 
+/* Do `each` numbers of a row end in it? */
+static bool within_row(const geodec_rows *r, const geodec_member *m, int64_t each, size_t size)
+{
+    if (each < 1) return true;
+    if (r->size < m->at + size) return false;
+    return each == 1 || (m->step > 0 && (size_t)(each - 1) <= (r->size - m->at - size) / m->step);
+}
+
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
 /* Numbers of a field, once its axes are set. */
@@ -197,6 +205,8 @@ static geodec_status save_field(geodec_artifact *a, const geodec_field *f, const
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is longer than its member", kind->name, f->path);
     if (m->step || (f->flags & GEODEC_FIELD_ZERO)) {
         GEODEC_NEW(copy, rows * each * (int64_t)size);
+        if (m->place == GEODEC_COLUMN && !within_row(rows_for(kind, f), m, each, size))
+            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is longer than its row", kind->name, f->path);
         if (m->step) {
             copy_apart(kind, f, (void *)(uintptr_t)object, rows, each, copy, false);
         } else if (rows * each > 0) {
@@ -383,6 +393,9 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
         else if (n > 0)
             memcpy(to, data, (size_t)n * size);
     } else if (n > 0) {
+        if (!within_row(rows_for(kind, f), m, n / shape[0], size))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers a row; there is no room for them",
+                         geodec_artifact_path(a), f->path, (long long)(n / shape[0]));
         copy_apart(kind, f, object, shape[0], n / shape[0], data, true);
     }
 done:

@@ -132,6 +132,20 @@ done:
     return st;
 }
 
+geodec_status geodec__bench_read_counts(const geodec_artifact *a, geodec_bench_counts *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    counts_file f = {0};
+    GEODEC_TRY(geodec_artifact_load(a, &f, err));
+    if (f.gammas > GEODEC_BENCH_GAMMA)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: drafts of %d tokens", geodec_artifact_path(a), f.gammas);
+    *out = f.counts;
+    f.counts = (geodec_bench_counts){0};
+done:
+    geodec_bench_counts_free(&f.counts);
+    return st;
+}
+
 /* ---- speed ------------------------------------------------------------------------------------------------------- */
 
 typedef struct speed_file {

@@ -40,6 +40,9 @@ geodec_status geodec__bench_ratio(const geodec_bench_plan *plan, const int64_t *
 void geodec__probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
                               geodec_decode_counters *c);
 
+/* Rows and counts by text of a benchdecode artifact. GEODEC_FORMAT. */
+geodec_status geodec__bench_read_counts(const geodec_artifact *a, geodec_bench_counts *out, geodec_err *err);
+
 /* Attributes every artifact of a plan has: a member `about` of its struct, bound by GEODEC__ABOUT. */
 typedef struct geodec__about {
     char names[GEODEC_BENCH_DRAFTERS * 64];

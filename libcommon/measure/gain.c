@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "linalg/stats.h"
 #include "measure/bench_file.h"
+#include "measure/bench_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,24 +16,13 @@
 typedef struct counts {
     geodec_artifact *file;
     int32_t which; /* drafter */
-    int64_t rows, texts;
-    int32_t *drafter, *gamma, *budget;             /* [rows] */
-    uint8_t *sampled, *every;                      /* [rows] */
-    int64_t *accepted, *rounds, *decided, *passes; /* [rows][texts] */
+    geodec_bench_counts of;
 } counts;
 
 static void clear(counts *c)
 {
     geodec_artifact_close(c->file);
-    geodec_mem_free(c->drafter);
-    geodec_mem_free(c->gamma);
-    geodec_mem_free(c->budget);
-    geodec_mem_free(c->sampled);
-    geodec_mem_free(c->every);
-    geodec_mem_free(c->accepted);
-    geodec_mem_free(c->rounds);
-    geodec_mem_free(c->decided);
-    geodec_mem_free(c->passes);
+    geodec_bench_counts_free(&c->of);
 }
 
 /* Place of a word in a list joined by commas, -1 = not there. */
@@ -61,39 +51,31 @@ static geodec_status read_counts(const char *path, const char *name, counts *c, 
     for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
         if (!geodec_artifact_has(c->file, newer[i]))
             GEODEC_THROW(GEODEC_VERSION, "%s: no counts by text (%s), made by an older version", path, newer[i]);
-    GEODEC_TRY(geodec_artifact_dim(c->file, "C", &c->rows, err));
-    GEODEC_TRY(geodec_artifact_dim(c->file, "P", &c->texts, err));
-    GEODEC_TRY(geodec_artifact_read(c->file, "/drafter", &c->drafter, err));
-    GEODEC_TRY(geodec_artifact_read(c->file, "/gamma", &c->gamma, err));
-    GEODEC_TRY(geodec_artifact_read(c->file, "/budget", &c->budget, err));
-    GEODEC_TRY(geodec_artifact_read(c->file, "/sampled", &c->sampled, err));
-    GEODEC_TRY(geodec_artifact_read(c->file, "/every_position", &c->every, err));
-    GEODEC_TRY(geodec_artifact_read(c->file, "/texts/accepted", &c->accepted, err));
-    GEODEC_TRY(geodec_artifact_read(c->file, "/texts/rounds", &c->rounds, err));
-    GEODEC_TRY(geodec_artifact_read(c->file, "/texts/decided", &c->decided, err));
-    GEODEC_TRY(geodec_artifact_read(c->file, "/texts/passes", &c->passes, err));
-    for (int64_t i = 0; i < c->rows * c->texts; i++) {
-        const int64_t all[] = {c->accepted[i], c->rounds[i], c->decided[i], c->passes[i]};
+    GEODEC_TRY(geodec__bench_read_counts(c->file, &c->of, err));
+    const geodec_bench_counts *of = &c->of;
+    for (int64_t i = 0; i < of->n * of->prompts; i++) {
+        const int64_t all[] = {of->accepted[i], of->rounds[i], of->decided[i], of->passes[i]};
         for (int k = 0; k < 4; k++)
-            if (all[k] < 0 || all[k] > COUNT_MAX / c->texts)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld, text %lld: a count of %lld", path, (long long)(i / c->texts),
-                             (long long)(i % c->texts), (long long)all[k]);
+            if (all[k] < 0 || all[k] > COUNT_MAX / of->prompts)
+                GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld, text %lld: a count of %lld", path,
+                             (long long)(i / of->prompts), (long long)(i % of->prompts), (long long)all[k]);
     }
 done:
     return st;
 }
 
 /* Tokens a pass of row r over the texts index[0..n). NaN without a pass. */
-static double tokens(const counts *c, int64_t r, const int64_t *index, int64_t n)
+static double tokens(const geodec_bench_counts *c, int64_t r, const int64_t *index, int64_t n)
 {
-    const int64_t *top = (c->every[r] ? c->accepted : c->decided) + r * c->texts;
-    const int64_t *bottom = (c->every[r] ? c->rounds : c->passes) + r * c->texts;
+    const bool every = c->row[r].every_position;
+    const int64_t *top = (every ? c->accepted : c->decided) + r * c->prompts;
+    const int64_t *bottom = (every ? c->rounds : c->passes) + r * c->prompts;
     int64_t t = 0, b = 0;
     for (int64_t i = 0; i < n; i++) {
         t += top[index[i]];
         b += bottom[index[i]];
     }
-    return b > 0 ? (double)t / (double)b + (c->every[r] ? 1 : 0) : (double)NAN;
+    return b > 0 ? (double)t / (double)b + (every ? 1 : 0) : (double)NAN;
 }
 
 static geodec_interval interval(double value, double *x, int64_t n)
@@ -106,29 +88,29 @@ static geodec_interval interval(double value, double *x, int64_t n)
     return v;
 }
 
-static geodec_status compare(const counts *a, int64_t ra, const counts *b, int64_t rb, uint64_t seed, int32_t resamples,
-                             geodec_gain *out, geodec_err *err)
+static geodec_status compare(const geodec_bench_counts *a, int64_t ra, const geodec_bench_counts *b, int64_t rb,
+                             uint64_t seed, int32_t resamples, geodec_gain *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t *index = NULL, n = 0;
     double *x = NULL, *y = NULL, *d = NULL;
-    GEODEC_NEW(index, a->texts);
+    GEODEC_NEW(index, a->prompts);
     GEODEC_NEW(x, resamples);
     GEODEC_NEW(y, resamples);
     GEODEC_NEW(d, resamples);
-    for (int64_t i = 0; i < a->texts; i++) index[i] = i;
-    const double whole = tokens(a, ra, index, a->texts), control = tokens(b, rb, index, a->texts);
+    for (int64_t i = 0; i < a->prompts; i++) index[i] = i;
+    const double whole = tokens(a, ra, index, a->prompts), control = tokens(b, rb, index, a->prompts);
     for (int32_t r = 0; r < resamples; r++) {
-        geodec_stats_resample(seed, geodec_rng_id("gain-bootstrap", 0), (uint64_t)r, a->texts, index);
-        x[n] = tokens(a, ra, index, a->texts);
-        y[n] = tokens(b, rb, index, a->texts);
+        geodec_stats_resample(seed, geodec_rng_id("gain-bootstrap", 0), (uint64_t)r, a->prompts, index);
+        x[n] = tokens(a, ra, index, a->prompts);
+        y[n] = tokens(b, rb, index, a->prompts);
         d[n] = x[n] - y[n];
         n += isfinite(d[n]); /* a resample of texts too short to ask about says nothing */
     }
-    *out = (geodec_gain){.gamma = a->gamma[ra],
-                         .budget = a->budget[ra],
-                         .sampled = a->sampled[ra],
-                         .every_position = a->every[ra],
+    *out = (geodec_gain){.gamma = a->row[ra].gamma,
+                         .budget = a->row[ra].budget,
+                         .sampled = a->row[ra].sampled,
+                         .every_position = a->row[ra].every_position,
                          .tokens = interval(whole, x, n),
                          .control = interval(control, y, n),
                          .difference = interval(whole - control, d, n)};
@@ -140,13 +122,15 @@ done:
     return st;
 }
 
-/* The row of b like row r of a, -1 = none. */
-static int64_t like(const counts *a, int64_t r, const counts *b)
+/* The row of b like row x, -1 = none. */
+static int64_t like(const geodec_bench_row *x, const counts *b)
 {
-    for (int64_t i = 0; i < b->rows; i++)
-        if (b->drafter[i] == b->which && b->gamma[i] == a->gamma[r] && b->budget[i] == a->budget[r] &&
-            b->sampled[i] == a->sampled[r] && b->every[i] == a->every[r])
+    for (int64_t i = 0; i < b->of.n; i++) {
+        const geodec_bench_row *y = &b->of.row[i];
+        if (y->drafter == b->which && y->gamma == x->gamma && y->budget == x->budget && y->sampled == x->sampled &&
+            y->every_position == x->every_position)
             return i;
+    }
     return -1;
 }
 
@@ -160,16 +144,17 @@ geodec_status geodec_gain_measure(const char *path, const char *name, const char
     if (resamples < 1) GEODEC_THROW(GEODEC_INVAL, "%d bootstrap resamples", resamples);
     GEODEC_TRY(read_counts(path, name, &a, err));
     GEODEC_TRY(read_counts(control_path, control, &b, err));
-    if (a.texts != b.texts)
-        GEODEC_THROW(GEODEC_INVAL, "%s has %lld texts, %s %lld", path, (long long)a.texts, control_path,
-                     (long long)b.texts);
-    GEODEC_NEW(gain, a.rows);
-    for (int64_t r = 0; r < a.rows; r++) {
-        const int64_t other = a.drafter[r] == a.which ? like(&a, r, &b) : -1;
+    if (a.of.prompts != b.of.prompts)
+        GEODEC_THROW(GEODEC_INVAL, "%s has %lld texts, %s %lld", path, (long long)a.of.prompts, control_path,
+                     (long long)b.of.prompts);
+    GEODEC_NEW(gain, a.of.n);
+    for (int64_t r = 0; r < a.of.n; r++) {
+        const int64_t other = a.of.row[r].drafter == a.which ? like(&a.of.row[r], &b) : -1;
         if (other < 0) continue;
-        if (memcmp(a.decided + r * a.texts, b.decided + other * a.texts, (size_t)a.texts * sizeof *a.decided) != 0)
+        if (memcmp(a.of.decided + r * a.of.prompts, b.of.decided + other * a.of.prompts,
+                   (size_t)a.of.prompts * sizeof *a.of.decided) != 0)
             GEODEC_THROW(GEODEC_INVAL, "%s and %s are about different texts", path, control_path);
-        GEODEC_TRY(compare(&a, r, &b, other, seed, resamples, &gain[count++], err));
+        GEODEC_TRY(compare(&a.of, r, &b.of, other, seed, resamples, &gain[count++], err));
     }
     if (count == 0)
         GEODEC_THROW(GEODEC_NOTFOUND, "%s and %s: %s and %s have no row in common", path, control_path, name, control);

@@ -101,7 +101,8 @@ static geodec_status put_special(const void *object, geodec_artifact *a, const c
     const thing *t = object;
     if (!first_put[0]) (void)snprintf(first_put, sizeof first_put, "%s", name);
     int64_t v[8];
-    if (name[0] == '/' && first_put[0] == '/') /* attributes that come after a field before this one are there, others not */
+    if (name[0] == '/' &&
+        first_put[0] == '/') /* attributes that come after a field before this one are there, others not */
         cr_assert(geodec_artifact_has_attr(a, "early") && geodec_artifact_has_attr(a, "half") &&
                   !geodec_artifact_has_attr(a, "count"));
     for (int64_t i = 0; i < t->n; i++) v[i] = 10 + i;
@@ -315,6 +316,9 @@ Test(binding, what_does_not_fit_is_refused)
     memcpy(narrow, fields, sizeof narrow);
     narrow[12].member.bytes = 2 * sizeof(estimate);
     refused(&other, path, "/three has 3 numbers; there is room for 2");
+    memcpy(narrow, fields, sizeof narrow);
+    narrow[8].member.at = sizeof(row) - 2 * sizeof(estimate); /* the third number would end behind the row */
+    refused(&other, path, "/rows/low has 3 numbers a row");
 }
 
 Test(binding, tables_that_disagree_with_the_struct_are_internal_errors)
