@@ -412,6 +412,28 @@ done:
     return st;
 }
 
+int64_t geodec_artifact_bytes(const geodec_kind *kind, const void *object)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < kind->n_fields; i++) {
+        const geodec_field *f = &kind->fields[i];
+        geodec__axis axis[GEODEC_RANK_MAX];
+        const void *data = NULL;
+        int rank = 0;
+        if (f->member.place == GEODEC_POINTER) memcpy(&data, (const char *)object + f->member.at, sizeof data);
+        if (!data || geodec__field_axes(f, axis, &rank, NULL) != GEODEC_OK) continue;
+        int64_t bytes = (int64_t)geodec_type_size(f->type);
+        for (int d = 0; d < rank; d++) {
+            int64_t extent = axis[d].name[0] ? 0 : axis[d].fixed;
+            for (int k = 0; axis[d].name[0] && k < kind->n_extents; k++)
+                if (strcmp(kind->extents[k].dim, axis[d].name) == 0) extent = extent_of(&kind->extents[k], object);
+            bytes *= extent;
+        }
+        sum += bytes;
+    }
+    return sum;
+}
+
 static void free_at(void *object, size_t at)
 {
     void *p, *none = NULL;

@@ -5,14 +5,18 @@
 #include "io/artifact.h"
 
 /* Sets the axes, then writes fields and attributes in the order of the tables; the caller commits. Pointers that are
- * NULL leave their optional fields out; fields that the caller wrote before (slab by slab) stay. Members that are not bound go to the kind's put. GEODEC_INTERNAL where table
- * and struct do not agree (a field and a member of different types); else what the artifact's functions return. */
+ * NULL leave their optional fields out; fields that the caller wrote before (slab by slab) stay. Members that are not
+ * bound go to the kind's put. GEODEC_INTERNAL where table and struct do not agree (a field and a member of different
+ * types); else what the artifact's functions return. */
 GEODEC_API geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Reads everything that is bound and present into *object, whose other members stay as they are. Arrays and rows are
  * new memory. On failure what was read is freed and its pointers are NULL. GEODEC_FORMAT: axes that do not belong
  * together, a number that does not fit its member, a name that the enumeration does not have. */
 GEODEC_API geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geodec_err *err) GEODEC_MUST_USE;
+
+/* Bytes of the arrays that the struct points to, as its axes say. */
+GEODEC_API int64_t geodec_artifact_bytes(const geodec_kind *kind, const void *object);
 
 /* Frees what load made, or the caller in its place (geodec_mem_new), and sets the pointers to NULL. */
 GEODEC_API void geodec_artifact_clear(const geodec_kind *kind, void *object);
