@@ -21,6 +21,8 @@ static const geodec_attr attrs[] = {
     {"places", GEODEC_ATTR_I64, 0, "held-out places of the figures"},
 };
 
+static const geodec_extent extents[] = {GEODEC_ROLLOUT_EXTENTS};
+
 const geodec_kind geodec_kind_rollout = {
     .name = "rollout",
     .major = 1,
@@ -31,6 +33,8 @@ const geodec_kind geodec_kind_rollout = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .extents = extents, /* of the geodec_rollout; the ladder is written by hand below */
+    .n_extents = (int)(sizeof extents / sizeof *extents),
 };
 
 static geodec_status put_estimates(geodec_artifact *out, const char *path, const geodec_rung_figures *f, int32_t n,

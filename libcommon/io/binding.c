@@ -78,7 +78,7 @@ static bool put_integer(const geodec_member *m, void *object, int64_t value)
         PUT(I32, int32_t, INT32_MIN, INT32_MAX)
         PUT(I16, int16_t, INT16_MIN, INT16_MAX)
         PUT(I8, int8_t, INT8_MIN, INT8_MAX)
-        PUT(U64, uint64_t, 0, INT64_MAX)
+        PUT(U64, uint64_t, INT64_MIN, INT64_MAX) /* seeds: written as the int64_t of the same bits */
         PUT(U32, uint32_t, 0, UINT32_MAX)
         PUT(U16, uint16_t, 0, UINT16_MAX)
         PUT(U8, uint8_t, 0, UINT8_MAX)
