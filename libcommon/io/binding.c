@@ -88,7 +88,7 @@ static bool put_integer(const geodec_member *m, void *object, int64_t value)
         PUT(I32, int32_t, INT32_MIN, INT32_MAX)
         PUT(I16, int16_t, INT16_MIN, INT16_MAX)
         PUT(I8, int8_t, INT8_MIN, INT8_MAX)
-        PUT(U64, uint64_t, 0, INT64_MAX)
+        PUT(U64, uint64_t, INT64_MIN, INT64_MAX) /* seeds: written as the int64_t of the same bits */
         PUT(U32, uint32_t, 0, UINT32_MAX)
         PUT(U16, uint16_t, 0, UINT16_MAX)
         PUT(U8, uint8_t, 0, UINT8_MAX)
@@ -477,6 +477,28 @@ geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geode
 done:
     if (st != GEODEC_OK) geodec_artifact_clear(kind, object);
     return st;
+}
+
+int64_t geodec_artifact_bytes(const geodec_kind *kind, const void *object)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < kind->n_fields; i++) {
+        const geodec_field *f = &kind->fields[i];
+        geodec__axis axis[GEODEC_RANK_MAX];
+        const void *data = NULL;
+        int rank = 0;
+        if (f->member.place == GEODEC_POINTER) memcpy(&data, (const char *)object + f->member.at, sizeof data);
+        if (!data || geodec__field_axes(f, axis, &rank, NULL) != GEODEC_OK) continue;
+        int64_t bytes = (int64_t)geodec_type_size(f->type);
+        for (int d = 0; d < rank; d++) {
+            int64_t extent = axis[d].name[0] ? 0 : axis[d].fixed;
+            for (int k = 0; axis[d].name[0] && k < kind->n_extents; k++)
+                if (strcmp(kind->extents[k].dim, axis[d].name) == 0) extent = extent_of(&kind->extents[k], object);
+            bytes *= extent;
+        }
+        sum += bytes;
+    }
+    return sum;
 }
 
 static void free_at(void *object, size_t at)

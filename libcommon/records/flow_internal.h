@@ -10,16 +10,6 @@ geodec_status geodec__flowmap_finish(geodec_flowmap *map, const char *name, geod
 /* The layout alone; clears an older one. */
 geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err) GEODEC_MUST_USE;
 void geodec__flowmap_unlay(geodec_flowmap *map);
-/* Arrays of one map: f is called with each stored array's place, element size and number of elements. */
-typedef struct geodec__flow_array {
-    const char *path;
-    void **data;
-    size_t size;
-    int64_t count;
-} geodec__flow_array;
-enum { GEODEC__FLOW_ARRAYS = 22 };
-void geodec__flowmap_arrays(geodec_flowmap *map, geodec__flow_array out[GEODEC__FLOW_ARRAYS]);
-
 /* out = standardised f; the key of standardised features. */
 void geodec__flow_standardise(const geodec_flowmap *map, const float *f, float *out);
 void geodec__flow_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key);

@@ -1,6 +1,7 @@
 #include "records/flowmap.h"
 
 #include "base/mem.h"
+#include "io/binding.h"
 #include "records/flow_internal.h"
 
 #include <math.h>
@@ -33,55 +34,14 @@ geodec_flow_options geodec_flow_defaults(void)
                                  .vote = geodec_flow_vote_defaults()};
 }
 
-void geodec__flowmap_arrays(geodec_flowmap *w, geodec__flow_array out[GEODEC__FLOW_ARRAYS])
-{
-    const int64_t C = w->charts, F = w->features, r = w->dims, N = w->nodes, S = w->sequences;
-    const geodec__flow_array all[GEODEC__FLOW_ARRAYS] = {
-        {"/state/basis", (void **)&w->basis, sizeof *w->basis, w->d * w->m},
-        {"/state/offset", (void **)&w->offset, sizeof *w->offset, w->m},
-        {"/state/decay", (void **)&w->decay, sizeof *w->decay, w->decays},
-        {"/state/feature_mean", (void **)&w->feature_mean, sizeof *w->feature_mean, F},
-        {"/state/feature_factor", (void **)&w->feature_factor, sizeof *w->feature_factor, F},
-        {"/chart/of_token", (void **)&w->chart_of, sizeof *w->chart_of, w->vocab},
-        {"/chart/weight", (void **)&w->chart, sizeof *w->chart, C * F * r},
-        {"/chart/scale", (void **)&w->chart_scale, sizeof *w->chart_scale, C * r},
-        {"/chart/offset", (void **)&w->chart_offset, sizeof *w->chart_offset, C * r},
-        {"/node/bucket", (void **)&w->bucket, sizeof *w->bucket, w->vocab + 1},
-        {"/node/key", (void **)&w->key, sizeof *w->key, N * r},
-        {"/node/label", (void **)&w->label, sizeof *w->label, N},
-        {"/node/next", (void **)&w->next, sizeof *w->next, N},
-        {"/node/sure", (void **)&w->sure, sizeof *w->sure, N},
-        {"/node/choice", (void **)&w->choice, sizeof *w->choice, N * GEODEC_FLOW_CHOICES},
-        {"/node/chance", (void **)&w->chance, sizeof *w->chance, N * (1 + GEODEC_FLOW_CHOICES)},
-        {"/text/order", (void **)&w->order, sizeof *w->order, N},
-        {"/text/start", (void **)&w->sequence_start, sizeof *w->sequence_start, S + 1},
-        {"/text/first_token", (void **)&w->first_token, sizeof *w->first_token, S},
-        {"/text/first_argmax", (void **)&w->first_argmax, sizeof *w->first_argmax, S},
-        {"/calibration/reliability", (void **)&w->reliability, sizeof *w->reliability,
-         (int64_t)GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS},
-        {NULL, NULL, 0, 0},
-    };
-    memcpy(out, all, sizeof all);
-}
-
 void geodec_flowmap_clear(geodec_flowmap *map)
 {
-    geodec__flow_array a[GEODEC__FLOW_ARRAYS];
-    geodec__flowmap_arrays(map, a);
-    for (int i = 0; a[i].path; i++) geodec_mem_free(*a[i].data);
+    geodec_artifact_clear(&geodec_kind_flowmap, map);
     geodec__flowmap_unlay(map);
     memset(map, 0, sizeof *map);
 }
 
-int64_t geodec_flowmap_bytes(const geodec_flowmap *map)
-{
-    geodec_flowmap copy = *map;
-    geodec__flow_array a[GEODEC__FLOW_ARRAYS];
-    int64_t bytes = 0;
-    geodec__flowmap_arrays(&copy, a);
-    for (int i = 0; a[i].path; i++) bytes += *a[i].data ? a[i].count * (int64_t)a[i].size : 0;
-    return bytes;
-}
+int64_t geodec_flowmap_bytes(const geodec_flowmap *map) { return geodec_artifact_bytes(&geodec_kind_flowmap, map); }
 
 /* ---- checks ----------------------------------------------------------------------------------------------------- */
 

@@ -79,6 +79,7 @@ typedef struct geodec_flowmap {
      * gives first, their own text left out; and what labels shuffled within their token's bucket would give. NaN = not
      * measured. Whoever uses the map again has these values, not new ones. */
     double consistency, consistency_shuffled;
+    bool measured;      /* of the file: set by geodec_flowmap_write */
     float *reliability; /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
     geodec_flow_vote vote;
     /* Made by geodec_flowmap_finish. */

@@ -15,15 +15,6 @@ geodec_onedecode_options geodec_onedecode_defaults(void)
     return (geodec_onedecode_options){.step = geodec_step_defaults(), .cells = 4096, .rounds = 8, .n_min = 4};
 }
 
-void geodec_onedecode_clear(geodec_onedecode *t)
-{
-    geodec_step_clear(&t->step);
-    geodec_mem_free(t->centroid);
-    geodec_mem_free(t->half_square);
-    geodec_counts_clear(&t->counts);
-    *t = (geodec_onedecode){0};
-}
-
 int64_t geodec_onedecode_cell(const geodec_onedecode *t, const float *z)
 {
     const int64_t k = t->step.k;

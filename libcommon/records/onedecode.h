@@ -20,23 +20,6 @@ GEODEC_API extern const geodec_kind geodec_kind_onedecode;
 
 enum { GEODEC_ONEDECODE_DEPTHS = 4 };
 
-typedef struct geodec_onedecode {
-    geodec_step step;
-    float *centroid, *half_square; /* [cells][k]; [cells] |c|^2 / 2, not in the file */
-    geodec_counts counts;
-    int64_t n_min;
-    float shrink[GEODEC_ONEDECODE_DEPTHS];
-} geodec_onedecode;
-
-typedef struct geodec_onedecode_options {
-    geodec_step_options step;
-    int64_t cells;  /* default 4096, at most a quarter of the places */
-    int64_t rounds; /* of k-means, on at most 16 places a cell; default 8 */
-    int64_t n_min;  /* default 4 */
-    bool text;      /* label = the text's next token; false: the model's argmax */
-} geodec_onedecode_options;
-GEODEC_API geodec_onedecode_options geodec_onedecode_defaults(void);
-
 /* Right with the first, with one of the first eight, as shares of all places of the test texts (a miss is wrong). */
 typedef struct geodec_table_figures {
     double top1, top8;
@@ -48,6 +31,24 @@ typedef struct geodec_onedecode_summary {
     double claimed; /* mean confidence of the first, where there is one */
     double right;   /* share of those that are right */
 } geodec_onedecode_summary;
+
+typedef struct geodec_onedecode {
+    geodec_step step;
+    float *centroid, *half_square; /* [cells][k]; [cells] |c|^2 / 2, not in the file */
+    geodec_counts counts;
+    int64_t n_min;
+    float shrink[GEODEC_ONEDECODE_DEPTHS];
+    geodec_onedecode_summary summary; /* of the file: set by geodec_onedecode_write */
+} geodec_onedecode;
+
+typedef struct geodec_onedecode_options {
+    geodec_step_options step;
+    int64_t cells;  /* default 4096, at most a quarter of the places */
+    int64_t rounds; /* of k-means, on at most 16 places a cell; default 8 */
+    int64_t n_min;  /* default 4 */
+    bool text;      /* label = the text's next token; false: the model's argmax */
+} geodec_onedecode_options;
+GEODEC_API geodec_onedecode_options geodec_onedecode_defaults(void);
 
 /* GEODEC_RANGE: options; otherwise as geodec_step_fit. Same bytes with any number of threads. */
 GEODEC_API geodec_status geodec_onedecode_bake(const geodec_activations *a, const geodec_onedecode_options *o,

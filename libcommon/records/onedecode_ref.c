@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "geometry/pca.h"
 #include "geometry/space.h"
+#include "io/binding.h"
 #include "linalg/blas.h"
 #include "records/counts.h"
 
@@ -15,11 +16,7 @@ static const double SPEED = 0.08, RIDGE = 1e-8;
 
 void geodec_onedecode_ref_clear(geodec_onedecode_ref *t)
 {
-    geodec_mem_free(t->id);
-    geodec_mem_free(t->source);
-    geodec_mem_free(t->endpoint);
-    geodec_mem_free(t->token);
-    geodec_mem_free(t->margin);
+    geodec_artifact_clear(&geodec_kind_onedecode_ref, t);
     geodec_mem_free(t->entry);
     geodec_mem_free(t->length);
     *t = (geodec_onedecode_ref){0};
@@ -281,25 +278,33 @@ done:
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
+#define AT(m) GEODEC_AT(geodec_onedecode_ref, m)
+#define IN(m) GEODEC_IN(geodec_onedecode_ref, m)
 static const geodec_field fields[] = {
-    {"/one_decode/id", GEODEC_I32, "n", 0, "1", "token of an entry", 0},
-    {"/one_decode/source", GEODEC_F32, "n,k", GEODEC_FIELD_COMPRESS, "1", "p: its embedding's coordinates", 0},
-    {"/one_decode/endpoint", GEODEC_F32, "n,k", GEODEC_FIELD_COMPRESS, "1", "p' = p + v - Gamma(v, v) / 2", 0},
-    {"/one_decode/token", GEODEC_I32, "n", 0, "1", "argmax over all tokens u of p' . p_u", 0},
-    {"/one_decode/margin", GEODEC_F32, "n", 0, "1", "over the runner-up", 0},
+    {"/one_decode/id", GEODEC_I32, "n", 0, "1", "token of an entry", 0, AT(id)},
+    {"/one_decode/source", GEODEC_F32, "n,k", GEODEC_FIELD_COMPRESS, "1", "p: its embedding's coordinates", 0,
+     AT(source)},
+    {"/one_decode/endpoint", GEODEC_F32, "n,k", GEODEC_FIELD_COMPRESS, "1", "p' = p + v - Gamma(v, v) / 2", 0,
+     AT(endpoint)},
+    {"/one_decode/token", GEODEC_I32, "n", 0, "1", "argmax over all tokens u of p' . p_u", 0, AT(token)},
+    {"/one_decode/margin", GEODEC_F32, "n", 0, "1", "over the runner-up", 0, AT(margin)},
     {"/rates/table", GEODEC_F64, "2,4", 0, "1",
-     "self-loops, said most, ten said most (shares of entries), entropy in bits; rows: as published, Gamma = 0", 0},
+     "self-loops, said most, ten said most (shares of entries), entropy in bits; rows: as published, Gamma = 0", 0,
+     GEODEC_ARRAY(geodec_onedecode_ref, table, [0])},
     {"/rates/top1", GEODEC_F64, "2,2", 0, "1",
-     "right on held-out texts: entry of the newest token, lookup of the last two; rows: as published, Gamma = 0", 0},
+     "right on held-out texts: entry of the newest token, lookup of the last two; rows: as published, Gamma = 0", 0,
+     GEODEC_ARRAY(geodec_onedecode_ref, top1, [0])},
 };
 
 static const geodec_attr attrs[] = {
-    {"vocab", GEODEC_ATTR_I64, 0, "tokens of the model"},
-    {"places", GEODEC_ATTR_I64, 0, "of held-out texts, for the figures"},
-    {"right", GEODEC_ATTR_F64, 0, "share of lookups that were right: the confidence of a draft"},
-    {"bigram_top1", GEODEC_ATTR_F64, 0, "control: counts by newest token"},
-    {"unigram_top1", GEODEC_ATTR_F64, 0, "control: counts"},
+    {"vocab", GEODEC_ATTR_I64, 0, "tokens of the model", IN(vocab)},
+    {"places", GEODEC_ATTR_I64, 0, "of held-out texts, for the figures", IN(rates.places)},
+    {"right", GEODEC_ATTR_F64, 0, "share of lookups that were right: the confidence of a draft", IN(rates.lookup_top1)},
+    {"bigram_top1", GEODEC_ATTR_F64, 0, "control: counts by newest token", IN(rates.bigram_top1)},
+    {"unigram_top1", GEODEC_ATTR_F64, 0, "control: counts", IN(rates.unigram_top1)},
 };
+
+static const geodec_extent extents[] = {{"n", IN(n)}, {"k", IN(k)}};
 
 const geodec_kind geodec_kind_onedecode_ref = {
     .name = "onedecode-ref",
@@ -311,31 +316,21 @@ const geodec_kind geodec_kind_onedecode_ref = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .extents = extents,
+    .n_extents = 2,
 };
 
 geodec_status geodec_onedecode_ref_write(const geodec_onedecode_ref *t, const geodec_onedecode_rates *r,
                                          const geodec_onedecode_rates *flat, geodec_artifact *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
+    geodec_onedecode_ref file = *t;
     const double table[] = {r->self_loop,    r->hub,    r->hub10,    r->entropy,
                             flat->self_loop, flat->hub, flat->hub10, flat->entropy};
     const double top1[] = {r->entry_top1, r->lookup_top1, flat->entry_top1, flat->lookup_top1};
-    GEODEC_TRY(geodec_artifact_set_dim(out, "n", t->n, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "k", t->k, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/one_decode/id", t->id, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/one_decode/source", t->source, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/one_decode/endpoint", t->endpoint, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/one_decode/token", t->token, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/one_decode/margin", t->margin, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/rates/table", table, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/rates/top1", top1, err));
-    GEODEC_TRY(geodec_artifact_put_i64(out, "vocab", t->vocab, err));
-    GEODEC_TRY(geodec_artifact_put_i64(out, "places", r->places, err));
-    GEODEC_TRY(geodec_artifact_put_f64(out, "right", r->lookup_top1, err));
-    GEODEC_TRY(geodec_artifact_put_f64(out, "bigram_top1", r->bigram_top1, err));
-    GEODEC_TRY(geodec_artifact_put_f64(out, "unigram_top1", r->unigram_top1, err));
-done:
-    return st;
+    memcpy(file.table, table, sizeof table);
+    memcpy(file.top1, top1, sizeof top1);
+    file.rates = *r;
+    return geodec_artifact_save(out, &file, err);
 }
 
 geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedecode_ref *out, geodec_err *err)
@@ -343,20 +338,12 @@ geodec_status geodec_onedecode_ref_read(const geodec_artifact *in, geodec_onedec
     geodec_status st = GEODEC_OK;
     geodec_onedecode_ref t = {0};
     const char *name = geodec_artifact_path(in);
-    double right;
-    GEODEC_TRY(geodec_artifact_dim(in, "n", &t.n, err));
-    GEODEC_TRY(geodec_artifact_dim(in, "k", &t.k, err));
-    GEODEC_TRY(geodec_artifact_get_i64(in, "vocab", &t.vocab, err));
-    GEODEC_TRY(geodec_artifact_get_f64(in, "right", &right, err));
+    GEODEC_TRY(geodec_artifact_load(in, &t, err));
+    const double right = t.rates.lookup_top1;
     if (t.vocab < 1 || t.vocab >= INT32_MAX || t.n > t.vocab || t.n > GEODEC_ONEDECODE_REF_ENTRIES || t.k < 1 ||
         t.k > GEODEC_ONEDECODE_REF_DIMS || !(right >= 0 && right <= 1))
         GEODEC_THROW(GEODEC_FORMAT, "%s: sizes or shares that cannot be", name);
     t.right = (float)right;
-    GEODEC_TRY(geodec_artifact_read(in, "/one_decode/id", &t.id, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/one_decode/source", &t.source, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/one_decode/endpoint", &t.endpoint, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/one_decode/token", &t.token, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/one_decode/margin", &t.margin, err));
     for (int64_t i = 0; i < t.n; i++)
         if (t.id[i] < 0 || t.id[i] >= t.vocab || t.token[i] < 0 || t.token[i] >= t.vocab)
             GEODEC_THROW(GEODEC_FORMAT, "%s: entry %lld is outside the vocabulary", name, (long long)i);

@@ -23,26 +23,6 @@ GEODEC_API extern const geodec_kind geodec_kind_onedecode_ref;
 
 enum { GEODEC_ONEDECODE_REF_DIMS = 64, GEODEC_ONEDECODE_REF_ENTRIES = 16384 };
 
-typedef struct geodec_onedecode_ref {
-    int64_t n, k, vocab;
-    int32_t *id;     /* [n] token of an entry, rising */
-    float *source;   /* [n][k] p */
-    float *endpoint; /* [n][k] p' */
-    int32_t *token;  /* [n] what it says */
-    float *margin;   /* [n] */
-    int32_t *entry;  /* [vocab] entry of a token, -1 = none; not in the file */
-    float *length;   /* [n] |p'|; not in the file */
-    float right;     /* share of lookups along texts that were right: what its drafts are worth */
-} geodec_onedecode_ref;
-
-/* embedding [vocab][d]. flat: Gamma = 0, the control. GEODEC_NUMERIC, GEODEC_SCARCE (fewer than 256 tokens). */
-GEODEC_API geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *embedding, bool flat,
-                                                   geodec_pool *pool, geodec_onedecode_ref *out,
-                                                   geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_onedecode_ref_clear(geodec_onedecode_ref *t);
-/* What a lookup after tokens before, newest says; -1 when one of them has no entry. */
-GEODEC_API int32_t geodec_onedecode_ref_after(const geodec_onedecode_ref *t, int32_t before, int32_t newest);
-
 typedef struct geodec_onedecode_rates {
     int64_t places;                   /* of texts */
     double self_loop;                 /* share of entries that say their own token */
@@ -53,6 +33,30 @@ typedef struct geodec_onedecode_rates {
                                          last two, say what the model says */
     double bigram_top1, unigram_top1; /* counted on the texts of the fit: the controls */
 } geodec_onedecode_rates;
+
+typedef struct geodec_onedecode_ref {
+    int64_t n, k, vocab;
+    int32_t *id;     /* [n] token of an entry, rising */
+    float *source;   /* [n][k] p */
+    float *endpoint; /* [n][k] p' */
+    int32_t *token;  /* [n] what it says */
+    float *margin;   /* [n] */
+    int32_t *entry;  /* [vocab] entry of a token, -1 = none; not in the file */
+    float *length;   /* [n] |p'|; not in the file */
+    float right;     /* share of lookups along texts that were right: what its drafts are worth */
+    /* of the file: set by geodec_onedecode_ref_write */
+    double table[8], top1[4];
+    geodec_onedecode_rates rates;
+} geodec_onedecode_ref;
+
+/* embedding [vocab][d]. flat: Gamma = 0, the control. GEODEC_NUMERIC, GEODEC_SCARCE (fewer than 256 tokens). */
+GEODEC_API geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *embedding, bool flat,
+                                                   geodec_pool *pool, geodec_onedecode_ref *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_onedecode_ref_clear(geodec_onedecode_ref *t);
+/* What a lookup after tokens before, newest says; -1 when one of them has no entry. */
+GEODEC_API int32_t geodec_onedecode_ref_after(const geodec_onedecode_ref *t, int32_t before, int32_t newest);
+
 /* rows: of geodec_step_fit; figures on the test texts of this seed. Sets t->right. */
 GEODEC_API geodec_status geodec_onedecode_ref_rates(geodec_onedecode_ref *t, const geodec_step_rows *rows,
                                                     uint64_t seed, geodec_onedecode_rates *out,

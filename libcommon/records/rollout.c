@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "geometry/geodesic.h"
 #include "geometry/metric.h"
+#include "io/binding.h"
 #include "records/counts.h"
 
 #include <math.h>
@@ -364,29 +365,13 @@ done:
 
 geodec_status geodec_rollout_write(const geodec_rollout *r, geodec_artifact *out, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    float beta[GEODEC_ROLLOUT_CONNECTIONS][DEPTHS], shrink[GEODEC_ROLLOUT_CONNECTIONS][DEPTHS];
-    GEODEC_TRY(geodec_step_write(&r->step, out, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "W", r->words, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "P", r->sites, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "m", r->dims, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "t", r->dims * (r->dims + 1) / 2, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/readout/word", r->word, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/readout/weight", r->weight, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/readout/bias", r->bias, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/field/site", r->site, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/field/log_g", r->log_g, err));
+    geodec_rollout file = *r;
+    file.triangle = r->dims * (r->dims + 1) / 2;
     for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++) {
-        memcpy(beta[c], r->trust[c].beta, sizeof *beta);
-        memcpy(shrink[c], r->trust[c].shrink, sizeof *shrink);
+        memcpy(file.beta[c], r->trust[c].beta, sizeof *file.beta);
+        memcpy(file.shrink[c], r->trust[c].shrink, sizeof *file.shrink);
     }
-    GEODEC_TRY(geodec_artifact_write(out, "/calibration/beta", beta, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/calibration/shrink", shrink, err));
-    GEODEC_TRY(geodec_artifact_put_f64(out, "sigma", r->sigma, err));
-    GEODEC_TRY(geodec_artifact_put_f64(out, "covered", r->covered, err));
-    GEODEC_TRY(geodec_artifact_put_i64(out, "tensor_seed", (int64_t)r->seed, err));
-done:
-    return st;
+    return geodec_artifact_save(out, &file, err);
 }
 
 geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out, geodec_err *err)
@@ -394,35 +379,19 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
     geodec_status st = GEODEC_OK;
     geodec_rollout r = {0};
     const char *name = geodec_artifact_path(in);
-    float *beta = NULL, *shrink = NULL;
     bool *met = NULL;
-    int64_t triangle, seed;
-    GEODEC_TRY(geodec_step_read(in, &r.step, err));
-    GEODEC_TRY(geodec_artifact_dim(in, "W", &r.words, err));
-    GEODEC_TRY(geodec_artifact_dim(in, "P", &r.sites, err));
-    GEODEC_TRY(geodec_artifact_dim(in, "m", &r.dims, err));
-    GEODEC_TRY(geodec_artifact_dim(in, "t", &triangle, err));
-    GEODEC_TRY(geodec_artifact_get_f64(in, "sigma", &r.sigma, err));
-    GEODEC_TRY(geodec_artifact_get_f64(in, "covered", &r.covered, err));
-    GEODEC_TRY(geodec_artifact_get_i64(in, "tensor_seed", &seed, err));
-    r.seed = (uint64_t)seed;
+    GEODEC_TRY(geodec_artifact_load(in, &r, err));
+    GEODEC_TRY(geodec_step_check(&r.step, name, err));
     if (r.words < 1 || r.words > GEODEC_ROLLOUT_WORDS_MAX || r.dims < 1 || r.dims > GEODEC_RBF_MAX_N ||
-        r.dims > r.step.k || !(r.sigma > 0 && isfinite(r.sigma)) || triangle != r.dims * (r.dims + 1) / 2 ||
+        r.dims > r.step.k || !(r.sigma > 0 && isfinite(r.sigma)) || r.triangle != r.dims * (r.dims + 1) / 2 ||
         !(r.covered >= 0 && r.covered <= 1))
         GEODEC_THROW(GEODEC_FORMAT, "%s: sizes or shares that cannot be", name);
-    GEODEC_TRY(geodec_artifact_read(in, "/readout/word", &r.word, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/readout/weight", &r.weight, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/readout/bias", &r.bias, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/field/site", &r.site, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/field/log_g", &r.log_g, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/calibration/beta", &beta, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/calibration/shrink", &shrink, err));
     for (int64_t i = 0; i < r.sites * r.dims; i++)
         if (!isfinite(r.site[i]))
             GEODEC_THROW(GEODEC_FORMAT, "%s: site %lld is not finite", name, (long long)(i / r.dims));
-    for (int64_t i = 0; i < r.sites * triangle; i++)
+    for (int64_t i = 0; i < r.sites * r.triangle; i++)
         if (!isfinite(r.log_g[i]))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: the metric of site %lld is not finite", name, (long long)(i / triangle));
+            GEODEC_THROW(GEODEC_FORMAT, "%s: the metric of site %lld is not finite", name, (long long)(i / r.triangle));
     GEODEC_NEW(met, r.step.vocab);
     for (int64_t i = 0; i < r.words; i++) {
         if (r.word[i] < 0 || r.word[i] >= r.step.vocab || met[r.word[i]])
@@ -431,8 +400,7 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
     }
     for (int c = 0; c < GEODEC_ROLLOUT_CONNECTIONS; c++)
         for (int d = 0; d < DEPTHS; d++) {
-            const float x = r.trust[c].beta[d] = beta[c * DEPTHS + d],
-                        y = r.trust[c].shrink[d] = shrink[c * DEPTHS + d];
+            const float x = r.trust[c].beta[d] = r.beta[c][d], y = r.trust[c].shrink[d] = r.shrink[c][d];
             const bool sane = x > 0 && x < 1e6F && y >= 0 && y <= 1;
             if (!sane) GEODEC_THROW(GEODEC_FORMAT, "%s: a confidence is out of range", name);
         }
@@ -443,7 +411,5 @@ geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out
 done:
     geodec_rollout_clear(&r);
     geodec_mem_free(met);
-    geodec_mem_free(beta);
-    geodec_mem_free(shrink);
     return st;
 }

@@ -300,39 +300,12 @@ bool geodec_step_advance(const geodec_step *s, const float *z, int32_t token, fl
     return true;
 }
 
-geodec_status geodec_step_write(const geodec_step *s, geodec_artifact *out, geodec_err *err)
+geodec_status geodec_step_check(const geodec_step *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_set_dim(out, "k", s->k, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "d", s->d, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "V", s->vocab, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/step/basis", s->basis, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/step/mean", s->mean, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/step/map", s->map, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/step/after", s->after, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/step/seen", s->seen, err));
+    if (s->k < 1 || s->k > GEODEC_STEP_DIMS_MAX || s->k > s->d || s->vocab >= INT32_MAX)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld coordinates of %lld, %lld tokens", path, (long long)s->k, (long long)s->d,
+                     (long long)s->vocab);
 done:
-    return st;
-}
-
-geodec_status geodec_step_read(const geodec_artifact *in, geodec_step *out, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    geodec_step s = {0};
-    GEODEC_TRY(geodec_artifact_dim(in, "k", &s.k, err));
-    GEODEC_TRY(geodec_artifact_dim(in, "d", &s.d, err));
-    GEODEC_TRY(geodec_artifact_dim(in, "V", &s.vocab, err));
-    if (s.k < 1 || s.k > GEODEC_STEP_DIMS_MAX || s.k > s.d || s.vocab >= INT32_MAX)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld coordinates of %lld, %lld tokens", geodec_artifact_path(in),
-                     (long long)s.k, (long long)s.d, (long long)s.vocab);
-    GEODEC_TRY(geodec_artifact_read(in, "/step/basis", &s.basis, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/step/mean", &s.mean, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/step/map", &s.map, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/step/after", &s.after, err));
-    GEODEC_TRY(geodec_artifact_read(in, "/step/seen", &s.seen, err));
-    *out = s;
-    s = (geodec_step){0};
-done:
-    geodec_step_clear(&s);
     return st;
 }

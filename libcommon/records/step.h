@@ -68,16 +68,20 @@ GEODEC_API bool geodec_step_advance(const geodec_step *s, const float *z, int32_
 
 /* ---- in artifacts: /step/basis (k,d), mean (d), map (k,k), after (V,k), seen (V) ----------------------------------
  */
-#define GEODEC_STEP_FIELDS                                                                                             \
-    {"/step/basis", GEODEC_F32, "k,d", 0, "1", "principal directions of the scaled state, rows", 0},                   \
-        {"/step/mean", GEODEC_F32, "d", 0, "1", "z = basis (s - mean), s = h / sqrt(mean h^2 + 1e-5)", 0},             \
-        {"/step/map", GEODEC_F32, "k,k", 0, "1", "A of z_n = A z_(n-1) + c_x", 0},                                     \
-        {"/step/after", GEODEC_F32, "V,k", GEODEC_FIELD_COMPRESS, "1", "c_x of every token x", 0},                     \
-    {                                                                                                                  \
-        "/step/seen", GEODEC_U32, "V", GEODEC_FIELD_COMPRESS, "1", "places of the token in the fit", 0                 \
-    }
-/* Sets the dimensions k, d, V and writes. */
-GEODEC_API geodec_status geodec_step_write(const geodec_step *s, geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_step_read(const geodec_artifact *in, geodec_step *out, geodec_err *err) GEODEC_MUST_USE;
+/* clang-format off */
+#define GEODEC_STEP_FIELDS(S, m)                                                                                       \
+    {"/step/basis", GEODEC_F32, "k,d", 0, "1", "principal directions of the scaled state, rows", 0,                    \
+     GEODEC_AT(S, m.basis)},                                                                                           \
+    {"/step/mean", GEODEC_F32, "d", 0, "1", "z = basis (s - mean), s = h / sqrt(mean h^2 + 1e-5)", 0,                  \
+     GEODEC_AT(S, m.mean)},                                                                                            \
+    {"/step/map", GEODEC_F32, "k,k", 0, "1", "A of z_n = A z_(n-1) + c_x", 0, GEODEC_AT(S, m.map)},                    \
+    {"/step/after", GEODEC_F32, "V,k", GEODEC_FIELD_COMPRESS, "1", "c_x of every token x", 0, GEODEC_AT(S, m.after)},  \
+    {"/step/seen", GEODEC_U32, "V", GEODEC_FIELD_COMPRESS, "1", "places of the token in the fit", 0,                   \
+     GEODEC_AT(S, m.seen)}
+#define GEODEC_STEP_EXTENTS(S, m)                                                                                      \
+    {"k", GEODEC_IN(S, m.k)}, {"d", GEODEC_IN(S, m.d)}, {"V", GEODEC_IN(S, m.vocab)}
+/* clang-format on */
+/* GEODEC_FORMAT for sizes that cannot be; the message names the file `path`. */
+GEODEC_API geodec_status geodec_step_check(const geodec_step *s, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

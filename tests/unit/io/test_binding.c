@@ -190,6 +190,7 @@ Test(binding, what_is_saved_is_loaded)
     save(&t, path);
     test_ok(load_as(&kind, path, &got), &err);
     cr_assert(got.n == 3 && got.k == 2 && got.n_rows == 2);
+    cr_assert_eq(geodec_artifact_bytes(&kind, &got), sizeof x_data + sizeof maybe_data + sizeof half_data);
     cr_assert_arr_eq(got.x, x_data, sizeof x_data);
     cr_assert_arr_eq(got.maybe, maybe_data, sizeof maybe_data);
     cr_assert_arr_eq(got.half, half_data, sizeof half_data);
