@@ -26,12 +26,24 @@ static bool agrees(const geodec_field *f, const geodec_member *m)
     return t == f->type || (t == GEODEC_U32 && f->type == GEODEC_I32) || (t == GEODEC_U16 && f->type == GEODEC_F16);
 }
 
+/* The name behind this one in a list joined by commas; NULL: there is none. */
+static const char *next_name(const char *list)
+{
+    const char *comma = strchr(list, ',');
+    return comma ? comma + 1 : NULL;
+}
+
+static const geodec_rows *rows_of(const geodec_kind *kind, const geodec_member *m)
+{
+    return m->rows ? m->rows : &kind->rows;
+}
+
 static geodec_status check_member(const geodec_kind *kind, const geodec_field *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (!agrees(f, &f->member))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s and its member differ in type", kind->name, f->path);
-    if (f->member.place == GEODEC_COLUMN && !kind->rows.dim)
+    if (f->member.place == GEODEC_CONSTANT || (f->member.place == GEODEC_COLUMN && !rows_of(kind, &f->member)->dim))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is of rows that the kind does not have", kind->name, f->path);
 done:
     return st;
@@ -95,34 +107,54 @@ static int64_t extent_of(const geodec_extent *e, const void *object)
     return (e->times ? e->times : 1) * n + e->plus;
 }
 
-static void *rows_of(const geodec_kind *kind, const void *object)
+static void *first_row(const geodec_rows *rows, const void *object)
 {
-    char *at = (char *)(uintptr_t)object + kind->rows.at;
-    void *rows;
-    if (kind->rows.inside) return at;
-    memcpy(&rows, at, sizeof rows);
-    return rows;
+    char *at = (char *)(uintptr_t)object + rows->at;
+    void *first;
+    if (rows->inside) return at;
+    memcpy(&first, at, sizeof first);
+    return first;
+}
+
+/* Copies a column between a field's data and the rows. */
+static void copy_column(const geodec_kind *kind, const geodec_field *f, const int64_t *shape, int rank, void *object,
+                        char *data, bool saving)
+{
+    const geodec_member *m = &f->member;
+    const geodec_rows *of = rows_of(kind, m);
+    const size_t size = geodec_type_size(f->type);
+    int64_t rows = 1, lines = 1, each = 1;
+    int d = 0, counted = 0;
+    for (const char *name = of->dim; name; name = next_name(name)) counted++;
+    for (; d < rank && d < counted; d++) rows *= shape[d];
+    if (m->line && d < rank) lines = shape[d++];
+    for (; d < rank; d++) each *= shape[d];
+    if (rows == 0 || lines == 0 || each == 0) return;
+    char *row = first_row(of, object);
+    for (int64_t i = 0; i < rows; i++, row += of->size)
+        for (int64_t l = 0; l < lines; l++)
+            for (int64_t k = 0; k < each; k++, data += size) {
+                char *number = row + m->at + (size_t)l * m->line + (size_t)k * m->step;
+                memcpy(saving ? data : number, saving ? number : data, size);
+            }
 }
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-/* Numbers of a field, once its axes are set. */
-static geodec_status count_of(const geodec_artifact *a, const geodec_field *f, int64_t *rows, int64_t *each,
-                              geodec_err *err)
+/* Shape of a field, once its axes are set, and how many numbers that are. */
+static geodec_status shape_of(const geodec_artifact *a, const geodec_field *f, int64_t *shape, int *rank,
+                              int64_t *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec__axis axis[GEODEC_RANK_MAX];
-    int64_t shape[GEODEC_RANK_MAX], bytes;
-    int rank;
-    GEODEC_TRY(geodec__field_axes(f, axis, &rank, err));
-    for (int d = 0; d < rank; d++) {
+    int64_t bytes;
+    GEODEC_TRY(geodec__field_axes(f, axis, rank, err));
+    for (int d = 0; d < *rank; d++) {
         shape[d] = axis[d].fixed;
         if (axis[d].name[0]) GEODEC_TRY(geodec_artifact_dim(a, axis[d].name, &shape[d], err));
     }
-    GEODEC_TRY(geodec__shape_bytes(f, shape, rank, &bytes, err));
-    *rows = rank > 0 ? shape[0] : 1;
-    *each = 1;
-    for (int d = 1; d < rank; d++) *each *= shape[d];
+    GEODEC_TRY(geodec__shape_bytes(f, shape, *rank, &bytes, err));
+    *count = bytes / (int64_t)geodec_type_size(f->type);
 done:
     return st;
 }
@@ -144,32 +176,50 @@ static geodec_status save_field(geodec_artifact *a, const geodec_field *f, const
     const geodec_kind *kind = geodec_artifact_kind(a);
     const geodec_member *m = &f->member;
     const size_t size = geodec_type_size(f->type);
-    int64_t rows, each;
+    int64_t shape[GEODEC_RANK_MAX], count;
+    int rank;
     const void *data = (const char *)object + m->at;
     char *copy = NULL;
     GEODEC_TRY(check_member(kind, f, err));
     if (m->place == GEODEC_POINTER) memcpy(&data, data, sizeof data);
     if (!data && (f->flags & GEODEC_FIELD_OPTIONAL)) goto done;
-    GEODEC_TRY(count_of(a, f, &rows, &each, err));
-    if (!data && rows * each > 0) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s has no data", kind->name, f->path);
-    if (m->place == GEODEC_VALUE && (size_t)(rows * each) * size > m->bytes)
+    GEODEC_TRY(shape_of(a, f, shape, &rank, &count, err));
+    if (!data && count > 0) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s has no data", kind->name, f->path);
+    if (m->place == GEODEC_VALUE && (size_t)count * size > m->bytes)
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is longer than its member", kind->name, f->path);
     if (m->place == GEODEC_COLUMN || (f->flags & GEODEC_FIELD_ZERO)) {
-        GEODEC_NEW(copy, rows * each * (int64_t)size);
-        if (m->place == GEODEC_COLUMN) {
-            const char *row = rows_of(kind, object);
-            for (int64_t i = 0; i < rows; i++, row += kind->rows.size)
-                for (int64_t k = 0; k < each; k++)
-                    memcpy(copy + (size_t)(i * each + k) * size, row + m->at + (size_t)k * m->step, size);
-        } else if (rows * each > 0) {
-            memcpy(copy, data, (size_t)(rows * each) * size);
-        }
-        if (f->flags & GEODEC_FIELD_ZERO) zero_nonfinite(f, copy, rows * each);
+        GEODEC_NEW(copy, count * (int64_t)size);
+        if (m->place == GEODEC_COLUMN)
+            copy_column(kind, f, shape, rank, (void *)(uintptr_t)object, copy, true);
+        else if (count > 0)
+            memcpy(copy, data, (size_t)count * size);
+        if (f->flags & GEODEC_FIELD_ZERO) zero_nonfinite(f, copy, count);
         data = copy;
     }
     GEODEC_TRY(geodec_artifact_write(a, f->path, data, err));
 done:
     geodec_mem_free(copy);
+    return st;
+}
+
+static geodec_status save_list(geodec_artifact *a, const geodec_attr *at, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    size_t used = 0;
+    if (at->type != GEODEC_ATTR_STR || !at->member.names)
+        GEODEC_THROW(GEODEC_INTERNAL, "attribute %s is no list of names", at->name);
+    for (const char *const *name = at->member.names; *name; name++) used += strlen(*name) + 1;
+    GEODEC_NEW(text, (int64_t)used + 1);
+    used = 0;
+    for (const char *const *name = at->member.names; *name; name++) {
+        if (used) text[used++] = ',';
+        memcpy(text + used, *name, strlen(*name) + 1);
+        used += strlen(*name);
+    }
+    GEODEC_TRY(geodec_artifact_put_str(a, at->name, text, err));
+done:
+    geodec_mem_free(text);
     return st;
 }
 
@@ -180,6 +230,10 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
     const char *p = (const char *)object + m->at, *text = NULL;
     const bool floating = m->type == GEODEC_MEMBER_F64 || m->type == GEODEC_MEMBER_F32;
     const bool textual = m->type == GEODEC_MEMBER_TEXT || m->type == GEODEC_MEMBER_OWNED_TEXT;
+    if (m->place == GEODEC_CONSTANT) {
+        GEODEC_TRY(save_list(a, at, err));
+        goto done;
+    }
     if (m->place != GEODEC_VALUE || (at->type == GEODEC_ATTR_F64) != floating ||
         (at->type == GEODEC_ATTR_STR) != (textual || m->names))
         GEODEC_THROW(GEODEC_INTERNAL, "attribute %s and its member differ in type", at->name);
@@ -209,26 +263,52 @@ done:
     return st;
 }
 
+static bool named_first(const geodec_kind *kind, const char *name)
+{
+    for (const char *one = kind->first; one; one = next_name(one))
+        if (strcspn(one, ",") == strlen(name) && strncmp(one, name, strlen(name)) == 0) return true;
+    return false;
+}
+
+static geodec_status save_member(geodec_artifact *a, const geodec_member *m, const char *name, const geodec_field *f,
+                                 const geodec_attr *at, const void *object, geodec_err *err)
+{
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    if (m->place == GEODEC_UNBOUND) return kind->put ? kind->put(object, a, name, err) : GEODEC_OK;
+    return f ? save_field(a, f, object, err) : save_attr(a, at, object, err);
+}
+
+/* Saves those members that kind->first names (`only`: that name), or those that it does not name (NULL). */
+static geodec_status save_members(geodec_artifact *a, const char *only, size_t length, const void *object,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    bool found = !only;
+    for (int i = 0; i < kind->n_fields + kind->n_attrs; i++) {
+        const geodec_field *f = i < kind->n_fields ? &kind->fields[i] : NULL;
+        const geodec_attr *at = f ? NULL : &kind->attrs[i - kind->n_fields];
+        const char *name = f ? f->path : at->name;
+        if (only ? strlen(name) != length || strncmp(name, only, length) != 0 : named_first(kind, name)) continue;
+        found = true;
+        GEODEC_TRY(save_member(a, f ? &f->member : &at->member, name, f, at, object, err));
+    }
+    if (!found) GEODEC_THROW(GEODEC_INTERNAL, "kind %s has no '%.*s'", kind->name, (int)length, only);
+done:
+    return st;
+}
+
 geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
+    if (kind->first && kind->shards)
+        GEODEC_THROW(GEODEC_INTERNAL, "kind %s has shards, which keep the order of its tables", kind->name);
     for (int i = 0; i < kind->n_extents; i++)
         GEODEC_TRY(geodec_artifact_set_dim(a, kind->extents[i].dim, extent_of(&kind->extents[i], object), err));
-    for (int i = 0; i < kind->n_fields; i++) {
-        const geodec_field *f = &kind->fields[i];
-        if (f->member.place != GEODEC_UNBOUND)
-            GEODEC_TRY(save_field(a, f, object, err));
-        else if (kind->put)
-            GEODEC_TRY(kind->put(object, a, f->path, err));
-    }
-    for (int i = 0; i < kind->n_attrs; i++) {
-        const geodec_attr *at = &kind->attrs[i];
-        if (at->member.place != GEODEC_UNBOUND)
-            GEODEC_TRY(save_attr(a, at, object, err));
-        else if (kind->put)
-            GEODEC_TRY(kind->put(object, a, at->name, err));
-    }
+    for (const char *name = kind->first; name; name = next_name(name))
+        GEODEC_TRY(save_members(a, name, strcspn(name, ","), object, err));
+    GEODEC_TRY(save_members(a, NULL, 0, object, err));
 done:
     return st;
 }
@@ -284,11 +364,7 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
                          geodec_artifact_path(a), f->path, (long long)n, (long long)(m->bytes / size));
         if (n > 0) memcpy(to, data, (size_t)n * size);
     } else {
-        char *row = rows_of(kind, object);
-        const int64_t each = n > 0 ? n / shape[0] : 0;
-        for (int64_t i = 0; n > 0 && i < shape[0]; i++, row += kind->rows.size)
-            for (int64_t k = 0; k < each; k++)
-                memcpy(row + m->at + (size_t)k * m->step, (const char *)data + (size_t)(i * each + k) * size, size);
+        copy_column(kind, f, shape, rank, object, data, false);
     }
 done:
     geodec_mem_free(data);
@@ -303,7 +379,7 @@ static geodec_status load_attr(const geodec_artifact *a, const geodec_attr *at, 
     if (at->type == GEODEC_ATTR_STR) {
         const char *text;
         int64_t number = 0;
-        if (!m->names && m->type == GEODEC_MEMBER_TEXT) goto done;
+        if (m->place == GEODEC_CONSTANT || (!m->names && m->type == GEODEC_MEMBER_TEXT)) goto done;
         GEODEC_TRY(geodec_artifact_get_str(a, at->name, &text, err));
         if (m->names) {
             while (m->names[number] && strcmp(m->names[number], text) != 0) number++;
@@ -333,18 +409,36 @@ done:
     return st;
 }
 
+/* Rows that load makes: the kind's (i = -1), and those of field i unless an earlier field has them too. */
+static const geodec_rows *rows_at(const geodec_kind *kind, int i)
+{
+    const geodec_rows *rows = i < 0 ? &kind->rows : kind->fields[i].member.rows;
+    for (int k = 0; rows && k < i; k++)
+        if (kind->fields[k].member.rows == rows) return NULL;
+    return rows && rows->dim && !rows->inside && rows != (i < 0 ? NULL : &kind->rows) ? rows : NULL;
+}
+
 /* Memory for the rows, once their number is known. */
-static geodec_status make_rows(const geodec_artifact *a, void *object, geodec_err *err)
+static geodec_status make_rows(const geodec_artifact *a, const geodec_rows *rows, void *object, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_kind *kind = geodec_artifact_kind(a);
-    void *rows = NULL;
-    int64_t n;
-    if (!kind->rows.dim || kind->rows.inside) goto done;
-    GEODEC_TRY(geodec_artifact_dim(a, kind->rows.dim, &n, err));
-    rows = geodec_mem_new(n, kind->rows.size);
-    if (!rows) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld rows", (long long)n);
-    memcpy((char *)object + kind->rows.at, &rows, sizeof rows);
+    void *data = NULL;
+    int64_t n = 1;
+    for (const char *name = rows->dim; name; name = next_name(name)) {
+        char one[64];
+        int64_t extent;
+        const size_t length = strcspn(name, ",");
+        if (length >= sizeof one) GEODEC_THROW(GEODEC_INTERNAL, "axis '%s' of rows is too long", name);
+        memcpy(one, name, length);
+        one[length] = 0;
+        GEODEC_TRY(geodec_artifact_dim(a, one, &extent, err));
+        if (extent > 0 && n > GEODEC_FIELD_BYTES_MAX / extent)
+            GEODEC_THROW(GEODEC_LIMIT, "%s: too many rows", geodec_artifact_path(a));
+        n *= extent;
+    }
+    data = geodec_mem_new(n, rows->size);
+    if (!data) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld rows", (long long)n);
+    memcpy((char *)object + rows->at, &data, sizeof data);
 done:
     return st;
 }
@@ -354,7 +448,8 @@ geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geode
     geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     GEODEC_TRY(load_extents(a, object, err));
-    GEODEC_TRY(make_rows(a, object, err));
+    for (int i = -1; i < kind->n_fields; i++)
+        if (rows_at(kind, i)) GEODEC_TRY(make_rows(a, rows_at(kind, i), object, err));
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
         if (f->member.place != GEODEC_UNBOUND && geodec_artifact_has(a, f->path))
@@ -385,5 +480,6 @@ void geodec_artifact_clear(const geodec_kind *kind, void *object)
     for (int i = 0; i < kind->n_attrs; i++)
         if (kind->attrs[i].member.place == GEODEC_VALUE && kind->attrs[i].member.type == GEODEC_MEMBER_OWNED_TEXT)
             free_at(object, kind->attrs[i].member.at);
-    if (kind->rows.dim && !kind->rows.inside) free_at(object, kind->rows.at);
+    for (int i = -1; i < kind->n_fields; i++)
+        if (rows_at(kind, i)) free_at(object, rows_at(kind, i)->at);
 }

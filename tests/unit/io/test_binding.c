@@ -24,7 +24,11 @@ typedef struct row {
     estimate each[3];
 } row;
 enum { PLAIN, SPHERE };
-static const char *const shapes[] = {"plain", "sphere", NULL};
+static const char *const shapes[] = {"plain", "sphere", NULL}, *const states[] = {"off", "on", NULL};
+typedef struct cell {
+    int64_t sum;
+    estimate square[2][4]; /* [2][k] in files: there are gaps */
+} cell;
 typedef struct thing {
     int64_t n;
     int32_t k;
@@ -34,6 +38,7 @@ typedef struct thing {
     int32_t fixed[2][3];
     row *rows; /* [r] */
     int64_t n_rows;
+    cell *cells; /* [n][k] */
     int32_t count;
     float small;
     bool on;
@@ -45,6 +50,9 @@ typedef struct thing {
 #define AT(m) GEODEC_AT(thing, m)
 #define IN(m) GEODEC_IN(thing, m)
 #define APART(m) GEODEC_OF_ROW_APART(row, m, sizeof(estimate))
+static const geodec_rows cells = {"N,K", sizeof(cell), offsetof(thing, cells), false};
+#define CELL(m) GEODEC_OF_ROWS(&cells, cell, m, sizeof(int64_t), 0)
+#define SQUARE(m) GEODEC_OF_ROWS(&cells, cell, m, sizeof(estimate), sizeof(estimate[4]))
 static const geodec_field fields[] = {
     {"/x", GEODEC_F64, "N,K", 0, "1", "a matrix", 0, AT(x)},
     {"/maybe", GEODEC_F32, "M", GEODEC_FIELD_OPTIONAL, "1", "may be absent", 0, AT(maybe)},
@@ -55,6 +63,8 @@ static const geodec_field fields[] = {
     {"/rows/good", GEODEC_U8, "R", 0, "1", "flags", 0, GEODEC_OF_ROW(row, good)},
     {"/rows/value", GEODEC_F64, "R,3", GEODEC_FIELD_ZERO, "1", "several to a row", 0, APART(each[0].value)},
     {"/rows/low", GEODEC_F64, "R,3", 0, "1", "likewise", 0, APART(each[0].low)},
+    {"/cells/sum", GEODEC_I64, "N,K", 0, "1", "counted by two axes", 0, CELL(sum)},
+    {"/cells/low", GEODEC_F64, "N,K,2,K", 0, "1", "lines with gaps", 0, SQUARE(square[0][0].low)},
 };
 static const geodec_attr attrs[] = {
     {"count", GEODEC_ATTR_I64, 0, "a number", IN(count)},
@@ -64,6 +74,9 @@ static const geodec_attr attrs[] = {
     {"shape", GEODEC_ATTR_STR, 0, "an enumeration", GEODEC_NAMED(thing, shape, shapes)},
     {"name", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "a text", IN(name)},
     {"note", GEODEC_ATTR_STR, 0, "a text that is not loaded", IN(note)},
+    {"shapes", GEODEC_ATTR_STR, 0, "names of a table", GEODEC_LIST(shapes)},
+    {"constant", GEODEC_ATTR_STR, 0, "always the same", GEODEC_TEXT("one, two")},
+    {"state", GEODEC_ATTR_STR, 0, "a flag as text", GEODEC_NAMED(thing, on, states)},
 };
 static const geodec_extent extents[] = {
     {"N", IN(n), 0, 0}, {"K", IN(k), 0, 0}, {"M", IN(n), 0, 1}, {"R", IN(n_rows), 0, 0}};
@@ -94,10 +107,15 @@ static double x_data[] = {1, 2, 3, 4, 5, 6};
 static float maybe_data[] = {.5f, 1.5f, 2.5f, 3.5f};
 static uint16_t half_data[] = {0x3c00, 0x4000, 0};
 static row row_data[] = {{3, true, {{1, 2}, {NAN, 4}, {5, 6}}}, {-4, false, {{7, 8}, {9, 10}, {INFINITY, 12}}}};
+static cell cell_data[6];
 static char name_data[] = "some name";
 
 static thing make_thing(void)
 {
+    for (int c = 0; c < 6; c++) {
+        cell_data[c].sum = 100 + c;
+        for (int i = 0; i < 8; i++) cell_data[c].square[i / 4][i % 4].low = 10 * c + i;
+    }
     return (thing){.n = 3,
                    .k = 2,
                    .x = x_data,
@@ -106,6 +124,7 @@ static thing make_thing(void)
                    .fixed = {{1, 2, 3}, {4, 5, 6}},
                    .rows = row_data,
                    .n_rows = 2,
+                   .cells = cell_data,
                    .count = -12,
                    .small = .25f,
                    .on = true,
@@ -141,6 +160,8 @@ Test(binding, what_is_saved_is_loaded)
     thing got;
     geodec_artifact *a = NULL;
     int64_t *special = NULL, seven;
+    double *low = NULL;
+    const char *text;
     save(&t, path);
     test_ok(load_as(&kind, path, &got), &err);
     cr_assert(got.n == 3 && got.k == 2 && got.n_rows == 2);
@@ -156,6 +177,10 @@ Test(binding, what_is_saved_is_loaded)
             cr_assert_eq(got.rows[i].each[k].low, row_data[i].each[k].low);
         }
     }
+    for (int c = 0; c < 6; c++) {
+        cr_assert_eq(got.cells[c].sum, 100 + c);
+        for (int i = 0; i < 8; i++) cr_assert_eq(got.cells[c].square[i / 4][i % 4].low, i % 4 < 2 ? 10 * c + i : 0);
+    }
     cr_assert(got.count == -12 && got.small == .25f && got.on && got.shape == SPHERE);
     cr_assert_str_eq(got.name, "some name");
     cr_assert_str_eq(got.note, "kept");
@@ -163,10 +188,19 @@ Test(binding, what_is_saved_is_loaded)
     test_ok(geodec_artifact_read(a, "/special", &special, &err), &err);
     test_ok(geodec_artifact_get_i64(a, "special", &seven, &err), &err);
     cr_assert(special[0] == 10 && special[2] == 12 && seven == 7);
+    test_ok(geodec_artifact_read(a, "/cells/low", &low, &err), &err);
+    cr_assert(low[0] == 0 && low[1] == 1 && low[2] == 4 && low[3] == 5 && low[4] == 10 && low[23] == 55);
+    test_ok(geodec_artifact_get_str(a, "shapes", &text, &err), &err);
+    cr_assert_str_eq(text, "plain,sphere");
+    test_ok(geodec_artifact_get_str(a, "constant", &text, &err), &err);
+    cr_assert_str_eq(text, "one, two");
+    test_ok(geodec_artifact_get_str(a, "state", &text, &err), &err);
+    cr_assert_str_eq(text, "on");
     geodec_mem_free(special);
+    geodec_mem_free(low);
     geodec_artifact_close(a);
     geodec_artifact_clear(&kind, &got);
-    cr_assert(!got.x && !got.maybe && !got.rows && !got.name);
+    cr_assert(!got.x && !got.maybe && !got.rows && !got.cells && !got.name);
 }
 
 Test(binding, absent_members_stay_absent)
@@ -237,6 +271,29 @@ Test(binding, tables_that_disagree_with_the_struct_are_internal_errors)
     memcpy(wrong, fields, sizeof wrong);
     other.rows.dim = NULL;
     test_ok(geodec_artifact_create(&other, path, &p, &a, &err), &err);
+    cr_assert_eq(geodec_artifact_save(a, &t, &err), GEODEC_INTERNAL);
+    geodec_artifact_close(a);
+}
+
+/* The order of writing shows in the file, not in its content. */
+Test(binding, first_members_are_saved_first)
+{
+    const char *path = test_tmp("thing.h5"), *again = test_tmp("again.h5");
+    const thing t = make_thing();
+    const geodec_provenance p = {.tool = "test"};
+    geodec_artifact *a = NULL;
+    geodec_kind other = kind;
+    thing got;
+    save(&t, path);
+    other.first = "/half,count,/cells/low";
+    test_ok(geodec_artifact_create(&other, again, &p, &a, &err), &err);
+    test_ok(geodec_artifact_save(a, &t, &err), &err);
+    test_ok(geodec_artifact_commit(a, &err), &err);
+    test_ok(load_as(&kind, again, &got), &err);
+    cr_assert(got.n == 3 && got.count == -12 && got.shape == SPHERE && got.cells[5].sum == 105);
+    geodec_artifact_clear(&kind, &got);
+    test_ok(geodec_artifact_create(&other, again, &p, &a, &err), &err);
+    other.first = "/half,/nothing";
     cr_assert_eq(geodec_artifact_save(a, &t, &err), GEODEC_INTERNAL);
     geodec_artifact_close(a);
 }
