@@ -42,12 +42,7 @@ const geodec_kind geodec_kind_blocks = {
     .minor = 1,
     .tool = "geodec-blocks",
     .purpose = "block summaries of held-out texts from those of other texts",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"P", sizeof(predictor), offsetof(report, r.error), true},
 };
 

@@ -56,12 +56,7 @@ const geodec_kind geodec_kind_consistency = {
     .minor = 0,
     .tool = "geodec-consistency",
     .purpose = "how far the metric of one half of the texts holds for the states of the other half",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
 };
 
 geodec_status geodec_consistency_write(const geodec_consistency *c, const geodec_cloud *source,

@@ -48,12 +48,7 @@ const geodec_kind geodec_kind_divergence = {
     .minor = 0,
     .tool = "geodec-divergence",
     .purpose = "how well metrics order the divergences of next-token distributions between neighbouring states",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
 };
 
 typedef struct draws {

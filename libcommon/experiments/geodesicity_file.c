@@ -65,12 +65,7 @@ const geodec_kind geodec_kind_geodesicity = {
     .minor = 1,
     .tool = "geodec-geodesicity",
     .purpose = "how well geodesics predict real trajectories, beside lines, regressions and shuffled metrics",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"C", sizeof(geodec_geodesicity_case), offsetof(report, c), false},
     .first = "/layer,/place,/starts,/texts,/training,/planted",
 };

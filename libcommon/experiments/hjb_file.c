@@ -43,12 +43,7 @@ const geodec_kind geodec_kind_hjb = {
     .minor = 0,
     .tool = "geodec-hjb",
     .purpose = "residuals of the geodesic equation along classes of trajectories",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"C", sizeof(geodec_hjb_row), offsetof(geodec_hjb, row), true},
 };
 

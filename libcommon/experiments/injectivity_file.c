@@ -78,12 +78,7 @@ const geodec_kind geodec_kind_injectivity = {
     .minor = 0,
     .tool = "geodec-injectivity",
     .purpose = "injectivity radius, its bounds, and an estimate from a heat kernel held against both",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"A", sizeof(geodec_injectivity_anchor), offsetof(report, r.anchor), false},
     .first = "/point,/censored,/validity_censored",
 };

@@ -258,12 +258,7 @@ const geodec_kind geodec_kind_lookup_speed = {
     .minor = 0,
     .tool = "geodec-lookup",
     .purpose = "speed and recall of the nearest-record search",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"K", sizeof(geodec_lookup_speed), offsetof(report, row), false},
 };
 

@@ -260,7 +260,7 @@ typedef struct report {
     double speedup[GEODEC_RESONANCE_SIZES][GEODEC_RESONANCE_BATCHES], loop[GEODEC_RESONANCE_BATCHES],
         product[GEODEC_RESONANCE_BATCHES], gflops;
     const int64_t *batch;
-    const double *move, *error, *control; /* NULL without trajectories */
+    const double *move, *error, *control, *slope_phi, *slope_flow; /* NULL without trajectories */
 } report;
 #define IN(m) GEODEC_IN(report, m)
 #define AT(m) GEODEC_AT(report, m)
@@ -294,8 +294,9 @@ static const geodec_field fields[] = {
 static const geodec_attr attrs[] = {
     {"n", GEODEC_ATTR_I64, 0, "dimension", IN(r.n)},
     {"peak_gflops", GEODEC_ATTR_F64, 0, "of one core: multiply-adds in registers", IN(gflops)},
-    {"slope_phi", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of ln error against ln move: 1 = a derivative"},
-    {"slope_flow", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "the same of the whole flow"},
+    {"slope_phi", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of ln error against ln move: 1 = a derivative",
+     AT(slope_phi)},
+    {"slope_flow", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "the same of the whole flow", AT(slope_flow)},
     {"broken", GEODEC_ATTR_I64, 0, "moved paths that broke down, left out", IN(r.broken)},
     {"published_overhead_us", GEODEC_ATTR_F64, 0, "steady time of a query in the harness's loop", IN(p.overhead)},
 };
@@ -304,26 +305,13 @@ static const geodec_extent extents[] = {{"B", .plus = GEODEC_RESONANCE_BATCHES},
                                         {"Z", .plus = GEODEC_RESONANCE_SIZES},
                                         {"E", .plus = GEODEC_RESONANCE_MOVES}};
 
-static geodec_status put(const void *object, geodec_artifact *a, const char *name, geodec_err *err)
-{
-    const report *r = object;
-    if (!r->move) return GEODEC_OK;
-    return geodec_artifact_put_f64(a, name, r->r.slope[strcmp(name, "slope_phi") == 0 ? 0 : 1], err);
-}
-
 const geodec_kind geodec_kind_resonance = {
     .name = "resonance",
     .major = 1,
     .minor = 0,
     .tool = "geodec-resonance",
     .purpose = "cost of corrections by propagators one by one and in batches, and their error against true paths",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
-    .put = put,
+    GEODEC_TABLES,
     .first = "/batch,/loop_us,/gemm_us,/kernel_us,/floor_us,/speedup,/same_product,/move,/error,/"
              "control,slope_phi,slope_flow",
 };
@@ -342,6 +330,8 @@ geodec_status geodec_resonance_write(const geodec_resonance *r, geodec_artifact 
         all.move = r->move;
         all.error = r->error[0];
         all.control = r->control[0];
+        all.slope_phi = &r->slope[0];
+        all.slope_flow = &r->slope[1];
     }
     return geodec_artifact_save(a, &all, err);
 }

@@ -323,12 +323,7 @@ const geodec_kind geodec_kind_substitution = {
     .minor = 1,
     .tool = "geodec-substitution",
     .purpose = "next hidden states from records of earlier steps, beside predictors that need no record",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
 };
 
 geodec_status geodec_substitution_write(const geodec_substitution *s, const char *split, geodec_artifact *a,

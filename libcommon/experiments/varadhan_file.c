@@ -63,12 +63,7 @@ const geodec_kind geodec_kind_varadhan = {
     .minor = 1,
     .tool = "geodec-varadhan",
     .purpose = "gradients of attention weights beside logarithm maps towards the keys, with controls",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"C", sizeof(geodec_varadhan_case), offsetof(report, c), false},
     .first = "/layer,/queries,/texts,/planted",
 };

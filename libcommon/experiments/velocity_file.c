@@ -57,12 +57,7 @@ const geodec_kind geodec_kind_velocity = {
     .minor = 1,
     .tool = "geodec-velocity",
     .purpose = "surrogates of the initial velocity against true next steps, with a leak test",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"C", sizeof(geodec_initial_case), offsetof(report, c), false},
 };
 

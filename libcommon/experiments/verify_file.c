@@ -58,12 +58,7 @@ const geodec_kind geodec_kind_verification = {
     .minor = 0,
     .tool = "geodec-verify-geometry",
     .purpose = "identities of a metric, its connection and its curvature",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {CHECKS, sizeof(geodec_verify_result), offsetof(report, v.check), true},
 };
 _Static_assert(GEODEC_VERIFY_CHECKS == 18 && GEODEC_VERIFY_EXACT == 12 && GEODEC_VERIFY_FAULTS == 8,

@@ -94,12 +94,7 @@ const geodec_kind geodec_kind_warp = {
     .minor = 0,
     .tool = "geodec-warp",
     .purpose = "what a local warp of the metric does to a geodesic that should be redirected, and to others",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
 };
 
 static const geodec_warp_cell *best_of(const geodec_warp *w, const geodec_warp_options *o)

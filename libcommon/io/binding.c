@@ -182,6 +182,7 @@ static geodec_status save_field(geodec_artifact *a, const geodec_field *f, const
     char *copy = NULL;
     GEODEC_TRY(check_member(kind, f, err));
     if (m->place == GEODEC_POINTER) memcpy(&data, data, sizeof data);
+    if (m->place == GEODEC_COLUMN) data = first_row(rows_of(kind, m), object);
     if (!data && (f->flags & GEODEC_FIELD_OPTIONAL)) goto done;
     GEODEC_TRY(shape_of(a, f, shape, &rank, &count, err));
     if (!data && count > 0) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s has no data", kind->name, f->path);
@@ -234,8 +235,12 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
         GEODEC_TRY(save_list(a, at, err));
         goto done;
     }
-    if (m->place != GEODEC_VALUE || (at->type == GEODEC_ATTR_F64) != floating ||
-        (at->type == GEODEC_ATTR_STR) != (textual || m->names))
+    if (m->place == GEODEC_POINTER) {
+        memcpy(&p, p, sizeof p);
+        if (!p && (at->flags & GEODEC_FIELD_OPTIONAL)) goto done;
+    }
+    if ((m->place != GEODEC_VALUE && m->place != GEODEC_POINTER) || !p || (m->place == GEODEC_POINTER && !floating) ||
+        (at->type == GEODEC_ATTR_F64) != floating || (at->type == GEODEC_ATTR_STR) != (textual || m->names))
         GEODEC_THROW(GEODEC_INTERNAL, "attribute %s and its member differ in type", at->name);
     if (m->names) {
         const int64_t number = get_integer(m, object);
@@ -376,6 +381,7 @@ static geodec_status load_attr(const geodec_artifact *a, const geodec_attr *at, 
     geodec_status st = GEODEC_OK;
     const geodec_member *m = &at->member;
     char *to = (char *)object + m->at;
+    if (m->place == GEODEC_POINTER) goto done;
     if (at->type == GEODEC_ATTR_STR) {
         const char *text;
         int64_t number = 0;
@@ -415,7 +421,17 @@ static const geodec_rows *rows_at(const geodec_kind *kind, int i)
     const geodec_rows *rows = i < 0 ? &kind->rows : kind->fields[i].member.rows;
     for (int k = 0; rows && k < i; k++)
         if (kind->fields[k].member.rows == rows) return NULL;
-    return rows && rows->dim && !rows->inside && rows != (i < 0 ? NULL : &kind->rows) ? rows : NULL;
+    return rows && rows->dim && !rows->inside ? rows : NULL;
+}
+
+/* Are there fields of these rows? */
+static bool rows_present(const geodec_artifact *a, const geodec_rows *rows)
+{
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    bool any = rows == &kind->rows;
+    for (int i = 0; i < kind->n_fields; i++)
+        any = any || (kind->fields[i].member.rows == rows && geodec_artifact_has(a, kind->fields[i].path));
+    return any;
 }
 
 /* Memory for the rows, once their number is known. */
@@ -449,7 +465,8 @@ geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geode
     const geodec_kind *kind = geodec_artifact_kind(a);
     GEODEC_TRY(load_extents(a, object, err));
     for (int i = -1; i < kind->n_fields; i++)
-        if (rows_at(kind, i)) GEODEC_TRY(make_rows(a, rows_at(kind, i), object, err));
+        if (rows_at(kind, i) && rows_present(a, rows_at(kind, i)))
+            GEODEC_TRY(make_rows(a, rows_at(kind, i), object, err));
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
         if (f->member.place != GEODEC_UNBOUND && geodec_artifact_has(a, f->path))

@@ -4,9 +4,16 @@
 
 #include "io/artifact.h"
 
+/* In a kind: its tables, the static arrays fields, attrs and extents. */
+#define GEODEC_TABLES                                                                                                  \
+    .fields = fields, .n_fields = (int)(sizeof fields / sizeof *fields), .attrs = attrs,                               \
+    .n_attrs = (int)(sizeof attrs / sizeof *attrs), .extents = extents,                                                \
+    .n_extents = (int)(sizeof extents / sizeof *extents)
+
 /* Sets the axes, then writes fields and attributes in the order of the tables; the caller commits. Pointers that are
- * NULL leave their optional fields out. Members that are not bound go to the kind's put. GEODEC_INTERNAL where table
- * and struct do not agree (a field and a member of different types); else what the artifact's functions return. */
+ * NULL leave their optional fields (columns of rows that are NULL, attributes that are pointers) out. Members that are
+ * not bound go to the kind's put. GEODEC_INTERNAL where table and struct do not agree (a field and a member of
+ * different types); else what the artifact's functions return. */
 GEODEC_API geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Reads everything that is bound and present into *object, whose other members stay as they are. Arrays and rows are

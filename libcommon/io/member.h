@@ -9,7 +9,8 @@
 
 typedef enum geodec_place {
     GEODEC_UNBOUND, /* nowhere: geodec_kind.put writes it, its reader reads it */
-    GEODEC_POINTER, /* the member points to the whole array */
+    GEODEC_POINTER, /* the member points to the whole array; of an attribute: to its number (F64), saved, never loaded
+                     */
     GEODEC_VALUE,   /* the member is the number, or the whole array */
     GEODEC_COLUMN,  /* the member is part of a row; the rows are an array of structs (geodec_rows) */
     GEODEC_CONSTANT /* not in the struct: a text attribute that lists names; saved, never loaded */

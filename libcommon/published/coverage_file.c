@@ -42,12 +42,7 @@ const geodec_kind geodec_kind_coverage_ref = {
     .minor = 0,
     .tool = "geodec-coverage --mode ref",
     .purpose = "coverage as the published harness counts it, beside the closed form that it repeats",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
 };
 
 geodec_status geodec_published_coverage_write(const geodec_published_coverage *c, geodec_artifact *a, geodec_err *err)

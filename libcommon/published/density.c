@@ -126,12 +126,7 @@ const geodec_kind geodec_kind_density_ref = {
     .minor = 0,
     .tool = "geodec-density --mode ref",
     .purpose = "distances of an online trajectory as the published harness sets them against a radius",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
 };
 
 geodec_status geodec_published_density_write(const geodec_published_density *p, geodec_artifact *a, geodec_err *err)

@@ -36,12 +36,7 @@ const geodec_kind geodec_kind_hjb_ref = {
     .minor = 0,
     .tool = "geodec-hjb --mode ref",
     .purpose = "the published residual along the published trajectories",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"C", sizeof(geodec_published_hjb_means), offsetof(report, row), false},
 };
 

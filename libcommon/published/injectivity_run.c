@@ -158,12 +158,7 @@ const geodec_kind geodec_kind_injectivity_ref = {
     .minor = 0,
     .tool = "geodec-injectivity --mode ref",
     .purpose = "the published radius estimate and initial velocities, beside every point as an anchor",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"Q", sizeof(geodec_published_velocity), offsetof(report, r.velocity), false},
 };
 

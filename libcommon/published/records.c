@@ -261,12 +261,7 @@ const geodec_kind geodec_kind_records_ref = {
     .minor = 0,
     .tool = "geodec-records",
     .purpose = "the record store as published",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .put = put,
 };
 

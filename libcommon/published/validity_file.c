@@ -2,14 +2,13 @@
 #include "io/binding.h"
 #include "published/validity.h"
 
-#include <string.h>
-
+/* Pointers that are NULL: there are no controls. */
 typedef struct report {
     geodec_published_validity v;
-    const geodec_published_validity *control; /* NULL: no controls */
-    const geodec_validity *correct;
-    const double *control_mean, *correct_mean, *correct_radius;
+    const double *control_mean, *control_slope, *correct_mean, *correct_slope;
+    const geodec_validity_estimate *correct_radius;
 } report;
+static const geodec_rows radii = {"3", sizeof(geodec_validity_estimate), offsetof(report, correct_radius), false};
 #define AT(m) GEODEC_AT(report, m)
 #define IN(m) GEODEC_IN(report, m)
 
@@ -32,27 +31,20 @@ static const geodec_field fields[] = {
     {"/control/correct", GEODEC_F64, "E", GEODEC_FIELD_OPTIONAL, "1",
      "control: mean error of the right linear map on the same draws", 0, AT(correct_mean)},
     {"/control/correct_radius", GEODEC_F64, "3", GEODEC_FIELD_OPTIONAL, "1", "control: its radii on the grid", 0,
-     AT(correct_radius)},
+     GEODEC_OF_ROWS(&radii, geodec_validity_estimate, value, 0, 0)},
 };
 
 static const geodec_attr attrs[] = {
     {"slope", GEODEC_ATTR_F64, 0,
      "log-log slope of the mean error over the smallest three eps; a right linear map has 2; 0 = not measurable",
      IN(v.slope)},
-    {"control_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of the published rule with exact geometry"},
-    {"correct_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of the right linear map"},
+    {"control_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of the published rule with exact geometry",
+     AT(control_slope)},
+    {"correct_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of the right linear map", AT(correct_slope)},
 };
 
 static const geodec_extent extents[] = {
     {"A", IN(v.starts)}, {"E", IN(v.n_eps)}, {"U", IN(v.perturbations)}, {"K", IN(v.n_tau)}, {"n", IN(v.n)}};
-
-static geodec_status put(const void *object, geodec_artifact *a, const char *name, geodec_err *err)
-{
-    const report *r = object;
-    if (!r->control) return GEODEC_OK;
-    const double slope = strcmp(name, "control_slope") == 0 ? r->control->slope : r->correct->slope.value;
-    return geodec_artifact_put_f64(a, name, slope, err);
-}
 
 const geodec_kind geodec_kind_validity_ref = {
     .name = "validity-ref",
@@ -60,13 +52,7 @@ const geodec_kind geodec_kind_validity_ref = {
     .minor = 0,
     .tool = "geodec-validity --mode ref",
     .purpose = "validity radius as the published harness measures it",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
-    .put = put,
+    GEODEC_TABLES,
     .first = "/eps,/tau,/x_T,/phi,/error,/mean,/median,/p95,/broken,/radius,/shift,slope",
 };
 
@@ -78,14 +64,9 @@ geodec_status geodec_published_validity_write(const geodec_published_validity *v
     if ((control == NULL) != (correct == NULL) ||
         (control && (control->n_eps != v->n_eps || correct->n_eps != v->n_eps)))
         GEODEC_THROW(GEODEC_INVAL, "the controls have another shape than the experiment");
-    report r = {.v = *v, .control = control, .correct = correct};
-    double radius[GEODEC_VALIDITY_TAUS];
-    if (control) {
-        for (int t = 0; t < GEODEC_VALIDITY_TAUS; t++) radius[t] = correct->radius[t].value;
-        r.control_mean = control->mean;
-        r.correct_mean = correct->mean;
-        r.correct_radius = radius;
-    }
+    report r = {.v = *v};
+    if (control)
+        r = (report){*v, control->mean, &control->slope, correct->mean, &correct->slope.value, correct->radius};
     GEODEC_TRY(geodec_artifact_save(a, &r, err));
 done:
     return st;

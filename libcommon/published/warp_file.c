@@ -149,12 +149,7 @@ const geodec_kind geodec_kind_warp_ref = {
     .minor = 0,
     .tool = "geodec-warp --mode ref",
     .purpose = "the published curvature warp, both protocols, with the control of strength 0",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = (int)(sizeof extents / sizeof *extents),
+    GEODEC_TABLES,
     .rows = {"C", sizeof(cell), offsetof(report, cell), false},
     .first = "/alpha,/extent,/dl,/pre,/improvement,/spill_mean,/spill_p95,/facts,/spills,/nan_post,/nan_spill",
 };

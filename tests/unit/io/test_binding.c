@@ -45,12 +45,15 @@ typedef struct thing {
     unsigned shape;
     char *name;
     const char *note;
+    const double *slope; /* NULL: none */
+    const row *control;  /* [r], NULL: none */
 } thing;
 
 #define AT(m) GEODEC_AT(thing, m)
 #define IN(m) GEODEC_IN(thing, m)
 #define APART(m) GEODEC_OF_ROW_APART(row, m, sizeof(estimate))
 static const geodec_rows cells = {"N,K", sizeof(cell), offsetof(thing, cells), false};
+static const geodec_rows controls = {"R", sizeof(row), offsetof(thing, control), false};
 #define CELL(m) GEODEC_OF_ROWS(&cells, cell, m, sizeof(int64_t), 0)
 #define SQUARE(m) GEODEC_OF_ROWS(&cells, cell, m, sizeof(estimate), sizeof(estimate[4]))
 static const geodec_field fields[] = {
@@ -63,6 +66,8 @@ static const geodec_field fields[] = {
     {"/rows/good", GEODEC_U8, "R", 0, "1", "flags", 0, GEODEC_OF_ROW(row, good)},
     {"/rows/value", GEODEC_F64, "R,3", GEODEC_FIELD_ZERO, "1", "several to a row", 0, APART(each[0].value)},
     {"/rows/low", GEODEC_F64, "R,3", 0, "1", "likewise", 0, APART(each[0].low)},
+    {"/control", GEODEC_I32, "R", GEODEC_FIELD_OPTIONAL, "1", "rows that may be absent", 0,
+     GEODEC_OF_ROWS(&controls, row, number, 0, 0)},
     {"/cells/sum", GEODEC_I64, "N,K", 0, "1", "counted by two axes", 0, CELL(sum)},
     {"/cells/low", GEODEC_F64, "N,K,2,K", 0, "1", "lines with gaps", 0, SQUARE(square[0][0].low)},
 };
@@ -74,6 +79,7 @@ static const geodec_attr attrs[] = {
     {"shape", GEODEC_ATTR_STR, 0, "an enumeration", GEODEC_NAMED(thing, shape, shapes)},
     {"name", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "a text", IN(name)},
     {"note", GEODEC_ATTR_STR, 0, "a text that is not loaded", IN(note)},
+    {"slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "may be absent", AT(slope)},
     {"shapes", GEODEC_ATTR_STR, 0, "names of a table", GEODEC_LIST(shapes)},
     {"constant", GEODEC_ATTR_STR, 0, "always the same", GEODEC_TEXT("one, two")},
     {"state", GEODEC_ATTR_STR, 0, "a flag as text", GEODEC_NAMED(thing, on, states)},
@@ -207,12 +213,25 @@ Test(binding, absent_members_stay_absent)
 {
     const char *path = test_tmp("thing.h5");
     thing t = make_thing(), got;
+    geodec_artifact *a = NULL;
+    double slope;
     t.maybe = NULL;
     t.name = NULL;
     save(&t, path);
     test_ok(load_as(&kind, path, &got), &err);
-    cr_assert(!got.maybe && !got.name && got.x);
+    cr_assert(!got.maybe && !got.name && !got.control && got.x && got.cells);
     geodec_artifact_clear(&kind, &got);
+    test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
+    cr_assert(!geodec_artifact_has_attr(a, "slope") && !geodec_artifact_has(a, "/control"));
+    geodec_artifact_close(a);
+    t.slope = &(double){2.5};
+    t.control = row_data;
+    save(&t, path);
+    test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
+    cr_assert(geodec_artifact_has(a, "/control"));
+    test_ok(geodec_artifact_get_f64(a, "slope", &slope, &err), &err);
+    cr_assert_eq(slope, 2.5);
+    geodec_artifact_close(a);
 }
 
 /* The same file under tables that it does not fit. */
