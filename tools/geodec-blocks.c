@@ -253,8 +253,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_metric_field(&m, &field, err));
     GEODEC_TRY(geodec_blocks_run(geodec_rbf_space(field), &chart.t, &split, &o, c->pool, &c->hooks, &r, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_blocks, output, &p, &out, err));
-    GEODEC_TRY(geodec_blocks_write(&r, &o, out, err));
-    GEODEC_TRY(geodec_artifact_put_str(out, "split", geodec_split_name(chart.split.by_document), err));
+    GEODEC_TRY(geodec_blocks_write(&r, &o, geodec_split_name(chart.split.by_document), out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

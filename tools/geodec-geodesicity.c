@@ -145,8 +145,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (both || strcmp(along, "layers") == 0) GEODEC_TRY(charts_fitted(&s.charts, -1, evaluate, &s, err));
     for (int i = 1; i < c->n_args; i++) GEODEC_TRY(charts_file(&s.charts, c->args[i], &p, evaluate, &s, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_geodesicity, output, &p, &out, err));
-    GEODEC_TRY(geodec_geodesicity_write(s.n_cases, s.cases, ahead, &s.o, out, err));
-    GEODEC_TRY(geodec_artifact_put_str(out, "split", geodec_split_name(s.charts.units.by_document), err));
+    GEODEC_TRY(geodec_geodesicity_write(s.n_cases, s.cases, ahead, &s.o, geodec_split_name(s.charts.units.by_document),
+                                        out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

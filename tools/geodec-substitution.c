@@ -104,7 +104,8 @@ static geodec_status run_ref(const cli *c, geodec_err *err)
     geodec_published_manifold m = {0};
     const geodec_published_options o = geodec_published_defaults();
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1}, *permutation = NULL;
-    double *point = NULL, figure[6][REF_SHARES];
+    double *point = NULL;
+    geodec_published_substitution row[REF_SHARES];
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     const int64_t points = shape[0], n = shape[1];
     memcpy(shape, (int64_t[]){-1, -1, points}, 3 * sizeof *shape);
@@ -112,27 +113,19 @@ static geodec_status run_ref(const cli *c, geodec_err *err)
     if (shape[0] < 1 || shape[1] < 1) GEODEC_THROW(GEODEC_FORMAT, "%s: no permutation", draws);
     GEODEC_TRY(geodec_published_manifold_fit(points, n, point, &o, c->pool, &c->hooks, &m, err));
     for (int i = 0; i < REF_SHARES; i++) {
-        geodec_published_substitution s;
+        geodec_published_substitution *s = &row[i];
         const int64_t cached = (int64_t)fmax(1, rint(share[i] * (double)points)); /* the harness's first draw */
-        GEODEC_TRY(geodec_published_substitution_run(&m, cached, permutation, 3, 0.4, &s, err));
-        figure[0][i] = s.hit;
-        figure[1][i] = s.correctable;
-        figure[2][i] = s.distance;
-        figure[3][i] = s.distance_p95;
-        figure[4][i] = s.projected;
-        figure[5][i] = geodec_coverage_closed_form(points, o.k, cached);
+        GEODEC_TRY(geodec_published_substitution_run(&m, cached, permutation, 3, 0.4, s, err));
+        s->share = share[i];
+        s->closed_form = geodec_coverage_closed_form(points, o.k, cached);
         cli_say(c,
                 "%2.0f %% cached: within 3 of a cached point %.1f %% (closed form %.1f %%), within 0.4 %.1f %%, mean "
                 "%.4f; projected from half a step a hit: %.2f",
-                100 * share[i], 100 * s.hit, 100 * figure[5][i], 100 * s.correctable, s.distance, s.projected);
+                100 * share[i], 100 * s->hit, 100 * s->closed_form, 100 * s->correctable, s->distance, s->projected);
     }
     GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_substitution_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_artifact_set_dim(out, "S", REF_SHARES, err));
-    GEODEC_TRY(geodec_artifact_write(out, "/share", share, err));
-    static const char *const names[] = {"/hit",          "/correctable", "/distance",
-                                        "/distance_p95", "/projected",   "/closed_form"};
-    for (int i = 0; i < 6; i++) GEODEC_TRY(geodec_artifact_write(out, names[i], figure[i], err));
+    GEODEC_TRY(geodec_published_substitution_write(REF_SHARES, row, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
 done:
@@ -401,8 +394,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     }
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_substitution, output, &p, &out, err));
-    GEODEC_TRY(geodec_substitution_write(&s, out, err));
-    GEODEC_TRY(geodec_artifact_put_str(out, "split", geodec_split_name(w.source.units.by_document), err));
+    GEODEC_TRY(geodec_substitution_write(&s, geodec_split_name(w.source.units.by_document), out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

@@ -301,8 +301,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     }
     for (int i = 1; i < c->n_args; i++) GEODEC_TRY(charts_file(&s.charts, c->args[i], &p, evaluate, &s, err));
     GEODEC_TRY(geodec_artifact_create(&geodec_kind_velocity, output, &p, &out, err));
-    GEODEC_TRY(geodec_initial_write(s.n_cases, s.cases, &s.o, out, err));
-    GEODEC_TRY(geodec_artifact_put_str(out, "split", geodec_split_name(s.charts.units.by_document), err));
+    GEODEC_TRY(geodec_initial_write(s.n_cases, s.cases, &s.o, geodec_split_name(s.charts.units.by_document), out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

@@ -14,11 +14,12 @@
 
 enum { MAX_N = GEODEC_SPACE_DIM_MAX, TOP_MAX = 64, SUBSTEPS = 4, P = GEODEC_BLOCKS_PREDICTORS };
 
+const char *const geodec_blocks_predictor_names[] = {"persistence", "mean",    "shuffled", "nearest", "jacobi",
+                                                     "softmax",     "simplex", "oracle",   "centre",  NULL};
+
 const char *geodec_blocks_predictor_name(geodec_blocks_predictor p)
 {
-    static const char *const names[P] = {"persistence", "mean",    "shuffled", "nearest", "jacobi",
-                                         "softmax",     "simplex", "oracle",   "centre"};
-    return (unsigned)p < P ? names[p] : "?";
+    return (unsigned)p < P ? geodec_blocks_predictor_names[p] : "?";
 }
 
 geodec_blocks_options geodec_blocks_defaults(void)

@@ -33,6 +33,7 @@ typedef enum geodec_blocks_predictor {
     GEODEC_BLOCKS_CENTRE,
     GEODEC_BLOCKS_PREDICTORS
 } geodec_blocks_predictor;
+GEODEC_API extern const char *const geodec_blocks_predictor_names[];            /* by number, then NULL */
 GEODEC_API const char *geodec_blocks_predictor_name(geodec_blocks_predictor p); /* "?" otherwise */
 
 enum { GEODEC_BLOCKS_MAX = 8 };
@@ -64,7 +65,8 @@ GEODEC_API geodec_status geodec_blocks_run(const geodec_space *s, const geodec_t
                                            geodec_err *err) GEODEC_MUST_USE;
 
 GEODEC_API extern const geodec_kind geodec_kind_blocks;
-GEODEC_API geodec_status geodec_blocks_write(const geodec_blocks *b, const geodec_blocks_options *o, geodec_artifact *a,
-                                             geodec_err *err) GEODEC_MUST_USE;
+/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
+GEODEC_API geodec_status geodec_blocks_write(const geodec_blocks *b, const geodec_blocks_options *o, const char *split,
+                                             geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

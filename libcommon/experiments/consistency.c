@@ -11,9 +11,12 @@
 
 enum { METRICS = GEODEC_CONSISTENT_METRICS };
 
-static const char *const names[METRICS] = {"fitted", "shuffled", "random", "constant"};
+const char *const geodec_consistency_names[] = {"fitted", "shuffled", "random", "constant", NULL};
 
-const char *geodec_consistency_name(geodec_consistency_metric m) { return (unsigned)m < METRICS ? names[m] : "?"; }
+const char *geodec_consistency_name(geodec_consistency_metric m)
+{
+    return (unsigned)m < METRICS ? geodec_consistency_names[m] : "?";
+}
 
 geodec_consistency_options geodec_consistency_defaults(void)
 {

@@ -61,12 +61,7 @@ const geodec_kind geodec_kind_density = {
     .minor = 0,
     .tool = "geodec-density",
     .purpose = "distances of held-out states to a library and within it, in one metric",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-    .extents = extents,
-    .n_extents = 1,
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 geodec_status geodec_density_write(const geodec_density *d, geodec_artifact *a, geodec_err *err)

@@ -2,28 +2,45 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "io/binding.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+typedef struct report {
+    geodec_divergence d;
+    int64_t layer, n;
+    double explained;
+    const char *names, *control;
+} report;
+#define IN(m) GEODEC_IN(report, m)
+
 static const geodec_field fields[] = {
     {"/kl", GEODEC_F64, "2,Q", 0, "nat",
-     "KL(p || q) of the next token when a state moves to its neighbour: within the chart, whole state", 0},
-    {"/predicted", GEODEC_F64, "K,2,Q", 0, "nat", "d^T g d / 2 by each kind of metric (attribute kinds)", 0},
+     "KL(p || q) of the next token when a state moves to its neighbour: within the chart, whole state", 0,
+     GEODEC_AT(report, d.kl)},
+    {"/predicted", GEODEC_F64, "K,2,Q", 0, "nat", "d^T g d / 2 by each kind of metric (attribute kinds)", 0,
+     GEODEC_AT(report, d.predicted)},
     {"/rank", GEODEC_F64, "K,2,3", 0, "1",
-     "Spearman's rank correlation of the two, with its 95 % bootstrap interval over texts", 0},
-    {"/difference", GEODEC_F64, "K,2,3", 0, "1", "the same minus the control kind's (attribute control)", 0},
-    {"/ratio", GEODEC_F64, "K,2", 0, "1", "median of kl / predicted (0 where predicted is 0)", 0},
+     "Spearman's rank correlation of the two, with its 95 % bootstrap interval over texts", 0,
+     GEODEC_ARRAY(report, d.rank, [0][0].value)},
+    {"/difference", GEODEC_F64, "K,2,3", 0, "1", "the same minus the control kind's (attribute control)", 0,
+     GEODEC_ARRAY(report, d.difference, [0][0].value)},
+    {"/ratio", GEODEC_F64, "K,2", 0, "1", "median of kl / predicted (0 where predicted is 0)", 0,
+     GEODEC_ARRAY(report, d.ratio, [0][0])},
 };
 
 static const geodec_attr attrs[] = {
-    {"kinds", GEODEC_ATTR_STR, 0, "names along K, separated by commas"},
-    {"control", GEODEC_ATTR_STR, 0, "kind the differences are to"},
-    {"layer", GEODEC_ATTR_I64, 0, "of the states"},
-    {"n", GEODEC_ATTR_I64, 0, "dimension of the chart"},
-    {"explained", GEODEC_ATTR_F64, 0, "share of the squared step to the neighbour that lies in the chart, mean"},
+    {"kinds", GEODEC_ATTR_STR, 0, "names along K, separated by commas", IN(names)},
+    {"control", GEODEC_ATTR_STR, 0, "kind the differences are to", IN(control)},
+    {"layer", GEODEC_ATTR_I64, 0, "of the states", IN(layer)},
+    {"n", GEODEC_ATTR_I64, 0, "dimension of the chart", IN(n)},
+    {"explained", GEODEC_ATTR_F64, 0, "share of the squared step to the neighbour that lies in the chart, mean",
+     IN(explained)},
 };
+
+static const geodec_extent extents[] = {{"K", IN(d.kinds)}, {"Q", IN(d.pairs)}};
 
 const geodec_kind geodec_kind_divergence = {
     .name = "divergence",
@@ -31,10 +48,7 @@ const geodec_kind geodec_kind_divergence = {
     .minor = 0,
     .tool = "geodec-divergence",
     .purpose = "how well metrics order the divergences of next-token distributions between neighbouring states",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 typedef struct draws {
@@ -159,30 +173,11 @@ done:
 geodec_status geodec_divergence_write(const geodec_divergence *d, int64_t layer, int64_t n, double explained,
                                       geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
     char names[1024] = "";
-    double rank[GEODEC_DIVERGENCE_KINDS][2][3], difference[GEODEC_DIVERGENCE_KINDS][2][3];
+    const report r = {*d, layer, n, explained, names, d->name[d->control]};
     for (int64_t k = 0; k < d->kinds; k++) {
         const size_t used = strlen(names);
         (void)snprintf(names + used, sizeof names - used, "%s%s", k ? "," : "", d->name[k]);
-        for (int which = 0; which < 2; which++) {
-            const geodec_estimate *r = &d->rank[k][which], *g = &d->difference[k][which];
-            memcpy(rank[k][which], (double[]){r->value, r->low, r->high}, sizeof rank[k][which]);
-            memcpy(difference[k][which], (double[]){g->value, g->low, g->high}, sizeof difference[k][which]);
-        }
     }
-    GEODEC_TRY(geodec_artifact_set_dim(a, "K", d->kinds, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "Q", d->pairs, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/kl", d->kl, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/predicted", d->predicted, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/rank", rank, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/difference", difference, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/ratio", d->ratio, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "kinds", names, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "control", d->name[d->control], err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "layer", layer, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n", n, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "explained", explained, err));
-done:
-    return st;
+    return geodec_artifact_save(a, &r, err);
 }

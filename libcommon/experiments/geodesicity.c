@@ -20,11 +20,13 @@ enum { MAX_N = GEODEC_RBF_MAX_N, AHEAD = GEODEC_GEODESICITY_AHEAD, PLANTED = 3, 
  * states often have several geodesics between them, and none can be told from its ends. */
 static const double planted_share = 0.25;
 
+const char *const geodec_predictor_names[] = {"stay",     "line",   "linear_x",     "linear_xv",   "geodesic",
+                                              "shuffled", "random", "geodesic_log", "line_fitted", "geodesic_fitted",
+                                              NULL};
+
 const char *geodec_predictor_name(geodec_predictor p)
 {
-    static const char *const names[] = {"stay",     "line",   "linear_x",     "linear_xv",   "geodesic",
-                                        "shuffled", "random", "geodesic_log", "line_fitted", "geodesic_fitted"};
-    return (int)p >= 0 && p < GEODEC_PREDICTORS ? names[p] : "?";
+    return (int)p >= 0 && p < GEODEC_PREDICTORS ? geodec_predictor_names[p] : "?";
 }
 
 geodec_geodesicity_options geodec_geodesicity_defaults(void)

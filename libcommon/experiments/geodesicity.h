@@ -46,6 +46,7 @@ typedef enum geodec_predictor {
     GEODEC_PREDICTORS
 } geodec_predictor;
 /* "stay", .. as above; "?" otherwise. Static storage. */
+GEODEC_API extern const char *const geodec_predictor_names[]; /* by number, then NULL */
 GEODEC_API const char *geodec_predictor_name(geodec_predictor p);
 
 /* Trajectories in one chart. Path i is the states offset[i] .. offset[i+1]-1 of x, and belongs to text[i]. */
@@ -119,9 +120,9 @@ typedef struct geodec_geodesicity_case {
     int32_t layer;      /* of the start */
     geodec_geodesicity figures;
 } geodec_geodesicity_case;
-/* Fills a new artifact; the caller commits. */
+/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
 GEODEC_API geodec_status geodec_geodesicity_write(int64_t cases, const geodec_geodesicity_case *c, int64_t ahead,
-                                                  const geodec_geodesicity_options *o, geodec_artifact *a,
-                                                  geodec_err *err) GEODEC_MUST_USE;
+                                                  const geodec_geodesicity_options *o, const char *split,
+                                                  geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

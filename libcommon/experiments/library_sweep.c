@@ -215,12 +215,3 @@ done:
     geodec_mem_free(order);
     return st;
 }
-
-void geodec_library_sweep_clear(geodec_library_sweep *s)
-{
-    geodec_mem_free(s->radius);
-    geodec_mem_free(s->summary);
-    geodec_mem_free(s->quality);
-    geodec_mem_free(s->judged);
-    *s = (geodec_library_sweep){0};
-}

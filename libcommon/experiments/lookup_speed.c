@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "io/binding.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
 #include "linalg/stats.h"
@@ -224,22 +225,32 @@ done:
 
 /* ---- the artifact ------------------------------------------------------------------------------------------------ */
 
+typedef struct report {
+    int64_t rows, n;
+    const geodec_lookup_speed *row; /* [rows] */
+} report;
+#define OF(m) GEODEC_OF_ROW(geodec_lookup_speed, m)
+
 static const geodec_field fields[] = {
-    {"/kind", GEODEC_I32, "K", 0, "1", "queries: 0 near an anchor, 1 fresh, 2 fresh in the records' own metrics", 0},
-    {"/records", GEODEC_I64, "K", 0, "1", "R", 0},
-    {"/condition", GEODEC_F64, "K", 0, "1", "condition number of the metrics", 0},
-    {"/single_us", GEODEC_F64, "K", 0, "us", "a search, one call each", 0},
-    {"/batch_us", GEODEC_F64, "K", 0, "us", "a search, one call for 1024", 0},
-    {"/exhaustive_us", GEODEC_F64, "K", 0, "us", "control: every record in float64", 0},
-    {"/screen_us", GEODEC_F64, "K", 0, "us", "control: the best of the 8 nearest by Euclid", 0},
-    {"/computed", GEODEC_F64, "K", 0, "1", "distances in float64 a search", 0},
-    {"/recall", GEODEC_F64, "K", 0, "1", "searches equal to exhaustive search bit for bit", 0},
-    {"/recall_screen", GEODEC_F64, "K", 0, "1", "control: searches in which the screen finds the nearest record", 0},
+    {"/kind", GEODEC_I32, "K", 0, "1", "queries: 0 near an anchor, 1 fresh, 2 fresh in the records' own metrics", 0,
+     OF(kind)},
+    {"/records", GEODEC_I64, "K", 0, "1", "R", 0, OF(records)},
+    {"/condition", GEODEC_F64, "K", 0, "1", "condition number of the metrics", 0, OF(condition)},
+    {"/single_us", GEODEC_F64, "K", 0, "us", "a search, one call each", 0, OF(single_us)},
+    {"/batch_us", GEODEC_F64, "K", 0, "us", "a search, one call for 1024", 0, OF(batch_us)},
+    {"/exhaustive_us", GEODEC_F64, "K", 0, "us", "control: every record in float64", 0, OF(exhaustive_us)},
+    {"/screen_us", GEODEC_F64, "K", 0, "us", "control: the best of the 8 nearest by Euclid", 0, OF(screen_us)},
+    {"/computed", GEODEC_F64, "K", 0, "1", "distances in float64 a search", 0, OF(computed)},
+    {"/recall", GEODEC_F64, "K", 0, "1", "searches equal to exhaustive search bit for bit", 0, OF(recall)},
+    {"/recall_screen", GEODEC_F64, "K", 0, "1", "control: searches in which the screen finds the nearest record", 0,
+     OF(recall_screen)},
 };
 
 static const geodec_attr attrs[] = {
-    {"n", GEODEC_ATTR_I64, 0, "dimension"},
+    {"n", GEODEC_ATTR_I64, 0, "dimension", GEODEC_IN(report, n)},
 };
+
+static const geodec_extent extents[] = {{"K", GEODEC_IN(report, rows)}};
 
 const geodec_kind geodec_kind_lookup_speed = {
     .name = "lookup_speed",
@@ -247,46 +258,17 @@ const geodec_kind geodec_kind_lookup_speed = {
     .minor = 0,
     .tool = "geodec-lookup",
     .purpose = "speed and recall of the nearest-record search",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
+    .rows = {"K", sizeof(geodec_lookup_speed), offsetof(report, row), false},
 };
 
 geodec_status geodec_lookup_speed_write(int64_t rows, const geodec_lookup_speed *row, geodec_artifact *a,
                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    enum { COLUMNS = 8 };
-    static const char *const path[COLUMNS] = {"/condition", "/single_us", "/batch_us", "/exhaustive_us",
-                                              "/screen_us", "/computed",  "/recall",   "/recall_screen"};
-    int32_t *kind = NULL;
-    int64_t *records = NULL;
-    double *column = NULL;
     if (rows < 1) GEODEC_THROW(GEODEC_RANGE, "no rows");
-    GEODEC_NEW(kind, rows);
-    GEODEC_NEW(records, rows);
-    GEODEC_NEW(column, rows);
-    GEODEC_TRY(geodec_artifact_set_dim(a, "K", rows, err));
-    for (int64_t i = 0; i < rows; i++) {
-        kind[i] = (int32_t)row[i].kind;
-        records[i] = row[i].records;
-    }
-    GEODEC_TRY(geodec_artifact_write(a, "/kind", kind, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/records", records, err));
-    for (int c = 0; c < COLUMNS; c++) {
-        for (int64_t i = 0; i < rows; i++) {
-            const geodec_lookup_speed *r = &row[i];
-            const double of[COLUMNS] = {r->condition, r->single_us, r->batch_us, r->exhaustive_us,
-                                        r->screen_us, r->computed,  r->recall,   r->recall_screen};
-            column[i] = of[c];
-        }
-        GEODEC_TRY(geodec_artifact_write(a, path[c], column, err));
-    }
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n", row[0].n, err));
+    const report r = {rows, row[0].n, row};
+    GEODEC_TRY(geodec_artifact_save(a, &r, err));
 done:
-    geodec_mem_free(kind);
-    geodec_mem_free(records);
-    geodec_mem_free(column);
     return st;
 }

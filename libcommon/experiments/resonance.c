@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/validity.h"
+#include "io/binding.h"
 #include "linalg/blas.h"
 #include "linalg/stats.h"
 #include "records/apply.h"
@@ -253,32 +254,56 @@ done:
 
 /* ---- the artifact ------------------------------------------------------------------------------------------------ */
 
+typedef struct report {
+    geodec_resonance r;
+    geodec_published_resonance p;
+    double speedup[GEODEC_RESONANCE_SIZES][GEODEC_RESONANCE_BATCHES], loop[GEODEC_RESONANCE_BATCHES],
+        product[GEODEC_RESONANCE_BATCHES], gflops;
+    const int64_t *batch;
+    const double *move, *error, *control, *slope_phi, *slope_flow; /* NULL without trajectories */
+} report;
+#define IN(m) GEODEC_IN(report, m)
+#define AT(m) GEODEC_AT(report, m)
+#define ONE(m) GEODEC_ARRAY(report, m, [0])
+#define TWO(m) GEODEC_ARRAY(report, m, [0][0])
+
 static const geodec_field fields[] = {
-    {"/batch", GEODEC_I64, "B", 0, "1", "queries at once", 0},
-    {"/loop_us", GEODEC_F64, "Z,B", 0, "us", "a query by dgemv, one after another (sizes n, 2n)", 0},
-    {"/gemm_us", GEODEC_F64, "Z,B", 0, "us", "a query in one dgemm", 0},
-    {"/kernel_us", GEODEC_F64, "Z,B", 0, "us", "a query by the small-matrix kernel", 0},
-    {"/floor_us", GEODEC_F64, "Z", 0, "us", "2 n^2 flops at the peak of the core in this run", 0},
-    {"/speedup", GEODEC_F64, "Z,B", 0, "1", "loop_us / gemm_us: what a batch gains over a compiled loop", 0},
-    {"/same_product", GEODEC_F64, "B", 0, "1", "|kernel - loop| / |loop|: rounding of one product in two orders", 0},
-    {"/move", GEODEC_F64, "E", GEODEC_FIELD_OPTIONAL, "1", "g-length by which starts (and velocities) were moved", 0},
+    {"/batch", GEODEC_I64, "B", 0, "1", "queries at once", 0, AT(batch)},
+    {"/loop_us", GEODEC_F64, "Z,B", 0, "us", "a query by dgemv, one after another (sizes n, 2n)", 0, TWO(r.loop_us)},
+    {"/gemm_us", GEODEC_F64, "Z,B", 0, "us", "a query in one dgemm", 0, TWO(r.gemm_us)},
+    {"/kernel_us", GEODEC_F64, "Z,B", 0, "us", "a query by the small-matrix kernel", 0, TWO(r.kernel_us)},
+    {"/floor_us", GEODEC_F64, "Z", 0, "us", "2 n^2 flops at the peak of the core in this run", 0, ONE(r.floor_us)},
+    {"/speedup", GEODEC_F64, "Z,B", 0, "1", "loop_us / gemm_us: what a batch gains over a compiled loop", 0,
+     TWO(speedup)},
+    {"/same_product", GEODEC_F64, "B", 0, "1", "|kernel - loop| / |loop|: rounding of one product in two orders", 0,
+     ONE(r.same_product)},
+    {"/move", GEODEC_F64, "E", GEODEC_FIELD_OPTIONAL, "1", "g-length by which starts (and velocities) were moved", 0,
+     AT(move)},
     {"/error", GEODEC_F64, "Z,E", GEODEC_FIELD_OPTIONAL, "1",
-     "mean |end - predicted end| / |end - unmoved end| of true geodesics: by Phi, by the whole flow", 0},
-    {"/control", GEODEC_F64, "Z,E", GEODEC_FIELD_OPTIONAL, "1", "control: the same with the move left as it was", 0},
-    {"/published/loop_us", GEODEC_F64, "B", 0, "us", "a query in the loop, from the harness's own results", 0},
-    {"/published/product_us", GEODEC_F64, "B", 0, "us", "a query in the product, likewise", 0},
-    {"/published/speedup", GEODEC_F64, "B", 0, "1", "their ratio, as printed", 0},
-    {"/published/steady", GEODEC_F64, "B", 0, "1", "the ratio with the loop's steady time a query in every row", 0},
+     "mean |end - predicted end| / |end - unmoved end| of true geodesics: by Phi, by the whole flow", 0, AT(error)},
+    {"/control", GEODEC_F64, "Z,E", GEODEC_FIELD_OPTIONAL, "1", "control: the same with the move left as it was", 0,
+     AT(control)},
+    {"/published/loop_us", GEODEC_F64, "B", 0, "us", "a query in the loop, from the harness's own results", 0,
+     ONE(loop)},
+    {"/published/product_us", GEODEC_F64, "B", 0, "us", "a query in the product, likewise", 0, ONE(product)},
+    {"/published/speedup", GEODEC_F64, "B", 0, "1", "their ratio, as printed", 0, ONE(p.speedup)},
+    {"/published/steady", GEODEC_F64, "B", 0, "1", "the ratio with the loop's steady time a query in every row", 0,
+     ONE(p.steady)},
 };
 
 static const geodec_attr attrs[] = {
-    {"n", GEODEC_ATTR_I64, 0, "dimension"},
-    {"peak_gflops", GEODEC_ATTR_F64, 0, "of one core: multiply-adds in registers"},
-    {"slope_phi", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of ln error against ln move: 1 = a derivative"},
-    {"slope_flow", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "the same of the whole flow"},
-    {"broken", GEODEC_ATTR_I64, 0, "moved paths that broke down, left out"},
-    {"published_overhead_us", GEODEC_ATTR_F64, 0, "steady time of a query in the harness's loop"},
+    {"n", GEODEC_ATTR_I64, 0, "dimension", IN(r.n)},
+    {"peak_gflops", GEODEC_ATTR_F64, 0, "of one core: multiply-adds in registers", IN(gflops)},
+    {"slope_phi", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "of ln error against ln move: 1 = a derivative",
+     AT(slope_phi)},
+    {"slope_flow", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "the same of the whole flow", AT(slope_flow)},
+    {"broken", GEODEC_ATTR_I64, 0, "moved paths that broke down, left out", IN(r.broken)},
+    {"published_overhead_us", GEODEC_ATTR_F64, 0, "steady time of a query in the harness's loop", IN(p.overhead)},
 };
+
+static const geodec_extent extents[] = {{"B", .plus = GEODEC_RESONANCE_BATCHES},
+                                        {"Z", .plus = GEODEC_RESONANCE_SIZES},
+                                        {"E", .plus = GEODEC_RESONANCE_MOVES}};
 
 const geodec_kind geodec_kind_resonance = {
     .name = "resonance",
@@ -286,49 +311,27 @@ const geodec_kind geodec_kind_resonance = {
     .minor = 0,
     .tool = "geodec-resonance",
     .purpose = "cost of corrections by propagators one by one and in batches, and their error against true paths",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
+    .first = "/batch,/loop_us,/gemm_us,/kernel_us,/floor_us,/speedup,/same_product,/move,/error,/"
+             "control,slope_phi,slope_flow",
 };
 
 geodec_status geodec_resonance_write(const geodec_resonance *r, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    enum { B = GEODEC_RESONANCE_BATCHES, Z = GEODEC_RESONANCE_SIZES };
-    const geodec_published_resonance p = geodec_published_resonance_explain();
-    double speedup[Z][B], loop[B], product[B];
-    for (int b = 0; b < B; b++) {
+    report all = {
+        .r = *r, .p = geodec_published_resonance_explain(), .gflops = 1e-9 * r->peak, .batch = geodec_resonance_batch};
+    for (int b = 0; b < GEODEC_RESONANCE_BATCHES; b++) {
         const double each = 1e6 / (double)geodec_resonance_batch[b];
-        for (int z = 0; z < Z; z++) speedup[z][b] = r->loop_us[z][b] / r->gemm_us[z][b];
-        loop[b] = each * geodec_published_loop_seconds[b];
-        product[b] = each * geodec_published_product_seconds[b];
+        for (int z = 0; z < GEODEC_RESONANCE_SIZES; z++) all.speedup[z][b] = r->loop_us[z][b] / r->gemm_us[z][b];
+        all.loop[b] = each * geodec_published_loop_seconds[b];
+        all.product[b] = each * geodec_published_product_seconds[b];
     }
-    GEODEC_TRY(geodec_artifact_set_dim(a, "B", B, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "Z", Z, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/batch", geodec_resonance_batch, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/loop_us", r->loop_us, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/gemm_us", r->gemm_us, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/kernel_us", r->kernel_us, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/floor_us", r->floor_us, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/speedup", speedup, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/same_product", r->same_product, err));
     if (r->move[0] > 0) {
-        GEODEC_TRY(geodec_artifact_set_dim(a, "E", GEODEC_RESONANCE_MOVES, err));
-        GEODEC_TRY(geodec_artifact_write(a, "/move", r->move, err));
-        GEODEC_TRY(geodec_artifact_write(a, "/error", r->error, err));
-        GEODEC_TRY(geodec_artifact_write(a, "/control", r->control, err));
-        GEODEC_TRY(geodec_artifact_put_f64(a, "slope_phi", r->slope[0], err));
-        GEODEC_TRY(geodec_artifact_put_f64(a, "slope_flow", r->slope[1], err));
+        all.move = r->move;
+        all.error = r->error[0];
+        all.control = r->control[0];
+        all.slope_phi = &r->slope[0];
+        all.slope_flow = &r->slope[1];
     }
-    GEODEC_TRY(geodec_artifact_write(a, "/published/loop_us", loop, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/published/product_us", product, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/published/speedup", p.speedup, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/published/steady", p.steady, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n", r->n, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "peak_gflops", 1e-9 * r->peak, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "broken", r->broken, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "published_overhead_us", p.overhead, err));
-done:
-    return st;
+    return geodec_artifact_save(a, &all, err);
 }

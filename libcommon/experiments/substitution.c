@@ -8,6 +8,7 @@
 #include "geometry/propagate.h"
 #include "geometry/tasks.h"
 #include "geometry/vec.h"
+#include "io/binding.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,11 +19,12 @@ static const double stretch_max = 100; /* |Phi|_F beyond which a linear propagat
 
 const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES] = {0.05, 0.1, 0.25, 0.5, 1};
 
+const char *const geodec_substitute_names[] = {"stay",  "linear",     "copy",  "copy_near", "copy_whole",
+                                               "shift", "propagator", "other", NULL};
+
 const char *geodec_substitute_name(geodec_substitute s)
 {
-    static const char *const names[] = {"stay",       "linear", "copy",       "copy_near",
-                                        "copy_whole", "shift",  "propagator", "other"};
-    return (int)s >= 0 && s < GEODEC_SUBSTITUTES ? names[s] : "?";
+    return (int)s >= 0 && s < GEODEC_SUBSTITUTES ? geodec_substitute_names[s] : "?";
 }
 
 typedef struct work {
@@ -274,33 +276,46 @@ double geodec_substitution_speedup(const geodec_substitution *s, double share)
 
 /* ---- the artifact ------------------------------------------------------------------------------------------------ */
 
+typedef struct report {
+    geodec_substitution s;
+    double share[GEODEC_SUBSTITUTION_SHARES], speedup[GEODEC_SUBSTITUTION_SHARES], assumed[GEODEC_SUBSTITUTION_SHARES];
+    const char *split;
+} report;
+#define IN(m) GEODEC_IN(report, m)
+#define ARRAY(m) GEODEC_ARRAY(report, m, [0])
+
 static const geodec_field fields[] = {
-    {"/share", GEODEC_F64, "S", 0, "1", "share of the queries, those nearest to their record", 0},
-    {"/radius", GEODEC_F64, "S", 0, "1", "their largest g-distance", 0},
+    {"/share", GEODEC_F64, "S", 0, "1", "share of the queries, those nearest to their record", 0, ARRAY(share)},
+    {"/radius", GEODEC_F64, "S", 0, "1", "their largest g-distance", 0, ARRAY(s.radius)},
     {"/error", GEODEC_F64, "K,S,3", 0, "1",
-     "sum |predicted - true next state| / sum |step|: value and 95 % bootstrap interval over texts", 0},
+     "sum |predicted - true next state| / sum |step|: value and 95 % bootstrap interval over texts", 0,
+     GEODEC_ARRAY(report, s.error, [0][0].value)},
     {"/agree", GEODEC_F64, "K,S,3", 0, "1",
-     "share of queries where the head says the same token of the prediction as of the true next state", 0},
+     "share of queries where the head says the same token of the prediction as of the true next state", 0,
+     GEODEC_ARRAY(report, s.agree, [0][0].value)},
     {"/speedup", GEODEC_F64, "S", 0, "1",
      "full / (share (lookup + head) + (1 - share)(lookup + full)) of measured times; the tokens are only as right as "
      "agree says",
-     0},
+     0, ARRAY(speedup)},
     {"/assumed_speedup", GEODEC_F64, "S", 0, "1",
-     "control: the published projection, 1 / (share / 2 + 1 - share), which no measurement enters", 0},
+     "control: the published projection, 1 / (share / 2 + 1 - share), which no measurement enters", 0, ARRAY(assumed)},
 };
 
 static const geodec_attr attrs[] = {
-    {"kinds", GEODEC_ATTR_STR, 0, "names along K, separated by commas"},
-    {"records", GEODEC_ATTR_I64, 0, "pairs of consecutive states, of training texts"},
-    {"queries", GEODEC_ATTR_I64, 0, "states of held-out texts"},
-    {"n", GEODEC_ATTR_I64, 0, "dimension of the chart"},
-    {"broken", GEODEC_ATTR_I64, 0, "queries whose record's propagator broke down (copy stands in)"},
-    {"full_us", GEODEC_ATTR_F64, 0, "measured: one decoding step of the model, microseconds"},
-    {"head_us", GEODEC_ATTR_F64, 0, "measured: its output matrix alone, which a substituted state needs too"},
-    {"lookup_us", GEODEC_ATTR_F64, 0, "measured: metric and lookup of one query"},
+    {"kinds", GEODEC_ATTR_STR, 0, "names along K, separated by commas", GEODEC_LIST(geodec_substitute_names)},
+    {"records", GEODEC_ATTR_I64, 0, "pairs of consecutive states, of training texts", IN(s.records)},
+    {"queries", GEODEC_ATTR_I64, 0, "states of held-out texts", IN(s.queries)},
+    {"n", GEODEC_ATTR_I64, 0, "dimension of the chart", IN(s.n)},
+    {"broken", GEODEC_ATTR_I64, 0, "queries whose record's propagator broke down (copy stands in)", IN(s.broken)},
+    {"full_us", GEODEC_ATTR_F64, 0, "measured: one decoding step of the model, microseconds", IN(s.full_us)},
+    {"head_us", GEODEC_ATTR_F64, 0, "measured: its output matrix alone, which a substituted state needs too",
+     IN(s.head_us)},
+    {"lookup_us", GEODEC_ATTR_F64, 0, "measured: metric and lookup of one query", IN(s.lookup_us)},
     {"split", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
-     "what was held out: document, or block (contiguous, with gaps; too few documents)"},
+     "what was held out: document, or block (contiguous, with gaps; too few documents)", IN(split)},
 };
+
+static const geodec_extent extents[] = {{"K", .plus = GEODEC_SUBSTITUTES}, {"S", .plus = GEODEC_SUBSTITUTION_SHARES}};
 
 const geodec_kind geodec_kind_substitution = {
     .name = "substitution",
@@ -308,48 +323,17 @@ const geodec_kind geodec_kind_substitution = {
     .minor = 1,
     .tool = "geodec-substitution",
     .purpose = "next hidden states from records of earlier steps, beside predictors that need no record",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
-geodec_status geodec_substitution_write(const geodec_substitution *s, geodec_artifact *a, geodec_err *err)
+geodec_status geodec_substitution_write(const geodec_substitution *s, const char *split, geodec_artifact *a,
+                                        geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    enum { K = GEODEC_SUBSTITUTES, S = GEODEC_SUBSTITUTION_SHARES };
-    double error[K][S][3], agree[K][S][3], speedup[S], assumed[S];
-    char names[256] = "";
-    for (int k = 0; k < K; k++) {
-        if (k) strcat(names, ",");
-        strcat(names, geodec_substitute_name((geodec_substitute)k));
-        for (int c = 0; c < S; c++) {
-            memcpy(error[k][c], (double[]){s->error[k][c].value, s->error[k][c].low, s->error[k][c].high},
-                   sizeof error[k][c]);
-            memcpy(agree[k][c], (double[]){s->agree[k][c].value, s->agree[k][c].low, s->agree[k][c].high},
-                   sizeof agree[k][c]);
-        }
+    report r = {.s = *s, .split = split};
+    for (int c = 0; c < GEODEC_SUBSTITUTION_SHARES; c++) {
+        r.share[c] = geodec_substitution_shares[c];
+        r.speedup[c] = geodec_substitution_speedup(s, r.share[c]);
+        r.assumed[c] = 1 / (1 - 0.5 * r.share[c]);
     }
-    for (int c = 0; c < S; c++) {
-        speedup[c] = geodec_substitution_speedup(s, geodec_substitution_shares[c]);
-        assumed[c] = 1 / (1 - 0.5 * geodec_substitution_shares[c]);
-    }
-    GEODEC_TRY(geodec_artifact_set_dim(a, "K", K, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "S", S, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/share", geodec_substitution_shares, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/radius", s->radius, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/error", error, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/agree", agree, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/speedup", speedup, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/assumed_speedup", assumed, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "kinds", names, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "records", s->records, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "queries", s->queries, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n", s->n, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "broken", s->broken, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "full_us", s->full_us, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "head_us", s->head_us, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "lookup_us", s->lookup_us, err));
-done:
-    return st;
+    return geodec_artifact_save(a, &r, err);
 }

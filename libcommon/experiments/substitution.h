@@ -34,6 +34,7 @@ typedef enum geodec_substitute {
     GEODEC_SUBSTITUTES
 } geodec_substitute;
 /* "stay", .. as above; "?" otherwise. Static storage. */
+GEODEC_API extern const char *const geodec_substitute_names[]; /* by number, then NULL */
 GEODEC_API const char *geodec_substitute_name(geodec_substitute s);
 
 typedef struct geodec_substitution_data {
@@ -81,8 +82,8 @@ GEODEC_API geodec_status geodec_substitution_figures(const geodec_substitution_d
 GEODEC_API double geodec_substitution_speedup(const geodec_substitution *s, double share);
 
 GEODEC_API extern const geodec_kind geodec_kind_substitution;
-/* Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_substitution_write(const geodec_substitution *s, geodec_artifact *a,
+/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
+GEODEC_API geodec_status geodec_substitution_write(const geodec_substitution *s, const char *split, geodec_artifact *a,
                                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -20,11 +20,13 @@ enum {
 };
 static const double none = 2; /* no cosine */
 
+const char *const geodec_varadhan_names[] = {"log",          "chord",  "euclid",    "stream",
+                                             "shuffled",     "random", "wrong_log", "wrong_euclid",
+                                             "wrong_stream", "noise",  NULL};
+
 const char *geodec_varadhan_name(geodec_varadhan_direction d)
 {
-    static const char *const names[] = {"log",    "chord",     "euclid",       "stream",       "shuffled",
-                                        "random", "wrong_log", "wrong_euclid", "wrong_stream", "noise"};
-    return (int)d >= 0 && (int)d < DIRECTIONS ? names[d] : "?";
+    return (int)d >= 0 && (int)d < DIRECTIONS ? geodec_varadhan_names[d] : "?";
 }
 
 geodec_varadhan_options geodec_varadhan_defaults(void)

@@ -43,6 +43,7 @@ typedef enum geodec_varadhan_direction {
     GEODEC_VARADHAN_DIRECTIONS
 } geodec_varadhan_direction;
 /* "log", ..; "?" otherwise. Static storage. */
+GEODEC_API extern const char *const geodec_varadhan_names[]; /* by number, then NULL */
 GEODEC_API const char *geodec_varadhan_name(geodec_varadhan_direction d);
 
 /* Queries in a chart, those of a text one after the other. columns: the heads, and last all heads together. */
@@ -92,9 +93,9 @@ typedef struct geodec_varadhan_case {
     double weight;                        /* mean weight of the pairs, over heads */
     geodec_varadhan figures;
 } geodec_varadhan_case;
-/* columns as in the queries. Fills a new artifact; the caller commits. */
+/* columns as in the queries. split: what was held out (geodec_split_name). Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_varadhan_write(int64_t cases, const geodec_varadhan_case *c, int64_t columns,
-                                               const geodec_varadhan_options *o, geodec_artifact *a,
+                                               const geodec_varadhan_options *o, const char *split, geodec_artifact *a,
                                                geodec_err *err) GEODEC_MUST_USE;
 
 #endif

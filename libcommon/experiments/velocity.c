@@ -21,12 +21,13 @@ enum {
 };
 static const double none = 4; /* no cosine */
 
+const char *const geodec_initial_names[] = {
+    "mean",      "centre",   "previous",   "neighbour", "ridge_x",        "ridge_xv",   "layer_delta", "depth",
+    "embedding", "centroid", "token_mean", "random",    "ridge_shuffled", "next_token", "target",      NULL};
+
 const char *geodec_initial_name(geodec_initial_surrogate s)
 {
-    static const char *const names[] = {"mean",       "centre",      "previous",       "neighbour",  "ridge_x",
-                                        "ridge_xv",   "layer_delta", "depth",          "embedding",  "centroid",
-                                        "token_mean", "random",      "ridge_shuffled", "next_token", "target"};
-    return (int)s >= 0 && (int)s < SURROGATES ? names[s] : "?";
+    return (int)s >= 0 && (int)s < SURROGATES ? geodec_initial_names[s] : "?";
 }
 
 geodec_initial_options geodec_initial_defaults(void)

@@ -51,6 +51,7 @@ typedef enum geodec_initial_surrogate {
     GEODEC_INITIAL_SURROGATES
 } geodec_initial_surrogate;
 /* "mean", ..; "?" otherwise. Static storage. */
+GEODEC_API extern const char *const geodec_initial_names[]; /* by number, then NULL */
 GEODEC_API const char *geodec_initial_name(geodec_initial_surrogate s);
 
 typedef struct geodec_initial_options {
@@ -102,9 +103,9 @@ typedef struct geodec_initial_case {
     int32_t layer;
     geodec_initial figures;
 } geodec_initial_case;
-/* Fills a new artifact; the caller commits. */
+/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
 GEODEC_API geodec_status geodec_initial_write(int64_t cases, const geodec_initial_case *c,
-                                              const geodec_initial_options *o, geodec_artifact *a,
+                                              const geodec_initial_options *o, const char *split, geodec_artifact *a,
                                               geodec_err *err) GEODEC_MUST_USE;
 
 #endif

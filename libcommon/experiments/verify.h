@@ -67,14 +67,15 @@ typedef struct geodec_verify_field {
 
 enum { GEODEC_VERIFY_NOTES = 6, GEODEC_VERIFY_NOTE = 320 };
 
+typedef struct geodec_verify_result {
+    bool run, pass;
+    double worst;  /* largest deviation */
+    double limit;  /* that counted */
+    int64_t where; /* first point that has it */
+} geodec_verify_result;
 typedef struct geodec_verify {
     int64_t points, n;
-    struct {
-        bool run, pass;
-        double worst;  /* largest deviation */
-        double limit;  /* that counted */
-        int64_t where; /* first point that has it */
-    } check[GEODEC_VERIFY_CHECKS];
+    geodec_verify_result check[GEODEC_VERIFY_CHECKS];
     double *value; /* [points][GEODEC_VERIFY_CHECKS]; -1 where a check was not run */
     bool pass;
     int32_t notes; /* what a failure probably is */
@@ -107,17 +108,19 @@ GEODEC_API geodec_status geodec_verify_arrays(const geodec_verify_field *f, cons
  * flat torus, polar plane, normal distributions), as spaces and as arrays; then on the same arrays with one fault each
  * (upper index first, derivative index last, a factor, a sign, the last pair exchanged, one entry changed). */
 enum { GEODEC_VERIFY_EXACT = 12, GEODEC_VERIFY_FAULTS = 8 };
+typedef struct geodec_verify_exact {
+    char name[32];
+    bool pass;
+    double worst; /* largest deviation over its limit, of all checks */
+} geodec_verify_exact;
+typedef struct geodec_verify_fault {
+    char name[64];
+    bool found; /* failed, and with a note that names the fault */
+    char note[GEODEC_VERIFY_NOTE];
+} geodec_verify_fault;
 typedef struct geodec_verify_control {
-    struct {
-        char name[32];
-        bool pass;
-        double worst; /* largest deviation over its limit, of all checks */
-    } exact[GEODEC_VERIFY_EXACT];
-    struct {
-        char name[64];
-        bool found; /* failed, and with a note that names the fault */
-        char note[GEODEC_VERIFY_NOTE];
-    } fault[GEODEC_VERIFY_FAULTS];
+    geodec_verify_exact exact[GEODEC_VERIFY_EXACT];
+    geodec_verify_fault fault[GEODEC_VERIFY_FAULTS];
     bool pass;
 } geodec_verify_control;
 GEODEC_API geodec_status geodec_verify_controls(uint64_t seed, geodec_verify_control *out,

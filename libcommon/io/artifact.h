@@ -97,6 +97,10 @@ typedef struct geodec_kind {
     geodec_rows rows, more_rows;
     bool attrs_first; /* saved before the fields */
     geodec_status (*put)(const void *object, struct geodec_artifact *a, const char *name, geodec_err *err);
+    /* Names of fields and attributes that are saved before the rest, in this order, joined by commas; the rest follows
+     * in the tables' order. For kinds whose first version wrote them so: the bytes of a file depend on the order. NULL
+     * for new kinds, and where there are shards. */
+    const char *first;
 } geodec_kind;
 
 /* GEODEC_INTERNAL for a table that breaks the rules (bad paths, axes, types, versions); create and open call it too. */

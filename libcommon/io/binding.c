@@ -26,14 +26,25 @@ static bool agrees(const geodec_field *f, const geodec_member *m)
     return t == f->type || (t == GEODEC_U32 && f->type == GEODEC_I32) || (t == GEODEC_U16 && f->type == GEODEC_F16);
 }
 
-/* Which rows a field is a column of; NULL: none that the kind has. */
-static const geodec_rows *rows_for(const geodec_kind *kind, const geodec_field *f)
+/* The name behind this one in a list joined by commas; NULL: there is none. */
+static const char *next_name(const char *list)
 {
-    const size_t n = strcspn(f->dims, ",");
-    const geodec_rows *const each[] = {&kind->rows, &kind->more_rows};
-    for (int i = 0; i < 2; i++)
-        if (each[i]->dim && strlen(each[i]->dim) == n && strncmp(each[i]->dim, f->dims, n) == 0) return each[i];
-    return NULL;
+    const char *comma = strchr(list, ',');
+    return comma ? comma + 1 : NULL;
+}
+
+/* Do the axes of a field begin with these, by which rows are counted? */
+static bool counted_by(const geodec_field *f, const geodec_rows *rows)
+{
+    const size_t n = rows->dim ? strlen(rows->dim) : 0;
+    return n > 0 && strncmp(f->dims, rows->dim, n) == 0 && (f->dims[n] == ',' || f->dims[n] == '\0');
+}
+
+/* The rows of a column: its own, or those of the kind that its axes begin with. */
+static const geodec_rows *rows_of(const geodec_kind *kind, const geodec_field *f)
+{
+    if (f->member.rows) return f->member.rows;
+    return counted_by(f, &kind->more_rows) ? &kind->more_rows : &kind->rows;
 }
 
 static geodec_status check_member(const geodec_kind *kind, const geodec_field *f, geodec_err *err)
@@ -41,7 +52,7 @@ static geodec_status check_member(const geodec_kind *kind, const geodec_field *f
     geodec_status st = GEODEC_OK;
     if (!agrees(f, &f->member))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s and its member differ in type", kind->name, f->path);
-    if (f->member.place == GEODEC_COLUMN && !rows_for(kind, f))
+    if (f->member.place == GEODEC_CONSTANT || (f->member.place == GEODEC_COLUMN && !counted_by(f, rows_of(kind, f))))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is of rows that the kind does not have", kind->name, f->path);
 done:
     return st;
@@ -113,29 +124,65 @@ static bool wanted(const geodec_when *w, const void *object)
     return w->bytes == 0;
 }
 
-static void *rows_of(const geodec_rows *r, const void *object)
+static void *first_row(const geodec_rows *rows, const void *object)
 {
-    char *at = (char *)(uintptr_t)object + r->at;
-    void *rows;
-    if (r->inside) return at;
-    memcpy(&rows, at, sizeof rows);
-    return rows;
+    char *at = (char *)(uintptr_t)object + rows->at;
+    void *first;
+    if (rows->inside) return at;
+    memcpy(&first, at, sizeof first);
+    return first;
 }
 
-/* Copies numbers that are apart in the struct to (or from) a dense array [rows][each]. */
-static void copy_apart(const geodec_kind *kind, const geodec_field *f, void *object, int64_t rows, int64_t each,
-                       char *dense, bool from)
+/* How a field's numbers lie in the rows: `rows` of them, each with `lines` of `each` numbers. */
+typedef struct column {
+    const geodec_rows *of;
+    int64_t rows, lines, each;
+} column;
+
+static column column_of(const geodec_kind *kind, const geodec_field *f, const int64_t *shape, int rank)
 {
-    const geodec_member *m = &f->member;
-    const size_t size = geodec_type_size(f->type);
-    const geodec_rows *r = m->place == GEODEC_COLUMN ? rows_for(kind, f) : &kind->rows;
-    char *row = m->place == GEODEC_COLUMN ? rows_of(r, object) : object;
-    if (m->place != GEODEC_COLUMN) each *= rows, rows = 1;
-    for (int64_t i = 0; i < rows; i++, row += r->size)
-        for (int64_t k = 0; k < each; k++, dense += size) {
-            char *at = row + m->at + (size_t)k * m->step;
-            memcpy(from ? at : dense, from ? dense : at, size);
-        }
+    column c = {rows_of(kind, f), 1, 1, 1};
+    int d = 0, counted = 0;
+    for (const char *name = c.of->dim; name; name = next_name(name)) counted++;
+    for (; d < rank && d < counted; d++) c.rows *= shape[d];
+    if (f->member.line && d < rank) c.lines = shape[d++];
+    for (; d < rank; d++) c.each *= shape[d];
+    return c;
+}
+
+/* Do the numbers of a row end in it? Extents come from files. */
+static bool within_row(const column *c, const geodec_member *m, size_t size)
+{
+    if (c->lines < 1 || c->each < 1) return true;
+    if (c->of->size < m->at + size) return false;
+    size_t room = c->of->size - m->at - size;
+    if (c->lines > 1) {
+        if ((size_t)(c->lines - 1) > room / m->line) return false;
+        room -= (size_t)(c->lines - 1) * m->line;
+    }
+    if (m->line && (size_t)(c->each - 1) * m->step + size > m->line) return false;
+    return c->each == 1 || (m->step > 0 && (size_t)(c->each - 1) <= room / m->step);
+}
+
+/* Copies a column between a field's data and the rows. */
+static void copy_column(const column *c, const geodec_member *m, size_t size, void *object, char *data, bool saving)
+{
+    if (c->rows == 0 || c->lines == 0 || c->each == 0) return;
+    char *row = first_row(c->of, object);
+    for (int64_t i = 0; i < c->rows; i++, row += c->of->size)
+        for (int64_t l = 0; l < c->lines; l++)
+            for (int64_t k = 0; k < c->each; k++, data += size) {
+                char *number = row + m->at + (size_t)l * m->line + (size_t)k * m->step;
+                memcpy(saving ? data : number, saving ? number : data, size);
+            }
+}
+
+/* The same for an array in the struct whose numbers are apart. */
+static void copy_apart(const geodec_member *m, size_t size, void *object, int64_t n, char *data, bool saving)
+{
+    char *number = (char *)object + m->at;
+    for (int64_t i = 0; i < n; i++, number += m->step, data += size)
+        memcpy(saving ? data : number, saving ? number : data, size);
 }
 
 /* Bytes of the struct that n numbers take. */
@@ -144,33 +191,22 @@ static size_t taken(const geodec_field *f, int64_t n)
     return (size_t)n * (f->member.step ? f->member.step : geodec_type_size(f->type));
 }
 
-/* Do `each` numbers of a row end in it? */
-static bool within_row(const geodec_rows *r, const geodec_member *m, int64_t each, size_t size)
-{
-    if (each < 1) return true;
-    if (r->size < m->at + size) return false;
-    return each == 1 || (m->step > 0 && (size_t)(each - 1) <= (r->size - m->at - size) / m->step);
-}
-
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-/* Numbers of a field, once its axes are set. */
-static geodec_status count_of(const geodec_artifact *a, const geodec_field *f, int64_t *rows, int64_t *each,
-                              geodec_err *err)
+/* Shape of a field, once its axes are set, and how many numbers that are. */
+static geodec_status shape_of(const geodec_artifact *a, const geodec_field *f, int64_t *shape, int *rank,
+                              int64_t *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec__axis axis[GEODEC_RANK_MAX];
-    int64_t shape[GEODEC_RANK_MAX], bytes;
-    int rank;
-    GEODEC_TRY(geodec__field_axes(f, axis, &rank, err));
-    for (int d = 0; d < rank; d++) {
+    int64_t bytes;
+    GEODEC_TRY(geodec__field_axes(f, axis, rank, err));
+    for (int d = 0; d < *rank; d++) {
         shape[d] = axis[d].fixed;
         if (axis[d].name[0]) GEODEC_TRY(geodec_artifact_dim(a, axis[d].name, &shape[d], err));
     }
-    GEODEC_TRY(geodec__shape_bytes(f, shape, rank, &bytes, err));
-    *rows = rank > 0 ? shape[0] : 1;
-    *each = 1;
-    for (int d = 1; d < rank; d++) *each *= shape[d];
+    GEODEC_TRY(geodec__shape_bytes(f, shape, *rank, &bytes, err));
+    *count = bytes / (int64_t)geodec_type_size(f->type);
 done:
     return st;
 }
@@ -192,27 +228,31 @@ static geodec_status save_field(geodec_artifact *a, const geodec_field *f, const
     const geodec_kind *kind = geodec_artifact_kind(a);
     const geodec_member *m = &f->member;
     const size_t size = geodec_type_size(f->type);
-    int64_t rows, each;
+    int64_t shape[GEODEC_RANK_MAX], count;
+    int rank;
     const void *data = (const char *)object + m->at;
     char *copy = NULL;
     GEODEC_TRY(check_member(kind, f, err));
     if (!wanted(&f->when, object) || geodec_artifact_has(a, f->path)) goto done;
     if (m->place == GEODEC_POINTER) memcpy(&data, data, sizeof data);
+    if (m->place == GEODEC_COLUMN) data = first_row(rows_of(kind, f), object);
     if (!data && (f->flags & GEODEC_FIELD_OPTIONAL)) goto done;
-    GEODEC_TRY(count_of(a, f, &rows, &each, err));
-    if (!data && rows * each > 0) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s has no data", kind->name, f->path);
-    if (m->place == GEODEC_VALUE && taken(f, rows * each) > m->bytes)
+    GEODEC_TRY(shape_of(a, f, shape, &rank, &count, err));
+    if (!data && count > 0) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s has no data", kind->name, f->path);
+    const column c = column_of(kind, f, shape, rank);
+    if (m->place == GEODEC_VALUE && taken(f, count) > m->bytes)
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is longer than its member", kind->name, f->path);
-    if (m->step || (f->flags & GEODEC_FIELD_ZERO)) {
-        GEODEC_NEW(copy, rows * each * (int64_t)size);
-        if (m->place == GEODEC_COLUMN && !within_row(rows_for(kind, f), m, each, size))
-            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is longer than its row", kind->name, f->path);
-        if (m->step) {
-            copy_apart(kind, f, (void *)(uintptr_t)object, rows, each, copy, false);
-        } else if (rows * each > 0) {
-            memcpy(copy, data, (size_t)(rows * each) * size);
-        }
-        if (f->flags & GEODEC_FIELD_ZERO) zero_nonfinite(f, copy, rows * each);
+    if (m->place == GEODEC_COLUMN && !within_row(&c, m, size))
+        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is longer than its row", kind->name, f->path);
+    if (m->step || m->place == GEODEC_COLUMN || (f->flags & GEODEC_FIELD_ZERO)) {
+        GEODEC_NEW(copy, count * (int64_t)size);
+        if (m->place == GEODEC_COLUMN)
+            copy_column(&c, m, size, (void *)(uintptr_t)object, copy, true);
+        else if (m->step)
+            copy_apart(m, size, (void *)(uintptr_t)object, count, copy, true);
+        else if (count > 0)
+            memcpy(copy, data, (size_t)count * size);
+        if (f->flags & GEODEC_FIELD_ZERO) zero_nonfinite(f, copy, count);
         data = copy;
     }
     GEODEC_TRY(geodec_artifact_write(a, f->path, data, err));
@@ -221,15 +261,40 @@ done:
     return st;
 }
 
+static geodec_status save_list(geodec_artifact *a, const geodec_attr *at, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    size_t used = 0;
+    if (at->type != GEODEC_ATTR_STR || !at->member.names)
+        GEODEC_THROW(GEODEC_INTERNAL, "attribute %s is no list of names", at->name);
+    for (const char *const *name = at->member.names; *name; name++) used += strlen(*name) + 1;
+    GEODEC_NEW(text, (int64_t)used + 1);
+    used = 0;
+    for (const char *const *name = at->member.names; *name; name++) {
+        if (used) text[used++] = ',';
+        memcpy(text + used, *name, strlen(*name) + 1);
+        used += strlen(*name);
+    }
+    GEODEC_TRY(geodec_artifact_put_str(a, at->name, text, err));
+done:
+    geodec_mem_free(text);
+    return st;
+}
+
 static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const void *object, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_member *m = &at->member;
-    geodec_member value = *m;
+    geodec_member value = at->member;
+    const geodec_member *m = &value;
     const char *p = (const char *)object + m->at, *text = NULL;
     const bool floating = m->type == GEODEC_MEMBER_F64 || m->type == GEODEC_MEMBER_F32;
     const bool textual = m->type == GEODEC_MEMBER_TEXT || m->type == GEODEC_MEMBER_OWNED_TEXT;
     if (!wanted(&at->when, object)) goto done;
+    if (m->place == GEODEC_CONSTANT) {
+        GEODEC_TRY(save_list(a, at, err));
+        goto done;
+    }
     if ((m->place != GEODEC_VALUE && (m->place != GEODEC_POINTER || textual || m->names)) ||
         (at->type == GEODEC_ATTR_F64) != floating || (at->type == GEODEC_ATTR_STR) != (textual || m->names))
         GEODEC_THROW(GEODEC_INTERNAL, "attribute %s and its member differ in type", at->name);
@@ -260,10 +325,31 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
         if ((at->flags & GEODEC_FIELD_ZERO) && !isfinite(v)) v = 0;
         GEODEC_TRY(geodec_artifact_put_f64(a, at->name, v, err));
     } else {
-        GEODEC_TRY(geodec_artifact_put_i64(a, at->name, get_integer(&value, object), err));
+        GEODEC_TRY(geodec_artifact_put_i64(a, at->name, get_integer(m, object), err));
     }
 done:
     return st;
+}
+
+static bool named_first(const geodec_kind *kind, const char *name)
+{
+    for (const char *one = kind->first; one; one = next_name(one))
+        if (strcspn(one, ",") == strlen(name) && strncmp(one, name, strlen(name)) == 0) return true;
+    return false;
+}
+
+static geodec_status save_member(geodec_artifact *a, const geodec_member *m, const char *name, const geodec_field *f,
+                                 const geodec_attr *at, const void *object, geodec_err *err)
+{
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    if (m->place == GEODEC_UNBOUND) return kind->put ? kind->put(object, a, name, err) : GEODEC_OK;
+    return f ? save_field(a, f, object, err) : save_attr(a, at, object, err);
+}
+
+/* Is this member saved in the order of its table? */
+static bool in_order(const geodec_kind *kind, const geodec_attr *at, const char *name)
+{
+    return !named_first(kind, name) && !(at && at->after);
 }
 
 static geodec_status save_attrs_after(geodec_artifact *a, const char *field, const void *object, geodec_err *err)
@@ -284,10 +370,7 @@ static geodec_status save_fields(geodec_artifact *a, const void *object, geodec_
     const geodec_kind *kind = geodec_artifact_kind(a);
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
-        if (f->member.place != GEODEC_UNBOUND)
-            GEODEC_TRY(save_field(a, f, object, err));
-        else if (kind->put)
-            GEODEC_TRY(kind->put(object, a, f->path, err));
+        if (in_order(kind, NULL, f->path)) GEODEC_TRY(save_member(a, &f->member, f->path, f, NULL, object, err));
         GEODEC_TRY(save_attrs_after(a, f->path, object, err));
     }
 done:
@@ -300,12 +383,28 @@ static geodec_status save_attrs(geodec_artifact *a, const void *object, geodec_e
     const geodec_kind *kind = geodec_artifact_kind(a);
     for (int i = 0; i < kind->n_attrs; i++) {
         const geodec_attr *at = &kind->attrs[i];
-        if (at->after) continue;
-        if (at->member.place != GEODEC_UNBOUND)
-            GEODEC_TRY(save_attr(a, at, object, err));
-        else if (kind->put)
-            GEODEC_TRY(kind->put(object, a, at->name, err));
+        if (in_order(kind, at, at->name)) GEODEC_TRY(save_member(a, &at->member, at->name, NULL, at, object, err));
     }
+done:
+    return st;
+}
+
+/* Saves the member that kind->first names here. */
+static geodec_status save_first(geodec_artifact *a, const char *only, size_t length, const void *object,
+                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    bool found = false;
+    for (int i = 0; i < kind->n_fields + kind->n_attrs; i++) {
+        const geodec_field *f = i < kind->n_fields ? &kind->fields[i] : NULL;
+        const geodec_attr *at = f ? NULL : &kind->attrs[i - kind->n_fields];
+        const char *name = f ? f->path : at->name;
+        if (strlen(name) != length || strncmp(name, only, length) != 0) continue;
+        found = true;
+        GEODEC_TRY(save_member(a, f ? &f->member : &at->member, name, f, at, object, err));
+    }
+    if (!found) GEODEC_THROW(GEODEC_INTERNAL, "kind %s has no '%.*s'", kind->name, (int)length, only);
 done:
     return st;
 }
@@ -314,9 +413,13 @@ geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geode
 {
     geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
+    if (kind->first && kind->shards)
+        GEODEC_THROW(GEODEC_INTERNAL, "kind %s has shards, which keep the order of its tables", kind->name);
     for (int i = 0; i < kind->n_extents; i++)
         GEODEC_TRY(geodec_artifact_set_dim(a, kind->extents[i].dim, extent_of(&kind->extents[i], object), err));
     GEODEC_TRY(save_attrs_after(a, "", object, err));
+    for (const char *name = kind->first; name; name = next_name(name))
+        GEODEC_TRY(save_first(a, name, strcspn(name, ","), object, err));
     if (kind->attrs_first) GEODEC_TRY(save_attrs(a, object, err));
     GEODEC_TRY(save_fields(a, object, err));
     if (!kind->attrs_first) GEODEC_TRY(save_attrs(a, object, err));
@@ -389,14 +492,15 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
             GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers; there is room for %lld",
                          geodec_artifact_path(a), f->path, (long long)n, (long long)(m->bytes / taken(f, 1)));
         if (m->step)
-            copy_apart(kind, f, object, n, 1, data, true);
+            copy_apart(m, size, object, n, data, false);
         else if (n > 0)
             memcpy(to, data, (size_t)n * size);
-    } else if (n > 0) {
-        if (!within_row(rows_for(kind, f), m, n / shape[0], size))
+    } else {
+        const column c = column_of(kind, f, shape, rank);
+        if (!within_row(&c, m, size))
             GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers a row; there is no room for them",
-                         geodec_artifact_path(a), f->path, (long long)(n / shape[0]));
-        copy_apart(kind, f, object, shape[0], n / shape[0], data, true);
+                         geodec_artifact_path(a), f->path, (long long)(c.lines * c.each));
+        copy_column(&c, m, size, object, data, false);
     }
 done:
     geodec_mem_free(data);
@@ -412,7 +516,7 @@ static geodec_status load_attr(const geodec_artifact *a, const geodec_attr *at, 
     if (at->type == GEODEC_ATTR_STR) {
         const char *text;
         int64_t number = 0;
-        if (!m->names && m->type == GEODEC_MEMBER_TEXT) goto done;
+        if (m->place == GEODEC_CONSTANT || (!m->names && m->type == GEODEC_MEMBER_TEXT)) goto done;
         GEODEC_TRY(geodec_artifact_get_str(a, at->name, &text, err));
         if (m->names) {
             while (m->names[number] && strcmp(m->names[number], text) != 0) number++;
@@ -442,17 +546,46 @@ done:
     return st;
 }
 
-/* Memory for rows, once their number is known. */
-static geodec_status make_rows(const geodec_artifact *a, const geodec_rows *r, void *object, geodec_err *err)
+/* Rows that load makes: the kind's (i = -2, -1), and those of field i unless an earlier field has them too. */
+static const geodec_rows *rows_at(const geodec_kind *kind, int i)
+{
+    const geodec_rows *rows = i == -2 ? &kind->rows : i == -1 ? &kind->more_rows : kind->fields[i].member.rows;
+    for (int k = 0; rows && k < i; k++)
+        if (kind->fields[k].member.rows == rows) return NULL;
+    return rows && rows->dim && !rows->inside ? rows : NULL;
+}
+
+/* Are there fields of these rows? */
+static bool rows_present(const geodec_artifact *a, const geodec_rows *rows)
+{
+    const geodec_kind *kind = geodec_artifact_kind(a);
+    bool any = rows == &kind->rows || rows == &kind->more_rows;
+    for (int i = 0; i < kind->n_fields; i++)
+        any = any || (kind->fields[i].member.rows == rows && geodec_artifact_has(a, kind->fields[i].path));
+    return any;
+}
+
+/* Memory for the rows, once their number is known. */
+static geodec_status make_rows(const geodec_artifact *a, const geodec_rows *rows, void *object, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    void *rows = NULL;
-    int64_t n;
-    if (!r->dim || r->inside) goto done;
-    GEODEC_TRY(geodec_artifact_dim(a, r->dim, &n, err));
-    rows = geodec_mem_new(n, r->size);
-    if (!rows) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld rows", (long long)n);
-    memcpy((char *)object + r->at, &rows, sizeof rows);
+    void *data = NULL;
+    int64_t n = 1;
+    for (const char *name = rows->dim; name; name = next_name(name)) {
+        char one[64];
+        int64_t extent;
+        const size_t length = strcspn(name, ",");
+        if (length >= sizeof one) GEODEC_THROW(GEODEC_INTERNAL, "axis '%s' of rows is too long", name);
+        memcpy(one, name, length);
+        one[length] = 0;
+        GEODEC_TRY(geodec_artifact_dim(a, one, &extent, err));
+        if (extent > 0 && n > GEODEC_FIELD_BYTES_MAX / extent)
+            GEODEC_THROW(GEODEC_LIMIT, "%s: too many rows", geodec_artifact_path(a));
+        n *= extent;
+    }
+    data = geodec_mem_new(n, rows->size);
+    if (!data) GEODEC_THROW(GEODEC_NOMEM, "no memory for %lld rows", (long long)n);
+    memcpy((char *)object + rows->at, &data, sizeof data);
 done:
     return st;
 }
@@ -462,8 +595,9 @@ geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geode
     geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     GEODEC_TRY(load_extents(a, object, err));
-    GEODEC_TRY(make_rows(a, &kind->rows, object, err));
-    GEODEC_TRY(make_rows(a, &kind->more_rows, object, err));
+    for (int i = -2; i < kind->n_fields; i++)
+        if (rows_at(kind, i) && rows_present(a, rows_at(kind, i)))
+            GEODEC_TRY(make_rows(a, rows_at(kind, i), object, err));
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
         if (f->member.place != GEODEC_UNBOUND && !f->member.lent && geodec_artifact_has(a, f->path))
@@ -517,6 +651,6 @@ void geodec_artifact_clear(const geodec_kind *kind, void *object)
     for (int i = 0; i < kind->n_attrs; i++)
         if (kind->attrs[i].member.place == GEODEC_VALUE && kind->attrs[i].member.type == GEODEC_MEMBER_OWNED_TEXT)
             free_at(object, kind->attrs[i].member.at);
-    if (kind->rows.dim && !kind->rows.inside) free_at(object, kind->rows.at);
-    if (kind->more_rows.dim && !kind->more_rows.inside) free_at(object, kind->more_rows.at);
+    for (int i = -2; i < kind->n_fields; i++)
+        if (rows_at(kind, i)) free_at(object, rows_at(kind, i)->at);
 }

@@ -28,4 +28,7 @@ GEODEC_API geodec_status geodec_artifact_load(const geodec_artifact *a, void *ob
 /* Frees what load made, or the caller in its place (geodec_mem_new), and sets the pointers to NULL. */
 GEODEC_API void geodec_artifact_clear(const geodec_kind *kind, void *object);
 
+/* Bytes of the arrays that the struct points to. */
+GEODEC_API int64_t geodec_artifact_bytes(const geodec_kind *kind, const void *object);
+
 #endif

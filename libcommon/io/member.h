@@ -11,7 +11,8 @@ typedef enum geodec_place {
     GEODEC_UNBOUND, /* nowhere: geodec_kind.put writes it, its reader reads it */
     GEODEC_POINTER, /* the member points to the whole array; of an attribute, to the number: saved, never loaded */
     GEODEC_VALUE,   /* the member is the number, or the whole array */
-    GEODEC_COLUMN   /* the member is part of a row; the rows are an array of structs (geodec_rows) */
+    GEODEC_COLUMN,  /* the member is part of a row; the rows are an array of structs (geodec_rows) */
+    GEODEC_CONSTANT /* not in the struct: a text attribute that lists names; saved, never loaded */
 } geodec_place;
 
 /* Type in memory. Enumerations are GEODEC_MEMBER_U32, texts NUL-terminated. */
@@ -31,6 +32,7 @@ typedef enum geodec_member_type {
     GEODEC_MEMBER_OWNED_TEXT /* char *: loaded into new memory */
 } geodec_member_type;
 
+struct geodec_rows;
 typedef struct geodec_member {
     geodec_place place;
     geodec_member_type type;
@@ -38,7 +40,10 @@ typedef struct geodec_member {
     size_t bytes;             /* VALUE: of the whole member */
     size_t step;              /* bytes from one number to the next; 0: they are dense (COLUMN: of one row) */
     bool lent;                /* POINTER: saved; neither loaded nor freed */
-    const char *const *names; /* a text attribute of an enumeration: its names by number, then NULL */
+    const char *const *names; /* a text attribute of an enumeration: its names by number, then NULL. CONSTANT: these
+                                 names, joined by commas */
+    size_t line;              /* COLUMN: bytes from one index of the row's own first axis to its next; 0: no gaps */
+    const struct geodec_rows *rows; /* COLUMN: the rows; NULL: those of the kind that the field's axes begin with */
 } geodec_member;
 
 /* Optional rows of a table: saved only where these bytes of the struct are not all 0. None: always. */
@@ -53,9 +58,9 @@ typedef struct geodec_extent {
     int64_t times, plus;
 } geodec_extent;
 
-/* The rows that COLUMN members are parts of: a field's are those that its first axis counts. */
+/* The rows that COLUMN members are parts of. */
 typedef struct geodec_rows {
-    const char *dim; /* axis they are counted by; NULL: the kind has none */
+    const char *dim; /* axes they are counted by, the first of their fields: "C", "A,W"; NULL: the kind has none */
     size_t size;     /* of a row */
     size_t at;       /* of the pointer to them, or of the rows themselves */
     bool inside;     /* the rows are in the struct */
@@ -116,6 +121,19 @@ typedef struct geodec_rows {
     {                                                                                                                  \
         .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = (apart)             \
     }
+/* The same of rows that are not the kind's (`which`: a geodec_rows *, NULL: the kind's), or whose own first axis is
+ * shorter in the file than in memory, where `between` bytes lie between its indices (0: no gaps). */
+#define GEODEC_OF_ROWS(which, R, m, apart, between)                                                                    \
+    {                                                                                                                  \
+        .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = (apart),            \
+        .line = (between), .rows = (which)                                                                             \
+    }
+/* A text attribute: the names of a table, or one text that is always the same. */
+#define GEODEC_LIST(table)                                                                                             \
+    {                                                                                                                  \
+        .place = GEODEC_CONSTANT, .type = GEODEC_MEMBER_TEXT, .names = (table)                                         \
+    }
+#define GEODEC_TEXT(text) GEODEC_LIST(((const char *const[]){text, NULL}))
 
 /* The row is saved only where member m is not 0. */
 #define GEODEC_WHEN(S, m)                                                                                              \

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "geometry/tasks.h"
 #include "geometry/vec.h"
+#include "io/binding.h"
 #include "linalg/stats.h"
 #include "linalg/svd.h"
 
@@ -217,25 +218,41 @@ done:
     return st;
 }
 
+/* The artifact, in percent; index 0 propagator of the nearest, 1 blend. */
+typedef struct report {
+    geodec_published_blocks b;
+    double error[2][B + 1][3], displacement[2][B + 1], today[2][B + 1], shift[B + 1];
+    bool given;
+} report;
+#define IN(m) GEODEC_IN(report, m)
+
 static const geodec_field fields[] = {
     {"/jacobi", GEODEC_F64, "9,3", 0, "percent",
-     "nearest anchor's propagator: mean, median, p95 by block, over the length from the origin", 0},
-    {"/simplex", GEODEC_F64, "9,3", 0, "percent", "blend of four, weights fitted to the answer: the same", 0},
-    {"/jacobi_displacement", GEODEC_F64, "9", 0, "percent", "mean error over mean displacement", 0},
-    {"/simplex_displacement", GEODEC_F64, "9", 0, "percent", "the same of the blend", 0},
+     "nearest anchor's propagator: mean, median, p95 by block, over the length from the origin", 0,
+     GEODEC_ARRAY(report, error[0], [0][0])},
+    {"/simplex", GEODEC_F64, "9,3", 0, "percent", "blend of four, weights fitted to the answer: the same", 0,
+     GEODEC_ARRAY(report, error[1], [0][0])},
+    {"/jacobi_displacement", GEODEC_F64, "9", 0, "percent", "mean error over mean displacement", 0,
+     GEODEC_ARRAY(report, displacement[0], [0])},
+    {"/simplex_displacement", GEODEC_F64, "9", 0, "percent", "the same of the blend", 0,
+     GEODEC_ARRAY(report, displacement[1], [0])},
     {"/jacobi_today", GEODEC_F64, "9", 0, "percent",
-     "mean of /jacobi with today's accessor, which smooths the samples again", 0},
-    {"/simplex_today", GEODEC_F64, "9", 0, "percent", "mean of /simplex likewise", 0},
-    {"/shift_displacement", GEODEC_F64, "9", 0, "percent", "control: nearest anchor moved along, no propagator", 0},
+     "mean of /jacobi with today's accessor, which smooths the samples again", 0, GEODEC_ARRAY(report, today[0], [0])},
+    {"/simplex_today", GEODEC_F64, "9", 0, "percent", "mean of /simplex likewise", 0,
+     GEODEC_ARRAY(report, today[1], [0])},
+    {"/shift_displacement", GEODEC_F64, "9", 0, "percent", "control: nearest anchor moved along, no propagator", 0,
+     GEODEC_ARRAY(report, shift, [0])},
 };
 static const geodec_attr attrs[] = {
-    {"anchors", GEODEC_ATTR_I64, 0, "anchors"},
-    {"queries", GEODEC_ATTR_I64, 0, "queries"},
-    {"given_draws", GEODEC_ATTR_I64, 0, "1 = anchors, velocities and queries were given; 0 = drawn from our seed"},
-    {"nearest_mean", GEODEC_ATTR_F64, 0, "mean g-distance of the nearest anchor"},
-    {"nearest_p50", GEODEC_ATTR_F64, 0, "median"},
-    {"nearest_p95", GEODEC_ATTR_F64, 0, "95th percentile"},
-    {"distinct_mean", GEODEC_ATTR_F64, 0, "share of different indices among the four nearest: 1 by construction"},
+    {"anchors", GEODEC_ATTR_I64, 0, "anchors", IN(b.anchors)},
+    {"queries", GEODEC_ATTR_I64, 0, "queries", IN(b.queries)},
+    {"given_draws", GEODEC_ATTR_I64, 0, "1 = anchors, velocities and queries were given; 0 = drawn from our seed",
+     IN(given)},
+    {"nearest_mean", GEODEC_ATTR_F64, 0, "mean g-distance of the nearest anchor", IN(b.nearest[0])},
+    {"nearest_p50", GEODEC_ATTR_F64, 0, "median", IN(b.nearest[1])},
+    {"nearest_p95", GEODEC_ATTR_F64, 0, "95th percentile", IN(b.nearest[2])},
+    {"distinct_mean", GEODEC_ATTR_F64, 0, "share of different indices among the four nearest: 1 by construction",
+     IN(b.distinct[0])},
 };
 const geodec_kind geodec_kind_blocks_ref = {
     .name = "blocks-ref",
@@ -247,38 +264,22 @@ const geodec_kind geodec_kind_blocks_ref = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .attrs = attrs,
     .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .first = "/jacobi,/simplex,/jacobi_displacement,/simplex_displacement,/shift_displacement",
 };
 _Static_assert(B + 1 == 9, "extents in the table above");
 
 geodec_status geodec_published_blocks_write(const geodec_published_blocks *b, const geodec_published_blocks *today,
                                             bool given, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    double three[2][(B + 1) * 3], one[5][B + 1];
+    report r = {.b = *b, .given = given};
     for (int i = 0; i <= B; i++) {
+        const geodec_published_block *x = &b->block[i];
         for (int k = 0; k < 2; k++) {
-            three[k][3 * i] = 100 * b->block[i].mean[k];
-            three[k][3 * i + 1] = 100 * b->block[i].p50[k];
-            three[k][3 * i + 2] = 100 * b->block[i].p95[k];
-            one[k][i] = 100 * b->block[i].displacement[k];
+            memcpy(r.error[k][i], (double[]){100 * x->mean[k], 100 * x->p50[k], 100 * x->p95[k]}, sizeof r.error[k][i]);
+            r.displacement[k][i] = 100 * x->displacement[k];
+            r.today[k][i] = 100 * today->block[i].mean[k];
         }
-        one[2][i] = 100 * b->block[i].shift;
-        for (int k = 0; k < 2; k++) one[3 + k][i] = 100 * today->block[i].mean[k];
+        r.shift[i] = 100 * x->shift;
     }
-    GEODEC_TRY(geodec_artifact_write(a, "/jacobi", three[0], err));
-    GEODEC_TRY(geodec_artifact_write(a, "/simplex", three[1], err));
-    GEODEC_TRY(geodec_artifact_write(a, "/jacobi_displacement", one[0], err));
-    GEODEC_TRY(geodec_artifact_write(a, "/simplex_displacement", one[1], err));
-    GEODEC_TRY(geodec_artifact_write(a, "/shift_displacement", one[2], err));
-    GEODEC_TRY(geodec_artifact_write(a, "/jacobi_today", one[3], err));
-    GEODEC_TRY(geodec_artifact_write(a, "/simplex_today", one[4], err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "anchors", b->anchors, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "queries", b->queries, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "given_draws", given, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "nearest_mean", b->nearest[0], err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "nearest_p50", b->nearest[1], err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "nearest_p95", b->nearest[2], err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "distinct_mean", b->distinct[0], err));
-done:
-    return st;
+    return geodec_artifact_save(a, &r, err);
 }

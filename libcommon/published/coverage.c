@@ -140,19 +140,6 @@ done:
     return st;
 }
 
-void geodec_published_coverage_clear(geodec_published_coverage *c)
-{
-    for (int v = 0; v < V; v++) {
-        geodec_mem_free(c->hit[v]);
-        geodec_mem_free(c->p10[v]);
-        geodec_mem_free(c->p90[v]);
-        geodec_mem_free(c->distance[v]);
-    }
-    void *all[] = {c->cached, c->eps, c->closed_form, c->null_mean, c->null_sd, c->z};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    *c = (geodec_published_coverage){0};
-}
-
 static geodec_status reserve(const geodec_published_splits *s, geodec_published_coverage *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

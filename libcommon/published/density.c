@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "geometry/tasks.h"
 #include "geometry/vec.h"
+#include "io/binding.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -86,33 +87,38 @@ done:
 
 void geodec_published_density_clear(geodec_published_density *p)
 {
-    geodec_mem_free(p->consecutive.value);
-    geodec_mem_free(p->nearest.value);
+    geodec_artifact_clear(&geodec_kind_density_ref, p);
     *p = (geodec_published_density){0};
 }
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
+#define AT(m) GEODEC_AT(geodec_published_density, m)
+#define IN(m) GEODEC_IN(geodec_published_density, m)
+static const char *const metrics[] = {"l2", "cosine", NULL};
+
 static const geodec_field fields[] = {
-    {"/consecutive", GEODEC_F64, "C", 0, "1", "distance of each state to the one before", 0},
-    {"/nearest", GEODEC_F64, "S", 0, "1", "distance of each state to the nearest other", 0},
+    {"/consecutive", GEODEC_F64, "C", 0, "1", "distance of each state to the one before", 0, AT(consecutive.value)},
+    {"/nearest", GEODEC_F64, "S", 0, "1", "distance of each state to the nearest other", 0, AT(nearest.value)},
 };
 
 static const geodec_attr attrs[] = {
-    {"metric", GEODEC_ATTR_STR, 0, "cosine or l2"},
-    {"left_out", GEODEC_ATTR_I64, 0, "lines that are no states"},
-    {"consecutive_mean", GEODEC_ATTR_F64, 0, "mean distance of consecutive states"},
-    {"consecutive_p50", GEODEC_ATTR_F64, 0, "median"},
-    {"consecutive_p90", GEODEC_ATTR_F64, 0, "90th percentile"},
-    {"consecutive_max", GEODEC_ATTR_F64, 0, "largest"},
-    {"nearest_mean", GEODEC_ATTR_F64, 0, "mean distance to the nearest other state"},
-    {"nearest_p50", GEODEC_ATTR_F64, 0, "median"},
-    {"nearest_p90", GEODEC_ATTR_F64, 0, "90th percentile"},
-    {"nearest_max", GEODEC_ATTR_F64, 0, "largest"},
-    {"radius", GEODEC_ATTR_F64, 0, "radius it is set against, in whatever metric it is; 0 = none"},
-    {"ratio", GEODEC_ATTR_F64, 0, "nearest_p90 / radius"},
-    {"enrichment", GEODEC_ATTR_I64, 0, "ceil(ratio^2) where the ratio exceeds 1.5; else 0"},
+    {"metric", GEODEC_ATTR_STR, 0, "cosine or l2", GEODEC_NAMED(geodec_published_density, cosine, metrics)},
+    {"left_out", GEODEC_ATTR_I64, 0, "lines that are no states", IN(left_out)},
+    {"consecutive_mean", GEODEC_ATTR_F64, 0, "mean distance of consecutive states", IN(consecutive.mean)},
+    {"consecutive_p50", GEODEC_ATTR_F64, 0, "median", IN(consecutive.p50)},
+    {"consecutive_p90", GEODEC_ATTR_F64, 0, "90th percentile", IN(consecutive.p90)},
+    {"consecutive_max", GEODEC_ATTR_F64, 0, "largest", IN(consecutive.max)},
+    {"nearest_mean", GEODEC_ATTR_F64, 0, "mean distance to the nearest other state", IN(nearest.mean)},
+    {"nearest_p50", GEODEC_ATTR_F64, 0, "median", IN(nearest.p50)},
+    {"nearest_p90", GEODEC_ATTR_F64, 0, "90th percentile", IN(nearest.p90)},
+    {"nearest_max", GEODEC_ATTR_F64, 0, "largest", IN(nearest.max)},
+    {"radius", GEODEC_ATTR_F64, 0, "radius it is set against, in whatever metric it is; 0 = none", IN(radius)},
+    {"ratio", GEODEC_ATTR_F64, 0, "nearest_p90 / radius", IN(ratio)},
+    {"enrichment", GEODEC_ATTR_I64, 0, "ceil(ratio^2) where the ratio exceeds 1.5; else 0", IN(enrichment)},
 };
+
+static const geodec_extent extents[] = {{"C", IN(consecutive.count)}, {"S", IN(nearest.count)}};
 
 const geodec_kind geodec_kind_density_ref = {
     .name = "density-ref",
@@ -120,32 +126,10 @@ const geodec_kind geodec_kind_density_ref = {
     .minor = 0,
     .tool = "geodec-density --mode ref",
     .purpose = "distances of an online trajectory as the published harness sets them against a radius",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
 };
 
 geodec_status geodec_published_density_write(const geodec_published_density *p, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_set_dim(a, "C", p->consecutive.count, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "S", p->nearest.count, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/consecutive", p->consecutive.value, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/nearest", p->nearest.value, err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "metric", p->cosine ? "cosine" : "l2", err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "left_out", p->left_out, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "consecutive_mean", p->consecutive.mean, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "consecutive_p50", p->consecutive.p50, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "consecutive_p90", p->consecutive.p90, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "consecutive_max", p->consecutive.max, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "nearest_mean", p->nearest.mean, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "nearest_p50", p->nearest.p50, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "nearest_p90", p->nearest.p90, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "nearest_max", p->nearest.max, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "radius", p->radius, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "ratio", p->ratio, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "enrichment", p->enrichment, err));
-done:
-    return st;
+    return geodec_artifact_save(a, p, err);
 }

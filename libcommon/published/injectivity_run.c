@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/tasks.h"
+#include "io/binding.h"
 #include "published/injectivity.h"
 
 #include <math.h>
@@ -105,96 +106,69 @@ done:
     return st;
 }
 
+typedef struct report {
+    geodec_published_injectivity r;
+    double mape, all_mape, nn[4], held_out[3]; /* errors in percent */
+} report;
+#define AT(m) GEODEC_AT(report, r.m)
+#define IN(m) GEODEC_IN(report, m)
+
 static const geodec_field fields[] = {
-    {"/anchor", GEODEC_I64, "A", 0, "1", "points of the published run", 0},
-    {"/raw", GEODEC_F64, "A", 0, "1", "rho_raw there", 0},
-    {"/measured", GEODEC_F64, "A", 0, "activation", "radius measured there (given)", 0},
-    {"/query", GEODEC_I64, "Q", 0, "1", "points the initial velocity was tried at", 0},
-    {"/cosine", GEODEC_F64, "Q", 0, "1", "of -grad(-log A) and the direction to the nearest point", 0},
-    {"/all_raw", GEODEC_F64, "P", 0, "1", "rho_raw at every point", 0},
-    {"/all_measured", GEODEC_F64, "P", 0, "activation", "radius at every point, our own directions", 0},
+    {"/anchor", GEODEC_I64, "A", 0, "1", "points of the published run", 0, AT(anchor)},
+    {"/raw", GEODEC_F64, "A", 0, "1", "rho_raw there", 0, AT(raw)},
+    {"/measured", GEODEC_F64, "A", 0, "activation", "radius measured there (given)", 0, AT(measured)},
+    {"/query", GEODEC_I64, "Q", 0, "1", "points the initial velocity was tried at", 0, AT(query)},
+    {"/cosine", GEODEC_F64, "Q", 0, "1", "of -grad(-log A) and the direction to the nearest point", 0,
+     GEODEC_OF_ROW(geodec_published_velocity, cosine)},
+    {"/all_raw", GEODEC_F64, "P", 0, "1", "rho_raw at every point", 0, AT(all_raw)},
+    {"/all_measured", GEODEC_F64, "P", 0, "activation", "radius at every point, our own directions", 0,
+     AT(all_measured)},
 };
 static const geodec_attr attrs[] = {
-    {"C", GEODEC_ATTR_F64, 0, "calibration on the unsaturated anchors"},
-    {"fitted", GEODEC_ATTR_I64, 0, "how many those are"},
-    {"r_fit", GEODEC_ATTR_F64, 0, "correlation on them, in sample"},
-    {"r_all", GEODEC_ATTR_F64, 0, "correlation on all anchors"},
-    {"mape", GEODEC_ATTR_F64, 0, "mean |error| / radius over anchors with a radius above 1e-6, percent"},
-    {"rmse", GEODEC_ATTR_F64, 0, "root mean square error"},
-    {"all_C", GEODEC_ATTR_F64, 0, "the same figures with every point as an anchor"},
-    {"all_fitted", GEODEC_ATTR_I64, 0, "points whose radius lies inside the grid"},
-    {"all_r_fit", GEODEC_ATTR_F64, 0, "correlation on them"},
-    {"all_r_all", GEODEC_ATTR_F64, 0, "correlation on all points"},
-    {"all_mape", GEODEC_ATTR_F64, 0, "mean |error| / radius, percent"},
-    {"held_out_r", GEODEC_ATTR_F64, 0, "every point by C of the others: correlation"},
-    {"held_out_mape", GEODEC_ATTR_F64, 0, "the same: mean |error| / radius, percent"},
-    {"constant_mape", GEODEC_ATTR_F64, 0, "control: the mean of the others in place of the estimate, percent"},
-    {"cosine_mean", GEODEC_ATTR_F64, 0, "initial velocity by the gradient: mean cosine"},
-    {"error_mean", GEODEC_ATTR_F64, 0, "its mean relative error of the endpoint"},
-    {"local_cosine_mean", GEODEC_ATTR_F64, 0, "the form that is y - x itself: mean cosine"},
-    {"local_error_mean", GEODEC_ATTR_F64, 0, "its mean relative error"},
-    {"universal", GEODEC_ATTR_F64, 0, "Gamma(1/n)/sqrt(pi) (V_n/N)^(1/n) sigma"},
-    {"nearest", GEODEC_ATTR_F64, 0, "mean Euclidean distance of a point to its nearest"},
-    {"nearest_closed_form", GEODEC_ATTR_F64, 0, "control: that of a normal cloud, closed form for many points"},
-    {"nearest_null", GEODEC_ATTR_F64, 0, "control: that of normal clouds of the same covariance, measured"},
+    {"C", GEODEC_ATTR_F64, 0, "calibration on the unsaturated anchors", IN(r.fit.C)},
+    {"r_fit", GEODEC_ATTR_F64, 0, "correlation on them, in sample", IN(r.fit.r_fit)},
+    {"r_all", GEODEC_ATTR_F64, 0, "correlation on all anchors", IN(r.fit.r_all)},
+    {"mape", GEODEC_ATTR_F64, 0, "mean |error| / radius over anchors with a radius above 1e-6, percent", IN(mape)},
+    {"rmse", GEODEC_ATTR_F64, 0, "root mean square error", IN(r.fit.rmse)},
+    {"all_C", GEODEC_ATTR_F64, 0, "the same figures with every point as an anchor", IN(r.all.C)},
+    {"all_r_fit", GEODEC_ATTR_F64, 0, "correlation on the points whose radius lies inside the grid", IN(r.all.r_fit)},
+    {"all_r_all", GEODEC_ATTR_F64, 0, "correlation on all points", IN(r.all.r_all)},
+    {"all_mape", GEODEC_ATTR_F64, 0, "mean |error| / radius, percent", IN(all_mape)},
+    {"held_out_r", GEODEC_ATTR_F64, 0, "every point by C of the others: correlation", IN(held_out[0])},
+    {"held_out_mape", GEODEC_ATTR_F64, 0, "the same: mean |error| / radius, percent", IN(held_out[1])},
+    {"constant_mape", GEODEC_ATTR_F64, 0, "control: the mean of the others in place of the estimate, percent",
+     IN(held_out[2])},
+    {"cosine_mean", GEODEC_ATTR_F64, 0, "initial velocity by the gradient: mean cosine", IN(r.cosine)},
+    {"error_mean", GEODEC_ATTR_F64, 0, "its mean relative error of the endpoint", IN(r.error)},
+    {"local_cosine_mean", GEODEC_ATTR_F64, 0, "the form that is y - x itself: mean cosine", IN(r.local_cosine)},
+    {"local_error_mean", GEODEC_ATTR_F64, 0, "its mean relative error", IN(r.local_error)},
+    {"universal", GEODEC_ATTR_F64, 0, "Gamma(1/n)/sqrt(pi) (V_n/N)^(1/n) sigma", IN(nn[0])},
+    {"nearest", GEODEC_ATTR_F64, 0, "mean Euclidean distance of a point to its nearest", IN(nn[1])},
+    {"nearest_closed_form", GEODEC_ATTR_F64, 0, "control: that of a normal cloud, closed form for many points",
+     IN(nn[2])},
+    {"nearest_null", GEODEC_ATTR_F64, 0, "control: that of normal clouds of the same covariance, measured", IN(nn[3])},
+    {"fitted", GEODEC_ATTR_I64, 0, "unsaturated anchors", IN(r.fit.fitted)},
+    {"all_fitted", GEODEC_ATTR_I64, 0, "points whose radius lies inside the grid", IN(r.all.fitted)},
 };
+static const geodec_extent extents[] = {{"A", IN(r.anchors)}, {"Q", IN(r.queries)}, {"P", IN(r.points)}};
+
 const geodec_kind geodec_kind_injectivity_ref = {
     .name = "injectivity-ref",
     .major = 1,
     .minor = 0,
     .tool = "geodec-injectivity --mode ref",
     .purpose = "the published radius estimate and initial velocities, beside every point as an anchor",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
+    .rows = {"Q", sizeof(geodec_published_velocity), offsetof(report, r.velocity), false},
 };
 
 geodec_status geodec_published_injectivity_write(const geodec_published_injectivity *r, const double nn[4],
                                                  const double held_out[3], geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    double *cosine = NULL;
-    GEODEC_NEW(cosine, r->queries);
-    for (int64_t q = 0; q < r->queries; q++) cosine[q] = r->velocity[q].cosine;
-    GEODEC_TRY(geodec_artifact_set_dim(a, "A", r->anchors, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "Q", r->queries, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "P", r->points, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/anchor", r->anchor, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/raw", r->raw, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/measured", r->measured, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/query", r->query, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/cosine", cosine, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/all_raw", r->all_raw, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/all_measured", r->all_measured, err));
-    const struct {
-        const char *name;
-        double value;
-    } numbers[] = {{"C", r->fit.C},
-                   {"r_fit", r->fit.r_fit},
-                   {"r_all", r->fit.r_all},
-                   {"mape", 100 * r->fit.mape},
-                   {"rmse", r->fit.rmse},
-                   {"all_C", r->all.C},
-                   {"all_r_fit", r->all.r_fit},
-                   {"all_r_all", r->all.r_all},
-                   {"all_mape", 100 * r->all.mape},
-                   {"held_out_r", held_out[0]},
-                   {"held_out_mape", 100 * held_out[1]},
-                   {"constant_mape", 100 * held_out[2]},
-                   {"cosine_mean", r->cosine},
-                   {"error_mean", r->error},
-                   {"local_cosine_mean", r->local_cosine},
-                   {"local_error_mean", r->local_error},
-                   {"universal", nn[0]},
-                   {"nearest", nn[1]},
-                   {"nearest_closed_form", nn[2]},
-                   {"nearest_null", nn[3]}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        GEODEC_TRY(geodec_artifact_put_f64(a, numbers[i].name, numbers[i].value, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "fitted", r->fit.fitted, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "all_fitted", r->all.fitted, err));
-done:
-    geodec_mem_free(cosine);
-    return st;
+    const report all = {.r = *r,
+                        .mape = 100 * r->fit.mape,
+                        .all_mape = 100 * r->all.mape,
+                        .nn = {nn[0], nn[1], nn[2], nn[3]},
+                        .held_out = {held_out[0], 100 * held_out[1], 100 * held_out[2]}};
+    return geodec_artifact_save(a, &all, err);
 }

@@ -2,6 +2,7 @@
 
 #include "base/f16.h"
 #include "base/mem.h"
+#include "io/binding.h"
 #include "linalg/svd.h"
 #include "records/lookup.h"
 
@@ -12,9 +13,8 @@ enum { SCREEN = 8 };
 
 void geodec_published_records_clear(geodec_published_records *r)
 {
-    void *all[] = {r->q,        r->v0,         r->xs,          r->u,       r->v,     r->g,
-                   r->singular, r->rank_error, r->shift_error, r->g_query, r->index, r->distance};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    geodec_artifact_clear(&geodec_kind_records_ref, r);
+    geodec_mem_free(r->g_query);
     *r = (geodec_published_records){0};
 }
 
@@ -195,46 +195,43 @@ done:
 
 /* ---- the artifact ------------------------------------------------------------------------------------------------ */
 
+#define AT(m) GEODEC_AT(geodec_published_records, m)
+#define IN(m) GEODEC_IN(geodec_published_records, m)
 static const geodec_field fields[] = {
-    {"/q", GEODEC_F64, "R,n", 0, "activation", "anchors: the first points", 0},
-    {"/v0", GEODEC_F64, "R,n", 0, "activation", "initial velocities, random directions", 0},
-    {"/xs", GEODEC_F16, "R,S,n", 0, "activation", "every node of the path", 0},
-    {"/u", GEODEC_F32, "R,S,n,r", 0, "1", "U of Phi ~ U V^T", 0},
-    {"/v", GEODEC_F32, "R,S,n,r", 0, "1", "V", 0},
-    {"/g", GEODEC_F32, "R,n,n", 0, "1", "metric at the anchor", 0},
-    {"/singular", GEODEC_F64, "R,n", 0, "1", "singular values of the last Phi, falling", 0},
-    {"/rank_error", GEODEC_F64, "R,n", 0, "1", "true relative error of the last Phi cut to rank 1..n", 0},
-    {"/shift_error", GEODEC_F64, "R,n", 0, "1", "the same with Phi - I cut instead: what the store should have kept",
-     0},
-    {"/index", GEODEC_I64, "Q", 0, "1", "record found by the two stages", 0},
-    {"/distance", GEODEC_F64, "Q", 0, "1", "its g-distance, metric of the query", 0},
+    {"/q", GEODEC_F64, "R,n", 0, "activation", "anchors: the first points", 0, AT(q)},
+    {"/v0", GEODEC_F64, "R,n", 0, "activation", "initial velocities, random directions", 0, AT(v0)},
+    {"/xs", GEODEC_F16, "R,S,n", 0, "activation", "every node of the path", 0, AT(xs)},
+    {"/u", GEODEC_F32, "R,S,n,r", 0, "1", "U of Phi ~ U V^T", 0, AT(u)},
+    {"/v", GEODEC_F32, "R,S,n,r", 0, "1", "V", 0, AT(v)},
+    {"/g", GEODEC_F32, "R,n,n", 0, "1", "metric at the anchor", 0, AT(g)},
+    {"/singular", GEODEC_F64, "R,n", 0, "1", "singular values of the last Phi, falling", 0, AT(singular)},
+    {"/rank_error", GEODEC_F64, "R,n", 0, "1", "true relative error of the last Phi cut to rank 1..n", 0,
+     AT(rank_error)},
+    {"/shift_error", GEODEC_F64, "R,n", 0, "1", "the same with Phi - I cut instead: what the store should have kept", 0,
+     AT(shift_error)},
+    {"/index", GEODEC_I64, "Q", 0, "1", "record found by the two stages", 0, AT(index)},
+    {"/distance", GEODEC_F64, "Q", 0, "1", "its g-distance, metric of the query", 0, AT(distance)},
 };
 
 static const geodec_attr attrs[] = {
-    {"anchors", GEODEC_ATTR_I64, 0, "anchors of the hit rate"},
-    {"round_trip_error", GEODEC_ATTR_F64, 0, "factors against themselves, written and read: printed as the error"},
+    {"anchors", GEODEC_ATTR_I64, 0, "anchors of the hit rate", IN(anchors)},
+    {"round_trip_error", GEODEC_ATTR_F64, 0, "factors against themselves, written and read: printed as the error",
+     IN(round_trip)},
     {"rank_error_median", GEODEC_ATTR_F64, 0, "true relative error of the last Phi at the stored rank"},
     {"shift_error_median", GEODEC_ATTR_F64, 0, "the same with Phi - I cut"},
-    {"hit_eps", GEODEC_ATTR_F64, 0, "share of queries with a record nearer than eps, two stages"},
-    {"hit_eps_exact", GEODEC_ATTR_F64, 0, "the same by exact search"},
-    {"hit_closed_form", GEODEC_ATTR_F64, 0, "control: chance that the point or one of its neighbours is cached"},
-    {"lookup_recall", GEODEC_ATTR_F64, 0, "queries for which two stages find the exact nearest of the anchors"},
-    {"bytes_per_record", GEODEC_ATTR_F64, 0, "payload as stored"},
+    {"hit_eps", GEODEC_ATTR_F64, 0, "share of queries with a record nearer than eps, two stages", IN(hit)},
+    {"hit_eps_exact", GEODEC_ATTR_F64, 0, "the same by exact search", IN(hit_exact)},
+    {"hit_closed_form", GEODEC_ATTR_F64, 0, "control: chance that the point or one of its neighbours is cached",
+     IN(closed_form)},
+    {"lookup_recall", GEODEC_ATTR_F64, 0, "queries for which two stages find the exact nearest of the anchors",
+     IN(recall)},
+    {"bytes_per_record", GEODEC_ATTR_F64, 0, "payload as stored", IN(bytes)},
     {"kib_per_record", GEODEC_ATTR_F64, 0, "the same in KiB"},
-    {"bytes_per_record_full", GEODEC_ATTR_F64, 0, "payload with Phi itself, which loses nothing"},
+    {"bytes_per_record_full", GEODEC_ATTR_F64, 0, "payload with Phi itself, which loses nothing", IN(bytes_full)},
 };
 
-const geodec_kind geodec_kind_records_ref = {
-    .name = "records_ref",
-    .major = 1,
-    .minor = 0,
-    .tool = "geodec-records",
-    .purpose = "the record store as published",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
-};
+static const geodec_extent extents[] = {
+    {"R", IN(records)}, {"n", IN(n)}, {"S", IN(nodes)}, {"r", IN(rank)}, {"Q", IN(queries)}};
 
 /* Lower median of column c of a [rows][n]. */
 static double middle(int64_t rows, int64_t n, int64_t c, const double *a)
@@ -250,38 +247,25 @@ static double middle(int64_t rows, int64_t n, int64_t c, const double *a)
     return 0;
 }
 
+static geodec_status put(const void *object, geodec_artifact *a, const char *name, geodec_err *err)
+{
+    const geodec_published_records *r = object;
+    if (strcmp(name, "kib_per_record") == 0) return geodec_artifact_put_f64(a, name, r->bytes / 1024, err);
+    const double *error = strcmp(name, "rank_error_median") == 0 ? r->rank_error : r->shift_error;
+    return geodec_artifact_put_f64(a, name, middle(r->records, r->n, r->rank - 1, error), err);
+}
+
+const geodec_kind geodec_kind_records_ref = {
+    .name = "records_ref",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-records",
+    .purpose = "the record store as published",
+    GEODEC_TABLES(fields, attrs, extents),
+    .put = put,
+};
+
 geodec_status geodec_published_records_write(const geodec_published_records *r, geodec_artifact *a, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_set_dim(a, "R", r->records, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "n", r->n, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "S", r->nodes, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "r", r->rank, err));
-    GEODEC_TRY(geodec_artifact_set_dim(a, "Q", r->queries, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/q", r->q, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/v0", r->v0, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/xs", r->xs, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/u", r->u, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/v", r->v, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/g", r->g, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/singular", r->singular, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/rank_error", r->rank_error, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/shift_error", r->shift_error, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/index", r->index, err));
-    GEODEC_TRY(geodec_artifact_write(a, "/distance", r->distance, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "anchors", r->anchors, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "round_trip_error", r->round_trip, err));
-    GEODEC_TRY(
-        geodec_artifact_put_f64(a, "rank_error_median", middle(r->records, r->n, r->rank - 1, r->rank_error), err));
-    GEODEC_TRY(
-        geodec_artifact_put_f64(a, "shift_error_median", middle(r->records, r->n, r->rank - 1, r->shift_error), err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "hit_eps", r->hit, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "hit_eps_exact", r->hit_exact, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "hit_closed_form", r->closed_form, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "lookup_recall", r->recall, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "bytes_per_record", r->bytes, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "kib_per_record", r->bytes / 1024, err));
-    GEODEC_TRY(geodec_artifact_put_f64(a, "bytes_per_record_full", r->bytes_full, err));
-done:
-    return st;
+    return geodec_artifact_save(a, r, err);
 }

@@ -2,20 +2,30 @@
 
 #include "base/mem.h"
 #include "geometry/vec.h"
+#include "io/binding.h"
 #include "linalg/stats.h"
 
 #include <math.h>
 
+typedef struct report {
+    int64_t rows;
+    const geodec_published_substitution *row; /* [rows] */
+} report;
+#define OF(m) GEODEC_OF_ROW(geodec_published_substitution, m)
+
 static const geodec_field fields[] = {
-    {"/share", GEODEC_F64, "S", 0, "1", "cached share of the points", 0},
-    {"/hit", GEODEC_F64, "S", 0, "1", "share of the others within g-distance 3 of a cached point", 0},
-    {"/correctable", GEODEC_F64, "S", 0, "1", "within 0.4", 0},
-    {"/distance", GEODEC_F64, "S", 0, "1", "mean g-distance", 0},
-    {"/distance_p95", GEODEC_F64, "S", 0, "1", "95th percentile", 0},
+    {"/share", GEODEC_F64, "S", 0, "1", "cached share of the points", 0, OF(share)},
+    {"/hit", GEODEC_F64, "S", 0, "1", "share of the others within g-distance 3 of a cached point", 0, OF(hit)},
+    {"/correctable", GEODEC_F64, "S", 0, "1", "within 0.4", 0, OF(correctable)},
+    {"/distance", GEODEC_F64, "S", 0, "1", "mean g-distance", 0, OF(distance)},
+    {"/distance_p95", GEODEC_F64, "S", 0, "1", "95th percentile", 0, OF(distance_p95)},
     {"/projected", GEODEC_F64, "S", 0, "1", "speed-up when a hit is assumed to cost half a step and all else nothing",
-     0},
-    {"/closed_form", GEODEC_F64, "S", 0, "1", "control: 1 - C(N-1-k,c) / C(N-1,c), which no data enter", 0},
+     0, OF(projected)},
+    {"/closed_form", GEODEC_F64, "S", 0, "1", "control: 1 - C(N-1-k,c) / C(N-1,c), which no data enter", 0,
+     OF(closed_form)},
 };
+
+static const geodec_extent extents[] = {{"S", GEODEC_IN(report, rows)}};
 
 const geodec_kind geodec_kind_substitution_ref = {
     .name = "substitution-ref",
@@ -25,7 +35,17 @@ const geodec_kind geodec_kind_substitution_ref = {
     .purpose = "the published decode substitution: counts and the speed-up projected from them",
     .fields = fields,
     .n_fields = (int)(sizeof fields / sizeof *fields),
+    .extents = extents,
+    .n_extents = (int)(sizeof extents / sizeof *extents),
+    .rows = {"S", sizeof(geodec_published_substitution), offsetof(report, row), false},
 };
+
+geodec_status geodec_published_substitution_write(int64_t rows, const geodec_published_substitution *row,
+                                                  geodec_artifact *a, geodec_err *err)
+{
+    const report r = {rows, row};
+    return geodec_artifact_save(a, &r, err);
+}
 
 enum { SCREEN = 8, MAX_N = GEODEC_PUBLISHED_MAX_N };
 

@@ -23,7 +23,8 @@ typedef struct geodec_published_substitution {
     double correctable; /* share with d <= rho */
     double distance;    /* mean d */
     double distance_p95;
-    double projected; /* speed-up with t_full / 2 for B and everything else free */
+    double projected;          /* speed-up with t_full / 2 for B and everything else free */
+    double share, closed_form; /* the caller's: cached share asked for; the control */
 } geodec_published_substitution;
 
 /* m fitted to all points; permutation [samples]: the first `cached` are the cache. GEODEC_RANGE, GEODEC_NUMERIC. */
@@ -31,5 +32,8 @@ GEODEC_API geodec_status geodec_published_substitution_run(const geodec_publishe
                                                            const int64_t *permutation, double eps, double rho,
                                                            geodec_published_substitution *out,
                                                            geodec_err *err) GEODEC_MUST_USE;
+/* Fills a new artifact with one row a share; the caller commits. */
+GEODEC_API geodec_status geodec_published_substitution_write(int64_t rows, const geodec_published_substitution *row,
+                                                             geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,5 +1,6 @@
 /* The published sweeps of the warp, and their artifact. */
 #include "base/mem.h"
+#include "io/binding.h"
 #include "published/warp.h"
 
 #include <math.h>
@@ -90,37 +91,57 @@ done:
 /* ---- the artifact -------------------------------------------------------------------------------------------------
  */
 
+typedef struct cell {
+    double alpha, extent, dl, pre, improvement, spill_mean, spill_p95;
+    int64_t facts, spills, nan_post, nan_spill;
+    uint8_t grid, variant, diverged, pass;
+} cell;
+typedef struct total {
+    int64_t passes, diverged;
+    double best;
+} total;
+typedef struct report {
+    int64_t rows, points, n;
+    cell *cell;
+    total grid[GEODEC_PUBLISHED_WARP_GRIDS];
+} report;
+#define IN(m) GEODEC_IN(report, m)
+#define OF(m) GEODEC_OF_ROW(cell, m)
+
 /* clang-format off */
 static const geodec_field fields[] = {
-    {"/grid", GEODEC_U8, "C", 0, "1", "0 cross-model sweep and its zero-strength control, 1 the grid of v1, 2 of v2", 0},
-    {"/variant", GEODEC_U8, "C", 0, "1", "protocol: 1 Gaussian downdate, 2 compact log-Euclidean", 0},
-    {"/alpha", GEODEC_F64, "C", 0, "1", "strength; 0 is the control", 0},
-    {"/extent", GEODEC_F64, "C", 0, "activation", "sigma of v1, radius of v2", 0},
-    {"/dl", GEODEC_F64, "C", 0, "1", "step of the paths", 0},
-    {"/facts", GEODEC_I64, "C", 0, "1", "facts", 0},
-    {"/pre", GEODEC_F64, "C", 0, "1", "mean error before", 0},
-    {"/improvement", GEODEC_F64, "C", 0, "%", "1 - mean error after / before, facts with a finite error", 0},
-    {"/spill_mean", GEODEC_F64, "C", 0, "%", "mean spillover, finite ones", 0},
-    {"/spill_p95", GEODEC_F64, "C", 0, "%", "its 95th percentile, finite ones", 0},
-    {"/spills", GEODEC_I64, "C", 0, "1", "holdouts that count", 0},
-    {"/nan_post", GEODEC_I64, "C", 0, "1", "facts without a finite error: above 0 the harness prints NaN", 0},
-    {"/nan_spill", GEODEC_I64, "C", 0, "1", "holdouts without a finite error: above 0 it prints NaN spillover", 0},
-    {"/diverged", GEODEC_U8, "C", 0, "1", "1: one of the two is above 0", 0},
-    {"/pass", GEODEC_U8, "C", 0, "1", "1: error halved and mean spillover below 5 %, as the harness decides", 0},
+    {"/grid", GEODEC_U8, "C", 0, "1", "0 cross-model sweep and its zero-strength control, 1 the grid of v1, 2 of v2", 0, OF(grid)},
+    {"/variant", GEODEC_U8, "C", 0, "1", "protocol: 1 Gaussian downdate, 2 compact log-Euclidean", 0, OF(variant)},
+    {"/alpha", GEODEC_F64, "C", 0, "1", "strength; 0 is the control", 0, OF(alpha)},
+    {"/extent", GEODEC_F64, "C", 0, "activation", "sigma of v1, radius of v2", 0, OF(extent)},
+    {"/dl", GEODEC_F64, "C", 0, "1", "step of the paths", 0, OF(dl)},
+    {"/facts", GEODEC_I64, "C", 0, "1", "facts", 0, OF(facts)},
+    {"/pre", GEODEC_F64, "C", 0, "1", "mean error before", 0, OF(pre)},
+    {"/improvement", GEODEC_F64, "C", 0, "%", "1 - mean error after / before, facts with a finite error", 0, OF(improvement)},
+    {"/spill_mean", GEODEC_F64, "C", 0, "%", "mean spillover, finite ones", 0, OF(spill_mean)},
+    {"/spill_p95", GEODEC_F64, "C", 0, "%", "its 95th percentile, finite ones", 0, OF(spill_p95)},
+    {"/spills", GEODEC_I64, "C", 0, "1", "holdouts that count", 0, OF(spills)},
+    {"/nan_post", GEODEC_I64, "C", 0, "1", "facts without a finite error: above 0 the harness prints NaN", 0, OF(nan_post)},
+    {"/nan_spill", GEODEC_I64, "C", 0, "1", "holdouts without a finite error: above 0 it prints NaN spillover", 0, OF(nan_spill)},
+    {"/diverged", GEODEC_U8, "C", 0, "1", "1: one of the two is above 0", 0, OF(diverged)},
+    {"/pass", GEODEC_U8, "C", 0, "1", "1: error halved and mean spillover below 5 %, as the harness decides", 0, OF(pass)},
 };
 /* clang-format on */
 
 static const geodec_attr attrs[] = {
-    {"points", GEODEC_ATTR_I64, 0, "samples of the manifold"},
-    {"n", GEODEC_ATTR_I64, 0, "dimension"},
-    {"cross_passes", GEODEC_ATTR_I64, 0, "passes of the cross-model sweep, of 2"},
-    {"grid1_passes", GEODEC_ATTR_I64, 0, "passes of the grid of v1, of 32"},
-    {"grid1_best", GEODEC_ATTR_F64, 0, "its largest improvement in percent among cells that do not diverge"},
-    {"grid1_diverged", GEODEC_ATTR_I64, 0, "its cells that diverge"},
-    {"grid2_passes", GEODEC_ATTR_I64, 0, "passes of the grid of v2, of 32"},
-    {"grid2_best", GEODEC_ATTR_F64, 0, "its largest improvement in percent"},
-    {"grid2_diverged", GEODEC_ATTR_I64, 0, "its cells that diverge"},
+    {"points", GEODEC_ATTR_I64, 0, "samples of the manifold", IN(points)},
+    {"n", GEODEC_ATTR_I64, 0, "dimension", IN(n)},
+    {"cross_passes", GEODEC_ATTR_I64, 0, "passes of the cross-model sweep, of 2", IN(grid[0].passes)},
+    {"grid1_passes", GEODEC_ATTR_I64, 0, "passes of the grid of v1, of 32", IN(grid[1].passes)},
+    {"grid1_best", GEODEC_ATTR_F64, 0, "its largest improvement in percent among cells that do not diverge",
+     IN(grid[1].best)},
+    {"grid1_diverged", GEODEC_ATTR_I64, 0, "its cells that diverge", IN(grid[1].diverged)},
+    {"grid2_passes", GEODEC_ATTR_I64, 0, "passes of the grid of v2, of 32", IN(grid[2].passes)},
+    {"grid2_best", GEODEC_ATTR_F64, 0, "its largest improvement in percent", IN(grid[2].best)},
+    {"grid2_diverged", GEODEC_ATTR_I64, 0, "its cells that diverge", IN(grid[2].diverged)},
 };
+
+static const geodec_extent extents[] = {{"C", IN(rows)}};
 
 const geodec_kind geodec_kind_warp_ref = {
     .name = "warp-ref",
@@ -128,25 +149,21 @@ const geodec_kind geodec_kind_warp_ref = {
     .minor = 0,
     .tool = "geodec-warp --mode ref",
     .purpose = "the published curvature warp, both protocols, with the control of strength 0",
-    .fields = fields,
-    .n_fields = (int)(sizeof fields / sizeof *fields),
-    .attrs = attrs,
-    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    GEODEC_TABLES(fields, attrs, extents),
+    .rows = {"C", sizeof(cell), offsetof(report, cell), false},
+    .first = "/alpha,/extent,/dl,/pre,/improvement,/spill_mean,/spill_p95,/facts,/spills,/nan_post,/nan_spill",
 };
 
-static void totals(const geodec_published_warp_row *row, int64_t rows, geodec_published_warp_grid grid, int64_t *passes,
-                   double *best, int64_t *diverged)
+static void add_up(const geodec_published_warp_row *row, int64_t rows, geodec_published_warp_grid grid, total *out)
 {
     bool any = false;
-    *passes = *diverged = 0;
-    *best = 0;
     for (int64_t i = 0; i < rows; i++) {
         const geodec_published_warp_summary *s = &row[i].summary;
         if (row[i].grid != grid) continue;
-        *passes += s->target_halved && s->spill_small ? 1 : 0;
-        *diverged += s->nan_post + s->nan_spill > 0 ? 1 : 0;
-        if (s->nan_post > 0 || (any && !(100 * s->improvement > *best))) continue;
-        *best = 100 * s->improvement;
+        out->passes += s->target_halved && s->spill_small ? 1 : 0;
+        out->diverged += s->nan_post + s->nan_spill > 0 ? 1 : 0;
+        if (s->nan_post > 0 || (any && !(100 * s->improvement > out->best))) continue;
+        out->best = 100 * s->improvement;
         any = true;
     }
 }
@@ -155,53 +172,30 @@ geodec_status geodec_published_warp_write(const geodec_published_warp_row *row, 
                                           int64_t n, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    enum { NUMBERS = 7, COUNTS = 4, BYTES = 4 };
-    static const char *const number_names[NUMBERS] = {"/alpha",       "/extent",     "/dl",       "/pre",
-                                                      "/improvement", "/spill_mean", "/spill_p95"};
-    static const char *const count_names[COUNTS] = {"/facts", "/spills", "/nan_post", "/nan_spill"};
-    static const char *const byte_names[BYTES] = {"/grid", "/variant", "/diverged", "/pass"};
-    static const char *const grid_names[2][3] = {{"grid1_passes", "grid1_best", "grid1_diverged"},
-                                                 {"grid2_passes", "grid2_best", "grid2_diverged"}};
-    double *number = NULL, best;
-    int64_t *count = NULL, passes, diverged;
-    uint8_t *byte = NULL;
-    GEODEC_NEW(number, NUMBERS * rows);
-    GEODEC_NEW(count, COUNTS * rows);
-    GEODEC_NEW(byte, BYTES * rows);
+    report r = {.rows = rows, .points = samples, .n = n};
+    GEODEC_NEW(r.cell, rows);
     for (int64_t i = 0; i < rows; i++) {
         const geodec_published_warp_config *c = &row[i].config;
         const geodec_published_warp_summary *s = &row[i].summary;
-        const double numbers[NUMBERS] = {c->alpha,
-                                         c->extent,
-                                         c->dl,
-                                         s->pre_mean,
-                                         100 * s->improvement_finite,
-                                         100 * s->spill_mean_finite,
-                                         100 * s->spill_p95_finite};
-        const int64_t counts[COUNTS] = {s->facts, s->spills, s->nan_post, s->nan_spill};
-        const int bytes[BYTES] = {(int)row[i].grid, c->variant == GEODEC_PUBLISHED_WARP_V1 ? 1 : 2,
-                                  s->nan_post + s->nan_spill > 0, s->target_halved && s->spill_small};
-        for (int k = 0; k < NUMBERS; k++) number[k * rows + i] = numbers[k];
-        for (int k = 0; k < COUNTS; k++) count[k * rows + i] = counts[k];
-        for (int k = 0; k < BYTES; k++) byte[k * rows + i] = (uint8_t)bytes[k];
+        r.cell[i] = (cell){.alpha = c->alpha,
+                           .extent = c->extent,
+                           .dl = c->dl,
+                           .pre = s->pre_mean,
+                           .improvement = 100 * s->improvement_finite,
+                           .spill_mean = 100 * s->spill_mean_finite,
+                           .spill_p95 = 100 * s->spill_p95_finite,
+                           .facts = s->facts,
+                           .spills = s->spills,
+                           .nan_post = s->nan_post,
+                           .nan_spill = s->nan_spill,
+                           .grid = (uint8_t)row[i].grid,
+                           .variant = c->variant == GEODEC_PUBLISHED_WARP_V1 ? 1 : 2,
+                           .diverged = s->nan_post + s->nan_spill > 0,
+                           .pass = s->target_halved && s->spill_small};
     }
-    GEODEC_TRY(geodec_artifact_set_dim(a, "C", rows, err));
-    for (int k = 0; k < NUMBERS; k++) GEODEC_TRY(geodec_artifact_write(a, number_names[k], number + k * rows, err));
-    for (int k = 0; k < COUNTS; k++) GEODEC_TRY(geodec_artifact_write(a, count_names[k], count + k * rows, err));
-    for (int k = 0; k < BYTES; k++) GEODEC_TRY(geodec_artifact_write(a, byte_names[k], byte + k * rows, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "points", samples, err));
-    GEODEC_TRY(geodec_artifact_put_i64(a, "n", n, err));
-    totals(row, rows, GEODEC_PUBLISHED_WARP_CROSS, &passes, &best, &diverged);
-    GEODEC_TRY(geodec_artifact_put_i64(a, "cross_passes", passes, err));
-    for (int g = 0; g < 2; g++) {
-        totals(row, rows, g ? GEODEC_PUBLISHED_WARP_GRID2 : GEODEC_PUBLISHED_WARP_GRID1, &passes, &best, &diverged);
-        GEODEC_TRY(geodec_artifact_put_i64(a, grid_names[g][0], passes, err));
-        GEODEC_TRY(geodec_artifact_put_f64(a, grid_names[g][1], best, err));
-        GEODEC_TRY(geodec_artifact_put_i64(a, grid_names[g][2], diverged, err));
-    }
+    for (int g = 0; g < GEODEC_PUBLISHED_WARP_GRIDS; g++) add_up(row, rows, (geodec_published_warp_grid)g, &r.grid[g]);
+    GEODEC_TRY(geodec_artifact_save(a, &r, err));
 done:
-    geodec_mem_free(number);
-    geodec_mem_free(count);
-    geodec_mem_free(byte);
+    geodec_mem_free(r.cell);
     return st;
 }
