@@ -3,8 +3,8 @@
 #ifndef GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 #define GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 
-#include "drafters/drafting.h"
 #include "drafters/draft_ngram.h"
+#include "drafters/drafting.h"
 #include "records/flowgrown.h"
 
 /* What drafters of one run are made from. */

@@ -58,8 +58,8 @@ typedef struct geodec_cloud_summary {
     int64_t rows, duplicates, points, d, k, k_int;
     int64_t sketch_width;   /* 0: exact components */
     double sketch_residual; /* largest |C q - theta q| of the kept components over the first eigenvalue */
-    double total_variance, explained, participation;                         /* (sum lambda)^2 / sum lambda^2 */
-    geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], control[GEODEC_CLOUD_RUNGS]; /* in this order: the table of the file */
+    double total_variance, explained, participation; /* (sum lambda)^2 / sum lambda^2 */
+    geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], control[GEODEC_CLOUD_RUNGS];
 } geodec_cloud_summary;
 
 /* Fills a new artifact of geodec_kind_cloud from the activations; the caller commits it. summary may be NULL.

@@ -9,12 +9,11 @@
 #define AT(m) GEODEC_AT(geodec_cloud, m)
 #define IN(m) GEODEC_IN(geodec_cloud, m)
 #define WHEN(m) GEODEC_WHEN(geodec_cloud, m)
-/* A rung and that of the control, which stands GEODEC_CLOUD_RUNGS behind it. */
-typedef struct pair {
-    geodec_cloud_rung rung, between[GEODEC_CLOUD_RUNGS - 1], control;
-} pair;
-#define RUNG(m) GEODEC_OF_ROW(pair, m)
-#define ENDS(m) GEODEC_OF_ROW_APART(pair, m, sizeof(double))
+static const geodec_rows controls = {"T", sizeof(geodec_cloud_rung), offsetof(geodec_cloud, made.control), true};
+#define RUNG(m) GEODEC_OF_ROW(geodec_cloud_rung, m)
+#define ENDS(m) GEODEC_OF_ROW_APART(geodec_cloud_rung, m, sizeof(double))
+#define CONTROL(m) GEODEC_OF_ROWS(&controls, geodec_cloud_rung, m, 0, 0)
+#define CONTROL_ENDS(m) GEODEC_OF_ROWS(&controls, geodec_cloud_rung, m, sizeof(double), 0)
 static const geodec_field fields[] = {
     {"/coordinates", GEODEC_F64, "N,K", GEODEC_FIELD_STREAM, "activation", "principal coordinates: basis (x - mean)", 0,
      AT(coordinate)},
@@ -26,30 +25,27 @@ static const geodec_field fields[] = {
     {"/basis", GEODEC_F64, "K,d", 0, "1", "principal directions, orthonormal rows", 0, AT(basis)},
     {"/eigenvalues", GEODEC_F64, "E", 0, "activation^2", "variances along all directions, falling, divisor N-1", 0,
      AT(eigenvalue)},
-    {"/ladder/points", GEODEC_I64, "T", 0, "1", "sizes of the nested random subsets: N/4, N/2, N", 0,
-     RUNG(rung.points)},
+    {"/ladder/points", GEODEC_I64, "T", 0, "1", "sizes of the nested random subsets: N/4, N/2, N", 0, RUNG(points)},
     {"/ladder/components", GEODEC_I64, "T", 0, "1", "K: components that explain the share of variance", 0,
-     RUNG(rung.components)},
-    {"/ladder/twonn_points", GEODEC_I64, "T", 0, "1", "points TwoNN looked at", 0, RUNG(rung.twonn.points)},
+     RUNG(components)},
+    {"/ladder/twonn_points", GEODEC_I64, "T", 0, "1", "points TwoNN looked at", 0, RUNG(twonn.points)},
     {"/ladder/twonn_ml", GEODEC_F64, "T", 0, "1", "TwoNN dimension, maximum likelihood (Facco 2017)", 0,
-     RUNG(rung.twonn.ml)},
-    {"/ladder/twonn_ml_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0, ENDS(rung.twonn.ml_low)},
+     RUNG(twonn.ml)},
+    {"/ladder/twonn_ml_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0, ENDS(twonn.ml_low)},
     {"/ladder/twonn_fit", GEODEC_F64, "T", 0, "1", "TwoNN dimension, line fit without the largest 10 % of mu", 0,
-     RUNG(rung.twonn.fit)},
-    {"/ladder/twonn_fit_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0,
-     ENDS(rung.twonn.fit_low)},
-    {"/control/points", GEODEC_I64, "T", 0, "1", "points of the Gaussian control's spectrum", 0, RUNG(control.points)},
+     RUNG(twonn.fit)},
+    {"/ladder/twonn_fit_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0, ENDS(twonn.fit_low)},
+    {"/control/points", GEODEC_I64, "T", 0, "1", "points of the Gaussian control's spectrum", 0, CONTROL(points)},
     {"/control/components", GEODEC_I64, "T", 0, "1", "K of a Gaussian cloud with the same spectrum", 0,
-     RUNG(control.components)},
+     CONTROL(components)},
     {"/control/twonn_points", GEODEC_I64, "T", 0, "1", "points of the control TwoNN looked at", 0,
-     RUNG(control.twonn.points)},
-    {"/control/twonn_ml", GEODEC_F64, "T", 0, "1", "TwoNN of the control, maximum likelihood", 0,
-     RUNG(control.twonn.ml)},
+     CONTROL(twonn.points)},
+    {"/control/twonn_ml", GEODEC_F64, "T", 0, "1", "TwoNN of the control, maximum likelihood", 0, CONTROL(twonn.ml)},
     {"/control/twonn_ml_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0,
-     ENDS(control.twonn.ml_low)},
-    {"/control/twonn_fit", GEODEC_F64, "T", 0, "1", "TwoNN of the control, line fit", 0, RUNG(control.twonn.fit)},
+     CONTROL_ENDS(twonn.ml_low)},
+    {"/control/twonn_fit", GEODEC_F64, "T", 0, "1", "TwoNN of the control, line fit", 0, CONTROL(twonn.fit)},
     {"/control/twonn_fit_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0,
-     ENDS(control.twonn.fit_low)},
+     CONTROL_ENDS(twonn.fit_low)},
 };
 
 static const geodec_attr attrs[] = {

@@ -1,6 +1,6 @@
 /* Residual streams recombined over depth while a trained model runs: what the papers call AttnRes, as three options of
- * a session that are off by default, and a control. Attention residuals (arXiv 2603.15031) are learned with the model;
- * here nothing is trained.
+ * a session that are off by default, and a control. Attention residuals (Kimi Team 2026, arXiv:2603.15031;
+ * docs/references.md) are learned with the model; here nothing is trained.
  *
  * Layers l = 0 .. L-1 of the whole model, f = (l + 1) / L, s = strength, x the residual stream.
  *

@@ -1,7 +1,9 @@
 /* The harness's block summaries: geodesics of the sampled manifold cut into blocks, their points "transported" to a
  * query by the propagator of the nearest anchor, or by a blend of the four nearest with weights fitted to the very
  * answer (least squares, negative weights cut off, divided by their sum). Errors are divided by the length of the
- * answer's own coordinates from the origin of the chart, not by what the path moved. */
+ * answer's own coordinates from the origin of the chart, not by what the path moved.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_BLOCKS_H
 #define GEODEC_PUBLISHED_BLOCKS_H
 

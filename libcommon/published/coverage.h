@@ -8,7 +8,9 @@
  * experiment done right.
  *
  * Dimensions: V = 3 variants of the metric (as fitted, smoothed once, smoothed twice: what versions of the harness
- * printed), S cache sizes, E eps, N points, n, R splits. */
+ * printed), S cache sizes, E eps, N points, n, R splits.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_COVERAGE_H
 #define GEODEC_PUBLISHED_COVERAGE_H
 

@@ -5,7 +5,9 @@
  *
  * Nothing of it is a density: the nearest other state of a trajectory is its neighbour in time, a cosine distance is
  * set against a radius in another metric, and where it is not, the number of points needed grows as ratio^n, not
- * ratio^2. experiments/density.h does it right. */
+ * ratio^2. experiments/density.h does it right.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_DENSITY_H
 #define GEODEC_PUBLISHED_DENSITY_H
 

@@ -6,7 +6,9 @@
  * upper sum but not of the lower, and where all weights together are below 1e-12 the field jumps: to the identity while
  * a manifold is fitted, to the matrix of the nearest site in the sampled manifold. At sigma = 0.6 and points 2 to 6
  * apart the field is constant in cells with steep walls between them. geometry/rbf.h is the field that has none of
- * this. */
+ * this.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_FIELD_H
 #define GEODEC_PUBLISHED_FIELD_H
 

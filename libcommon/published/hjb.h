@@ -4,7 +4,9 @@
  * The second term is zero for every metric: R^a_iml is antisymmetric in m and l, and v^m v^l is not (a velocity is its
  * own trivial Jacobi field). Whatever figure comes out is rounding, so the published penalty is the squared second
  * difference of the states: straight lines of coordinates are its "geodesics". experiments/hjb.h has the residual of
- * the geodesic equation. */
+ * the geodesic equation.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_HJB_H
 #define GEODEC_PUBLISHED_HJB_H
 

@@ -8,7 +8,9 @@
  * than 1e-9: inside a cell of constant symbols that is the distance to the cell's wall.
  *
  * The initial velocity -grad_x(-log A) (a covector used as a vector) is compared with the direction y - x; its second
- * form g^-1 g (y - x) is y - x again, and agrees with itself. */
+ * form g^-1 g (y - x) is y - x again, and agrees with itself.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_INJECTIVITY_H
 #define GEODEC_PUBLISHED_INJECTIVITY_H
 

@@ -8,7 +8,9 @@
  *
  * What follows from the nearest-sample symbols: within a cell a geodesic solves an equation with constant coefficients
  * (which blows up in finite time), and the derivative of the symbols is zero, so that the "Riemann tensor" is the
- * quadratic part alone and no tensor, and the propagator made of it is not the derivative of the flow. */
+ * quadratic part alone and no tensor, and the propagator made of it is not the derivative of the flow.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_MANIFOLD_H
 #define GEODEC_PUBLISHED_MANIFOLD_H
 

@@ -8,7 +8,9 @@
  *
  * Lookup: the 8 records nearest by Euclid in float32, of which the nearest in the query's metric.
  *
- * Dimensions: R records, T1 nodes, n, r, Q queries, A anchors of the hit rate. */
+ * Dimensions: R records, T1 nodes, n, r, Q queries, A anchors of the hit rate.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_RECORDS_H
 #define GEODEC_PUBLISHED_RECORDS_H
 

@@ -4,7 +4,9 @@
  * One query in the loop costs the interpreter 1.1 us whatever B is; the product costs a call of about 1 us and next to
  * nothing a query. Their ratio says how slow the loop is, not that batches resonate: it is 14.6 at B = 1, where both do
  * the same single product. The row of B = 10 (41 us a query, every other row 1.1) is an interruption: with the loop's
- * steady time it says 2.6 where 97.9 is printed. Its "reconstruction error" compares two orders of the same product. */
+ * steady time it says 2.6 where 97.9 is printed. Its "reconstruction error" compares two orders of the same product.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_RESONANCE_H
 #define GEODEC_PUBLISHED_RESONANCE_H
 

@@ -10,7 +10,9 @@
  * because nothing is curved there, and eps* is the end of the grid. geometry/validity.h has the experiment done right.
  *
  * Two controls. The shift x_T + d (Phi = I) tells what the propagator adds at all. In a space known in closed form the
- * same rule is run with exact geodesics and the true curvature: what is left of first order is the rule's own fault. */
+ * same rule is run with exact geodesics and the true curvature: what is left of first order is the rule's own fault.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_VALIDITY_H
 #define GEODEC_PUBLISHED_VALIDITY_H
 

@@ -15,7 +15,9 @@
  * What is wrong with it, and stays so here: before, errors are measured with the smoothed accessor; afterwards with the
  * nearest sample of a table smoothed once more, so that alpha = 0 already "spills" and all of v2's spillover is of that
  * kind. v1's factor is 0 at the injected point and 1 far away. Targets are several path lengths off. Symbols are
- * constant in a cell, where paths may blow up: figures become NaN. experiments/warp.h has the experiment done right. */
+ * constant in a cell, where paths may blow up: figures become NaN. experiments/warp.h has the experiment done right.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
 #ifndef GEODEC_PUBLISHED_WARP_H
 #define GEODEC_PUBLISHED_WARP_H
 
