@@ -465,6 +465,20 @@ done:
     return st;
 }
 
+/* Rows in the struct are as many as it has: their axes must be fixed by the table, not by the file. */
+static bool fixed_rows(const geodec_kind *kind, const geodec_rows *rows)
+{
+    for (const char *name = rows->dim; name; name = next_name(name)) {
+        const size_t n = strcspn(name, ",");
+        bool fixed = name[0] >= '0' && name[0] <= '9';
+        for (int i = 0; i < kind->n_extents && !fixed; i++)
+            fixed = kind->extents[i].member.place == GEODEC_UNBOUND && strlen(kind->extents[i].dim) == n &&
+                    strncmp(kind->extents[i].dim, name, n) == 0;
+        if (!fixed) return false;
+    }
+    return true;
+}
+
 static geodec_status load_field(const geodec_artifact *a, const geodec_field *f, void *object, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -497,6 +511,9 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
             memcpy(to, data, (size_t)n * size);
     } else {
         const column c = column_of(kind, f, shape, rank);
+        if (c.of->inside && !fixed_rows(kind, c.of))
+            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is of rows in the struct, which need fixed axes",
+                         kind->name, f->path);
         if (!within_row(&c, m, size))
             GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers a row; there is no room for them",
                          geodec_artifact_path(a), f->path, (long long)(c.lines * c.each));

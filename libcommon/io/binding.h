@@ -22,7 +22,8 @@ GEODEC_API geodec_status geodec_artifact_save_as(const geodec_kind *kind, const 
 
 /* Reads everything that is bound and present into *object, whose other members stay as they are. Arrays and rows are
  * new memory. On failure what was read is freed and its pointers are NULL. GEODEC_FORMAT: axes that do not belong
- * together, a number that does not fit its member, a name that the enumeration does not have. */
+ * together, a number that does not fit its member, a name that the enumeration does not have. Rows that are in the
+ * struct need axes that the table fixes: GEODEC_INTERNAL. */
 GEODEC_API geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Frees what load made, or the caller in its place (geodec_mem_new), and sets the pointers to NULL. */

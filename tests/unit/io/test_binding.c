@@ -322,6 +322,23 @@ Test(binding, what_does_not_fit_is_refused)
     refused(&other, path, "/rows/low has 3 numbers a row");
 }
 
+/* A file says how many rows there are: it must not say so of rows that the struct holds. */
+Test(binding, rows_in_the_struct_need_a_fixed_axis)
+{
+    const char *path = test_tmp("thing.h5");
+    const thing t = make_thing();
+    thing got;
+    geodec_kind other = kind;
+    geodec_extent axes[COUNT(extents)];
+    save(&t, path);
+    other.rows.inside = true;
+    cr_assert_eq(load_as(&other, path, &got), GEODEC_INTERNAL);
+    memcpy(axes, extents, sizeof axes);
+    axes[3] = (geodec_extent){"R", .plus = 1}; /* the file has two */
+    other.extents = axes;
+    refused(&other, path, "R = 2");
+}
+
 Test(binding, tables_that_disagree_with_the_struct_are_internal_errors)
 {
     const char *path = test_tmp("thing.h5");
