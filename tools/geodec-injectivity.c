@@ -245,7 +245,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (published_mode && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
     if (published_mode != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
     if (published_mode == (c->n_args == 1))
-        GEODEC_THROW(GEODEC_INVAL, "%s", published_mode ? "--mode ref takes no metric" : "a metric is wanted");
+        GEODEC_THROW(GEODEC_INVAL, "%s",
+                     published_mode ? "--mode ref takes no metric" : "a metric file is missing; see --help");
     GEODEC_TRY(published_mode ? run_published(c, err) : run_correct(c, err));
 done:
     return st;

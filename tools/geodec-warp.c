@@ -242,7 +242,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
     if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
     if (published == (c->n_args == 1))
-        GEODEC_THROW(GEODEC_INVAL, "%s", published ? "--mode ref takes no metric" : "a metric is wanted");
+        GEODEC_THROW(GEODEC_INVAL, "%s",
+                     published ? "--mode ref takes no metric" : "a metric file is missing; see --help");
     GEODEC_TRY(published ? run_published(c, err) : run_correct(c, err));
 done:
     return st;

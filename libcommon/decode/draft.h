@@ -9,7 +9,8 @@
  *     observe(rows ..)          after the round: rows of x_n and of the accepted drafts, in text order
  *     propose ...
  * So when propose runs, the state last observed is that of the row BEFORE the newest token: (that state, newest token)
- * is the key of the flow map. Of rejected drafts no more is shown than the spare rows below, and these to who asks.
+ * is the key of the flow map. Of rejected drafts only the
+ * spare rows below are shown, and only to drafters that ask for them.
  *
  * Implementing one: embed geodec_drafter as the first member, point `ops` at a constant table, and give a constructor
  *     geodec_status geodec_<name>_drafter_create(..., geodec_drafter **out, geodec_err *err);

@@ -10,8 +10,8 @@ static const double OUTLIER = 3;   /* times are cut to so much above or below wh
 static const double START = 0.8;   /* credit in the beginning, passes */
 static const double SHARE = 0.005; /* earned with every token in the beginning, and once drafting has paid */
 static const double BACK_OFF = 0.8, SHARE_LEAST = 0.0015; /* after a wake in vain */
-static const double WAKE = 1;    /* credit at which a sleeper is asked again, waking paid: one round says little, and a
-                                    wake that is given up after the first misfortune is paid for in vain */
+static const double WAKE = 1;    /* credit at which a drafter that backed off is tried again: enough for several rounds,
+                                    since one round says little */
 static const double WAKING = 8;  /* the first wake counts for so much at most: the machine does other things too */
 static const double CAME = 0.4;  /* weight of the tokens that came against those expected, which vary less */
 static const double CREDIT = 8;  /* at most */

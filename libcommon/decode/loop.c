@@ -606,7 +606,8 @@ geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, 
     r.count.target_rows = end.rows - start.rows;
     r.count.total_seconds = now(&r) - clock;
     tell_slept(&r);
-    if (r.waiting.n > 0) { /* it is to know the text that the cache holds, a sleeper not much of it */
+    if (r.waiting.n >
+        0) { /* the drafter must know the text that the cache holds; one that backed off needs little of it */
         if (r.gamma.asleep && !drafter->ops->learns) r.waiting.kept = 0;
         GEODEC_TRY(catch_up(&r, err));
     }

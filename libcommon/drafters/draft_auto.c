@@ -113,7 +113,8 @@ done:
     return st;
 }
 
-/* Is it never to miss a row? Who drafts, is on trial or learns; and who reads no states, for whom rows are cheap. */
+/* Must this drafter see every row? Yes if it drafts, is being tried or learns, or if it reads no states, which makes a
+ * row cheap. */
 static bool follows(const scheduler *s, const arm *x)
 {
     return x == &s->arm[s->active] || x->burst > 0 || !x->drafter->ops->wants_state || x->drafter->ops->learns;

@@ -112,7 +112,8 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
         sum[k] = 0;
         GEODEC_TRY(m->part[k]->ops->children(m->part[k], node, CHILDREN, b->child[k], &b->n[k], err));
         for (int32_t i = 0; i < b->n[k]; i++) sum[k] += b->child[k][i].confidence;
-        weight[k] = b->n[k] > 0 ? exp(TRUST * (m->score[k] - m->score[order[0]])) : 0; /* the silent have no share */
+        weight[k] =
+            b->n[k] > 0 ? exp(TRUST * (m->score[k] - m->score[order[0]])) : 0; /* a part without drafts has no share */
         total += weight[k];
     }
     for (int32_t o = 0; o < m->n; o++) {

@@ -334,7 +334,7 @@ static geodec_status create_auto(const geodec_drafting *d, geodec_drafter **out,
     static const double price[] = {1e-6, 1e-6, 15e-6, 20e-6};
     geodec_status st = GEODEC_OK;
     geodec_drafter *made[4] = {0};
-    /* Of flow maps with a library that grows there is one. */
+    /* A growing library can have one flow-map drafter: the mixture, which has its own, is left out. */
     const int32_t n = !d->in.map.scan ? 2 : d->in.library ? 3 : 4;
     for (int32_t k = 0; k < n; k++) GEODEC_TRY(geodec_drafting_create(d, names[k], &made[k], err));
     st = geodec_auto_drafter_create(n, made, trees_only, price, d->in.map.scan ? (int32_t)d->in.map.d : 0, out, err);

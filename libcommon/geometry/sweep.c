@@ -99,7 +99,7 @@ static geodec_status check_stretches(const geodec_sweep *s, const char *path, ge
         const stretch *t = &s->stretch[i];
         if (t->n < 1 || t->first < 0 || t->first > t->end || t->end > t->n || t->bytes < 0 ||
             geodec_mem_mul(t->end - t->first, t->bytes, &bytes) != 0 || bytes > left)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: stretch %lld of tasks is absurd", path, (long long)i);
+            GEODEC_THROW(GEODEC_FORMAT, "%s: range %lld of tasks is empty or outside the sweep", path, (long long)i);
         left -= bytes;
     }
     if (left) GEODEC_THROW(GEODEC_FORMAT, "%s: %lld bytes belong to no task", path, (long long)left);
