@@ -299,7 +299,8 @@ static geodec_status save_attr(geodec_artifact *a, const geodec_attr *at, const 
         (at->type == GEODEC_ATTR_F64) != floating || (at->type == GEODEC_ATTR_STR) != (textual || m->names))
         GEODEC_THROW(GEODEC_INTERNAL, "attribute %s and its member differ in type", at->name);
     if (m->place == GEODEC_POINTER) {
-        memcpy(&p, p, sizeof p);
+        const void *pointer = p;
+        memcpy(&p, pointer, sizeof p);
         if (!p && (at->flags & GEODEC_FIELD_OPTIONAL)) goto done;
         if (!p) GEODEC_THROW(GEODEC_INTERNAL, "attribute %s has no value", at->name);
         value.at = 0;
