@@ -148,7 +148,6 @@ INLINE void v_transpose8(const vec in[8], float *const out[16])
 
 /* Halves of a vector, for tiles that would need more registers than there are. */
 typedef __m256 vec8;
-static inline vec8 p_zero(void) { return _mm256_setzero_ps(); }
 static inline vec8 p_load(const float *p) { return _mm256_loadu_ps(p); }
 static inline void p_store(float *p, vec8 a) { _mm256_storeu_ps(p, a); }
 static inline vec8 p_half(const uint8_t *p) { return half8(p); }
