@@ -116,12 +116,11 @@ CREATE(model)
 {
     geodec_status st = GEODEC_OK;
     UNUSED;
-    const geodec_model_drafter_options o = {
+    geodec_model_drafter_options o = {
         .name = row->info.name, .stochastic = (row->info.flags & GEODEC_DRAFTER_STOCHASTIC) != 0, .session = in->how};
-    geodec_model_drafter_options own = o;
-    own.session.arithmetic = in->second_arithmetic;
+    o.session.arithmetic = in->second_arithmetic;
     if (!in->second) GEODEC_THROW(GEODEC_INVAL, "drafter %s needs a second model (--draft-model)", row->info.name);
-    GEODEC_TRY(geodec_model_drafter_create(in->second, in->model, &own, out, err));
+    GEODEC_TRY(geodec_model_drafter_create(in->second, in->model, &o, out, err));
 done:
     return st;
 }

@@ -94,7 +94,7 @@ typedef struct geodec_kind {
     /* Binding to a struct (io/binding.h): its axes, its rows, and what writes the members that are not bound. */
     const geodec_extent *extents;
     int n_extents;
-    geodec_rows rows, more_rows;
+    geodec_rows rows; /* other arrays of rows: GEODEC_OF_ROWS */
     bool attrs_first; /* saved before the fields */
     geodec_status (*put)(const void *object, struct geodec_artifact *a, const char *name, geodec_err *err);
     /* Names of fields and attributes that are saved before the rest, in this order, joined by commas; the rest follows

@@ -8,21 +8,18 @@
 
 /* ---- members ----------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    size_t size;
-    geodec_type type;
-} members[] = {
-    [GEODEC_MEMBER_F64] = {8, GEODEC_F64}, [GEODEC_MEMBER_F32] = {4, GEODEC_F32}, [GEODEC_MEMBER_I64] = {8, GEODEC_I64},
-    [GEODEC_MEMBER_I32] = {4, GEODEC_I32}, [GEODEC_MEMBER_I16] = {2, GEODEC_I16}, [GEODEC_MEMBER_I8] = {1, GEODEC_I8},
-    [GEODEC_MEMBER_U64] = {8, GEODEC_U64}, [GEODEC_MEMBER_U32] = {4, GEODEC_U32}, [GEODEC_MEMBER_U16] = {2, GEODEC_U16},
-    [GEODEC_MEMBER_U8] = {1, GEODEC_U8},   [GEODEC_MEMBER_BOOL] = {1, GEODEC_U8},
+static const geodec_type members[] = {
+    [GEODEC_MEMBER_F64] = GEODEC_F64, [GEODEC_MEMBER_F32] = GEODEC_F32, [GEODEC_MEMBER_I64] = GEODEC_I64,
+    [GEODEC_MEMBER_I32] = GEODEC_I32, [GEODEC_MEMBER_I16] = GEODEC_I16, [GEODEC_MEMBER_I8] = GEODEC_I8,
+    [GEODEC_MEMBER_U64] = GEODEC_U64, [GEODEC_MEMBER_U32] = GEODEC_U32, [GEODEC_MEMBER_U16] = GEODEC_U16,
+    [GEODEC_MEMBER_U8] = GEODEC_U8,   [GEODEC_MEMBER_BOOL] = GEODEC_U8,
 };
 
 /* May numbers of this member be copied to and from a field? Enumerations are I32 in files, halves U16 in memory. */
 static bool agrees(const geodec_field *f, const geodec_member *m)
 {
     if ((size_t)m->type >= sizeof members / sizeof *members) return false;
-    const geodec_type t = members[m->type].type;
+    const geodec_type t = members[m->type];
     return t == f->type || (t == GEODEC_U32 && f->type == GEODEC_I32) || (t == GEODEC_U16 && f->type == GEODEC_F16);
 }
 
@@ -40,11 +37,9 @@ static bool counted_by(const geodec_field *f, const geodec_rows *rows)
     return n > 0 && strncmp(f->dims, rows->dim, n) == 0 && (f->dims[n] == ',' || f->dims[n] == '\0');
 }
 
-/* The rows of a column: its own, or those of the kind that its axes begin with. */
 static const geodec_rows *rows_of(const geodec_kind *kind, const geodec_field *f)
 {
-    if (f->member.rows) return f->member.rows;
-    return counted_by(f, &kind->more_rows) ? &kind->more_rows : &kind->rows;
+    return f->member.rows ? f->member.rows : &kind->rows;
 }
 
 static geodec_status check_member(const geodec_kind *kind, const geodec_field *f, geodec_err *err)
@@ -564,10 +559,10 @@ done:
     return st;
 }
 
-/* Rows that load makes: the kind's (i = -2, -1), and those of field i unless an earlier field has them too. */
+/* Rows that load makes: the kind's (i = -1), and those of field i unless an earlier field has them too. */
 static const geodec_rows *rows_at(const geodec_kind *kind, int i)
 {
-    const geodec_rows *rows = i == -2 ? &kind->rows : i == -1 ? &kind->more_rows : kind->fields[i].member.rows;
+    const geodec_rows *rows = i < 0 ? &kind->rows : kind->fields[i].member.rows;
     for (int k = 0; rows && k < i; k++)
         if (kind->fields[k].member.rows == rows) return NULL;
     return rows && rows->dim && !rows->inside ? rows : NULL;
@@ -577,7 +572,7 @@ static const geodec_rows *rows_at(const geodec_kind *kind, int i)
 static bool rows_present(const geodec_artifact *a, const geodec_rows *rows)
 {
     const geodec_kind *kind = geodec_artifact_kind(a);
-    bool any = rows == &kind->rows || rows == &kind->more_rows;
+    bool any = rows == &kind->rows;
     for (int i = 0; i < kind->n_fields; i++)
         any = any || (kind->fields[i].member.rows == rows && geodec_artifact_has(a, kind->fields[i].path));
     return any;
@@ -613,7 +608,7 @@ geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geode
     geodec_status st = GEODEC_OK;
     const geodec_kind *kind = geodec_artifact_kind(a);
     GEODEC_TRY(load_extents(a, object, err));
-    for (int i = -2; i < kind->n_fields; i++)
+    for (int i = -1; i < kind->n_fields; i++)
         if (rows_at(kind, i) && rows_present(a, rows_at(kind, i)))
             GEODEC_TRY(make_rows(a, rows_at(kind, i), object, err));
     for (int i = 0; i < kind->n_fields; i++) {
@@ -669,6 +664,6 @@ void geodec_artifact_clear(const geodec_kind *kind, void *object)
     for (int i = 0; i < kind->n_attrs; i++)
         if (kind->attrs[i].member.place == GEODEC_VALUE && kind->attrs[i].member.type == GEODEC_MEMBER_OWNED_TEXT)
             free_at(object, kind->attrs[i].member.at);
-    for (int i = -2; i < kind->n_fields; i++)
+    for (int i = -1; i < kind->n_fields; i++)
         if (rows_at(kind, i)) free_at(object, rows_at(kind, i)->at);
 }

@@ -43,7 +43,7 @@ typedef struct geodec_member {
     const char *const *names; /* a text attribute of an enumeration: its names by number, then NULL. CONSTANT: these
                                  names, joined by commas */
     size_t line;              /* COLUMN: bytes from one index of the row's own first axis to its next; 0: no gaps */
-    const struct geodec_rows *rows; /* COLUMN: the rows; NULL: those of the kind that the field's axes begin with */
+    const struct geodec_rows *rows; /* COLUMN: the rows; NULL: those of the kind */
 } geodec_member;
 
 /* Optional rows of a table: saved only where these bytes of the struct are not all 0. None: always. */

@@ -22,10 +22,12 @@ typedef struct geodec__columns {
     int type; /* GEODEC_GGML_F32, F16, BF16 or Q8_0 */
 } geodec__columns;
 
+/* Which partial sum comes at place `l` of that order, and where partial sum l comes: four bits turned round. */
+static inline int64_t geodec__column_rank(int64_t l) { return (l & 1) << 3 | (l & 2) << 1 | (l & 4) >> 1 | l >> 3; }
 /* Where the 16 weights of column `col` lie among those of a panel. */
 static inline int64_t geodec__column_place(int64_t col, int64_t chunks)
 {
-    const int64_t l = col % 16, rank = (l & 1) << 3 | (l & 2) << 1 | (l & 4) >> 1 | l >> 3;
+    const int64_t rank = geodec__column_rank(col % 16);
     return (rank / 2 * chunks + col / 16) * 2 + rank % 2;
 }
 

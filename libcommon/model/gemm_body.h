@@ -13,7 +13,7 @@ static void gemm_pack(const float *const *x, int64_t B, int64_t cols, float *out
 {
     const int64_t chunks = geodec__pad(cols) / 16;
     for (int64_t rank = 0; rank < 16; rank++) {
-        const int64_t l = (rank & 1) << 3 | (rank & 2) << 1 | (rank & 4) >> 1 | rank >> 3;
+        const int64_t l = geodec__column_rank(rank);
         for (int64_t c = 0; c < chunks; c++)
             for (int64_t r = 0; r < B; r++) *out++ = x[r][16 * c + l];
     }
@@ -45,7 +45,7 @@ INLINE void gemm_panel(const int type, const geodec__matrix *w, int64_t row, int
             }
             UNROLL
             for (int l = 0; l < 16; l++) {
-                const int rank = (l & 1) << 3 | (l & 2) << 1 | (l & 4) >> 1 | l >> 3;
+                const int64_t rank = geodec__column_rank(l);
                 out[l] = panel + ((rank / 2 * chunks + c) * 2 + rank % 2) * 16 + part;
             }
             v_transpose8(v, out);

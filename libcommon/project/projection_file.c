@@ -8,7 +8,8 @@
 #define AT(m) GEODEC_AT(geodec_projection, m)
 #define IN(m) GEODEC_IN(geodec_projection, m)
 #define PART(m) GEODEC_OF_ROW(geodec_projection_part, m)
-#define GROUP(m) GEODEC_OF_ROW(geodec_projection_group, m)
+static const geodec_rows groups = {"G", sizeof(geodec_projection_group), offsetof(geodec_projection, group), false};
+#define GROUP(m) GEODEC_OF_ROWS(&groups, geodec_projection_group, m, 0, 0)
 
 static const geodec_field fields[] = {
     {"/layer", GEODEC_I32, "S", 0, "1", "layer of a projected slot", 0, PART(layer)},
@@ -81,7 +82,6 @@ const geodec_kind geodec_kind_projection = {
     .purpose = "weights of a model in two factors of low rank",
     GEODEC_TABLES(fields, attrs, extents),
     .rows = {"S", sizeof(geodec_projection_part), offsetof(geodec_projection, part), false},
-    .more_rows = {"G", sizeof(geodec_projection_group), offsetof(geodec_projection, group), false},
     .put = put_mean,
 };
 

@@ -59,6 +59,7 @@ static const char *const surfaces[] = {"smooth", "rough", NULL};
 #define AT(m) GEODEC_AT(thing, m)
 #define IN(m) GEODEC_IN(thing, m)
 #define APART(m) GEODEC_OF_ROW_APART(row, m, sizeof(estimate))
+static const geodec_rows pairs = {"N", sizeof(pair), offsetof(thing, pairs), false};
 static const geodec_field fields[] = {
     {"/x", GEODEC_F64, "N,K", 0, "1", "a matrix", 0, AT(x)},
     {"/maybe", GEODEC_F32, "M", GEODEC_FIELD_OPTIONAL, "1", "may be absent", 0, AT(maybe)},
@@ -69,8 +70,8 @@ static const geodec_field fields[] = {
     {"/rows/good", GEODEC_U8, "R", 0, "1", "flags", 0, GEODEC_OF_ROW(row, good)},
     {"/rows/value", GEODEC_F64, "R,3", GEODEC_FIELD_ZERO, "1", "several to a row", 0, APART(each[0].value)},
     {"/rows/low", GEODEC_F64, "R,3", 0, "1", "likewise", 0, APART(each[0].low)},
-    {"/pairs/whole", GEODEC_I64, "N", 0, "1", "of the second rows", 0, GEODEC_OF_ROW(pair, whole)},
-    {"/pairs/real", GEODEC_F64, "N", 0, "1", "likewise", 0, GEODEC_OF_ROW(pair, real)},
+    {"/pairs/whole", GEODEC_I64, "N", 0, "1", "of the second rows", 0, GEODEC_OF_ROWS(&pairs, pair, whole, 0, 0)},
+    {"/pairs/real", GEODEC_F64, "N", 0, "1", "likewise", 0, GEODEC_OF_ROWS(&pairs, pair, real, 0, 0)},
     {"/lent", GEODEC_F64, "N", GEODEC_FIELD_OPTIONAL, "1", "somebody else's, with `on`", 0, GEODEC_LENT(thing, lent),
      GEODEC_WHEN(thing, on)},
     {"/three", GEODEC_F64, "3", 0, "1", "one of each element", 0,
@@ -121,7 +122,6 @@ static const geodec_kind kind = {.name = "thing",
                                  .extents = extents,
                                  .n_extents = COUNT(extents),
                                  .rows = {"R", sizeof(row), offsetof(thing, rows), false},
-                                 .more_rows = {"N", sizeof(pair), offsetof(thing, pairs), false},
                                  .put = put_special};
 
 static double x_data[] = {1, 2, 3, 4, 5, 6};
