@@ -5,7 +5,6 @@
 #include "support/support.h"
 
 #include <criterion/criterion.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,20 +115,4 @@ void sample_write(const geodec_kind *kind, const char *path)
 {
     geodec_err err = {0};
     test_ok(geodec_artifact_commit(sample_start(kind, path), &err), &err);
-}
-
-int sample_other_files(const char *path)
-{
-    char folder[4096];
-    (void)snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    cr_assert_not_null(slash);
-    *slash = '\0';
-    DIR *d = opendir(folder);
-    cr_assert_not_null(d);
-    int n = 0;
-    for (struct dirent *e; (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, slash + 1) != 0) n++;
-    (void)closedir(d);
-    return n;
 }

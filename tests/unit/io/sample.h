@@ -20,7 +20,4 @@ geodec_artifact *sample_start(const geodec_kind *kind, const char *path);
 /* Value of element i of a field of the sample, by the field's number in the table. */
 int64_t sample_value(int field, int64_t i);
 
-/* Names in the folder of the path, apart from its own and . and .. */
-int sample_other_files(const char *path);
-
 #endif

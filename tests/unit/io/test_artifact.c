@@ -353,7 +353,7 @@ Test(artifact, non_finite_values_are_refused_unless_the_field_allows_them)
         cr_assert_eq(geodec_artifact_put_f64(a, "ratio", NAN, &err), GEODEC_NUMERIC);
         geodec_artifact_close(a);
     }
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
     cr_assert_neq(access(path, F_OK), 0);
 }
 
@@ -387,7 +387,7 @@ Test(artifact, incomplete_and_inconsistent_files_are_not_committed)
     cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), "/stream_id"), "%s", line);
 
     cr_assert_neq(access(path, F_OK), 0);
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
     cr_assert_eq(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
 }
 
@@ -413,7 +413,7 @@ Test(artifact, malformed_tables_are_found)
         cr_assert_eq(geodec_artifact_create(&k, test_tmp("k.h5"), &p, &a, &err), GEODEC_INTERNAL, "%s",
                      bad[i].long_name);
     }
-    cr_assert_eq(sample_other_files(test_tmp("k.h5")), 0);
+    cr_assert_eq(test_other_files(test_tmp("k.h5")), 0);
 }
 
 /* ---- what a reader refuses -------------------------------------------------------------------------------------- */
@@ -578,7 +578,7 @@ static void full_disk_at(rlim_t limit)
     cr_assert(strstr(line, path) && strstr(line, "File too large"), "%s", line);
     test_ok(geodec_file_sha256(path, after, &err), &err);
     cr_assert_str_eq(before, after);
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
 }
 
 Test(artifact, full_disk_at_create) { full_disk_at(100); }
@@ -608,7 +608,7 @@ Test(artifact, a_killed_writer_leaves_the_target_and_the_next_run_goes_through)
     sample_write(&sample_kind, path);
     test_ok(geodec_file_sha256(path, after, &err), &err);
     cr_assert_str_eq(before, after);
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
 }
 
 Test(artifact, memory_shortage_is_an_error_everywhere)
@@ -638,5 +638,5 @@ Test(artifact, memory_shortage_is_an_error_everywhere)
         cr_assert_eq(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
     }
     cr_assert_gt(failures, 20);
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
 }

@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "io/atomic.h"
 #include "io/file.h"
-#include "sample.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -46,7 +45,7 @@ Test(atomic, target_changes_at_commit_only)
     check_holds(path, "old");
     test_ok(geodec_atomic_commit(f, &err), &err);
     check_holds(path, "new text");
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
 }
 
 Test(atomic, abandon_leaves_nothing)
@@ -58,7 +57,7 @@ Test(atomic, abandon_leaves_nothing)
     geodec_atomic_abandon(f);
     geodec_atomic_abandon(NULL);
     cr_assert_neq(access(path, F_OK), 0);
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
 }
 
 Test(atomic, a_second_writer_is_refused_and_the_first_is_not_harmed)
@@ -90,10 +89,10 @@ Test(atomic, a_killed_writer_leaves_the_target_and_the_next_run_goes_through)
     cr_assert_eq(waitpid(child, &status, 0), child);
     cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     check_holds(path, "old");
-    cr_assert_eq(sample_other_files(path), 1, "the killed run's temporary file");
+    cr_assert_eq(test_other_files(path), 1, "the killed run's temporary file");
     put(path, "new");
     check_holds(path, "new");
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
 }
 
 Test(atomic, links_are_followed_and_devices_and_folders_refused)
@@ -131,7 +130,7 @@ Test(atomic, a_full_disk_fails_at_commit_and_leaves_the_target)
     st = geodec_atomic_commit(f, &err);
     cr_assert_eq(st, GEODEC_IO);
     check_holds(path, "old");
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
 }
 
 Test(atomic, a_read_only_folder_is_refused)

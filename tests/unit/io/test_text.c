@@ -5,7 +5,6 @@
 #include "io/format.h"
 #include "io/json.h"
 #include "io/tsv.h"
-#include "sample.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -69,7 +68,7 @@ Test(tsv, writes_header_and_rows_and_counts_cells)
     geodec_tsv_f32(t, FLT_MAX);
     geodec_tsv_str(t, "");
     test_ok(geodec_tsv_end_row(t, &err), &err);
-    cr_assert_eq(sample_other_files(path), 1, "only the temporary file before commit");
+    cr_assert_eq(test_other_files(path), 1, "only the temporary file before commit");
     test_ok(geodec_tsv_commit(t, &err), &err);
     char *text = slurp(path);
     cr_assert_str_eq(text, "n\tx\tname\n-1\t0.25\ta b c\n18446744073709551615\t3.4028235e+38\t\n");
@@ -81,7 +80,7 @@ Test(tsv, writes_header_and_rows_and_counts_cells)
     geodec_tsv_i64(t, 1);
     cr_assert_eq(geodec_tsv_end_row(t, &err), GEODEC_INVAL);
     geodec_tsv_abandon(t);
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
 }
 
 Test(json, writer_is_exact_and_reader_reads_it)
@@ -154,7 +153,7 @@ Test(json, writer_refuses_misuse_and_leaves_nothing)
             for (int k = 0; k < 70; k++) geodec_json_begin_object(w, "deep");
         cr_assert_eq(geodec_json_commit(w, &err), GEODEC_INVAL, "case %d", how);
     }
-    cr_assert_eq(sample_other_files(path), 0);
+    cr_assert_eq(test_other_files(path), 0);
     cr_assert_eq(geodec_json_create("/nonexistent/x.json", &w, &err), GEODEC_NOTFOUND);
 }
 

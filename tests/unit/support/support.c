@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <ftw.h>
 #include <math.h>
 #include <stdio.h>
@@ -179,4 +180,20 @@ done:
     free(text);
     (void)fclose(f);
     return out;
+}
+
+int test_other_files(const char *path)
+{
+    char folder[4096];
+    (void)snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    cr_assert_not_null(slash);
+    *slash = '\0';
+    DIR *d = opendir(folder);
+    cr_assert_not_null(d);
+    int n = 0;
+    for (struct dirent *e; (e = readdir(d));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, slash + 1) != 0) n++;
+    (void)closedir(d);
+    return n;
 }

@@ -21,6 +21,8 @@ const char *test_golden(const char *relative);
 const char *test_tmpdir(void);
 /* tmpdir/name; the text lives until the process ends. */
 const char *test_tmp(const char *name);
+/* Number of names in the folder of the path, apart from its own and . and .. */
+int test_other_files(const char *path);
 
 /* Largest |a-b| over n values; NaN anywhere gives infinity. */
 double test_max_abs_diff(const double *a, const double *b, int64_t n);
