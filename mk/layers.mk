@@ -1,27 +1,42 @@
 # The layer table: a folder of libcommon may include and call its own files and these folders only.
 # scripts/check-layers compares #include lines with it; every unit test links nothing else (so an illegal call fails to link).
-FOLDERS := base linalg io verdict gguf tokenizer documents corpus model reference evaluate project train geometry records published experiments export decode drafters measure prepare bench
+LAB := $(patsubst libcommon/lab/%/sources.mk,%,$(sort $(wildcard libcommon/lab/*/sources.mk)))
+LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
+FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus model/kernels model reference evaluate lowrank train \
+  geometry chain flowmap export decode drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
-DEPS_base      :=
-DEPS_linalg    := base
-DEPS_io        := base
-DEPS_verdict   := linalg io base
-DEPS_gguf      := io base
-DEPS_tokenizer := gguf io base
-DEPS_documents := tokenizer gguf io base
-DEPS_corpus    := io base
-DEPS_model     := tokenizer gguf linalg io base
-DEPS_reference := model tokenizer gguf linalg io base
-DEPS_evaluate  := reference model tokenizer gguf linalg io base
-DEPS_project   := model tokenizer gguf linalg io base
-DEPS_train     := model documents tokenizer gguf linalg io base
-DEPS_geometry  := linalg io base
-DEPS_records   := geometry linalg io base
-DEPS_published := records geometry linalg io base
-DEPS_experiments := published records geometry linalg io base
-DEPS_export    := geometry model documents tokenizer gguf linalg io base
-DEPS_decode    := model documents tokenizer gguf linalg io base
-DEPS_drafters  := decode records geometry project model documents tokenizer gguf linalg io base
-DEPS_measure   := drafters decode records geometry project model documents tokenizer gguf linalg io base
-DEPS_prepare   := export drafters decode records geometry project model documents tokenizer gguf linalg io base
-DEPS_bench     := model tokenizer gguf linalg io base
+FILES_BELOW := artifact linalg io base
+MODEL_BELOW := model/kernels tokenizer gguf $(FILES_BELOW)
+
+DEPS_base          :=
+DEPS_linalg        := base
+DEPS_io            := base
+DEPS_artifact      := io base
+DEPS_verdict       := $(FILES_BELOW)
+DEPS_gguf          := io base
+DEPS_tokenizer     := gguf io base
+DEPS_documents     := tokenizer gguf io base
+DEPS_corpus        := io base
+DEPS_model/kernels := gguf base
+DEPS_model         := $(MODEL_BELOW)
+DEPS_reference     := model $(MODEL_BELOW)
+DEPS_evaluate      := reference model $(MODEL_BELOW)
+DEPS_lowrank       := model $(MODEL_BELOW)
+DEPS_train         := model documents $(MODEL_BELOW)
+DEPS_geometry      := linalg base
+DEPS_chain         := geometry $(FILES_BELOW)
+DEPS_flowmap       := chain geometry $(FILES_BELOW)
+DEPS_export        := chain geometry model documents $(MODEL_BELOW)
+DEPS_decode        := model documents $(MODEL_BELOW)
+DEPS_drafters      := decode flowmap chain geometry lowrank model documents $(MODEL_BELOW)
+DEPS_measure       := drafters $(DEPS_drafters)
+DEPS_prepare       := export drafters $(DEPS_drafters)
+DEPS_lab/harness   := chain geometry $(FILES_BELOW)
+# An experiment sees what is measured, never another experiment.
+LAB_BELOW          := lab/harness chain geometry evaluate reference model $(MODEL_BELOW)
+$(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
+# The unit tests of all experiments are one program.
+DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) $(LAB_BELOW)
+
+# Private headers that other folders of the library may include; they are not installed.
+SHARED_INTERNAL := base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h model/weights_internal.h

@@ -2,7 +2,9 @@
 .PHONY: lint check-layers check-symbols check-headers check-style
 lint: check-layers check-symbols check-headers check-style
 check-layers:
-	@sh scripts/check-layers && echo "layers: ok"
+	@mkdir -p $(B)
+	@{ $(foreach f,$(FOLDERS),echo '$f' $(DEPS_$f);) } > $(B)/layers.txt
+	@sh scripts/check-layers $(B)/layers.txt "$(SHARED_INTERNAL)" && echo "layers: ok"
 check-symbols: $(LIB_A) $(LIB_SO)
 	@sh scripts/check-symbols $(LIB_A) $(LIB_SO) && echo "symbols: ok"
 check-headers:

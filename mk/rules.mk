@@ -12,14 +12,14 @@ $(B)/obj/%.o: %.c | build/.packages-build
 
 # Files whose loops are written for the vectoriser, or whose blocks of sums stay in registers only when unrolled. In release builds
 # alone; the flag changes speed, never values.
-VECTORISED := geometry/rbf_kernel_% published/kernels_% records/recurrent_% train/ops_%
+VECTORISED := geometry/rbf_kernel_% lab/harness/kernels_% drafters/recurrent_% train/ops_%
 $(VECTORISED:%=$(B)/obj/libcommon/%.o): OPT_release := -O3 -g
-$(B)/obj/libcommon/geometry/warped.o: OPT_release := -O3 -g
+$(B)/obj/libcommon/geometry/space_warped.o: OPT_release := -O3 -g
 $(B)/obj/libcommon/base/version.o: CPPFLAGS_EXTRA := -DGEODEC_VERSION_TEXT='"$(VERSION)"'
 $(B)/obj/libcommon/base/version.o: VERSION
 # Every value of the kernels is a short-lived struct; watching the scope of each makes these files take minutes to compile.
 ifeq ($(PROFILE),asan)
-$(B)/obj/libcommon/model/kernels_%.o: CPPFLAGS_EXTRA := -fno-sanitize-address-use-after-scope
+$(B)/obj/libcommon/model/kernels/kernels_%.o: CPPFLAGS_EXTRA := -fno-sanitize-address-use-after-scope
 endif
 
 define folder_archive
@@ -41,7 +41,7 @@ $(LIB_SO): $(ALL_OBJS) mk/geodec.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libgeodec.so.$(SOVERSION) -Wl,--version-script=mk/geodec.map $(LDFLAGS_ALL) -o $@ $(ALL_OBJS) $(PKG_LIBS)
 
-SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/tools/support/%.o,$(SUPPORT_SRCS))
+SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/tools/cli/%.o,$(SUPPORT_SRCS))
 $(SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itools
 SUPPORT_A := $(B)/lib/libgeodeccli.a
 $(SUPPORT_A): $(SUPPORT_OBJS)
@@ -49,11 +49,15 @@ $(SUPPORT_A): $(SUPPORT_OBJS)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 
 TOOL_BINS := $(TOOLS:%=$(B)/bin/geodec-%)
-$(TOOLS:%=$(B)/obj/tools/geodec-%.o): CPPFLAGS_EXTRA := -Itools
-$(TOOL_BINS): $(B)/bin/geodec-%: $(B)/obj/tools/geodec-%.o $(SUPPORT_A) $(LIB_A)
-	@mkdir -p $(@D)
-	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PKG_LIBS)
+TOOL_OBJS := $(TOOL_SRCS:%.c=$(B)/obj/%.o)
+$(TOOL_OBJS): CPPFLAGS_EXTRA := -Itools
+define tool_binary
+$(B)/bin/$(basename $(notdir $1)): $(B)/obj/$(basename $1).o $(CLI_A) $(LIB_A)
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$$(Q)$(CC) $(LDFLAGS_ALL) -o $$@ $$^ $(PKG_LIBS)
+endef
+$(foreach f,$(TOOL_SRCS),$(eval $(call tool_binary,$f)))
 # What the tools say of themselves, one table: stages of `geodec --help`, NAME lines of the man pages, completion of shells.
 $(B)/tools.tsv: $(TOOL_BINS)
 	$(Q)for t in $(TOOLS); do $(B)/bin/geodec-$$t --options || exit 1; done > $@.tmp && mv $@.tmp $@
@@ -72,7 +76,7 @@ build/.packages-build: packages.txt
 
 # Inlined and instrumented at once, the sixteen-lane scalar kernels take minutes to compile.
 ifneq ($(filter asan tsan,$(PROFILE)),)
-$(B)/obj/libcommon/model/kernels_scalar.o: CPPFLAGS_EXTRA := -fno-inline
+$(B)/obj/libcommon/model/kernels/kernels_scalar.o: CPPFLAGS_EXTRA := -fno-inline
 endif
 
--include $(ALL_OBJS:.o=.d) $(SUPPORT_OBJS:.o=.d) $(TOOLS:%=$(B)/obj/tools/geodec-%.d)
+-include $(ALL_OBJS:.o=.d) $(CLI_OBJS:.o=.d) $(TOOL_OBJS:.o=.d)

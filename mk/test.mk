@@ -1,5 +1,5 @@
 # Tests. Unit: one Criterion binary a folder, linked with its own and lower layers only.
-TEST_FOLDERS := $(foreach f,$(FOLDERS),$(if $(wildcard tests/unit/$f/sources.mk),$f))
+TEST_FOLDERS := $(foreach f,$(FOLDERS) lab,$(if $(wildcard tests/unit/$f/sources.mk),$f))
 include $(TEST_FOLDERS:%=tests/unit/%/sources.mk)
 include tests/unit/support/sources.mk
 CRITERION_LIBS := $(shell pkg-config --libs criterion 2>/dev/null)
@@ -12,7 +12,7 @@ $(TEST_SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itests/unit
 define unit_test
 $1_TEST_OBJS := $(patsubst %.c,$(B)/obj/tests/unit/%.o,$(addprefix $1/,$($1_TESTS)) $($1_FIXTURES))
 $$($1_TEST_OBJS): CPPFLAGS_EXTRA := -Itests/unit
-$(B)/tests/test-$1: $$($1_TEST_OBJS) $(TEST_SUPPORT_OBJS) $(patsubst %,$(B)/lib/layer-%.a,$1 $($1_TEST_DEPS) $(DEPS_$1))
+$(B)/tests/test-$1: $$($1_TEST_OBJS) $(TEST_SUPPORT_OBJS) $(patsubst %,$(B)/lib/layer-%.a,$(filter $1,$(FOLDERS)) $($1_TEST_DEPS) $(DEPS_$1))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$(CC) $(LDFLAGS_ALL) -o $$@ $$^ $(CRITERION_LIBS) $(PKG_LIBS)

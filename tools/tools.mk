@@ -1,6 +1,7 @@
-# A tool is one file: geodec-<name> from tools/geodec-<name>.c
-TOOLS := $(patsubst tools/geodec-%.c,%,$(sort $(wildcard tools/geodec-*.c)))
-SUPPORT_SRCS := \
+# A tool is one file: geodec-<name> from tools/<topic>/geodec-<name>.c; what tools share lies in tools/cli.
+TOOL_SRCS := $(wildcard tools/*/geodec-*.c)
+TOOLS := $(sort $(patsubst geodec-%.c,%,$(notdir $(TOOL_SRCS))))
+CLI_SRCS := \
   bench_plan.c \
   bench_table.c \
   charts.c \

@@ -1,7 +1,7 @@
 /* What a program needs to know when a file shrinks under its map: reading behind the new end raises SIGBUS, and there
  * is no return. The library keeps two tables, of mapped files and of outputs that are not yet in place; it installs no
  * handler. A program may install one that finds the file's name, removes the outputs and ends (the tools do:
- * tools/support/report.h).
+ * tools/cli/report.h).
  *
  * Both tables have a fixed size and no locks. What does not fit (more files, longer names) is left out: such a fault
  * ends the program as without a handler. */

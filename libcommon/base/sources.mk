@@ -1,1 +1,19 @@
-base_SRCS := status.c err.c mem.c mapped.c rng.c sha256.c finite.c f16.c f16_avx2.c pool.c topology.c hooks.c clock.c shard.c split.c version.c
+base_SRCS := \
+  choose.c \
+  clock.c \
+  err.c \
+  f16.c \
+  f16_avx2.c \
+  finite.c \
+  hooks.c \
+  mapped.c \
+  mem.c \
+  pool.c \
+  rng.c \
+  sha256.c \
+  shard.c \
+  split.c \
+  status.c \
+  tasks.c \
+  topology.c \
+  version.c

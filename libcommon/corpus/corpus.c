@@ -1,7 +1,7 @@
 #include "corpus/corpus.h"
 
 #include "base/mem.h"
-#include "corpus/gen.h"
+#include "corpus/corpus_internal.h"
 
 #include <math.h>
 #include <string.h>

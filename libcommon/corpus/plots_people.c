@@ -1,4 +1,4 @@
-#include "corpus/gen.h"
+#include "corpus/corpus_internal.h"
 
 /* Plots about what people know, feel and do for each other. */
 

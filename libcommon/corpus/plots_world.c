@@ -1,4 +1,4 @@
-#include "corpus/gen.h"
+#include "corpus/corpus_internal.h"
 
 /* Plots of cause and effect: weather, falls, cooking, building, growing, sounds in the night. */
 

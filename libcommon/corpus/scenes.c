@@ -1,4 +1,4 @@
-#include "corpus/gen.h"
+#include "corpus/corpus_internal.h"
 
 /* Things seen, heard, said and thought between the steps of a plot. Each depends only on who and what is in the story.
  */

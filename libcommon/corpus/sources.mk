@@ -1,1 +1,12 @@
-corpus_SRCS := corpus.c control.c write.c story.c scenes.c template.c lexicon.c plots_things.c plots_people.c plots_world.c plots_play.c
+corpus_SRCS := \
+  control.c \
+  corpus.c \
+  lexicon.c \
+  plots_people.c \
+  plots_play.c \
+  plots_things.c \
+  plots_world.c \
+  scenes.c \
+  story.c \
+  template.c \
+  write.c

@@ -1,4 +1,4 @@
-#include "corpus/gen.h"
+#include "corpus/corpus_internal.h"
 
 /* Openings, scenes and closings that all plots share. After the opening A is known; F is a grown-up, D a pet if there
  * is one. */

@@ -1,4 +1,4 @@
-#include "corpus/gen.h"
+#include "corpus/corpus_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,1 +1,5 @@
-documents_SRCS := documents.c cut.c jsonl.c plan.c
+documents_SRCS := \
+  cut.c \
+  documents.c \
+  jsonl.c \
+  plan.c

@@ -1,6 +1,6 @@
 /* The artifact of the depth sink. */
 #include "drafters/depth_sink.h"
-#include "io/binding.h"
+#include "artifact/binding.h"
 
 #define AT(m) GEODEC_AT(geodec_depth, m)
 #define IN(m) GEODEC_IN(geodec_depth, m)

@@ -8,7 +8,7 @@
 #ifndef GEODEC_DRAFTERS_DEPTH_SINK_H
 #define GEODEC_DRAFTERS_DEPTH_SINK_H
 
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 #include "model/model.h"
 
 enum { GEODEC_DEPTH_TEXTS = 8, GEODEC_DEPTH_LENGTH = 64 };

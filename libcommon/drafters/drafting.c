@@ -2,10 +2,10 @@
 
 #include "base/mem.h"
 #include "drafters/depth_sink.h"
-#include "drafters/draft_auto.h"
-#include "drafters/draft_mixture.h"
+#include "drafters/auto_drafter.h"
+#include "drafters/mixture_drafter.h"
 #include "drafters/registry_internal.h"
-#include "project/projection.h"
+#include "lowrank/projection.h"
 
 #include <math.h>
 #include <stdio.h>

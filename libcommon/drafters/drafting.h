@@ -5,9 +5,9 @@
 
 #include "base/err.h"
 #include "decode/draft.h"
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 #include "model/model.h"
-#include "records/flowgrown.h"
+#include "flowmap/library.h"
 
 typedef struct geodec_drafting geodec_drafting;
 
@@ -30,7 +30,7 @@ typedef struct geodec_drafter_info {
 /* Row i of the table; NULL past the last. */
 GEODEC_API const geodec_drafter_info *geodec_drafter_at(int i);
 
-/* Names are those of the table, with + between them a mixture (drafters/draft_mixture.h): "ngram+flowmap". dir: folder
+/* Names are those of the table, with + between them a mixture (drafters/mixture_drafter.h): "ngram+flowmap". dir: folder
  * with flowmap.h5, onedecode.h5 .., or NULL: "ngram" and "bigram" then draft from the prompt and the output alone, and
  * what needs an artifact is refused. names [n]: what create will be asked for. GEODEC_INVAL: unknown name;
  * GEODEC_CHECKSUM: an artifact made for another model or tokenizer. The model is borrowed. */
@@ -45,7 +45,7 @@ GEODEC_API bool geodec_drafting_needs_artifacts(const char *name);
  * be called before create. GEODEC_CHECKSUM: it has another tokenizer. */
 GEODEC_API geodec_status geodec_drafting_sessions(geodec_drafting *d, const geodec_session_options *how,
                                                   const char *draft_model, geodec_err *err) GEODEC_MUST_USE;
-/* Runs "model" from the projection at `path` (project/projection.h): of the second model, or without one of the target
+/* Runs "model" from the projection at `path` (lowrank/projection.h): of the second model, or without one of the target
  * itself, opened once more, which then drafts for itself. After sessions, before create. GEODEC_CHECKSUM: it is
  * another model's. */
 GEODEC_API geodec_status geodec_drafting_project(geodec_drafting *d, const char *path, geodec_err *err) GEODEC_MUST_USE;
@@ -54,7 +54,7 @@ GEODEC_API const geodec_model *geodec_drafting_second(const geodec_drafting *d);
 /* Its arithmetic, in place of that of `how` (sessions). Before create. */
 GEODEC_API void geodec_drafting_arithmetic(geodec_drafting *d, geodec_arithmetic a);
 /* Gives the flowmap drafter, of which only one may then be made, the library in a file that grows while it drafts
- * (records/flowgrown.h). bound: bytes of file and memory, 0 = the file's own or the default. After open, before create.
+ * (flowmap/library.h). bound: bytes of file and memory, 0 = the file's own or the default. After open, before create.
  * GEODEC_INVAL: no flowmap was asked for; else the errors of geodec_flowgrown_open. */
 GEODEC_API geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int64_t bound,
                                                  const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
@@ -68,7 +68,7 @@ GEODEC_API geodec_status geodec_drafting_create(const geodec_drafting *d, const 
 GEODEC_API geodec_status geodec_drafting_provenance(const geodec_drafting *d, geodec_provenance *p,
                                                     geodec_err *err) GEODEC_MUST_USE;
 
-/* The consistency that was measured when the flow map was baked, and its control (records/flowmap.h): the stored
+/* The consistency that was measured when the flow map was baked, and its control (flowmap/map.h): the stored
  * values. NaN where there is no map, or it holds none. */
 GEODEC_API void geodec_drafting_consistency(const geodec_drafting *d, double *consistency, double *shuffled);
 

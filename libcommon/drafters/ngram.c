@@ -1,7 +1,7 @@
 #include "drafters/ngram.h"
 
 #include "base/mem.h"
-#include "drafters/mix.h"
+#include "drafters/mix_internal.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #ifndef GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 #define GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 
-#include "drafters/draft_ngram.h"
+#include "drafters/ngram_drafter.h"
 #include "drafters/drafting.h"
-#include "records/flowgrown.h"
+#include "flowmap/library.h"
 
 /* What drafters of one run are made from. */
 typedef struct geodec__ingredients {

@@ -1,19 +1,27 @@
 drafters_SRCS := \
+  ablation.c \
+  auto_drafter.c \
   depth_file.c \
   depth_sink.c \
-  draft_auto.c \
-  draft_flowmap.c \
-  draft_lookup.c \
-  draft_mixture.c \
-  draft_model.c \
-  draft_ngram.c \
-  draft_onedecode.c \
-  draft_recurrent.c \
-  draft_recycle.c \
-  draft_rollout.c \
   drafting.c \
-  registry.c \
+  flowmap_drafter.c \
+  lookup_drafter.c \
+  mixture_drafter.c \
+  model_drafter.c \
   ngram.c \
-  rungs.c \
-  rungs_file.c \
+  ngram_drafter.c \
+  onedecode.c \
+  onedecode_drafter.c \
+  onedecode_file.c \
+  onedecode_ref.c \
+  recurrent.c \
+  recurrent_drafter.c \
+  recurrent_file.c \
+  recurrent_fit.c \
+  recycle_drafter.c \
+  registry.c \
+  rollout.c \
+  rollout_drafter.c \
+  rollout_file.c \
+  step.c \
   suffix.c

@@ -1,9 +1,8 @@
 evaluate_SRCS := \
-  attention_gradient.c \
-  fisher.c \
-  fisher_metric.c \
   needle.c \
   perplexity.c \
+  read_limit.c \
   residual.c \
   scorer.c \
+  speed.c \
   windows.c

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "export/export_internal.h"
-#include "geometry/activations.h"
+#include "chain/activations.h"
 #include "model/arithmetic.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "documents/documents.h"
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 #include "model/model.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "export/export_folder_internal.h"
 #include "export/export_internal.h"
-#include "geometry/activations.h"
+#include "chain/activations.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "model/arithmetic.h"

@@ -1,9 +1,9 @@
 #include "geometry/geodesic.h"
 
 #include "base/mem.h"
-#include "geometry/spaces.h"
-#include "geometry/tasks.h"
-#include "geometry/vec.h"
+#include "geometry/space_closed.h"
+#include "base/tasks.h"
+#include "base/vec_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "geometry/geodesic.h"
-#include "geometry/spaces.h"
+#include "geometry/space_closed.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_odeiv2.h>

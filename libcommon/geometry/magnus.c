@@ -1,7 +1,7 @@
 #include "geometry/magnus.h"
 
 #include "base/mem.h"
-#include "geometry/vec.h"
+#include "base/vec_internal.h"
 #include "linalg/blas.h"
 #include "linalg/expm.h"
 

@@ -2,9 +2,9 @@
 
 #include "base/mem.h"
 #include "geometry/jacobi.h"
-#include "geometry/spaces.h"
-#include "geometry/tasks.h"
-#include "geometry/vec.h"
+#include "geometry/space_closed.h"
+#include "base/tasks.h"
+#include "base/vec_internal.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
 #include "linalg/expm.h"

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "geometry/rbf_internal.h"
-#include "geometry/rbf_kernel.h"
-#include "geometry/tasks.h"
+#include "geometry/rbf_kernel_internal.h"
+#include "base/tasks.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"

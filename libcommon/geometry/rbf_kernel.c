@@ -1,4 +1,4 @@
-#include "geometry/rbf_kernel.h"
+#include "geometry/rbf_kernel_internal.h"
 
 #define VARIANT(name) name##_scalar
 #define LANES 2

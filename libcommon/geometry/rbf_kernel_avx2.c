@@ -1,4 +1,4 @@
-#include "geometry/rbf_kernel.h"
+#include "geometry/rbf_kernel_internal.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 /* Points of the field by the kernels of rbf_kernel.h, each from the sites that have weight there. */
 #include "base/mem.h"
 #include "geometry/rbf_internal.h"
-#include "geometry/rbf_kernel.h"
+#include "geometry/rbf_kernel_internal.h"
 
 #include <math.h>
 

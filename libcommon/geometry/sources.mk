@@ -1,29 +1,12 @@
 geometry_SRCS := \
-  activations.c \
-  choose.c \
-  christoffel.c \
-  cloud.c \
-  cloud_file.c \
-  curvature.c \
-  curvature_file.c \
   expdiff.c \
   geodesic.c \
   geodesic_adaptive.c \
-  geodesics.c \
-  geodesics_file.c \
-  import.c \
   jacobi.c \
   logmap.c \
   magnus.c \
-  metric.c \
-  metric_file.c \
-  metric_matrices.c \
-  metric_space.c \
-  null.c \
   pca.c \
   propagate.c \
-  propagators.c \
-  propagators_file.c \
   rbf.c \
   rbf_kernel.c \
   rbf_kernel_avx2.c \
@@ -33,15 +16,6 @@ geometry_SRCS := \
   riemann.c \
   sketch.c \
   space.c \
-  spaces.c \
-  successors.c \
-  surrogate.c \
-  sweep.c \
-  tasks.c \
-  twonn.c \
-  validity.c \
-  validity_file.c \
-  validity_run.c \
-  validity_settle.c \
-  warped.c \
-
+  space_closed.c \
+  space_warped.c \
+  twonn.c

@@ -1,7 +1,7 @@
 #include "geometry/space.h"
 
 #include "base/mem.h"
-#include "geometry/vec.h"
+#include "base/vec_internal.h"
 #include "linalg/chol.h"
 
 #include <math.h>

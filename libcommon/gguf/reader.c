@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "gguf/internal.h"
+#include "gguf/gguf_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define GEODEC_IO_FORMAT_H
 
 #include "base/err.h"
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 
 enum { GEODEC_FORMAT_ROOM = 32 };
 

@@ -3,7 +3,7 @@
 #define GEODEC_IO_H5_INTERNAL_H
 
 #include "base/err.h"
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 
 #include <hdf5.h>
 #include <stdbool.h>

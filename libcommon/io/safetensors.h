@@ -8,7 +8,7 @@
 #ifndef GEODEC_IO_SAFETENSORS_H
 #define GEODEC_IO_SAFETENSORS_H
 
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 
 enum { GEODEC_SAFETENSORS_RANK_MAX = 4, GEODEC_SAFETENSORS_NAME_MAX = 96 };
 

@@ -3,7 +3,7 @@
  * Math. 11 (1968) 293). Vectors are kept as rows, so that reflections and rotations combine whole rows. Written once
  * over vec64.h. */
 #include "linalg/eig_internal.h"
-#include "linalg/vec64.h"
+#include "linalg/vec64_internal.h"
 
 #include <float.h>
 #include <string.h>

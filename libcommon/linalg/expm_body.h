@@ -7,7 +7,7 @@
  * sum |c_k| D^(k-1), which is below 2^-53 as long as D <= theta_m. D is often far below the 1-norm itself. Where |A| is
  * far above D the terms cancel, so |A| may exceed its bound by a factor of CANCEL at most (never mind below 1). */
 #include "linalg/expm_internal.h"
-#include "linalg/vec64.h"
+#include "linalg/vec64_internal.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "base/unroll.h"
+#include "base/unroll_internal.h"
 #include "linalg/knn_internal.h"
 
 #if defined(__AVX512VNNI__)

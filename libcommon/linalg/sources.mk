@@ -1,6 +1,11 @@
 linalg_SRCS := \
+  apply.c \
+  apply_avx2.c \
+  apply_avx512.c \
+  apply_scalar.c \
   blas.c \
   chol.c \
+  counts.c \
   eig.c \
   eig_avx2.c \
   eig_avx512.c \
@@ -18,7 +23,8 @@ linalg_SRCS := \
   knn_scan_avx2.c \
   knn_scan_vnni.c \
   lapack.c \
+  regression.c \
   simplex_ls.c \
   stats.c \
-  svd.c \
-
+  surrogate.c \
+  svd.c

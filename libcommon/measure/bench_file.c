@@ -1,6 +1,6 @@
 #include "measure/bench_file.h"
 
-#include "io/binding.h"
+#include "artifact/binding.h"
 #include "measure/bench_internal.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef GEODEC_MEASURE_BENCH_FILE_H
 #define GEODEC_MEASURE_BENCH_FILE_H
 
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 #include "measure/bench.h"
 
 GEODEC_API extern const geodec_kind geodec_kind_benchdecode;

@@ -2,7 +2,7 @@
 #ifndef GEODEC_MEASURE_BENCH_INTERNAL_H
 #define GEODEC_MEASURE_BENCH_INTERNAL_H
 
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 #include "measure/bench.h"
 
 geodec_status geodec__bench_check(const geodec_bench_plan *plan, geodec_err *err);

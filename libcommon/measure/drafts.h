@@ -4,7 +4,7 @@
 #ifndef GEODEC_MEASURE_DRAFTS_H
 #define GEODEC_MEASURE_DRAFTS_H
 
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 #include "linalg/stats.h"
 #include "measure/bench.h"
 #include "measure/margin.h"

@@ -1,7 +1,7 @@
 #include "measure/drafts.h"
 
 #include "base/mem.h"
-#include "io/binding.h"
+#include "artifact/binding.h"
 #include "measure/bench_internal.h"
 
 #include <math.h>

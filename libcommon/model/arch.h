@@ -4,7 +4,7 @@
 #ifndef GEODEC_MODEL_ARCH_H
 #define GEODEC_MODEL_ARCH_H
 
-#include "model/weights.h"
+#include "model/weights_internal.h"
 
 typedef enum geodec__presence { GEODEC__NEVER, GEODEC__MAYBE, GEODEC__ALWAYS } geodec__presence;
 typedef enum geodec__qk_norm { GEODEC__QK_PLAIN, GEODEC__QK_HEAD, GEODEC__QK_WHOLE } geodec__qk_norm;

@@ -1,6 +1,6 @@
 #include "model/arithmetic.h"
 
-#include "model/panels.h"
+#include "model/kernels/panels_internal.h"
 
 #include <string.h>
 

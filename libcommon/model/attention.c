@@ -5,8 +5,8 @@
  * and walks over the splits. With few rows and a long context it takes one split instead, and the states are merged
  * afterwards. */
 #include "base/mem.h"
-#include "model/internal.h"
-#include "model/team.h"
+#include "model/model_internal.h"
+#include "model/team_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "model/attnres.h"
 
 #include "base/mem.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 #include <math.h>
 #include <stdio.h>

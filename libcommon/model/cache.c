@@ -12,7 +12,7 @@
  * bytes cost: blocks are decoded before they are used. */
 #include "base/f16.h"
 #include "base/mem.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Reads and limits every hyper-parameter. The keys are named after the architecture: "llama.block_count". */
 #include "model/arch.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Mixture of experts: softmax over all experts, the best k (ties to the lowest id), their weights renormalised to 1
  * unless the architecture keeps them, and scaled where it says so. */
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 #include <string.h>
 

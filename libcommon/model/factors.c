@@ -1,8 +1,8 @@
 #include "model/factors.h"
 
 #include "base/mem.h"
-#include "model/internal.h"
-#include "model/loose.h"
+#include "model/model_internal.h"
+#include "model/loose_internal.h"
 
 const char *geodec_slot_name(geodec_slot slot)
 {

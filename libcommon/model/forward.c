@@ -1,5 +1,5 @@
-#include "model/internal.h"
-#include "model/team.h"
+#include "model/model_internal.h"
+#include "model/team_internal.h"
 
 #include <string.h>
 

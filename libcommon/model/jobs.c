@@ -1,6 +1,6 @@
 /* Matrix products of a layer, handed out by blocks of output rows. */
 #include "gguf/gguf.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "model/loose.h"
+#include "model/loose_internal.h"
 
 #include "base/f16.h"
 

@@ -2,9 +2,9 @@
 
 #include "base/mem.h"
 #include "model/factors.h"
-#include "model/internal.h"
-#include "model/loose.h"
-#include "model/lowkv_internal.h"
+#include "model/model_internal.h"
+#include "model/loose_internal.h"
+#include "model/kernels/lowkv_internal.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 void geodec__each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx)
 {

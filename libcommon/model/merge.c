@@ -4,7 +4,7 @@
  * first within the threshold its key and value become copies of that token's. The cache keeps its size. */
 #include "base/mem.h"
 #include "linalg/eig.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 #include "model/rows.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 #include <string.h>
 

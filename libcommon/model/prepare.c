@@ -7,7 +7,7 @@
  * Copies then move a share in each pass, which costs nothing twice; panels all in the second, since until they are
  * there every pass would pack again. The bits of a result do not depend on it. */
 #include "base/mem.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Rotary position embedding: the table of angles and the rotation (Su et al. 2021). */
 #include "base/mem.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 #include <math.h>
 

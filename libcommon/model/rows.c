@@ -1,7 +1,7 @@
 #include "model/rows.h"
 
 #include "base/mem.h"
-#include "model/weights.h"
+#include "model/weights_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "base/mem.h"
-#include "model/internal.h"
-#include "model/team.h"
+#include "model/model_internal.h"
+#include "model/team_internal.h"
 
 #include <string.h>
 

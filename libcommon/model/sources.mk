@@ -1,35 +1,24 @@
 model_SRCS := \
   arch.c \
   arithmetic.c \
-  config.c \
-  weights.c \
-  model.c \
-  attnres.c \
-  session.c \
-  jobs.c \
-  experts.c \
-  forward.c \
   attention.c \
+  attnres.c \
   cache.c \
-  rope.c \
-  kernels.c \
-  kernels_scalar.c \
-  kernels_avx2.c \
-  kernels_avx512.c \
-  panels.c \
-  matrices.c \
-  loose.c \
+  config.c \
+  experts.c \
   factors.c \
+  forward.c \
+  jobs.c \
+  loose.c \
   lowkv.c \
-  lowkv_scalar.c \
-  lowkv_avx2.c \
-  lowkv_avx512.c \
+  matrices.c \
   merge.c \
+  model.c \
   prepare.c \
-  products.c \
-  products_scalar.c \
-  products_avx2.c \
-  products_vnni.c \
-  columns.c \
+  rope.c \
   rows.c \
-  team.c
+  session.c \
+  shape.c \
+  shape_blocks.c \
+  team.c \
+  weights.c

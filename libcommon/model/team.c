@@ -1,4 +1,4 @@
-#include "model/team.h"
+#include "model/team_internal.h"
 
 #include "base/pool.h"
 

@@ -2,7 +2,7 @@
  * is refused by name. */
 #include "base/mem.h"
 #include "model/arch.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,1 +1,6 @@
-prepare_SRCS := plan.c record.c store.c trial.c work.c
+prepare_SRCS := \
+  plan.c \
+  record.c \
+  store.c \
+  trial.c \
+  work.c

@@ -10,10 +10,10 @@
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "documents/documents.h"
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 #include "model/model.h"
 #include "prepare/plan.h"
-#include "records/flowmap.h"
+#include "flowmap/map.h"
 
 typedef struct geodec_prepare {
     const geodec_model *model;

@@ -1,7 +1,7 @@
 #include "reference/attended.h"
 
 #include "base/mem.h"
-#include "reference/internal.h"
+#include "reference/reference_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * expert and then by row, so that an expert's rows are one array. Sums over experts run in ascending id. */
 #include "base/mem.h"
 #include "linalg/blas.h"
-#include "reference/internal.h"
+#include "reference/reference_internal.h"
 
 #include <string.h>
 

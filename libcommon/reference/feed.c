@@ -1,6 +1,6 @@
 /* The feed-forward half of a block: x += [N] FFN(N(x)), FFN one gated network or experts. */
 #include "base/mem.h"
-#include "reference/internal.h"
+#include "reference/reference_internal.h"
 
 #include <string.h>
 

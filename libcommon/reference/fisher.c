@@ -1,6 +1,6 @@
 /* The Fisher metric of the next-token distribution on the residual stream of a sequence's last row. */
 #include "base/mem.h"
-#include "reference/internal.h"
+#include "reference/reference_internal.h"
 
 #include <math.h>
 

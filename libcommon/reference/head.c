@@ -1,6 +1,6 @@
 /* Final norm, output matrix, final soft-cap. */
 #include "base/mem.h"
-#include "reference/internal.h"
+#include "reference/reference_internal.h"
 
 geodec_status geodec__ref_head(const geodec_reference *r, int64_t m, const double *x, double *logits, geodec_err *err)
 {

@@ -1,7 +1,7 @@
 /* The attention half of a block: x += [N] (Wo attention(R [N] (Wq z + b), R [N] (Wk z + b), Wv z + b) + b), z = N(x).
  */
 #include "base/mem.h"
-#include "reference/internal.h"
+#include "reference/reference_internal.h"
 
 #include <math.h>
 #include <string.h>

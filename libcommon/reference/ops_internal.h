@@ -8,7 +8,7 @@
 #define GEODEC_REFERENCE_OPS_INTERNAL_H
 
 #include "base/pool.h"
-#include "model/weights.h"
+#include "model/weights_internal.h"
 
 /* ---- norm.c: y = x r gain with r = 1 / sqrt(mean(x^2) + eps); rows of d ------------------------------------------ */
 void geodec__ref_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y);

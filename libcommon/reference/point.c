@@ -1,6 +1,6 @@
 /* The map from one boundary to a later one, and its derivatives at a point. */
 #include "base/mem.h"
-#include "reference/internal.h"
+#include "reference/reference_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Whole sequences through blocks and head. */
 #include "base/mem.h"
-#include "reference/internal.h"
+#include "reference/reference_internal.h"
 
 #include <math.h>
 #include <string.h>

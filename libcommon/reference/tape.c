@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "reference/internal.h"
+#include "reference/reference_internal.h"
 
 void geodec__ref_add(int64_t n, const double *src, double *dst)
 {

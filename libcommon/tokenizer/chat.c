@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "tokenizer/chat_internal.h"
-#include "tokenizer/internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "tokenizer/internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/mem.h"
-#include "tokenizer/internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <pcre2.h>
 #include <string.h>

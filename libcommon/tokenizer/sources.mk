@@ -1,2 +1,14 @@
-tokenizer_SRCS := vocabulary.c encode.c spm.c bpe.c pretoken.c special.c decode.c gguf_keys.c vocab_train.c \
-  chat.c chat_table.c chat_detect.c chat_messages.c
+tokenizer_SRCS := \
+  bpe.c \
+  chat.c \
+  chat_detect.c \
+  chat_messages.c \
+  chat_table.c \
+  decode.c \
+  encode.c \
+  gguf_keys.c \
+  pretoken.c \
+  special.c \
+  spm.c \
+  vocab_train.c \
+  vocabulary.c

@@ -1,6 +1,6 @@
 /* Checkpoints and the loss curve as artifacts. */
 #include "base/mem.h"
-#include "io/binding.h"
+#include "artifact/binding.h"
 #include "train/trainer_internal.h"
 
 #include <math.h>

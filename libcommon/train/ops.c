@@ -1,4 +1,4 @@
-#include "train/ops.h"
+#include "train/ops_internal.h"
 
 #include <stddef.h>
 

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/hooks.h"
 #include "base/pool.h"
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 #include "train/layout.h"
 #include "train/text.h"
 

@@ -3,7 +3,7 @@
 #define GEODEC_TRAIN_TRAINER_INTERNAL_H
 
 #include "train/net.h"
-#include "train/ops.h"
+#include "train/ops_internal.h"
 #include "train/trainer.h"
 
 enum { GEODEC__RECIPE = 3072 };

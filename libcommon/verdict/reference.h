@@ -18,7 +18,7 @@
 #ifndef GEODEC_VERDICT_REFERENCE_H
 #define GEODEC_VERDICT_REFERENCE_H
 
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 
 enum { GEODEC_REFERENCE_MAX = 4096 };
 

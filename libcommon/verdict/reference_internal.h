@@ -2,7 +2,7 @@
 #ifndef GEODEC_VERDICT_REFERENCE_INTERNAL_H
 #define GEODEC_VERDICT_REFERENCE_INTERNAL_H
 
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 #include "io/table.h"
 #include "verdict/reference.h"
 

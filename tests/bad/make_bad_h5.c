@@ -3,8 +3,8 @@
  * Two sorts of damage: raw bytes changed under the seal, and files rebuilt with HDF5 calls and sealed again with a
  * valid digest, so that the checks behind the digest are reached. */
 #include "base/sha256.h"
-#include "geometry/activations.h"
-#include "io/artifact.h"
+#include "chain/activations.h"
+#include "artifact/artifact.h"
 #include "io/h5.h"
 
 #include <hdf5.h>

@@ -2,7 +2,7 @@
  * dimensions, in 6 sequences that begin with one and the same state: input for the tests of the geometry tools. */
 #include "base/f16.h"
 #include "base/rng.h"
-#include "geometry/activations.h"
+#include "chain/activations.h"
 #include "io/h5.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
  * Each figure is the best of several rounds. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 #include "model/synthetic.h"
 
 #include <stdio.h>

@@ -19,13 +19,13 @@
 #include "base/rng.h"
 #include "geometry/geodesic.h"
 #include "geometry/magnus.h"
-#include "geometry/metric.h"
+#include "chain/metric.h"
 #include "geometry/propagate.h"
 #include "geometry/riemann.h"
 #include "linalg/blas.h"
 #include "linalg/expm.h"
 #include "linalg/lapack.h"
-#include "records/compress.h"
+#include "chain/compress.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "export/export.h"
-#include "geometry/activations.h"
+#include "chain/activations.h"
 #include "io/file.h"
 
 #include <stdio.h>

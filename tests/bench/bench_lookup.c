@@ -2,12 +2,12 @@
  *
  *     bench-lookup [--quick] [--only near|fresh|own] [--cloud METRIC.h5]
  *
- * What is searched and the peers: experiments/lookup_speed.h. limit_us: what is asked for at a size. With --cloud the
+ * What is searched and the peers: lab/lookup/correct.h. limit_us: what is asked for at a size. With --cloud the
  * points of a metric artifact in the metrics of its field alone: as they are, then at each condition.
  */
 #include "arguments.h"
 #include "base/err.h"
-#include "experiments/lookup_speed.h"
+#include "lab/lookup/correct.h"
 #include "linalg/lapack.h"
 
 #include <math.h>

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "bench/read_limit.h"
+#include "evaluate/read_limit.h"
 #include "model/arithmetic.h"
-#include "model/products.h"
+#include "model/kernels/products_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
-#include "bench/speed.h"
+#include "evaluate/speed.h"
 #include "model/model.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "io/foreign.h"
 #include "io/h5.h"
 #include "linalg/stats.h"
-#include "published/warp.h"
+#include "lab/warp/published.h"
 
 #include <stdio.h>
 #include <stdlib.h>

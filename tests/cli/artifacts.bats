@@ -25,7 +25,7 @@ setup() {
 
 @test "every kind that the library declares is registered, with a valid table" {
     declared=$(grep -rhoE 'extern const geodec_kind geodec_kind_[a-z0-9_]+' libcommon --include='*.h' | sed 's/.*geodec_kind_//' | sort)
-    registered=$(sed -n 's/^ *&geodec_kind_\([a-z0-9_]*\),$/\1/p' tools/support/kinds.c | sort)
+    registered=$(sed -n 's/^ *&geodec_kind_\([a-z0-9_]*\),$/\1/p' tools/cli/kinds.c | sort)
     echo "declared: $declared"
     echo "registered: $registered"
     [ -n "$declared" ] && [ "$declared" = "$registered" ]

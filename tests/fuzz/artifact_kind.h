@@ -2,7 +2,7 @@
 #ifndef GEODEC_TESTS_FUZZ_ARTIFACT_KIND_H
 #define GEODEC_TESTS_FUZZ_ARTIFACT_KIND_H
 
-#include "io/artifact.h"
+#include "artifact/artifact.h"
 
 static const geodec_field fuzz_fields[] = {
     {"/f64", GEODEC_F64, "N,K", 0, "1", "plain", 0},

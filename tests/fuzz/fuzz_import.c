@@ -1,7 +1,7 @@
 /* What geodec-import reads: the first byte says as what (.npy, text, export, HDF5), the rest is the file. */
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
-#include "geometry/import.h"
+#include "chain/import.h"
 #include "io/foreign.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
 #include "tokenizer/chat.h"
-#include "tokenizer/internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * type) and its bytes; with byte-level BPE a number of merges, each two numbers of pieces. */
 #include "base/mem.h"
 #include "fuzz/fuzz.h"
-#include "tokenizer/internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,1 +1,6 @@
-base_TESTS := test_base.c test_split.c test_shard.c test_pool.c
+base_TESTS := \
+  test_base.c \
+  test_pool.c \
+  test_shard.c \
+  test_split.c \
+  test_tasks.c

@@ -2,7 +2,7 @@
  * only. */
 #include "base/mem.h"
 #include "corpus/corpus.h"
-#include "corpus/gen.h"
+#include "corpus/corpus_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,9 +1,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
-#include "drafters/draft_auto.h"
-#include "drafters/draft_lookup.h"
-#include "drafters/draft_ngram.h"
+#include "drafters/auto_drafter.h"
+#include "drafters/lookup_drafter.h"
+#include "drafters/ngram_drafter.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
-#include "drafters/draft_lookup.h"
+#include "drafters/lookup_drafter.h"
 #include "drafters/suffix.h"
 #include "support/support.h"
 

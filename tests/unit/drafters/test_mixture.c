@@ -1,7 +1,7 @@
 /* Mixtures: as good as the best part, whichever that is, and never more than all of the chance to siblings. */
 #include "base/rng.h"
 #include "decode/toy.h"
-#include "drafters/draft_mixture.h"
+#include "drafters/mixture_drafter.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -2,9 +2,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
-#include "drafters/draft_mixture.h"
-#include "drafters/draft_onedecode.h"
-#include "drafters/draft_recycle.h"
+#include "drafters/mixture_drafter.h"
+#include "drafters/onedecode_drafter.h"
+#include "drafters/recycle_drafter.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
-#include "drafters/draft_mixture.h"
-#include "drafters/draft_ngram.h"
-#include "drafters/draft_recurrent.h"
+#include "drafters/mixture_drafter.h"
+#include "drafters/ngram_drafter.h"
+#include "drafters/recurrent_drafter.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,9 +1,9 @@
 /* Token recycling, and the candidates that the loop hands to a drafter that asks for them. */
 #include "base/rng.h"
 #include "decode/toy.h"
-#include "drafters/draft_lookup.h"
-#include "drafters/draft_mixture.h"
-#include "drafters/draft_recycle.h"
+#include "drafters/lookup_drafter.h"
+#include "drafters/mixture_drafter.h"
+#include "drafters/recycle_drafter.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -5,7 +5,7 @@
 #include "decode/prompts.h"
 #include "decode/tiny.h"
 #include "documents/plan.h"
-#include "drafters/draft_ngram.h"
+#include "drafters/ngram_drafter.h"
 #include "io/file.h"
 #include "support/support.h"
 

@@ -1,9 +1,7 @@
 evaluate_TESTS := \
-  ../decode/tiny.c \
-  ../reference/models.c \
-  test_attention_gradient.c \
-  test_fisher.c \
-  test_fisher_metric.c \
   test_needle.c \
   test_perplexity.c \
-  test_residual.c
+  test_resident.c \
+  test_residual.c \
+  test_speed.c
+evaluate_FIXTURES := decode/tiny.c

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "decode/tiny.h"
 #include "export/export.h"
-#include "geometry/activations.h"
+#include "chain/activations.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "support/support.h"

@@ -2,7 +2,7 @@
 #ifndef GEODEC_TESTS_ANALYTIC_H
 #define GEODEC_TESTS_ANALYTIC_H
 
-#include "geometry/spaces.h"
+#include "geometry/space_closed.h"
 #include "support/support.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* The logarithm map where it is known in closed form, and where there is none. */
 #include "base/rng.h"
 #include "geometry/logmap.h"
-#include "geometry/spaces.h"
+#include "geometry/space_closed.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -6,7 +6,7 @@
 #include "geometry/jacobi.h"
 #include "geometry/propagate.h"
 #include "geometry/riemann.h"
-#include "geometry/vec.h"
+#include "base/vec_internal.h"
 #include "support/goldens.h"
 #include "support/support.h"
 

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/rbf_internal.h"
-#include "geometry/rbf_kernel.h"
+#include "geometry/rbf_kernel_internal.h"
 #include "geometry/riemann.h"
 #include "linalg/expm.h"
 #include "support/support.h"

@@ -1,4 +1,5 @@
 linalg_TESTS := \
+  test_apply.c \
   test_chol.c \
   test_eig.c \
   test_eig_small.c \
@@ -8,4 +9,4 @@ linalg_TESTS := \
   test_knn.c \
   test_simplex_ls.c \
   test_stats.c \
-
+  test_surrogate.c

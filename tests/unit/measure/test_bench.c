@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
-#include "drafters/draft_ngram.h"
+#include "drafters/ngram_drafter.h"
 #include "io/h5.h"
 #include "measure/bench.h"
 #include "measure/bench_file.h"

@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
-#include "drafters/draft_ngram.h"
+#include "drafters/ngram_drafter.h"
 #include "measure/draft_alone.h"
 #include "measure/drafts.h"
 #include "measure/rejections.h"

@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "decode/tiny.h"
 #include "decode/toy.h"
-#include "drafters/draft_ngram.h"
+#include "drafters/ngram_drafter.h"
 #include "measure/bench.h"
 #include "model/model.h"
 #include "support/support.h"

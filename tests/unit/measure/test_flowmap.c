@@ -6,12 +6,12 @@
 #include "decode/tiny.h"
 #include "drafters/drafting.h"
 #include "export/export.h"
-#include "geometry/activations.h"
+#include "chain/activations.h"
 #include "io/file.h"
 #include "io/h5.h"
 #include "linalg/lapack.h"
 #include "measure/bench.h"
-#include "records/flowmap.h"
+#include "flowmap/map.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

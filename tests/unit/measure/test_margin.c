@@ -1,7 +1,7 @@
 /* The experiment with the papers' acceptance rule, against the rule written out by itself. */
 #include "base/mem.h"
 #include "decode/toy.h"
-#include "drafters/draft_ngram.h"
+#include "drafters/ngram_drafter.h"
 #include "measure/margin.h"
 #include "support/support.h"
 

@@ -3,12 +3,12 @@
 #include "decode/tiny.h"
 #include "decode/toy.h"
 #include "drafters/depth_sink.h"
-#include "drafters/draft_model.h"
+#include "drafters/model_drafter.h"
 #include "drafters/drafting.h"
 #include "io/file.h"
 #include "linalg/lapack.h"
 #include "measure/bench.h"
-#include "project/projection.h"
+#include "lowrank/projection.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

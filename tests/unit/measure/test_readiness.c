@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "decode/toy.h"
-#include "drafters/draft_ngram.h"
+#include "drafters/ngram_drafter.h"
 #include "io/json.h"
 #include "measure/compat_counters.h"
 #include "measure/readiness.h"

@@ -1,5 +1,5 @@
 #include "model/reference.h"
-#include "model/weights.h"
+#include "model/weights_internal.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
  * ways to reach the same row. */
 #include "base/f16.h"
 #include "base/mem.h"
-#include "model/fma32.h"
-#include "model/internal.h"
+#include "model/kernels/fma32_internal.h"
+#include "model/model_internal.h"
 #include "model/synthetic.h"
 #include "support/support.h"
 

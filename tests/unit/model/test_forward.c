@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "model/families.h"
 #include "model/reference.h"
-#include "model/weights.h"
+#include "model/weights_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

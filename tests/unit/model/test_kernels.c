@@ -2,8 +2,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/blocks.h"
-#include "model/fma32.h"
-#include "model/kernels.h"
+#include "model/kernels/fma32_internal.h"
+#include "model/kernels/kernels_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

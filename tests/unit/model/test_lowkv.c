@@ -1,7 +1,7 @@
 /* A cache of low rank: against the same model with the product of the factors as its weights, and bit for bit the same
  * in every batch, tree, instruction set and number of threads; four-bit elements. */
 #include "base/mem.h"
-#include "model/internal.h"
+#include "model/model_internal.h"
 #include "model/lowkv.h"
 #include "model/synthetic.h"
 #include "support/support.h"

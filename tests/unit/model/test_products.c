@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "model/arithmetic.h"
 #include "model/blocks.h"
-#include "model/products.h"
+#include "model/kernels/products_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* Teams of threads: who joins, and that nobody passes a meeting alone. */
 #include "base/pool.h"
-#include "model/team.h"
+#include "model/team_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

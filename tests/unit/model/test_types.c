@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "model/blocks.h"
 #include "model/model.h"
-#include "model/panels.h"
+#include "model/kernels/panels_internal.h"
 #include "model/synthetic.h"
 #include "support/support.h"
 

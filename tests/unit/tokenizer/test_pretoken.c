@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "gguf/gguf.h"
 #include "support/support.h"
-#include "tokenizer/internal.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>

@@ -2,7 +2,7 @@
 #include "linalg/lapack.h"
 #include "numeric.h"
 #include "support/support.h"
-#include "train/ops.h"
+#include "train/ops_internal.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,0 +1,215 @@
+/* Artifacts: the HDF5 files that stages pass to each other. One constant table a kind (geodec_kind) drives create,
+ * open, validate, print, diff and the schema page.
+ *
+ * File layout. A 512-byte HDF5 user block comes first: the line
+ *     "geodec artifact <kind> <major>.<minor>\nsha256 <64 hex digits of every byte after the user block>\n" padded with
+ * NUL. Opening verifies that digest, so truncation, a flipped bit or appended bytes anywhere are refused. Datasets are
+ * chunked with Fletcher32 (deflate + shuffle where `GEODEC_FIELD_COMPRESS`), little-endian, object times off: same
+ * inputs, same bytes. Root attributes: kind, schema_version, tool, tool_version, command_line, seed, blas_core,
+ * model_fingerprint, tokenizer_fingerprint, input_names, input_sha256 and the kind's own attributes. No clock time,
+ * thread count or folder. */
+#ifndef GEODEC_ARTIFACT_ARTIFACT_H
+#define GEODEC_ARTIFACT_ARTIFACT_H
+
+#include "base/err.h"
+#include "base/sha256.h"
+#include "artifact/member.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum geodec_type {
+    GEODEC_F64,
+    GEODEC_F32,
+    GEODEC_F16, /* uint16_t in memory and on disk, attribute encoding = "ieee-binary16" */
+    GEODEC_I64,
+    GEODEC_I32,
+    GEODEC_I16,
+    GEODEC_I8,
+    GEODEC_U64,
+    GEODEC_U32,
+    GEODEC_U16,
+    GEODEC_U8,
+} geodec_type;
+GEODEC_API size_t geodec_type_size(geodec_type t);
+GEODEC_API const char *geodec_type_name(geodec_type t);
+
+enum {
+    GEODEC_FIELD_OPTIONAL = 1,
+    GEODEC_FIELD_COMPRESS = 2, /* shuffle + deflate */
+    GEODEC_FIELD_STREAM = 4,   /* first dimension grows by geodec_artifact_append; its name is set at commit */
+    GEODEC_FIELD_NONFINITE =
+        8,                   /* NaN and infinity are values of this field; elsewhere writing them is GEODEC_NUMERIC */
+    GEODEC_FIELD_ZERO = 256, /* bound: saved as 0 where it is NaN or infinite (the counts next to it say that nothing
+                                was divided) */
+};
+/* How an attribute of the whole follows from those of its parts (artifact/merge.h); without one of these it must be the same
+ * in all. */
+enum { GEODEC_ATTR_SUM = 16, GEODEC_ATTR_MAX = 32, GEODEC_ATTR_MIN = 64, GEODEC_ATTR_DERIVED = 128 };
+
+/* Limits, checked before anything is allocated. */
+enum { GEODEC_RANK_MAX = 6, GEODEC_ATTR_TEXT_MAX = 32768 };
+#define GEODEC_FIELD_BYTES_MAX ((int64_t)64 << 30)
+
+typedef struct geodec_field {
+    const char *path; /* "/points"; one level of groups allowed: "/knn/index" */
+    geodec_type type;
+    const char *dims; /* names joined by commas, "N,K"; a decimal number is a fixed extent; "" = a scalar */
+    unsigned flags;
+    const char *unit;      /* "1" when dimensionless */
+    const char *long_name; /* what it is, with the equation or paper it implements */
+    int since_minor;
+    geodec_member member; /* where it lives in the kind's struct (artifact/binding.h); {0}: not bound */
+    geodec_when when;
+} geodec_field;
+
+typedef enum geodec_attr_type { GEODEC_ATTR_I64, GEODEC_ATTR_F64, GEODEC_ATTR_STR } geodec_attr_type;
+typedef struct geodec_attr {
+    const char *name;
+    geodec_attr_type type;
+    unsigned flags; /* GEODEC_FIELD_OPTIONAL, GEODEC_FIELD_NONFINITE */
+    const char *long_name;
+    geodec_member member; /* likewise */
+    geodec_when when;
+    const char *after; /* bound: saved after this field, "" before all; NULL: after the last. Not with shards */
+} geodec_attr;
+
+struct geodec_merge;
+struct geodec_artifact;
+typedef struct geodec_kind {
+    const char *name; /* "cloud" */
+    int major, minor; /* another major is refused; a newer minor is read, unknown members ignored */
+    const char *tool; /* the tool that makes it, named in refusals: "geodec-cloud" */
+    const char *purpose;
+    const geodec_field *fields;
+    int n_fields;
+    const geodec_attr *attrs;
+    int n_attrs;
+    /* A stage with --shard: the dimensions its slices divide, joined by commas, that of the items first ("P,C"); a
+     * field they count is joined along its first axis. The stage writes fields, then attributes, in the table's order.
+     */
+    const char *shards;
+    /* Value of a GEODEC_ATTR_DERIVED attribute of the whole (also for integers). */
+    geodec_status (*derive)(struct geodec_merge *whole, const char *attr, double *value, geodec_err *err);
+    /* Binding to a struct (artifact/binding.h): its axes, its rows, and what writes the members that are not bound. */
+    const geodec_extent *extents;
+    int n_extents;
+    geodec_rows rows; /* other arrays of rows: GEODEC_OF_ROWS */
+    bool attrs_first; /* saved before the fields */
+    geodec_status (*put)(const void *object, struct geodec_artifact *a, const char *name, geodec_err *err);
+    /* Names of fields and attributes that are saved before the rest, in this order, joined by commas; the rest follows
+     * in the tables' order. For kinds whose first version wrote them so: the bytes of a file depend on the order. NULL
+     * for new kinds, and where there are shards. */
+    const char *first;
+} geodec_kind;
+
+/* GEODEC_INTERNAL for a table that breaks the rules (bad paths, axes, types, versions); create and open call it too. */
+GEODEC_API geodec_status geodec_kind_check(const geodec_kind *kind, geodec_err *err) GEODEC_MUST_USE;
+
+enum { GEODEC_INPUTS_MAX = 16 };
+typedef struct geodec_provenance {
+    const char *tool;         /* "geodec-cloud" */
+    const char *command_line; /* canonical (tools/cli/cli.h) */
+    uint64_t seed;
+    const char *model_fingerprint;     /* hex SHA-256 or "" */
+    const char *tokenizer_fingerprint; /* hex SHA-256 or "" */
+    const char *blas_core;             /* geodec_linalg_core(), or "" where no BLAS was used: last bits depend on it */
+    /* Fingerprints taken from input artifacts (geodec_provenance_add_artifact): used where the two above are NULL or
+     * "". */
+    char inherited_model[GEODEC_SHA256_HEX], inherited_tokenizer[GEODEC_SHA256_HEX];
+    int n_inputs;
+    struct {
+        char name[128]; /* last path component */
+        char sha256[GEODEC_SHA256_HEX];
+    } input[GEODEC_INPUTS_MAX];
+} geodec_provenance;
+
+/* Adds an input by content (reads the file). GEODEC_LIMIT beyond GEODEC_INPUTS_MAX. */
+GEODEC_API geodec_status geodec_provenance_add_file(geodec_provenance *p, const char *path,
+                                                    geodec_err *err) GEODEC_MUST_USE;
+
+typedef struct geodec_artifact geodec_artifact;
+
+/* ---- writing: create, set dims, write fields and attributes, commit --------------------------------------------- */
+
+/* Creates under a temporary name beside path; path itself is untouched until commit. p is copied; NULL texts count as
+ * "". */
+GEODEC_API geodec_status geodec_artifact_create(const geodec_kind *kind, const char *path, const geodec_provenance *p,
+                                                geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
+/* Fixes a named dimension; every field that names it must agree. */
+GEODEC_API geodec_status geodec_artifact_set_dim(geodec_artifact *a, const char *name, int64_t extent,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+/* Writes a whole field, once; its dimensions must be set (or fixed). data: C order, of the field's type.
+ * GEODEC_NUMERIC for a NaN or infinity in a float field without GEODEC_FIELD_NONFINITE. */
+GEODEC_API geodec_status geodec_artifact_write(geodec_artifact *a, const char *path, const void *data,
+                                               geodec_err *err) GEODEC_MUST_USE;
+/* Appends n_rows along the first dimension of a STREAM field (0 rows make an empty field). Its other dimensions must be
+ * set. */
+GEODEC_API geodec_status geodec_artifact_append(geodec_artifact *a, const char *path, int64_t n_rows, const void *data,
+                                                geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_artifact_put_i64(geodec_artifact *a, const char *attr, int64_t v,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_artifact_put_f64(geodec_artifact *a, const char *attr, double v,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_artifact_put_str(geodec_artifact *a, const char *attr, const char *v,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+/* Checks that every required field and attribute is there, closes, seals with the digest, fsyncs and renames into
+ * place. Frees a in every case (on failure the temporary file is removed). */
+GEODEC_API geodec_status geodec_artifact_commit(geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+/* Another kind is refused with the tool that makes the wanted one (tools that serve every kind:
+ * geodec_artifact_open_any). Verifies user block, digest, schema version, presence, type, rank and extents of every
+ * field and attribute, and the limits (rank, bytes of a field, what a file of this size can hold) before anything is
+ * allocated. GEODEC_NOTFOUND, GEODEC_IO, GEODEC_FORMAT (not an artifact, another kind, a field that does not fit the
+ * table), GEODEC_VERSION, GEODEC_CHECKSUM, GEODEC_LIMIT; the message names file, field and tool. */
+GEODEC_API geodec_status geodec_artifact_open(const geodec_kind *kind, const char *path, geodec_artifact **out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* For tools that serve every kind: the kind is looked up by name in kinds[0..n-1]. */
+GEODEC_API geodec_status geodec_artifact_open_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
+                                                  geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
+/* NULL ok; abandons a file being written. */
+GEODEC_API void geodec_artifact_close(geodec_artifact *a);
+
+GEODEC_API const geodec_kind *geodec_artifact_kind(const geodec_artifact *a);
+GEODEC_API const char *geodec_artifact_path(const geodec_artifact *a);
+/* Schema version of the opened file: its minor may be older or newer than the kind's. */
+GEODEC_API void geodec_artifact_version(const geodec_artifact *a, int *major, int *minor);
+/* Provenance of the opened file; texts owned by the artifact. */
+GEODEC_API const geodec_provenance *geodec_artifact_provenance(const geodec_artifact *a);
+/* The named dimensions that are known, in the table's order of first use; NULL past the last. */
+GEODEC_API const char *geodec_artifact_dim_at(const geodec_artifact *a, int i, int64_t *extent);
+/* SHA-256 of the whole file, for the provenance of what is made from it; after open. The first call reads the file; ""
+ * when that failed. */
+GEODEC_API const char *geodec_artifact_sha256(const geodec_artifact *a);
+/* Adds the opened artifact to a provenance, which inherits its model and tokenizer fingerprints when it has none yet
+ * (copied: a may be closed). GEODEC_CHECKSUM when p already is about another model or tokenizer. */
+GEODEC_API geodec_status geodec_provenance_add_artifact(geodec_provenance *p, const geodec_artifact *a,
+                                                        geodec_err *err) GEODEC_MUST_USE;
+
+/* Extent of a named dimension. */
+GEODEC_API geodec_status geodec_artifact_dim(const geodec_artifact *a, const char *name, int64_t *extent,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API bool geodec_artifact_has(const geodec_artifact *a, const char *path);
+GEODEC_API bool geodec_artifact_has_attr(const geodec_artifact *a, const char *attr);
+/* Shape of a stored field: rank <= 6. */
+GEODEC_API geodec_status geodec_artifact_shape(const geodec_artifact *a, const char *path, int64_t shape[6], int *rank,
+                                               geodec_err *err) GEODEC_MUST_USE;
+/* Reads a whole field into new memory of the field's type: out_pointer is a `T **` (caller frees with geodec_mem_free).
+ */
+GEODEC_API geodec_status geodec_artifact_read(const geodec_artifact *a, const char *path, void *out_pointer,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* Rows row0 .. row0+n_rows-1 along the first dimension into the caller's buffer. */
+GEODEC_API geodec_status geodec_artifact_read_rows(const geodec_artifact *a, const char *path, int64_t row0,
+                                                   int64_t n_rows, void *buffer, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_artifact_get_i64(const geodec_artifact *a, const char *attr, int64_t *v,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_artifact_get_f64(const geodec_artifact *a, const char *attr, double *v,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+/* Text owned by the artifact. Also serves the common attributes tool, tool_version, command_line, blas_core,
+ * model_fingerprint and tokenizer_fingerprint. */
+GEODEC_API geodec_status geodec_artifact_get_str(const geodec_artifact *a, const char *attr, const char **v,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+
+#endif

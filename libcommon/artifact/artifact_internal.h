@@ -1,0 +1,118 @@
+/* What the artifact sources share; private to the io folder. */
+#ifndef GEODEC_ARTIFACT_ARTIFACT_INTERNAL_H
+#define GEODEC_ARTIFACT_ARTIFACT_INTERNAL_H
+
+#include "artifact/artifact.h"
+#include "io/atomic.h"
+#include "io/h5_internal.h"
+
+enum {
+    GEODEC__USER_BLOCK = 512,  /* HDF5's smallest user block */
+    GEODEC__KIND_NAME = 32,    /* bytes, with the final zero */
+    GEODEC__DIM_NAME = 32,     /* likewise */
+    GEODEC__TOOL_VERSION = 64, /* likewise */
+};
+#define GEODEC__EXTENT_UNKNOWN ((int64_t)-1)
+
+/* ---- field tables (artifact_kind.c) ----------------------------------------------------------------------------- */
+
+/* One axis of a field: a name, or a fixed extent with an empty name. */
+typedef struct geodec__axis {
+    char name[GEODEC__DIM_NAME];
+    int64_t fixed;
+} geodec__axis;
+
+/* Splits "N,K,3". GEODEC_INTERNAL for a malformed table. */
+geodec_status geodec__field_axes(const geodec_field *f, geodec__axis axis[GEODEC_RANK_MAX], int *rank,
+                                 geodec_err *err) GEODEC_MUST_USE;
+/* Bytes of a shape: GEODEC_LIMIT beyond GEODEC_FIELD_BYTES_MAX. */
+geodec_status geodec__shape_bytes(const geodec_field *f, const int64_t *shape, int rank, int64_t *bytes,
+                                  geodec_err *err) GEODEC_MUST_USE;
+
+/* GEODEC_NUMERIC when `bytes` of the field's data hold a NaN or infinity that the table does not allow; first: the
+ * number of the data's first element, for the message. */
+geodec_status geodec__check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
+                                   geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- the user block (artifact_header.c) ------------------------------------------------------------------------- */
+
+typedef struct geodec__header {
+    char kind[GEODEC__KIND_NAME];
+    int major, minor;
+    char sha256[GEODEC_SHA256_HEX];
+} geodec__header;
+
+void geodec__header_format(const geodec__header *h, char block[GEODEC__USER_BLOCK]);
+/* GEODEC_FORMAT unless the block is exactly what format makes. */
+geodec_status geodec__header_parse(const char block[GEODEC__USER_BLOCK], geodec__header *h,
+                                   geodec_err *err) GEODEC_MUST_USE;
+/* Digest of a file from byte `start` to its end. */
+geodec_status geodec__header_digest(int fd, int64_t start, char hex[GEODEC_SHA256_HEX],
+                                    geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- whole chunks (artifact_chunks.c) --------------------------------------------------------------------------- */
+
+enum { GEODEC__CHECKSUM = 4 /* bytes behind a chunk */ };
+
+/* The Fletcher-32 checksum of HDF5's filter (16-bit words, first byte high). An odd last byte is not counted. */
+uint32_t geodec__fletcher32(const void *bytes, size_t n);
+/* Whether whole chunks may be written as they are: rows of full width, nothing compressed, types as in the file. */
+bool geodec__chunks_direct(const geodec_field *f, const int64_t *shape, const hsize_t *chunk, int rank);
+/* Writes the chunk whose first row is `row`; buffer holds `bytes` and room for the checksum. */
+geodec_status geodec__chunk_write(hid_t dataset, const char *path, int64_t row, char *buffer, int64_t bytes,
+                                  geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- the object ------------------------------------------------------------------------------------------------- */
+
+struct geodec_artifact {
+    const geodec_kind *kind;
+    char *path;
+    geodec_atomic *tmp; /* while writing, else NULL */
+    hid_t file;
+    int major, minor; /* of the file */
+    int64_t file_bytes;
+    /* Digest of the whole file, made when first asked for (a second pass over the file): so behind a pointer. */
+    struct geodec__whole {
+        int fd; /* the file whose contents were checked, -1 while writing */
+        char sha256[GEODEC_SHA256_HEX];
+    } * whole;
+    struct geodec__field_state {
+        hid_t dataset; /* open from first use to the end, for its chunk cache; -1 before */
+        bool present;
+        /* STREAM field being written: rows in the dataset, rows of a chunk, and rows that wait in buffer[chunk_rows] so
+         * that whole chunks are written, and a short field gets a short chunk. */
+        int64_t rows, chunk_rows, waiting;
+        char *buffer; /* NULL for chunks of one row; has room for the checksum behind a chunk */
+        bool direct;  /* whole chunks go to the file as they are, with the checksum HDF5 would compute */
+        int rank;
+        int64_t shape[GEODEC_RANK_MAX];
+        geodec__h5_storage storage; /* of a field being read */
+        bool inflates;              /* its chunks were checked */
+    } * field;
+    struct geodec__attr_state {
+        bool present;
+        int64_t i64;
+        double f64;
+        char *text;
+    } * attr;
+    int n_dims;
+    struct geodec__dim_state {
+        char name[GEODEC__DIM_NAME];
+        int64_t extent; /* GEODEC__EXTENT_UNKNOWN until set */
+    } * dim;
+    geodec_provenance provenance; /* texts: below */
+    char *text_tool, *text_command, *text_model, *text_tokenizer, *text_core, *text_tool_version;
+};
+
+/* An empty object for the kind: tables checked, dimension names collected. */
+geodec_status geodec__artifact_new(const geodec_kind *kind, const char *path, geodec_artifact **out,
+                                   geodec_err *err) GEODEC_MUST_USE;
+/* Index in the kind's table, or GEODEC_INVAL naming what was asked for. */
+geodec_status geodec__field_index(const geodec_artifact *a, const char *path, int *index,
+                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__attr_index(const geodec_artifact *a, const char *name, geodec_attr_type type, int *index,
+                                 geodec_err *err) GEODEC_MUST_USE;
+/* NULL when the kind has no such dimension. */
+struct geodec__dim_state *geodec__dim_find(const geodec_artifact *a, const char *name);
+
+#endif

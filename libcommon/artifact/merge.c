@@ -1,0 +1,456 @@
+#include "artifact/merge.h"
+
+#include "base/mem.h"
+#include "base/version.h"
+#include "artifact/artifact_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COMMAND_LINE = 8192 };
+static const char mark[] = " --shard=";
+
+struct geodec_merge {
+    const geodec_kind *kind;
+    int64_t parts;
+    geodec_artifact **part; /* [parts] in the order of the slices */
+    char command[COMMAND_LINE];
+};
+
+/* ---- do they belong together? ----------------------------------------------------------------------------------- */
+
+/* The slice a part says it is, and its command line without it. */
+static geodec_status slice_of(const geodec_artifact *a, geodec_shard *s, char command[COMMAND_LINE], geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *line = geodec_artifact_provenance(a)->command_line, *at = strstr(line, mark);
+    char text[16] = "";
+    if (!at) GEODEC_THROW(GEODEC_CHECK, "%s is no part: it was made without --shard", geodec_artifact_path(a));
+    const char *value = at + sizeof mark - 1;
+    const size_t length = strcspn(value, " "), before = (size_t)(at - line), rest = strlen(value + length);
+    if (length < sizeof text) memcpy(text, value, length);
+    GEODEC_TRY_MSG(geodec_shard_parse(text, s, err), "%s: --shard", geodec_artifact_path(a));
+    if (before + rest + 1 > COMMAND_LINE)
+        GEODEC_THROW(GEODEC_LIMIT, "%s: its command line is too long", geodec_artifact_path(a));
+    memcpy(command, line, before);
+    memcpy(command + before, value + length, rest + 1);
+done:
+    return st;
+}
+
+static geodec_status differ(const geodec_artifact *a, const geodec_artifact *b, const char *what, const char *x,
+                            const char *y, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (strcmp(x, y) != 0)
+        GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: %s '%.60s' and '%.60s'", geodec_artifact_path(a),
+                     geodec_artifact_path(b), what, x, y);
+done:
+    return st;
+}
+
+/* A digest for messages: a few digits do. */
+static geodec_status same_origin(const geodec_artifact *a, const geodec_artifact *b, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_provenance *p = geodec_artifact_provenance(a), *q = geodec_artifact_provenance(b);
+    const char *x, *y;
+    GEODEC_TRY(differ(a, b, "kind", geodec_artifact_kind(a)->name, geodec_artifact_kind(b)->name, err));
+    GEODEC_TRY(geodec_artifact_get_str(a, "tool_version", &x, err));
+    GEODEC_TRY(geodec_artifact_get_str(b, "tool_version", &y, err));
+    GEODEC_TRY(differ(a, b, "versions", x, y, err));
+    GEODEC_TRY(differ(a, b, "tools", p->tool, q->tool, err));
+    GEODEC_TRY(differ(a, b, "BLAS kernels", p->blas_core, q->blas_core, err));
+    GEODEC_TRY(differ(a, b, "models", p->model_fingerprint, q->model_fingerprint, err));
+    GEODEC_TRY(differ(a, b, "tokenizers", p->tokenizer_fingerprint, q->tokenizer_fingerprint, err));
+    if (p->seed != q->seed || p->n_inputs != q->n_inputs)
+        GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: another seed or other inputs",
+                     geodec_artifact_path(a), geodec_artifact_path(b));
+    for (int i = 0; i < p->n_inputs; i++) {
+        GEODEC_TRY(differ(a, b, "inputs", p->input[i].name, q->input[i].name, err));
+        GEODEC_TRY(differ(a, b, "contents of an input", p->input[i].sha256, q->input[i].sha256, err));
+    }
+done:
+    return st;
+}
+
+static geodec_status own_version(const geodec_artifact *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_kind *k = geodec_artifact_kind(a);
+    const char *version;
+    int major, minor;
+    geodec_artifact_version(a, &major, &minor);
+    GEODEC_TRY(geodec_artifact_get_str(a, "tool_version", &version, err));
+    if (!k->shards)
+        GEODEC_THROW(GEODEC_CHECK, "%s: artifacts of kind '%s' have no parts", geodec_artifact_path(a), k->name);
+    if (major != k->major || minor != k->minor || strcmp(version, geodec_version()) != 0)
+        GEODEC_THROW(GEODEC_VERSION, "%s was made by version %s (schema %d.%d); parts are joined by their own version",
+                     geodec_artifact_path(a), version, major, minor);
+done:
+    return st;
+}
+
+/* Places every part by its slice: m->part from opened [n]. */
+static geodec_status arrange(geodec_merge *m, geodec_artifact **opened, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char command[COMMAND_LINE];
+    for (int64_t i = 0; i < m->parts; i++) {
+        geodec_shard s;
+        const char *path = geodec_artifact_path(opened[i]);
+        GEODEC_TRY(own_version(opened[i], err));
+        GEODEC_TRY(slice_of(opened[i], &s, i == 0 ? m->command : command, err));
+        if (i > 0) {
+            GEODEC_TRY(same_origin(opened[0], opened[i], err));
+            if (strcmp(command, m->command) != 0)
+                GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: other options or arguments",
+                             geodec_artifact_path(opened[0]), path);
+        }
+        if (s.count != m->parts)
+            GEODEC_THROW(GEODEC_CHECK, "%s is part %lld of %lld, but %lld files are given", path, (long long)s.index,
+                         (long long)s.count, (long long)m->parts);
+        if (m->part[s.index - 1])
+            GEODEC_THROW(GEODEC_CHECK, "%s and %s are both part %lld of %lld",
+                         geodec_artifact_path(m->part[s.index - 1]), path, (long long)s.index, (long long)s.count);
+        m->part[s.index - 1] = opened[i];
+    }
+done:
+    return st;
+}
+
+/* ---- shapes ----------------------------------------------------------------------------------------------------- */
+
+/* Place of a dimension in kind->shards, from 0; -1 = it is not divided. */
+static int divided(const geodec_kind *k, const char *dim)
+{
+    const size_t n = strlen(dim);
+    int place = 0;
+    for (const char *p = k->shards; *p; place++) {
+        const size_t length = strcspn(p, ",");
+        if (length == n && memcmp(p, dim, n) == 0) return place;
+        p += length;
+        if (*p == ',') p++;
+    }
+    return -1;
+}
+
+static int64_t extent_in(const geodec_artifact *a, const char *dim)
+{
+    const struct geodec__dim_state *d = geodec__dim_find(a, dim);
+    return d ? d->extent : GEODEC__EXTENT_UNKNOWN;
+}
+
+geodec_status geodec_merge_dim(const geodec_merge *m, const char *name, int64_t *extent, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t sum;
+    GEODEC_TRY(geodec_artifact_dim(m->part[0], name, &sum, err));
+    if (divided(m->kind, name) >= 0)
+        for (int64_t i = 1; i < m->parts; i++) sum += extent_in(m->part[i], name);
+    *extent = sum;
+done:
+    return st;
+}
+
+static geodec_status check_dims(const geodec_merge *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_artifact *a = m->part[0];
+    for (int d = 0; d < a->n_dims; d++) {
+        const char *name = a->dim[d].name;
+        const int place = divided(m->kind, name);
+        int64_t total = 0, first, end;
+        for (int64_t i = 0; i < m->parts; i++) {
+            const int64_t extent = extent_in(m->part[i], name);
+            if ((extent == GEODEC__EXTENT_UNKNOWN) != (a->dim[d].extent == GEODEC__EXTENT_UNKNOWN) ||
+                (place < 0 && extent != a->dim[d].extent))
+                GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: dimension %s differs",
+                             geodec_artifact_path(a), geodec_artifact_path(m->part[i]), name);
+            total += extent;
+        }
+        for (int64_t i = 0; place == 0 && i < m->parts; i++) {
+            const int64_t extent = extent_in(m->part[i], name);
+            GEODEC_TRY(geodec_shard_range((geodec_shard){i + 1, m->parts}, total, &first, &end, err));
+            if (extent != end - first)
+                GEODEC_THROW(GEODEC_CHECK, "%s has %lld of %lld items, part %lld of %lld has %lld",
+                             geodec_artifact_path(m->part[i]), (long long)extent, (long long)total, (long long)(i + 1),
+                             (long long)m->parts, (long long)(end - first));
+        }
+    }
+done:
+    return st;
+}
+
+/* Whether field i is joined along its first axis; a divided dimension elsewhere breaks the table. */
+static geodec_status is_joined(const geodec_kind *k, int i, bool *joined, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec__axis axis[GEODEC_RANK_MAX];
+    int rank;
+    GEODEC_TRY(geodec__field_axes(&k->fields[i], axis, &rank, err));
+    *joined = rank > 0 && axis[0].name[0] && divided(k, axis[0].name) >= 0;
+    for (int d = 1; d < rank; d++)
+        if (axis[d].name[0] && divided(k, axis[d].name) >= 0)
+            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is divided along axis %d", k->name, k->fields[i].path, d);
+done:
+    return st;
+}
+
+geodec_status geodec_merge_open(const geodec_kind *const *kinds, int n_kinds, int64_t n, const char *const *part,
+                                geodec_merge **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_merge *m = NULL;
+    geodec_artifact **opened = NULL;
+    if (n < 1 || n > GEODEC_SHARDS_MAX)
+        GEODEC_THROW(GEODEC_RANGE, "%lld parts (limits: 1..%d)", (long long)n, GEODEC_SHARDS_MAX);
+    GEODEC_NEW(opened, n);
+    GEODEC_NEW(m, 1);
+    m->parts = n;
+    GEODEC_NEW(m->part, n);
+    for (int64_t i = 0; i < n; i++) GEODEC_TRY(geodec_artifact_open_any(kinds, n_kinds, part[i], &opened[i], err));
+    m->kind = geodec_artifact_kind(opened[0]);
+    GEODEC_TRY(arrange(m, opened, err));
+    memset(opened, 0, (size_t)n * sizeof(geodec_artifact *)); /* all of them are m's now */
+    GEODEC_TRY(check_dims(m, err));
+    *out = m;
+    m = NULL;
+done:
+    /* a part may stand in both lists here */
+    for (int64_t i = 0; opened && i < n; i++) {
+        for (int64_t k = 0; m && m->part && k < n; k++)
+            if (m->part[k] == opened[i]) m->part[k] = NULL;
+        geodec_artifact_close(opened[i]);
+    }
+    geodec_mem_free(opened);
+    geodec_merge_close(m);
+    return st;
+}
+
+void geodec_merge_close(geodec_merge *m)
+{
+    if (!m) return;
+    for (int64_t i = 0; m->part && i < m->parts; i++) geodec_artifact_close(m->part[i]);
+    geodec_mem_free(m->part);
+    geodec_mem_free(m);
+}
+
+const geodec_kind *geodec_merge_kind(const geodec_merge *m) { return m->kind; }
+int64_t geodec_merge_parts(const geodec_merge *m) { return m->parts; }
+
+/* ---- fields ----------------------------------------------------------------------------------------------------- */
+
+/* Elements and shape of field i in part p. */
+static geodec_status elements(const geodec_merge *m, int i, int64_t p, int64_t *rows, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t shape[GEODEC_RANK_MAX], n = 1;
+    int rank;
+    GEODEC_TRY(geodec_artifact_shape(m->part[p], m->kind->fields[i].path, shape, &rank, err));
+    for (int d = 0; d < rank; d++) n *= shape[d]; /* opening the part has checked the product */
+    *rows = rank ? shape[0] : 1;
+    *count = n;
+done:
+    return st;
+}
+
+/* Field i of the whole, in new memory. */
+static geodec_status join(const geodec_merge *m, int i, char **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *path = m->kind->fields[i].path;
+    const int64_t size = (int64_t)geodec_type_size(m->kind->fields[i].type);
+    char *data = NULL, *other = NULL;
+    bool joined;
+    int64_t total = 0, rows, count, at = 0;
+    GEODEC_TRY(is_joined(m->kind, i, &joined, err));
+    for (int64_t p = 0; p < m->parts; p++) {
+        GEODEC_TRY(elements(m, i, p, &rows, &count, err));
+        total += count;
+    }
+    if (!joined) {
+        GEODEC_TRY(geodec_artifact_read(m->part[0], path, &data, err));
+        const int64_t own = total / m->parts;
+        for (int64_t p = 1; p < m->parts; p++) {
+            GEODEC_TRY(geodec_artifact_read(m->part[p], path, &other, err));
+            if (own && memcmp(data, other, (size_t)(own * size)) != 0)
+                GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: field %s differs",
+                             geodec_artifact_path(m->part[0]), geodec_artifact_path(m->part[p]), path);
+            geodec_mem_free(other);
+            other = NULL;
+        }
+    } else {
+        GEODEC_NEW(data, total > 0 ? total * size : 1);
+        for (int64_t p = 0; p < m->parts; p++) {
+            GEODEC_TRY(elements(m, i, p, &rows, &count, err));
+            if (count) GEODEC_TRY(geodec_artifact_read_rows(m->part[p], path, 0, rows, data + at, err));
+            at += count * size;
+        }
+    }
+    *out = data;
+    data = NULL;
+done:
+    geodec_mem_free(data);
+    geodec_mem_free(other);
+    return st;
+}
+
+geodec_status geodec_merge_read(geodec_merge *m, const char *path, void *out_pointer, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *data;
+    int i;
+    GEODEC_TRY(geodec__field_index(m->part[0], path, &i, err));
+    GEODEC_TRY(join(m, i, &data, err));
+    memcpy(out_pointer, &data, sizeof data);
+done:
+    return st;
+}
+
+static geodec_status put_field(const geodec_merge *m, int i, geodec_artifact *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_field *f = &m->kind->fields[i];
+    char *data = NULL;
+    const bool there = geodec_artifact_has(m->part[0], f->path);
+    for (int64_t p = 1; p < m->parts; p++)
+        if (geodec_artifact_has(m->part[p], f->path) != there)
+            GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: one lacks field %s",
+                         geodec_artifact_path(m->part[0]), geodec_artifact_path(m->part[p]), f->path);
+    if (!there) goto done;
+    GEODEC_TRY(join(m, i, &data, err));
+    if (f->flags & GEODEC_FIELD_STREAM) {
+        int64_t total = 0, rows, count;
+        bool joined;
+        GEODEC_TRY(is_joined(m->kind, i, &joined, err));
+        for (int64_t p = 0; p < (joined ? m->parts : 1); p++) {
+            GEODEC_TRY(elements(m, i, p, &rows, &count, err));
+            total += rows;
+        }
+        GEODEC_TRY(geodec_artifact_append(out, f->path, total, data, err));
+    } else {
+        GEODEC_TRY(geodec_artifact_write(out, f->path, data, err));
+    }
+done:
+    geodec_mem_free(data);
+    return st;
+}
+
+/* ---- attributes ------------------------------------------------------------------------------------------------- */
+
+static geodec_status attr_differs(const geodec_merge *m, int64_t p, const char *name, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: attribute %s differs",
+                 geodec_artifact_path(m->part[0]), geodec_artifact_path(m->part[p]), name);
+done:
+    return st;
+}
+
+static geodec_status put_text(const geodec_merge *m, const char *name, geodec_artifact *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *first, *other;
+    GEODEC_TRY(geodec_artifact_get_str(m->part[0], name, &first, err));
+    for (int64_t p = 1; p < m->parts; p++) {
+        GEODEC_TRY(geodec_artifact_get_str(m->part[p], name, &other, err));
+        if (strcmp(first, other) != 0) GEODEC_TRY(attr_differs(m, p, name, err));
+    }
+    GEODEC_TRY(geodec_artifact_put_str(out, name, first, err));
+done:
+    return st;
+}
+
+static geodec_status put_whole(geodec_merge *m, const geodec_attr *at, geodec_artifact *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t sum = 0, v;
+    double value;
+    if (at->flags & GEODEC_ATTR_DERIVED) {
+        if (!m->kind->derive)
+            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: attribute %s cannot be derived", m->kind->name, at->name);
+        GEODEC_TRY(m->kind->derive(m, at->name, &value, err));
+        GEODEC_TRY(geodec_artifact_put_i64(out, at->name, (int64_t)value, err));
+        goto done;
+    }
+    for (int64_t p = 0; p < m->parts; p++) {
+        GEODEC_TRY(geodec_artifact_get_i64(m->part[p], at->name, &v, err));
+        if (p == 0)
+            sum = v;
+        else if (at->flags & GEODEC_ATTR_SUM)
+            sum += v;
+        else if (at->flags & GEODEC_ATTR_MAX)
+            sum = v > sum ? v : sum;
+        else if (at->flags & GEODEC_ATTR_MIN)
+            sum = v < sum ? v : sum;
+        else if (v != sum)
+            GEODEC_TRY(attr_differs(m, p, at->name, err));
+    }
+    GEODEC_TRY(geodec_artifact_put_i64(out, at->name, sum, err));
+done:
+    return st;
+}
+
+static geodec_status put_real(geodec_merge *m, const geodec_attr *at, geodec_artifact *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double all = 0, v;
+    if (at->flags & GEODEC_ATTR_DERIVED) {
+        if (!m->kind->derive)
+            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: attribute %s cannot be derived", m->kind->name, at->name);
+        GEODEC_TRY(m->kind->derive(m, at->name, &all, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out, at->name, all, err));
+        goto done;
+    }
+    for (int64_t p = 0; p < m->parts; p++) {
+        GEODEC_TRY(geodec_artifact_get_f64(m->part[p], at->name, &v, err));
+        if (p == 0)
+            all = v;
+        else if (at->flags & GEODEC_ATTR_SUM)
+            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: a sum of real numbers depends on the slices (%s)", m->kind->name,
+                         at->name);
+        else if (at->flags & GEODEC_ATTR_MAX)
+            all = v > all ? v : all;
+        else if (at->flags & GEODEC_ATTR_MIN)
+            all = v < all ? v : all;
+        else if (memcmp(&v, &all, sizeof v) != 0)
+            GEODEC_TRY(attr_differs(m, p, at->name, err));
+    }
+    GEODEC_TRY(geodec_artifact_put_f64(out, at->name, all, err));
+done:
+    return st;
+}
+
+geodec_status geodec_merge_write(geodec_merge *m, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    geodec_provenance p = *geodec_artifact_provenance(m->part[0]);
+    const geodec_artifact *a = m->part[0];
+    p.command_line = m->command;
+    GEODEC_TRY(geodec_artifact_create(m->kind, path, &p, &out, err));
+    for (int d = 0; d < a->n_dims; d++) {
+        int64_t extent;
+        if (a->dim[d].extent == GEODEC__EXTENT_UNKNOWN) continue;
+        GEODEC_TRY(geodec_merge_dim(m, a->dim[d].name, &extent, err));
+        GEODEC_TRY(geodec_artifact_set_dim(out, a->dim[d].name, extent, err));
+    }
+    for (int i = 0; i < m->kind->n_fields; i++) GEODEC_TRY(put_field(m, i, out, err));
+    for (int i = 0; i < m->kind->n_attrs; i++) {
+        const geodec_attr *at = &m->kind->attrs[i];
+        const bool there = geodec_artifact_has_attr(m->part[0], at->name);
+        for (int64_t k = 1; k < m->parts; k++)
+            if (geodec_artifact_has_attr(m->part[k], at->name) != there) GEODEC_TRY(attr_differs(m, k, at->name, err));
+        if (!there) continue;
+        if (at->type == GEODEC_ATTR_STR)
+            GEODEC_TRY(put_text(m, at->name, out, err));
+        else
+            GEODEC_TRY(at->type == GEODEC_ATTR_I64 ? put_whole(m, at, out, err) : put_real(m, at, out, err));
+    }
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+done:
+    geodec_artifact_close(out);
+    return st;
+}

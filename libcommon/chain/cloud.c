@@ -1,0 +1,659 @@
+#include "chain/cloud.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/sketch.h"
+#include "artifact/binding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows read at once, and how many of the 64 hex digits of a state's digest are compared (128 bits: no collisions). */
+enum { SLAB = 1024, DIGEST = 32, MAX_ROWS = 1 << 30 };
+
+geodec_cloud_options geodec_cloud_defaults(void)
+{
+    return (geodec_cloud_options){.variance = 0.95, .twonn_points = 20000, .control_points = 4096, .seed = 1};
+}
+
+typedef struct build {
+    const geodec_activations *in;
+    const geodec_cloud_options *o;
+    geodec_pool *pool;
+    const geodec_hooks *hooks;
+    int64_t index; /* of the layer in the file */
+    int64_t d, rows, duplicates, points;
+    double *row_mean; /* [d] of all rows: origin of the moments */
+    int32_t *row;     /* [points] kept rows, rising */
+    int32_t *rank;    /* [points] place in a random order: the first N/4 are the first rung, ... */
+    int64_t size[GEODEC_CLOUD_RUNGS];
+    float *slab;
+    double *wide; /* [SLAB][d] */
+    void *scratch;
+} build;
+
+/* ---- which rows ------------------------------------------------------------------------------------------------- */
+
+typedef struct digest {
+    char hex[DIGEST];
+    int32_t row;
+} digest;
+
+static int by_hex(const void *pa, const void *pb)
+{
+    const digest *a = pa, *b = pb;
+    const int c = memcmp(a->hex, b->hex, DIGEST);
+    return c ? c : (a->row > b->row) - (a->row < b->row);
+}
+
+/* Random order of 0..n-1 (Fisher and Yates). */
+static void shuffle(int64_t n, int32_t *order, uint64_t seed, uint64_t stream)
+{
+    geodec_rng r = geodec_rng_stream(seed, stream);
+    for (int64_t i = 0; i < n; i++) order[i] = (int32_t)i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        const int64_t j = (int64_t)geodec_rng_below(&r, (uint64_t)i + 1);
+        const int32_t t = order[i];
+        order[i] = order[j];
+        order[j] = t;
+    }
+}
+
+/* Digest of every row, and the mean of all: pass 1. */
+static geodec_status scan(build *b, digest *all, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char hex[GEODEC_SHA256_HEX];
+    for (int64_t r0 = 0; r0 < b->rows; r0 += SLAB) {
+        const int64_t m = b->rows - r0 < SLAB ? b->rows - r0 : SLAB;
+        GEODEC_TRY(geodec_hooks_progress(b->hooks, "reading states", r0, b->rows, err));
+        GEODEC_TRY(geodec_activations_read(b->in, b->index, r0, m, b->slab, b->scratch, err));
+        for (int64_t r = 0; r < m; r++) {
+            float *x = b->slab + r * b->d;
+            for (int64_t c = 0; c < b->d; c++) {
+                if (!isfinite(x[c]))
+                    GEODEC_THROW(GEODEC_NUMERIC, "the state of row %lld is not finite", (long long)(r0 + r));
+                x[c] += 0.0f; /* -0 and 0 are one state */
+                b->row_mean[c] += (double)x[c];
+            }
+            geodec_sha256_of(x, (size_t)b->d * sizeof *x, hex);
+            memcpy(all[r0 + r].hex, hex, DIGEST);
+            all[r0 + r].row = (int32_t)(r0 + r);
+        }
+    }
+    for (int64_t c = 0; c < b->d; c++) b->row_mean[c] /= (double)b->rows;
+done:
+    return st;
+}
+
+static int by_value(const void *pa, const void *pb)
+{
+    const int32_t a = *(const int32_t *)pa, b = *(const int32_t *)pb;
+    return (a > b) - (a < b);
+}
+
+/* Sets row, rank, points, duplicates and the rungs. */
+static geodec_status select_rows(build *b, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    digest *all = NULL;
+    int32_t *order = NULL;
+    GEODEC_NEW(all, b->rows);
+    GEODEC_NEW(b->row, b->rows);
+    GEODEC_NEW(b->rank, b->rows);
+    GEODEC_NEW(order, b->rows);
+    GEODEC_TRY(scan(b, all, err));
+    qsort(all, (size_t)b->rows, sizeof *all, by_hex);
+    int64_t different = 0;
+    for (int64_t i = 0; i < b->rows; i++)
+        if (i == 0 || memcmp(all[i].hex, all[i - 1].hex, DIGEST) != 0) b->row[different++] = all[i].row;
+    b->duplicates = b->rows - different;
+    qsort(b->row, (size_t)different, sizeof *b->row, by_value);
+    b->points = different;
+    if (b->o->max_points > 0 && different > b->o->max_points) {
+        b->points = b->o->max_points;
+        shuffle(different, order, b->o->seed, geodec_rng_id("cloud-points", 0));
+        for (int64_t i = 0; i < b->points; i++) order[i] = b->row[order[i]];
+        memcpy(b->row, order, (size_t)b->points * sizeof *order);
+        qsort(b->row, (size_t)b->points, sizeof *b->row, by_value);
+    }
+    if (b->points < GEODEC_CLOUD_MIN_POINTS) {
+        GEODEC_THROW(GEODEC_SCARCE, "%lld different states; a cloud needs at least %d", (long long)b->points,
+                     GEODEC_CLOUD_MIN_POINTS);
+    }
+    shuffle(b->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
+    for (int64_t i = 0; i < b->points; i++) b->rank[order[i]] = (int32_t)i;
+    b->size[0] = b->points / 4;
+    b->size[1] = b->points / 2;
+    b->size[2] = b->points;
+done:
+    geodec_mem_free(all);
+    geodec_mem_free(order);
+    return st;
+}
+
+/* ---- passes over the kept rows ---------------------------------------------------------------------------------- */
+
+/* Gets kept points first .. first+m-1 (m <= SLAB) as doubles [m][d]. Reads runs of rows. */
+static geodec_status load(build *b, int64_t first, int64_t m, double *x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int64_t i = 0; i < m;) {
+        /* one read for rows that lie within a slab of each other: reading a few rows too many beats many reads */
+        const int32_t r0 = b->row[first + i];
+        int64_t j = i + 1;
+        while (j < m && b->row[first + j] - r0 < SLAB) j++;
+        const int64_t span = b->row[first + j - 1] - r0 + 1;
+        GEODEC_TRY(geodec_activations_read(b->in, b->index, r0, span, b->slab, b->scratch, err));
+        for (; i < j; i++) {
+            const float *s = b->slab + (b->row[first + i] - r0) * b->d;
+            for (int64_t c = 0; c < b->d; c++) x[i * b->d + c] = (double)s[c];
+        }
+    }
+done:
+    return st;
+}
+
+/* The covariance is summed block by block, and the blocks in their order: it does not depend on who summed which. */
+enum { BLOCKS = 16 };
+
+typedef struct covariance {
+    build *b;
+    double *group;                                                     /* [SLAB][d] */
+    geodec_moments block[GEODEC_CLOUD_RUNGS], all[GEODEC_CLOUD_RUNGS]; /* of the points a rung adds to the one before */
+} covariance;
+
+static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    covariance *c = ctx;
+    build *b = c->b;
+    const int64_t d = b->d, end = b->points * (number + 1) / BLOCKS;
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        c->block[t].count = 0;
+        memset(c->block[t].sum, 0, (size_t)d * sizeof *c->block[t].sum);
+        memset(c->block[t].square, 0, (size_t)(d * d) * sizeof *c->block[t].square);
+    }
+    for (int64_t first = b->points * number / BLOCKS; first < end; first += SLAB) {
+        const int64_t n = end - first < SLAB ? end - first : SLAB;
+        GEODEC_TRY(geodec_hooks_progress(b->hooks, "covariance", first, b->points, err));
+        GEODEC_TRY(load(b, first, n, b->wide, err));
+        for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+            int64_t count = 0;
+            for (int64_t i = 0; i < n; i++) {
+                const int64_t rank = b->rank[first + i];
+                if (rank < b->size[t] && (t == 0 || rank >= b->size[t - 1]))
+                    memcpy(c->group + count++ * d, b->wide + i * d, (size_t)d * sizeof *c->group);
+            }
+            GEODEC_TRY(geodec_moments_add(&c->block[t], count, c->group, b->pool, err));
+        }
+    }
+done:
+    return st;
+}
+
+static geodec_status add_block(void *ctx, int64_t number, geodec_err *err)
+{
+    covariance *c = ctx;
+    (void)number, (void)err;
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) geodec_moments_merge(&c->all[t], &c->block[t]);
+    return GEODEC_OK;
+}
+
+/* Components of every rung with the covariance route; pca gets those of all points. */
+static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    covariance c = {.b = b};
+    geodec_sweep_result result[3 * GEODEC_CLOUD_RUNGS];
+    double *value = NULL;
+    const int64_t d = b->d, size = sizeof(double);
+    GEODEC_NEW(c.group, SLAB * d);
+    GEODEC_NEW(value, d);
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        GEODEC_TRY(geodec_moments_init(&c.all[t], d, b->row_mean, err));
+        GEODEC_TRY(geodec_moments_init(&c.block[t], d, b->row_mean, err));
+        result[3 * t] = (geodec_sweep_result){&c.block[t].count, 1, sizeof c.block[t].count};
+        result[3 * t + 1] = (geodec_sweep_result){c.block[t].sum, 1, d * size};
+        result[3 * t + 2] = (geodec_sweep_result){c.block[t].square, 1, d * d * size};
+    }
+    GEODEC_TRY(geodec_sweep_fold(b->o->sweep, "covariance", BLOCKS, block_task, add_block, &c, result,
+                                 3 * GEODEC_CLOUD_RUNGS, err));
+    if (geodec_sweep_partial(b->o->sweep)) goto done;
+    geodec_moments *m = c.all;
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        if (t > 0) geodec_moments_merge(&m[t], &m[t - 1]);
+        GEODEC_TRY(geodec_hooks_progress(b->hooks, "spectrum", t, GEODEC_CLOUD_RUNGS, err));
+        if (t == GEODEC_CLOUD_RUNGS - 1) break;
+        GEODEC_TRY(geodec_pca_spectrum_moments(&m[t], value, err));
+        k[t] = geodec_pca_pick(b->size[t] - 1 < d ? b->size[t] - 1 : d, value, b->o->variance);
+    }
+    GEODEC_TRY(geodec_pca_from_moments(&m[GEODEC_CLOUD_RUNGS - 1], b->o->variance, pca, err));
+    k[GEODEC_CLOUD_RUNGS - 1] = pca->k;
+done:
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        geodec_moments_clear(&c.all[t]);
+        geodec_moments_clear(&c.block[t]);
+    }
+    geodec_mem_free(c.group);
+    geodec_mem_free(value);
+    return st;
+}
+
+/* The same with all rows in memory: no more than d of them. */
+static geodec_status components_in_memory(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *x = NULL, *part = NULL, *value = NULL;
+    const int64_t d = b->d;
+    GEODEC_NEW(x, b->points * d);
+    GEODEC_NEW(part, b->points * d);
+    GEODEC_NEW(value, d);
+    for (int64_t first = 0; first < b->points; first += SLAB)
+        GEODEC_TRY(load(b, first, b->points - first < SLAB ? b->points - first : SLAB, x + first * d, err));
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS - 1; t++) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < b->points; i++)
+            if (b->rank[i] < b->size[t]) memcpy(part + count++ * d, x + i * d, (size_t)d * sizeof *x);
+        GEODEC_TRY(geodec_pca_spectrum_rows(count, d, part, b->pool, value, err));
+        k[t] = geodec_pca_pick(count - 1, value, b->o->variance);
+    }
+    GEODEC_TRY(geodec_pca_from_rows(b->points, d, x, b->o->variance, b->pool, pca, err));
+    k[GEODEC_CLOUD_RUNGS - 1] = pca->k;
+done:
+    geodec_mem_free(x);
+    geodec_mem_free(part);
+    geodec_mem_free(value);
+    return st;
+}
+
+enum { FIRST_WIDTH = 64, AUTO_D = 2048 };
+
+/* The same by sketches of every rung, side by side, doubled in width until all explain the share; *width is 0 when they
+ * grew too wide to be worth it. */
+static geodec_status components_sketched(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], int64_t widest,
+                                         int64_t *width, double *residual, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_sketch s[GEODEC_CLOUD_RUNGS] = {0};
+    double *group = NULL, *error = NULL;
+    const int64_t d = b->d;
+    GEODEC_NEW(group, SLAB * d);
+    GEODEC_NEW(error, d);
+    bool enough = false;
+    for (int64_t w = FIRST_WIDTH; w <= widest && !enough; w *= 2) {
+        for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+            geodec_sketch_clear(&s[t]);
+            GEODEC_TRY(geodec_sketch_init(&s[t], d, w, b->row_mean, b->o->seed,
+                                          geodec_rng_id("cloud-sketch", (uint64_t)w), err));
+        }
+        for (int pass = 0; pass < 2; pass++) {
+            for (int64_t first = 0; first < b->points; first += SLAB) {
+                const int64_t n = b->points - first < SLAB ? b->points - first : SLAB;
+                GEODEC_TRY(
+                    geodec_hooks_progress(b->hooks, pass ? "sketch, pass 2" : "sketch, pass 1", first, b->points, err));
+                GEODEC_TRY(load(b, first, n, b->wide, err));
+                for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+                    int64_t count = 0;
+                    for (int64_t i = 0; i < n; i++)
+                        if (b->rank[first + i] < b->size[t])
+                            memcpy(group + count++ * d, b->wide + i * d, (size_t)d * sizeof *group);
+                    GEODEC_TRY(geodec_sketch_add(&s[t], count, group, b->pool, err));
+                }
+            }
+            for (int t = 0; t < GEODEC_CLOUD_RUNGS && pass == 0; t++) GEODEC_TRY(geodec_sketch_turn(&s[t], err));
+        }
+        enough = true;
+        for (int t = 0; t < GEODEC_CLOUD_RUNGS && enough; t++) {
+            geodec_pca_clear(pca); /* the last one is that of all points */
+            GEODEC_TRY(geodec_sketch_result(&s[t], b->o->variance, pca, error, &enough, err));
+            k[t] = pca->k;
+        }
+        *width = enough ? w : 0;
+    }
+    *residual = 0;
+    for (int64_t i = 0; enough && i < pca->k; i++) *residual = fmax(*residual, error[i] / pca->eigenvalue[0]);
+    if (!enough) geodec_pca_clear(pca);
+done:
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) geodec_sketch_clear(&s[t]);
+    geodec_mem_free(group);
+    geodec_mem_free(error);
+    return st;
+}
+
+/* By the way the options ask for. */
+static geodec_status components(build *b, geodec_pca *pca, int64_t k[GEODEC_CLOUD_RUNGS], int64_t *width,
+                                double *residual, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *width = 0;
+    *residual = 0;
+    const int64_t widest = b->o->pca == GEODEC_CLOUD_PCA_RANDOMIZED               ? b->d / 2
+                           : b->o->pca == GEODEC_CLOUD_PCA_AUTO && b->d >= AUTO_D ? b->d / 16
+                                                                                  : 0;
+    if (geodec_sweep_partial(b->o->sweep) && (b->points <= b->d || widest > 0))
+        GEODEC_THROW(GEODEC_UNSUPPORTED,
+                     "slices are of the covariance of more points than dimensions, by exact "
+                     "components: here are %lld points of width %lld",
+                     (long long)b->points, (long long)b->d);
+    if (b->points <= b->d) {
+        GEODEC_TRY(components_in_memory(b, pca, k, err));
+        goto done;
+    }
+    GEODEC_TRY(components_sketched(b, pca, k, widest, width, residual, err));
+    if (*width == 0) GEODEC_TRY(components_streamed(b, pca, k, err));
+done:
+    return st;
+}
+
+/* Writes all coordinates; sample [n_sample][K] gets those of the points with rank < n_sample, in order of rank. */
+static geodec_status project(build *b, const geodec_pca *pca, int64_t n_sample, double *sample, geodec_artifact *out,
+                             geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *y = NULL;
+    const int64_t k = pca->k;
+    GEODEC_NEW(y, SLAB * k);
+    for (int64_t first = 0; first < b->points; first += SLAB) {
+        const int64_t n = b->points - first < SLAB ? b->points - first : SLAB;
+        GEODEC_TRY(geodec_hooks_progress(b->hooks, "coordinates", first, b->points, err));
+        GEODEC_TRY(load(b, first, n, b->wide, err));
+        GEODEC_TRY(geodec_pca_project(b->d, k, pca->basis, pca->mean, n, b->wide, y, b->pool, err));
+        GEODEC_TRY(geodec_artifact_append(out, "/coordinates", n, y, err));
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t rank = b->rank[first + i];
+            if (rank < n_sample) memcpy(sample + rank * k, y + i * k, (size_t)k * sizeof *y);
+        }
+    }
+done:
+    geodec_mem_free(y);
+    return st;
+}
+
+/* ---- dimension and its control ---------------------------------------------------------------------------------- */
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* TwoNN of the first min(points, cap) rows of x at every rung. */
+static geodec_status ladder_twonn(const build *b, int64_t k, const double *x, const char *stream,
+                                  geodec_cloud_rung *rung, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_twonn_options o = geodec_twonn_defaults();
+    o.seed = b->o->seed;
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        const int64_t n = least(b->size[t], b->o->twonn_points);
+        o.stream = geodec_rng_id(stream, (uint64_t)t);
+        GEODEC_TRY(geodec_twonn_estimate(n, k, x, &o, b->pool, b->hooks, &rung[t].twonn, err));
+    }
+done:
+    return st;
+}
+
+/* A Gaussian cloud with standard deviations sqrt(eigenvalue[j]): x [n][d]. */
+static void gaussian(int64_t n, int64_t d, const double *eigenvalue, uint64_t seed, uint64_t stream, double *x)
+{
+    geodec_rng r = geodec_rng_stream(seed, stream);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < d; j++) x[i * d + j] = sqrt(eigenvalue[j]) * geodec_rng_normal(&r);
+}
+
+static geodec_status control(const build *b, const geodec_pca *pca, geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS],
+                             geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *x = NULL, *value = NULL;
+    const int64_t k = pca->k, top = least(b->points, b->o->twonn_points);
+    int64_t live = pca->values; /* directions without variance add nothing */
+    while (live > 1 && !(pca->eigenvalue[live - 1] > 0)) live--;
+    GEODEC_NEW(x, top * k);
+    gaussian(top, k, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 0), x);
+    GEODEC_TRY(ladder_twonn(b, k, x, "cloud-control-twonn", rung, err));
+    geodec_mem_free(x);
+    x = NULL;
+    const int64_t most = least(b->points, b->o->control_points);
+    GEODEC_NEW(x, most * live);
+    GEODEC_NEW(value, live);
+    gaussian(most, live, pca->eigenvalue, b->o->seed, geodec_rng_id("cloud-control", 1), x);
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        rung[t].points = least(b->size[t], most);
+        GEODEC_TRY(geodec_hooks_progress(b->hooks, "control", t, GEODEC_CLOUD_RUNGS, err));
+        GEODEC_TRY(geodec_pca_spectrum_rows(rung[t].points, live, x, b->pool, value, err));
+        rung[t].components = geodec_pca_pick(least(rung[t].points - 1, live), value, b->o->variance);
+    }
+done:
+    geodec_mem_free(x);
+    geodec_mem_free(value);
+    return st;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* Row, token, position and sequence of the kept points. */
+static geodec_status read_rows(const build *b, geodec_cloud *c, geodec_err *err)
+{
+    static const char *const names[] = {"/token", "/position", "/sequence"};
+    int32_t **const to[] = {&c->token, &c->position, &c->sequence};
+    geodec_status st = GEODEC_OK;
+    GEODEC_NEW(c->row, b->points);
+    memcpy(c->row, b->row, (size_t)b->points * sizeof *c->row);
+    for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
+        GEODEC_TRY(geodec_artifact_read(b->in->file, names[f], to[f], err));
+        for (int64_t i = 0; i < b->points; i++) (*to[f])[i] = (*to[f])[b->row[i]]; /* rows rise */
+    }
+done:
+    return st;
+}
+
+/* Everything but the coordinates, which are there already. Takes the arrays of pca and c over. */
+static geodec_status save(const build *b, geodec_pca *pca, const geodec_cloud_summary *s, geodec_cloud *c,
+                          geodec_artifact *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    c->points = s->points;
+    c->k = s->k;
+    c->d = s->d;
+    c->k_int = s->k_int;
+    c->values = pca->values;
+    c->layer = b->o->layer;
+    c->mean = pca->mean;
+    c->basis = pca->basis;
+    c->eigenvalue = pca->eigenvalue;
+    pca->mean = pca->basis = pca->eigenvalue = NULL;
+    c->made = *s;
+    c->variance = b->o->variance;
+    c->left_out = s->rows - s->duplicates - s->points;
+    /* these come before the rows in the file, whatever the table says */
+    GEODEC_TRY(geodec_artifact_set_dim(out, "d", c->d, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "E", c->values, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/mean", c->mean, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/basis", c->basis, err));
+    GEODEC_TRY(geodec_artifact_write(out, "/eigenvalues", c->eigenvalue, err));
+    GEODEC_TRY(geodec_artifact_save(out, c, err));
+done:
+    geodec_cloud_clear(c);
+    return st;
+}
+
+static void summarise(const build *b, const geodec_pca *pca, geodec_cloud_summary *s)
+{
+    double squares = 0;
+    for (int64_t i = 0; i < pca->values; i++) squares += pca->eigenvalue[i] * pca->eigenvalue[i];
+    s->rows = b->rows;
+    s->duplicates = b->duplicates;
+    s->points = b->points;
+    s->d = b->d;
+    s->k = pca->k;
+    s->total_variance = pca->total;
+    s->explained = pca->explained;
+    s->participation = pca->total * pca->total / squares;
+    const double fit = s->rung[GEODEC_CLOUD_RUNGS - 1].twonn.fit;
+    int64_t k_int = b->o->k_int > 0 ? b->o->k_int : (int64_t)llround(fmin(fit, 1e6));
+    if (k_int < 1) k_int = 1;
+    s->k_int = least(k_int, pca->k);
+}
+
+geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_cloud_options *o, geodec_artifact *out,
+                                 geodec_cloud_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    build b = {.in = states, .o = o, .pool = pool, .hooks = hooks, .d = states->d, .rows = states->rows};
+    geodec_pca pca = {0};
+    geodec_cloud cloud = {0};
+    geodec_cloud_summary s = {0};
+    double *sample = NULL;
+    int64_t k[GEODEC_CLOUD_RUNGS];
+    if (!(o->variance > 0) || !(o->variance <= 1) || o->max_points < 0 || o->k_int < 0 ||
+        o->twonn_points < GEODEC_CLOUD_MIN_POINTS || o->control_points < GEODEC_CLOUD_MIN_POINTS) {
+        GEODEC_THROW(GEODEC_RANGE, "cloud options out of range");
+    }
+    if (b.rows > MAX_ROWS) {
+        GEODEC_THROW(GEODEC_RANGE, "%s has %lld rows; a cloud takes at most %d", geodec_artifact_path(states->file),
+                     (long long)b.rows, MAX_ROWS);
+    }
+    if (b.rows < GEODEC_CLOUD_MIN_POINTS) {
+        GEODEC_THROW(GEODEC_SCARCE, "%lld states; a cloud needs at least %d", (long long)b.rows,
+                     GEODEC_CLOUD_MIN_POINTS);
+    }
+    GEODEC_TRY(geodec_activations_find_layer(states, o->layer, &b.index, err));
+    GEODEC_NEW(b.row_mean, b.d);
+    GEODEC_NEW(b.slab, SLAB * b.d);
+    GEODEC_NEW(b.wide, SLAB * b.d);
+    const size_t scratch = geodec_activations_scratch(states, SLAB);
+    b.scratch = geodec_mem_new((int64_t)scratch, 1);
+    if (!b.scratch) GEODEC_THROW(GEODEC_NOMEM, "no memory for %zu bytes", scratch);
+    GEODEC_TRY(select_rows(&b, err));
+    GEODEC_TRY(components(&b, &pca, k, &s.sketch_width, &s.sketch_residual, err));
+    if (geodec_sweep_partial(o->sweep)) goto done;
+    if (o->k_int > pca.k) {
+        GEODEC_THROW(GEODEC_RANGE, "intrinsic dimension %lld is above the %lld components", (long long)o->k_int,
+                     (long long)pca.k);
+    }
+    const int64_t n_sample = least(b.points, o->twonn_points);
+    GEODEC_NEW(sample, n_sample * pca.k);
+    GEODEC_TRY(geodec_artifact_set_dim(out, "N", b.points, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "K", pca.k, err));
+    GEODEC_TRY(project(&b, &pca, n_sample, sample, out, err));
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        s.rung[t].points = b.size[t];
+        s.rung[t].components = k[t];
+    }
+    GEODEC_TRY(ladder_twonn(&b, pca.k, sample, "cloud-twonn", s.rung, err));
+    GEODEC_TRY(control(&b, &pca, s.control, err));
+    summarise(&b, &pca, &s);
+    GEODEC_TRY(read_rows(&b, &cloud, err));
+    GEODEC_TRY(save(&b, &pca, &s, &cloud, out, err));
+    if (summary) *summary = s;
+done:
+    geodec_cloud_clear(&cloud);
+    geodec_pca_clear(&pca);
+    geodec_mem_free(sample);
+    geodec_mem_free(b.row_mean);
+    geodec_mem_free(b.row);
+    geodec_mem_free(b.rank);
+    geodec_mem_free(b.slab);
+    geodec_mem_free(b.wide);
+    geodec_mem_free(b.scratch);
+    return st;
+}
+
+/* ---- coordinates of other programs ------------------------------------------------------------------------------ */
+
+/* Rows that are from no activations: -1, each a sequence of its own unless they are one text. */
+static geodec_status unknown_rows(const geodec_cloud_points *p, geodec_cloud *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_NEW(c->row, p->points);
+    GEODEC_NEW(c->token, p->points);
+    GEODEC_NEW(c->sequence, p->points);
+    GEODEC_NEW(c->position, p->points);
+    for (int64_t i = 0; i < p->points; i++) {
+        c->row[i] = c->token[i] = -1;
+        *(p->consecutive ? &c->position[i] : &c->sequence[i]) = (int32_t)i;
+    }
+done:
+    return st;
+}
+
+/* Points in a random order of theirs: x of the rungs in memory, and their numbers of components. */
+static geodec_status rungs_of_points(build *b, const geodec_cloud_points *p, double *shuffled,
+                                     geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *order = NULL;
+    double *value = NULL;
+    GEODEC_NEW(order, p->points);
+    GEODEC_NEW(value, p->k);
+    shuffle(p->points, order, b->o->seed, geodec_rng_id("cloud-ladder", 0));
+    for (int64_t i = 0; i < p->points; i++)
+        memcpy(shuffled + i * p->k, p->x + order[i] * p->k, (size_t)p->k * sizeof *shuffled);
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
+        rung[t].points = b->size[t];
+        GEODEC_TRY(geodec_pca_spectrum_rows(b->size[t], p->k, shuffled, b->pool, value, err));
+        rung[t].components = geodec_pca_pick(least(b->size[t] - 1, p->k), value, b->o->variance);
+    }
+    if (p->components > 0) rung[GEODEC_CLOUD_RUNGS - 1].components = p->components;
+    GEODEC_TRY(ladder_twonn(b, p->k, shuffled, "cloud-twonn", rung, err));
+done:
+    geodec_mem_free(order);
+    geodec_mem_free(value);
+    return st;
+}
+
+geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geodec_cloud_options *o,
+                                       geodec_artifact *out, geodec_cloud_summary *summary, geodec_pool *pool,
+                                       const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    build b = {.o = o, .pool = pool, .hooks = hooks, .d = p->k, .rows = p->points, .points = p->points};
+    geodec_pca own = {.d = p->k, .k = p->k}, said = {.d = p->k, .k = p->k};
+    geodec_cloud_summary s = {0};
+    geodec_cloud cloud = {.source = p->source, .measured = p->measured > 0 ? p->measured : p->k};
+    double *shuffled = NULL;
+    if (p->points < GEODEC_CLOUD_MIN_POINTS)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld points; a cloud needs at least %d", (long long)p->points,
+                     GEODEC_CLOUD_MIN_POINTS);
+    if (p->points > MAX_ROWS || p->k < 1 || p->measured > p->k || p->k_int < 0 || (p->eigenvalue && p->values < p->k)) {
+        GEODEC_THROW(GEODEC_RANGE, "%lld points of %lld coordinates are out of range", (long long)p->points,
+                     (long long)p->k);
+    }
+    for (int64_t i = 0; i < p->points * p->k; i++)
+        if (!isfinite(p->x[i])) GEODEC_THROW(GEODEC_NUMERIC, "point %lld is not finite", (long long)(i / p->k));
+    b.size[0] = p->points / 4;
+    b.size[1] = p->points / 2;
+    b.size[2] = p->points;
+    GEODEC_NEW(shuffled, p->points * p->k);
+    GEODEC_TRY(rungs_of_points(&b, p, shuffled, s.rung, err));
+    own.values = p->k;
+    GEODEC_NEW(own.eigenvalue, p->k);
+    GEODEC_TRY(geodec_pca_spectrum_rows(p->points, p->k, p->x, pool, own.eigenvalue, err));
+    for (int64_t j = 0; j < p->k; j++) own.total += own.eigenvalue[j];
+    if (!(own.total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points lie at one place; a cloud needs different ones");
+    GEODEC_TRY(control(&b, &own, s.control, err));
+    said.values = p->eigenvalue ? p->values : p->k;
+    said.total = p->eigenvalue ? p->total_variance : own.total;
+    for (int64_t j = 0; p->eigenvalue && j < p->k; j++) said.explained += p->eigenvalue[j] / p->total_variance;
+    if (!p->eigenvalue) said.explained = 1;
+    GEODEC_NEW(said.eigenvalue, said.values);
+    memcpy(said.eigenvalue, p->eigenvalue ? p->eigenvalue : own.eigenvalue,
+           (size_t)said.values * sizeof *said.eigenvalue);
+    GEODEC_NEW(said.mean, p->k);
+    GEODEC_NEW(said.basis, p->k * p->k);
+    for (int64_t i = 0; i < p->k; i++) said.basis[i * p->k + i] = 1;
+    summarise(&b, &said, &s);
+    s.k_int = p->k_int > 0 ? p->k_int : p->k;
+    GEODEC_TRY(geodec_artifact_set_dim(out, "N", p->points, err));
+    GEODEC_TRY(geodec_artifact_set_dim(out, "K", p->k, err));
+    GEODEC_TRY(geodec_artifact_append(out, "/coordinates", p->points, p->x, err));
+    GEODEC_TRY(unknown_rows(p, &cloud, err));
+    GEODEC_TRY(save(&b, &said, &s, &cloud, out, err));
+    if (summary) *summary = s;
+done:
+    geodec_cloud_clear(&cloud);
+    geodec_pca_clear(&own);
+    geodec_pca_clear(&said);
+    geodec_mem_free(shuffled);
+    return st;
+}

@@ -1,0 +1,117 @@
+/* The cloud: hidden states of one layer as points in their principal coordinates, with the size of the set they fill.
+ *
+ * From the activations, streamed in slabs (memory: d^2, the spectrum, 40 bytes a row and the points TwoNN looks at):
+ *   1. states that are equal to an earlier one bit for bit are dropped (every sequence begins with the same state);
+ *   2. of the rest a seeded random subset of at most max_points is kept, in text order;
+ *   3. principal components: the smallest K that explain `variance`; all K coordinates are written;
+ *   4. K and the TwoNN dimension of nested random subsets of N/4, N/2, N points, because K grows with N and TwoNN is
+ * biased at small N; beside each the same figures of a Gaussian cloud with the measured spectrum: the control.
+ * Coordinates carry the unit of the activations (no whitening). */
+#ifndef GEODEC_CHAIN_CLOUD_H
+#define GEODEC_CHAIN_CLOUD_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "chain/activations.h"
+#include "geometry/pca.h"
+#include "artifact/sweep.h"
+#include "geometry/twonn.h"
+#include "artifact/artifact.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+GEODEC_API extern const geodec_kind geodec_kind_cloud;
+
+enum { GEODEC_CLOUD_RUNGS = 3, GEODEC_CLOUD_MIN_POINTS = 32 };
+
+/* Principal components by the whole covariance, or from two passes with a random sketch that is widened until it
+ * explains the share (geometry/sketch.h); AUTO: a sketch when d >= 2048, of at most d/16, and else the covariance. No
+ * more points than dimensions always go through their Gram matrix. */
+typedef enum geodec_cloud_pca {
+    GEODEC_CLOUD_PCA_AUTO,
+    GEODEC_CLOUD_PCA_EXACT,
+    GEODEC_CLOUD_PCA_RANDOMIZED
+} geodec_cloud_pca;
+
+typedef struct geodec_cloud_options {
+    int64_t layer;          /* of the model (0 = embedding); must be in the file */
+    double variance;        /* share to explain, default 0.95 */
+    int64_t max_points;     /* 0 = all */
+    int64_t twonn_points;   /* at most so many points in TwoNN (quadratic cost); default 20000 */
+    int64_t control_points; /* at most so many in the control's spectrum; default 4096 */
+    int64_t k_int;          /* integer dimension; 0 = the trimmed TwoNN fit, rounded, in 1..K */
+    geodec_cloud_pca pca;
+    uint64_t seed;
+    geodec_sweep *sweep; /* the covariance in 16 blocks of points; of a slice nothing more is done. NULL: at once.
+                            GEODEC_UNSUPPORTED for a slice where components come from no covariance: sketches, or no
+                            more points than dimensions */
+} geodec_cloud_options;
+GEODEC_API geodec_cloud_options geodec_cloud_defaults(void);
+
+typedef struct geodec_cloud_rung {
+    int64_t points, components; /* K at this many points */
+    geodec_twonn twonn;         /* of min(points, twonn_points) of them */
+} geodec_cloud_rung;
+
+typedef struct geodec_cloud_summary {
+    int64_t rows, duplicates, points, d, k, k_int;
+    int64_t sketch_width;   /* 0: exact components */
+    double sketch_residual; /* largest |C q - theta q| of the kept components over the first eigenvalue */
+    double total_variance, explained, participation; /* (sum lambda)^2 / sum lambda^2 */
+    geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], control[GEODEC_CLOUD_RUNGS];
+} geodec_cloud_summary;
+
+/* Fills a new artifact of geodec_kind_cloud from the activations; the caller commits it. summary may be NULL.
+ * GEODEC_NOTFOUND (layer), GEODEC_RANGE (options), GEODEC_NUMERIC (states not finite), GEODEC_SCARCE (fewer than
+ * 32 different states, or too few different distances for TwoNN). */
+GEODEC_API geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_cloud_options *options,
+                                            geodec_artifact *out, geodec_cloud_summary *summary, geodec_pool *pool,
+                                            const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+
+/* Points that are coordinates already (a matrix of another program, the public exports): no states, no principal
+ * components are taken; basis and mean are those of the coordinates themselves, and tokens are unknown (-1). */
+typedef struct geodec_cloud_points {
+    int64_t points, k;
+    const double *x;          /* [points][k] */
+    const double *eigenvalue; /* [values] falling, values >= k: variances the source tells; NULL = those of x */
+    int64_t values;
+    double total_variance; /* with eigenvalue */
+    int64_t components;    /* the source's number of components; 0 = counted in x */
+    int64_t k_int;         /* integer dimension; 0 = k */
+    int64_t measured;      /* so many coordinates are measured, the rest is made-up noise; 0 = all */
+    bool consecutive;      /* rows are consecutive states of one text; otherwise no row follows another */
+    const char *source;    /* "coordinates" or "export" */
+} geodec_cloud_points;
+/* Of options count variance, twonn_points, control_points and seed. GEODEC_RANGE, GEODEC_NUMERIC. */
+GEODEC_API geodec_status geodec_cloud_from_points(const geodec_cloud_points *p, const geodec_cloud_options *options,
+                                                  geodec_artifact *out, geodec_cloud_summary *summary,
+                                                  geodec_pool *pool, const geodec_hooks *hooks,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+
+/* A cloud, as it is saved and read back. */
+typedef struct geodec_cloud {
+    int64_t points, k, d, k_int, layer;
+    double *coordinate; /* [points][k] */
+    double *basis;      /* [k][d] */
+    double *mean;       /* [d] */
+    double *eigenvalue; /* [values] falling */
+    int64_t values;
+    int32_t *row;                         /* [points] row of the activations */
+    int32_t *sequence, *position, *token; /* [points] */
+    int32_t *cloud_row;                   /* [points] row of the file: 0, 1, .. until the cloud is thinned */
+    /* how it was made; its sizes and k_int are those above */
+    geodec_cloud_summary made;
+    double variance;    /* share asked for */
+    int64_t left_out;   /* rows, by max_points */
+    const char *source; /* NULL: states; not read back */
+    int64_t measured;   /* 0: all coordinates */
+} geodec_cloud;
+GEODEC_API geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out,
+                                           geodec_err *err) GEODEC_MUST_USE;
+/* Keeps a seeded random choice of `count` points in their order (0, or more than there are: all). Basis, mean and
+ * eigenvalues stay those of the whole. */
+GEODEC_API void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed);
+GEODEC_API void geodec_cloud_clear(geodec_cloud *c);
+
+#endif

@@ -1,0 +1,154 @@
+/* The cloud artifact. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "chain/cloud.h"
+#include "artifact/binding.h"
+
+#include <string.h>
+
+#define AT(m) GEODEC_AT(geodec_cloud, m)
+#define IN(m) GEODEC_IN(geodec_cloud, m)
+#define WHEN(m) GEODEC_WHEN(geodec_cloud, m)
+static const geodec_rows controls = {"T", sizeof(geodec_cloud_rung), offsetof(geodec_cloud, made.control), true};
+#define RUNG(m) GEODEC_OF_ROW(geodec_cloud_rung, m)
+#define ENDS(m) GEODEC_OF_ROW_APART(geodec_cloud_rung, m, sizeof(double))
+#define CONTROL(m) GEODEC_OF_ROWS(&controls, geodec_cloud_rung, m, 0, 0)
+#define CONTROL_ENDS(m) GEODEC_OF_ROWS(&controls, geodec_cloud_rung, m, sizeof(double), 0)
+static const geodec_field fields[] = {
+    {"/coordinates", GEODEC_F64, "N,K", GEODEC_FIELD_STREAM, "activation", "principal coordinates: basis (x - mean)", 0,
+     AT(coordinate)},
+    {"/row", GEODEC_I32, "N", 0, "1", "row of the activations", 0, AT(row)},
+    {"/token", GEODEC_I32, "N", 0, "1", "token id", 0, AT(token)},
+    {"/position", GEODEC_I32, "N", 0, "1", "position in its sequence", 0, AT(position)},
+    {"/sequence", GEODEC_I32, "N", 0, "1", "number of its sequence", 0, AT(sequence)},
+    {"/mean", GEODEC_F64, "d", 0, "activation", "mean state", 0, AT(mean)},
+    {"/basis", GEODEC_F64, "K,d", 0, "1", "principal directions, orthonormal rows", 0, AT(basis)},
+    {"/eigenvalues", GEODEC_F64, "E", 0, "activation^2", "variances along all directions, falling, divisor N-1", 0,
+     AT(eigenvalue)},
+    {"/ladder/points", GEODEC_I64, "T", 0, "1", "sizes of the nested random subsets: N/4, N/2, N", 0, RUNG(points)},
+    {"/ladder/components", GEODEC_I64, "T", 0, "1", "K: components that explain the share of variance", 0,
+     RUNG(components)},
+    {"/ladder/twonn_points", GEODEC_I64, "T", 0, "1", "points TwoNN looked at", 0, RUNG(twonn.points)},
+    {"/ladder/twonn_ml", GEODEC_F64, "T", 0, "1", "TwoNN dimension, maximum likelihood (Facco 2017)", 0,
+     RUNG(twonn.ml)},
+    {"/ladder/twonn_ml_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0, ENDS(twonn.ml_low)},
+    {"/ladder/twonn_fit", GEODEC_F64, "T", 0, "1", "TwoNN dimension, line fit without the largest 10 % of mu", 0,
+     RUNG(twonn.fit)},
+    {"/ladder/twonn_fit_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0, ENDS(twonn.fit_low)},
+    {"/control/points", GEODEC_I64, "T", 0, "1", "points of the Gaussian control's spectrum", 0, CONTROL(points)},
+    {"/control/components", GEODEC_I64, "T", 0, "1", "K of a Gaussian cloud with the same spectrum", 0,
+     CONTROL(components)},
+    {"/control/twonn_points", GEODEC_I64, "T", 0, "1", "points of the control TwoNN looked at", 0,
+     CONTROL(twonn.points)},
+    {"/control/twonn_ml", GEODEC_F64, "T", 0, "1", "TwoNN of the control, maximum likelihood", 0, CONTROL(twonn.ml)},
+    {"/control/twonn_ml_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0,
+     CONTROL_ENDS(twonn.ml_low)},
+    {"/control/twonn_fit", GEODEC_F64, "T", 0, "1", "TwoNN of the control, line fit", 0, CONTROL(twonn.fit)},
+    {"/control/twonn_fit_interval", GEODEC_F64, "T,2", 0, "1", "its 95 % bootstrap interval", 0,
+     CONTROL_ENDS(twonn.fit_low)},
+};
+
+static const geodec_attr attrs[] = {
+    {"layer", GEODEC_ATTR_I64, 0, "layer of the model: blocks passed, 0 = embedding", IN(layer)},
+    {"variance", GEODEC_ATTR_F64, 0, "share of variance the K components were to explain", IN(variance)},
+    {"explained", GEODEC_ATTR_F64, 0, "share they explain", IN(made.explained)},
+    {"total_variance", GEODEC_ATTR_F64, 0, "sum of all eigenvalues", IN(made.total_variance)},
+    {"participation_ratio", GEODEC_ATTR_F64, 0, "(sum lambda)^2 / sum lambda^2", IN(made.participation)},
+    {"k_int", GEODEC_ATTR_I64, 0, "integer intrinsic dimension the later stages use", IN(k_int)},
+    {"sketch_width", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "components are from a random sketch of this width; eigenvalues behind it are equal parts of what is left of the "
+     "total (absent: exact)",
+     IN(made.sketch_width), WHEN(made.sketch_width)},
+    {"sketch_residual", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "largest |C q - theta q| of the K components over the first eigenvalue: how far an eigenvalue may be off",
+     IN(made.sketch_residual), WHEN(made.sketch_width)},
+    {"n_rows", GEODEC_ATTR_I64, 0, "rows of the activations", IN(made.rows)},
+    {"n_duplicates", GEODEC_ATTR_I64, 0, "rows dropped because an earlier one has the same state", IN(made.duplicates)},
+    {"n_left_out", GEODEC_ATTR_I64, 0, "rows left out by the random choice of max_points", IN(left_out)},
+    {"source", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
+     "where the points are from: states (also when absent), coordinates of another program, or the paper's export",
+     IN(source)},
+    {"measured_dims", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "so many coordinates are measured, the rest is made-up noise (absent: all)", IN(measured), WHEN(measured)},
+    {"published_model", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "export: the model's name"},
+    {"published_samples", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "export, phase 1: states"},
+    {"published_width", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "export, phase 1: width of the states"},
+    {"published_intrinsic_dim", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "export, phase 1: integer intrinsic dimension"},
+    {"published_twonn", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "export, phase 1: TwoNN before rounding"},
+    {"published_components", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "export, phase 1: components that explain 95 % of the variance"},
+    {"published_explained", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "export, phase 1: share they explain"},
+    {"published_total_variance", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "export, phase 1: sum of all variances"},
+    {"published_symmetry_score", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "export, phase 2: mean similarity of heads"},
+    {"published_generators", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "export, phase 2: generators found"},
+    {"published_scalar_curvature", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "export, phase 3: mean scalar curvature"},
+    {"published_curvature_max", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "export, phase 3: largest scalar curvature"},
+    {"published_curvature_min", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "export, phase 3: smallest scalar curvature"},
+    {"published_curvature_points", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "export, phase 3: points of the field"},
+    {"published_curvature_dim", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "export, phase 3: its dimension"},
+    {"published_curvature_nonzero", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "export, phase 3: points whose scalar curvature is not exactly zero"},
+    {"published_fisher_trace", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "export, phase 3: mean trace of its Fisher matrix"},
+    {"published_axioms", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "export, phase 4: axioms"},
+    {"published_consistency", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "export, phase 4: consistency score"},
+};
+
+static const geodec_extent extents[] = {
+    {"N", IN(points)}, {"K", IN(k)}, {"d", IN(d)}, {"E", IN(values)}, {"T", .plus = GEODEC_CLOUD_RUNGS}};
+
+const geodec_kind geodec_kind_cloud = {
+    .name = "cloud",
+    .major = 1,
+    .minor = 1,
+    .tool = "geodec-cloud",
+    .purpose = "hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension",
+    .fields = fields,
+    .n_fields = (int)(sizeof fields / sizeof *fields),
+    .attrs = attrs,
+    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .extents = extents,
+    .n_extents = (int)(sizeof extents / sizeof *extents),
+    .rows = {"T", sizeof(geodec_cloud_rung), offsetof(geodec_cloud, made.rung), true},
+};
+
+geodec_status geodec_cloud_read(const geodec_artifact *a, geodec_cloud *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_cloud c = {0};
+    GEODEC_TRY(geodec_artifact_load(a, &c, err));
+    if (c.points < 1 || c.k < 1 || c.d < c.k || c.values < c.k || c.k_int < 1) {
+        GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (N %lld, K %lld, d %lld, E %lld)",
+                     geodec_artifact_path(a), (long long)c.points, (long long)c.k, (long long)c.d, (long long)c.values);
+    }
+    GEODEC_NEW(c.cloud_row, c.points);
+    for (int64_t i = 0; i < c.points; i++) c.cloud_row[i] = (int32_t)i;
+    *out = c;
+    memset(&c, 0, sizeof c);
+done:
+    geodec_cloud_clear(&c);
+    return st;
+}
+
+void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed)
+{
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("cloud-thin", 0));
+    int64_t got = 0;
+    if (count <= 0 || count >= c->points) return;
+    /* selection sampling: row i is taken with probability (still wanted) / (still there) */
+    for (int64_t i = 0; got < count; i++) {
+        if (geodec_rng_below(&r, (uint64_t)(c->points - i)) >= (uint64_t)(count - got)) continue;
+        int32_t *const ids[] = {c->row, c->sequence, c->position, c->token, c->cloud_row};
+        for (size_t f = 0; f < sizeof ids / sizeof *ids; f++) ids[f][got] = ids[f][i];
+        memmove(c->coordinate + got * c->k, c->coordinate + i * c->k, (size_t)c->k * sizeof *c->coordinate);
+        got++;
+    }
+    c->points = count;
+}
+
+void geodec_cloud_clear(geodec_cloud *c)
+{
+    geodec_artifact_clear(&geodec_kind_cloud, c);
+    geodec_mem_free(c->cloud_row);
+    memset(c, 0, sizeof *c);
+}

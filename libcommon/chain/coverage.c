@@ -1,0 +1,467 @@
+#include "chain/coverage.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/choose.h"
+#include "geometry/space_closed.h"
+#include "base/tasks.h"
+#include "base/vec_internal.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+geodec_coverage_options geodec_coverage_defaults(void)
+{
+    return (geodec_coverage_options){.n_shares = 4,
+                                     .share = {0.1, 0.25, 0.5, 0.75},
+                                     .n_eps = 8,
+                                     .eps = {0.1, 0.4, 1, 2, 3, 4, 6, 8},
+                                     .repeats = 8,
+                                     .queries = 200,
+                                     .nulls = 10,
+                                     .second = GEODEC_SURROGATE_SHUFFLE,
+                                     .null_repeats = 2,
+                                     .metric = geodec_metric_defaults(),
+                                     .seed = 1};
+}
+
+double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached)
+{
+    double miss = 1;
+    for (int64_t i = 0; i < cached; i++) {
+        const double left = (double)(n_points - 1 - k - i);
+        if (left <= 0) return 1;
+        miss *= left / (double)(n_points - 1 - i);
+    }
+    return 1 - miss;
+}
+
+/* ---- one split -------------------------------------------------------------------------------------------------- */
+
+/* What the held-out points of one split found. */
+typedef struct found {
+    int64_t queries;
+    double *distance; /* [queries] to the g-nearest cached point */
+    uint8_t *agrees;  /* [queries] the Euclid-nearest cached point is the g-nearest */
+} found;
+
+typedef struct split {
+    int64_t n, cached, queries;
+    const double *cache;     /* [cached][n] */
+    const double *query;     /* [queries][n] */
+    const geodec_rbf *field; /* of the metric, or NULL: */
+    const double *metric;    /* [queries][n][n] */
+    found *out;
+} split;
+
+static geodec_status query_task(void *ctx, int64_t i, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const split *s = ctx;
+    const int64_t n = s->n;
+    const double *q = s->query + i * n;
+    double *g = NULL, best = INFINITY, best_euclid = INFINITY;
+    int64_t at = -1, at_euclid = -1;
+    GEODEC_NEW(g, n * n);
+    if (s->field) {
+        const geodec_space *space = geodec_rbf_space(s->field);
+        GEODEC_TRY(space->at(space, q, g, NULL, NULL, err));
+    } else {
+        memcpy(g, s->metric + i * n * n, (size_t)(n * n) * sizeof *g);
+    }
+    for (int64_t c = 0; c < s->cached; c++) {
+        double v[GEODEC_SPACE_DIM_MAX];
+        for (int64_t k = 0; k < n; k++) v[k] = q[k] - s->cache[c * n + k];
+        const double d2 = geodec__norm2(n, g, v), e2 = geodec__dot(n, v, v);
+        if (d2 < best) best = d2, at = c;
+        if (e2 < best_euclid) best_euclid = e2, at_euclid = c;
+    }
+    s->out->distance[i] = sqrt(fmax(best, 0));
+    s->out->agrees[i] = at == at_euclid;
+done:
+    geodec_mem_free(g);
+    return st;
+}
+
+typedef struct world {
+    int64_t points, n, k;
+    const double *x; /* [points][n] */
+    const geodec_coverage_options *o;
+    geodec_pool *pool;
+    const geodec_hooks *hooks;
+} world;
+
+/* The split of the world given by order [points]: the first `cached` are the cache, the next ones are asked for. leaky:
+ * the metric of every point of the world, or NULL. */
+static geodec_status run_split(const world *w, const int64_t *order, int64_t cached, const geodec_metric *leaky,
+                               found *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = w->n, held = w->points - cached, queries = held < w->o->queries ? held : w->o->queries;
+    geodec_metric m = {0};
+    geodec_metric_options o = w->o->metric;
+    geodec_rbf *field = NULL;
+    double *block = NULL, *metric = NULL;
+    GEODEC_NEW(block, (cached + queries) * n);
+    double *cache = block, *query = block + cached * n;
+    for (int64_t i = 0; i < cached + queries; i++)
+        memcpy(block + i * n, w->x + order[i] * n, (size_t)n * sizeof *block);
+    if (leaky) {
+        GEODEC_NEW(metric, queries * n * n);
+        for (int64_t i = 0; i < queries; i++)
+            GEODEC_TRY(geodec_metric_at_point(leaky, order[cached + i], metric + i * n * n, err));
+    } else {
+        o.k = w->k;
+        GEODEC_TRY(geodec_metric_fit(cached, n, cache, &o, w->pool, NULL, &m, err));
+        GEODEC_TRY(geodec_metric_field(&m, &field, err));
+    }
+    split s = {n, cached, queries, cache, query, field, metric, out};
+    out->queries = queries;
+    GEODEC_TRY(geodec__tasks_run(w->pool, NULL, "held-out points", queries, query_task, &s, err));
+done:
+    geodec_metric_clear(&m);
+    geodec_rbf_destroy(field);
+    geodec_mem_free(block);
+    geodec_mem_free(metric);
+    return st;
+}
+
+/* ---- all splits of one cloud ------------------------------------------------------------------------------------ */
+
+/* Results of one cloud: every array may be NULL. */
+typedef struct figures {
+    double *hit, *hit_p10, *hit_p90; /* [S][E] */
+    double *distance, *recall;       /* [S] */
+} figures;
+
+/* The splits of one cloud, or of the clouds of one null: a task is a split, and leaves
+ * the share within each eps, the mean distance and the share that agrees: [E + 2]. */
+typedef struct splits {
+    const world *w;
+    int64_t repeats;       /* of each share */
+    uint64_t stream;       /* of the first cloud; keeps clouds apart */
+    const int64_t *cached; /* [S] */
+    int64_t *order;        /* [points] */
+    found found;
+    double *result; /* [tasks][E + 2] */
+    /* the leaky control: the metric of all points, fitted when the first split asks for it */
+    bool leaks;
+    geodec_metric leaky;
+    /* a null: x is the surrogate `drawn` */
+    bool null;
+    geodec_surrogate kind;
+    uint64_t draw; /* of surrogate 0 */
+    double *x;     /* [points][n] */
+    int64_t drawn;
+} splits;
+
+static double share_within(const found *f, double eps)
+{
+    int64_t hits = 0;
+    for (int64_t i = 0; i < f->queries; i++) hits += f->distance[i] <= eps;
+    return (double)hits / (double)f->queries;
+}
+
+static geodec_status split_task(void *ctx, int64_t task, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    splits *p = ctx;
+    const int64_t S = p->w->o->n_shares, E = p->w->o->n_eps, cloud = task / (S * p->repeats),
+                  split_of = task % (S * p->repeats);
+    world w = *p->w;
+    double *row = p->result + task * (E + 2), distance = 0, agree = 0;
+    if (p->null) {
+        if (p->drawn != cloud) /* streams of a shuffle go by the column, so they stand apart by more than that */
+            GEODEC_TRY(geodec_surrogate_draw(p->kind, w.points, w.n, w.x, w.o->seed,
+                                             geodec_rng_id("coverage null", p->draw + (uint64_t)cloud), p->x, err));
+        p->drawn = cloud;
+        w.x = p->x;
+    }
+    if (p->leaks && !p->leaky.points) {
+        geodec_metric_options o = w.o->metric;
+        o.k = w.k;
+        GEODEC_TRY(geodec_metric_fit(w.points, w.n, w.x, &o, w.pool, NULL, &p->leaky, err));
+    }
+    geodec__choose_order(w.o->seed,
+                         geodec_rng_id("coverage split", (p->stream + (uint64_t)cloud) * 4096 + (uint64_t)split_of),
+                         w.points, p->order);
+    GEODEC_TRY(run_split(&w, p->order, p->cached[split_of / p->repeats], p->leaks ? &p->leaky : NULL, &p->found, err));
+    const found *f = &p->found;
+    for (int64_t e = 0; e < E; e++) row[e] = share_within(f, w.o->eps[e]);
+    for (int64_t i = 0; i < f->queries; i++) {
+        distance += f->distance[i];
+        agree += f->agrees[i];
+    }
+    row[E] = distance / (double)f->queries;
+    row[E + 1] = agree / (double)f->queries;
+done:
+    return st;
+}
+
+/* All tasks of p, whose results the caller has reserved. The splits are run one after the other: each of them uses all
+ * threads. */
+static geodec_status run_splits(splits *p, int64_t clouds, const char *what, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const world *w = p->w;
+    const int64_t E = w->o->n_eps, tasks = clouds * w->o->n_shares * p->repeats;
+    GEODEC_NEW(p->order, w->points);
+    GEODEC_NEW(p->found.distance, w->o->queries);
+    GEODEC_NEW(p->found.agrees, w->o->queries);
+    GEODEC_NEW(p->result, tasks * (E + 2));
+    const geodec_sweep_result result = {p->result, 1, (E + 2) * (int64_t)sizeof *p->result};
+    GEODEC_TRY(geodec_sweep_run(w->o->sweep, NULL, w->hooks, what, tasks, 1, split_task, p, &result, 1, err));
+done:
+    return st;
+}
+
+static void splits_clear(splits *p)
+{
+    geodec_metric_clear(&p->leaky);
+    geodec_mem_free(p->order);
+    geodec_mem_free(p->found.distance);
+    geodec_mem_free(p->found.agrees);
+    geodec_mem_free(p->result);
+    geodec_mem_free(p->x);
+}
+
+/* Means and percentiles over the splits of one cloud; result [S][repeats][E + 2]. */
+static geodec_status sum_up(const geodec_coverage_options *o, int64_t repeats, const double *result, figures *out,
+                            geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t S = o->n_shares, E = o->n_eps;
+    double *column = NULL;
+    GEODEC_NEW(column, repeats);
+    for (int64_t s = 0; s < S; s++) {
+        const double *rows = result + s * repeats * (E + 2);
+        for (int64_t e = 0; e < E + 2; e++) {
+            for (int64_t r = 0; r < repeats; r++) column[r] = rows[r * (E + 2) + e];
+            const double mean = geodec_stats_mean(repeats, column);
+            if (e == E && out->distance) out->distance[s] = mean;
+            if (e == E + 1 && out->recall) out->recall[s] = mean;
+            if (e >= E) continue;
+            if (out->hit) out->hit[s * E + e] = mean;
+            geodec_stats_sort(repeats, column);
+            if (out->hit_p10) out->hit_p10[s * E + e] = geodec_stats_percentile(repeats, column, 0.1);
+            if (out->hit_p90) out->hit_p90[s * E + e] = geodec_stats_percentile(repeats, column, 0.9);
+        }
+    }
+done:
+    geodec_mem_free(column);
+    return st;
+}
+
+static geodec_status run_cloud(const world *w, uint64_t stream, const int64_t *cached, bool leaks, const char *what,
+                               figures *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    splits p = {.w = w, .repeats = w->o->repeats, .stream = stream, .cached = cached, .leaks = leaks};
+    GEODEC_TRY(run_splits(&p, 1, what, err));
+    if (!geodec_sweep_partial(w->o->sweep)) GEODEC_TRY(sum_up(w->o, p.repeats, p.result, out, err));
+done:
+    splits_clear(&p);
+    return st;
+}
+
+/* ---- nulls ------------------------------------------------------------------------------------------------------- */
+
+/* Where the figures of one null for one size go. */
+typedef struct null_figures {
+    geodec_surrogate kind;
+    const char *what;
+    double *mean, *sd, *z, *distance; /* [S][E], [S] for distance */
+} null_figures;
+
+static geodec_status run_null(const world *w, uint64_t stream, const int64_t *cached, const double *hit,
+                              const null_figures *to, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t S = w->o->n_shares, E = w->o->n_eps, B = w->o->nulls;
+    splits p = {.w = w,
+                .repeats = w->o->null_repeats,
+                .stream = stream * 64 + 1,
+                .cached = cached,
+                .null = true,
+                .kind = to->kind,
+                .draw = stream * 4096,
+                .drawn = -1};
+    double *block = NULL, *column = NULL;
+    if (B == 0) goto done;
+    GEODEC_NEW(block, B * S * E + S);
+    GEODEC_NEW(column, B);
+    GEODEC_NEW(p.x, w->points * w->n);
+    GEODEC_TRY(run_splits(&p, B, to->what, err));
+    if (geodec_sweep_partial(w->o->sweep)) goto done;
+    double *all = block, *distance = all + B * S * E;
+    for (int64_t b = 0; b < B; b++) {
+        figures f = {.hit = all + b * S * E, .distance = distance};
+        GEODEC_TRY(sum_up(w->o, p.repeats, p.result + b * S * p.repeats * (E + 2), &f, err));
+        for (int64_t s = 0; s < S; s++) to->distance[s] += distance[s] / (double)B;
+    }
+    for (int64_t i = 0; i < S * E; i++) {
+        const int64_t held = w->points - cached[i / E], queries = held < w->o->queries ? held : w->o->queries;
+        const double resolution = 1 / (double)(queries * w->o->repeats);
+        for (int64_t b = 0; b < B; b++) column[b] = all[b * S * E + i];
+        to->mean[i] = geodec_stats_mean(B, column);
+        to->sd[i] = B > 1 ? sqrt(geodec_stats_variance(B, column)) : 0;
+        to->z[i] = B > 1 ? (hit[i] - to->mean[i]) / fmax(to->sd[i], resolution) : 0;
+    }
+done:
+    splits_clear(&p);
+    geodec_mem_free(block);
+    geodec_mem_free(column);
+    return st;
+}
+
+/* Slope of ln distance over ln N for each share; sizes where the distance is zero take no part. */
+static void fit_trend(const geodec_coverage *c, const double *distance, double *slope, double *se)
+{
+    double x[GEODEC_COVERAGE_SIZES], y[GEODEC_COVERAGE_SIZES];
+    for (int64_t s = 0; s < c->shares; s++) {
+        int64_t used = 0;
+        for (int64_t l = 0; l < c->sizes; l++) {
+            const double d = distance[l * c->shares + s];
+            if (!(d > 0)) continue;
+            x[used] = log((double)c->size[l]);
+            y[used++] = log(d);
+        }
+        geodec_stats_line line;
+        if (used < 2 || geodec_stats_fit_line(used, x, y, NULL, &line, NULL) != GEODEC_OK) continue;
+        slope[s] = line.slope;
+        if (se && used > 2) se[s] = line.slope_se;
+    }
+}
+
+/* ---- the experiment --------------------------------------------------------------------------------------------- */
+
+static geodec_status options_ok(const geodec_coverage_options *o, int64_t points, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (n < 1 || n > GEODEC_SPACE_DIM_MAX) GEODEC_THROW(GEODEC_RANGE, "points of dimension %lld", (long long)n);
+    if (points < 4) GEODEC_THROW(GEODEC_SCARCE, "%lld points; coverage needs at least 4", (long long)points);
+    if (o->n_sizes < 0 || o->n_sizes > GEODEC_COVERAGE_SIZES || o->n_shares < 1 ||
+        o->n_shares > GEODEC_COVERAGE_SHARES || o->n_eps < 1 || o->n_eps > GEODEC_COVERAGE_EPS)
+        GEODEC_THROW(GEODEC_RANGE, "%lld sizes, %lld shares, %lld distances", (long long)o->n_sizes,
+                     (long long)o->n_shares, (long long)o->n_eps);
+    if (o->repeats < 1 || o->repeats > 64 || o->queries < 1 || o->nulls < 0 || o->nulls > 60 ||
+        (o->nulls > 0 && (o->null_repeats < 1 || o->null_repeats > 64)))
+        GEODEC_THROW(GEODEC_RANGE, "%lld splits, %lld queries, %lld null clouds of %lld splits", (long long)o->repeats,
+                     (long long)o->queries, (long long)o->nulls, (long long)o->null_repeats);
+    for (int64_t i = 0; i < o->n_sizes; i++)
+        if (o->size[i] <= (i ? o->size[i - 1] : 3) || o->size[i] > points)
+            GEODEC_THROW(GEODEC_RANGE, "sizes must rise from 4 to the %lld points", (long long)points);
+    for (int64_t i = 0; i < o->n_shares; i++)
+        if (!(o->share[i] > (i ? o->share[i - 1] : 0)) || !(o->share[i] < 1))
+            GEODEC_THROW(GEODEC_RANGE, "cached shares must rise within (0, 1)");
+    for (int64_t i = 0; i < o->n_eps; i++)
+        if (!(o->eps[i] > (i ? o->eps[i - 1] : 0)) || !isfinite(o->eps[i]))
+            GEODEC_THROW(GEODEC_RANGE, "distances must rise from above 0");
+done:
+    return st;
+}
+
+static int64_t cache_size(double share, int64_t points)
+{
+    const int64_t c = (int64_t)floor(share * (double)points + 0.5);
+    return c < 1 ? 1 : c > points - 1 ? points - 1 : c;
+}
+
+static geodec_status reserve(const geodec_coverage_options *o, int64_t points, geodec_coverage *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    c->sizes = o->n_sizes ? o->n_sizes : 1;
+    c->shares = o->n_shares;
+    c->n_eps = o->n_eps;
+    const int64_t LS = c->sizes * c->shares, LSE = LS * c->n_eps;
+    GEODEC_NEW(c->size, c->sizes);
+    GEODEC_NEW(c->share, c->shares);
+    GEODEC_NEW(c->eps, c->n_eps);
+    GEODEC_NEW(c->cached, LS);
+    double **by_share[] = {&c->distance,       &c->recall,        &c->closed_form,
+                           &c->leaky_distance, &c->null_distance, &c->second_distance};
+    double **by_eps[] = {&c->hit,     &c->hit_p10, &c->hit_p90,     &c->leaky,     &c->null_mean,
+                         &c->null_sd, &c->z,       &c->second_mean, &c->second_sd, &c->second_z};
+    double **by_trend[] = {&c->trend, &c->null_trend, &c->trend_se};
+    for (size_t i = 0; i < sizeof by_share / sizeof *by_share; i++) GEODEC_NEW(*by_share[i], LS);
+    for (size_t i = 0; i < sizeof by_eps / sizeof *by_eps; i++) GEODEC_NEW(*by_eps[i], LSE);
+    for (size_t i = 0; i < sizeof by_trend / sizeof *by_trend; i++) GEODEC_NEW(*by_trend[i], c->shares);
+    for (int64_t i = 0; i < c->sizes; i++) c->size[i] = o->n_sizes ? o->size[i] : points;
+    memcpy(c->share, o->share, (size_t)c->shares * sizeof *c->share);
+    memcpy(c->eps, o->eps, (size_t)c->n_eps * sizeof *c->eps);
+done:
+    return st;
+}
+
+static geodec_status run_size(const world *base, int64_t size, int64_t points, const double *point, geodec_coverage *c,
+                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = base->n, N = c->size[size], S = c->shares, E = c->n_eps;
+    world w = *base;
+    int64_t *chosen = NULL;
+    double *x = NULL;
+    GEODEC_NEW(chosen, N);
+    GEODEC_NEW(x, N * n);
+    GEODEC_TRY(
+        geodec__choose_subset(base->o->seed, geodec_rng_id("coverage points", (uint64_t)size), points, N, chosen, err));
+    for (int64_t i = 0; i < N; i++) memcpy(x + i * n, point + chosen[i] * n, (size_t)n * sizeof *x);
+    w.points = N;
+    w.x = x;
+    int64_t *cached = c->cached + size * S;
+    for (int64_t s = 0; s < S; s++) c->closed_form[size * S + s] = geodec_coverage_closed_form(N, w.k, cached[s]);
+    figures f = {c->hit + size * S * E, c->hit_p10 + size * S * E, c->hit_p90 + size * S * E, c->distance + size * S,
+                 c->recall + size * S};
+    figures leaked = {.hit = c->leaky + size * S * E, .distance = c->leaky_distance + size * S};
+    const uint64_t stream = (uint64_t)size;
+    GEODEC_TRY(run_cloud(&w, stream * 64, cached, false, "coverage", &f, err));
+    GEODEC_TRY(run_cloud(&w, stream * 64, cached, true, "leaky control", &leaked, err));
+    const null_figures gaussian = {GEODEC_SURROGATE_GAUSSIAN, "Gaussian clouds",   c->null_mean + size * S * E,
+                                   c->null_sd + size * S * E, c->z + size * S * E, c->null_distance + size * S};
+    const null_figures second = {w.o->second,
+                                 "surrogate clouds",
+                                 c->second_mean + size * S * E,
+                                 c->second_sd + size * S * E,
+                                 c->second_z + size * S * E,
+                                 c->second_distance + size * S};
+    GEODEC_TRY(run_null(&w, stream, cached, f.hit, &gaussian, err));
+    GEODEC_TRY(run_null(&w, (uint64_t)(GEODEC_COVERAGE_SIZES + size), cached, f.hit, &second, err));
+done:
+    geodec_mem_free(chosen);
+    geodec_mem_free(x);
+    return st;
+}
+
+geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *point, const geodec_coverage_options *o,
+                                      geodec_pool *pool, const geodec_hooks *hooks, geodec_coverage *out,
+                                      geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_coverage c = {.n = n, .repeats = o->repeats, .nulls = o->nulls, .second = o->second};
+    world w = {.n = n, .o = o, .pool = pool, .hooks = hooks};
+    int64_t smallest = INT64_MAX;
+    GEODEC_TRY(options_ok(o, points, n, err));
+    GEODEC_TRY(reserve(o, points, &c, err));
+    for (int64_t i = 0; i < c.sizes * c.shares; i++) {
+        c.cached[i] = cache_size(c.share[i % c.shares], c.size[i / c.shares]);
+        smallest = c.cached[i] < smallest ? c.cached[i] : smallest;
+    }
+    const int64_t wanted = o->metric.k > 0 ? o->metric.k : (2 * n > 16 ? 2 * n : 16);
+    w.k = o->metric.k == 0 && wanted > smallest - 1 ? smallest - 1 : wanted;
+    if (w.k > smallest - 1 || (w.k <= n && !o->metric.force_k))
+        GEODEC_THROW(
+            o->metric.k > 0 ? GEODEC_RANGE : GEODEC_SCARCE,
+            "the smallest cache holds %lld points; a metric in %lld dimensions needs at least %lld (more points, a "
+            "larger share, or a lower dimension)",
+            (long long)smallest, (long long)n, (long long)(o->metric.k > 0 ? wanted + 1 : n + 2));
+    c.k = w.k;
+    for (int64_t i = 0; i < c.sizes; i++) GEODEC_TRY(run_size(&w, i, points, point, &c, err));
+    fit_trend(&c, c.distance, c.trend, c.trend_se);
+    fit_trend(&c, c.null_distance, c.null_trend, NULL);
+    *out = c;
+    c = (geodec_coverage){0};
+done:
+    geodec_coverage_clear(&c);
+    return st;
+}

@@ -1,0 +1,83 @@
+/* Coverage: how often a new point finds a cached one within g-distance eps, against how many are cached.
+ *
+ * For each share of the points and each random split, the metric is fitted on the cached points alone (a metric fitted
+ * on the held-out point itself makes the answer an identity, see below), the field through them is evaluated at the
+ * held-out points, and the exact g-nearest cached point is found. Controls stand beside every figure:
+ *
+ *   closed form  1 - C(N-1-k, c) / C(N-1, c): the chance that the nearest of c cached points is one of the k nearest of
+ *                all N - 1 (no model enters)
+ *   leaky        the same experiment with the metric of the held-out point fitted on all points, itself and the
+ *                held-out ones included: its k neighbours then lie at g-length about sqrt(k - 1) whatever the data
+ *                are, so at eps just above that it repeats the closed form
+ *   nulls        the whole experiment on surrogates (linalg/surrogate.h), several seeds: mean, standard deviation
+ *                and the z-score of the measured figure. Gaussian ones keep the covariance alone; the second null
+ *                keeps more: the correlations along the text (phase), or where there is no order each coordinate's
+ *                values (shuffle)
+ *
+ * Over several sizes N the mean distance is fitted as distance = a N^trend: a metric that follows the density has trend
+ * 0, and no amount of data brings points closer.
+ *
+ * Dimensions: L sizes, S shares, E eps. */
+#ifndef GEODEC_CHAIN_COVERAGE_H
+#define GEODEC_CHAIN_COVERAGE_H
+
+#include "chain/metric.h"
+#include "linalg/surrogate.h"
+#include "artifact/sweep.h"
+#include "artifact/artifact.h"
+
+GEODEC_API extern const geodec_kind geodec_kind_coverage;
+
+enum { GEODEC_COVERAGE_SHARES = 16, GEODEC_COVERAGE_EPS = 32, GEODEC_COVERAGE_SIZES = 8 };
+
+typedef struct geodec_coverage_options {
+    int64_t n_sizes;
+    int64_t size[GEODEC_COVERAGE_SIZES]; /* N, rising, each at most the number of points; n_sizes = 0: all points */
+    int64_t n_shares;
+    double share[GEODEC_COVERAGE_SHARES]; /* cached share of the points, in (0, 1), rising; default .1 .25 .5 .75 */
+    int64_t n_eps;
+    double eps[GEODEC_COVERAGE_EPS]; /* g-distances, rising; default .1 .4 1 2 3 4 6 8 */
+    int64_t repeats;                 /* random splits; default 8 */
+    int64_t queries;                 /* at most so many held-out points a split; default 200 */
+    int64_t nulls;                   /* clouds of each null; default 10, 0 = none */
+    geodec_surrogate second;         /* the null beside the Gaussian one; default shuffle */
+    int64_t null_repeats;            /* splits of each; default 2 */
+    geodec_metric_options metric;    /* k = 0: max(2n, 16), lowered to the smallest cache - 1 */
+    uint64_t seed;
+    geodec_sweep *sweep; /* splits in slices, of which nothing is summed up; NULL: at once */
+} geodec_coverage_options;
+GEODEC_API geodec_coverage_options geodec_coverage_defaults(void);
+
+typedef struct geodec_coverage {
+    int64_t sizes, shares, n_eps, n, k;
+    int64_t *size;                   /* [L] */
+    double *share, *eps;             /* [S], [E] */
+    int64_t *cached;                 /* [L][S] c */
+    double *hit, *hit_p10, *hit_p90; /* [L][S][E] share of held-out points within eps; percentiles over splits */
+    double *distance;                /* [L][S] mean g-distance to the nearest cached point */
+    double *recall;                  /* [L][S] share where the Euclid-nearest cached point is the g-nearest */
+    double *closed_form;             /* [L][S] */
+    double *leaky, *leaky_distance;  /* [L][S][E], [L][S] */
+    double *null_mean, *null_sd, *z; /* [L][S][E]; z with the larger of null_sd and one query; 0 below 2 clouds */
+    double *null_distance;           /* [L][S] */
+    double *second_mean, *second_sd, *second_z, *second_distance; /* the same of the second null */
+    double *trend, *null_trend; /* [S] slope of ln distance over ln N; 0 with fewer than 2 sizes */
+    double *trend_se;           /* [S] standard error about the line; 0 with fewer than 3 sizes */
+    int64_t repeats, nulls;
+    geodec_surrogate second;
+} geodec_coverage;
+
+/* point [points][n]. GEODEC_SCARCE when a cache would be too small for a metric; with a given k GEODEC_RANGE. */
+GEODEC_API geodec_status geodec_coverage_compute(int64_t points, int64_t n, const double *point,
+                                                 const geodec_coverage_options *o, geodec_pool *pool,
+                                                 const geodec_hooks *hooks, geodec_coverage *out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_coverage_clear(geodec_coverage *c);
+/* Fills a new artifact; the caller commits. */
+GEODEC_API geodec_status geodec_coverage_write(const geodec_coverage *c, geodec_artifact *a,
+                                               geodec_err *err) GEODEC_MUST_USE;
+
+/* 1 - C(N-1-k, c) / C(N-1, c), as a product of c ratios; 1 when c > N - 1 - k. 0 <= k < N, 0 <= c <= N - 1. */
+GEODEC_API double geodec_coverage_closed_form(int64_t n_points, int64_t k, int64_t cached);
+
+#endif

@@ -1,0 +1,255 @@
+#include "chain/lookup.h"
+
+#include "base/mem.h"
+#include "base/tasks.h"
+#include "base/vec_internal.h"
+#include "chain/lookup_internal.h"
+
+#include <math.h>
+
+enum { FIRST = 8, KEEP_MAX = 64, EIGHT = 8 };
+
+geodec_status geodec_lookup_create(int64_t records, int64_t n, const double *q, const float *g, geodec_lookup **out,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_lookup *l = NULL;
+    if (records < 1 || records > INT32_MAX || n < 1 || n > GEODEC_RBF_MAX_N)
+        GEODEC_THROW(GEODEC_RANGE, "%lld records of dimension %lld", (long long)records, (long long)n);
+    if (!geodec__finite(records * n, q)) GEODEC_THROW(GEODEC_NUMERIC, "an anchor is not finite");
+    GEODEC_NEW(l, 1);
+    *l = (geodec_lookup){.records = records, .n = n, .q = q, .g = g, .kernels = geodec__lookup_best()};
+    GEODEC_TRY(geodec__lookup_pack(l, err));
+    *out = l;
+    l = NULL;
+done:
+    geodec_lookup_destroy(l);
+    return st;
+}
+
+void geodec_lookup_destroy(geodec_lookup *l)
+{
+    if (!l) return;
+    for (int i = 0; i < l->levels; i++) {
+        geodec_mem_free(l->level[i].lo);
+        geodec_mem_free(l->level[i].hi);
+        geodec_mem_free(l->level[i].w);
+        geodec_mem_free(l->level[i].v);
+    }
+    geodec_mem_free(l->centre);
+    geodec_mem_free(l->index);
+    geodec_mem_free(l->anchor);
+    geodec_mem_free(l->factor);
+    geodec_mem_free(l->norm);
+    geodec_mem_free(l->minus);
+    geodec_mem_free(l);
+}
+
+/* ---- searches --------------------------------------------------------------------------------------------------- */
+
+/* Says what is wrong with a search that found nothing. */
+static geodec_status refuse(const geodec_lookup *l, const double *q, const double *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = l->n;
+    if (!g && !l->g) GEODEC_THROW(GEODEC_INVAL, "neither the query nor the records bring a metric");
+    if (!geodec__finite(n, q)) GEODEC_THROW(GEODEC_NUMERIC, "the query is not finite");
+    if (g) {
+        if (!geodec__finite(n * n, g)) GEODEC_THROW(GEODEC_NUMERIC, "the metric at the query is not finite");
+        geodec__lookup_bounds b;
+        if (!l->kernels->bounds(n, g, &b))
+            GEODEC_THROW(GEODEC_NUMERIC, "the metric at the query is not positive definite");
+    }
+    GEODEC_THROW(GEODEC_NUMERIC, "the distances overflow");
+done:
+    return st;
+}
+
+geodec_status geodec_lookup_nearest(const geodec_lookup *l, const double *q, const double *g, geodec_lookup_hit *hit,
+                                    geodec_err *err)
+{
+    geodec_lookup_hit found = {-1, 0, 0};
+    if (g || l->g) l->kernels->nearest(l, q, g, &found);
+    if (found.index < 0) return refuse(l, q, g, err);
+    *hit = found;
+    return GEODEC_OK;
+}
+
+geodec_status geodec_lookup_many(const geodec_lookup *l, int64_t count, const double *q, const double *g,
+                                 geodec_lookup_hit *hit, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = l->n;
+    int64_t i = 0;
+    if (g && l->minus)
+        for (; i + EIGHT <= count; i += EIGHT) {
+            l->kernels->eight(l, q + i * n, g + i * n * n, hit + i);
+            for (int64_t k = i; k < i + EIGHT; k++)
+                if (hit[k].index < 0)
+                    GEODEC_TRY_MSG(refuse(l, q + k * n, g + k * n * n, err), "query %lld", (long long)k);
+        }
+    for (; i < count; i++)
+        GEODEC_TRY_MSG(geodec_lookup_nearest(l, q + i * n, g ? g + i * n * n : NULL, hit + i, err), "query %lld",
+                       (long long)i);
+done:
+    return st;
+}
+
+/* ---- controls ---------------------------------------------------------------------------------------------------- */
+
+typedef struct best_of {
+    const geodec_lookup *l;
+    const double *q, *g;
+    int64_t best;
+    double best2;
+    int64_t evaluations;
+} best_of;
+
+static geodec_status begin(best_of *s, geodec_err *err)
+{
+    geodec__lookup_bounds b;
+    s->best = -1;
+    s->best2 = INFINITY;
+    if (!geodec__finite(s->l->n, s->q) || (!s->g && !s->l->g) ||
+        (s->g && (!geodec__finite(s->l->n * s->l->n, s->g) || !s->l->kernels->bounds(s->l->n, s->g, &b))))
+        return refuse(s->l, s->q, s->g, err);
+    return GEODEC_OK;
+}
+
+static void evaluate(best_of *s, int64_t r)
+{
+    const int64_t n = s->l->n;
+    const double *c = s->l->q + r * n;
+    const double d2 = s->g ? s->l->kernels->distance(n, s->q, c, s->g)
+                           : s->l->kernels->distance_own(n, s->q, c, s->l->g + r * (n * (n + 1) / 2));
+    s->evaluations++;
+    if (d2 < s->best2 || (d2 == s->best2 && r < s->best)) {
+        s->best2 = d2;
+        s->best = r;
+    }
+}
+
+static geodec_status finish(const best_of *s, geodec_lookup_hit *hit, geodec_err *err)
+{
+    if (s->best < 0) return refuse(s->l, s->q, s->g, err);
+    *hit = (geodec_lookup_hit){s->best, sqrt(fmax(s->best2, 0)), s->evaluations};
+    return GEODEC_OK;
+}
+
+geodec_status geodec_lookup_exhaustive(const geodec_lookup *l, const double *q, const double *g, geodec_lookup_hit *hit,
+                                       geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    best_of s = {.l = l, .q = q, .g = g};
+    GEODEC_TRY(begin(&s, err));
+    for (int64_t r = 0; r < l->records; r++) evaluate(&s, r);
+    GEODEC_TRY(finish(&s, hit, err));
+done:
+    return st;
+}
+
+/* The `keep` smallest keys in rising order, ties by index; returns how many. */
+static int64_t smallest(const geodec_lookup *l, const double *q, int64_t keep, int64_t *index)
+{
+    const int64_t n = l->n;
+    float key[KEEP_MAX];
+    int64_t have = 0;
+    for (int64_t r = 0; r < l->records; r++) {
+        float k = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const float d = (float)l->q[r * n + i] - (float)q[i];
+            k += d * d;
+        }
+        if (have == keep && !(k < key[have - 1])) continue;
+        int64_t at = have < keep ? have++ : have - 1;
+        for (; at > 0 && key[at - 1] > k; at--) {
+            key[at] = key[at - 1];
+            index[at] = index[at - 1];
+        }
+        key[at] = k;
+        index[at] = r;
+    }
+    return have;
+}
+
+geodec_status geodec_lookup_screened(const geodec_lookup *l, const double *q, const double *g, int64_t keep,
+                                     geodec_lookup_hit *hit, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    best_of s = {.l = l, .q = q, .g = g};
+    int64_t index[KEEP_MAX];
+    if (keep < 1 || keep > KEEP_MAX) GEODEC_THROW(GEODEC_RANGE, "a screen that keeps %lld", (long long)keep);
+    GEODEC_TRY(begin(&s, err));
+    const int64_t count = smallest(l, q, keep, index);
+    for (int64_t k = 0; k < count; k++) evaluate(&s, index[k]);
+    GEODEC_TRY(finish(&s, hit, err));
+done:
+    return st;
+}
+
+/* ---- a trial ---------------------------------------------------------------------------------------------------- */
+
+typedef struct trial {
+    const geodec_records *r;
+    const geodec_lookup *l;
+    const geodec_space *s;
+    const double *queries;
+    struct outcome {
+        int64_t evaluations;
+        bool right, right_screen, inside;
+    } * outcome; /* [count] */
+} trial;
+
+static geodec_status trial_task(void *ctx, int64_t i, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const trial *t = ctx;
+    const int64_t n = t->l->n;
+    const double *q = t->queries + i * n;
+    double *g = NULL;
+    geodec_lookup_hit two, all, screen, own;
+    GEODEC_NEW(g, n * n);
+    GEODEC_TRY(t->s->at(t->s, q, g, NULL, NULL, err));
+    GEODEC_TRY(geodec_lookup_nearest(t->l, q, g, &two, err));
+    GEODEC_TRY(geodec_lookup_exhaustive(t->l, q, g, &all, err));
+    GEODEC_TRY(geodec_lookup_screened(t->l, q, g, FIRST, &screen, err));
+    GEODEC_TRY(geodec_lookup_nearest(t->l, q, NULL, &own, err));
+    if (two.index != all.index || two.distance != all.distance)
+        GEODEC_THROW(GEODEC_INTERNAL, "the two-stage lookup found record %lld, exhaustive search %lld",
+                     (long long)two.index, (long long)all.index);
+    t->outcome[i] = (struct outcome){two.evaluations, two.index == all.index, screen.index == all.index,
+                                     own.distance <= (double)t->r->rho[own.index]};
+done:
+    geodec_mem_free(g);
+    return st;
+}
+
+geodec_status geodec_lookup_try(const geodec_records *r, const geodec_space *s, int64_t count, const double *queries,
+                                geodec_pool *pool, const geodec_hooks *hooks, geodec_lookup_trial *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_lookup *l = NULL;
+    trial t = {.r = r, .s = s, .queries = queries};
+    geodec_lookup_trial sum = {.queries = count};
+    GEODEC_TRY(geodec_lookup_create(r->records, r->n, r->q, r->g, &l, err));
+    GEODEC_NEW(t.outcome, count);
+    t.l = l;
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "lookups", count, trial_task, &t, err));
+    int64_t right = 0, right_screen = 0, inside = 0, evaluations = 0;
+    for (int64_t i = 0; i < count; i++) {
+        right += t.outcome[i].right;
+        right_screen += t.outcome[i].right_screen;
+        inside += t.outcome[i].inside;
+        evaluations += t.outcome[i].evaluations;
+    }
+    const double total = count > 0 ? (double)count : 1;
+    sum.recall = (double)right / total;
+    sum.recall_screen = (double)right_screen / total;
+    sum.inside = (double)inside / total;
+    sum.evaluations = (double)evaluations / total;
+    *out = sum;
+done:
+    geodec_mem_free(t.outcome);
+    geodec_lookup_destroy(l);
+    return st;
+}

@@ -1,0 +1,281 @@
+#include "chain/metric_internal.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "geometry/pca.h"
+#include "base/tasks.h"
+#include "linalg/blas.h"
+#include "linalg/eig.h"
+#include "linalg/expm.h"
+#include "linalg/knn.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double eigenvalue_floor = 1e-12; /* of C, in units of tr(C)/n */
+
+geodec_metric_options geodec_metric_defaults(void)
+{
+    return (geodec_metric_options){.centre = GEODEC_CENTRE_MEAN, .shrink = -1, .clip_max = INFINITY, .sigma_nn = 1};
+}
+
+static geodec_status check_options(int64_t points, int64_t n, geodec_metric_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (n < 1 || n > GEODEC_RBF_MAX_N) {
+        GEODEC_THROW(GEODEC_RANGE, "metric of dimension %lld (limits: 1..%d)", (long long)n, GEODEC_RBF_MAX_N);
+    }
+    if (o->k == 0) {
+        o->k = 2 * n > 16 ? 2 * n : 16;
+        if (o->k >= points) o->k = points - 1; /* a small cloud: every other point is a neighbour */
+        if (o->k < 2 || o->k <= n)
+            GEODEC_THROW(GEODEC_SCARCE, "%lld points; a metric in %lld dimensions needs at least %lld",
+                         (long long)points, (long long)n, (long long)(n < 2 ? 3 : n + 2));
+    }
+    if (o->k < 2)
+        GEODEC_THROW(GEODEC_RANGE, "a local covariance needs at least 2 neighbours, not %lld", (long long)o->k);
+    if (o->k <= n && !o->force_k) {
+        GEODEC_THROW(GEODEC_RANGE, "k = %lld neighbours cannot span %lld dimensions (force it to see)", (long long)o->k,
+                     (long long)n);
+    }
+    if (points <= o->k) {
+        GEODEC_THROW(GEODEC_RANGE, "%lld points are too few for %lld neighbours", (long long)points, (long long)o->k);
+    }
+    if (!(o->shrink <= 1) || !(o->ridge >= 0) || !(o->ridge_relative >= 0) || !isfinite(o->ridge + o->ridge_relative)) {
+        GEODEC_THROW(GEODEC_RANGE, "shrinkage %g, ridge %g, relative ridge %g", o->shrink, o->ridge, o->ridge_relative);
+    }
+    if (!(o->clip_min >= 0) || !(o->clip_max > 0) || !(o->clip_min <= o->clip_max)) {
+        GEODEC_THROW(GEODEC_RANGE, "eigenvalue limits %g to %g", o->clip_min, o->clip_max);
+    }
+    if (!(o->sigma >= 0) || !isfinite(o->sigma) || !(o->sigma_nn > 0) || !isfinite(o->sigma_nn)) {
+        GEODEC_THROW(GEODEC_RANGE, "sigma %g, multiple %g", o->sigma, o->sigma_nn);
+    }
+done:
+    return st;
+}
+
+/* Points of one slab: their logarithms go to log_g [count][n(n+1)/2]. */
+typedef struct slab {
+    const geodec_metric *m;
+    int64_t first;
+    double *log_g;
+} slab;
+
+/* The metric of one point from its neighbour list. */
+static geodec_status fit_point(void *ctx, int64_t task, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const slab *part = ctx;
+    const geodec_metric *m = part->m;
+    const int64_t p = part->first + task;
+    const int64_t n = m->n, k = m->k;
+    double *scratch = NULL;
+    GEODEC_NEW(scratch, k * n + 3 * n * n + 2 * n + geodec_eig_sym_scratch(n));
+    const geodec_metric_options *o = &m->options;
+    double *d = scratch, *c = d + k * n, *v = c + n * n, *log_g = v + n * n, *w = log_g + n * n, *mean = w + n,
+           *eig = mean + n;
+    const double *x = m->point + p * n;
+    memset(mean, 0, (size_t)n * sizeof *mean);
+    for (int64_t i = 0; i < k; i++) {
+        const double *y = m->point + m->knn_index[p * k + i] * n;
+        for (int64_t a = 0; a < n; a++) mean[a] += d[i * n + a] = y[a] - x[a];
+    }
+    if (o->centre == GEODEC_CENTRE_MEAN) {
+        for (int64_t a = 0; a < n; a++) mean[a] /= (double)k;
+        for (int64_t i = 0; i < k; i++)
+            for (int64_t a = 0; a < n; a++) d[i * n + a] -= mean[a];
+    }
+    const double a = o->shrink < 0 ? geodec_stats_ledoit_wolf(k, n, d, c) : o->shrink;
+    geodec_blas_syrk(k, n, 1 / (double)(k - 1), d, n, 0, c, n);
+    double trace = 0;
+    for (int64_t i = 0; i < n; i++) trace += c[i * n + i];
+    const double mu = trace / (double)n;
+    if (!isfinite(trace)) GEODEC_THROW(GEODEC_NUMERIC, "the neighbours spread beyond all bounds");
+    for (int64_t i = 0; i < n * n; i++) c[i] *= 1 - a;
+    for (int64_t i = 0; i < n; i++) c[i * n + i] += a * mu + o->ridge + o->ridge_relative * mu;
+    if (!(mu + o->ridge > 0)) {
+        GEODEC_THROW(GEODEC_SCARCE, "all its %lld neighbours lie at one place; a covariance needs different points",
+                     (long long)k);
+    }
+    GEODEC_TRY(geodec_eig_sym_ws(n, c, w, v, eig, err));
+    int32_t clipped = 0;
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        const double least = eigenvalue_floor * (mu + o->ridge);
+        double g = 1 / (w[i] > least ? w[i] : least);
+        const double inside = g < o->clip_min ? o->clip_min : (g > o->clip_max ? o->clip_max : g);
+        if (!(w[i] > least) || inside != g) clipped++;
+        g = inside;
+        low = fmin(low, g);
+        high = fmax(high, g);
+        w[i] = log(g);
+    }
+    geodec_eig_compose(n, w, v, log_g);
+    geodec_sym_pack(n, log_g, part->log_g + task * geodec_sym_packed(n));
+    m->condition[p] = high / low;
+    m->shrinkage[p] = a;
+    m->clipped[p] = clipped;
+done:
+    geodec_mem_free(scratch);
+    return st;
+}
+
+/* Refuses what the machine cannot hold (tables; with matrices those and the field's copy of points and logarithms too),
+ * rather than be killed half-way. */
+static geodec_status fits_memory(int64_t points, int64_t n, int64_t k, bool matrices, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const double gib = 1024.0 * 1024 * 1024, packed = matrices ? (double)geodec_sym_packed(n) : 0;
+    const double need = (double)points * (2 * 8 * packed + 8.0 * 4 * (double)n + 12.0 * (double)k + 40) / gib;
+    const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / gib;
+    if (need > 0.9 * have)
+        GEODEC_THROW(
+            GEODEC_LIMIT,
+            "metrics of %lld points in %lld dimensions and their field take %.1f GiB, this machine has %.1f; fewer "
+            "points or dimensions are needed",
+            (long long)points, (long long)n, need, have);
+done:
+    return st;
+}
+
+geodec_status geodec__metric_begin(geodec_metric *m, const double *point, bool matrices, geodec_pool *pool,
+                                   const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *nearest = NULL;
+    const int64_t points = m->points, n = m->n, k = m->k;
+    GEODEC_TRY(fits_memory(points, n, k, matrices, err));
+    GEODEC_NEW(m->point, points * n);
+    GEODEC_NEW(m->knn_index, points * k);
+    GEODEC_NEW(m->knn_distance, points * k);
+    if (matrices) GEODEC_NEW(m->log_g, points * geodec_sym_packed(n));
+    GEODEC_NEW(m->condition, points);
+    GEODEC_NEW(m->shrinkage, points);
+    GEODEC_NEW(m->clipped, points);
+    GEODEC_NEW(nearest, points);
+    memcpy(m->point, point, (size_t)(points * n) * sizeof *point);
+    GEODEC_TRY(geodec_knn_search(points, n, point, 0, NULL, k, m->knn_index, m->knn_distance, pool, hooks, err));
+    for (int64_t i = 0; i < points * k; i++) m->knn_distance[i] = sqrt(m->knn_distance[i]);
+    for (int64_t p = 0; p < points; p++) nearest[p] = m->knn_distance[p * k];
+    GEODEC_TRY(geodec_stats_median(points, nearest, &m->median_nn, err));
+    m->sigma = m->options.sigma > 0 ? m->options.sigma : m->options.sigma_nn * m->median_nn;
+    if (!(m->sigma > 0))
+        GEODEC_THROW(GEODEC_SCARCE, "half the points have a twin at the same place; a kernel needs different points");
+done:
+    geodec_mem_free(nearest);
+    return st;
+}
+
+geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point, const geodec_metric_options *options,
+                                geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric m = {.points = points, .n = n, .options = *options};
+    GEODEC_TRY(check_options(points, n, &m.options, err));
+    m.k = m.options.k;
+    GEODEC_TRY(geodec__metric_begin(&m, point, true, pool, hooks, err));
+    slab all = {&m, 0, m.log_g};
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "local metric of point", points, fit_point, &all, err));
+    *out = m;
+    memset(&m, 0, sizeof m);
+done:
+    geodec_metric_clear(&m);
+    return st;
+}
+
+geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *point,
+                                      const geodec_metric_options *options, geodec_metric_sink sink, void *ctx,
+                                      geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric m = {.points = points, .n = n, .options = *options};
+    double *log_g = NULL;
+    GEODEC_TRY(check_options(points, n, &m.options, err));
+    m.k = m.options.k;
+    GEODEC_TRY(geodec__metric_begin(&m, point, false, pool, hooks, err));
+    const int64_t row = geodec_sym_packed(n) * (int64_t)sizeof *log_g,
+                  rows = GEODEC_METRIC_SLAB / row < points ? GEODEC_METRIC_SLAB / row : points;
+    GEODEC_NEW(log_g, rows * geodec_sym_packed(n));
+    for (int64_t p = 0; p < points; p += rows) {
+        const int64_t count = points - p < rows ? points - p : rows;
+        slab part = {&m, p, log_g};
+        GEODEC_TRY(geodec_hooks_progress(hooks, "local metric of point", p, points, err));
+        GEODEC_TRY_MSG(geodec__tasks_run(pool, NULL, "local metric of point", count, fit_point, &part, err),
+                       "counted from point %lld", (long long)p);
+        if (sink) GEODEC_TRY(sink(ctx, p, count, log_g, err));
+    }
+    *out = m;
+    memset(&m, 0, sizeof m);
+done:
+    geodec_metric_clear(&m);
+    geodec_mem_free(log_g);
+    return st;
+}
+
+geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_metric_medians s = {.nn_distance = m->median_nn};
+    GEODEC_TRY(geodec_stats_median(m->points, m->condition, &s.condition, err));
+    GEODEC_TRY(geodec_stats_median(m->points, m->shrinkage, &s.shrinkage, err));
+    *out = s;
+done:
+    return st;
+}
+
+geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
+                                    geodec_metric_medians *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_moments moments = {0};
+    geodec_metric fit = {0};
+    geodec_metric_options o = m->options;
+    double *cov = NULL, *w = NULL, *x = NULL, *z = NULL;
+    const int64_t n = m->n;
+    geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("metric-control", 0));
+    GEODEC_NEW(cov, n * n);
+    GEODEC_NEW(w, n);
+    GEODEC_NEW(z, n);
+    GEODEC_NEW(x, m->points * n);
+    GEODEC_TRY(geodec_moments_init(&moments, n, m->point, err));
+    GEODEC_TRY(geodec_moments_add(&moments, m->points, m->point, pool, err));
+    GEODEC_TRY(geodec_moments_result(&moments, NULL, cov, err));
+    GEODEC_TRY(geodec_eig_sym(n, cov, w, cov, err));
+    for (int64_t p = 0; p < m->points; p++) { /* independent along the principal directions, turned back */
+        for (int64_t k = 0; k < n; k++) z[k] = sqrt(fmax(0, w[k])) * geodec_rng_normal(&r);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < n; k++) x[p * n + i] += z[k] * cov[k * n + i];
+    }
+    o.sigma = m->sigma; /* plays no part */
+    GEODEC_TRY_MSG(geodec_metric_fit_slabs(m->points, n, x, &o, NULL, NULL, pool, hooks, &fit, err),
+                   "Gaussian control");
+    GEODEC_TRY(geodec_metric_summary(&fit, out, err));
+done:
+    geodec_moments_clear(&moments);
+    geodec_metric_clear(&fit);
+    geodec_mem_free(cov);
+    geodec_mem_free(w);
+    geodec_mem_free(x);
+    geodec_mem_free(z);
+    return st;
+}
+
+geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *l = NULL;
+    if (p < 0 || p >= m->points) GEODEC_THROW(GEODEC_RANGE, "point %lld of %lld", (long long)p, (long long)m->points);
+    GEODEC_NEW(l, m->n * m->n);
+    geodec_sym_unpack(m->n, m->log_g + p * geodec_sym_packed(m->n), l);
+    GEODEC_TRY(geodec_expm_sym(m->n, l, g, err));
+done:
+    geodec_mem_free(l);
+    return st;
+}
+
+geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err)
+{
+    return geodec_rbf_create(m->points, m->n, m->point, m->log_g, m->sigma, out, err);
+}

@@ -1,0 +1,209 @@
+/* A metric at every point of a cloud: the inverse of the local covariance (Mahalanobis metric) of its k nearest
+ * neighbours,
+ *
+ *     C_p = D^T D / (k-1),  D = neighbours minus their mean (or minus the point),
+ *
+ *     C'_p = (1-a) C_p + (a tr(C_p)/n + ridge + ridge_relative tr(C_p)/n) I,   g_p = C'_p^-1 with eigenvalues clipped.
+ *
+ * With k <= n neighbours C_p has no full rank, and what the metric says outside their span is the ridge alone: such k
+ * are refused unless forced. The metric is free of scale: k neighbours have a mean squared g-length of about n, however
+ * dense the cloud is. It is no Fisher metric: no likelihood is differentiated.
+ *
+ * Metrics of other kinds travel in the same structure and file: their matrices at the points, and the kind, which says
+ * what lies between the points (metric_space.h). */
+#ifndef GEODEC_CHAIN_METRIC_H
+#define GEODEC_CHAIN_METRIC_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "geometry/rbf.h"
+#include "artifact/artifact.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a metric is between its points. */
+typedef enum geodec_metric_kind {
+    /* the log-Euclidean field through the matrices at the points */
+    GEODEC_METRIC_MAHALANOBIS, /* inverse local covariances */
+    GEODEC_METRIC_FISHER,      /* pull-back of the Fisher information of the next token */
+    GEODEC_METRIC_BLEND,       /* a mixture of the two */
+    /* the same matrix everywhere, that of point 0 */
+    GEODEC_METRIC_EUCLIDEAN, /* the identity or the inverse covariance of all points */
+    GEODEC_METRIC_FLAT,      /* flat torus: diag(L_i^2) */
+    /* the published harness's sampled manifold (lab/harness/manifold.h) */
+    GEODEC_METRIC_PUBLISHED,
+    /* spaces known in closed form (spaces.h) */
+    GEODEC_METRIC_SPHERE,     /* constant curvature `curvature` > 0 */
+    GEODEC_METRIC_HYPERBOLIC, /* constant curvature `curvature` < 0 */
+    GEODEC_METRIC_POLAR,
+    GEODEC_METRIC_GAUSSIAN_FISHER,
+    GEODEC_METRIC_KINDS
+} geodec_metric_kind;
+GEODEC_API extern const char *const geodec_metric_kind_names[]; /* by number, then NULL */
+/* "mahalanobis", "gaussian-fisher", ..; "?" otherwise. Static storage. */
+GEODEC_API const char *geodec_metric_kind_name(geodec_metric_kind kind);
+/* GEODEC_NOTFOUND. */
+GEODEC_API geodec_status geodec_metric_kind_find(const char *name, geodec_metric_kind *kind,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+
+typedef enum geodec_metric_centre { GEODEC_CENTRE_MEAN, GEODEC_CENTRE_POINT } geodec_metric_centre;
+
+typedef struct geodec_metric_options {
+    int64_t k;                   /* neighbours; 0 = max(2n, 16) */
+    bool force_k;                /* allow k <= n */
+    geodec_metric_centre centre; /* default the neighbours' mean */
+    double shrink;               /* a in 0..1; negative = Ledoit-Wolf, each point its own (the default) */
+    double ridge;                /* added to the diagonal, squared unit of the points; default 0 */
+    double ridge_relative;       /* multiple of tr(C)/n added to the diagonal; default 0 */
+    double clip_min, clip_max;   /* limits of the eigenvalues of g; defaults 0 and infinity */
+    double sigma;    /* width of the field; 0 = sigma_nn times the median distance to the nearest neighbour */
+    double sigma_nn; /* default 1 */
+} geodec_metric_options;
+GEODEC_API geodec_metric_options geodec_metric_defaults(void);
+
+typedef struct geodec_metric_medians {
+    double condition, shrinkage, nn_distance;
+} geodec_metric_medians;
+/* Where the points came from; all members but sequence and position are needed. Coordinates of a state x:
+ * basis (x - mean). */
+typedef struct geodec_metric_source {
+    const int32_t *cloud_row;      /* [points] row of the cloud */
+    const int32_t *activation_row; /* [points] row of the activations */
+    const int32_t *sequence,
+        *position;                 /* [points] place in the text, both or neither (NULL): geodesics begin along it */
+    int64_t d;                     /* width of the states */
+    const double *basis;           /* [n][d] first n principal directions */
+    const double *mean;            /* [d] */
+    int64_t layer;                 /* of the model */
+    geodec_metric_medians control; /* geodec_metric_control; all 0 = there is none */
+} geodec_metric_source;
+/* How a Fisher metric was made: attributes of the file. */
+typedef struct geodec_metric_fisher {
+    double scale; /* median mean eigenvalue before the ridge; 0 = it is none */
+    double ridge, condition;
+    int64_t floored;
+    bool blended;
+    double blend;
+} geodec_metric_fisher;
+
+typedef struct geodec_metric {
+    geodec_metric_kind kind;
+    double curvature; /* of GEODEC_METRIC_SPHERE and GEODEC_METRIC_HYPERBOLIC; 0 otherwise */
+    int64_t points, n, k;
+    double *point;                 /* [points][n] */
+    int32_t *knn_index;            /* [points][k], nearest first, ties by index */
+    double *knn_distance;          /* [points][k] Euclidean */
+    double *log_g;                 /* [points][n(n+1)/2], NULL after geodec_metric_fit_slabs and _read_tables */
+    double *condition;             /* [points] largest over smallest eigenvalue of g */
+    double *shrinkage;             /* [points] a */
+    int32_t *clipped;              /* [points] eigenvalues that were clipped or floored */
+    double median_nn;              /* median distance to the nearest neighbour */
+    double sigma;                  /* of the field */
+    geodec_metric_options options; /* with k and clip as used */
+    /* of the file: given to geodec_metric_write */
+    geodec_metric_fisher fisher;
+    bool rounded; /* to float32 (geodec_metric_writer), which changed log_g by `rounding` */
+    double rounding;
+    /* of the file: set by it */
+    geodec_metric_source source;
+    geodec_metric_medians median;
+    double sigma_nn; /* sigma in median distances to the nearest neighbour */
+    int64_t n_clipped;
+} geodec_metric;
+
+/* point [points][n]. Eigenvalues of C' below 1e-12 tr(C)/n are lifted to it and counted as clipped.
+ * k = 0 takes max(2n, 16) neighbours, in a small cloud all others. GEODEC_RANGE (k, n, options), GEODEC_NUMERIC (not
+ * finite), GEODEC_SCARCE (k = 0 and fewer than n + 2 points; all neighbours of a point at one place),
+ * GEODEC_LIMIT (tables and field beyond the machine's memory: 16 n(n+1)/2 + 32 n + 12 k + 40 bytes a point),
+ * GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_metric_fit(int64_t points, int64_t n, const double *point,
+                                           const geodec_metric_options *options, geodec_pool *pool,
+                                           const geodec_hooks *hooks, geodec_metric *out,
+                                           geodec_err *err) GEODEC_MUST_USE;
+/* The same where the matrices of all points are more than memory should hold: they go to the sink, slab by slab in the
+ * order of the points, and out->log_g stays NULL. The bits do not depend on slabs. Memory: 32 n + 12 k + 40 bytes a
+ * point (GEODEC_LIMIT when the machine has less), what geodec_knn_search takes, and one slab. */
+enum { GEODEC_METRIC_SLAB = 32 << 20 }; /* bytes */
+/* log_g [count][n(n+1)/2] of points first .. first+count-1; called from the thread that fits. */
+typedef geodec_status (*geodec_metric_sink)(void *ctx, int64_t first, int64_t count, const double *log_g,
+                                            geodec_err *err);
+GEODEC_API geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, const double *point,
+                                                 const geodec_metric_options *options, geodec_metric_sink sink,
+                                                 void *ctx, geodec_pool *pool, const geodec_hooks *hooks,
+                                                 geodec_metric *out, geodec_err *err) GEODEC_MUST_USE;
+/* A metric of the given kind from its matrices g [points][n][n] at the points, symmetric and positive definite: their
+ * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. Of options count k (0 = max(2n, 16), at most
+ * points - 1), the limits of the eigenvalues, sigma and sigma_nn. GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE,
+ * GEODEC_NUMERIC (not positive definite, not finite), GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_metric_from_matrices(geodec_metric_kind kind, int64_t points, int64_t n,
+                                                     const double *point, const double *g,
+                                                     const geodec_metric_options *options, geodec_pool *pool,
+                                                     const geodec_hooks *hooks, geodec_metric *out,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+/* A test space: `points` seeded points of a chart domain with the exact metric there. Sphere and hyperbolic space:
+ * uniform in the ball |x| < 1/sqrt|K| and 0.6/sqrt|K|, curvature 0 = 1 and -1; flat: the unit cube, sides 1, 3/2, 2,
+ * ..; polar: r in 1..3, theta in 0..2; gaussian-fisher: mu in -1..1, sigma in 1/2..2 (both of dimension 2).
+ * GEODEC_RANGE (another kind, dimension, curvature of the wrong sign), GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_metric_test_space(geodec_metric_kind kind, int64_t points, int64_t n, double curvature,
+                                                  uint64_t seed, const geodec_metric_options *options,
+                                                  geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_metric_clear(geodec_metric *m);
+/* What the figures of a metric are worth: the same fit to a Gaussian cloud with as many points and the covariance of
+ * all points together. A local covariance of k points in n dimensions is uneven by chance alone, and shrinks
+ * accordingly. */
+GEODEC_API geodec_status geodec_metric_summary(const geodec_metric *m, geodec_metric_medians *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geodec_pool *pool,
+                                               const geodec_hooks *hooks, geodec_metric_medians *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+/* g at the fitted points before any smoothing, [n][n]. */
+GEODEC_API geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t p, double *g,
+                                                geodec_err *err) GEODEC_MUST_USE;
+/* The smooth field through its matrices, whatever the kind. Caller destroys. */
+GEODEC_API geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
+
+/* The metric artifact. */
+GEODEC_API extern const geodec_kind geodec_kind_metric;
+/* Writes logarithms slab by slab into a new artifact of geodec_kind_metric, before geodec_metric_write adds the rest: a
+ * geodec_metric_sink whose ctx is the writer. f32 halves the file: each entry is rounded to float32, and the largest
+ * change |dL|_F of a matrix is kept in `rounding`, for geodec_metric.rounding. |ln (v^T g v / v^T g' v)| <= |dL|_F (k -
+ * 1) / ln k for every v, with condition number k of the matrix (rbf.h, the bound on truncation). */
+typedef struct geodec_metric_writer {
+    geodec_artifact *file;
+    int64_t n;
+    bool f32;
+    double rounding;
+} geodec_metric_writer;
+GEODEC_API geodec_status geodec_metric_write_slab(void *writer, int64_t first, int64_t count, const double *log_g,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+/* Writes all fields (log_g unless slabs are there already) and attributes into a new artifact of geodec_kind_metric;
+ * the caller commits. source NULL: the points are from no cloud (rows -1, the chart's own coordinates). */
+GEODEC_API geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source,
+                                             geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+/* Everything back but `options`, of which k and sigma are set. geodec_metric_clear frees it. */
+GEODEC_API geodec_status geodec_metric_read(const geodec_artifact *a, geodec_metric *out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+/* The same without the matrices: log_g stays NULL. */
+GEODEC_API geodec_status geodec_metric_read_tables(const geodec_artifact *a, geodec_metric *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+/* Adds them. */
+GEODEC_API geodec_status geodec_metric_read_matrices(const geodec_artifact *a, geodec_metric *m,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+/* Rows first .. first+count-1 of log_g [count][n(n+1)/2], as float64 whatever the file holds. GEODEC_NUMERIC when one
+ * is not finite. */
+GEODEC_API geodec_status geodec_metric_read_rows(const geodec_artifact *a, int64_t first, int64_t count, double *log_g,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+/* The field through the matrices of the file whose tables m are, slab by slab: mapped from an unnamed file in the
+ * artifact's folder when they take more than `limit` bytes, in memory otherwise (rbf.h). */
+GEODEC_API geodec_status geodec_metric_field_from(const geodec_artifact *a, const geodec_metric *m, int64_t limit,
+                                                  geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
+/* A quarter of the machine's memory: what fields are kept in memory up to. */
+GEODEC_API int64_t geodec_metric_field_limit(void);
+/* Opens METRIC.h5 and builds the field through its matrices, whatever its kind. *file (may be NULL) gets the open
+ * artifact, for provenance; the caller closes it. */
+GEODEC_API geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geodec_artifact **file,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,74 @@
+#include "chain/null.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "artifact/binding.h"
+
+#include <math.h>
+#include <string.h>
+
+static geodec_status copy_attr(const geodec_artifact *in, geodec_artifact *out, const geodec_attr *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t i;
+    double d;
+    const char *s;
+    if (!geodec_artifact_has_attr(in, a->name) || geodec_artifact_has_attr(out, a->name)) goto done;
+    switch (a->type) {
+    case GEODEC_ATTR_I64:
+        GEODEC_TRY(geodec_artifact_get_i64(in, a->name, &i, err));
+        GEODEC_TRY(geodec_artifact_put_i64(out, a->name, i, err));
+        break;
+    case GEODEC_ATTR_F64:
+        GEODEC_TRY(geodec_artifact_get_f64(in, a->name, &d, err));
+        GEODEC_TRY(geodec_artifact_put_f64(out, a->name, d, err));
+        break;
+    case GEODEC_ATTR_STR:
+        GEODEC_TRY(geodec_artifact_get_str(in, a->name, &s, err));
+        GEODEC_TRY(geodec_artifact_put_str(out, a->name, s, err));
+        break;
+    }
+done:
+    return st;
+}
+
+static void gaussian(const geodec_cloud *c, uint64_t seed)
+{
+    for (int64_t i = 0; i < c->points; i++) {
+        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("null cloud", (uint64_t)i));
+        for (int64_t j = 0; j < c->k; j++) c->coordinate[i * c->k + j] = sqrt(c->eigenvalue[j]) * geodec_rng_normal(&r);
+    }
+}
+
+geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate kind, uint64_t seed,
+                                geodec_artifact *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_cloud c = {0};
+    double *y = NULL;
+    const char *source = "states";
+    GEODEC_TRY(geodec_cloud_read(cloud, &c, err));
+    if (geodec_artifact_has_attr(cloud, "source")) GEODEC_TRY(geodec_artifact_get_str(cloud, "source", &source, err));
+    /* coordinates of another program are no principal ones: they may be correlated, and not centred */
+    if (kind == GEODEC_SURROGATE_GAUSSIAN && strcmp(source, "coordinates") != 0) {
+        gaussian(&c, seed);
+    } else {
+        GEODEC_NEW(y, c.points * c.k);
+        GEODEC_TRY(
+            geodec_surrogate_draw(kind, c.points, c.k, c.coordinate, seed, geodec_rng_id("null cloud", 0), y, err));
+        memcpy(c.coordinate, y, (size_t)(c.points * c.k) * sizeof *y);
+    }
+    for (int64_t i = 0; kind != GEODEC_SURROGATE_PHASE && i < c.points; i++) {
+        c.sequence[i] = (int32_t)i;
+        c.position[i] = 0;
+    }
+    /* the Gaussian control stands in for the ladder */
+    memcpy(c.made.rung, c.made.control, sizeof c.made.rung);
+    GEODEC_TRY(geodec_artifact_save(out, &c, err));
+    for (int a = 0; a < geodec_kind_cloud.n_attrs; a++)
+        GEODEC_TRY(copy_attr(cloud, out, &geodec_kind_cloud.attrs[a], err));
+done:
+    geodec_mem_free(y);
+    geodec_cloud_clear(&c);
+    return st;
+}

@@ -1,0 +1,197 @@
+#include "chain/riemann.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/choose.h"
+#include "geometry/space_closed.h"
+#include "base/vec_internal.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CONTROL_POINTS = 4 };
+
+geodec_curvature_options geodec_curvature_defaults(void)
+{
+    return (geodec_curvature_options){.samples = 512, .midpoints = 256, .seed = 1};
+}
+
+/* ---- where ------------------------------------------------------------------------------------------------------ */
+
+static void place(geodec_curvature *c, geodec_curvature_place where, int32_t index, int32_t partner, const double *a,
+                  const double *b)
+{
+    const int64_t q = c->points++;
+    c->place[q] = (uint8_t)where;
+    c->index[q] = index;
+    c->partner[q] = partner;
+    for (int64_t i = 0; i < c->n; i++) c->x[q * c->n + i] = b ? 0.5 * (a[i] + b[i]) : a[i];
+}
+
+static geodec_status choose_points(const geodec_metric *m, const geodec_geodesics *paths,
+                                   const geodec_curvature_options *o, geodec_curvature *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t *sample = NULL, *edge = NULL;
+    const int64_t n = m->n, count = o->samples > 0 && o->samples < m->points ? o->samples : m->points;
+    const int64_t edges = o->midpoints > 0 && o->midpoints < count ? o->midpoints : count;
+    const int64_t room = count + edges + o->given + (paths ? 2 * paths->paths : 0);
+    GEODEC_NEW(sample, count);
+    GEODEC_NEW(edge, edges);
+    GEODEC_NEW(c->x, room * n);
+    GEODEC_NEW(c->place, room);
+    GEODEC_NEW(c->index, room);
+    GEODEC_NEW(c->partner, room);
+    GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("curvature samples", 0), m->points, count, sample, err));
+    GEODEC_TRY(geodec__choose_subset(o->seed, geodec_rng_id("curvature edges", 0), count, edges, edge, err));
+    for (int64_t i = 0; i < o->given; i++) place(c, GEODEC_PLACE_GIVEN, (int32_t)i, -1, o->x + i * n, NULL);
+    for (int64_t i = 0; i < count && !o->x; i++)
+        place(c, GEODEC_PLACE_SAMPLE, (int32_t)sample[i], -1, m->point + sample[i] * n, NULL);
+    for (int64_t i = 0; i < edges && !o->x; i++) {
+        const int64_t p = sample[edge[i]];
+        const int32_t to = m->knn_index[p * m->k];
+        place(c, GEODEC_PLACE_MIDPOINT, (int32_t)p, to, m->point + p * n, m->point + to * n);
+    }
+    for (int64_t p = 0; paths && p < paths->paths; p++) {
+        const int32_t last = paths->good[p], middle = last / 2;
+        const double *x = paths->x + p * paths->nodes * n;
+        place(c, GEODEC_PLACE_PATH, (int32_t)p, middle, x + middle * n, NULL);
+        if (last > middle) place(c, GEODEC_PLACE_PATH, (int32_t)p, last, x + last * n, NULL);
+    }
+done:
+    geodec_mem_free(sample);
+    geodec_mem_free(edge);
+    return st;
+}
+
+/* Points first .. end-1 alone. */
+static void keep_slice(geodec_curvature *c, int64_t first, int64_t end)
+{
+    c->points = end - first;
+    const size_t count = (size_t)c->points;
+    memmove(c->x, c->x + first * c->n, count * (size_t)c->n * sizeof *c->x);
+    memmove(c->place, c->place + first, count * sizeof *c->place);
+    memmove(c->index, c->index + first, count * sizeof *c->index);
+    memmove(c->partner, c->partner + first, count * sizeof *c->partner);
+}
+
+/* ---- controls --------------------------------------------------------------------------------------------------- */
+
+static geodec_status sphere_control(int32_t n, uint64_t seed, double *worst, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_space_conformal sphere;
+    double x[GEODEC_SPACE_DIM_MAX];
+    *worst = 0;
+    GEODEC_TRY(geodec_space_conformal_init(&sphere, n, 1, err));
+    for (uint64_t p = 0; n > 1 && p < CONTROL_POINTS; p++) {
+        geodec_riemann_invariants inv;
+        geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("curvature control", p));
+        for (int32_t i = 0; i < n; i++) x[i] = geodec_rng_normal(&r) / sqrt((double)n);
+        GEODEC_TRY(geodec_riemann_at(&sphere.base, x, NULL, NULL, &inv, err));
+        *worst = fmax(*worst, fabs(inv.scalar / ((double)n * (n - 1)) - 1));
+    }
+done:
+    return st;
+}
+
+/* The same space without its own dGamma. */
+typedef struct by_differences {
+    geodec_space base;
+    const geodec_space *inner;
+} by_differences;
+
+static geodec_status inner_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
+                              geodec_err *err)
+{
+    const by_differences *d = (const by_differences *)(const void *)s;
+    return d->inner->at(d->inner, x, g, dg, gamma, err);
+}
+
+/* At the first `count` points. */
+static geodec_status differences_control(const geodec_space *s, const geodec_curvature *c, int64_t count, double *gap,
+                                         geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const by_differences d = {{.n = s->n, .name = s->name, .at = inner_at, .fd_step = s->fd_step}, s};
+    const int64_t n4 = c->n * c->n * c->n * c->n;
+    double *block = NULL, worst = 0;
+    GEODEC_NEW(block, 2 * n4);
+    for (int64_t q = 0; q < count && q < c->points; q++) {
+        geodec_riemann_invariants inv;
+        GEODEC_TRY(geodec_riemann_at(s, c->x + q * c->n, block, NULL, &inv, err));
+        GEODEC_TRY(geodec_riemann_at(&d.base, c->x + q * c->n, block + n4, NULL, &inv, err));
+        const double top = geodec__largest(n4, block);
+        for (int64_t i = 0; i < n4; i++) block[i] -= block[n4 + i];
+        if (top > 0) worst = fmax(worst, geodec__largest(n4, block) / top);
+    }
+    *gap = worst;
+done:
+    geodec_mem_free(block);
+    return st;
+}
+
+/* ---- stage ------------------------------------------------------------------------------------------------------ */
+
+double geodec__curvature_median(int64_t points, double *scalar, const uint8_t *place, int where)
+{
+    int64_t count = 0;
+    for (int64_t q = 0; q < points; q++)
+        if (place[q] == where) scalar[count++] = fabs(scalar[q]);
+    geodec_stats_sort(count, scalar);
+    return count ? geodec_stats_percentile(count, scalar, 0.5) : 0;
+}
+
+static geodec_status summarise(geodec_curvature *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *sorted = NULL;
+    GEODEC_NEW(sorted, c->points);
+    for (int where = 0; where < GEODEC_PLACES; where++) {
+        for (int64_t q = 0; q < c->points; q++) sorted[q] = c->inv[q].scalar;
+        c->median_abs_scalar[where] = geodec__curvature_median(c->points, sorted, c->place, where);
+    }
+    for (int64_t q = 0; q < c->points; q++) {
+        const geodec_riemann_check *k = &c->inv[q].check;
+        c->worst.first_pair = fmax(c->worst.first_pair, k->first_pair);
+        c->worst.last_pair = fmax(c->worst.last_pair, k->last_pair);
+        c->worst.exchange = fmax(c->worst.exchange, k->exchange);
+        c->worst.bianchi = fmax(c->worst.bianchi, k->bianchi);
+    }
+    c->worst_symmetry = fmax(c->worst.first_pair, fmax(c->worst.last_pair, c->worst.exchange));
+done:
+    geodec_mem_free(sorted);
+    return st;
+}
+
+geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec_space *s,
+                                       const geodec_geodesics *paths, const geodec_curvature_options *o,
+                                       geodec_pool *pool, const geodec_hooks *hooks, geodec_curvature *out,
+                                       geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_curvature c = {.n = metric->n};
+    int64_t first, end;
+    if (o->samples < 0 || o->midpoints < 0)
+        GEODEC_THROW(GEODEC_RANGE, "%lld samples, %lld midpoints", (long long)o->samples, (long long)o->midpoints);
+    if (paths && paths->n != metric->n)
+        GEODEC_THROW(GEODEC_FORMAT, "paths of dimension %lld in a metric of dimension %lld", (long long)paths->n,
+                     (long long)metric->n);
+    GEODEC_TRY(choose_points(metric, paths, o, &c, err));
+    GEODEC_TRY(geodec_shard_range(o->shard, c.points, &first, &end, err));
+    keep_slice(&c, first, end);
+    const int64_t n2 = c.n * c.n;
+    GEODEC_NEW(c.inv, c.points);
+    GEODEC_NEW(c.ricci, c.points * n2);
+    if (o->tensors) GEODEC_NEW(c.riem, c.points * n2 * n2);
+    GEODEC_TRY(geodec_riemann_batch(s, pool, hooks, c.points, c.x, c.riem, c.ricci, c.inv, err));
+    GEODEC_TRY(summarise(&c, err));
+    GEODEC_TRY(sphere_control(s->n, o->seed, &c.sphere_error, err));
+    GEODEC_TRY(differences_control(s, &c, CONTROL_POINTS - first, &c.differences_gap, err));
+    *out = c;
+    c = (geodec_curvature){0};
+done:
+    geodec_curvature_clear(&c);
+    return st;
+}

@@ -1,0 +1,161 @@
+/* The validity artifact: the experiment on the measured field and, in /sphere, the same on the unit sphere. */
+#include "chain/validity.h"
+#include "artifact/binding.h"
+
+#include <math.h>
+
+enum { SLOPE_PASS, SLOPE_FAIL, SLOPE_FLAT, SLOPE_UNKNOWN };
+static const char *const verdicts[] = {"pass", "fail", "flat", "unknown", NULL};
+
+/* What is saved: nothing of it is owned. */
+typedef struct all {
+    geodec_validity field, sphere, control[GEODEC_VALIDITY_CASES];
+    bool cases; /* the controls are there */
+    unsigned verdict;
+    double slope_min, flat_error, dl, settled;
+    int64_t steps;
+    int halvings;
+    bool settles;
+    const char *scheme;
+} all;
+
+/* clang-format off */
+#define LENT(m) GEODEC_LENT(all, m)
+#define IN(m) GEODEC_IN(all, m)
+#define RADIUS(v, end) GEODEC_ARRAY_APART(all, v.radius, [0].end, sizeof(geodec_validity_estimate))
+#define ONE(path_, type_, dims_, text_, at_) {path_, type_, dims_, 0, "1", text_, 0, at_}
+#define EXPERIMENT(at, v, dim)                                                                                         \
+    {at "/x0", GEODEC_F64, dim ",n", 0, "activation", "starts", 0, LENT(v.x0)},                                        \
+    {at "/v0", GEODEC_F64, dim ",n", 0, "activation", "initial velocities, g-unit", 0, LENT(v.v0)},                    \
+    ONE(at "/status", GEODEC_U8, dim, "reference path: 0 ok, 1 non-finite (takes no part), 2 drift, 3 left hull",      \
+        LENT(v.status)),                                                                                               \
+    ONE(at "/error", GEODEC_F64, dim ",E,U",                                                                           \
+        "|x_T' - (x_T + Phi_T d)| / |x_T' - x0| in g(x_T'); -1 = the perturbed path broke down", LENT(v.error)),       \
+    ONE(at "/mean", GEODEC_F64, "E", "mean error", LENT(v.mean)),                                                      \
+    ONE(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", LENT(v.mean_low)),    \
+    ONE(at "/mean_high", GEODEC_F64, "E", "upper end", LENT(v.mean_high)),                                             \
+    ONE(at "/median", GEODEC_F64, "E", "median error", LENT(v.median)),                                                \
+    ONE(at "/p95", GEODEC_F64, "E", "95th percentile", LENT(v.p95)),                                                   \
+    ONE(at "/shift", GEODEC_F64, "E", "control: mean error of the plain shift x_T + d (Phi = I)", LENT(v.shift)),      \
+    ONE(at "/miss", GEODEC_F64, "E", "mean |x_T' - (x_T + Phi_T d)| in g(x_T'); the path is T dl long", LENT(v.miss)), \
+    ONE(at "/broken", GEODEC_I64, "E", "perturbed paths that broke down", LENT(v.broken)),                             \
+    ONE(at "/radius", GEODEC_F64, "3", "eps*: g-length at which the mean error reaches tau", RADIUS(v, value)),        \
+    ONE(at "/radius_low", GEODEC_F64, "3", "lower end of its 95 % bootstrap interval", RADIUS(v, low)),                \
+    ONE(at "/radius_high", GEODEC_F64, "3", "upper end", RADIUS(v, high)),                                             \
+    ONE(at "/censored", GEODEC_U8, "3", "0 no, 1 at least the largest eps, 2 below the smallest eps",                  \
+        GEODEC_ARRAY(all, v.censored, [0]))
+#define LATER(path_, type_, dims_, text_, at_)                                                                         \
+    {path_, type_, dims_, GEODEC_FIELD_OPTIONAL, "1", text_, 1, at_, GEODEC_WHEN(all, cases)}
+#define CASE(at, v, what)                                                                                              \
+    LATER(at "/mean", GEODEC_F64, "E", "control: mean error " what, LENT(v.mean)),                                     \
+    LATER(at "/mean_low", GEODEC_F64, "E", "lower end of its 95 % bootstrap interval over starts", LENT(v.mean_low)),  \
+    LATER(at "/mean_high", GEODEC_F64, "E", "upper end", LENT(v.mean_high)),                                           \
+    LATER(at "/shift", GEODEC_F64, "E", "mean error of the plain shift", LENT(v.shift)),                               \
+    LATER(at "/broken", GEODEC_I64, "E", "perturbed paths that left the chart", LENT(v.broken)),                       \
+    LATER(at "/radius", GEODEC_F64, "3", "eps*", RADIUS(v, value)),                                                    \
+    LATER(at "/censored", GEODEC_U8, "3", "0 no, 1 at least the largest eps, 2 below the smallest eps",                \
+          GEODEC_ARRAY(all, v.censored, [0]))
+/* clang-format on */
+
+static const geodec_field fields[] = {
+    {"/eps", GEODEC_F64, "E", 0, "1", "g-lengths of the perturbations", 0, LENT(field.eps)},
+    {"/tau", GEODEC_F64, "3", 0, "1", "tolerances of the radii", 0, GEODEC_ARRAY(all, field.tau, [0])},
+    EXPERIMENT("/field", field, "A"),
+    EXPERIMENT("/sphere", sphere, "B"),
+    CASE("/hyperbolic", control[0], "in hyperbolic space of curvature -1"),
+    CASE("/flat", control[1], "on a flat torus: rounding"),
+    CASE("/gaussian_fisher", control[2], "among normal distributions with the Fisher information (dimension 2)"),
+};
+
+static const geodec_attr attrs[] = {
+    {"hyperbolic_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE,
+     "control: the slope in hyperbolic space; exact value 2", IN(control[0].slope.value), GEODEC_WHEN(all, cases),
+     .after = "/hyperbolic/censored"},
+    {"flat_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE,
+     "control: NaN, for on a flat torus the map is exact and its errors are rounding (before 1.3: 0)",
+     IN(control[1].slope.value), GEODEC_WHEN(all, cases), .after = "/flat/censored"},
+    {"flat_error", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "largest mean error there", IN(flat_error),
+     GEODEC_WHEN(all, cases), .after = "/flat/censored"},
+    {"gaussian_fisher_slope", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL | GEODEC_FIELD_NONFINITE,
+     "control: the slope among normal distributions; exact value 2", IN(control[2].slope.value),
+     GEODEC_WHEN(all, cases), .after = "/gaussian_fisher/censored"},
+    {"slope", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE,
+     "log-log slope of the mean error over the smallest three eps; NaN = not measured (before 1.3: 0)",
+     IN(field.slope.value)},
+    {"slope_low", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE, "lower end of its 95 % bootstrap interval",
+     IN(field.slope.low)},
+    {"slope_high", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE, "upper end", IN(field.slope.high)},
+    {"slope_verdict", GEODEC_ATTR_STR, 0,
+     "pass (at least slope_min), fail, flat (every error is rounding: the map is exact to working precision) or "
+     "unknown "
+     "(fewer than three mean errors lie above rounding)",
+     GEODEC_NAMED(all, verdict, verdicts)},
+    {"slope_min", GEODEC_ATTR_F64, 0, "smallest slope that passes", IN(slope_min)},
+    {"sphere_slope", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE,
+     "control: the same slope on the unit sphere; exact value 2", IN(sphere.slope.value)},
+    {"sphere_slope_low", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE, "lower end of its 95 % bootstrap interval",
+     IN(sphere.slope.low)},
+    {"sphere_slope_high", GEODEC_ATTR_F64, GEODEC_FIELD_NONFINITE, "upper end", IN(sphere.slope.high)},
+    {"steps", GEODEC_ATTR_I64, 0, "steps of a path", IN(steps)},
+    {"dl", GEODEC_ATTR_F64, 0, "parameter length of a step", IN(dl)},
+    {"scheme", GEODEC_ATTR_STR, 0, "exponential integrator of Phi", IN(scheme)},
+    {"halvings", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL,
+     "how often the step was halved until the propagators settled; steps and dl are what came of it", IN(halvings),
+     GEODEC_WHEN(all, settles)},
+    {"settled", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "largest relative change of a propagator when the step is halved once more", IN(settled),
+     GEODEC_WHEN(all, settles)},
+};
+
+static const geodec_extent extents[] = {{"A", IN(field.starts)},
+                                        {"B", IN(sphere.starts)},
+                                        {"E", IN(field.n_eps)},
+                                        {"U", IN(field.perturbations)},
+                                        {"n", IN(field.n)}};
+
+const geodec_kind geodec_kind_validity = {
+    .name = "validity",
+    .major = 1,
+    .minor = 3,
+    .tool = "geodec-validity",
+    .purpose = "how far the linear propagators are valid",
+    .fields = fields,
+    .n_fields = (int)(sizeof fields / sizeof *fields),
+    .attrs = attrs,
+    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .extents = extents,
+    .n_extents = 5,
+};
+
+geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,
+                                    const geodec_validity *cases, const geodec_validity_options *o, geodec_artifact *a,
+                                    geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    all v = {.field = *field,
+             .sphere = *sphere,
+             .cases = cases != NULL,
+             .verdict = field->slope_ok      ? SLOPE_PASS
+                        : field->slope_known ? SLOPE_FAIL
+                        : field->flat        ? SLOPE_FLAT
+                                             : SLOPE_UNKNOWN,
+             .slope_min = o->slope_min,
+             .steps = o->path.steps,
+             .dl = o->path.dl,
+             .scheme = geodec_magnus_name(o->propagate.scheme),
+             .settles = o->settles,
+             .halvings = o->halvings,
+             .settled = o->settled};
+    if (sphere->n != field->n || sphere->n_eps != field->n_eps || sphere->perturbations != field->perturbations)
+        GEODEC_THROW(GEODEC_INVAL, "the control has another shape than the experiment");
+    for (int w = 0; cases && w < GEODEC_VALIDITY_CASES; w++) {
+        if (cases[w].n_eps != field->n_eps)
+            GEODEC_THROW(GEODEC_INVAL, "a control has another shape than the experiment");
+        v.control[w] = cases[w];
+        for (int64_t e = 0; geodec_validity_case_kind(w) == GEODEC_METRIC_FLAT && e < cases[w].n_eps; e++)
+            v.flat_error = fmax(v.flat_error, cases[w].mean[e]);
+    }
+    GEODEC_TRY(geodec_artifact_save(a, &v, err));
+done:
+    return st;
+}

@@ -1,0 +1,15 @@
+/* Internal to validity*.c. */
+#ifndef GEODEC_CHAIN_VALIDITY_INTERNAL_H
+#define GEODEC_CHAIN_VALIDITY_INTERNAL_H
+
+#include "base/err.h"
+
+/* Mean error at g-length eps; infinity when a path breaks down. */
+typedef geodec_status (*geodec__mean_error_fn)(void *ctx, double eps, double *mean, geodec_err *err);
+
+/* Radius between low (mean_low <= tau) and high (mean_high > tau), to 1 %: false position in (log eps, log mean), where
+ * a second-order error is a straight line, safeguarded by bisection. */
+geodec_status geodec__validity_refine(geodec__mean_error_fn fn, void *ctx, double tau, double low, double mean_low,
+                                      double high, double mean_high, double *radius, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

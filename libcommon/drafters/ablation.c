@@ -1,0 +1,206 @@
+#include "drafters/ablation.h"
+
+#include "base/mem.h"
+#include "decode/tree.h"
+
+#include <string.h>
+
+enum { TOP = GEODEC_RUNG_TOP, FIGURES = 3 /* first, among eight, claimed */ };
+
+/* ---- counts as a drafter ---------------------------------------------------------------------------------------- */
+
+typedef struct counts_drafter {
+    geodec_drafter base;
+    geodec_drafter_ops ops;
+    const geodec_counts *counts;
+    bool by_token;
+    geodec_draft_request request;
+    int32_t nodes, token[GEODEC_DRAFT_MAX + 1], depth[GEODEC_DRAFT_MAX + 1];
+} counts_drafter;
+
+static geodec_status counts_begin(geodec_drafter *d, geodec_err *err)
+{
+    (void)d;
+    (void)err;
+    return GEODEC_OK;
+}
+
+static geodec_status counts_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    (void)d;
+    (void)rows;
+    (void)err;
+    return GEODEC_OK;
+}
+
+static geodec_status counts_root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
+{
+    (void)err;
+    counts_drafter *d = (counts_drafter *)base;
+    d->request = *request;
+    d->nodes = 1;
+    d->token[0] = request->context[request->n_context - 1];
+    d->depth[0] = 0;
+    return GEODEC_OK;
+}
+
+static geodec_status counts_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
+{
+    (void)err;
+    counts_drafter *d = (counts_drafter *)base;
+    d->token[d->nodes] = token;
+    d->depth[d->nodes++] = d->depth[parent] + 1;
+    return GEODEC_OK;
+}
+
+static geodec_status counts_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                                     geodec_err *err)
+{
+    (void)err;
+    const counts_drafter *d = (const counts_drafter *)base;
+    const geodec_counts *c = d->counts;
+    const int64_t cell = d->by_token ? d->token[node] : 0;
+    int32_t taken = 0;
+    *n = 0;
+    if (cell < 0 || cell >= c->cells) return GEODEC_OK;
+    for (int64_t i = c->start[cell]; i < c->start[cell + 1] && taken < most; i++) {
+        if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], c->token[i])) continue;
+        out[taken++] = (geodec_draft){.token = c->token[i], .confidence = (double)c->count[i] / (double)c->total[cell]};
+    }
+    *n = taken;
+    return GEODEC_OK;
+}
+
+static void counts_destroy(geodec_drafter *d) { geodec_mem_free(d); }
+
+geodec_status geodec_counts_drafter_create(const geodec_counts *counts, const char *name, bool by_token,
+                                           geodec_drafter **out, geodec_err *err)
+{
+    static const char *const sources[] = {"table"};
+    geodec_status st = GEODEC_OK;
+    counts_drafter *d = NULL;
+    GEODEC_NEW(d, 1);
+    d->ops = (geodec_drafter_ops){.name = name,
+                                  .n_sources = 1,
+                                  .source_name = sources,
+                                  .begin = counts_begin,
+                                  .observe = counts_observe,
+                                  .propose = geodec_tree_chain,
+                                  .destroy = counts_destroy,
+                                  .root = counts_root,
+                                  .children = counts_children,
+                                  .adopt = counts_adopt};
+    d->base.ops = &d->ops;
+    d->counts = counts;
+    d->by_token = by_token;
+    *out = &d->base;
+done:
+    return st;
+}
+
+/* ---- the ladder ------------------------------------------------------------------------------------------------- */
+
+/* The places of one text, all rungs: adds to sum [n][FIGURES]. */
+static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t end, const float *state,
+                              const geodec_rung *rung, int32_t n, double *sum, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int32_t k = 0; k < n; k++) {
+        geodec_drafter *d = rung[k].drafter;
+        GEODEC_TRY_MSG(geodec_drafter_begin(d, err), "%s", rung[k].name);
+        for (int64_t i = first + 1; i < end; i++) {
+            const geodec_draft_rows before = {.n = 1,
+                                              .token = r->token + i - 1,
+                                              .argmax = r->argmax + i - 1,
+                                              .state = state + (i - 1 - first) * r->d};
+            const geodec_draft_request q = {
+                .context = r->token + first, .n_context = i + 1 - first, .gamma = 1, .budget = TOP};
+            geodec_draft child[TOP];
+            int32_t found = 0;
+            GEODEC_TRY_MSG(geodec_drafter_observe(d, &before, err), "%s", rung[k].name);
+            GEODEC_TRY_MSG(d->ops->root(d, &q, err), "%s", rung[k].name);
+            GEODEC_TRY_MSG(d->ops->children(d, 0, TOP, child, &found, err), "%s", rung[k].name);
+            for (int32_t c = 0; c < found; c++) {
+                sum[k * FIGURES] += c == 0 && child[c].token == r->argmax[i];
+                sum[k * FIGURES + 1] += child[c].token == r->argmax[i];
+            }
+            if (found > 0) sum[k * FIGURES + 2] += child[0].confidence;
+        }
+    }
+done:
+    return st;
+}
+
+/* Figure f of rung k, less that of rung `base` unless it is -1, over texts. */
+static geodec_status estimate(int64_t texts, int32_t n, const double *sum, const double *size, int32_t k, int32_t base,
+                              int f, int64_t replicates, uint64_t seed, double *work, geodec_estimate *out,
+                              geodec_err *err)
+{
+    for (int64_t t = 0; t < texts; t++) {
+        const double *of = sum + t * n * FIGURES;
+        work[t] = of[k * FIGURES + f] - (base >= 0 ? of[base * FIGURES + f] : 0);
+    }
+    return geodec_stats_ratio(texts, work, size, replicates, seed, (uint64_t)f, out, err);
+}
+
+geodec_status geodec_rungs_run(const geodec_activations *a, const geodec_step_rows *rows, uint64_t seed, int64_t places,
+                               int64_t replicates, const geodec_rung *rung, int32_t n, const geodec_hooks *hooks,
+                               geodec_rung_figures *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t all = 0, texts = 0, longest = 0, counted = 0, n_layer, index, number = 0;
+    double *sum = NULL, *size = NULL, *work = NULL;
+    float *state = NULL;
+    uint8_t *scratch = NULL;
+    if (n < 1 || n > GEODEC_RUNGS_MAX || places < 1)
+        GEODEC_THROW(GEODEC_INVAL, "%d rungs, %lld places", n, (long long)places);
+    for (int32_t k = 0; k < n; k++)
+        if (!rung[k].drafter || !rung[k].drafter->ops->children || rung[k].drafter->ops->wants_top || rung[k].base >= n)
+            GEODEC_THROW(GEODEC_INVAL, "%s cannot be a rung", rung[k].name);
+    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_layer", &n_layer, err));
+    GEODEC_TRY(geodec_activations_find_layer(a, n_layer, &index, err));
+    for (int64_t i = 0, first = 0; i < rows->rows; i++) {
+        const bool last = i + 1 == rows->rows || rows->sequence[i + 1] != rows->sequence[i];
+        if (!last) continue;
+        if (i > first && geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_TEST) {
+            texts++;
+            all += i - first;
+            if (i + 1 - first > longest) longest = i + 1 - first;
+        }
+        first = i + 1;
+    }
+    if (texts == 0) GEODEC_THROW(GEODEC_SCARCE, "no text of the split is left to measure on; more texts are needed");
+    const int64_t every = (all + places - 1) / places; /* one text in so many */
+    GEODEC_NEW(sum, texts * n * FIGURES);
+    GEODEC_NEW(size, texts);
+    GEODEC_NEW(work, texts);
+    GEODEC_NEW(state, longest * a->d);
+    GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, longest) + 1);
+    for (int64_t i = 0, first = 0; i < rows->rows; i++) {
+        const bool last = i + 1 == rows->rows || rows->sequence[i + 1] != rows->sequence[i];
+        if (!last) continue;
+        if (i > first && geodec_step_part_of(seed, rows->sequence[i]) == GEODEC_STEP_TEST && number++ % every == 0) {
+            GEODEC_TRY(geodec_hooks_progress(hooks, "rungs", number, texts, err));
+            GEODEC_TRY(geodec_activations_read(a, index, first, i + 1 - first, state, scratch, err));
+            GEODEC_TRY(one_text(rows, first, i + 1, state, rung, n, sum + counted * n * FIGURES, err));
+            size[counted++] = (double)(i - first);
+        }
+        first = i + 1;
+    }
+    for (int32_t k = 0; k < n; k++) {
+        geodec_rung_figures f = {0};
+        geodec_estimate *const to[] = {&f.top1, &f.top8, &f.claimed, &f.gain1, &f.gain8};
+        for (int64_t t = 0; t < counted; t++) f.places += (int64_t)size[t];
+        for (int e = 0; e < (rung[k].base >= 0 ? 5 : 3); e++)
+            GEODEC_TRY(estimate(counted, n, sum, size, k, e < 3 ? -1 : rung[k].base, e < 3 ? e : e - 3, replicates,
+                                seed, work, to[e], err));
+        out[k] = f;
+    }
+done:
+    geodec_mem_free(sum);
+    geodec_mem_free(size);
+    geodec_mem_free(work);
+    geodec_mem_free(state);
+    geodec_mem_free(scratch);
+    return st;
+}

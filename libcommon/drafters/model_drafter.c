@@ -1,0 +1,297 @@
+#include "drafters/model_drafter.h"
+
+#include "base/mem.h"
+#include "decode/tree.h"
+#include "decode/verify_stochastic.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NODES = GEODEC_DRAFT_MAX + 1 };
+static const double FIRST = 0.7; /* chance counted on for the first child of a node */
+
+typedef struct model_drafter {
+    geodec_drafter base;
+    geodec_drafter_ops ops; /* this drafter's own: its name, and whether it draws */
+    geodec_session *session;
+    int32_t n_vocab, n_ctx;
+    int32_t *cached; /* [n_ctx] tokens of the rows of the cache */
+    int64_t n_seen;  /* rows observed */
+    float *row;      /* [n_vocab] */
+    /* The proposal under way: node 0 = newest token, i + 1 = draft i. */
+    geodec_draft_request request;
+    int32_t n_nodes, token[NODES], parent[NODES], depth[NODES];
+    /* Of drafts that are drawn. */
+    geodec_sampler *sampler;
+    geodec_sampling sampling; /* the sampler's */
+    float *rows[NODES];       /* [n_vocab] logits below a node, guard applied */
+    double *q;                /* [n_vocab] */
+} model_drafter;
+
+/* ---- the draft model -------------------------------------------------------------------------------------------- */
+
+static geodec_status begin(geodec_drafter *d, geodec_err *err)
+{
+    model_drafter *m = (model_drafter *)d;
+    (void)err;
+    geodec_session_truncate(m->session, 0);
+    m->n_seen = 0;
+    return GEODEC_OK;
+}
+
+/* The prompt is forwarded with the target's; later rows when they are needed. */
+static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    model_drafter *m = (model_drafter *)d;
+    const bool prompt = rows->argmax && rows->argmax[0] < 0;
+    if (prompt && m->n_seen + rows->n <= m->n_ctx && geodec_session_length(m->session) == m->n_seen) {
+        memcpy(m->cached + m->n_seen, rows->token, (size_t)rows->n * sizeof *rows->token);
+        GEODEC_TRY(geodec_prefill(m->session, rows->token, rows->n, NULL, err));
+    }
+    m->n_seen += rows->n;
+done:
+    return st;
+}
+
+/* Logits after the context and the path down to a node, guard applied; *fits false: no cache row is left. */
+static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bool *fits, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_draft_request *r = &m->request;
+    const int64_t n = r->n_context, total = n + m->depth[node];
+    int32_t path[GEODEC_DRAFT_MAX];
+    *fits = total <= m->n_ctx;
+    if (!*fits) goto done;
+    for (int32_t at = node; at > 0; at = m->parent[at]) path[m->depth[at] - 1] = m->token[at];
+    int32_t keep = 0;
+    const int32_t length = geodec_session_length(m->session);
+    while (keep < length && keep < total - 1 && m->cached[keep] == (keep < n ? r->context[keep] : path[keep - n]))
+        keep++;
+    geodec_session_truncate(m->session, keep);
+    for (int64_t i = keep; i < total; i++) m->cached[i] = i < n ? r->context[i] : path[i - n];
+    GEODEC_TRY(geodec_prefill(m->session, m->cached + keep, total - keep, row, err));
+    geodec_guard_mask(r->guard, r->index + m->depth[node], row, m->n_vocab);
+done:
+    return st;
+}
+
+static int32_t add_node(model_drafter *m, int32_t parent, int32_t token)
+{
+    const int32_t node = m->n_nodes++;
+    m->parent[node] = parent;
+    m->token[node] = token;
+    m->depth[node] = m->depth[parent] + 1;
+    return node;
+}
+
+static void start(model_drafter *m, const geodec_draft_request *request)
+{
+    m->request = *request;
+    m->n_nodes = 1;
+    m->depth[0] = 0;
+}
+
+/* ---- the most probable tokens ----------------------------------------------------------------------------------- */
+
+static geodec_status root(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err)
+{
+    (void)err;
+    start((model_drafter *)d, request);
+    return GEODEC_OK;
+}
+
+/* Up to `most` tokens of a row by falling logit, ties by id, with their softmax. */
+static int32_t best_of(const float *row, int32_t n_vocab, int32_t most, geodec_draft *out)
+{
+    int32_t n = 0;
+    double sum = 0;
+    for (int32_t i = 0; i < n_vocab; i++) {
+        if (!(row[i] > -INFINITY) || (n == most && !(row[i] > row[out[n - 1].token]))) continue;
+        int32_t at = n < most ? n++ : most - 1;
+        for (; at > 0 && row[i] > row[out[at - 1].token]; at--) out[at] = out[at - 1];
+        out[at] = (geodec_draft){.token = i};
+    }
+    for (int32_t i = 0; n > 0 && i < n_vocab; i++) sum += exp((double)row[i] - (double)row[out[0].token]);
+    for (int32_t k = 0; k < n; k++) {
+        const double p = exp((double)row[out[k].token] - (double)row[out[0].token]) / sum;
+        out[k].confidence = p >= 0 && p <= 1 ? p : 0; /* a broken model's logits may be anything */
+    }
+    return n;
+}
+
+static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    model_drafter *m = (model_drafter *)d;
+    bool fits;
+    *n = 0;
+    GEODEC_TRY(logits_below(m, node, m->row, &fits, err));
+    if (fits) *n = best_of(m->row, m->n_vocab, most, out);
+done:
+    return st;
+}
+
+static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    model_drafter *m = (model_drafter *)d;
+    if (token < 0 || token >= m->n_vocab) GEODEC_THROW(GEODEC_RANGE, "token %d of a tree", token);
+    (void)add_node(m, parent, token);
+done:
+    return st;
+}
+
+/* ---- drawn tokens ----------------------------------------------------------------------------------------------- */
+
+static geodec_status prepare_draws(model_drafter *m, const geodec_sampling *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (!m->q) GEODEC_NEW(m->q, m->n_vocab);
+    if (!m->sampler || memcmp(&m->sampling.temperature, &s->temperature, sizeof s->temperature) != 0 ||
+        m->sampling.top_k != s->top_k || memcmp(&m->sampling.top_p, &s->top_p, sizeof s->top_p) != 0) {
+        geodec_sampler_destroy(m->sampler);
+        m->sampler = NULL;
+        GEODEC_TRY(geodec_sampler_create(s, m->n_vocab, &m->sampler, err));
+        m->sampling = *s;
+    }
+done:
+    return st;
+}
+
+static geodec_status distribution(geodec_drafter *d, int32_t node, double *q, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const model_drafter *m = (const model_drafter *)d;
+    if (node < 0 || node >= m->n_nodes || !m->rows[node])
+        GEODEC_THROW(GEODEC_INTERNAL, "nothing was drawn below node %d", node);
+    GEODEC_TRY(geodec_sampler_distribution(m->sampler, m->rows[node], q, err));
+done:
+    return st;
+}
+
+/* Draws the child of rank `rank` of a node; *token -1 when the node has no other. */
+static geodec_status draw_child(model_drafter *m, int32_t node, int32_t rank, int32_t *token, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    bool left = true;
+    *token = -1;
+    if (rank == 0) {
+        if (!m->rows[node]) GEODEC_NEW(m->rows[node], m->n_vocab);
+        GEODEC_TRY(logits_below(m, node, m->rows[node], &left, err));
+        if (!left) goto done;
+    }
+    GEODEC_TRY(distribution(&m->base, node, m->q, err));
+    for (int32_t i = 1; i < m->n_nodes; i++)
+        if (m->parent[i] == node) left = geodec_distribution_remove(m->q, m->n_vocab, m->token[i]);
+    if (left)
+        *token = geodec_distribution_draw(
+            m->q, m->n_vocab, geodec_draft_uniform(m->request.sampling->seed, m->request.index, m->n_nodes - 1));
+done:
+    return st;
+}
+
+static geodec_status draw(model_drafter *m, geodec_draft *out, int32_t *n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_draft_request *r = &m->request;
+    const bool tree = r->budget > 0;
+    const int32_t most = tree ? r->budget : r->gamma;
+    int32_t rank[NODES] = {0};
+    double chance[NODES] = {1}, next[NODES] = {FIRST}; /* of a node's path; of its next child, given the node */
+    GEODEC_TRY(prepare_draws(m, r->sampling, err));
+    while (m->n_nodes <= most) {
+        int32_t best = tree ? -1 : m->n_nodes - 1, token;
+        for (int32_t v = 0; tree && v < m->n_nodes; v++)
+            if (m->depth[v] < r->gamma && next[v] > 0 && (best < 0 || chance[v] * next[v] > chance[best] * next[best]))
+                best = v;
+        if (best < 0) break;
+        GEODEC_TRY(draw_child(m, best, rank[best], &token, err));
+        if (token < 0) { /* every token there is has been drawn, or the cache is full */
+            if (!tree) break;
+            next[best] = 0;
+            continue;
+        }
+        const double given = next[best];
+        const int32_t node = add_node(m, best, token);
+        out[node - 1] = (geodec_draft){.token = token, .parent = best - 1, .confidence = given};
+        rank[best]++;
+        next[best] = given * (1 - FIRST);
+        chance[node] = chance[best] * given;
+        next[node] = FIRST;
+    }
+    *n = m->n_nodes - 1;
+done:
+    return st;
+}
+
+static geodec_status propose(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
+                             geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    model_drafter *m = (model_drafter *)d;
+    start(m, request);
+    if (request->sampling && m->ops.distribution) return draw(m, out, n, err);
+    int32_t k = 0, got = 1;
+    double chance = 1;
+    for (; k < request->gamma; k++) {
+        GEODEC_TRY(children(d, k, 1, &out[k], &got, err));
+        if (got == 0 || geodec_draft_enough(request, k, chance *= out[k].confidence)) break;
+        (void)add_node(m, k, out[k].token);
+    }
+    *n = k;
+done:
+    return st;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------- */
+
+static void destroy(geodec_drafter *d)
+{
+    model_drafter *m = (model_drafter *)d;
+    geodec_session_destroy(m->session);
+    geodec_sampler_destroy(m->sampler);
+    for (int32_t i = 0; i < NODES; i++) geodec_mem_free(m->rows[i]);
+    geodec_mem_free(m->cached);
+    geodec_mem_free(m->row);
+    geodec_mem_free(m->q);
+    geodec_mem_free(m);
+}
+
+geodec_status geodec_model_drafter_create(const geodec_model *m, const geodec_model *target,
+                                          const geodec_model_drafter_options *o, geodec_drafter **out, geodec_err *err)
+{
+    static const char *const sources[] = {"model"};
+    geodec_status st = GEODEC_OK;
+    model_drafter *d = NULL;
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const char *ours = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m)),
+               *theirs = geodec_tokenizer_fingerprint(geodec_model_tokenizer(target));
+    if (strcmp(ours, theirs) != 0 || c->n_vocab != geodec_model_configuration(target)->n_vocab)
+        GEODEC_THROW(GEODEC_CHECKSUM, "the draft model %s has another tokenizer than %s: its ids mean other tokens",
+                     geodec_model_name(m), geodec_model_name(target));
+    GEODEC_NEW(d, 1);
+    d->base.ops = &d->ops;
+    d->ops = (geodec_drafter_ops){.name = o->name,
+                                  .n_sources = 1,
+                                  .source_name = sources,
+                                  .begin = begin,
+                                  .observe = observe,
+                                  .propose = propose,
+                                  .destroy = destroy,
+                                  .root = root,
+                                  .children = children,
+                                  .adopt = adopt,
+                                  .distribution = o->stochastic ? distribution : NULL};
+    d->n_vocab = c->n_vocab;
+    GEODEC_TRY(geodec_session_create(m, &o->session, &d->session, err));
+    d->n_ctx = geodec_session_n_ctx(d->session);
+    GEODEC_NEW(d->cached, d->n_ctx);
+    GEODEC_NEW(d->row, d->n_vocab);
+    *out = &d->base;
+    d = NULL;
+done:
+    if (d) destroy(&d->base);
+    return st;
+}

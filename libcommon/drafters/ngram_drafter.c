@@ -1,0 +1,402 @@
+#include "drafters/ngram_drafter.h"
+
+#include "base/mem.h"
+#include "decode/tree.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BINS = 10 };
+/* Observations that the shorter contexts are worth against a longer one. Larger than a best guess needs: among the
+ * siblings of a tree what a longer context has seen once is no surer than what shorter ones have seen often. Trees of 8
+ * to 32 drafts were best between 4 and 12 on two models. */
+static const double ESCAPE = 6;
+static const double LEAST = 0.005; /* what is left to shorter contexts and not worth asking them for */
+static const double PRIOR = 4.0;   /* predictions that the claim itself counts for in a cell */
+
+struct geodec_ngram {
+    geodec_ngram_table *table;
+    geodec_ngram_table *text; /* the same with the texts' own next tokens */
+    bool chances;             /* text has the model's chances too */
+    int64_t positions;
+    double agreement[GEODEC_NGRAM_ORDER + 1];
+    int64_t predictions[GEODEC_NGRAM_ORDER + 1][BINS], hits[GEODEC_NGRAM_ORDER + 1][BINS];
+};
+
+static double claim(const geodec_ngram *g, int32_t m, int64_t count, int64_t total)
+{
+    return ((double)count + (g ? g->agreement[m] : 0.5)) / ((double)total + 1);
+}
+
+static int bin_of(double r)
+{
+    const int b = (int)(r * BINS);
+    return b < BINS ? b : BINS - 1;
+}
+
+static double calibrated(const geodec_ngram *g, int32_t m, double r)
+{
+    if (!g) return r;
+    const int b = bin_of(r);
+    return ((double)g->hits[m][b] + PRIOR * r) / ((double)g->predictions[m][b] + PRIOR);
+}
+
+/* What follows position i, -1 = unknown. */
+static int32_t label_of(const int32_t *token, const int32_t *sequence, const int32_t *argmax, int64_t n, int64_t i)
+{
+    if (argmax && argmax[i] >= 0) return argmax[i];
+    return i + 1 < n && sequence[i + 1] == sequence[i] ? token[i + 1] : -1;
+}
+
+/* Predicts one position from the rest of the store: its own count is taken out. */
+static void leave_one_out(geodec_ngram *g, const int32_t *context, int64_t n, int32_t order, int32_t label)
+{
+    uint64_t hash[GEODEC_NGRAM_ORDER + 1];
+    for (int32_t m = geodec_ngram_hashes(context, n, order, hash); m >= 1; m--) {
+        const geodec_ngram_hit h = geodec_ngram_find(g->table, hash[m]);
+        if (h.total < 2) continue;
+        int64_t best = 0;
+        int32_t token = -1;
+        for (int64_t at = h.first; at >= 0;) {
+            int32_t id;
+            int64_t c;
+            at = geodec_ngram_next(g->table, at, &id, &c);
+            c -= id == label;
+            if (c > best || (c == best && c > 0 && id < token)) {
+                best = c;
+                token = id;
+            }
+        }
+        const int b = bin_of(claim(g, m, best, h.total - 1));
+        g->predictions[m][b]++;
+        g->hits[m][b] += token == label;
+        return;
+    }
+}
+
+geodec_status geodec_ngram_create(const int32_t *token, const int32_t *sequence, const int32_t *argmax, int64_t n,
+                                  int32_t order, geodec_ngram **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_ngram *g = NULL;
+    int64_t start = 0;
+    if (n < 0) GEODEC_THROW(GEODEC_INVAL, "a store of %lld positions", (long long)n);
+    GEODEC_NEW(g, 1);
+    GEODEC_TRY(geodec_ngram_table_create(order, &g->table, err));
+    GEODEC_TRY(geodec_ngram_table_create(order, &g->text, err));
+    for (int64_t i = 0; i < n; i++) {
+        if (i > 0 && sequence[i] != sequence[i - 1]) start = i;
+        const int32_t next = label_of(token, sequence, argmax, n, i);
+        if (next < 0) continue;
+        GEODEC_TRY(geodec_ngram_table_add(g->table, token + start, i + 1 - start, next, err));
+        g->positions++;
+        if (i + 1 < n && sequence[i + 1] == sequence[i])
+            GEODEC_TRY(geodec_ngram_table_add(g->text, token + start, i + 1 - start, token[i + 1], err));
+    }
+    for (int32_t m = 1; m <= GEODEC_NGRAM_ORDER; m++)
+        g->agreement[m] = m <= order ? geodec_ngram_agreement(g->table, m) : 0.5;
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || sequence[i] != sequence[i - 1]) start = i;
+        const int32_t next = label_of(token, sequence, argmax, n, i);
+        if (next >= 0) leave_one_out(g, token + start, i + 1 - start, order, next);
+    }
+    *out = g;
+    g = NULL;
+done:
+    geodec_ngram_destroy(g);
+    return st;
+}
+
+void geodec_ngram_destroy(geodec_ngram *store)
+{
+    if (!store) return;
+    geodec_ngram_table_destroy(store->table);
+    geodec_ngram_table_destroy(store->text);
+    geodec_mem_free(store);
+}
+
+/* Of a position's weight in the table of drawn texts. A chance kept in 1/255 counts for what it is, the token that was
+ * drawn for 109: three tenths of the whole, for what the kept chances leave out. */
+enum { DRAWN_WEIGHT = 109, CHANCES_MAX = 8 };
+
+geodec_status geodec_ngram_learn_chances(geodec_ngram *g, const int32_t *token, const int32_t *sequence, int64_t n,
+                                         int32_t k, const int32_t *choice, const uint8_t *chance, int32_t order,
+                                         geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_ngram_table *t = NULL;
+    int64_t start = 0;
+    if (k < 0 || k > CHANCES_MAX) GEODEC_THROW(GEODEC_INVAL, "%d chances a position", k);
+    if (n > (int64_t)UINT32_MAX / (255 * k + DRAWN_WEIGHT))
+        GEODEC_THROW(GEODEC_LIMIT, "a store of %lld positions", (long long)n);
+    GEODEC_TRY(geodec_ngram_table_create(order, &t, err));
+    for (int64_t i = 0; i < n; i++) {
+        if (i > 0 && sequence[i] != sequence[i - 1]) start = i;
+        int32_t next[CHANCES_MAX + 1], weight[CHANCES_MAX + 1], known = 0;
+        for (int32_t c = 0; c < k; c++) {
+            if (choice[i * k + c] < 0 || chance[i * k + c] == 0) continue;
+            next[known] = choice[i * k + c];
+            weight[known++] = chance[i * k + c];
+        }
+        if (i + 1 < n && sequence[i + 1] == sequence[i]) {
+            next[known] = token[i + 1];
+            weight[known++] = DRAWN_WEIGHT;
+        }
+        GEODEC_TRY(geodec_ngram_table_weigh(t, token + start, i + 1 - start, known, next, weight, err));
+    }
+    geodec_ngram_table_sort(t);
+    geodec_ngram_table_destroy(g->text);
+    g->text = t;
+    g->chances = true;
+    t = NULL;
+done:
+    geodec_ngram_table_destroy(t);
+    return st;
+}
+
+int64_t geodec_ngram_positions(const geodec_ngram *store) { return store->positions; }
+
+typedef struct ngram_drafter {
+    geodec_drafter base;
+    const geodec_ngram *store;
+    int32_t order;
+    geodec_ngram_table *local; /* of the text */
+    int32_t *text;             /* [n] observed */
+    int64_t n, room;
+    bool pending; /* what follows the last observed token is not yet counted */
+    /* The tree under way: node 0 is the newest token. */
+    geodec_draft_request request;
+    int32_t nodes, parent[GEODEC_DRAFT_MAX + 1], token[GEODEC_DRAFT_MAX + 1];
+} ngram_drafter;
+
+static geodec_status ngram_begin(geodec_drafter *base, geodec_err *err)
+{
+    (void)err;
+    ngram_drafter *d = (ngram_drafter *)base;
+    geodec_ngram_table_clear(d->local);
+    d->n = 0;
+    d->pending = false;
+    return GEODEC_OK;
+}
+
+static geodec_status ngram_observe(geodec_drafter *base, const geodec_draft_rows *rows, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    ngram_drafter *d = (ngram_drafter *)base;
+    if (d->n + rows->n > d->room) {
+        const int64_t room = 2 * d->room + rows->n;
+        int32_t *text = geodec_mem_grow(d->text, d->room, room, sizeof *text);
+        if (!text) GEODEC_THROW(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
+        d->text = text;
+        d->room = room;
+    }
+    for (int64_t i = 0; i < rows->n; i++) {
+        if (d->pending) GEODEC_TRY(geodec_ngram_table_add(d->local, d->text, d->n, rows->token[i], err));
+        d->text[d->n++] = rows->token[i];
+        d->pending = rows->argmax[i] < 0;
+        if (!d->pending) GEODEC_TRY(geodec_ngram_table_add(d->local, d->text, d->n, rows->argmax[i], err));
+    }
+done:
+    return st;
+}
+
+/* Most frequent continuation over store and text together. */
+static bool best_at(const ngram_drafter *d, int32_t m, uint64_t hash, geodec_draft *out)
+{
+    const geodec_ngram_hit none = {.top = -1, .first = -1};
+    const geodec_ngram_hit s = d->store ? geodec_ngram_find(d->store->table, hash) : none;
+    const geodec_ngram_hit t = geodec_ngram_find(d->local, hash);
+    const int64_t total = s.total + t.total;
+    if (total == 0) return false;
+    /* Of the tokens the text has not seen here the store's top is the best; those it has seen are few: look at each. */
+    int64_t best = s.top_count;
+    int32_t token = s.top;
+    for (int64_t at = t.first; at >= 0;) {
+        int32_t id;
+        int64_t c;
+        at = geodec_ngram_next(d->local, at, &id, &c);
+        if (s.total > 0) c += geodec_ngram_count(d->store->table, &s, id);
+        if (c > best || (c == best && id < token)) {
+            best = c;
+            token = id;
+        }
+    }
+    out->token = token;
+    out->source = s.total > 0 ? m - 1 : GEODEC_NGRAM_ORDER + m - 1;
+    out->confidence = calibrated(d->store, m, claim(d->store, m, best, total));
+    return true;
+}
+
+/* All orders at once: a large store is far away. */
+static void fetch(const ngram_drafter *d, const uint64_t *hash, int32_t top)
+{
+    for (int32_t m = top; d->store && m >= 1; m--) geodec_ngram_fetch(d->store->table, hash[m]);
+}
+
+static geodec_status ngram_propose(geodec_drafter *base, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                   geodec_err *err)
+{
+    (void)err;
+    const ngram_drafter *d = (const ngram_drafter *)base;
+    /* A sliding window: the tail of the context, then the drafts. */
+    int32_t window[GEODEC_NGRAM_ORDER + GEODEC_DRAFT_MAX];
+    int64_t length = q->n_context < d->order ? q->n_context : d->order;
+    memcpy(window, q->context + q->n_context - length, (size_t)length * sizeof *window);
+    int32_t k = 0;
+    double chance = 1;
+    for (; k < q->gamma; k++) {
+        uint64_t hash[GEODEC_NGRAM_ORDER + 1];
+        bool found = false;
+        const int32_t top = geodec_ngram_hashes(window, length, d->order, hash);
+        fetch(d, hash, top);
+        for (int32_t m = top; m >= 1 && !found; m--) found = best_at(d, m, hash[m], &out[k]);
+        if (!found || geodec_draft_enough(q, k, chance *= out[k].confidence)) break;
+        window[length++] = out[k].token;
+    }
+    *n = k;
+    return GEODEC_OK;
+}
+
+/* ---- trees: all continuations, shorter contexts behind longer ones ---------------------------------------------- */
+
+enum { POOL = 64, WALK = 256 };
+
+typedef struct shares {
+    int32_t n, token[POOL];
+    double share[POOL];
+} shares;
+
+static void add_share(shares *s, int32_t token, double x)
+{
+    int32_t at = 0;
+    while (at < s->n && s->token[at] != token) at++;
+    if (at == POOL) return;
+    if (at == s->n) {
+        s->token[s->n] = token;
+        s->share[s->n++] = 0;
+    }
+    s->share[at] += x;
+}
+
+static void add_counts(shares *s, const geodec_ngram_table *t, const geodec_ngram_hit *h, double weight)
+{
+    int32_t walked = 0;
+    for (int64_t at = h->first; at >= 0 && walked < WALK; walked++) {
+        int32_t id;
+        int64_t c;
+        at = geodec_ngram_next(t, at, &id, &c);
+        add_share(s, id, weight * (double)c);
+    }
+}
+
+/* P_m(x) = (c_m(x) + k P_{m-1}(x)) / (n_m + k). When the tokens are drawn, a store's c are the model's chances, where
+ * they are known; else half of them are of the tokens that its texts went on with: they were drawn too, while the
+ * argmax is only the likeliest draw. Returns the source of the longest match, -1 when there is none. */
+static int32_t distribution(const ngram_drafter *d, const int32_t *context, int64_t length, shares *s)
+{
+    uint64_t hash[GEODEC_NGRAM_ORDER + 1];
+    const geodec_ngram_hit none = {.top = -1, .first = -1};
+    double rest = 1;
+    int32_t source = -1;
+    s->n = 0;
+    const int32_t top = geodec_ngram_hashes(context, length, d->order, hash);
+    fetch(d, hash, top);
+    for (int32_t m = top; m >= 1 && rest > LEAST; m--) {
+        const geodec_ngram_hit stored = d->store ? geodec_ngram_find(d->store->table, hash[m]) : none;
+        const geodec_ngram_hit local = geodec_ngram_find(d->local, hash[m]);
+        const double total = (double)(stored.total + local.total);
+        if (!(total > 0)) continue;
+        if (source < 0) source = stored.total > 0 ? m - 1 : GEODEC_NGRAM_ORDER + m - 1;
+        const double k = ESCAPE;
+        const geodec_ngram_hit drawn =
+            stored.total > 0 && d->request.sampled ? geodec_ngram_find(d->store->text, hash[m]) : none;
+        const double half = drawn.total == 0 ? 0 : d->store->chances ? 1 : 0.5;
+        if (stored.total > 0 && half < 1) add_counts(s, d->store->table, &stored, (1 - half) * rest / (total + k));
+        if (drawn.total > 0)
+            add_counts(s, d->store->text, &drawn,
+                       half * rest * (double)stored.total / (double)drawn.total / (total + k));
+        if (local.total > 0) add_counts(s, d->local, &local, rest / (total + k));
+        rest *= k / (total + k);
+    }
+    return source;
+}
+
+static geodec_status ngram_root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
+{
+    (void)err;
+    ngram_drafter *d = (ngram_drafter *)base;
+    d->request = *request;
+    d->nodes = 1;
+    d->parent[0] = -1;
+    return GEODEC_OK;
+}
+
+static geodec_status ngram_adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
+{
+    (void)err;
+    ngram_drafter *d = (ngram_drafter *)base;
+    d->parent[d->nodes] = parent;
+    d->token[d->nodes++] = token;
+    return GEODEC_OK;
+}
+
+static geodec_status ngram_children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                                    geodec_err *err)
+{
+    (void)err;
+    const ngram_drafter *d = (const ngram_drafter *)base;
+    int32_t window[GEODEC_NGRAM_ORDER], k = d->order, depth = 0, taken = 0;
+    shares s;
+    for (int32_t at = node; at > 0; at = d->parent[at], depth++)
+        if (k > 0) window[--k] = d->token[at];
+    for (int64_t i = d->request.n_context - 1; i >= 0 && k > 0; i--) window[--k] = d->request.context[i];
+    const int32_t source = distribution(d, window + k, d->order - k, &s);
+    for (int32_t i = 0; i < s.n; i++) {
+        if (geodec_guard_forbids(d->request.guard, d->request.index + depth, s.token[i])) continue;
+        const geodec_draft x = {.token = s.token[i], .source = source, .confidence = fmin(s.share[i], 1)};
+        taken = geodec_draft_insert(out, taken, most, &x);
+    }
+    *n = taken;
+    return GEODEC_OK;
+}
+
+static void ngram_destroy(geodec_drafter *base)
+{
+    ngram_drafter *d = (ngram_drafter *)base;
+    geodec_ngram_table_destroy(d->local);
+    geodec_mem_free(d->text);
+    geodec_mem_free(d);
+}
+
+geodec_status geodec_ngram_drafter_create(const geodec_ngram *store, int32_t order, geodec_drafter **out,
+                                          geodec_err *err)
+{
+    static const char *const sources[] = {"store-1", "store-2", "store-3", "store-4", "store-5", "store-6",
+                                          "store-7", "store-8", "text-1",  "text-2",  "text-3",  "text-4",
+                                          "text-5",  "text-6",  "text-7",  "text-8"};
+    static const geodec_drafter_ops ops = {.name = "ngram",
+                                           .wants_state = false,
+                                           .n_sources = 2 * GEODEC_NGRAM_ORDER,
+                                           .source_name = sources,
+                                           .begin = ngram_begin,
+                                           .observe = ngram_observe,
+                                           .propose = ngram_propose,
+                                           .destroy = ngram_destroy,
+                                           .root = ngram_root,
+                                           .children = ngram_children,
+                                           .adopt = ngram_adopt};
+    geodec_status st = GEODEC_OK;
+    ngram_drafter *d = NULL;
+    GEODEC_NEW(d, 1);
+    d->base.ops = &ops;
+    d->store = store;
+    d->order = order;
+    d->room = 256;
+    GEODEC_TRY(geodec_ngram_table_create(order, &d->local, err));
+    GEODEC_NEW(d->text, d->room);
+    *out = &d->base;
+    d = NULL;
+done:
+    if (d) ngram_destroy(&d->base);
+    return st;
+}

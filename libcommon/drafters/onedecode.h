@@ -1,0 +1,68 @@
+/* OneDecode as it can be meant: in-context states in cells, and in each cell what the model said next.
+ *
+ * The state after the newest token does not exist yet when drafts are wanted; its first-order estimate does
+ * (drafters/step.h), from the state before and the newest token. Cells are Lloyd's k-means of these estimates over
+ * stored texts, so that what is asked later is what was counted; a cell keeps the counts of the labels of its places.
+ * A lookup is the nearest centre, its tokens have the confidences
+ *
+ *     shrink_t count / total,
+ *
+ * t = 0, 1, 2, 3+ drafts behind the last state, shrink_t measured on texts the counts have not seen (at most 1). A
+ * cell of less than n_min places is a miss, and so is a token the texts do not have. */
+#ifndef GEODEC_DRAFTERS_ONEDECODE_H
+#define GEODEC_DRAFTERS_ONEDECODE_H
+
+#include "base/hooks.h"
+#include "linalg/counts.h"
+#include "drafters/step.h"
+
+GEODEC_API extern const geodec_kind geodec_kind_onedecode;
+
+enum { GEODEC_ONEDECODE_DEPTHS = 4 };
+
+/* Right with the first, with one of the first eight, as shares of all places of the test texts (a miss is wrong). */
+typedef struct geodec_table_figures {
+    double top1, top8;
+} geodec_table_figures;
+typedef struct geodec_onedecode_summary {
+    int64_t places, fitted, cells, labels; /* test, fit; labels: distinct tokens in the table (V_bake) */
+    geodec_table_figures cells_figures, bigram, unigram;
+    double covered; /* share of places that are no miss */
+    double claimed; /* mean confidence of the first, where there is one */
+    double right;   /* share of those that are right */
+} geodec_onedecode_summary;
+
+typedef struct geodec_onedecode {
+    geodec_step step;
+    float *centroid, *half_square; /* [cells][k]; [cells] |c|^2 / 2, not in the file */
+    geodec_counts counts;
+    int64_t n_min;
+    float shrink[GEODEC_ONEDECODE_DEPTHS];
+    geodec_onedecode_summary summary; /* of the file: set by geodec_onedecode_write */
+} geodec_onedecode;
+
+typedef struct geodec_onedecode_options {
+    geodec_step_options step;
+    int64_t cells;  /* default 4096, at most a quarter of the places */
+    int64_t rounds; /* of k-means, on at most 16 places a cell; default 8 */
+    int64_t n_min;  /* default 4 */
+    bool text;      /* label = the text's next token; false: the model's argmax */
+} geodec_onedecode_options;
+GEODEC_API geodec_onedecode_options geodec_onedecode_defaults(void);
+
+/* GEODEC_RANGE: options; otherwise as geodec_step_fit. Same bytes with any number of threads. */
+GEODEC_API geodec_status geodec_onedecode_bake(const geodec_activations *a, const geodec_onedecode_options *o,
+                                               geodec_onedecode *out, geodec_onedecode_summary *summary,
+                                               geodec_pool *pool, const geodec_hooks *hooks,
+                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_onedecode_clear(geodec_onedecode *t);
+/* Nearest cell of an estimate z [k]. */
+GEODEC_API int64_t geodec_onedecode_cell(const geodec_onedecode *t, const float *z);
+
+/* Fills a new artifact of geodec_kind_onedecode; the caller commits. */
+GEODEC_API geodec_status geodec_onedecode_write(const geodec_onedecode *t, const geodec_onedecode_summary *s,
+                                                geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_onedecode_read(const geodec_artifact *in, geodec_onedecode *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+
+#endif

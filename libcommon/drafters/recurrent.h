@@ -1,0 +1,111 @@
+/* A small recurrent net that says what a model says next, from the model's last state: a density where the flow map has
+ * a vote (Cheng et al. 2024, Recurrent Drafter; the state's part as in EAGLE, Li et al. 2024, but without a pass).
+ *
+ *     c_0     = b + f W                             f: the state before the newest token x_0 and its running means
+ *     a_k     = relu(c_k + T_0[x_k] + T_1[x_(k-1)] + T_2[x_(k-2)])
+ *     h_k     = a_k + relu(a_k A + e)
+ *     P(x_(k+1)) = softmax(h_k U + u)               over the classes, the tokens the texts have most often
+ *     c_(k+1) = h_k R                               stands for the state that no pass has computed
+ *
+ * k counts drafts behind the last state. f = (s, m_1, m_2), s = h / sqrt(mean h^2 + 1e-5), m <- t m + (1 - t) s with t
+ * = 0.5, 0.9, started at the first s. Fitted to stored texts by Adam on the cross-entropy against the model's own
+ * chances (as far as its best logits were exported; and the token that was drawn), four tokens along each text. A tenth
+ * of the texts is left out for the figures.
+ *
+ * Everything here is arrays: no model is needed. */
+#ifndef GEODEC_DRAFTERS_RECURRENT_H
+#define GEODEC_DRAFTERS_RECURRENT_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "chain/activations.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+GEODEC_API extern const geodec_kind geodec_kind_recurrent;
+
+enum {
+    GEODEC_RECURRENT_STEPS = 4, /* tokens along a text that the fit looks at */
+    GEODEC_RECURRENT_BACK = 3,  /* tokens a step looks at */
+    GEODEC_RECURRENT_PARTS = 3, /* of f, each as wide as a state */
+    GEODEC_RECURRENT_WIDTH_MAX = 512,
+    GEODEC_RECURRENT_CLASSES_MAX = 4096,
+};
+
+/* One after the other in `weight`, row-major. */
+typedef struct geodec_recurrent_arrays {
+    float *start;  /* [width] b */
+    float *input;  /* [3 d][width] W */
+    float *token;  /* [BACK][classes + 1][width] T; the last row: no token, or one that is no class */
+    float *hidden; /* [width][width] A */
+    float *bias;   /* [width] e */
+    float *carry;  /* [width][width] R */
+    float *head;   /* [width][classes] U */
+    float *prior;  /* [classes] u */
+} geodec_recurrent_arrays;
+
+typedef struct geodec_recurrent {
+    int64_t d, vocab, width, classes;
+    int32_t *token_of; /* [classes] rising */
+    int32_t *class_of; /* [vocab]; `classes` = none */
+    double cover;      /* share of the texts' tokens that have a class */
+    int64_t weights;
+    float *weight; /* [weights] */
+} geodec_recurrent;
+GEODEC_API void geodec_recurrent_clear(geodec_recurrent *r);
+/* Weights of a net of these sizes. */
+GEODEC_API int64_t geodec_recurrent_count(const geodec_recurrent *r);
+/* Where the arrays are in `weight`. */
+GEODEC_API geodec_recurrent_arrays geodec_recurrent_parts(const geodec_recurrent *r);
+
+/* ---- fitting ---------------------------------------------------------------------------------------------------- */
+
+typedef struct geodec_recurrent_options {
+    int64_t width;   /* default 256, a multiple of 16 */
+    int64_t classes; /* at most; default 2048 */
+    double epochs;   /* default 5 */
+    double rate;     /* Adam's, at its highest; default 0.004 */
+    double drawn;    /* share of the target that the drawn token gets; default 0.2 */
+    uint64_t seed;
+} geodec_recurrent_options;
+GEODEC_API geodec_recurrent_options geodec_recurrent_defaults(void);
+
+/* Of the texts left out: mean of - log P(the token that was drawn), in nats, of drafts 1, 2, .. behind the last state,
+ * each after the text's own tokens; the controls: bigram and unigram counts of the other texts, add-one smoothed. */
+typedef struct geodec_recurrent_summary {
+    int64_t places, fitted;                     /* held out, seen */
+    double loss[GEODEC_RECURRENT_STEPS], first; /* first: share of places whose likeliest token is drawn */
+    double bigram, unigram;
+} geodec_recurrent_summary;
+
+/* Same bytes with any number of threads. Memory: 12 d bytes a row. GEODEC_RANGE: options; GEODEC_NOTFOUND: the last
+ * layer is not exported; GEODEC_FORMAT: rows that are no texts; GEODEC_SCARCE: too few of them; GEODEC_NUMERIC. */
+GEODEC_API geodec_status geodec_recurrent_fit(const geodec_activations *a, const geodec_recurrent_options *o,
+                                              geodec_recurrent *out, geodec_recurrent_summary *summary,
+                                              geodec_pool *pool, const geodec_hooks *hooks,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* Fills a new artifact of geodec_kind_recurrent; the caller commits. */
+GEODEC_API geodec_status geodec_recurrent_write(const geodec_recurrent *r, const geodec_recurrent_summary *s,
+                                                geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
+/* Sizes, tokens and weights are checked: a net that was read gives finite chances. */
+GEODEC_API geodec_status geodec_recurrent_read(const geodec_artifact *in, geodec_recurrent *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- using ------------------------------------------------------------------------------------------------------ */
+
+/* f [3 d] after one more state h [d]; first = start of a text. */
+GEODEC_API void geodec_recurrent_advance(int64_t d, const float *h, bool first, float *f);
+/* c_0 [width]. */
+GEODEC_API void geodec_recurrent_start(const geodec_recurrent *r, const float *f, float *c);
+/* h_k [width] from c_k and x_k, x_(k-1), x_(k-2) (-1 = none). c is overwritten. */
+GEODEC_API void geodec_recurrent_step(const geodec_recurrent *r, float *c, const int32_t x[GEODEC_RECURRENT_BACK],
+                                      float *h);
+/* p [classes], of sum 1. */
+GEODEC_API void geodec_recurrent_chances(const geodec_recurrent *r, const float *h, float *p);
+/* c_(k+1) [width]. */
+GEODEC_API void geodec_recurrent_carry(const geodec_recurrent *r, const float *h, float *c);
+/* x [n] <- exp(x - max) / sum. */
+GEODEC_API void geodec_recurrent_softmax(int64_t n, float *x);
+
+#endif

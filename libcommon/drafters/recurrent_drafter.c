@@ -1,0 +1,139 @@
+#include "drafters/recurrent_drafter.h"
+
+#include "base/mem.h"
+#include "decode/tree.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NODES = GEODEC_DRAFT_MAX + 1, BACK = GEODEC_RECURRENT_BACK, DEPTHS = 4 };
+
+typedef struct recurrent_drafter {
+    geodec_drafter base;
+    const geodec_recurrent *net;
+    bool known;     /* a state was observed */
+    float *feature; /* [3 d] */
+    float *carry;   /* [width] */
+    float *hidden;  /* [NODES][width] of the nodes that were asked about */
+    float *chance;  /* [classes] */
+    geodec_draft_request request;
+    int32_t nodes, parent[NODES], token[NODES], depth[NODES];
+} recurrent_drafter;
+
+static geodec_status begin(geodec_drafter *base, geodec_err *err)
+{
+    (void)err;
+    ((recurrent_drafter *)base)->known = false;
+    return GEODEC_OK;
+}
+
+static geodec_status observe(geodec_drafter *base, const geodec_draft_rows *rows, geodec_err *err)
+{
+    (void)err;
+    recurrent_drafter *d = (recurrent_drafter *)base;
+    for (int64_t i = 0; i < rows->n; i++) {
+        geodec_recurrent_advance(d->net->d, rows->state + i * d->net->d, !d->known, d->feature);
+        d->known = true;
+    }
+    return GEODEC_OK;
+}
+
+static geodec_status root(geodec_drafter *base, const geodec_draft_request *request, geodec_err *err)
+{
+    (void)err;
+    recurrent_drafter *d = (recurrent_drafter *)base;
+    d->request = *request;
+    d->nodes = 1;
+    d->parent[0] = -1;
+    d->token[0] = request->context[request->n_context - 1];
+    d->depth[0] = 0;
+    return GEODEC_OK;
+}
+
+static geodec_status adopt(geodec_drafter *base, int32_t parent, int32_t token, geodec_err *err)
+{
+    (void)err;
+    recurrent_drafter *d = (recurrent_drafter *)base;
+    d->parent[d->nodes] = parent;
+    d->token[d->nodes] = token;
+    d->depth[d->nodes++] = d->depth[parent] + 1;
+    return GEODEC_OK;
+}
+
+/* The parent of a node was asked about before: that is how the node came to be proposed. A mixture may adopt what this
+ * drafter did not propose, but it asks every part about every node. */
+static geodec_status children(geodec_drafter *base, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                              geodec_err *err)
+{
+    (void)err;
+    recurrent_drafter *d = (recurrent_drafter *)base;
+    const geodec_recurrent *r = d->net;
+    float *h = d->hidden + node * r->width;
+    int32_t x[BACK], at = node, taken = 0;
+    int64_t before = d->request.n_context - 1;
+    *n = 0;
+    if (!d->known) return GEODEC_OK;
+    for (int b = 0; b < BACK; b++) {
+        x[b] = at > 0 ? d->token[at] : before >= 0 ? d->request.context[before] : -1;
+        if (at > 0)
+            at = d->parent[at];
+        else
+            before--;
+    }
+    if (node == 0)
+        geodec_recurrent_start(r, d->feature, d->carry);
+    else
+        geodec_recurrent_carry(r, d->hidden + d->parent[node] * r->width, d->carry);
+    geodec_recurrent_step(r, d->carry, x, h);
+    geodec_recurrent_chances(r, h, d->chance);
+    const int32_t source = d->depth[node] < DEPTHS ? d->depth[node] : DEPTHS - 1;
+    for (int64_t c = 0; c < r->classes; c++) {
+        if (taken == most && !((double)d->chance[c] * r->cover > out[most - 1].confidence)) continue;
+        if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], r->token_of[c])) continue;
+        const geodec_draft draft = {
+            .token = r->token_of[c], .source = source, .confidence = fmin((double)d->chance[c] * r->cover, 1)};
+        taken = geodec_draft_insert(out, taken, most, &draft);
+    }
+    *n = taken;
+    return GEODEC_OK;
+}
+
+static void destroy(geodec_drafter *base)
+{
+    recurrent_drafter *d = (recurrent_drafter *)base;
+    geodec_mem_free(d->feature);
+    geodec_mem_free(d->carry);
+    geodec_mem_free(d->hidden);
+    geodec_mem_free(d->chance);
+    geodec_mem_free(d);
+}
+
+geodec_status geodec_recurrent_drafter_create(const geodec_recurrent *net, geodec_drafter **out, geodec_err *err)
+{
+    static const char *const sources[DEPTHS] = {"1", "2", "3", "4+"};
+    static const geodec_drafter_ops ops = {.name = "recurrent",
+                                           .wants_state = true,
+                                           .n_sources = DEPTHS,
+                                           .source_name = sources,
+                                           .begin = begin,
+                                           .observe = observe,
+                                           .propose = geodec_tree_chain,
+                                           .destroy = destroy,
+                                           .root = root,
+                                           .children = children,
+                                           .adopt = adopt};
+    geodec_status st = GEODEC_OK;
+    recurrent_drafter *d = NULL;
+    GEODEC_NEW(d, 1);
+    d->base.ops = &ops;
+    d->net = net;
+    GEODEC_NEW(d->feature, GEODEC_RECURRENT_PARTS * net->d);
+    GEODEC_NEW(d->carry, net->width);
+    GEODEC_NEW(d->hidden, NODES * net->width);
+    GEODEC_NEW(d->chance, net->classes);
+    *out = &d->base;
+    d = NULL;
+done:
+    if (d) destroy(&d->base);
+    return st;
+}

@@ -1,0 +1,125 @@
+/* The geodesic rollout as a drafter, and what its ablations need.
+ *
+ * A state z (drafters/step.h) moves with a velocity known before the next token is: that of the regression with the
+ * newest token, z_n = A z_(n-1) + c_x; of the blind regression; or the last step, z_(n-1) - z_(n-2). Over one unit of
+ * time it goes straight (Gamma = 0), along the geodesic of a fitted metric, or under a random symmetric tensor of the
+ * same norm at every point. The metric is the log-Euclidean field through inverse local covariances (chain/metric.h)
+ * at states of the fit, in the leading coordinates; the others go straight. A geodesic that blows up goes straight too.
+ *
+ * Readout: with s = mean + U^T z the final norm and the head are linear in z, logit_t = w_t . z + b_t, exact up to the
+ * coordinates left out, over a shortlist of the tokens that were said most. Confidence: shrink_t softmax(beta_t
+ * logits), t = 0, 1, 2, 3+ drafts behind the last state: on texts of their own beta_t is the one of least cross
+ * entropy, and shrink_t (at most 1) makes the first candidates right as often as they claim. */
+#ifndef GEODEC_DRAFTERS_ROLLOUT_H
+#define GEODEC_DRAFTERS_ROLLOUT_H
+
+#include "base/hooks.h"
+#include "geometry/rbf.h"
+#include "drafters/step.h"
+
+enum { GEODEC_ROLLOUT_DEPTHS = 4, GEODEC_ROLLOUT_WORDS_MAX = 1 << 16 };
+
+typedef enum geodec_rollout_velocity {
+    GEODEC_ROLLOUT_TOKEN,   /* regression on the state and the newest token */
+    GEODEC_ROLLOUT_BLIND,   /* on the state alone */
+    GEODEC_ROLLOUT_PREVIOUS /* the last step */
+} geodec_rollout_velocity;
+typedef enum geodec_rollout_connection {
+    GEODEC_ROLLOUT_FLAT,
+    GEODEC_ROLLOUT_FITTED,
+    GEODEC_ROLLOUT_RANDOM,
+    GEODEC_ROLLOUT_CONNECTIONS
+} geodec_rollout_connection;
+
+typedef struct geodec_rollout_trust {
+    float beta[GEODEC_ROLLOUT_DEPTHS], shrink[GEODEC_ROLLOUT_DEPTHS];
+} geodec_rollout_trust;
+
+typedef struct geodec_rollout {
+    geodec_step step, blind; /* blind: for the ablation, not in the file (its arrays NULL after reading) */
+    int64_t words;
+    int32_t *word;        /* [words] shortlist, most frequent first */
+    float *weight, *bias; /* [words][k], [words] */
+    double covered;       /* share of what was said that the shortlist has */
+    int64_t sites, dims;  /* of the field: leading coordinates */
+    double *site, *log_g; /* [sites][dims], [sites][dims(dims+1)/2] */
+    double sigma;
+    uint64_t seed;                                          /* of the random tensor */
+    geodec_rollout_trust trust[GEODEC_ROLLOUT_CONNECTIONS]; /* with the token's velocity */
+    /* of the file: those of trust, and dims (dims + 1) / 2 */
+    float beta[GEODEC_ROLLOUT_CONNECTIONS][GEODEC_ROLLOUT_DEPTHS];
+    float shrink[GEODEC_ROLLOUT_CONNECTIONS][GEODEC_ROLLOUT_DEPTHS];
+    int64_t triangle;
+    /* Made by bake and read. */
+    geodec_rbf *field;
+    double *tensor; /* [dims][dims][dims] symmetric in the first two, norm 1 */
+} geodec_rollout;
+
+typedef struct geodec_rollout_options {
+    geodec_step_options step; /* k: default 64 */
+    int64_t words;            /* of the shortlist; default 4096 */
+    int64_t dims, sites;      /* of the field; default 8, 300 */
+    int64_t calibration;      /* places of each calibration, at most; default 600 */
+} geodec_rollout_options;
+GEODEC_API geodec_rollout_options geodec_rollout_defaults(void);
+
+/* Rows of the head with the final norm's weight, w [count][d] of these tokens (model/rows.h). */
+typedef geodec_status (*geodec_rollout_head)(void *ctx, int64_t first, int64_t count, float *w, geodec_err *err);
+
+/* rows: as for geodec_step_fit, may be NULL. GEODEC_RANGE: options; GEODEC_NUMERIC; GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_rollout_bake(const geodec_activations *a, const geodec_rollout_options *o,
+                                             geodec_rollout_head head, void *ctx, geodec_pool *pool,
+                                             const geodec_hooks *hooks, geodec_rollout *out, geodec_step_rows *rows,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_rollout_clear(geodec_rollout *r);
+
+/* Where z [k] is after one unit of time, after [k]; before [k] is the state before z and may be NULL but for PREVIOUS.
+ * 0 = a token that is not known or no state before (after is untouched), 1 = there, 2 = its geodesic blew up and it
+ * went straight. */
+GEODEC_API int geodec_rollout_next(const geodec_rollout *r, geodec_rollout_velocity v, geodec_rollout_connection c,
+                                   const float *before, const float *z, int32_t token, float *after);
+/* Logits [words] at z. */
+GEODEC_API void geodec_rollout_logits(const geodec_rollout *r, const float *z, float *logit);
+/* Of a velocity and a connection, from at most o->calibration places of the calibration texts. */
+GEODEC_API geodec_status geodec_rollout_calibrate(const geodec_rollout *r, const geodec_step_rows *rows,
+                                                  const geodec_rollout_options *o, geodec_rollout_velocity v,
+                                                  geodec_rollout_connection c, geodec_rollout_trust *out,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- in artifacts ------------------------------------------------------------------------------------------------ */
+/* Rows of the kind that a geodec_rollout is part of. */
+/* clang-format off */
+#define GEODEC_ROLLOUT_FIELDS                                                                                          \
+    GEODEC_STEP_FIELDS(geodec_rollout, step),                                                                          \
+    {"/readout/word", GEODEC_I32, "W", 0, "1", "tokens of the shortlist, most frequent first", 0,                      \
+     GEODEC_AT(geodec_rollout, word)},                                                                                 \
+    {"/readout/weight", GEODEC_F32, "W,k", GEODEC_FIELD_COMPRESS, "1", "logit = weight z + bias", 0,                   \
+     GEODEC_AT(geodec_rollout, weight)},                                                                               \
+    {"/readout/bias", GEODEC_F32, "W", 0, "1", "logit = weight z + bias", 0, GEODEC_AT(geodec_rollout, bias)},         \
+    {"/field/site", GEODEC_F64, "P,m", 0, "1", "sites of the metric field, leading coordinates", 0,                    \
+     GEODEC_AT(geodec_rollout, site)},                                                                                 \
+    {"/field/log_g", GEODEC_F64, "P,t", 0, "1", "logarithms of the metric there, upper triangles", 0,                  \
+     GEODEC_AT(geodec_rollout, log_g)},                                                                                \
+    {"/calibration/beta", GEODEC_F32, "3,4", 0, "1",                                                                   \
+     "confidence = shrink softmax(beta logits); flat, fitted, random; 0, 1, 2, 3+ drafts ahead", 0,                    \
+     GEODEC_ARRAY(geodec_rollout, beta, [0][0])},                                                                      \
+    {"/calibration/shrink", GEODEC_F32, "3,4", 0, "1", "confidence = shrink softmax(beta logits)", 0,                  \
+     GEODEC_ARRAY(geodec_rollout, shrink, [0][0])}
+#define GEODEC_ROLLOUT_ATTRS                                                                                           \
+    {"sigma", GEODEC_ATTR_F64, 0, "width of the metric field", GEODEC_IN(geodec_rollout, sigma),                       \
+     .after = "/calibration/shrink"},                                                                                  \
+    {"covered", GEODEC_ATTR_F64, 0, "share of what the model said that the shortlist has",                             \
+     GEODEC_IN(geodec_rollout, covered), .after = "/calibration/shrink"},                                              \
+    {"tensor_seed", GEODEC_ATTR_I64, 0, "of the random tensor", GEODEC_IN(geodec_rollout, seed),                       \
+     .after = "/calibration/shrink"}
+#define GEODEC_ROLLOUT_EXTENTS                                                                                         \
+    GEODEC_STEP_EXTENTS(geodec_rollout, step), {"W", GEODEC_IN(geodec_rollout, words)},                                \
+    {"P", GEODEC_IN(geodec_rollout, sites)}, {"m", GEODEC_IN(geodec_rollout, dims)},                                   \
+    {"t", GEODEC_IN(geodec_rollout, triangle)}
+/* clang-format on */
+GEODEC_API geodec_status geodec_rollout_write(const geodec_rollout *r, geodec_artifact *out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_rollout_read(const geodec_artifact *in, geodec_rollout *out,
+                                             geodec_err *err) GEODEC_MUST_USE;
+
+#endif

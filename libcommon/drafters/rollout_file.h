@@ -1,0 +1,15 @@
+/* The artifact of the geometric rollout: what its drafters need, and the ladder that says what the geometry adds. */
+#ifndef GEODEC_DRAFTERS_ROLLOUT_FILE_H
+#define GEODEC_DRAFTERS_ROLLOUT_FILE_H
+
+#include "drafters/ablation.h"
+#include "drafters/rollout.h"
+
+GEODEC_API extern const geodec_kind geodec_kind_rollout;
+
+/* broken [n]: share of a rung's steps whose geodesic blew up. Fills a new artifact; the caller commits. */
+GEODEC_API geodec_status geodec_rungs_write(const geodec_rollout *r, const geodec_rung *rung,
+                                            const geodec_rung_figures *f, const double *broken, int32_t n,
+                                            geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

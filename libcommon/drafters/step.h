@@ -1,0 +1,87 @@
+/* Where a state goes by a token, to first order: z = U (s - mean), s = h / sqrt(mean h^2 + 1e-5) the last residual
+ * stream scaled as the final norm sees it, U the k leading principal directions; and
+ *
+ *     z_n = A z_(n-1) + c_x,    x the token read at n,
+ *
+ * fitted by ridge regression within tokens: A from deviations of z_n and z_(n-1) from their means over the places of
+ * each token, pooled over all, c_x = mean z_n - A mean z_(n-1) over the places of x. What is known when a token is
+ * drafted, the state before the newest token and the newest token, gives an estimate of the state after it, and so on
+ * along drafts. Blind: one c for all tokens, so the newest token is not looked at.
+ *
+ * Texts are dealt, by a seeded draw each, into those the fit sees, those for calibration and those for figures. */
+#ifndef GEODEC_DRAFTERS_STEP_H
+#define GEODEC_DRAFTERS_STEP_H
+
+#include "base/pool.h"
+#include "chain/activations.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GEODEC_STEP_DIMS_MAX = 128 };
+
+typedef enum geodec_step_part { GEODEC_STEP_FIT, GEODEC_STEP_CALIBRATE, GEODEC_STEP_TEST } geodec_step_part;
+/* Part of a text: a tenth each for calibration and test. */
+GEODEC_API geodec_step_part geodec_step_part_of(uint64_t seed, int32_t text);
+
+typedef struct geodec_step {
+    int64_t vocab, d, k;
+    float *basis;   /* [k][d] orthonormal rows */
+    float *mean;    /* [d] */
+    float *map;     /* [k][k] A: row = output */
+    float *after;   /* [vocab][k] c_x */
+    uint32_t *seen; /* [vocab] places of the token in the fit; 0: c_x = 0, nothing is known */
+} geodec_step;
+GEODEC_API void geodec_step_clear(geodec_step *s);
+
+/* The rows of an activations file in this chart; all owned. */
+typedef struct geodec_step_rows {
+    int64_t rows, vocab, d, k;
+    int32_t *token, *sequence, *argmax, *next; /* [rows]; next -1 = end of a text */
+    float *z;                                  /* [rows][k] */
+} geodec_step_rows;
+GEODEC_API void geodec_step_rows_clear(geodec_step_rows *r);
+
+typedef struct geodec_step_options {
+    int64_t k;    /* coordinates; as many as the state has, when that is less; default 32 */
+    double ridge; /* on A, in observations times the mean variance of z; default 10 */
+    bool blind;
+    uint64_t seed; /* of the parts */
+} geodec_step_options;
+GEODEC_API geodec_step_options geodec_step_defaults(void);
+
+/* Reads the last layer of whole texts (positions: all) with their argmax, fits chart and step to those of
+ * GEODEC_STEP_FIT. Either output is valid on success; rows may be NULL. GEODEC_NOTFOUND: layer or argmax not exported;
+ * GEODEC_FORMAT: rows that are no texts; GEODEC_NUMERIC: not finite; GEODEC_SCARCE: all equal, too few; GEODEC_RANGE.
+ */
+GEODEC_API geodec_status geodec_step_fit(const geodec_activations *a, const geodec_step_options *o, geodec_pool *pool,
+                                         geodec_step *out, geodec_step_rows *rows, geodec_err *err) GEODEC_MUST_USE;
+/* The step of another kind (blind or not) in the same chart, from rows that were read. */
+GEODEC_API geodec_status geodec_step_refit(const geodec_step *chart, const geodec_step_rows *rows,
+                                           const geodec_step_options *o, geodec_step *out,
+                                           geodec_err *err) GEODEC_MUST_USE;
+
+/* z [k] of h [d]. */
+GEODEC_API void geodec_step_state(const geodec_step *s, const float *h, float *z);
+/* after [k] = A z + c_token; false (after untouched) for a token the fit has not seen or outside the vocabulary. */
+GEODEC_API bool geodec_step_advance(const geodec_step *s, const float *z, int32_t token, float *after);
+
+/* ---- in artifacts: /step/basis (k,d), mean (d), map (k,k), after (V,k), seen (V) ----------------------------------
+ */
+/* clang-format off */
+#define GEODEC_STEP_FIELDS(S, m)                                                                                       \
+    {"/step/basis", GEODEC_F32, "k,d", 0, "1", "principal directions of the scaled state, rows", 0,                    \
+     GEODEC_AT(S, m.basis)},                                                                                           \
+    {"/step/mean", GEODEC_F32, "d", 0, "1", "z = basis (s - mean), s = h / sqrt(mean h^2 + 1e-5)", 0,                  \
+     GEODEC_AT(S, m.mean)},                                                                                            \
+    {"/step/map", GEODEC_F32, "k,k", 0, "1", "A of z_n = A z_(n-1) + c_x", 0, GEODEC_AT(S, m.map)},                    \
+    {"/step/after", GEODEC_F32, "V,k", GEODEC_FIELD_COMPRESS, "1", "c_x of every token x", 0, GEODEC_AT(S, m.after)},  \
+    {"/step/seen", GEODEC_U32, "V", GEODEC_FIELD_COMPRESS, "1", "places of the token in the fit", 0,                   \
+     GEODEC_AT(S, m.seen)}
+#define GEODEC_STEP_EXTENTS(S, m)                                                                                      \
+    {"k", GEODEC_IN(S, m.k)}, {"d", GEODEC_IN(S, m.d)}, {"V", GEODEC_IN(S, m.vocab)}
+/* clang-format on */
+/* GEODEC_FORMAT for sizes that cannot be; the message names the file `path`. */
+GEODEC_API geodec_status geodec_step_check(const geodec_step *s, const char *path, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

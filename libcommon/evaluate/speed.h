@@ -1,0 +1,70 @@
+/* Speed and memory of the forward pass, every number beside its control.
+ *
+ *   read_limit   GB/s of all threads streaming through a buffer of at least eight times the last-level cache with the
+ *                widest loads of the machine; the best of several access patterns
+ *   pp           tokens a second of a prompt of n tokens
+ *   tg           tokens a second of n single passes from an empty context; tokens are drawn at random, so an output
+ *                that repeats itself changes nothing
+ *   bandwidth    GB/s of weights in those passes: bytes of the file a token needs (all matrices; of the embedding only
+ *                its row when there is a separate head; of experts the chosen share) times tokens a second; control:
+ *                the read limit of the same run
+ *   v            time of one pass over b rows divided by that of one row, at the same context; control: b
+ *   settle       seconds of the first 12 single passes of a model, in which its weights move to where passes read them
+ *                fastest; control: 12 passes after that. All rates are those of a settled model
+ *   first_token  seconds from opening the file to the token after a prompt of n tokens, file in the page cache
+ *   start_memory resident set before the file is opened: the program and its libraries
+ *   peak_memory  peak resident set after a prompt and a few tokens; control: file size and cache
+ *
+ * The repeats of all are interleaved: a disturbance of the machine falls on each of them. */
+#ifndef GEODEC_EVALUATE_SPEED_H
+#define GEODEC_EVALUATE_SPEED_H
+
+#include "base/hooks.h"
+#include "model/model.h"
+
+#include <stdint.h>
+
+enum { GEODEC_BENCH_WIDTHS_MAX = 64, GEODEC_BENCH_ROWS_MAX = GEODEC_BENCH_WIDTHS_MAX + 9 };
+
+typedef struct geodec_bench_options {
+    geodec_arithmetic arithmetic;
+    geodec_isa isa;
+    geodec_kv_type kv;
+    geodec_pool *pool;
+    int32_t prompt, generate; /* tokens; 0 leaves the measurement out */
+    int32_t n_widths;
+    int32_t width[GEODEC_BENCH_WIDTHS_MAX]; /* rows of v(b), 1 .. 64 */
+    int32_t depth;                          /* tokens of context below tg and v */
+    int32_t batch;                          /* rows of one pass of the prompt */
+    int32_t first;                          /* prompt of first_token; 0 leaves it out */
+    int32_t repeats;
+    bool read_limit;
+    uint64_t seed; /* of the tokens */
+} geodec_bench_options;
+
+/* One measurement over the repeats. */
+typedef struct geodec_bench_row {
+    const char *name, *unit;
+    int64_t n; /* tokens or rows; 0 where there is none */
+    double median, min, max;
+    const char *control_name; /* "" where there is none */
+    double control;
+} geodec_bench_row;
+
+typedef struct geodec_bench_result {
+    geodec_isa isa; /* in use */
+    int threads;
+    int64_t file_bytes, kv_bytes, token_bytes; /* kv_bytes: of the session's cache; token_bytes: of the file, read for
+                                                  one token */
+    int n_rows;
+    geodec_bench_row row[GEODEC_BENCH_ROWS_MAX];
+} geodec_bench_result;
+
+/* Errors: those of opening the model and its session; GEODEC_RANGE for options out of range; GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_bench_run(const char *path, const geodec_bench_options *o, const geodec_hooks *hooks,
+                                          geodec_bench_result *out, geodec_err *err) GEODEC_MUST_USE;
+
+/* Bytes of the file's tensors that one token of one sequence reads. */
+GEODEC_API int64_t geodec_bench_token_bytes(const geodec_model *m);
+
+#endif

@@ -1,0 +1,449 @@
+/* Baking: from the activations of texts to the arrays of the flow map. */
+#include "base/mem.h"
+#include "geometry/pca.h"
+#include "base/tasks.h"
+#include "linalg/blas.h"
+#include "linalg/eig.h"
+#include "flowmap/flowmap_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SLAB = 2048, MIN_NODES = 16 };
+
+typedef struct baking {
+    geodec_flowmap *map;
+    const geodec_flow_options *o;
+    int64_t rows;
+    int32_t *token, *position, *sequence, *argmax; /* [rows] */
+    float *z;                                      /* [rows][m] */
+    float *feature;                                /* [rows][F] standardised, after the row */
+    int64_t *row_of;                               /* [nodes] */
+    int32_t *node_of;                              /* [rows], -1 = no node */
+    geodec_pool *pool;
+    const geodec_hooks *hooks;
+} baking;
+
+static geodec_status check(const geodec_activations *a, const geodec_flow_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_flow_vote *v = &o->vote;
+    if (o->dims < 4 || o->dims > GEODEC_FLOW_DIMS_MAX || o->dims % 4 != 0)
+        GEODEC_THROW(GEODEC_RANGE, "keys of %lld coordinates (a multiple of 4 up to %d)", (long long)o->dims,
+                     GEODEC_FLOW_DIMS_MAX);
+    if (o->state_dims < 1 || o->state_dims > GEODEC_FLOW_STATE_MAX)
+        GEODEC_THROW(GEODEC_RANGE, "states of %lld coordinates (1..%d)", (long long)o->state_dims,
+                     GEODEC_FLOW_STATE_MAX);
+    if (o->decays < 1 || o->decays > GEODEC_FLOW_DECAYS_MAX)
+        GEODEC_THROW(GEODEC_RANGE, "%lld exponential means (1..%d)", (long long)o->decays, GEODEC_FLOW_DECAYS_MAX);
+    for (int64_t e = 0; e < o->decays; e++)
+        if (!(o->decay[e] >= 0 && o->decay[e] < 1)) GEODEC_THROW(GEODEC_RANGE, "decay %g (0..1)", o->decay[e]);
+    if (!(o->ridge > 0) || o->chart_bytes < 0 || o->calibration < 0)
+        GEODEC_THROW(GEODEC_RANGE, "ridge %g, %lld bytes of charts, %lld positions of calibration", o->ridge,
+                     (long long)o->chart_bytes, (long long)o->calibration);
+    if (v->neighbours < 1 || v->own < 0 || v->neighbours + v->own > GEODEC_FLOW_NEAR_MAX || v->rank < 1 ||
+        v->chains < 1 || !(v->own_weight > 0) || !(v->match_weight >= 0 && v->match_weight <= 10) ||
+        !(v->bandwidth > 0) || !(v->ridge >= 0))
+        GEODEC_THROW(GEODEC_RANGE, "voting parameters out of range (neighbours + own <= %d)", GEODEC_FLOW_NEAR_MAX);
+    if (a->rows >= INT32_MAX) GEODEC_THROW(GEODEC_LIMIT, "%lld rows are too many", (long long)a->rows);
+    if (o->charts < GEODEC_FLOW_LEARNED || o->charts > GEODEC_FLOW_RANDOM)
+        GEODEC_THROW(GEODEC_RANGE, "charts of kind %d", (int)o->charts);
+    if (o->n_directions < 0 || (o->n_directions > 0 && !o->direction) || o->n_directions > a->d)
+        GEODEC_THROW(GEODEC_RANGE, "%lld directions of width %lld", (long long)o->n_directions, (long long)a->d);
+done:
+    return st;
+}
+
+static geodec_status read_rows(baking *b, const geodec_activations *a, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_flowmap *w = b->map;
+    const char *name = geodec_artifact_path(a->file);
+    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_vocab", &w->vocab, err));
+    if (w->vocab < 1 || w->vocab >= INT32_MAX) GEODEC_THROW(GEODEC_FORMAT, "%s: no vocabulary", name);
+    GEODEC_TRY(geodec_artifact_read(a->file, "/token", &b->token, err));
+    GEODEC_TRY(geodec_artifact_read(a->file, "/position", &b->position, err));
+    GEODEC_TRY(geodec_artifact_read(a->file, "/sequence", &b->sequence, err));
+    GEODEC_TRY(geodec_artifact_read(a->file, "/argmax", &b->argmax, err));
+    b->rows = a->rows;
+    for (int64_t i = 0; i < b->rows; i++) {
+        const bool start = i == 0 || b->sequence[i] != b->sequence[i - 1];
+        if (b->token[i] < 0 || b->token[i] >= w->vocab || b->argmax[i] < 0 || b->argmax[i] >= w->vocab)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a token outside the vocabulary", name, (long long)i);
+        if (b->position[i] != (start ? 0 : b->position[i - 1] + 1))
+            GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld does not continue its text", name, (long long)i);
+        if (start)
+            w->sequences++;
+        else
+            w->nodes++;
+    }
+    if (w->nodes < MIN_NODES)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld positions after the first of a text; the flow map needs at least %d",
+                     (long long)w->nodes, MIN_NODES);
+done:
+    return st;
+}
+
+/* ---- the state's coordinates ------------------------------------------------------------------------------------ */
+
+/* h <- h / rms(h) as doubles; GEODEC_NUMERIC when not finite. */
+static geodec_status scaled(int64_t n, int64_t d, const float *h, double *s, int64_t row0, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int64_t i = 0; i < n; i++) {
+        double square = 0;
+        for (int64_t c = 0; c < d; c++) square += (double)h[i * d + c] * (double)h[i * d + c];
+        if (!isfinite(square))
+            GEODEC_THROW(GEODEC_NUMERIC, "the state of row %lld is not finite", (long long)(row0 + i));
+        const double factor = 1 / sqrt(square / (double)d + 1e-5);
+        for (int64_t c = 0; c < d; c++) s[i * d + c] = (double)h[i * d + c] * factor;
+    }
+done:
+    return st;
+}
+
+/* basis [d][m]: given directions first, then the principal ones of what they leave. */
+static geodec_status choose_basis(baking *b, const geodec_moments *mo, geodec_flow_summary *summary, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_flowmap *w = b->map;
+    const int64_t d = w->d, m = w->m, given = b->o->n_directions < m ? b->o->n_directions : m;
+    double *cov = NULL, *work = NULL, *value = NULL, *mean = NULL, total = 0, left = 0, kept = 0;
+    GEODEC_NEW(cov, d * d);
+    GEODEC_NEW(work, d * d);
+    GEODEC_NEW(value, d);
+    GEODEC_NEW(mean, d);
+    GEODEC_TRY(geodec_moments_result(mo, mean, cov, err));
+    for (int64_t i = 0; i < d; i++) total += cov[i * d + i];
+    if (!(total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all states are equal; the flow map needs different ones");
+    for (int64_t g = 0; g < given; g++) { /* cov <- (I - u u^T) cov (I - u u^T) */
+        const double *u = b->o->direction + g * d;
+        double uu = 0;
+        for (int64_t i = 0; i < d; i++) {
+            work[i] = geodec_blas_dot(d, cov + i * d, u);
+            uu += work[i] * u[i];
+        }
+        for (int64_t i = 0; i < d; i++)
+            for (int64_t j = 0; j < d; j++) cov[i * d + j] += uu * u[i] * u[j] - u[i] * work[j] - work[i] * u[j];
+        for (int64_t i = 0; i < d; i++) w->basis[i * m + g] = (float)u[i];
+    }
+    for (int64_t i = 0; i < d; i++) left += cov[i * d + i];
+    GEODEC_TRY(geodec_eig_sym(d, cov, value, work, err));
+    for (int64_t k = given; k < m; k++) {
+        const double *u = work + (d - 1 - (k - given)) * d;
+        int64_t top = 0; /* sign: entry of largest magnitude positive, as in the cloud */
+        for (int64_t i = 1; i < d; i++)
+            if (fabs(u[i]) > fabs(u[top])) top = i;
+        for (int64_t i = 0; i < d; i++) w->basis[i * m + k] = (float)(u[top] < 0 ? -u[i] : u[i]);
+        kept += value[d - 1 - (k - given)];
+    }
+    for (int64_t k = 0; k < m; k++) {
+        double s = 0;
+        for (int64_t i = 0; i < d; i++) s += (double)w->basis[i * m + k] * mean[i];
+        w->offset[k] = (float)s;
+    }
+    w->explained = summary->explained = fmin(1, fmax(0, (total - left + kept) / total));
+done:
+    geodec_mem_free(cov);
+    geodec_mem_free(work);
+    geodec_mem_free(value);
+    geodec_mem_free(mean);
+    return st;
+}
+
+static geodec_status reduce_states(baking *b, const geodec_activations *a, geodec_flow_summary *summary,
+                                   geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_flowmap *w = b->map;
+    geodec_moments mo = {0};
+    int64_t n_layer, layer;
+    float *h = NULL;
+    double *s = NULL;
+    char *scratch = NULL;
+    w->d = a->d;
+    w->m = b->o->state_dims < a->d ? b->o->state_dims : a->d;
+    GEODEC_TRY(geodec_artifact_get_i64(a->file, "n_layer", &n_layer, err));
+    GEODEC_TRY(geodec_activations_find_layer(a, n_layer, &layer, err));
+    GEODEC_NEW(h, SLAB * w->d);
+    GEODEC_NEW(s, SLAB * w->d);
+    GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(a, SLAB));
+    GEODEC_NEW(w->basis, w->d * w->m);
+    GEODEC_NEW(w->offset, w->m);
+    GEODEC_NEW(b->z, b->rows * w->m);
+    GEODEC_TRY(geodec_moments_init(&mo, w->d, NULL, err));
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t r = 0; r < b->rows; r += SLAB) {
+            const int64_t n = b->rows - r < SLAB ? b->rows - r : SLAB;
+            GEODEC_TRY(geodec_activations_read(a, layer, r, n, h, scratch, err));
+            if (pass == 0) {
+                GEODEC_TRY(scaled(n, w->d, h, s, r, err));
+                GEODEC_TRY(geodec_moments_add(&mo, n, s, b->pool, err));
+            } else {
+                for (int64_t i = 0; i < n; i++) geodec_flow_state(w, h + i * w->d, b->z + (r + i) * w->m);
+            }
+            GEODEC_TRY(geodec_hooks_progress(b->hooks, "states", pass * b->rows + r + n, 2 * b->rows, err));
+        }
+        if (pass == 0) GEODEC_TRY(choose_basis(b, &mo, summary, err));
+    }
+done:
+    geodec_moments_clear(&mo);
+    geodec_mem_free(h);
+    geodec_mem_free(s);
+    geodec_mem_free(scratch);
+    return st;
+}
+
+/* ---- nodes and features ----------------------------------------------------------------------------------------- */
+
+/* Buckets by token, texts in order within a bucket; the texts themselves. */
+static geodec_status place_nodes(baking *b, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_flowmap *w = b->map;
+    int64_t *fill = NULL, text = 0, at = 0;
+    GEODEC_NEW(w->bucket, w->vocab + 1);
+    GEODEC_NEW(w->label, w->nodes);
+    GEODEC_NEW(w->order, w->nodes);
+    GEODEC_NEW(w->sequence_start, w->sequences + 1);
+    GEODEC_NEW(w->first_token, w->sequences);
+    GEODEC_NEW(w->first_argmax, w->sequences);
+    GEODEC_NEW(b->row_of, w->nodes);
+    GEODEC_NEW(b->node_of, b->rows);
+    GEODEC_NEW(fill, w->vocab);
+    for (int64_t i = 0; i < b->rows; i++)
+        if (b->position[i] > 0) w->bucket[b->token[i] + 1]++;
+    for (int64_t t = 0; t < w->vocab; t++) {
+        w->bucket[t + 1] += w->bucket[t];
+        fill[t] = w->bucket[t];
+    }
+    for (int64_t i = 0; i < b->rows; i++) {
+        b->node_of[i] = -1;
+        if (b->position[i] == 0) {
+            w->sequence_start[text] = at;
+            w->first_token[text] = b->token[i];
+            w->first_argmax[text++] = b->argmax[i];
+            continue;
+        }
+        const int64_t node = fill[b->token[i]]++;
+        b->node_of[i] = (int32_t)node;
+        b->row_of[node] = i;
+        w->label[node] = b->argmax[i];
+        w->order[at++] = (int32_t)node;
+    }
+    w->sequence_start[text] = at;
+done:
+    geodec_mem_free(fill);
+    return st;
+}
+
+static geodec_status make_features(baking *b, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_flowmap *w = b->map;
+    double *sum = NULL, *square = NULL;
+    int64_t count = 0;
+    w->decays = b->o->decays;
+    w->features = w->m * (1 + w->decays);
+    const int64_t F = w->features;
+    GEODEC_NEW(w->decay, w->decays);
+    GEODEC_NEW(w->feature_mean, F);
+    GEODEC_NEW(w->feature_factor, F);
+    GEODEC_NEW(b->feature, b->rows * F);
+    GEODEC_NEW(sum, F);
+    GEODEC_NEW(square, F);
+    for (int64_t e = 0; e < w->decays; e++) w->decay[e] = (float)b->o->decay[e];
+    for (int64_t i = 0; i < b->rows; i++) {
+        float *f = b->feature + i * F;
+        if (b->position[i] > 0) memcpy(f, f - F, (size_t)F * sizeof *f);
+        geodec_flow_advance(w, b->z + i * w->m, b->position[i] == 0, f);
+    }
+    /* moments over the rows that stand before a node, about the first of them */
+    for (int64_t i = 0; i + 1 < b->rows; i++) {
+        if (b->position[i + 1] == 0) continue;
+        const float *f = b->feature + i * F;
+        for (int64_t c = 0; c < F; c++) {
+            const double x = (double)f[c] - (double)b->feature[c];
+            sum[c] += x;
+            square[c] += x * x;
+        }
+        count++;
+    }
+    for (int64_t c = 0; c < F; c++) {
+        const double mean = sum[c] / (double)count, variance = fmax(0, square[c] / (double)count - mean * mean);
+        w->feature_mean[c] = (float)(mean + (double)b->feature[c]);
+        w->feature_factor[c] = variance > 0 ? (float)(1 / sqrt(variance)) : 0;
+    }
+    for (int64_t i = 0; i < b->rows; i++) geodec__flow_standardise(w, b->feature + i * F, b->feature + i * F);
+done:
+    geodec_mem_free(sum);
+    geodec_mem_free(square);
+    return st;
+}
+
+/* ---- successors and agreement ----------------------------------------------------------------------------------- */
+
+/* Of 16 nearest nodes of other texts, by kernel weight, the share that has the same label. */
+static double agreement(const geodec_flowmap *w, int32_t token, int64_t node, int32_t *scratch)
+{
+    geodec_flow_hit hit[16];
+    const int32_t n =
+        geodec_flow_nearest(w, token, w->key + node * w->dims, 16, w->scan->hop[node].sequence, scratch, hit);
+    double same = 0, all = 0;
+    if (n == 0) return 0;
+    const double h = w->vote.bandwidth * (double)hit[n < 4 ? n - 1 : 3].distance + 1e-3;
+    for (int32_t i = 0; i < n; i++) {
+        const double weight = exp(-0.5 * (double)(hit[i].distance - hit[0].distance) / h);
+        all += weight;
+        if (w->label[hit[i].node] == w->label[node]) same += weight;
+    }
+    return same / all;
+}
+
+static geodec_status link_task(void *ctx, int64_t task, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    baking *b = ctx;
+    geodec_flowmap *w = b->map;
+    const int64_t end = (task + 1) * SLAB < w->nodes ? (task + 1) * SLAB : w->nodes;
+    int32_t *scratch = NULL;
+    GEODEC_NEW(scratch, geodec_flow_room(w));
+    for (int64_t node = task * SLAB; node < end; node++) {
+        const int64_t row = b->row_of[node], after = row + 1;
+        const int32_t label = w->label[node];
+        int8_t key[GEODEC_FLOW_DIMS_MAX];
+        geodec_flow_hit hit;
+        w->sure[node] = (uint8_t)lrint(255 * agreement(w, b->token[row], node, scratch));
+        if (after < b->rows && b->position[after] > 0 && b->token[after] == label) {
+            w->next[node] = b->node_of[after];
+        } else {
+            geodec__flow_key(w, b->feature + row * w->features, label, key);
+            w->next[node] = geodec_flow_nearest(w, label, key, 1, -1, scratch, &hit) > 0 ? hit.node : -1;
+        }
+    }
+done:
+    geodec_mem_free(scratch);
+    return st;
+}
+
+static geodec_status bake_charts(baking *b, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t *before = NULL;
+    GEODEC_NEW(before, b->map->nodes);
+    for (int64_t n = 0; n < b->map->nodes; n++) before[n] = b->row_of[n] - 1;
+    GEODEC_TRY(geodec__flow_charts(b->map, b->o, b->feature, before, b->z, b->row_of, b->pool, b->hooks, err));
+done:
+    geodec_mem_free(before);
+    return st;
+}
+
+/* The best next tokens of each node, where they were exported: softmax over the exported logits. */
+static geodec_status keep_choices(baking *b, const geodec_activations *a, geodec_err *err)
+{
+    enum { K = GEODEC_FLOW_CHOICES };
+    geodec_status st = GEODEC_OK;
+    geodec_flowmap *w = b->map;
+    int32_t *top = NULL;
+    float *logit = NULL;
+    int64_t m;
+    if (!geodec_artifact_has(a->file, "/top_index") || !geodec_artifact_has(a->file, "/top_logit")) goto done;
+    GEODEC_TRY(geodec_artifact_dim(a->file, "M", &m, err));
+    if (m < 2) goto done;
+    GEODEC_TRY(geodec_artifact_read(a->file, "/top_index", &top, err));
+    GEODEC_TRY(geodec_artifact_read(a->file, "/top_logit", &logit, err));
+    GEODEC_NEW(w->choice, w->nodes * K);
+    GEODEC_NEW(w->chance, w->nodes * (K + 1));
+    for (int64_t n = 0; n < w->nodes; n++) {
+        const int32_t *id = top + b->row_of[n] * m;
+        const float *l = logit + b->row_of[n] * m;
+        int32_t *choice = w->choice + n * K;
+        uint8_t *chance = w->chance + n * (K + 1);
+        double largest = -INFINITY, total = 0;
+        int taken = 0;
+        for (int64_t k = 0; k < m; k++) {
+            if (id[k] < 0 || id[k] >= w->vocab || !isfinite(l[k]))
+                GEODEC_THROW(GEODEC_FORMAT, "%s: row %lld has a best logit outside the vocabulary, or not finite",
+                             geodec_artifact_path(a->file), (long long)b->row_of[n]);
+            largest = fmax(largest, (double)l[k]);
+        }
+        for (int64_t k = 0; k < m; k++) total += exp((double)l[k] - largest);
+        for (int k = 0; k < K; k++) choice[k] = -1;
+        for (int64_t k = 0; k < m; k++) {
+            const uint8_t p = (uint8_t)lrint(255 * exp((double)l[k] - largest) / total);
+            if (id[k] == w->label[n])
+                chance[0] = p;
+            else if (taken < K) {
+                choice[taken] = id[k];
+                chance[++taken] = p;
+            }
+        }
+    }
+done:
+    geodec_mem_free(top);
+    geodec_mem_free(logit);
+    return st;
+}
+
+static geodec_status copy_fingerprints(const geodec_artifact *a, geodec_flowmap *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *model, *tokenizer;
+    GEODEC_TRY(geodec_artifact_get_str(a, "model_fingerprint", &model, err));
+    GEODEC_TRY(geodec_artifact_get_str(a, "tokenizer_fingerprint", &tokenizer, err));
+    if (strlen(model) >= GEODEC_SHA256_HEX || strlen(tokenizer) >= GEODEC_SHA256_HEX)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: a fingerprint is no SHA-256", geodec_artifact_path(a));
+    memcpy(w->model_fingerprint, model, strlen(model) + 1);
+    memcpy(w->tokenizer_fingerprint, tokenizer, strlen(tokenizer) + 1);
+done:
+    return st;
+}
+
+geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec_flow_options *o, geodec_flowmap *out,
+                                  geodec_flow_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_flowmap map = {0};
+    geodec_flow_summary s = {0};
+    baking b = {.map = &map, .o = o, .pool = pool, .hooks = hooks};
+    GEODEC_TRY(check(states, o, err));
+    map.dims = o->dims;
+    map.vote = o->vote;
+    GEODEC_TRY(copy_fingerprints(states->file, &map, err));
+    GEODEC_TRY(read_rows(&b, states, err));
+    GEODEC_TRY(reduce_states(&b, states, &s, err));
+    GEODEC_TRY(place_nodes(&b, err));
+    GEODEC_TRY(make_features(&b, err));
+    GEODEC_TRY(bake_charts(&b, err));
+    GEODEC_NEW(map.next, map.nodes);
+    GEODEC_NEW(map.sure, map.nodes);
+    GEODEC_NEW(map.reliability, (int64_t)GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS);
+    GEODEC_TRY(keep_choices(&b, states, err));
+    GEODEC_TRY(geodec__flowmap_layout(&map, err));
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "successors", (map.nodes + SLAB - 1) / SLAB, link_task, &b, err));
+    GEODEC_TRY(geodec__flowmap_layout(&map, err)); /* again: now with successors */
+    GEODEC_TRY(geodec__flow_calibrate(&map, o->calibration, b.z, &s, pool, hooks, err));
+    GEODEC_TRY(geodec__flowmap_finish(&map, "the baked flow map", err));
+    for (int64_t i = 0; i + 1 < b.rows; i++)
+        if (b.position[i] > 0 && b.position[i + 1] > 0 && b.token[i + 1] == b.argmax[i]) s.followed++;
+    for (int64_t n = 0; n < map.nodes; n++) s.agreement += map.sure[n] / (255.0 * (double)map.nodes);
+    s.nodes = map.nodes;
+    s.sequences = map.sequences;
+    s.charts = map.charts;
+    s.bytes_per_node = (double)geodec_flowmap_bytes(&map) / (double)map.nodes;
+    if (summary) *summary = s;
+    *out = map;
+    memset(&map, 0, sizeof map);
+done:
+    geodec_flowmap_clear(&map);
+    geodec_mem_free(b.token);
+    geodec_mem_free(b.position);
+    geodec_mem_free(b.sequence);
+    geodec_mem_free(b.argmax);
+    geodec_mem_free(b.z);
+    geodec_mem_free(b.feature);
+    geodec_mem_free(b.row_of);
+    geodec_mem_free(b.node_of);
+    return st;
+}

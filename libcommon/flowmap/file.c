@@ -1,0 +1,124 @@
+/* The flow map's artifact. */
+#include "artifact/binding.h"
+#include "flowmap/flowmap_internal.h"
+#include "flowmap/map.h"
+
+#include <math.h>
+#include <string.h>
+
+#define AT(m) GEODEC_AT(geodec_flowmap, m)
+#define IN(m) GEODEC_IN(geodec_flowmap, m)
+#define MEASURED GEODEC_WHEN(geodec_flowmap, measured)
+static const geodec_field fields[] = {
+    {"/state/basis", GEODEC_F32, "d,m", 0, "1", "principal directions of the scaled state, columns", 0, AT(basis)},
+    {"/state/offset", GEODEC_F32, "m", 0, "1", "z = basis^T s - offset, s = h / sqrt(mean h^2 + 1e-5)", 0, AT(offset)},
+    {"/state/decay", GEODEC_F32, "E", 0, "1", "a of the exponential means e <- a e + (1 - a) z", 0, AT(decay)},
+    {"/state/feature_mean", GEODEC_F32, "F", 0, "1", "mean of the features (z, e_1 .. e_E)", 0, AT(feature_mean)},
+    {"/state/feature_factor", GEODEC_F32, "F", 0, "1", "one over their standard deviation", 0, AT(feature_factor)},
+    {"/chart/of_token", GEODEC_I32, "V", 0, "1", "chart of a token; 0 is the one all rare tokens share", 0,
+     AT(chart_of)},
+    {"/chart/weight", GEODEC_I8, "C,F,r", GEODEC_FIELD_COMPRESS, "1", "W: principal directions of the flow's Jacobian",
+     0, AT(chart)},
+    {"/chart/scale", GEODEC_F32, "C,r", 0, "1", "key = round(scale (W f) - offset), cut to -64..63", 0,
+     AT(chart_scale)},
+    {"/chart/offset", GEODEC_F32, "C,r", 0, "1", "centre of a chart", 0, AT(chart_offset)},
+    {"/node/bucket", GEODEC_I64, "B", 0, "1", "nodes of token t: bucket[t] .. bucket[t+1]-1", 0, AT(bucket)},
+    {"/node/key", GEODEC_I8, "N,r", GEODEC_FIELD_COMPRESS, "1", "state before the token in its token's chart", 0,
+     AT(key)},
+    {"/node/label", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "what the model says after the token", 0, AT(label)},
+    {"/node/next", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "node the flow reaches by the label, -1 = none", 0,
+     AT(next)},
+    {"/node/sure", GEODEC_U8, "N", GEODEC_FIELD_COMPRESS, "1/255", "agreement of other texts' nearest nodes", 0,
+     AT(sure)},
+    {"/node/choice", GEODEC_I32, "N,3", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1",
+     "the likeliest next tokens beside the label, falling; -1 = none", 2, AT(choice)},
+    {"/node/chance", GEODEC_U8, "N,4", GEODEC_FIELD_COMPRESS | GEODEC_FIELD_OPTIONAL, "1/255",
+     "chances of the label and the choices: softmax over the exported logits", 2, AT(chance)},
+    {"/text/order", GEODEC_I32, "N", GEODEC_FIELD_COMPRESS, "1", "nodes in text order", 0, AT(order)},
+    {"/text/start", GEODEC_I64, "T", 0, "1", "first entry of /text/order of a text", 0, AT(sequence_start)},
+    {"/text/first_token", GEODEC_I32, "S", 0, "1", "token at position 0 of a text, which is no node", 0,
+     AT(first_token)},
+    {"/text/first_argmax", GEODEC_I32, "S", 0, "1", "what the model says after it", 0, AT(first_argmax)},
+    {"/calibration/reliability", GEODEC_F32, "4,16", 0, "1",
+     "P(right) of a child of draft 0, 1, 2, 3+ by raw score in sixteenths, leaving its own text out", 0,
+     AT(reliability)},
+};
+
+static const geodec_attr attrs[] = {
+    {"neighbours", GEODEC_ATTR_I64, 0, "nearest nodes that vote", IN(vote.neighbours)},
+    {"own", GEODEC_ATTR_I64, 0, "nearest earlier positions of the text being written that vote", IN(vote.own)},
+    {"own_weight", GEODEC_ATTR_F64, 0, "their weight against a node's", IN(vote.own_weight)},
+    {"match_weight", GEODEC_ATTR_F64, 0, "weight exp(match_weight l) for l <= 8 equal tokens before",
+     IN(vote.match_weight)},
+    {"bandwidth", GEODEC_ATTR_F64, 0, "kernel variance over squared distance of the rank-th neighbour",
+     IN(vote.bandwidth)},
+    {"rank", GEODEC_ATTR_I64, 0, "of that neighbour", IN(vote.rank)},
+    {"ridge", GEODEC_ATTR_F64, 0, "ridge of the local linear correction", IN(vote.ridge)},
+    {"chains", GEODEC_ATTR_I64, 0, "a draft with fewer voters left has its bucket asked again", IN(vote.chains)},
+    {"explained", GEODEC_ATTR_F64, 0, "share of the state's variance in z", IN(explained)},
+    {"consistency", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "share of calibration positions whose most probable next token the map gives first, own text left out",
+     IN(consistency), MEASURED},
+    {"consistency_shuffled", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL,
+     "the same for labels shuffled within their token's bucket: the control", IN(consistency_shuffled), MEASURED},
+};
+
+static const geodec_extent extents[] = {
+    {"d", IN(d)},     {"m", IN(m)},           {"E", IN(decays)},         {"F", IN(features)},
+    {"V", IN(vocab)}, {"B", IN(vocab), 0, 1}, {"C", IN(charts)},         {"r", IN(dims)},
+    {"N", IN(nodes)}, {"S", IN(sequences)},   {"T", IN(sequences), 0, 1}};
+
+const geodec_kind geodec_kind_flowmap = {
+    .name = "flowmap",
+    .major = 1,
+    .minor = 2, /* 1.0 was calibrated for another raw score, and for the best child alone; 1.1 had no consistency */
+    .tool = "geodec-bake",
+    .purpose = "where a model's trajectories go next: nodes in token buckets, charts, successors, calibration",
+    .fields = fields,
+    .n_fields = (int)(sizeof fields / sizeof *fields),
+    .attrs = attrs,
+    .n_attrs = (int)(sizeof attrs / sizeof *attrs),
+    .extents = extents,
+    .n_extents = (int)(sizeof extents / sizeof *extents),
+};
+
+geodec_status geodec_flowmap_write(const geodec_flowmap *map, geodec_artifact *out, geodec_err *err)
+{
+    geodec_flowmap file = *map;
+    file.measured = isfinite(map->consistency);
+    return geodec_artifact_save(out, &file, err);
+}
+
+static geodec_status copy_fingerprint(const geodec_artifact *a, const char *attr, char out[GEODEC_SHA256_HEX],
+                                      geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *text;
+    GEODEC_TRY(geodec_artifact_get_str(a, attr, &text, err));
+    if (strlen(text) >= GEODEC_SHA256_HEX)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %s is no SHA-256", geodec_artifact_path(a), attr);
+    memcpy(out, text, strlen(text) + 1);
+done:
+    return st;
+}
+
+geodec_status geodec_flowmap_read(const geodec_artifact *in, geodec_flowmap *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_flowmap map = {.consistency = NAN, .consistency_shuffled = NAN};
+    int major, minor;
+    GEODEC_TRY(geodec_artifact_load(in, &map, err));
+    if (!map.choice != !map.chance)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: of /node/choice and /node/chance one is missing", geodec_artifact_path(in));
+    GEODEC_TRY(copy_fingerprint(in, "model_fingerprint", map.model_fingerprint, err));
+    GEODEC_TRY(copy_fingerprint(in, "tokenizer_fingerprint", map.tokenizer_fingerprint, err));
+    geodec_artifact_version(in, &major, &minor);
+    for (int i = 0; minor < 1 && i < GEODEC_FLOW_DEPTHS * GEODEC_FLOW_BINS; i++) /* the score itself */
+        map.reliability[i] = ((float)(i % GEODEC_FLOW_BINS) + 0.5f) / GEODEC_FLOW_BINS;
+    GEODEC_TRY(geodec__flowmap_finish(&map, geodec_artifact_path(in), err));
+    *out = map;
+    memset(&map, 0, sizeof map);
+done:
+    geodec_flowmap_clear(&map);
+    return st;
+}

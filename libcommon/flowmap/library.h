@@ -1,0 +1,94 @@
+/* A library that grows while a model decodes: what the flow map did not know, kept beside it.
+ *
+ * A record is a node of the same charts: a token x_p, its key (the features before it), a label (what the model said
+ * after it), the token that followed, and where the flow goes by that token: another record, or a node of the map.
+ * Records are made where the map and the library together would have said something else than the model, and of what
+ * came next (a miss and its continuation; flowmap/track.h decides that, from the texts alone).
+ * They form a ring of fixed size: the newest takes the place of the oldest. The same texts in the same order make the
+ * same records.
+ *
+ * File. A head (mark, version, bound, fingerprints of model, tokenizer and map, a digest), then the ring: slot i holds
+ * a record whose serial number is i modulo the ring's size, and a digest of its own. Records are written in place as
+ * they are made; nothing is ever moved. So a process that is killed loses nothing but records not yet made, a torn slot
+ * (power failure) is one record less, and a full disk leaves what was there: the library goes on in memory, with a
+ * warning. One process at a time may have the file open. Integers are little-endian:
+ *
+ *     head  0 "geodecFG" | 8 u32 version 1 | 12 u32 dims | 16 u64 records of the ring | 24 u64 bound in bytes |
+ *          32 u32 vocabulary | 36 u32 0 | 40, 104, 168 fingerprints of model, tokenizer, map (64 hex digits each) |
+ *         232 zeros | 248 u64 first 8 bytes of the SHA-256 of bytes 0..247
+ *     slot  0 u64 1 + serial | 8 i32 token | 12 i32 label | 16 i32 text | 20 i32 0 | 24 i64 next | 32 u8 context[8] |
+ *          40 i8 key[dims] | u64 first 8 bytes of the SHA-256 of what stands before, from the head's digest on;
+ *          padded to 8 */
+#ifndef GEODEC_FLOWMAP_LIBRARY_H
+#define GEODEC_FLOWMAP_LIBRARY_H
+
+#include "base/hooks.h"
+#include "flowmap/map.h"
+
+#include <stdint.h>
+
+enum {
+    GEODEC_GROWN_CONTEXT = 8, /* tokens before a record's own that are compared */
+    GEODEC_GROWN_SCAN = 512,  /* newest records of a token that a search looks at */
+};
+#define GEODEC_GROWN_BYTES (INT64_C(4) << 20)          /* default bound */
+#define GEODEC_GROWN_BYTES_MAX (INT64_C(1) << 32)      /* largest bound */
+#define GEODEC_GROWN_NOWHERE INT64_C(-1)               /* next: not known */
+#define GEODEC_GROWN_NODE(node) (-2 - (int64_t)(node)) /* next: a node of the map; its own inverse */
+
+typedef struct geodec_grown_record {
+    int32_t token, label,
+        text;     /* label: the model's most probable next token; text: the token that followed, -1 = none */
+    int64_t next; /* >= 0: serial of a record */
+    uint8_t
+        context[GEODEC_GROWN_CONTEXT]; /* geodec_grown_mark of the tokens before, nearest first; 0 = no such token */
+    int8_t key[GEODEC_FLOW_DIMS_MAX];  /* [dims] -64..63 */
+} geodec_grown_record;
+
+typedef struct geodec_flowgrown geodec_flowgrown;
+
+typedef struct geodec_grown_hit {
+    int32_t distance; /* squared, in key units */
+    int64_t serial;
+} geodec_grown_hit;
+
+typedef struct geodec_grown_summary {
+    int64_t records, room; /* live, and of a full ring */
+    int64_t added;         /* since it was opened */
+    int64_t dropped;       /* slots of the file that were damaged */
+    int64_t bytes;         /* memory held */
+    bool writing;          /* false: no file, or writing has failed */
+} geodec_grown_summary;
+
+/* An empty library in memory. bound: bytes that neither the memory nor the file shall exceed. GEODEC_RANGE: a bound
+ * below 64 KiB and 16 bytes a token, or above GEODEC_GROWN_BYTES_MAX. The map is borrowed. */
+GEODEC_API geodec_status geodec_flowgrown_create(const geodec_flowmap *map, int64_t bound, geodec_flowgrown **out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+/* The library in a file, which is made when it is absent or empty. map_sha256: digest of the map's artifact. bound 0 =
+ * the file's own, or GEODEC_GROWN_BYTES. hooks (borrowed, may be NULL) get warnings: damaged records left out, a file
+ * that cannot be written any more. GEODEC_CHECKSUM: grown with another model, tokenizer or map; GEODEC_FORMAT: no such
+ * library, or a damaged head; GEODEC_VERSION; GEODEC_INVAL: another bound than the file's; GEODEC_EXISTS: another
+ * process has it open. */
+GEODEC_API geodec_status geodec_flowgrown_open(const geodec_flowmap *map, const char *map_sha256, const char *path,
+                                               int64_t bound, const geodec_hooks *hooks, geodec_flowgrown **out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+/* Brings the file to the disk and closes it; a failure there is a warning. NULL ok. */
+GEODEC_API void geodec_flowgrown_close(geodec_flowgrown *g);
+GEODEC_API geodec_grown_summary geodec_flowgrown_summary(const geodec_flowgrown *g);
+
+/* Serials rise from 0; those of live records are some of [end - room, end). */
+GEODEC_API int64_t geodec_flowgrown_end(const geodec_flowgrown *g);
+/* NULL when it is gone. Valid until the next add. */
+GEODEC_API const geodec_grown_record *geodec_flowgrown_get(const geodec_flowgrown *g, int64_t serial);
+/* Serial of the new record: geodec_flowgrown_end before the call. GEODEC_NOMEM; GEODEC_RANGE: a token outside the
+ * vocabulary. What the disk refuses is a warning. */
+GEODEC_API geodec_status geodec_flowgrown_add(geodec_flowgrown *g, const geodec_grown_record *r,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* The k nearest records of a token with a serial below `before`, nearest first, of equal ones the newest first; returns
+ * how many there are. */
+GEODEC_API int32_t geodec_flowgrown_nearest(const geodec_flowgrown *g, int32_t token, const int8_t *key, int64_t before,
+                                            int32_t k, geodec_grown_hit *hit);
+/* 1..255, of a token. */
+GEODEC_API uint8_t geodec_grown_mark(int32_t token);
+
+#endif

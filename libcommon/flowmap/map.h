@@ -1,0 +1,174 @@
+/* The flow map: where a model's own trajectories go next, as a table. It drafts tokens at the cost of pointer chasing.
+ *
+ * Node. A position p >= 1 of a stored text is a node: it stands in the bucket of its token x_p, its key is the state
+ * BEFORE that token, its label a_p is what the model says after it (argmax), and its successor is the node the flow
+ * reaches when the label is followed: position p + 1 of the same text where the text follows its label, else the
+ * nearest node of the label's bucket to the (known) state at p. A query is (newest token, state before it): the nearest
+ * nodes of the newest token's bucket vote on the next token, and their successors, by pointer, on the tokens after it.
+ *
+ * State. s = h / sqrt(mean h^2 + 1e-5), the last residual stream scaled as the final norm sees it; z = basis^T s -
+ * offset (m principal coordinates); features f = (z, E exponential means of z over the text so far, e <- a e + (1 - a)
+ * z, started at the first z), standardised.
+ *
+ * Charts. The flow at token x is nearly affine: z_p = J_x f_{p-1} + const. A chart of a token is the pull-back of the
+ * Euclidean metric of z through that Jacobian: key = W_x f with |key - key'|^2 = |P J_x (f - f')|^2, where P keeps the
+ * r principal directions of J_x f within the bucket. Distances in it measure how far two contexts will be apart AFTER
+ * the token. J_x is a ridge regression, shrunk to the one pooled over all tokens, which also serves the rare tokens
+ * (chart 0). Keys and charts are integers of 7 and 8 bits.
+ *
+ * Everything here is arrays: no model is needed. */
+#ifndef GEODEC_FLOWMAP_MAP_H
+#define GEODEC_FLOWMAP_MAP_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "chain/activations.h"
+#include "artifact/artifact.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+GEODEC_API extern const geodec_kind geodec_kind_flowmap;
+
+enum {
+    GEODEC_FLOW_DIMS_MAX = 32,   /* coordinates of a key */
+    GEODEC_FLOW_DECAYS_MAX = 4,  /* exponential means */
+    GEODEC_FLOW_STATE_MAX = 128, /* principal coordinates of a state */
+    GEODEC_FLOW_DEPTHS = 4,      /* calibration: 1st, 2nd, 3rd and later drafts */
+    GEODEC_FLOW_BINS = 16,       /* calibration: bins of the raw score */
+    GEODEC_FLOW_NEAR_MAX = 128,  /* neighbours that vote */
+    GEODEC_FLOW_CHOICES = 3,     /* next tokens kept beside the label */
+};
+
+/* How neighbours vote; part of the file because the calibration belongs to it. */
+typedef struct geodec_flow_vote {
+    int64_t neighbours;  /* nearest nodes of the store; default 32 */
+    int64_t own;         /* nearest earlier positions of the text being written; default 8 */
+    double own_weight;   /* weight of one of those against a store node at the same distance; default 4 */
+    double match_weight; /* weight exp(match_weight l) for l <= 8 equal tokens before an own position; default 0.1 */
+    double bandwidth;    /* Gaussian kernel: variance = bandwidth x squared distance of the rank-th neighbour */
+    int64_t rank;
+    double ridge;   /* local linear correction: weights w_i (1 + (x_i - mean)^T (S + ridge tr(S)/r I)^-1 (q - mean)) */
+    int64_t chains; /* a draft with fewer voters left has its bucket asked again; default 16 */
+} geodec_flow_vote;
+GEODEC_API geodec_flow_vote geodec_flow_vote_defaults(void);
+
+typedef struct geodec_flow_scan geodec_flow_scan; /* keys laid out for the distance kernels */
+
+typedef struct geodec_flowmap {
+    int64_t nodes, vocab, d, m, decays, features, dims, charts, sequences; /* features = m (1 + decays) */
+    float *basis, *offset;                                                 /* [d][m] orthonormal columns, [m] */
+    float *decay;                                                          /* [decays] in 0..1 */
+    float *feature_mean, *feature_factor; /* [features]: standardised = (f - mean) factor */
+    int32_t *chart_of;                    /* [vocab] 0..charts-1 */
+    int8_t *chart;                        /* [charts][features][dims] */
+    float *chart_scale, *chart_offset;    /* [charts][dims]: key = round(scale (W f) - offset), cut to -64..63 */
+    int64_t *bucket;                      /* [vocab+1] nodes of token t: bucket[t] .. bucket[t+1]-1, in text order */
+    int8_t *key;                          /* [nodes][dims] -64..63 */
+    int32_t *label, *next;                /* [nodes]; next -1: nowhere to go */
+    uint8_t *sure;                        /* [nodes] /255: agreement of other texts' nearest nodes with the label */
+    int32_t
+        *choice; /* [nodes][CHOICES] the likeliest next tokens beside the label, falling; -1 = none. NULL: not known */
+    uint8_t *chance; /* [nodes][1 + CHOICES] /255: chances of the label and the choices. NULL with choice. When texts
+                        are drawn, a node votes with these */
+    int32_t *order;  /* [nodes] node of the i-th position >= 1 in text order */
+    int64_t *sequence_start;             /* [sequences+1] into order */
+    int32_t *first_token, *first_argmax; /* [sequences] position 0 of each text */
+    double explained;                    /* share of the state's variance in z */
+    /* Measured when the map was baked, and kept: share of calibration positions whose most probable next token the map
+     * gives first, their own text left out; and what labels shuffled within their token's bucket would give. NaN = not
+     * measured. Whoever uses the map again has these values, not new ones. */
+    double consistency, consistency_shuffled;
+    bool measured;      /* of the file: set by geodec_flowmap_write */
+    float *reliability; /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
+    geodec_flow_vote vote;
+    /* Made by geodec_flowmap_finish. */
+    geodec_flow_scan *scan;
+    char model_fingerprint[GEODEC_SHA256_HEX], tokenizer_fingerprint[GEODEC_SHA256_HEX];
+} geodec_flowmap;
+
+/* ---- making ----------------------------------------------------------------------------------------------------- */
+
+/* What a key measures. All but LEARNED are controls, of equal rank and with one chart for all tokens. */
+typedef enum geodec_flow_charts {
+    GEODEC_FLOW_LEARNED,   /* the pull-back metric of each token's flow (above) */
+    GEODEC_FLOW_EUCLIDEAN, /* Euclidean distance of states: the leading principal coordinates of z as they are */
+    GEODEC_FLOW_FEATURES,  /* Euclidean distance of features: the principal coordinates of f within buckets */
+    GEODEC_FLOW_RANDOM,    /* a random Gaussian projection of f, of a fixed seed */
+} geodec_flow_charts;
+
+typedef struct geodec_flow_options {
+    geodec_flow_charts charts;
+    int64_t dims;       /* coordinates of a key, a multiple of 4 up to 32; default 16 */
+    int64_t state_dims; /* principal coordinates of a state at most; default 64 */
+    int64_t decays;
+    double decay[GEODEC_FLOW_DECAYS_MAX]; /* default 0.5, 0.9 */
+    double ridge;                         /* on standardised features of one token, in observations; default 30 */
+    int64_t chart_bytes; /* charts together take at most so many bytes a node; default 12. Rarer tokens share */
+    int64_t calibration; /* positions the calibration predicts; default 6000 */
+    geodec_flow_vote vote;
+    /* Directions that come first in the state's basis: orthonormal rows [n_directions][d] of a cloud, or NULL. */
+    const double *direction;
+    int64_t n_directions;
+} geodec_flow_options;
+GEODEC_API geodec_flow_options geodec_flow_defaults(void);
+
+typedef struct geodec_flow_summary {
+    int64_t nodes, sequences, charts, followed; /* followed: nodes whose text follows their label */
+    double explained;                           /* share of the state's variance in the m coordinates */
+    double agreement;                           /* mean of sure: a neighbour of another text has the same label */
+    int64_t calibrated;                         /* positions predicted, leaving their own text out */
+    double shuffled;         /* first-token acceptance of labels shuffled within their buckets: the control */
+    double first, mean_of_4; /* first-token acceptance and accepted of 4 there (drafts beyond the text do not count) */
+    double bytes_per_node;   /* every array of the file */
+} geodec_flow_summary;
+
+/* Bakes the map of the last layer (n_layer) of the activations. Memory: 4 features + 150 bytes a node, and d^2. Same
+ * bytes with any number of threads. GEODEC_NOTFOUND: layer not exported; GEODEC_RANGE: options; GEODEC_FORMAT: rows
+ * that are no texts; GEODEC_NUMERIC: states not finite; GEODEC_SCARCE: fewer than 16 nodes. Clear with
+ * geodec_flowmap_clear. */
+GEODEC_API geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec_flow_options *o,
+                                             geodec_flowmap *out, geodec_flow_summary *summary, geodec_pool *pool,
+                                             const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+/* Fills a new artifact of geodec_kind_flowmap; the caller commits it. */
+GEODEC_API geodec_status geodec_flowmap_write(const geodec_flowmap *map, geodec_artifact *out,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* Reads and checks every index: a map that was read cannot lead outside its arrays. */
+GEODEC_API geodec_status geodec_flowmap_read(const geodec_artifact *a, geodec_flowmap *out,
+                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_flowmap_clear(geodec_flowmap *map);
+/* Bytes of all arrays that are stored. */
+GEODEC_API int64_t geodec_flowmap_bytes(const geodec_flowmap *map);
+
+/* ---- using ------------------------------------------------------------------------------------------------------ */
+
+/* GEODEC_CHECKSUM unless the map was baked from this model and tokenizer (hex digests). */
+GEODEC_API geodec_status geodec_flowmap_match(const geodec_flowmap *map, const char *model, const char *tokenizer,
+                                              geodec_err *err) GEODEC_MUST_USE;
+/* The stored texts again: token, number of its text and argmax of each position, [geodec_flowmap_positions]. */
+GEODEC_API int64_t geodec_flowmap_positions(const geodec_flowmap *map);
+GEODEC_API void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, int32_t *sequence, int32_t *argmax);
+/* What the model says after each position beside: choice, chance [geodec_flowmap_positions][1 + GEODEC_FLOW_CHOICES],
+ * the argmax first; -1 and 0 where nothing is kept (the first position of a text). The map must have chances. */
+GEODEC_API void geodec_flowmap_chances(const geodec_flowmap *map, int32_t *choice, uint8_t *chance);
+
+/* z [m] of one state h [d]. */
+GEODEC_API void geodec_flow_state(const geodec_flowmap *map, const float *h, float *z);
+/* Puts z into the running features f [features]; first = start of a text. */
+GEODEC_API void geodec_flow_advance(const geodec_flowmap *map, const float *z, bool first, float *f);
+/* Key [dims] of (features before it, token). scratch: [features] floats. */
+GEODEC_API void geodec_flow_key(const geodec_flowmap *map, const float *f, int32_t token, float *scratch, int8_t *key);
+
+typedef struct geodec_flow_hit {
+    int32_t distance; /* squared, in key units */
+    int32_t node;
+} geodec_flow_hit;
+/* The k nearest nodes of a token's bucket (ties: lower node first), nearest first; returns how many there are. Nodes of
+ * text `skip` are left out (-1: none). k <= GEODEC_FLOW_NEAR_MAX. scratch: geodec_flow_room(map) values. */
+GEODEC_API int64_t geodec_flow_room(const geodec_flowmap *map);
+GEODEC_API int32_t geodec_flow_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k,
+                                       int32_t skip, int32_t *scratch, geodec_flow_hit *hit);
+/* Calibrated probability of a raw score 0..1 at a depth 0, 1, .. */
+GEODEC_API double geodec_flow_reliability(const geodec_flowmap *map, int32_t depth, double score);
+
+#endif

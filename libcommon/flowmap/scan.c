@@ -1,0 +1,66 @@
+#include "flowmap/scan_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define VARIANT(name) name##_scalar
+#include "flowmap/scan.inc"
+
+static void distance_scalar(const uint8_t *block, const int32_t *which, int64_t n, int32_t groups, const uint8_t *query,
+                            int32_t norm, int32_t *distance, int32_t *low)
+{
+    for (int i = 0; i < GEODEC__FLOW_LOWS; i++) low[i] = INT32_MAX;
+    for (int64_t b = 0; b < n; b++, distance += GEODEC__FLOW_BLOCK) {
+        const uint8_t *at = block + (int64_t)which[b] * (groups + 2) * 64;
+        int32_t dot[GEODEC__FLOW_BLOCK] = {0}, own[GEODEC__FLOW_BLOCK];
+        int32_t *least = low + b * GEODEC__FLOW_BLOCK % GEODEC__FLOW_LOWS;
+        for (int32_t g = 0; g < groups; g++, at += 4 * GEODEC__FLOW_BLOCK)
+            for (int i = 0; i < GEODEC__FLOW_BLOCK; i++)
+                for (int c = 0; c < 4; c++) dot[i] += (int32_t)at[4 * i + c] * query[4 * g + c];
+        memcpy(own, at, sizeof own);
+        for (int i = 0; i < GEODEC__FLOW_BLOCK; i++) {
+            distance[i] = own[i] - 2 * dot[i] + norm;
+            if (distance[i] < least[i]) least[i] = distance[i];
+        }
+    }
+}
+
+static void boxes_scalar(const uint8_t *box, int64_t n, const uint8_t *query, int32_t *bound)
+{
+    for (int64_t i = 0; i < n; i++, box += GEODEC__FLOW_BOX) {
+        const uint8_t *most = box + GEODEC_FLOW_DIMS_MAX;
+        int32_t sum = 0;
+        for (int c = 0; c < GEODEC_FLOW_DIMS_MAX; c++) {
+            const int32_t off = query[c] < box[c] ? box[c] - query[c] : query[c] > most[c] ? query[c] - most[c] : 0;
+            sum += off * off;
+        }
+        bound[i] = sum;
+    }
+}
+
+static int64_t collect_scalar(const int32_t *x, int64_t n, int32_t limit, int32_t *index)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        index[count] = (int32_t)i;
+        count += x[i] < limit;
+    }
+    return count;
+}
+
+const geodec__flow_kernels geodec__flow_scalar = {"scalar",         distance_scalar, boxes_scalar,  below_scalar,
+                                                  apply_f32_scalar, apply_i8_scalar, offset_scalar, centre_scalar,
+                                                  scatter_scalar,   solve_scalar,    collect_scalar};
+
+const geodec__flow_kernels *geodec__flow_best(void)
+{
+#if defined(__x86_64__)
+    if (geodec__flow_vnni.name && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        return &geodec__flow_vnni;
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        return &geodec__flow_avx512;
+    if (__builtin_cpu_supports("avx2")) return &geodec__flow_avx2;
+#endif
+    return &geodec__flow_scalar;
+}

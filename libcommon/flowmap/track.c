@@ -1,0 +1,620 @@
+#include "flowmap/track.h"
+
+#include "base/mem.h"
+#include "flowmap/flowmap_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MATCH_MAX = 8, NEAR = GEODEC_FLOW_NEAR_MAX, R = GEODEC_FLOW_DIMS_MAX };
+/* Asked again behind a draft. More neighbours than these gained nothing on two models, and cost. */
+enum { AGAIN = 8, AGAIN_OWN = 4 };
+/* Records of a grown library that join the voters, and join those asked again. */
+enum { GROWN = 8, AGAIN_GROWN = 4, VOTERS = NEAR + GROWN };
+/* Weight exp(LIBRARY_MATCH l) of a record for l equal tokens before it: a long match means that this very text comes
+ * again. Of 0.1, 0.3 and 0.6 the last was best on fresh and on repeated texts. */
+static const float LIBRARY_MATCH = 0.6F;
+/* Rows behind a miss that are recorded with it, its continuation: drafts of several tokens follow records. Without
+ * them repeated texts gained half as much. */
+enum { CONTINUATION = 8 };
+/* Of a voter's weight when the text is drawn: its own text's next token is one draw from its distribution, its argmax
+ * the draw that is likeliest. */
+static const float DRAWN = 0.5f;
+
+struct geodec_flowtrack {
+    const geodec_flowmap *map;
+    int64_t n, room;
+    int32_t *token;  /* [n] */
+    int32_t *argmax; /* [n] */
+    int32_t *before; /* [n] the last earlier position with the same token, -1 = none */
+    int8_t *key;     /* [n][dims]; position 0 has none */
+    int32_t *last;   /* [vocab] last position of a token, -1 = none */
+    float *feature;  /* running features of the last row */
+    float *standard; /* the same standardised */
+    float *z;
+    int32_t *scratch;
+    struct branches *branches; /* of the tree under way */
+    int32_t keyed;             /* token whose key behind the last row is `query`, -1 = none */
+    int8_t query[R];
+    geodec_flowgrown *grown;    /* NULL = none */
+    int64_t visible;            /* its records before this one vote: those of earlier texts */
+    bool open;                  /* the last row is to be recorded: */
+    geodec_grown_record record; /* of it, but for what follows */
+    int32_t run;                /* rows behind the last miss that still belong to it */
+};
+
+/* One neighbour: a node of the map, a position of the text, or a record of the grown library (its serial). */
+typedef enum origin { STORED, OWN, OF_LIBRARY } origin;
+typedef struct voter {
+    int64_t at;
+    origin from;
+    float weight;
+} voter;
+
+/* A tree of drafts: the voters of each node, one node after the other. */
+typedef struct branches {
+    int32_t nodes, newest, skip;
+    float drawn; /* share of a voter's weight that its own text's next token gets */
+    int32_t parent[GEODEC_FLOW_NODES + 1], token[GEODEC_FLOW_NODES + 1], depth[GEODEC_FLOW_NODES + 1];
+    int32_t first[GEODEC_FLOW_NODES + 2];
+    int64_t rows; /* of the text when the root's voters were gathered, -1 = they are gone */
+    voter voter[(GEODEC_FLOW_NODES + 1) * VOTERS];
+} branches;
+
+geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrack **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_flowtrack *t = NULL;
+    GEODEC_NEW(t, 1);
+    t->map = map;
+    GEODEC_NEW(t->last, map->vocab);
+    GEODEC_NEW(t->feature, map->features);
+    GEODEC_NEW(t->standard, map->features);
+    GEODEC_NEW(t->z, map->m);
+    GEODEC_NEW(t->scratch, geodec_flow_room(map));
+    GEODEC_NEW(t->branches, 1);
+    for (int64_t v = 0; v < map->vocab; v++) t->last[v] = -1;
+    t->keyed = -1;
+    t->branches->rows = -1;
+    *out = t;
+    t = NULL;
+done:
+    geodec_flowtrack_destroy(t);
+    return st;
+}
+
+void geodec_flowtrack_destroy(geodec_flowtrack *t)
+{
+    if (!t) return;
+    geodec_mem_free(t->token);
+    geodec_mem_free(t->argmax);
+    geodec_mem_free(t->before);
+    geodec_mem_free(t->key);
+    geodec_mem_free(t->last);
+    geodec_mem_free(t->feature);
+    geodec_mem_free(t->standard);
+    geodec_mem_free(t->z);
+    geodec_mem_free(t->scratch);
+    geodec_mem_free(t->branches);
+    geodec_mem_free(t);
+}
+
+void geodec_flowtrack_grow(geodec_flowtrack *t, geodec_flowgrown *library)
+{
+    t->grown = library;
+    t->visible = geodec_flowgrown_end(library);
+}
+
+geodec_status geodec_flowtrack_end(geodec_flowtrack *t, geodec_err *err)
+{
+    const bool open = t->open;
+    t->open = false;
+    return open ? geodec_flowgrown_add(t->grown, &t->record, err) : GEODEC_OK;
+}
+
+geodec_status geodec_flowtrack_begin(geodec_flowtrack *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_flowtrack_end(t, err));
+    for (int64_t i = 0; i < t->n; i++) t->last[t->token[i]] = -1;
+    t->n = 0;
+    t->keyed = -1;
+    t->branches->rows = -1;
+    t->run = 0;
+    if (t->grown) t->visible = geodec_flowgrown_end(t->grown);
+done:
+    return st;
+}
+
+static geodec_status grow(geodec_flowtrack *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t room = t->room ? 2 * t->room : 256, r = t->map->dims;
+    int32_t **const arrays[] = {&t->token, &t->argmax, &t->before};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        int32_t *p = geodec_mem_grow(*arrays[i], t->room, room, sizeof *p);
+        if (!p) GEODEC_THROW(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
+        *arrays[i] = p;
+    }
+    int8_t *key = geodec_mem_grow(t->key, t->room * r, room * r, 1);
+    if (!key) GEODEC_THROW(GEODEC_NOMEM, "no memory for a text of %lld tokens", (long long)room);
+    t->key = key;
+    t->room = room;
+done:
+    return st;
+}
+
+static geodec_status learn(geodec_flowtrack *t, int32_t token, int32_t argmax, geodec_err *err);
+
+geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, int32_t argmax, const float *z,
+                                            geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_flowmap *w = t->map;
+    if (token < 0 || token >= w->vocab || argmax < -1 || argmax >= w->vocab)
+        GEODEC_THROW(GEODEC_RANGE, "token %d, argmax %d: the flow map has %lld tokens", token, argmax,
+                     (long long)w->vocab);
+    if (t->n == t->room) GEODEC_TRY(grow(t, err));
+    if (t->grown && t->n > 0) GEODEC_TRY(learn(t, token, argmax, err));
+    const int64_t i = t->n;
+    t->token[i] = token;
+    t->argmax[i] = argmax;
+    t->before[i] = t->last[token];
+    if (i > 0) {
+        if (token == t->keyed) /* as it was asked for */
+            memcpy(t->key + i * w->dims, t->query, (size_t)w->dims);
+        else
+            geodec__flow_key(w, t->standard, token, t->key + i * w->dims);
+        t->last[token] = (int32_t)i; /* position 0 has no state before it and is no node */
+    }
+    geodec_flow_advance(w, z, i == 0, t->feature);
+    geodec__flow_standardise(w, t->feature, t->standard);
+    t->keyed = -1;
+    t->n++;
+done:
+    return st;
+}
+
+geodec_status geodec_flowtrack_push(geodec_flowtrack *t, int32_t token, int32_t argmax, const float *state,
+                                    geodec_err *err)
+{
+    geodec_flow_state(t->map, state, t->z);
+    return geodec_flowtrack_push_reduced(t, token, argmax, t->z, err);
+}
+
+static int32_t square_distance(const int8_t *a, const int8_t *b, int64_t r)
+{
+    int32_t sum = 0;
+    for (int64_t c = 0; c < r; c++) sum += (a[c] - b[c]) * (a[c] - b[c]);
+    return sum;
+}
+
+/* Own positions with the newest token, nearest first (ties: the later position); at most k. */
+static int32_t own_nearest(const geodec_flowtrack *t, int32_t newest, const int8_t *key, int32_t k,
+                           geodec_flow_hit *hit)
+{
+    int32_t n = 0;
+    for (int32_t p = t->last[newest]; p >= 0; p = t->before[p]) {
+        const int32_t d = square_distance(key, t->key + p * t->map->dims, t->map->dims);
+        if (n == k && (k == 0 || d >= hit[n - 1].distance)) continue;
+        int32_t i = n < k ? n++ : n - 1;
+        for (; i > 0 && hit[i - 1].distance > d; i--) hit[i] = hit[i - 1];
+        hit[i] = (geodec_flow_hit){d, p};
+    }
+    return n;
+}
+
+static const int8_t *key_of(const geodec_flowtrack *t, const voter *v)
+{
+    if (v->from == OF_LIBRARY) return geodec_flowgrown_get(t->grown, v->at)->key;
+    return v->from == OWN ? t->key + v->at * t->map->dims : t->map->scan->hop[v->at].key;
+}
+
+/* Local linear correction: a weighted vote is exact for votes that are constant around the query; these weights are
+ * exact for votes that are linear in the key (Cleveland 1979), as far as the ridge lets them. */
+static void correct(const geodec_flowtrack *t, const int8_t *query, int32_t n, voter *v)
+{
+    const geodec_flowmap *w = t->map;
+    const geodec__flow_kernels *kernels = w->scan->kernels;
+    const int64_t r = w->dims;
+    float x[VOTERS * R], weight[VOTERS], mean[R], s[R * R], g[R], total = 0, trace = 0;
+    for (int32_t i = 0; i < n; i++) {
+        kernels->offset(key_of(t, &v[i]), query, r, x + i * r);
+        weight[i] = v[i].weight;
+        total += v[i].weight;
+    }
+    kernels->apply_f32(x, n, r, weight, mean);
+    for (int64_t c = 0; c < r; c++) mean[c] /= total;
+    kernels->centre(x, n, r, mean);
+    kernels->scatter(x, weight, n, r, s);
+    for (int64_t a = 0; a < r; a++) trace += s[a * r + a];
+    if (!(trace > 0)) return;
+    const float ridge = (float)w->vote.ridge * trace / (float)r + 1e-6f * trace;
+    for (int64_t a = 0; a < r; a++) {
+        s[a * r + a] += ridge;
+        g[a] = -total * mean[a]; /* query - mean, from the query; s is total times the covariance */
+    }
+    kernels->solve(r, s, g);
+    for (int32_t i = 0; i < n; i++) {
+        float tilt = 1;
+        for (int64_t c = 0; c < r; c++) tilt += g[c] * x[i * r + c];
+        v[i].weight *= tilt;
+    }
+}
+
+/* Token `back` places before the newest of node's text: 0 = node's own. -1 before the start. */
+static int32_t context(const geodec_flowtrack *t, int32_t node, int32_t back)
+{
+    const branches *b = t->branches;
+    while (node > 0 && back > 0) {
+        node = b->parent[node];
+        back--;
+    }
+    if (node > 0) return b->token[node];
+    if (back == 0) return b->newest;
+    return t->n - back >= 0 ? t->token[t->n - back] : -1;
+}
+
+/* How many tokens before a voter are those before the newest; never more than MATCH_MAX. */
+static int32_t matching(const geodec_flowtrack *t, const voter *v, const int32_t *before)
+{
+    int32_t l = 0;
+    if (v->from == OWN) {
+        while (l < MATCH_MAX && v->at - 1 - l >= 0 && t->token[v->at - 1 - l] == before[l]) l++;
+    } else {
+        const uint8_t *mark = geodec_flowgrown_get(t->grown, v->at)->context;
+        while (l < MATCH_MAX && before[l] >= 0 && mark[l] == geodec_grown_mark(before[l])) l++;
+    }
+    return l;
+}
+
+/* Voters of a node's bucket around a key, nearest first, with their weights. */
+static int32_t gather(geodec_flowtrack *t, int32_t node, const int8_t *query, int32_t k_stored, int32_t k_own,
+                      int32_t k_grown, voter *v)
+{
+    const geodec_flowmap *w = t->map;
+    const geodec_flow_vote *o = &w->vote;
+    const int32_t skip = t->branches->skip, newest = context(t, node, 0);
+    geodec_flow_hit stored[NEAR], own[NEAR];
+    geodec_grown_hit grown[GROWN];
+    int32_t distance[VOTERS], n = 0, before[MATCH_MAX];
+    for (int i = 0; i < MATCH_MAX; i++) before[i] = context(t, node, i + 1);
+    const int32_t n_stored = geodec_flow_nearest(w, newest, query, k_stored, skip, t->scratch, stored);
+    const int32_t n_own = own_nearest(t, newest, query, k_own, own);
+    const int32_t n_grown =
+        t->grown ? geodec_flowgrown_nearest(t->grown, newest, query, t->visible, k_grown, grown) : 0;
+    /* Merged by distance; of equals, the text's own first, then the library's. */
+    for (int32_t a = 0, b = 0, c = 0; a < n_stored || b < n_own || c < n_grown; n++) {
+        int32_t best = INT32_MAX;
+        origin from = STORED;
+        if (a < n_stored) best = stored[a].distance;
+        if (c < n_grown && (grown[c].distance <= best)) {
+            best = grown[c].distance;
+            from = OF_LIBRARY;
+        }
+        if (b < n_own && own[b].distance <= best) {
+            best = own[b].distance;
+            from = OWN;
+        }
+        v[n].from = from;
+        v[n].at = from == OWN ? own[b++].node : from == OF_LIBRARY ? grown[c++].serial : stored[a++].node;
+        distance[n] = best;
+    }
+    if (n == 0) return 0;
+    const int32_t rank = o->rank < n ? (int32_t)o->rank : n;
+    const float factor = (float)(-0.5 / (o->bandwidth * (double)distance[rank - 1] + 1e-3));
+    for (int32_t i = 0; i < n; i++) {
+        float e = (float)(distance[i] - distance[0]) * factor;
+        if (v[i].from != STORED)
+            e += (v[i].from == OWN ? (float)o->match_weight : LIBRARY_MATCH) * (float)matching(t, &v[i], before);
+        v[i].weight = expf(e) * (v[i].from == STORED ? 1 : (float)o->own_weight);
+    }
+    if (n > 4 && node == 0) correct(t, query, n, v);
+    return n;
+}
+
+/* What a voter says: the model's argmax and the text's own next token (each -1 when not known). */
+static void says(const geodec_flowtrack *t, const voter *v, int32_t *label, int32_t *text)
+{
+    if (v->from == STORED) {
+        *label = t->map->scan->hop[v->at].label;
+        *text = t->map->scan->hop[v->at].text;
+        return;
+    }
+    if (v->from == OF_LIBRARY) {
+        const geodec_grown_record *r = geodec_flowgrown_get(t->grown, v->at);
+        *label = r->label;
+        *text = r->text;
+        return;
+    }
+    const int64_t p = v->at;
+    *label = -1;
+    if (p < t->n) {
+        *text = p + 1 < t->n ? t->token[p + 1] : t->branches->newest;
+        *label = t->argmax[p] >= 0 ? t->argmax[p] : *text;
+        return;
+    }
+    *text = -1;
+}
+
+/* Sums of votes by label, in the order in which labels first occur. */
+enum { VOTES = (1 + GEODEC_FLOW_CHOICES) * VOTERS };
+typedef struct ballot {
+    int32_t n, label[VOTES];
+    float sum[VOTES];      /* of all votes; the local linear correction makes some negative */
+    float positive[VOTES]; /* of the positive ones, and their parts: */
+    float sure[VOTES], own[VOTES], grown[VOTES];
+} ballot;
+
+static void cast(ballot *b, int32_t label, float weight, float sure, origin from)
+{
+    int32_t k = 0;
+    while (k < b->n && b->label[k] != label) k++;
+    if (k == b->n) {
+        b->label[k] = label;
+        b->sum[k] = b->positive[k] = b->sure[k] = b->own[k] = b->grown[k] = 0;
+        b->n++;
+    }
+    b->sum[k] += weight;
+    if (!(weight > 0)) return;
+    b->positive[k] += weight;
+    b->sure[k] += weight * sure;
+    if (from == OWN) b->own[k] += weight;
+    if (from == OF_LIBRARY) b->grown[k] += weight;
+}
+
+/* A node's vote when the text is drawn: its own distribution, as far as it is kept. */
+static void cast_chances(const geodec_flowmap *w, int64_t node, float weight, float sure, ballot *b)
+{
+    enum { K = GEODEC_FLOW_CHOICES };
+    const int32_t *choice = w->choice + node * K;
+    const uint8_t *chance = w->chance + node * (K + 1);
+    cast(b, w->scan->hop[node].label, weight * (float)chance[0] / 255, sure, STORED);
+    for (int k = 0; k < K && choice[k] >= 0; k++) cast(b, choice[k], weight * (float)chance[1 + k] / 255, sure, STORED);
+}
+
+static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive, ballot *b)
+{
+    const float drawn = t->branches->drawn;
+    b->n = 0;
+    for (int32_t i = 0; i < alive; i++) {
+        int32_t label, text;
+        const float sure = v[i].from != STORED ? 1 : t->map->scan->hop[v[i].at].sure;
+        if (drawn > 0 && v[i].from == STORED && t->map->chance) {
+            cast_chances(t->map, v[i].at, v[i].weight, sure, b);
+            continue;
+        }
+        says(t, &v[i], &label, &text);
+        if (label >= 0) cast(b, label, v[i].weight * (text < 0 ? 1 : 1 - drawn), sure, v[i].from);
+        if (text >= 0 && drawn > 0) cast(b, text, v[i].weight * (label < 0 ? 1 : drawn), sure, v[i].from);
+    }
+}
+
+bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bool sampled)
+{
+    branches *b = t->branches;
+    b->drawn = sampled ? DRAWN : 0;
+    if (b->rows == t->n && b->newest == newest && b->skip == skip) { /* gathered for the same row before */
+        b->nodes = 1;
+        return b->first[1] > 0;
+    }
+    b->nodes = 1;
+    b->newest = newest;
+    b->skip = skip;
+    b->rows = -1;
+    b->parent[0] = -1;
+    b->depth[0] = b->first[0] = b->first[1] = 0;
+    if (t->n < 1 || newest < 0 || newest >= t->map->vocab) return false;
+    if (newest != t->keyed) geodec__flow_key(t->map, t->standard, newest, t->query);
+    t->keyed = newest;
+    b->first[1] = gather(t, 0, t->query, (int32_t)t->map->vote.neighbours, (int32_t)t->map->vote.own, GROWN, b->voter);
+    if (t->grown) b->rows = t->n;
+    return b->first[1] > 0;
+}
+
+int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t most,
+                                  bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                  geodec_flow_draft *out)
+{
+    const geodec_flowmap *w = t->map;
+    const branches *b = t->branches;
+    const int32_t depth = b->depth[node];
+    const bool chances = b->drawn > 0 && w->chance; /* the votes are chances already */
+    ballot votes;
+    int32_t n = 0;
+    float positive = 0;
+    count_votes(t, b->voter + b->first[node], b->first[node + 1] - b->first[node], &votes);
+    for (int32_t k = 0; k < votes.n; k++)
+        if (votes.sum[k] > 0) positive += votes.sum[k];
+    for (int32_t k = 0; k < votes.n; k++) {
+        if (!(votes.sum[k] > 0) || (forbid && forbid(ctx, depth, votes.label[k]))) continue;
+        /* never above 1: the sum may hold negative weights, the mean of `sure` does not */
+        const double share = (double)(votes.sum[k] / positive);
+        const double score = chances ? share : share * sqrt((double)(votes.sure[k] / votes.positive[k]));
+        const geodec_flow_draft x = {.token = votes.label[k],
+                                     .own = 2 * votes.own[k] > votes.positive[k],
+                                     .grown = 2 * votes.grown[k] > votes.positive[k],
+                                     .score = score,
+                                     .confidence = b->drawn > 0 ? score : geodec_flow_reliability(w, depth, score)};
+        int32_t at = n < most ? n++ : most;
+        for (; at > 0 && (out[at - 1].score < x.score || (out[at - 1].score <= x.score && out[at - 1].token > x.token));
+             at--)
+            if (at < most) out[at] = out[at - 1];
+        if (at < most) out[at] = x;
+    }
+    return n;
+}
+
+/* A record leads where its own text went; a place that is gone, or was another token's, ends the way. */
+static bool follow_record(const geodec_flowtrack *t, const voter *v, int32_t token, voter *to)
+{
+    const geodec_grown_record *r = geodec_flowgrown_get(t->grown, v->at), *next;
+    if (r->text != token || r->next == GEODEC_GROWN_NOWHERE) return false;
+    if (r->label != token) {
+        if (!(t->branches->drawn > 0)) return false;
+        to->weight *= t->branches->drawn;
+    }
+    if (r->next < 0) {
+        to->from = STORED;
+        to->at = GEODEC_GROWN_NODE(r->next);
+        return to->at < t->map->nodes && t->map->scan->hop[to->at].token == token;
+    }
+    next = geodec_flowgrown_get(t->grown, r->next);
+    to->at = r->next;
+    return next && next->token == token && r->next < t->visible;
+}
+
+/* Where a voter goes when `token` follows it; false when it ends here, or said something else. */
+static bool follow(const geodec_flowtrack *t, const voter *v, int32_t token, voter *to)
+{
+    const branches *b = t->branches;
+    int32_t label, text;
+    says(t, v, &label, &text);
+    *to = *v;
+    if (v->from == OWN) {
+        if (text != token || v->at + 1 >= t->n) return false;
+        to->at = v->at + 1;
+        return true;
+    }
+    if (v->from == OF_LIBRARY) return follow_record(t, v, token, to);
+    const geodec__flow_hop *h = &t->map->scan->hop[v->at];
+    if (label == token) { /* where the text goes that way too, next is its node */
+        if (h->next < 0) return false;
+        to->at = h->next;
+        to->weight *= text == token ? 1 : 1 - b->drawn;
+    } else {
+        if (text != token || !(b->drawn > 0)) return false;
+        to->at = h->along;
+        to->weight *= b->drawn;
+    }
+    return b->skip < 0 || t->map->scan->hop[to->at].sequence != b->skip;
+}
+
+/* Fresh neighbours around the key that the voters, weighted, arrive at. The weights are exact for what is linear in the
+ * key, so this is the flow's Jacobian applied to the query, read off its neighbours. They weigh as much as those they
+ * join. */
+static int32_t ask_again(geodec_flowtrack *t, int32_t node, const float *sum, float total, voter *v, int32_t n)
+{
+    voter fresh[VOTERS];
+    int8_t query[R];
+    float old = 0, new = 0;
+    for (int64_t c = 0; c < t->map->dims; c++) {
+        const float x = rintf(sum[c] / total);
+        query[c] = (int8_t)(x > 63 ? 63 : x > -64 ? x : -64);
+    }
+    const int32_t got = gather(t, node, query, AGAIN, AGAIN_OWN, AGAIN_GROWN, fresh);
+    for (int32_t i = 0; i < n; i++) old += v[i].weight;
+    for (int32_t i = 0; i < got; i++) new += fresh[i].weight;
+    if (!(new > 0)) return n;
+    for (int32_t i = 0; i < n; i++) v[i].weight /= old;
+    for (int32_t i = 0; i < got && n < VOTERS; i++) {
+        fresh[i].weight /= new;
+        v[n++] = fresh[i];
+    }
+    return n;
+}
+
+void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
+{
+    branches *b = t->branches;
+    const geodec_flowmap *w = t->map;
+    const int32_t node = b->nodes++;
+    voter *v = b->voter + b->first[node], to;
+    float sum[R] = {0}, total = 0;
+    int32_t n = 0;
+    b->parent[node] = parent;
+    b->token[node] = token;
+    b->depth[node] = b->depth[parent] + 1;
+    const geodec_flow_scan *scan = w->scan;
+    for (int32_t i = b->first[parent]; i < b->first[parent + 1]; i++) {
+        if (!follow(t, &b->voter[i], token, &to)) continue;
+        if (to.from == STORED)
+            __builtin_prefetch(&scan->hop[to.at]); /* counted when the node's children are asked for */
+        v[n++] = to;
+    }
+    const int32_t followers = n; /* some of negative weight, which point the way but do not vote */
+    int32_t voting = 0;
+    for (int32_t i = 0; i < n; i++) voting += v[i].weight > 0;
+    if (voting > 0 && voting < w->vote.chains) {
+        for (int32_t i = 0; i < followers; i++) {
+            const int8_t *key = key_of(t, &v[i]);
+            for (int64_t c = 0; c < w->dims; c++) sum[c] += v[i].weight * (float)key[c];
+            total += v[i].weight;
+        }
+    }
+    n = 0;
+    for (int32_t i = 0; i < followers; i++)
+        if (v[i].weight > 0) v[n++] = v[i];
+    if (n > 0 && n < w->vote.chains && total > 0) n = ask_again(t, node, sum, total, v, n);
+    b->first[node + 1] = b->first[node] + n;
+}
+
+int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip, bool sampled,
+                                 bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx, geodec_flow_draft *out)
+{
+    int32_t done = 0;
+    if (n < 1 || !geodec_flowtrack_root(t, newest, skip, sampled)) return 0;
+    for (; done < n; done++) {
+        if (geodec_flowtrack_children(t, done, 1, forbid, ctx, &out[done]) == 0) break;
+        if (done + 1 < n) geodec_flowtrack_adopt(t, done, out[done].token);
+    }
+    return done;
+}
+
+/* ---- the library that grows -------------------------------------------------------------------------------------- */
+
+/* Of the root's voters, those of the text itself left out: the nearest that says `label`, else the nearest. */
+static int64_t way_on(const geodec_flowtrack *t, int32_t label)
+{
+    const branches *b = t->branches;
+    int64_t any = GEODEC_GROWN_NOWHERE;
+    for (int32_t i = 0; i < b->first[1]; i++) {
+        const voter *v = &b->voter[i];
+        int32_t said, text;
+        if (v->from == OWN) continue;
+        const int64_t place = v->from == STORED ? GEODEC_GROWN_NODE(v->at) : v->at;
+        says(t, v, &said, &text);
+        if (said == label) return place;
+        if (any == GEODEC_GROWN_NOWHERE) any = place;
+    }
+    return any;
+}
+
+/* Is this row to be recorded? A miss is, and so are the rows behind it that the library does not hold already. */
+static bool wanted(geodec_flowtrack *t, int32_t token, int32_t argmax, const int8_t *key)
+{
+    geodec_flow_draft first;
+    geodec_grown_hit hit;
+    const bool any = geodec_flowtrack_root(t, token, -1, false);
+    if (!any || geodec_flowtrack_children(t, 0, 1, NULL, NULL, &first) == 0 || first.token != argmax) {
+        t->run = CONTINUATION;
+        return true;
+    }
+    if (t->run == 0) return false;
+    t->run--;
+    return geodec_flowgrown_nearest(t->grown, token, key, t->visible, 1, &hit) == 0 || hit.distance > 0;
+}
+
+/* A row comes: ends the record of the one before it, and opens its own. */
+static geodec_status learn(geodec_flowtrack *t, int32_t token, int32_t argmax, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_grown_record r = {.token = token, .label = argmax, .text = -1, .next = GEODEC_GROWN_NOWHERE};
+    const bool known = argmax >= 0; /* rows of a prompt are not learned */
+    geodec__flow_key(t->map, t->standard, token, r.key);
+    const bool open = known && wanted(t, token, argmax, r.key);
+    if (t->open) {
+        t->record.text = token;
+        if (open)
+            t->record.next = geodec_flowgrown_end(t->grown) + 1;
+        else if (known)
+            t->record.next = way_on(t, argmax);
+        GEODEC_TRY(geodec_flowtrack_end(t, err));
+    }
+    for (int64_t l = 0; l < GEODEC_GROWN_CONTEXT && l < t->n; l++)
+        r.context[l] = geodec_grown_mark(t->token[t->n - 1 - l]);
+    t->open = open;
+    t->record = r;
+done:
+    return st;
+}

@@ -1,0 +1,73 @@
+/* Following one text on the flow map: takes the rows a model has computed, proposes the next tokens.
+ *
+ * The text's own earlier positions are nodes too (they have keys in the same charts): names and phrases of the text at
+ * hand come from there. Neighbours, own and stored, vote by weight on the next token; those that voted for a draft go
+ * on to their successors and vote on what follows it. Where few are left, the bucket of the draft is asked again, at
+ * the key that its voters arrive at on average (their weights make that the local linear prediction of the text's own
+ * key). Raw score of a draft: weight of its votes over all positive weight, times the root of the mean of what its
+ * voters are known to be worth (node `sure`); confidence: the map's reliability of it.
+ *
+ * sampled: the text is drawn from the model's distribution. A stored voter then gives its weight to the chances that
+ * the model had after it, and what voters are worth is not asked: the share of the weight is the confidence. Where no
+ * chances are stored, and in the text at hand, half of a voter's weight goes to the token that follows it in its own
+ * text, which was drawn too, and the confidence is the score. */
+#ifndef GEODEC_FLOWMAP_TRACK_H
+#define GEODEC_FLOWMAP_TRACK_H
+
+#include "flowmap/library.h"
+#include "flowmap/map.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct geodec_flowtrack geodec_flowtrack;
+
+typedef struct geodec_flow_draft {
+    int32_t token;
+    bool own;          /* most of its weight comes from the text itself */
+    bool grown;        /* most of it comes from the library that grows */
+    double score;      /* raw, 0..1 */
+    double confidence; /* calibrated P(accepted | those before it were) */
+} geodec_flow_draft;
+
+/* The map is borrowed. */
+GEODEC_API geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrack **out,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_flowtrack_destroy(geodec_flowtrack *t);
+/* Lets a library grow along the texts that are followed, and vote: its records join the voters as the text's own
+ * positions do. A row whose argmax is known, and is not what map, library and text together give as the first choice,
+ * is a miss; it is recorded with its continuation, the rows behind it that the library does not hold yet (up to 8). A
+ * record is made when the next row comes, with the token that followed and the way on: the next row's record, else its
+ * nearest node or record that says what the model said, else the nearest. Whether a row is recorded depends on the
+ * texts alone, not on what was drafted. Records of the text at hand vote from the next text on. The library is borrowed
+ * and must outlive t. */
+GEODEC_API void geodec_flowtrack_grow(geodec_flowtrack *t, geodec_flowgrown *library);
+/* Ends the text: makes the record of the last row, which has none behind it. begin does so too. */
+GEODEC_API geodec_status geodec_flowtrack_end(geodec_flowtrack *t, geodec_err *err) GEODEC_MUST_USE;
+/* Starts a new text. */
+GEODEC_API geodec_status geodec_flowtrack_begin(geodec_flowtrack *t, geodec_err *err) GEODEC_MUST_USE;
+/* The next row of the text: its token, what the model says after it (-1: not known; the next token stands in) and its
+ * last residual stream state [d]. GEODEC_RANGE: token or argmax outside the map's vocabulary. */
+GEODEC_API geodec_status geodec_flowtrack_push(geodec_flowtrack *t, int32_t token, int32_t argmax, const float *state,
+                                               geodec_err *err) GEODEC_MUST_USE;
+/* The same from the reduced state z [m]. */
+GEODEC_API geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, int32_t argmax,
+                                                       const float *z, geodec_err *err) GEODEC_MUST_USE;
+/* Drafts after `newest`, the token that follows the rows pushed so far; up to n <= 64 of them, fewer when the flow
+ * ends; none before the first row: the best child of each node of the tree below in turn. skip: text of the map to
+ * leave out, -1 = none. forbid(ctx, i, token) true: token must not be draft i; NULL = all allowed. */
+GEODEC_API int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip, bool sampled,
+                                            bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                            geodec_flow_draft *out);
+
+/* The same as a tree. root gathers the voters behind `newest` (node 0); false when there are none. children writes up
+ * to `most` drafts after a node, by falling confidence, and returns how many; forbid's i is the depth. adopt makes the
+ * next node (1, 2, .. up to GEODEC_FLOW_NODES) out of the parent's voters for `token`; it may be left without any. */
+enum { GEODEC_FLOW_NODES = 64 };
+GEODEC_API bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bool sampled);
+GEODEC_API int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t most,
+                                             bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                             geodec_flow_draft *out);
+GEODEC_API void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token);
+
+#endif

@@ -1,0 +1,321 @@
+#include "geometry/space_closed.h"
+
+#include "base/vec_internal.h"
+#include "linalg/chol.h"
+
+#include <math.h>
+#include <string.h>
+
+static void zero(double *a, int64_t n) { memset(a, 0, (size_t)n * sizeof *a); }
+
+static geodec_status dimension_ok(int32_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (n < 1 || n > GEODEC_SPACE_DIM_MAX)
+        GEODEC_THROW(GEODEC_RANGE, "dimension %d is outside 1..%d", (int)n, GEODEC_SPACE_DIM_MAX);
+done:
+    return st;
+}
+
+/* ---- constant curvature ----------------------------------------------------------------------------------------- */
+
+/* 1 + K |x|^2, or GEODEC_NUMERIC outside the chart. */
+static geodec_status conformal_factor(const geodec_space_conformal *c, const double *x, double *d, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const double value = 1 + c->curvature * geodec__dot(c->base.n, x, x);
+    if (!(value > 0) || !isfinite(value))
+        GEODEC_THROW(GEODEC_NUMERIC, "%s: the point is outside the chart", c->base.name);
+    *d = value;
+done:
+    return st;
+}
+
+/* With g = exp(2 phi) I: Gamma^k_ij = delta_ki phi_j + delta_kj phi_i - delta_ij phi_k, and phi_i = -2 K x_i / d. */
+static geodec_status conformal_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_space_conformal *c = (const geodec_space_conformal *)s;
+    const int64_t n = s->n;
+    double d;
+    GEODEC_TRY(conformal_factor(c, x, &d, err));
+    const double g0 = 4 / (d * d), slope = -2 * c->curvature / d;
+    if (g) {
+        zero(g, n * n);
+        for (int64_t i = 0; i < n; i++) g[i * n + i] = g0;
+    }
+    if (dg) {
+        zero(dg, n * n * n);
+        for (int64_t a = 0; a < n; a++)
+            for (int64_t i = 0; i < n; i++) dg[(a * n + i) * n + i] = 2 * g0 * slope * x[a];
+    }
+    if (gamma) {
+        zero(gamma, n * n * n);
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t j = 0; j < n; j++) {
+                double *row = gamma + (i * n + j) * n;
+                row[i] += slope * x[j];
+                row[j] += slope * x[i];
+                if (i == j)
+                    for (int64_t k = 0; k < n; k++) row[k] -= slope * x[k];
+            }
+        }
+    }
+done:
+    return st;
+}
+
+static geodec_status conformal_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_space_conformal *c = (const geodec_space_conformal *)s;
+    const int64_t n = s->n;
+    const double k2 = 2 * c->curvature;
+    double d;
+    GEODEC_TRY(conformal_factor(c, x, &d, err));
+    zero(dgamma, n * n * n * n);
+    for (int64_t a = 0; a < n; a++) {
+        /* phi_{a m} = -2 K delta_am / d + 4 K^2 x_a x_m / d^2 */
+        double hess[GEODEC_SPACE_DIM_MAX];
+        for (int64_t m = 0; m < n; m++) hess[m] = (k2 / d) * (k2 / d) * x[a] * x[m] - (a == m ? k2 / d : 0);
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t j = 0; j < n; j++) {
+                double *row = dgamma + ((a * n + i) * n + j) * n;
+                row[i] += hess[j];
+                row[j] += hess[i];
+                if (i == j)
+                    for (int64_t k = 0; k < n; k++) row[k] -= hess[k];
+            }
+        }
+    }
+done:
+    return st;
+}
+
+geodec_status geodec_space_conformal_init(geodec_space_conformal *s, int32_t n, double curvature, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(dimension_ok(n, err));
+    if (!isfinite(curvature)) GEODEC_THROW(GEODEC_RANGE, "curvature is not finite");
+    *s = (geodec_space_conformal){
+        .base = {.n = n,
+                 .name = curvature > 0   ? "sphere"
+                         : curvature < 0 ? "hyperbolic space"
+                                         : "Euclidean space",
+                 .at = conformal_at,
+                 .dgamma = conformal_dgamma,
+                 .fd_step = curvature == 0 ? 1e-3 : 1e-3 / sqrt(fabs(curvature))},
+        .curvature = curvature,
+    };
+done:
+    return st;
+}
+
+/* Moebius addition x (+) y of the stereographic model of curvature K. */
+static void moebius_add(int64_t n, double k, const double *x, const double *y, double *out)
+{
+    const double xy = geodec__dot(n, x, y), xx = geodec__dot(n, x, x), yy = geodec__dot(n, y, y);
+    const double a = 1 - 2 * k * xy - k * yy, b = 1 + k * xx, den = 1 - 2 * k * xy + k * k * xx * yy;
+    for (int64_t i = 0; i < n; i++) out[i] = (a * x[i] + b * y[i]) / den;
+}
+
+geodec_status geodec_space_conformal_geodesic(const geodec_space_conformal *s, const double *x0, const double *v0,
+                                              double t, double *x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->base.n;
+    const double k = s->curvature, speed = sqrt(geodec__dot(n, v0, v0)), root = sqrt(fabs(k));
+    double d, y[GEODEC_SPACE_DIM_MAX] = {0}, out[GEODEC_SPACE_DIM_MAX] = {0};
+    GEODEC_TRY(conformal_factor(s, x0, &d, err));
+    const double half = speed * t / d; /* lambda |v| t / 2, lambda = 2 / d */
+    const double reach = k > 0 ? tan(root * half) / root : k < 0 ? tanh(root * half) / root : half;
+    for (int64_t i = 0; i < n; i++) y[i] = speed > 0 ? reach * v0[i] / speed : 0;
+    if (k == 0)
+        for (int64_t i = 0; i < n; i++) out[i] = x0[i] + v0[i] * t;
+    else
+        moebius_add(n, k, x0, y, out);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(out[i])) GEODEC_THROW(GEODEC_NUMERIC, "%s: the geodesic leaves the chart", s->base.name);
+    memcpy(x, out, (size_t)n * sizeof *x);
+done:
+    return st;
+}
+
+double geodec_space_conformal_distance(const geodec_space_conformal *s, const double *x, const double *y)
+{
+    const int64_t n = s->base.n;
+    const double k = s->curvature, root = sqrt(fabs(k));
+    double minus[GEODEC_SPACE_DIM_MAX] = {0}, m[GEODEC_SPACE_DIM_MAX] = {0};
+    for (int64_t i = 0; i < n; i++) minus[i] = -x[i];
+    moebius_add(n, k, minus, y, m);
+    const double r = sqrt(geodec__dot(n, m, m));
+    return k > 0 ? 2 * atan(root * r) / root : k < 0 ? 2 * atanh(root * r) / root : 2 * r;
+}
+
+/* ---- polar plane, flat torus, normal distributions -------------------------------------------------------------- */
+
+static geodec_status polar_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
+                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const double r = x[0];
+    if (!(r > 0) || !isfinite(r) || !isfinite(x[1]))
+        GEODEC_THROW(GEODEC_NUMERIC, "%s: r = %g is not positive and finite", s->name, r);
+    if (g) {
+        zero(g, 4);
+        g[0] = 1;
+        g[3] = r * r;
+    }
+    if (dg) {
+        zero(dg, 8);
+        dg[3] = 2 * r; /* d_r g_theta,theta */
+    }
+    if (gamma) {
+        zero(gamma, 8);
+        gamma[6] = -r;               /* Gamma^r_theta,theta */
+        gamma[3] = gamma[5] = 1 / r; /* Gamma^theta_r,theta */
+    }
+done:
+    return st;
+}
+
+static geodec_status polar_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const double r = x[0];
+    if (!(r > 0) || !isfinite(r)) GEODEC_THROW(GEODEC_NUMERIC, "%s: r = %g is not positive and finite", s->name, r);
+    zero(dgamma, 16);
+    dgamma[6] = -1;
+    dgamma[3] = dgamma[5] = -1 / (r * r);
+done:
+    return st;
+}
+
+void geodec_space_polar_init(geodec_space *s)
+{
+    *s = (geodec_space){.n = 2, .name = "polar plane", .at = polar_at, .dgamma = polar_dgamma, .fd_step = 1e-3};
+}
+
+static geodec_status torus_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
+                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_space_torus *torus = (const geodec_space_torus *)s;
+    const int64_t n = s->n;
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "%s: the point is not finite", s->name);
+    if (g) {
+        zero(g, n * n);
+        for (int64_t i = 0; i < n; i++) g[i * n + i] = torus->length[i] * torus->length[i];
+    }
+    if (dg) zero(dg, n * n * n);
+    if (gamma) zero(gamma, n * n * n);
+done:
+    return st;
+}
+
+static geodec_status flat_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
+{
+    (void)x;
+    (void)err;
+    zero(dgamma, (int64_t)s->n * s->n * s->n * s->n);
+    return GEODEC_OK;
+}
+
+geodec_status geodec_space_torus_init(geodec_space_torus *s, int32_t n, const double *length, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(dimension_ok(n, err));
+    for (int32_t i = 0; i < n; i++)
+        if (!(length[i] > 0) || !isfinite(length[i]))
+            GEODEC_THROW(GEODEC_RANGE, "side length %g is not positive and finite", length[i]);
+    *s = (geodec_space_torus){
+        .base = {.n = n, .name = "flat torus", .at = torus_at, .dgamma = flat_dgamma, .fd_step = 1e-3}};
+    memcpy(s->length, length, (size_t)n * sizeof *length);
+done:
+    return st;
+}
+
+static geodec_status constant_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->n;
+    if (!geodec__finite(n, x)) GEODEC_THROW(GEODEC_NUMERIC, "%s: the point is not finite", s->name);
+    if (g) memcpy(g, ((const geodec_space_constant *)s)->g, (size_t)(n * n) * sizeof *g);
+    if (dg) zero(dg, n * n * n);
+    if (gamma) zero(gamma, n * n * n);
+done:
+    return st;
+}
+
+geodec_status geodec_space_constant_init(geodec_space_constant *s, int32_t n, const double *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(dimension_ok(n, err));
+    s->base =
+        (geodec_space){.n = n, .name = "constant metric", .at = constant_at, .dgamma = flat_dgamma, .fd_step = 1e-3};
+    memcpy(s->g, g, (size_t)n * (size_t)n * sizeof *g);
+    if (!geodec__finite((int64_t)n * n, g) || geodec_chol_factor(n, s->g, NULL) != GEODEC_OK)
+        GEODEC_THROW(GEODEC_NUMERIC, "the constant metric is not positive definite");
+    memcpy(s->g, g, (size_t)n * (size_t)n * sizeof *g);
+done:
+    return st;
+}
+
+static geodec_status fisher_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const double sigma = x[1];
+    if (!(sigma > 0) || !isfinite(sigma) || !isfinite(x[0]))
+        GEODEC_THROW(GEODEC_NUMERIC, "%s: sigma = %g is not positive and finite", s->name, sigma);
+    const double w = 1 / (sigma * sigma);
+    if (g) {
+        zero(g, 4);
+        g[0] = w;
+        g[3] = 2 * w;
+    }
+    if (dg) {
+        zero(dg, 8);
+        dg[4] = -2 * w / sigma;
+        dg[7] = -4 * w / sigma;
+    }
+    if (gamma) {
+        zero(gamma, 8);
+        gamma[1] = 0.5 / sigma;           /* Gamma^sigma_mu,mu */
+        gamma[2] = gamma[4] = -1 / sigma; /* Gamma^mu_mu,sigma */
+        gamma[7] = -1 / sigma;            /* Gamma^sigma_sigma,sigma */
+    }
+done:
+    return st;
+}
+
+static geodec_status fisher_dgamma(const geodec_space *s, const double *x, double *dgamma, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const double sigma = x[1];
+    if (!(sigma > 0) || !isfinite(sigma))
+        GEODEC_THROW(GEODEC_NUMERIC, "%s: sigma = %g is not positive and finite", s->name, sigma);
+    const double w = 1 / (sigma * sigma);
+    zero(dgamma, 16);
+    dgamma[8 + 1] = -0.5 * w;
+    dgamma[8 + 2] = dgamma[8 + 4] = w;
+    dgamma[8 + 7] = w;
+done:
+    return st;
+}
+
+void geodec_space_fisher_init(geodec_space *s)
+{
+    *s = (geodec_space){
+        .n = 2, .name = "normal distributions", .at = fisher_at, .dgamma = fisher_dgamma, .fd_step = 1e-3};
+}
+
+double geodec_space_fisher_distance(const double x[2], const double y[2])
+{
+    const double mu = x[0] - y[0], sigma = x[1] - y[1];
+    const double z = (0.5 * mu * mu + sigma * sigma) / (2 * x[1] * y[1]);
+    return sqrt(2) * log1p(z + sqrt(z * (z + 2))); /* arcosh(1 + z) without cancellation */
+}

@@ -1,0 +1,65 @@
+/* Shared by the reader's files: the parsed state of an open GGUF. */
+#ifndef GEODEC_GGUF_GGUF_INTERNAL_H
+#define GEODEC_GGUF_GGUF_INTERNAL_H
+
+#include "gguf/gguf.h"
+#include "io/file.h"
+
+/* Value types as numbered in the file. */
+typedef enum geodec__gguf_kind {
+    GGUF_U8,
+    GGUF_I8,
+    GGUF_U16,
+    GGUF_I16,
+    GGUF_U32,
+    GGUF_I32,
+    GGUF_F32,
+    GGUF_BOOL,
+    GGUF_STRING,
+    GGUF_ARRAY,
+    GGUF_U64,
+    GGUF_I64,
+    GGUF_F64,
+    GGUF_KINDS
+} geodec__gguf_kind;
+
+enum {
+    GGUF_DEFAULT_ALIGNMENT = 32,
+    GGUF_MAX_ALIGNMENT = 1 << 20,
+    GGUF_MAX_KEY = 65535,
+    GGUF_MAX_NAME = 64,
+    GGUF_MAX_KEYS = 1 << 16,
+    GGUF_MAX_TENSORS = 1 << 20,
+};
+
+typedef struct geodec__gguf_key {
+    char *name; /* terminated copy */
+    uint32_t kind;
+    uint32_t element;     /* of an array */
+    int64_t count;        /* elements of an array, bytes of a string */
+    const uint8_t *value; /* first byte of the value, elements or text inside the map */
+    char *text;           /* STRING: terminated copy */
+    size_t *at;           /* array of STRING: offset in the file of each element's length */
+} geodec__gguf_key;
+
+struct geodec_gguf {
+    char *path;
+    geodec_map map;
+    bool borrowed; /* the bytes are the caller's */
+    uint32_t version;
+    int64_t alignment;
+    int64_t n_keys;
+    geodec__gguf_key *key;
+    geodec__gguf_key **key_order; /* by name */
+    int64_t n_tensors;
+    geodec_gguf_tensor *tensor;
+    geodec_gguf_tensor **tensor_order; /* by name */
+};
+
+/* Bytes of a fixed-size value, 0 for strings, arrays and unknown kinds; its name, "unknown" outside the list. */
+size_t geodec__gguf_width(uint32_t kind);
+const char *geodec__gguf_kind_name(uint32_t kind);
+/* NULL when absent. */
+const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *name);
+
+#endif

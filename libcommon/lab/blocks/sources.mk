@@ -1,0 +1,4 @@
+lab/blocks_SRCS := \
+  correct.c \
+  file.c \
+  published.c

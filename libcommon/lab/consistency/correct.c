@@ -1,0 +1,250 @@
+#include "lab/consistency/correct.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "lab/harness/three_metrics.h"
+#include "linalg/expm.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { METRICS = GEODEC_CONSISTENT_METRICS };
+
+const char *const geodec_consistency_names[] = {"fitted", "shuffled", "random", "constant", NULL};
+
+const char *geodec_consistency_name(geodec_consistency_metric m)
+{
+    return (unsigned)m < METRICS ? geodec_consistency_names[m] : "?";
+}
+
+geodec_consistency_options geodec_consistency_defaults(void)
+{
+    return (geodec_consistency_options){.tau = 0.25, .metric = geodec_metric_defaults(), .replicates = 1000, .seed = 1};
+}
+
+/* The two halves, their metrics, and the fields that predict. */
+typedef struct halves {
+    int64_t n, count[2];
+    int64_t *row[2]; /* [count] of the points */
+    double *x[2];    /* [count][n] */
+    geodec_metric metric[2];
+    geodec_three_metrics fields;
+    geodec_rbf *constant;
+    double *g[METRICS]; /* [count[1]][n][n] predicted at the second half */
+} halves;
+
+static void halves_clear(halves *h)
+{
+    for (int i = 0; i < 2; i++) {
+        geodec_mem_free(h->row[i]);
+        geodec_mem_free(h->x[i]);
+        geodec_metric_clear(&h->metric[i]);
+    }
+    geodec_three_metrics_clear(&h->fields);
+    geodec_rbf_destroy(h->constant);
+    for (int m = 0; m < METRICS; m++) geodec_mem_free(h->g[m]);
+}
+
+static geodec_status divide(halves *h, int64_t points, const double *x, const int32_t *unit, uint64_t seed,
+                            geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_geodesicity_options half = geodec_geodesicity_defaults(); /* exactly one of two texts in turn is held out */
+    half.seed = seed;
+    for (int side = 0; side < 2; side++) {
+        GEODEC_NEW(h->row[side], points);
+        GEODEC_NEW(h->x[side], points * h->n);
+        for (int64_t i = 0; i < points; i++) {
+            if (!geodec_geodesicity_on(&half, unit[i], side == 1)) continue;
+            memcpy(h->x[side] + h->count[side] * h->n, x + i * h->n, (size_t)h->n * sizeof *x);
+            h->row[side][h->count[side]++] = i;
+        }
+    }
+done:
+    return st;
+}
+
+/* One matrix for all places: the mean of the logarithms. */
+static geodec_status mean_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t packed = geodec_sym_packed(m->n);
+    double *mean = NULL;
+    GEODEC_NEW(mean, packed);
+    for (int64_t p = 0; p < m->points; p++)
+        for (int64_t i = 0; i < packed; i++) mean[i] += m->log_g[p * packed + i] / (double)m->points;
+    GEODEC_TRY(geodec_rbf_create(1, m->n, m->point, mean, m->sigma, out, err));
+done:
+    geodec_mem_free(mean);
+    return st;
+}
+
+static geodec_status predict(halves *h, const geodec_consistency_options *o, geodec_pool *pool,
+                             const geodec_hooks *hooks, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_geodesicity_options sites = geodec_geodesicity_defaults();
+    for (int side = 0; side < 2; side++)
+        GEODEC_TRY_MSG(
+            geodec_metric_fit(h->count[side], h->n, h->x[side], &o->metric, pool, hooks, &h->metric[side], err),
+            "%s half of the texts", side == 0 ? "first" : "second");
+    const geodec_metric *m = &h->metric[0];
+    const geodec_geodesicity_field field = {
+        .sites = m->points, .site = m->point, .log_g = m->log_g, .sigma = m->sigma, .whole = true};
+    sites.seed = o->seed;
+    GEODEC_TRY(geodec_three_metrics_make(&field, h->n, &sites, &h->fields, err));
+    GEODEC_TRY(mean_field(m, &h->constant, err));
+    const geodec_rbf *by[METRICS] = {h->fields.field[0], h->fields.field[1], h->fields.field[2], h->constant};
+    for (int k = 0; k < METRICS; k++) {
+        GEODEC_NEW(h->g[k], h->count[1] * h->n * h->n);
+        GEODEC_TRY(geodec_rbf_eval(by[k], h->count[1], h->x[1], h->g[k], NULL, NULL, pool, hooks, err));
+    }
+done:
+    return st;
+}
+
+/* |y - x| by g. */
+static double length(int64_t n, const double *g, const double *x, const double *y)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) s += (y[i] - x[i]) * g[i * n + j] * (y[j] - x[j]);
+    return sqrt(s > 0 ? s : 0);
+}
+
+/* The share of pairs whose order by a is not that by b; a tie in one alone counts as half a pair. */
+static double discordance(int64_t k, const double *a, const double *b)
+{
+    double other = 0;
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = i + 1; j < k; j++) {
+            const int by_a = (a[i] > a[j]) - (a[i] < a[j]), by_b = (b[i] > b[j]) - (b[i] < b[j]);
+            other += 0.5 * abs(by_a - by_b);
+        }
+    return k > 1 ? other / (0.5 * (double)(k * (k - 1))) : 0;
+}
+
+/* All figures of held-out state i. */
+static geodec_status compare(const halves *h, int64_t i, int64_t next, const double *x, double *own, double *work,
+                             geodec_consistency *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_metric *m = &h->metric[1];
+    const double *here = h->x[1] + i * h->n;
+    double *true_length = work, *predicted = work + m->k;
+    GEODEC_TRY(geodec_metric_at_point(m, i, own, err));
+    for (int64_t j = 0; j < m->k; j++)
+        true_length[j] = length(h->n, own, here, h->x[1] + (int64_t)m->knn_index[i * m->k + j] * h->n);
+    const double step = next >= 0 ? length(h->n, own, here, x + next * h->n) : 0;
+    for (int k = 0; k < METRICS; k++) {
+        const double *g = h->g[k] + i * h->n * h->n;
+        for (int64_t j = 0; j < m->k; j++)
+            predicted[j] = length(h->n, g, here, h->x[1] + (int64_t)m->knn_index[i * m->k + j] * h->n);
+        c->discordance[k * c->held_out + i] = discordance(m->k, predicted, true_length);
+        c->step_ratio[k * c->held_out + i] = step > 0 ? length(h->n, g, here, x + next * h->n) / step : 0;
+    }
+    c->steps += step > 0;
+done:
+    return st;
+}
+
+/* Shares of the held-out states with their intervals over units; unit of state i is unit[row[i]]. */
+static geodec_status shares(geodec_consistency *c, const int32_t *unit, const geodec_consistency_options *o,
+                            geodec_err *err)
+{
+    enum { ORDER, STEP, SCORE, GAIN, SHARES };
+    geodec_status st = GEODEC_OK;
+    double *sum = NULL, *states = NULL, *steps = NULL;
+    int64_t *group = NULL;
+    GEODEC_NEW(group, c->held_out);
+    c->units = 0;
+    for (int64_t i = 0; i < c->held_out; i++) {
+        if (i == 0 || unit[c->row[i]] != unit[c->row[i - 1]]) c->units++;
+        group[i] = c->units - 1;
+    }
+    if (c->units < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld texts in the second half; at least 2 are needed", (long long)c->units);
+    GEODEC_NEW(states, c->units);
+    GEODEC_NEW(steps, c->units);
+    GEODEC_NEW(sum, METRICS * SHARES * c->units);
+    for (int64_t i = 0; i < c->held_out; i++) {
+        double fitted = 0;
+        states[group[i]] += 1;
+        for (int k = 0; k < METRICS; k++) {
+            const double ratio = c->step_ratio[k * c->held_out + i];
+            const bool order = c->discordance[k * c->held_out + i] <= o->tau, step = fabs(ratio - 1) <= o->tau;
+            const bool both = order && (step || !(ratio > 0));
+            double *at = sum + (int64_t)k * SHARES * c->units + group[i];
+            if (k == 0) fitted = both;
+            if (k == 0 && ratio > 0) steps[group[i]] += 1;
+            at[ORDER * c->units] += order;
+            at[STEP * c->units] += ratio > 0 && step;
+            at[SCORE * c->units] += both;
+            at[GAIN * c->units] += fitted - both;
+        }
+    }
+    for (int k = 0; k < METRICS; k++) {
+        geodec_estimate *to[SHARES] = {&c->order[k], &c->step[k], &c->score[k], &c->gain[k]};
+        for (int s = 0; s < SHARES; s++)
+            GEODEC_TRY(geodec_stats_ratio(c->units, sum + (k * SHARES + s) * c->units, s == STEP ? steps : states,
+                                          o->replicates, o->seed, geodec_rng_id("consistency", 0), to[s], err));
+    }
+done:
+    geodec_mem_free(sum);
+    geodec_mem_free(states);
+    geodec_mem_free(steps);
+    geodec_mem_free(group);
+    return st;
+}
+
+geodec_status geodec_consistency_run(int64_t points, int64_t n, const double *x, const int32_t *text,
+                                     const int32_t *unit, const geodec_consistency_options *o, geodec_pool *pool,
+                                     const geodec_hooks *hooks, geodec_consistency *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_consistency c = {.points = points, .n = n, .tau = o->tau};
+    halves h = {.n = n};
+    double *own = NULL, *work = NULL;
+    if (points < 1 || n < 1 || n > GEODEC_RBF_MAX_N || !(o->tau > 0) || !(o->tau < 1) || o->replicates < 0)
+        GEODEC_THROW(GEODEC_RANGE, "consistency of %lld points in %lld dimensions within %g", (long long)points,
+                     (long long)n, o->tau);
+    GEODEC_TRY(divide(&h, points, x, unit, o->seed, err));
+    for (int side = 0; side < 2; side++)
+        if (h.count[side] < n + 2)
+            GEODEC_THROW(GEODEC_SCARCE, "%lld states in one half of the texts; a metric of %lld dimensions needs %lld",
+                         (long long)h.count[side], (long long)n, (long long)n + 2);
+    GEODEC_TRY(predict(&h, o, pool, hooks, err));
+    c.k = h.metric[1].k;
+    c.fitted = h.count[0];
+    c.held_out = h.count[1];
+    GEODEC_NEW(c.discordance, METRICS * c.held_out);
+    GEODEC_NEW(c.step_ratio, METRICS * c.held_out);
+    GEODEC_NEW(own, n * n);
+    GEODEC_NEW(work, 2 * c.k);
+    c.row = h.row[1];
+    h.row[1] = NULL;
+    for (int64_t i = 0; i < c.held_out; i++) {
+        const int64_t at = c.row[i], next = at + 1 < points && text[at + 1] == text[at] ? at + 1 : -1;
+        if (i % 256 == 0) GEODEC_TRY(geodec_hooks_progress(hooks, "held-out states", i, c.held_out, err));
+        GEODEC_TRY(compare(&h, i, next, x, own, work, &c, err));
+    }
+    if (c.steps == 0) GEODEC_THROW(GEODEC_SCARCE, "no held-out state has a next one");
+    GEODEC_TRY(shares(&c, unit, o, err));
+    *out = c;
+    c = (geodec_consistency){0};
+done:
+    geodec_consistency_clear(&c);
+    halves_clear(&h);
+    geodec_mem_free(own);
+    geodec_mem_free(work);
+    return st;
+}
+
+void geodec_consistency_clear(geodec_consistency *c)
+{
+    geodec_mem_free(c->row);
+    geodec_mem_free(c->discordance);
+    geodec_mem_free(c->step_ratio);
+    *c = (geodec_consistency){0};
+}

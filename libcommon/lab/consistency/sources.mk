@@ -1,0 +1,3 @@
+lab/consistency_SRCS := \
+  correct.c \
+  file.c

@@ -1,0 +1,222 @@
+#include "lab/coverage/published.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/surrogate.h"
+#include "base/tasks.h"
+#include "base/vec_internal.h"
+#include "linalg/stats.h"
+#include "chain/coverage.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { V = GEODEC_PUBLISHED_VARIANTS };
+
+/* ---- the metrics of one cloud ----------------------------------------------------------------------------------- */
+
+typedef struct fields {
+    const geodec_published_field *field;
+    const double *point;
+    double *g;
+} fields;
+
+static geodec_status field_task(void *ctx, int64_t p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const fields *f = ctx;
+    const int64_t n = f->field->n;
+    double *scratch = NULL;
+    GEODEC_NEW(scratch, geodec_published_field_scratch(n));
+    GEODEC_TRY(geodec_published_field_at(f->field, f->point + p * n, f->g + p * n * n, scratch, err));
+done:
+    geodec_mem_free(scratch);
+    return st;
+}
+
+/* g [V][N][n][n] at the points x [N][n]; variants beyond `wanted` are left alone. */
+static geodec_status metrics(const geodec_published_splits *s, const double *x, const geodec_published_options *o,
+                             int wanted, geodec_pool *pool, const geodec_hooks *hooks, double *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t N = s->points, n = s->n, size = N * n * n;
+    geodec_published_field field = {0};
+    GEODEC_TRY(geodec_published_metric(N, n, x, o, pool, hooks, g, NULL, err));
+    for (int v = 1; v < wanted; v++) { /* the field through the matrices before; the accessor's has no identity */
+        GEODEC_TRY(geodec_published_field_init(&field, N, n, x, g + (v - 1) * size, o->sigma,
+                                               v == GEODEC_PUBLISHED_TWICE, err));
+        fields f = {&field, x, g + v * size};
+        GEODEC_TRY(geodec__tasks_run(pool, hooks, "published metric of point", N, field_task, &f, err));
+        geodec_published_field_clear(&field);
+    }
+done:
+    geodec_published_field_clear(&field);
+    return st;
+}
+
+/* ---- counting --------------------------------------------------------------------------------------------------- */
+
+/* g-distance of each held-out point of one split to its Euclid-nearest cached one: distance [N - cached]. */
+static void held_out(const geodec_published_splits *s, const double *x, const double *g, int64_t cached,
+                     const int64_t *order, double *distance)
+{
+    const int64_t n = s->n;
+    for (int64_t h = cached; h < s->points; h++) {
+        const double *at = x + order[h] * n;
+        double v[GEODEC_PUBLISHED_MAX_N], best[GEODEC_PUBLISHED_MAX_N], least = INFINITY;
+        for (int64_t c = 0; c < cached; c++) {
+            for (int64_t i = 0; i < n; i++) v[i] = at[i] - x[order[c] * n + i];
+            const double d = geodec__dot(n, v, v);
+            if (d < least) {
+                least = d;
+                memcpy(best, v, sizeof best);
+            }
+        }
+        distance[h - cached] = sqrt(fmax(geodec__norm2(n, g + order[h] * n * n, best), 0));
+    }
+}
+
+/* Means and percentiles over the splits of one cloud with metrics g [N][n][n]: hit, p10, p90 [S][E], mean [S]; all but
+ * hit may be NULL. */
+static geodec_status count(const geodec_published_splits *s, const double *x, const double *g, double *hit, double *p10,
+                           double *p90, double *mean, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t R = s->repeats, E = s->n_eps;
+    double *distance = NULL, *share = NULL; /* [N], [E][R] */
+    GEODEC_NEW(distance, s->points);
+    GEODEC_NEW(share, E * R);
+    for (int64_t f = 0; f < s->shares; f++) {
+        const int64_t held = s->points - s->cached[f];
+        double total = 0;
+        for (int64_t r = 0; r < R; r++) {
+            held_out(s, x, g, s->cached[f], s->permutation + (f * R + r) * s->points, distance);
+            total += geodec_stats_mean(held, distance);
+            for (int64_t e = 0; e < E; e++) {
+                int64_t hits = 0;
+                for (int64_t i = 0; i < held; i++) hits += distance[i] <= s->eps[e];
+                share[e * R + r] = (double)hits / (double)held;
+            }
+        }
+        if (mean) mean[f] = total / (double)R;
+        for (int64_t e = 0; e < E; e++) {
+            double *row = share + e * R;
+            hit[f * E + e] = geodec_stats_mean(R, row);
+            geodec_stats_sort(R, row);
+            if (p10) p10[f * E + e] = geodec_stats_percentile(R, row, 0.1);
+            if (p90) p90[f * E + e] = geodec_stats_percentile(R, row, 0.9);
+        }
+    }
+done:
+    geodec_mem_free(distance);
+    geodec_mem_free(share);
+    return st;
+}
+
+/* ---- the experiment --------------------------------------------------------------------------------------------- */
+
+static geodec_status splits_ok(const geodec_published_splits *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint8_t *seen = NULL;
+    if (s->points < 2 || s->n < 1 || s->n > GEODEC_PUBLISHED_MAX_N || s->shares < 1 || s->repeats < 1 || s->n_eps < 1)
+        GEODEC_THROW(GEODEC_RANGE, "published coverage of %lld points, dimension %lld, %lld cache sizes, %lld splits",
+                     (long long)s->points, (long long)s->n, (long long)s->shares, (long long)s->repeats);
+    GEODEC_NEW(seen, s->points);
+    for (int64_t f = 0; f < s->shares; f++)
+        if (s->cached[f] < 1 || s->cached[f] >= s->points)
+            GEODEC_THROW(GEODEC_RANGE, "%lld of %lld points cached", (long long)s->cached[f], (long long)s->points);
+    for (int64_t i = 0; i < s->shares * s->repeats; i++) {
+        memset(seen, 0, (size_t)s->points);
+        for (int64_t p = 0; p < s->points; p++) {
+            const int64_t at = s->permutation[i * s->points + p];
+            if (at < 0 || at >= s->points || seen[at])
+                GEODEC_THROW(GEODEC_RANGE, "split %lld is no permutation of the points", (long long)i);
+            seen[at] = 1;
+        }
+    }
+done:
+    geodec_mem_free(seen);
+    return st;
+}
+
+static geodec_status reserve(const geodec_published_splits *s, geodec_published_coverage *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t S = s->shares, E = s->n_eps;
+    c->shares = S, c->n_eps = E, c->repeats = s->repeats, c->points = s->points, c->n = s->n;
+    GEODEC_NEW(c->cached, S);
+    GEODEC_NEW(c->eps, E);
+    GEODEC_NEW(c->closed_form, S);
+    GEODEC_NEW(c->null_mean, S * E);
+    GEODEC_NEW(c->null_sd, S * E);
+    GEODEC_NEW(c->z, S * E);
+    for (int v = 0; v < V; v++) {
+        GEODEC_NEW(c->hit[v], S * E);
+        GEODEC_NEW(c->p10[v], S * E);
+        GEODEC_NEW(c->p90[v], S * E);
+        GEODEC_NEW(c->distance[v], S);
+    }
+    memcpy(c->cached, s->cached, (size_t)S * sizeof *c->cached);
+    memcpy(c->eps, s->eps, (size_t)E * sizeof *c->eps);
+done:
+    return st;
+}
+
+static geodec_status run_nulls(const geodec_published_splits *s, const geodec_published_options *o, int64_t nulls,
+                               uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks, double *g,
+                               geodec_published_coverage *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t SE = s->shares * s->n_eps, size = s->points * s->n;
+    double *x = NULL, *all = NULL, *column = NULL;
+    if (nulls == 0) goto done;
+    GEODEC_NEW(x, size);
+    GEODEC_NEW(all, nulls * SE);
+    GEODEC_NEW(column, nulls);
+    for (int64_t b = 0; b < nulls; b++) {
+        GEODEC_TRY(geodec_surrogate_draw(GEODEC_SURROGATE_GAUSSIAN, s->points, s->n, s->point, seed,
+                                         geodec_rng_id("published coverage null", (uint64_t)b), x, err));
+        GEODEC_TRY(metrics(s, x, o, GEODEC_PUBLISHED_ONCE + 1, pool, hooks, g, err));
+        GEODEC_TRY(count(s, x, g + GEODEC_PUBLISHED_ONCE * size * s->n, all + b * SE, NULL, NULL, NULL, err));
+    }
+    for (int64_t i = 0; i < SE; i++) {
+        const double one = 1 / (double)((s->points - s->cached[i / s->n_eps]) * s->repeats);
+        for (int64_t b = 0; b < nulls; b++) column[b] = all[b * SE + i];
+        c->null_mean[i] = geodec_stats_mean(nulls, column);
+        c->null_sd[i] = nulls > 1 ? sqrt(geodec_stats_variance(nulls, column)) : 0;
+        c->z[i] = nulls > 1 ? (c->hit[GEODEC_PUBLISHED_ONCE][i] - c->null_mean[i]) / fmax(c->null_sd[i], one) : 0;
+    }
+done:
+    geodec_mem_free(x);
+    geodec_mem_free(all);
+    geodec_mem_free(column);
+    return st;
+}
+
+geodec_status geodec_published_coverage_compute(const geodec_published_splits *s, const geodec_published_options *o,
+                                                int64_t nulls, uint64_t seed, geodec_pool *pool,
+                                                const geodec_hooks *hooks, geodec_published_coverage *out,
+                                                geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_published_coverage c = {.nulls = nulls};
+    double *g = NULL;
+    GEODEC_TRY(splits_ok(s, err));
+    if (nulls < 0 || nulls > 10000) GEODEC_THROW(GEODEC_RANGE, "%lld null clouds", (long long)nulls);
+    const int64_t size = s->points * s->n * s->n;
+    GEODEC_TRY(reserve(s, &c, err));
+    GEODEC_NEW(g, V * size);
+    GEODEC_TRY(metrics(s, s->point, o, V, pool, hooks, g, err));
+    for (int v = 0; v < V; v++)
+        GEODEC_TRY(count(s, s->point, g + v * size, c.hit[v], c.p10[v], c.p90[v], c.distance[v], err));
+    for (int64_t f = 0; f < s->shares; f++)
+        c.closed_form[f] = geodec_coverage_closed_form(s->points, o->k, s->cached[f]);
+    GEODEC_TRY(run_nulls(s, o, nulls, seed, pool, hooks, g, &c, err));
+    *out = c;
+    c = (geodec_published_coverage){0};
+done:
+    geodec_mem_free(g);
+    geodec_published_coverage_clear(&c);
+    return st;
+}

@@ -1,0 +1,63 @@
+/* The published coverage: how often a held-out point lies within g-distance eps of the Euclid-nearest cached point, the
+ * metric taken at the held-out point, where it was fitted on that point, the cached and all other held-out ones.
+ *
+ * With k neighbours the metric is (k - 1) times the inverse scatter of these neighbours, so that each of them lies
+ * within sqrt(k - 1) of the point whatever the data are (2.6458 for k = 8). "Within 3.0" means "the nearest cached
+ * point is one of my 8 nearest neighbours", and its chance is 1 - C(N-1-k,c) / C(N-1,c). Beside every figure stand that
+ * closed form and the same count on clouds of normal noise of the same covariance. chain/coverage.h has the
+ * experiment done right.
+ *
+ * Dimensions: V = 3 variants of the metric (as fitted, smoothed once, smoothed twice: what versions of the harness
+ * printed), S cache sizes, E eps, N points, n, R splits.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
+#ifndef GEODEC_LAB_COVERAGE_PUBLISHED_H
+#define GEODEC_LAB_COVERAGE_PUBLISHED_H
+
+#include "artifact/artifact.h"
+#include "lab/harness/manifold.h"
+
+GEODEC_API extern const geodec_kind geodec_kind_coverage_ref;
+
+typedef enum geodec_published_smoothing {
+    GEODEC_PUBLISHED_RAW,
+    GEODEC_PUBLISHED_ONCE,
+    GEODEC_PUBLISHED_TWICE,
+    GEODEC_PUBLISHED_VARIANTS,
+} geodec_published_smoothing;
+
+/* What the harness drew and asked for. */
+typedef struct geodec_published_splits {
+    int64_t points, n;
+    const double *point;        /* [N][n] */
+    int64_t shares, repeats;    /* S, R */
+    const int64_t *cached;      /* [S] in 1 .. N - 1 */
+    const int64_t *permutation; /* [S][R][N] of 0 .. N - 1: the first `cached` are the cache */
+    int64_t n_eps;
+    const double *eps; /* [E] */
+} geodec_published_splits;
+
+typedef struct geodec_published_coverage {
+    int64_t shares, n_eps, repeats, points, n, nulls;
+    int64_t *cached;                                                         /* [S] */
+    double *eps;                                                             /* [E] */
+    double *hit[GEODEC_PUBLISHED_VARIANTS];                                  /* [S][E] means over splits */
+    double *p10[GEODEC_PUBLISHED_VARIANTS], *p90[GEODEC_PUBLISHED_VARIANTS]; /* [S][E] */
+    double *distance[GEODEC_PUBLISHED_VARIANTS];                             /* [S] mean g-distance */
+    double *closed_form;                                                     /* [S] */
+    double *null_mean, *null_sd, *z; /* [S][E] of the metric smoothed once; 0 without nulls */
+} geodec_published_coverage;
+
+/* nulls: normal clouds of the same covariance (GEODEC_SURROGATE_GAUSSIAN), each with the same splits; 0 = none.
+ * GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM. Cost of a cloud: N metrics and 2 N field evaluations of N sites. */
+GEODEC_API geodec_status geodec_published_coverage_compute(const geodec_published_splits *splits,
+                                                           const geodec_published_options *o, int64_t nulls,
+                                                           uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
+                                                           geodec_published_coverage *out,
+                                                           geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_published_coverage_clear(geodec_published_coverage *c);
+/* Fills a new artifact of geodec_kind_coverage_ref; the caller commits. */
+GEODEC_API geodec_status geodec_published_coverage_write(const geodec_published_coverage *c, geodec_artifact *a,
+                                                         geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,3 @@
+lab/coverage_SRCS := \
+  published.c \
+  published_file.c

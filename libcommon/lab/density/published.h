@@ -1,0 +1,63 @@
+/* The published density of an online cloud: distances between consecutive states of one generation and from each state
+ * to its nearest other one, by cosine or Euclid, against a radius.
+ *
+ *     ratio = (90th percentile of nearest distances) / radius;   ratio > 1.5: "enrichment" = ceil(ratio^2)
+ *
+ * Nothing of it is a density: the nearest other state of a trajectory is its neighbour in time, a cosine distance is
+ * set against a radius in another metric, and where it is not, the number of points needed grows as ratio^n, not
+ * ratio^2. lab/density/correct.h does it right.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
+#ifndef GEODEC_LAB_DENSITY_PUBLISHED_H
+#define GEODEC_LAB_DENSITY_PUBLISHED_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "artifact/artifact.h"
+
+#include <stdbool.h>
+
+GEODEC_API extern const geodec_kind geodec_kind_density_ref;
+
+/* The runtime's telemetry: lines "step TAB source TAB token TAB x_1 TAB .. x_d"; lines that begin with '#' are
+ * remarks, of which "dim=D" fixes d; lines with fewer than four cells or with cells that are no numbers are left out
+ * and counted, as the harness leaves them out. */
+typedef struct geodec_telemetry {
+    int64_t states, d, left_out;
+    double *state; /* [states][d] */
+} geodec_telemetry;
+
+enum { GEODEC_TELEMETRY_STATES = 1 << 20, GEODEC_TELEMETRY_DIM = 1 << 16 };
+#define GEODEC_TELEMETRY_LINE ((int64_t)64 << 20)
+
+/* Reads a file that may hold anything: GEODEC_LIMIT for a line of more than 64 MiB, too many states or a too wide one;
+ * GEODEC_FORMAT for states of different widths, another width than the header's, GEODEC_SCARCE for fewer than two
+ * states; GEODEC_NUMERIC for a number that is not finite; GEODEC_NOTFOUND, GEODEC_IO. */
+GEODEC_API geodec_status geodec_telemetry_read(const char *path, geodec_telemetry *out,
+                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_telemetry_clear(geodec_telemetry *t);
+
+typedef struct geodec_published_distances {
+    int64_t count;
+    double *value;              /* [count] in the order of the states */
+    double mean, p50, p90, max; /* percentiles interpolated linearly */
+} geodec_published_distances;
+
+typedef struct geodec_published_density {
+    int64_t states, d, left_out;
+    bool cosine;
+    geodec_published_distances consecutive, nearest; /* [states - 1], [states] */
+    double radius, ratio;                            /* 0 without a radius */
+    int64_t enrichment;                              /* 0 when the ratio is at most 1.5 */
+} geodec_published_density;
+
+/* radius 0 = none. A state shorter than 1e-12 is at cosine distance 1 from all. O(states^2 d). */
+GEODEC_API geodec_status geodec_published_density_run(const geodec_telemetry *t, bool cosine, double radius,
+                                                      geodec_pool *pool, const geodec_hooks *hooks,
+                                                      geodec_published_density *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_published_density_clear(geodec_published_density *p);
+/* Fills a new artifact of geodec_kind_density_ref; the caller commits. */
+GEODEC_API geodec_status geodec_published_density_write(const geodec_published_density *p, geodec_artifact *a,
+                                                        geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,5 @@
+lab/density_SRCS := \
+  correct.c \
+  file.c \
+  published.c \
+  telemetry.c

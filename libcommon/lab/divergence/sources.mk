@@ -1,0 +1,2 @@
+lab/divergence_SRCS := \
+  correct.c

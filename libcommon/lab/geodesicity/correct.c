@@ -1,0 +1,426 @@
+#include "lab/geodesicity/correct.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/split.h"
+#include "linalg/regression.h"
+#include "lab/harness/starts.h"
+#include "lab/harness/three_metrics.h"
+#include "geometry/geodesic.h"
+#include "geometry/logmap.h"
+#include "base/tasks.h"
+#include "base/vec_internal.h"
+#include "linalg/expm.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_N = GEODEC_RBF_MAX_N, AHEAD = GEODEC_GEODESICITY_AHEAD, PLANTED = 3, NORMS = 2, SUBSTEPS_MAX = 64 };
+/* Planted steps are shorter than true ones: at the lengths of these, which are those of the metric's own variation, two
+ * states often have several geodesics between them, and none can be told from its ends. */
+static const double planted_share = 0.25;
+
+const char *const geodec_predictor_names[] = {"stay",     "line",   "linear_x",     "linear_xv",   "geodesic",
+                                              "shuffled", "random", "geodesic_log", "line_fitted", "geodesic_fitted",
+                                              NULL};
+
+const char *geodec_predictor_name(geodec_predictor p)
+{
+    return (int)p >= 0 && p < GEODEC_PREDICTORS ? geodec_predictor_names[p] : "?";
+}
+
+geodec_geodesicity_options geodec_geodesicity_defaults(void)
+{
+    return (geodec_geodesicity_options){.starts = 100,
+                                        .sites = 300,
+                                        .ahead = 4,
+                                        .held_out = 0.5,
+                                        .ridge = 1e-3,
+                                        .planted = 16,
+                                        .rtol = 1e-3,
+                                        .drift_max = 1e-2,
+                                        .replicates = 400};
+}
+
+bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t text)
+{
+    /* One of each pair of texts falls into each half of the interval, so that a share of a half divides even two. */
+    const uint64_t stream = geodec_rng_id("held-out text", 0), t = (uint32_t)text;
+    const uint64_t side = (geodec_rng_at(o->seed, stream, t / 2) >> 63) ^ (t & 1);
+    const double inside = geodec_rng_uniform_at(o->seed, geodec_rng_id("held-out text", 1), t);
+    return 0.5 * ((double)side + inside) < o->held_out;
+}
+
+bool geodec_geodesicity_on(const geodec_geodesicity_options *o, int32_t text, bool held_out)
+{
+    return text != GEODEC_SPLIT_NONE && geodec_geodesicity_held_out(o, text) == held_out;
+}
+
+typedef struct place {
+    const geodec_trajectories *t;
+    const geodec_geodesicity_options *o;
+    const geodec_three_metrics *f;
+    int64_t n, ahead;
+    double *map_x[AHEAD], *map_xv[AHEAD]; /* regressions (regression.h) of s_(k+m) - s_k */
+    int64_t starts, planted_starts;
+    geodec__start *start;
+    double *error;   /* [starts][P][AHEAD][NORMS], -1 = none */
+    double *step;    /* [starts][NORMS] */
+    double *planted; /* [starts][PLANTED][AHEAD], -1 = none */
+} place;
+
+/* x, then v with `both`, into z. */
+static void features(int64_t n, const double *x, bool both, double *z)
+{
+    for (int64_t i = 0; i < n; i++) {
+        z[i] = x[i];
+        if (both) z[n + i] = x[i] - x[i - n];
+    }
+}
+
+static geodec_status fit_maps(place *p, int64_t count, const geodec__start *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = p->n;
+    double *z = NULL, *y = NULL;
+    GEODEC_NEW(z, count * 2 * n);
+    GEODEC_NEW(y, count * n);
+    for (int64_t m = 1; m <= p->ahead; m++) {
+        for (int both = 0; both <= 1; both++) {
+            const int64_t width = both ? 2 * n : n;
+            double *map = NULL;
+            int64_t rows = 0;
+            for (int64_t i = 0; i < count; i++) {
+                if (s[i].row + m >= s[i].end) continue;
+                const double *x = p->t->x + s[i].row * n;
+                features(n, x, both, z + rows * width);
+                for (int64_t a = 0; a < n; a++) y[rows * n + a] = x[m * n + a] - x[a];
+                rows++;
+            }
+            GEODEC_NEW(map, (width + 1) * n);
+            *(both ? &p->map_xv[m - 1] : &p->map_x[m - 1]) = map;
+            GEODEC_TRY_MSG(geodec_regression_fit(rows, width, n, z, y, p->o->ridge, map, err),
+                           "regression of step %lld", (long long)m);
+        }
+    }
+done:
+    geodec_mem_free(z);
+    geodec_mem_free(y);
+    return st;
+}
+
+/* Nodes at m = 1..ahead of the geodesic from (x, v) into xs [ahead + 1][n]; *good of them stand. */
+static geodec_status shoot(const place *p, const geodec_space *space, const double *x, const double *v, int64_t ahead,
+                           double *xs, int64_t *good, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double vs[(AHEAD + 1) * MAX_N];
+    const geodec_geodesic_options o = {
+        .steps = ahead, .dl = 1, .method = GEODEC_GEODESIC_ADAPTIVE, .rtol = p->o->rtol, .drift_max = p->o->drift_max};
+    geodec_path_report report;
+    GEODEC_TRY(geodec_geodesic_path(space, &o, x, v, xs, vs, NULL, &report, err));
+    *good = report.status == GEODEC_PATH_DRIFT ? 0 : report.good;
+done:
+    return st;
+}
+
+/* w [n] with exp_x(-w) = from. */
+static geodec_status log_velocity(const place *p, const double *x, const double *from, double *w, bool *found,
+                                  geodec_err *err)
+{
+    geodec_logmap_options o = geodec_logmap_defaults();
+    o.rtol = p->o->rtol;
+    o.drift_max = p->o->drift_max;
+    const geodec_status st = geodec_logmap(p->f->own, &o, x, from, w, found, err);
+    for (int64_t i = 0; i < p->n; i++) w[i] = -w[i];
+    return st;
+}
+
+static void record(const place *p, double *error, geodec_predictor which, int64_t m, const double *g, const double *x,
+                   const double *target)
+{
+    double e[MAX_N];
+    for (int64_t i = 0; i < p->n; i++) e[i] = x[i] - target[i];
+    double *out = error + (which * AHEAD + m) * NORMS;
+    out[0] = sqrt(geodec__dot(p->n, e, e));
+    out[1] = sqrt(fmax(0, geodec__norm2(p->n, g, e)));
+}
+
+/* One start: every predictor's errors. */
+static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const place *p = ctx;
+    const int64_t n = p->n;
+    const geodec__start *s = p->start + task;
+    const double *x = p->t->x + s->row * n;
+    double g[MAX_N * MAX_N * AHEAD], xs[(AHEAD + 1) * MAX_N], v[MAX_N], w[MAX_N], fitted[MAX_N], z[2 * MAX_N], y[MAX_N];
+    double *error = p->error + task * GEODEC_PREDICTORS * AHEAD * NORMS, *step = p->step + task * NORMS;
+    const int64_t ahead = s->end - s->row - 1 < p->ahead ? s->end - s->row - 1 : p->ahead;
+    const geodec_space *space = p->f->own;
+    for (int64_t i = 0; i < GEODEC_PREDICTORS * AHEAD * NORMS; i++) error[i] = -1;
+    for (int64_t i = 0; i < n; i++) v[i] = x[i] - x[i - n];
+    for (int64_t m = 0; m < ahead; m++) GEODEC_TRY(space->at(space, x + (m + 1) * n, g + m * n * n, NULL, NULL, err));
+    features(n, x, true, z);
+    geodec_regression_at(2 * n, n, p->map_xv[0], z, fitted);
+    double d[MAX_N];
+    for (int64_t i = 0; i < n; i++) d[i] = x[n + i] - x[i];
+    step[0] = sqrt(geodec__dot(n, d, d));
+    step[1] = sqrt(fmax(0, geodec__norm2(n, g, d)));
+    for (int64_t m = 0; m < ahead; m++) {
+        const double *target = x + (m + 1) * n, *gm = g + m * n * n, t = (double)(m + 1);
+        record(p, error, GEODEC_PREDICT_STAY, m, gm, x, target);
+        for (int64_t i = 0; i < n; i++) y[i] = x[i] + t * v[i];
+        record(p, error, GEODEC_PREDICT_LINE, m, gm, y, target);
+        for (int64_t i = 0; i < n; i++) y[i] = x[i] + t * fitted[i];
+        record(p, error, GEODEC_PREDICT_LINE_FITTED, m, gm, y, target);
+        geodec_regression_at(n, n, p->map_x[m], z, y);
+        for (int64_t i = 0; i < n; i++) y[i] += x[i];
+        record(p, error, GEODEC_PREDICT_LINEAR_X, m, gm, y, target);
+        geodec_regression_at(2 * n, n, p->map_xv[m], z, y);
+        for (int64_t i = 0; i < n; i++) y[i] += x[i];
+        record(p, error, GEODEC_PREDICT_LINEAR_XV, m, gm, y, target);
+    }
+    bool found;
+    GEODEC_TRY(log_velocity(p, x, x - n, w, &found, err));
+    const struct {
+        geodec_predictor which;
+        const geodec_space *space;
+        const double *v;
+    } runs[] = {{GEODEC_PREDICT_GEODESIC, p->f->own, v},
+                {GEODEC_PREDICT_SHUFFLED, p->f->shuffled, v},
+                {GEODEC_PREDICT_RANDOM, p->f->random, v},
+                {GEODEC_PREDICT_GEODESIC_FITTED, p->f->own, fitted},
+                {GEODEC_PREDICT_GEODESIC_LOG, p->f->own, found ? w : NULL}};
+    for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
+        int64_t good = 0;
+        if (runs[r].v) GEODEC_TRY(shoot(p, runs[r].space, x, runs[r].v, ahead, xs, &good, err));
+        for (int64_t m = 0; m < good && m < ahead; m++)
+            record(p, error, runs[r].which, m, g + m * n * n, xs + (m + 1) * n, x + (m + 1) * n);
+    }
+done:
+    return st;
+}
+
+/* The same start on a planted geodesic: from = exp_x(-v), targets exp_x(m v); then v is forgotten. */
+static geodec_status plant(void *ctx, int64_t task, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const place *p = ctx;
+    const int64_t n = p->n;
+    const double *x = p->t->x + p->start[task].row * n;
+    double *out = p->planted + task * PLANTED * AHEAD;
+    double v[MAX_N], back[MAX_N], from[2 * MAX_N], target[(AHEAD + 1) * MAX_N], xs[(AHEAD + 1) * MAX_N], w[MAX_N];
+    int64_t good, reached;
+    for (int64_t i = 0; i < n; i++) back[i] = -(v[i] = planted_share * (x[i] - x[i - n]));
+    GEODEC_TRY(shoot(p, p->f->own, x, back, 1, from, &good, err));
+    if (good < 1) goto done;
+    GEODEC_TRY(shoot(p, p->f->own, x, v, p->ahead, target, &reached, err));
+    if (reached < p->ahead) goto done;
+    double unit = 0;
+    for (int64_t i = 0; i < n; i++) unit += (target[n + i] - x[i]) * (target[n + i] - x[i]);
+    if (!(unit > 0)) goto done;
+    bool found;
+    for (int which = 0; which < PLANTED; which++) {
+        for (int64_t i = 0; i < n; i++) w[i] = x[i] - from[n + i];
+        good = p->ahead;
+        if (which == 0) {
+            for (int64_t m = 0; m <= p->ahead; m++)
+                for (int64_t i = 0; i < n; i++) xs[m * n + i] = x[i] + (double)m * w[i];
+        } else {
+            if (which == 2) GEODEC_TRY(log_velocity(p, x, from + n, w, &found, err));
+            if (which == 2 && !found) continue;
+            GEODEC_TRY(shoot(p, p->f->own, x, w, p->ahead, xs, &good, err));
+        }
+        for (int64_t m = 0; m < good; m++) {
+            double e = 0;
+            for (int64_t i = 0; i < n; i++) {
+                const double d = xs[(m + 1) * n + i] - target[(m + 1) * n + i];
+                e += d * d;
+            }
+            out[which * AHEAD + m] = sqrt(e / unit);
+        }
+    }
+done:
+    return st;
+}
+
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
+
+/* Ratio of the sums by text of a [starts] and b [starts] over starts with use [starts]. Starts of a text follow each
+ * other. */
+static geodec_status by_text(const place *p, const double *a, const double *b, const bool *use, double *num,
+                             double *den, uint64_t stream, geodec_estimate *out, geodec_err *err)
+{
+    int64_t groups = 0;
+    for (int64_t i = 0; i < p->starts; i++) {
+        if (!use[i]) continue;
+        int64_t before = i - 1;
+        while (before >= 0 && !use[before]) before--;
+        if (before < 0 || p->start[before].text != p->start[i].text) {
+            num[groups] = 0;
+            den[groups++] = 0;
+        }
+        num[groups - 1] += a[i];
+        den[groups - 1] += b[i];
+    }
+    return geodec_stats_ratio(groups, num, den, p->o->replicates, p->o->seed, stream, out, err);
+}
+
+static geodec_status figures(const place *p, geodec_geodesicity *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *a = NULL, *b = NULL, *num = NULL, *den = NULL, square[NORMS] = {0};
+    bool *use = NULL;
+    GEODEC_NEW(a, p->starts);
+    GEODEC_NEW(b, p->starts);
+    GEODEC_NEW(num, p->starts);
+    GEODEC_NEW(den, p->starts);
+    GEODEC_NEW(use, p->starts);
+    for (int64_t i = 0; i < p->starts; i++) {
+        for (int k = 0; k < NORMS; k++) square[k] += p->step[i * NORMS + k] * p->step[i * NORMS + k];
+        out->texts += i == 0 || p->start[i].text != p->start[i - 1].text;
+    }
+    for (int k = 0; k < NORMS; k++) out->step[k] = sqrt(square[k] / (double)p->starts);
+    for (int which = 0; which < GEODEC_PREDICTORS; which++) {
+        const int partner = which == GEODEC_PREDICT_GEODESIC_FITTED ? GEODEC_PREDICT_LINE_FITTED : GEODEC_PREDICT_LINE;
+        for (int64_t m = 0; m < p->ahead; m++)
+            for (int k = 0; k < NORMS; k++) {
+                const uint64_t stream = geodec_rng_id("geodesicity", (uint64_t)((which * AHEAD + m) * NORMS + k));
+                int64_t counted = 0;
+                for (int64_t i = 0; i < p->starts; i++) {
+                    const double *e = p->error + i * GEODEC_PREDICTORS * AHEAD * NORMS;
+                    a[i] = e[(which * AHEAD + m) * NORMS + k];
+                    b[i] = p->step[i * NORMS + k];
+                    use[i] = a[i] >= 0;
+                    counted += use[i];
+                    const bool there = e[(GEODEC_PREDICT_STAY * AHEAD + m) * NORMS] >= 0;
+                    if (k == 0 && m == 0 && there && !use[i]) out->broken[which]++;
+                }
+                out->counted[which][m] = counted;
+                if (counted == 0) continue;
+                GEODEC_TRY(by_text(p, a, b, use, num, den, stream, &out->error[which][m][k], err));
+                for (int64_t i = 0; i < p->starts; i++)
+                    a[i] -= p->error[(i * GEODEC_PREDICTORS + partner) * AHEAD * NORMS + m * NORMS + k];
+                GEODEC_TRY(by_text(p, a, b, use, num, den, stream, &out->difference[which][m][k], err));
+            }
+    }
+    for (int which = 0; which < PLANTED; which++)
+        for (int64_t m = 0; m < p->ahead; m++) {
+            int64_t counted = 0;
+            for (int64_t i = 0; i < p->starts; i++) {
+                a[i] = p->planted[(i * PLANTED + which) * AHEAD + m];
+                b[i] = 1;
+                /* the same starts for all three: those where the velocity was found again */
+                use[i] = p->planted[(i * PLANTED + PLANTED - 1) * AHEAD + m] >= 0 && a[i] >= 0;
+                counted += use[i];
+            }
+            if (which == 0 && m == 0) out->planted = counted;
+            if (counted == 0) continue;
+            GEODEC_TRY(by_text(p, a, b, use, num, den, geodec_rng_id("planted", (uint64_t)(which * AHEAD + m)),
+                               &out->planted_error[which][m], err));
+        }
+done:
+    geodec_mem_free(a);
+    geodec_mem_free(b);
+    geodec_mem_free(num);
+    geodec_mem_free(den);
+    geodec_mem_free(use);
+    return st;
+}
+
+static geodec_status run_place(const geodec_trajectories *t, const geodec_three_metrics *f,
+                               const geodec_geodesicity_options *o, int64_t number, geodec_pool *pool,
+                               const geodec_hooks *hooks, geodec_geodesicity *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    place p = {.t = t, .o = o, .f = f, .n = t->n};
+    geodec__start *training = NULL;
+    const int64_t count = geodec__starts_gather(t, o, number, false, NULL);
+    p.starts = geodec__starts_gather(t, o, number, true, NULL);
+    if (count < 2 || p.starts < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld starts in training texts and %lld in the others; at least 2 each are needed",
+                     (long long)count, (long long)p.starts);
+    GEODEC_NEW(training, count);
+    GEODEC_NEW(p.start, p.starts);
+    (void)geodec__starts_gather(t, o, number, false, training);
+    (void)geodec__starts_gather(t, o, number, true, p.start);
+    geodec__starts_choose(p.start, &p.starts, o->starts, o->seed, number);
+    for (int64_t i = 0; i < p.starts; i++)
+        if (p.start[i].end - p.start[i].row - 1 > p.ahead) p.ahead = p.start[i].end - p.start[i].row - 1;
+    if (p.ahead > o->ahead) p.ahead = o->ahead;
+    p.planted_starts = o->planted < p.starts ? o->planted : p.starts;
+    GEODEC_NEW(p.error, p.starts * GEODEC_PREDICTORS * AHEAD * NORMS);
+    GEODEC_NEW(p.step, p.starts * NORMS);
+    GEODEC_NEW(p.planted, p.starts * PLANTED * AHEAD);
+    for (int64_t i = 0; i < p.starts * PLANTED * AHEAD; i++) p.planted[i] = -1;
+    GEODEC_TRY(fit_maps(&p, count, training, err));
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "predicting", p.starts, predict, &p, err));
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "planted paths", p.planted_starts, plant, &p, err));
+    memset(out, 0, sizeof *out);
+    out->place = number;
+    out->starts = p.starts;
+    out->training = count;
+    out->ahead = p.ahead;
+    GEODEC_TRY(figures(&p, out, err));
+done:
+    geodec_mem_free(training);
+    geodec_mem_free(p.start);
+    geodec_mem_free(p.error);
+    geodec_mem_free(p.step);
+    geodec_mem_free(p.planted);
+    for (int m = 0; m < AHEAD; m++) {
+        geodec_mem_free(p.map_x[m]);
+        geodec_mem_free(p.map_xv[m]);
+    }
+    return st;
+}
+
+static geodec_status check(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+                           const geodec_geodesicity_options *o, int64_t *longest, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *longest = 0;
+    if (t->n < 1 || t->n > MAX_N) GEODEC_THROW(GEODEC_RANGE, "dimension %lld", (long long)t->n);
+    if (o->ahead < 1 || o->ahead > AHEAD || !(o->held_out > 0 && o->held_out < 1) || !(o->ridge >= 0) || o->sites < 2 ||
+        !(o->rtol > 0 && o->rtol < 1) || !(o->drift_max > 0) || o->replicates < 0 || o->planted < 0)
+        GEODEC_THROW(GEODEC_RANGE, "geodesicity: %lld steps ahead, %g held out, ridge %g, %lld points, tolerance %g",
+                     (long long)o->ahead, o->held_out, o->ridge, (long long)o->sites, o->rtol);
+    for (int64_t p = 0; p < t->paths; p++) {
+        const int64_t length = t->offset[p + 1] - t->offset[p];
+        if (t->offset[p] < 0 || length < 0) GEODEC_THROW(GEODEC_RANGE, "path %lld", (long long)p);
+        if (length > *longest) *longest = length;
+    }
+    if (*longest < 3)
+        GEODEC_THROW(GEODEC_SCARCE, "the longest trajectory has %lld states; at least 3 are needed",
+                     (long long)*longest);
+    if (!geodec__finite(t->offset[t->paths] * t->n, t->x)) GEODEC_THROW(GEODEC_NUMERIC, "a state is not finite");
+    if (!geodec__finite(f->sites * t->n, f->site) || !geodec__finite(f->sites * geodec_sym_packed(t->n), f->log_g))
+        GEODEC_THROW(GEODEC_NUMERIC, "the metric is not finite");
+done:
+    return st;
+}
+
+geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+                                     const geodec_geodesicity_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                     int64_t *count, geodec_geodesicity **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_three_metrics three = {0};
+    geodec_geodesicity *all = NULL;
+    int64_t longest;
+    GEODEC_TRY(check(t, f, o, &longest, err));
+    const int64_t places = t->places ? longest - 2 : 1;
+    GEODEC_NEW(all, places);
+    GEODEC_TRY(geodec_three_metrics_make(f, t->n, o, &three, err));
+    for (int64_t i = 0; i < places; i++)
+        GEODEC_TRY_MSG(run_place(t, &three, o, t->places ? i + 1 : -1, pool, hooks, all + i, err), "place %lld",
+                       (long long)(t->places ? i + 1 : -1));
+    *count = places;
+    *out = all;
+    all = NULL;
+done:
+    geodec_three_metrics_clear(&three);
+    geodec_mem_free(all);
+    return st;
+}

@@ -1,0 +1,128 @@
+/* Are trajectories of the residual stream geodesics of a metric? The next states of real trajectories, token by token
+ * at one layer or layer by layer at one token, are predicted from a state x = s_k and its last step v = s_k - s_(k-1)
+ *
+ *     stay             x
+ *     line             x + m v                      the geodesic of the flat metric
+ *     linear_x         x + A_m (1, x)               ridge regression on the training texts
+ *     linear_xv        x + B_m (1, x, v)            the same
+ *     geodesic         exp_x(m v)                   of the metric
+ *     shuffled         exp_x(m v)                   control: the metric's matrices dealt out anew among its points
+ *     random           exp_x(m v)                   control: each matrix turned at random, its spectrum kept
+ *     geodesic_log     exp_x(m w), exp_x(-w) = s_(k-1)  with the velocity the geodesic through both states has at x
+ *     line_fitted      x + m (B_1 (1, x, v))        the straight line along the regression's step
+ *     geodesic_fitted  exp_x(m (B_1 (1, x, v)))     does curvature improve the best step there is?
+ *
+ * for m = 1 .. ahead. Errors are measured in the chart and in the metric at the true state, in mean lengths of a true
+ * step; intervals come from a bootstrap over texts. Texts are divided by a seeded draw each: the regressions and the
+ * metric's points are from the one part, all figures from the other.
+ *
+ * A geodesic that breaks down (integration, or the speed drifts by more than drift_max; for geodesic_log also: no w
+ * found) is counted and left out, and so is its partner in the paired difference: line, and line_fitted for
+ * geodesic_fitted.
+ *
+ * Planted control: the first starts once more with targets that are geodesic (s_(k-1) = exp_x(-u), s_(k+m) = exp_x(m u)
+ * of the same metric; u = v / 4, for at the length of v there are often several geodesics between two states). There
+ * geodesic_log must be exact and better than the line. */
+#ifndef GEODEC_LAB_GEODESICITY_CORRECT_H
+#define GEODEC_LAB_GEODESICITY_CORRECT_H
+
+#include "geometry/rbf.h"
+#include "artifact/artifact.h"
+#include "linalg/stats.h"
+
+enum { GEODEC_GEODESICITY_AHEAD = 8 };
+
+typedef enum geodec_predictor {
+    GEODEC_PREDICT_STAY,
+    GEODEC_PREDICT_LINE,
+    GEODEC_PREDICT_LINEAR_X,
+    GEODEC_PREDICT_LINEAR_XV,
+    GEODEC_PREDICT_GEODESIC,
+    GEODEC_PREDICT_SHUFFLED,
+    GEODEC_PREDICT_RANDOM,
+    GEODEC_PREDICT_GEODESIC_LOG,
+    GEODEC_PREDICT_LINE_FITTED,
+    GEODEC_PREDICT_GEODESIC_FITTED,
+    GEODEC_PREDICTORS
+} geodec_predictor;
+/* "stay", .. as above; "?" otherwise. Static storage. */
+GEODEC_API extern const char *const geodec_predictor_names[]; /* by number, then NULL */
+GEODEC_API const char *geodec_predictor_name(geodec_predictor p);
+
+/* Trajectories in one chart. Path i is the states offset[i] .. offset[i+1]-1 of x, and belongs to text[i]. */
+typedef struct geodec_trajectories {
+    int64_t paths, n;
+    const int64_t *offset; /* [paths + 1] rising from 0 */
+    const int32_t *text;   /* [paths] */
+    const double *x;       /* [offset[paths]][n] */
+    bool places;           /* figures for each place k in a path apart (layers), or for all together (tokens) */
+} geodec_trajectories;
+
+/* The metric: the log-Euclidean field (rbf.h) through log_g at the sites. With `space`, that space instead; its
+ * controls then are the fields through its matrices at the sites, dealt out anew and turned. */
+typedef struct geodec_geodesicity_field {
+    int64_t sites;
+    const double *site;  /* [sites][n] */
+    const double *log_g; /* [sites][n(n+1)/2] */
+    const int32_t *text; /* [sites] as in trajectories, or NULL: then all sites make the field */
+    double sigma;
+    const geodec_space *space; /* NULL = the field */
+    bool whole;                /* all sites count, whatever the options say */
+} geodec_geodesicity_field;
+
+typedef struct geodec_geodesicity_options {
+    int64_t starts;     /* at most so many of each place, a seeded choice; default 100 */
+    int64_t sites;      /* at most so many of the field's, a seeded choice; default 300 */
+    int64_t ahead;      /* default 4, at most GEODEC_GEODESICITY_AHEAD */
+    double held_out;    /* share of texts the figures are from; default 0.5 */
+    double ridge;       /* of the regressions, in mean variances of the predictors; default 1e-3 */
+    int64_t planted;    /* planted paths of each place, at most; default 16 */
+    double rtol;        /* of the geodesics; default 1e-3 */
+    double drift_max;   /* default 1e-2 */
+    int64_t replicates; /* of the bootstrap; default 400 */
+    uint64_t seed;
+} geodec_geodesicity_options;
+GEODEC_API geodec_geodesicity_options geodec_geodesicity_defaults(void);
+
+/* One place's figures. Index of the norm: 0 chart, 1 the metric at the true state. */
+typedef struct geodec_geodesicity {
+    int64_t place;                     /* k of the start; -1 = all */
+    int64_t starts, training, texts;   /* evaluated; of the regressions; texts evaluated */
+    int64_t ahead;                     /* steps there are from this place */
+    double step[2];                    /* root mean square length of a true step */
+    int64_t broken[GEODEC_PREDICTORS]; /* starts without all their predictions */
+    int64_t counted[GEODEC_PREDICTORS][GEODEC_GEODESICITY_AHEAD];
+    geodec_estimate error[GEODEC_PREDICTORS][GEODEC_GEODESICITY_AHEAD][2];      /* sum |error| / sum |step| */
+    geodec_estimate difference[GEODEC_PREDICTORS][GEODEC_GEODESICITY_AHEAD][2]; /* to the line, same starts */
+    /* on planted geodesics, chart norm: line, geodesic, geodesic_log */
+    int64_t planted; /* starts whose planted path exists */
+    geodec_estimate planted_error[3][GEODEC_GEODESICITY_AHEAD];
+} geodec_geodesicity;
+
+/* *out: new memory of *count places, one without `places`; freed by the caller with geodec_mem_free. Bytes do not
+ * depend on threads. GEODEC_RANGE (options), GEODEC_SCARCE (no path of three states, fewer than 2 texts in a part),
+ * GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. Time: about 20 geodesics of `ahead` units a start. */
+GEODEC_API geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+                                                const geodec_geodesicity_options *o, geodec_pool *pool,
+                                                const geodec_hooks *hooks, int64_t *count, geodec_geodesicity **out,
+                                                geodec_err *err) GEODEC_MUST_USE;
+/* Whether a text is held out: a function of (seed, text). With held_out = 1/2 exactly one of the texts 2 j and 2 j + 1
+ * is. */
+GEODEC_API bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t text);
+/* Whether a text is on that side; a row in a gap (GEODEC_SPLIT_NONE, base/split.h) is on neither. */
+GEODEC_API bool geodec_geodesicity_on(const geodec_geodesicity_options *o, int32_t text, bool held_out);
+
+/* ---- the artifact: places of several metrics, one after the other ------------------------------------------------ */
+GEODEC_API extern const geodec_kind geodec_kind_geodesicity;
+typedef struct geodec_geodesicity_case {
+    const char *along;  /* "tokens" or "layers" */
+    const char *metric; /* kind of the metric */
+    int32_t layer;      /* of the start */
+    geodec_geodesicity figures;
+} geodec_geodesicity_case;
+/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
+GEODEC_API geodec_status geodec_geodesicity_write(int64_t cases, const geodec_geodesicity_case *c, int64_t ahead,
+                                                  const geodec_geodesicity_options *o, const char *split,
+                                                  geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,3 @@
+lab/geodesicity_SRCS := \
+  correct.c \
+  file.c

@@ -1,0 +1,2 @@
+#define KERNELS geodec__published_avx512
+#include "lab/harness/kernels_body.h"

@@ -1,0 +1,12 @@
+/* Internal: lists of names in an attribute of an artifact, joined by commas. */
+#ifndef GEODEC_LAB_HARNESS_NAMES_INTERNAL_H
+#define GEODEC_LAB_HARNESS_NAMES_INTERNAL_H
+
+#include "base/err.h"
+#include "artifact/artifact.h"
+
+/* Appends a name; text begins as "". GEODEC_LIMIT when it does not fit; text is not to be used then. */
+geodec_status geodec__names_add(char text[GEODEC_ATTR_TEXT_MAX], geodec_err *err, const char *format,
+                                ...) GEODEC_MUST_USE __attribute__((format(printf, 3, 4)));
+
+#endif

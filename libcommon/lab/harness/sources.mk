@@ -1,0 +1,13 @@
+lab/harness_SRCS := \
+  field.c \
+  kernels_avx2.c \
+  kernels_avx512.c \
+  kernels_scalar.c \
+  manifold.c \
+  manifold_file.c \
+  names.c \
+  path.c \
+  residual.c \
+  starts.c \
+  three_metrics.c \
+  trajectories.c

@@ -1,0 +1,21 @@
+/* A metric and its two controls: the same matrices dealt out anew among the points, and each matrix turned at random,
+ * its spectrum kept. Points of held-out texts are left out of all three. */
+#ifndef GEODEC_LAB_HARNESS_THREE_METRICS_H
+#define GEODEC_LAB_HARNESS_THREE_METRICS_H
+
+#include "lab/geodesicity/correct.h"
+
+typedef struct geodec_three_metrics {
+    const geodec_space *own, *shuffled, *random;
+    geodec_rbf *field[3]; /* owners; the first NULL where `own` is another's */
+} geodec_three_metrics;
+
+/* Of the options count sites, held_out and seed. Zero before; GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE (n),
+ * GEODEC_NUMERIC.
+ */
+GEODEC_API geodec_status geodec_three_metrics_make(const geodec_geodesicity_field *f, int64_t n,
+                                                   const geodec_geodesicity_options *o, geodec_three_metrics *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_three_metrics_clear(geodec_three_metrics *m);
+
+#endif

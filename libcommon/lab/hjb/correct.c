@@ -1,0 +1,204 @@
+#include "lab/hjb/correct.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/tasks.h"
+
+#include <math.h>
+#include <string.h>
+
+geodec_hjb_options geodec_hjb_defaults(void)
+{
+    return (geodec_hjb_options){.paths = 12, .nodes = 33, .dl = 0.05, .shift = 0.1, .bootstrap = 1000, .seed = 1};
+}
+
+const char *geodec_hjb_name(geodec_hjb_class c)
+{
+    static const char *const names[GEODEC_HJB_CLASSES] = {"geodesic", "walk", "straight", "text", "shuffled", "layers"};
+    return c < GEODEC_HJB_CLASSES ? names[c] : "?";
+}
+
+/* Sums of a path over its nodes. */
+typedef struct sums {
+    double total, kinetic, connection, total_g, kinetic_g, step_g, jacobi, jacobi_kinetic;
+    bool lost; /* a node lies outside the chart */
+} sums;
+
+typedef struct measuring {
+    const geodec_space *s;
+    const geodec_hjb_paths *p;
+    sums *sum;
+} measuring;
+
+static geodec_status path_task(void *ctx, int64_t i, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const measuring *m = ctx;
+    const int64_t nodes = m->p->nodes, inner = nodes - 2, n = m->s->n;
+    const double *xs = m->p->xs + i * nodes * n, *ys = m->p->ys + i * nodes * n;
+    sums *s = &m->sum[i];
+    double *a = NULL;
+    GEODEC_NEW(a, 9 * inner);
+    const geodec_residual_parts parts = {.total = a,
+                                         .kinetic = a + inner,
+                                         .connection = a + 2 * inner,
+                                         .total_g = a + 3 * inner,
+                                         .kinetic_g = a + 4 * inner,
+                                         .connection_g = a + 5 * inner,
+                                         .step_g = a + 6 * inner};
+    st = geodec_residual_path(m->s, nodes, xs, &parts, err);
+    if (st == GEODEC_OK) st = geodec_residual_jacobi(m->s, nodes, xs, ys, a + 7 * inner, a + 8 * inner, err);
+    if (st == GEODEC_NUMERIC) {
+        s->lost = true;
+        geodec_err_clear(err);
+        st = GEODEC_OK;
+        goto done;
+    }
+    GEODEC_TRY(st);
+    for (int64_t l = 0; l < inner; l++) {
+        s->total += parts.total[l];
+        s->kinetic += parts.kinetic[l];
+        s->connection += parts.connection[l];
+        s->total_g += parts.total_g[l];
+        s->kinetic_g += parts.kinetic_g[l];
+        s->step_g += parts.step_g[l];
+        s->jacobi += a[7 * inner + l];
+        s->jacobi_kinetic += a[8 * inner + l];
+    }
+done:
+    geodec_mem_free(a);
+    return st;
+}
+
+/* sum num / sum den; 0 where den has no sum. */
+static geodec_status ratio(int64_t count, const double *num, const double *den, const geodec_hjb_options *o,
+                           geodec_estimate *out, geodec_err *err)
+{
+    double total = 0;
+    for (int64_t i = 0; i < count; i++) total += den[i];
+    *out = (geodec_estimate){0};
+    if (!(total > 0)) return GEODEC_OK;
+    return geodec_stats_ratio(count, num, den, o->bootstrap, o->seed, geodec_rng_id("hjb", 0), out, err);
+}
+
+static geodec_estimate root(geodec_estimate e)
+{
+    return (geodec_estimate){.value = sqrt(e.value), .low = sqrt(e.low), .high = sqrt(e.high)};
+}
+
+/* 1 - e, or nothing where nothing was to be explained. */
+static geodec_estimate explained(geodec_estimate e, double of)
+{
+    if (!(of > 0)) return (geodec_estimate){0};
+    return (geodec_estimate){.value = 1 - e.value, .low = 1 - e.high, .high = 1 - e.low};
+}
+
+geodec_status geodec_hjb_measure(const geodec_space *s, const geodec_hjb_paths *p, const geodec_hjb_options *o,
+                                 geodec_pool *pool, const geodec_hooks *hooks, geodec_hjb_row *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_hjb_row r = {.nodes = p->nodes};
+    sums *sum = NULL;
+    double *x = NULL;
+    int64_t got = 0;
+    if (p->paths == 0) {
+        *out = (geodec_hjb_row){0};
+        goto done;
+    }
+    GEODEC_NEW(sum, p->paths);
+    GEODEC_NEW(x, 5 * p->paths);
+    measuring m = {.s = s, .p = p, .sum = sum};
+    const geodec_sweep_result result = {sum, 1, sizeof *sum};
+    GEODEC_TRY(
+        geodec_sweep_run(o->sweep, pool, hooks, "residuals of path", p->paths, 1, path_task, &m, &result, 1, err));
+    if (geodec_sweep_partial(o->sweep)) {
+        *out = r;
+        goto done;
+    }
+    double *total = x, *kinetic = x + p->paths, *step = kinetic + p->paths, *jacobi = step + p->paths,
+           *still = jacobi + p->paths;
+    for (int64_t i = 0; i < p->paths; i++) {
+        if (sum[i].lost) continue;
+        total[got] = sum[i].total_g;
+        kinetic[got] = sum[i].kinetic_g;
+        step[got] = sum[i].step_g;
+        jacobi[got] = sum[i].jacobi;
+        still[got++] = sum[i].jacobi_kinetic;
+        r.total += sum[i].total;
+        r.kinetic += sum[i].kinetic;
+        r.connection += sum[i].connection;
+        r.jacobi += sum[i].jacobi;
+        r.jacobi_kinetic += sum[i].jacobi_kinetic;
+    }
+    r.paths = got;
+    r.left_out = p->paths - got;
+    if (got > 0) {
+        const double nodes = (double)(got * (p->nodes - 2));
+        geodec_estimate e;
+        r.total /= nodes;
+        r.kinetic /= nodes;
+        r.connection /= nodes;
+        r.jacobi /= nodes;
+        r.jacobi_kinetic /= nodes;
+        GEODEC_TRY(ratio(got, total, step, o, &e, err));
+        r.turn = root(e);
+        GEODEC_TRY(ratio(got, kinetic, step, o, &e, err));
+        r.kinetic_turn = root(e);
+        /* below 1e-12 of the steps a second difference is rounding: a straight line has none to explain */
+        if (r.kinetic_turn.value > 1e-12) {
+            GEODEC_TRY(ratio(got, total, kinetic, o, &e, err));
+            r.explained = explained(e, r.kinetic);
+            GEODEC_TRY(ratio(got, jacobi, still, o, &e, err));
+            r.jacobi_explained = explained(e, r.jacobi_kinetic);
+        }
+    }
+    *out = r;
+done:
+    geodec_mem_free(sum);
+    geodec_mem_free(x);
+    return st;
+}
+
+geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, const double *point, const geodec_activations *v,
+                             int64_t layer, const double *basis, const double *mean, const geodec_hjb_options *o,
+                             geodec_pool *pool, const geodec_hooks *hooks, geodec_hjb *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_hjb h = {.n = s->n};
+    geodec_hjb_paths p = {0};
+    geodec_hjb_row row;
+    double x[GEODEC_HJB_STEPS], y[GEODEC_HJB_STEPS];
+    for (int c = 0; c < GEODEC_HJB_CLASSES; c++) {
+        if (c <= GEODEC_HJB_STRAIGHT)
+            GEODEC_TRY(geodec_hjb_draw(s, (geodec_hjb_class)c, points, point, o, o->dl, o->nodes, &p, err));
+        else if (v)
+            GEODEC_TRY(geodec_hjb_read(v, (geodec_hjb_class)c, layer, s->n, basis, mean, o, &p, err));
+        else
+            continue;
+        GEODEC_TRY_MSG(geodec_hjb_measure(s, &p, o, pool, hooks, &h.row[c], err), "class %s",
+                       geodec_hjb_name((geodec_hjb_class)c));
+        geodec_hjb_paths_clear(&p);
+    }
+    bool all = true;
+    for (int k = 0; k < GEODEC_HJB_STEPS; k++) {
+        const int64_t parts = (int64_t)1 << k;
+        h.dl[k] = o->dl / (double)parts;
+        GEODEC_TRY(
+            geodec_hjb_draw(s, GEODEC_HJB_GEODESIC, points, point, o, h.dl[k], (o->nodes - 1) * parts + 1, &p, err));
+        GEODEC_TRY(geodec_hjb_measure(s, &p, o, pool, hooks, &row, err));
+        geodec_hjb_paths_clear(&p);
+        h.refined[k] = sqrt(row.total);
+        all &= h.refined[k] > 0;
+        x[k] = log(h.dl[k]);
+        y[k] = all ? log(h.refined[k]) : 0;
+    }
+    if (all) { /* a flat space has no residual and no order */
+        geodec_stats_line line;
+        GEODEC_TRY(geodec_stats_fit_line(GEODEC_HJB_STEPS, x, y, NULL, &line, err));
+        h.order = line.slope;
+    }
+    *out = h;
+done:
+    geodec_hjb_paths_clear(&p);
+    return st;
+}

@@ -1,0 +1,97 @@
+/* Do trajectories satisfy the geodesic equation? The residuals of lab/harness/residual.h over classes of trajectories:
+ *
+ *     geodesic   of the metric itself, from points of the cloud towards their nearest neighbours: what zero looks like,
+ *                with its order in the step (4) by halving it
+ *     walk       over the four nearest neighbours: what moves within the cloud look like
+ *     straight   lines of the chart between two points: no second difference, all of the residual is connection
+ *     text       consecutive states of one sequence: the real thing
+ *     shuffled   the same windows with their states in random order: the control of `text`
+ *     layers     the states of one token layer by layer, where activations hold at least three
+ *
+ * For each class: mean squares per node, in the chart's units; turn = sqrt(sum |r|_g^2 / sum |Dc s|_g^2), free of the
+ * steps' length; explained = 1 - sum |r|_g^2 / sum |D2 s|_g^2, what the connection explains of the second differences
+ * (1 for a geodesic, 0 or below where it explains nothing); and the same ratio for the Jacobi equation of neighbouring
+ * trajectories. A null cloud is another metric. Trajectories are drawn by number from the seed. */
+#ifndef GEODEC_LAB_HJB_CORRECT_H
+#define GEODEC_LAB_HJB_CORRECT_H
+
+#include "base/hooks.h"
+#include "base/pool.h"
+#include "lab/harness/residual.h"
+#include "chain/activations.h"
+#include "artifact/sweep.h"
+#include "artifact/artifact.h"
+#include "linalg/stats.h"
+
+typedef enum geodec_hjb_class {
+    GEODEC_HJB_GEODESIC,
+    GEODEC_HJB_WALK,
+    GEODEC_HJB_STRAIGHT,
+    GEODEC_HJB_TEXT,
+    GEODEC_HJB_SHUFFLED,
+    GEODEC_HJB_LAYERS,
+    GEODEC_HJB_CLASSES
+} geodec_hjb_class;
+enum { GEODEC_HJB_STEPS = 3 };
+
+typedef struct geodec_hjb_options {
+    int64_t paths;     /* of a class; default 12 */
+    int64_t nodes;     /* of a path; default 33 */
+    double dl;         /* arc length of a geodesic's step; default 0.05 */
+    double shift;      /* distance of a geodesic's neighbour at the start, in arc lengths of a step; default 0.1 */
+    int64_t bootstrap; /* replicates over paths; default 1000 */
+    uint64_t seed;
+    geodec_sweep *sweep; /* paths in slices, of which nothing is summed up; NULL: at once */
+} geodec_hjb_options;
+GEODEC_API geodec_hjb_options geodec_hjb_defaults(void);
+
+/* Trajectories of a class and of their neighbours, [paths][nodes][n]. */
+typedef struct geodec_hjb_paths {
+    int64_t paths, nodes;
+    double *xs, *ys;
+} geodec_hjb_paths;
+GEODEC_API void geodec_hjb_paths_clear(geodec_hjb_paths *p);
+
+/* GEODESIC, WALK or STRAIGHT of points point [points][n] in s. Geodesics that break down are not among them.
+ * GEODEC_SCARCE (fewer than 6 points), GEODEC_RANGE (another class). */
+GEODEC_API geodec_status geodec_hjb_draw(const geodec_space *s, geodec_hjb_class kind, int64_t points,
+                                         const double *point, const geodec_hjb_options *o, double dl, int64_t nodes,
+                                         geodec_hjb_paths *out, geodec_err *err) GEODEC_MUST_USE;
+/* TEXT, SHUFFLED or LAYERS from activations: coordinates basis (x - mean), basis [n][d], mean [d]; layer of the model
+ * for the first two. paths = 0 where there is nothing (no sequence that long; fewer than three layers). */
+GEODEC_API geodec_status geodec_hjb_read(const geodec_activations *v, geodec_hjb_class kind, int64_t layer, int64_t n,
+                                         const double *basis, const double *mean, const geodec_hjb_options *o,
+                                         geodec_hjb_paths *out, geodec_err *err) GEODEC_MUST_USE;
+
+typedef struct geodec_hjb_row {
+    int64_t paths, nodes, left_out;    /* paths outside the chart are left out */
+    double total, kinetic, connection; /* means of the squares over nodes and paths */
+    geodec_estimate turn, kinetic_turn, explained;
+    double jacobi, jacobi_kinetic; /* mean squares, in g */
+    geodec_estimate jacobi_explained;
+} geodec_hjb_row;
+
+/* GEODEC_NOMEM, GEODEC_INTERRUPTED. A row of no paths is all zero. */
+GEODEC_API geodec_status geodec_hjb_measure(const geodec_space *s, const geodec_hjb_paths *p,
+                                            const geodec_hjb_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                            geodec_hjb_row *out, geodec_err *err) GEODEC_MUST_USE;
+
+typedef struct geodec_hjb {
+    int64_t n;
+    geodec_hjb_row row[GEODEC_HJB_CLASSES];
+    double dl[GEODEC_HJB_STEPS],
+        refined[GEODEC_HJB_STEPS]; /* root mean square of the geodesics' |r| at dl, dl/2, dl/4 */
+    double order;                  /* slope of its logarithm; 4 */
+} geodec_hjb;
+/* The classes of the cloud and the refinement; the rows of text, shuffled and layers when v is there (NULL = no
+ * activations), with basis, mean and layer as above. */
+GEODEC_API geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, const double *point,
+                                        const geodec_activations *v, int64_t layer, const double *basis,
+                                        const double *mean, const geodec_hjb_options *o, geodec_pool *pool,
+                                        const geodec_hooks *hooks, geodec_hjb *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API const char *geodec_hjb_name(geodec_hjb_class c); /* "geodesic", ..; static */
+
+GEODEC_API extern const geodec_kind geodec_kind_hjb;
+GEODEC_API geodec_status geodec_hjb_write(const geodec_hjb *h, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,48 @@
+/* The published residuals of the three classes, with the residual of the geodesic equation beside them. */
+#include "artifact/binding.h"
+#include "lab/hjb/published.h"
+
+typedef struct report {
+    const geodec_published_hjb_means *row;
+    int64_t n, flops;
+    double sigma;
+} report;
+#define IN(m) GEODEC_IN(report, m)
+#define OF(m) GEODEC_OF_ROW(geodec_published_hjb_means, m)
+
+/* clang-format off */
+static const geodec_field fields[] = {
+    {"/kinetic", GEODEC_F64, "C", 0, "activation^2", "mean |D2 s|^2 of a node", 0, OF(kinetic)},
+    {"/curvature", GEODEC_F64, "C", 0, "activation^2", "mean |R(D s) D s|^2: zero for every metric, what stands here is rounding", 0, OF(curvature)},
+    {"/total", GEODEC_F64, "C", 0, "activation^2", "mean |J|^2", 0, OF(total)},
+    {"/covariant", GEODEC_F64, "C", 0, "activation^2", "control: mean |D2 s + Gamma(Dc s, Dc s)|^2 in the smooth field of width sigma", 0, OF(covariant)},
+    {"/connection", GEODEC_F64, "C", 0, "activation^2", "mean |Gamma(Dc s, Dc s)|^2 there", 0, OF(connection)},
+    {"/paths", GEODEC_I64, "C", 0, "1", "paths", 0, OF(paths)},
+};
+/* clang-format on */
+
+static const geodec_attr attrs[] = {
+    {"classes", GEODEC_ATTR_STR, 0, "axis C", GEODEC_TEXT("geodesic, nn_walk, straight")},
+    {"n", GEODEC_ATTR_I64, 0, "dimension", IN(n)},
+    {"sigma", GEODEC_ATTR_F64, 0, "width of the smooth field: median distance to the nearest neighbour", IN(sigma)},
+    {"flops", GEODEC_ATTR_I64, 0, "published estimate of a residual's cost, 2 n^4 N + n^5", IN(flops)},
+};
+
+static const geodec_extent extents[] = {{"C", .plus = GEODEC_PUBLISHED_HJB_CLASSES}};
+
+const geodec_kind geodec_kind_hjb_ref = {
+    .name = "hjb-ref",
+    .major = 1,
+    .minor = 0,
+    .tool = "geodec-hjb --mode ref",
+    .purpose = "the published residual along the published trajectories",
+    GEODEC_TABLES(fields, attrs, extents),
+    .rows = {"C", sizeof(geodec_published_hjb_means), offsetof(report, row), false},
+};
+
+geodec_status geodec_published_hjb_write(const geodec_published_hjb_means *row, int64_t points, int64_t n, double sigma,
+                                         geodec_artifact *a, geodec_err *err)
+{
+    const report r = {row, n, 2 * n * n * n * n * points + n * n * n * n * n, sigma};
+    return geodec_artifact_save(a, &r, err);
+}

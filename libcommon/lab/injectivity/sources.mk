@@ -1,0 +1,6 @@
+lab/injectivity_SRCS := \
+  correct.c \
+  file.c \
+  nearest.c \
+  published.c \
+  published_run.c

@@ -1,0 +1,217 @@
+#include "lab/library/correct.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/choose.h"
+#include "base/tasks.h"
+#include "base/vec_internal.h"
+#include "linalg/knn.h"
+#include "linalg/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { W = GEODEC_LIBRARY_STREAMS, P = GEODEC_LIBRARY_PREDICTIONS, STEPS = 40 };
+
+geodec_library_options geodec_library_defaults(void)
+{
+    return (geodec_library_options){.n_radii = 10,
+                                    .radius = {0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8},
+                                    .target = 0.922,
+                                    .surrogate = GEODEC_SURROGATE_SHUFFLE,
+                                    .seed = 1};
+}
+
+typedef struct sweep {
+    int64_t points, n;
+    const double *stream[W]; /* [points][n] */
+    const geodec_successors *next;
+    const geodec_library_options *o;
+    const geodec_hooks *hooks;
+    geodec_library_sweep *s;
+} sweep;
+
+/* ---- quality ---------------------------------------------------------------------------------------------------- */
+
+/* Mean errors of the four predictions over hits of the text stream; first [stored]: the point each record came from. */
+static void judge(const sweep *w, const uint8_t *hit, const int64_t *assigned, const int64_t *first, int64_t stored,
+                  double quality[P], int64_t *judged)
+{
+    const int64_t n = w->n, k = w->next->k;
+    const uint64_t stream = geodec_rng_id("library chance", 0);
+    double sum[P] = {0};
+    int64_t count = 0;
+    for (int64_t q = 0; q < w->points; q++) {
+        const int64_t r = hit[q] ? first[assigned[q]] : -1;
+        if (r < 0 || !w->next->has[q] || !w->next->has[r]) continue;
+        /* a record that was there, with a next state: tried a few times, then the hit's own */
+        int64_t c = r;
+        for (int t = 0; t < 16; t++) {
+            const double u = geodec_rng_uniform_at(w->o->seed, stream, (uint64_t)(q * 16 + t));
+            const int64_t pick = first[(int64_t)(u * (double)stored)];
+            if (pick < q && w->next->has[pick]) {
+                c = pick;
+                break;
+            }
+        }
+        double e[P] = {0};
+        const double *truth = w->next->coordinate + q * k, *x = w->stream[GEODEC_LIBRARY_TEXT] + q * n,
+                     *y = w->stream[GEODEC_LIBRARY_TEXT] + r * n, *s = w->next->coordinate + r * k,
+                     *other = w->next->coordinate + c * k;
+        for (int64_t a = 0; a < n; a++) {
+            const double d[P] = {s[a] - truth[a], s[a] + x[a] - y[a] - truth[a], x[a] - truth[a], other[a] - truth[a]};
+            for (int p = 0; p < P; p++) e[p] += d[p] * d[p];
+        }
+        for (int p = 0; p < P; p++) sum[p] += sqrt(e[p]);
+        count++;
+    }
+    for (int p = 0; p < P; p++)
+        quality[p] = count && w->next->rms_step > 0 ? sum[p] / ((double)count * w->next->rms_step) : 0;
+    *judged = count;
+}
+
+/* One stream at one radius (in units); quality of the text stream where wanted. */
+static geodec_status run_one(const sweep *w, int stream, double radius, geodec_library_summary *summary,
+                             double quality[P], int64_t *judged, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    uint8_t *hit = NULL;
+    int64_t *assigned = NULL, *first = NULL, stored = 0;
+    const bool wanted = quality && w->next && stream == GEODEC_LIBRARY_TEXT;
+    if (wanted) {
+        GEODEC_NEW(hit, w->points);
+        GEODEC_NEW(assigned, w->points);
+        GEODEC_NEW(first, w->points);
+    }
+    GEODEC_TRY(
+        geodec_library_run(w->points, w->n, w->stream[stream], radius * w->s->unit, NULL, hit, assigned, summary, err));
+    if (!wanted) goto done;
+    for (int64_t q = 0; q < w->points; q++)
+        if (!hit[q]) first[stored++] = q;
+    judge(w, hit, assigned, first, stored, quality, judged);
+done:
+    geodec_mem_free(hit);
+    geodec_mem_free(assigned);
+    geodec_mem_free(first);
+    return st;
+}
+
+static geodec_status radius_task(void *ctx, int64_t task, geodec_err *err)
+{
+    const sweep *w = ctx;
+    const int64_t R = w->o->n_radii, r = task % R;
+    return run_one(w, (int)(task / R), w->o->radius[r], &w->s->summary[task], w->s->quality + r * P, w->s->judged + r,
+                   err);
+}
+
+/* The radius of the target by bisection: hits do not quite rise with the radius (a larger one stores other records), so
+ * what is found is one crossing. */
+static geodec_status target_task(void *ctx, int64_t stream, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const sweep *w = ctx;
+    geodec_library_summary got;
+    double low = 0, high = 1;
+    int64_t unused;
+    for (int i = 0; i < STEPS; i++, high *= 2) {
+        GEODEC_TRY(run_one(w, (int)stream, high, &got, NULL, NULL, err));
+        if (got.hit_rate >= w->o->target) break;
+        low = high;
+    }
+    if (got.hit_rate < w->o->target) goto done; /* cannot be had: too few points */
+    while (high > 1.01 * low && high > 1e-6) {
+        const double mid = low > 0 ? sqrt(low * high) : high / 2;
+        GEODEC_TRY(run_one(w, (int)stream, mid, &got, NULL, NULL, err));
+        if (got.hit_rate >= w->o->target)
+            high = mid;
+        else
+            low = mid;
+    }
+    w->s->target_radius[stream] = high;
+    GEODEC_TRY(run_one(w, (int)stream, high, &w->s->target_summary[stream], w->s->target_quality, &unused, err));
+done:
+    return st;
+}
+
+/* ---- the sweep -------------------------------------------------------------------------------------------------- */
+
+static geodec_status input_ok(int64_t points, int64_t n, const double *x, const geodec_successors *next,
+                              const geodec_library_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (points < 8) GEODEC_THROW(GEODEC_SCARCE, "%lld points; the library needs at least 8", (long long)points);
+    if (n < 1 || o->n_radii < 1 || o->n_radii > GEODEC_LIBRARY_RADII || !(o->target > 0) || !(o->target < 1))
+        GEODEC_THROW(GEODEC_RANGE, "library of %lld points, dimension %lld, %lld radii, target %g", (long long)points,
+                     (long long)n, (long long)o->n_radii, o->target);
+    for (int64_t r = 0; r < o->n_radii; r++)
+        if (!(o->radius[r] > (r ? o->radius[r - 1] : 0)) || !isfinite(o->radius[r]))
+            GEODEC_THROW(GEODEC_RANGE, "radii must rise from above 0");
+    if (!geodec__finite(points * n, x)) GEODEC_THROW(GEODEC_NUMERIC, "points that are not finite");
+    if (next && (next->points != points || next->k < n)) GEODEC_THROW(GEODEC_INVAL, "next states of other points");
+done:
+    return st;
+}
+
+static geodec_status unit_of(int64_t points, int64_t n, const double *x, geodec_pool *pool, const geodec_hooks *hooks,
+                             double *unit, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *index = NULL;
+    double *d2 = NULL;
+    GEODEC_NEW(index, points);
+    GEODEC_NEW(d2, points);
+    GEODEC_TRY(geodec_knn_search(points, n, x, 0, NULL, 1, index, d2, pool, hooks, err));
+    GEODEC_TRY(geodec_stats_median(points, d2, unit, err));
+    *unit = sqrt(*unit);
+    if (!(*unit > 0))
+        GEODEC_THROW(GEODEC_SCARCE, "half of the points coincide with another; the library needs different ones");
+done:
+    geodec_mem_free(index);
+    geodec_mem_free(d2);
+    return st;
+}
+
+geodec_status geodec_library_sweep_run(int64_t points, int64_t n, const double *x, const geodec_successors *next,
+                                       const geodec_library_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                       geodec_library_sweep *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_library_sweep s = {.points = points,
+                              .n = n,
+                              .n_radii = o->n_radii,
+                              .has_quality = next != NULL,
+                              .target = o->target,
+                              .surrogate = o->surrogate};
+    sweep w = {.points = points, .n = n, .next = next, .o = o, .hooks = hooks, .s = &s};
+    double *block = NULL;
+    int64_t *order = NULL;
+    GEODEC_TRY(input_ok(points, n, x, next, o, err));
+    GEODEC_NEW(s.radius, o->n_radii);
+    GEODEC_NEW(s.summary, W * o->n_radii);
+    GEODEC_NEW(s.quality, o->n_radii * P);
+    GEODEC_NEW(s.judged, o->n_radii);
+    GEODEC_NEW(block, 3 * points * n);
+    GEODEC_NEW(order, points);
+    memcpy(s.radius, o->radius, (size_t)o->n_radii * sizeof *s.radius);
+    double *shuffled = block, *gaussian = shuffled + points * n, *surrogate = gaussian + points * n;
+    geodec__choose_order(o->seed, geodec_rng_id("library order", 0), points, order);
+    for (int64_t i = 0; i < points; i++) memcpy(shuffled + i * n, x + order[i] * n, (size_t)n * sizeof *x);
+    GEODEC_TRY(geodec_surrogate_draw(GEODEC_SURROGATE_GAUSSIAN, points, n, x, o->seed, geodec_rng_id("library null", 0),
+                                     gaussian, err));
+    GEODEC_TRY(
+        geodec_surrogate_draw(o->surrogate, points, n, x, o->seed, geodec_rng_id("library null", 1), surrogate, err));
+    w.stream[GEODEC_LIBRARY_TEXT] = x;
+    w.stream[GEODEC_LIBRARY_SHUFFLED] = shuffled;
+    w.stream[GEODEC_LIBRARY_GAUSSIAN] = gaussian;
+    w.stream[GEODEC_LIBRARY_SURROGATE] = surrogate;
+    GEODEC_TRY(unit_of(points, n, x, pool, hooks, &s.unit, err));
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "library radii", W * o->n_radii, radius_task, &w, err));
+    GEODEC_TRY(geodec__tasks_run(pool, hooks, "library streams", W, target_task, &w, err));
+    *out = s;
+    s = (geodec_library_sweep){0};
+done:
+    geodec_library_sweep_clear(&s);
+    geodec_mem_free(block);
+    geodec_mem_free(order);
+    return st;
+}

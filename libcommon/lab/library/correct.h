@@ -1,0 +1,82 @@
+/* Convergence of a library on real streams, over radii, beside its nulls.
+ *
+ * The stream is the points of a cloud in text order; radii are multiples of the median distance to the nearest
+ * neighbour. Every share of hits can be had by a radius, so a published pair "92 % hits, 7.8 % stored" is one number
+ * and no finding; what can be wrong or right is how it compares with streams in which there is nothing to find, and
+ * what a hit is worth:
+ *
+ *   streams   text      the points in text order
+ *             shuffled  the same points in random order: what the order of the text adds
+ *             gaussian  normal draws with the same covariance: what the density's shape adds
+ *             surrogate random Fourier phases along the text, or each coordinate shuffled (linalg/surrogate.h)
+ *
+ *   quality   error of the predicted next state of a hit, in units of the rms step, where next states are known: the
+ *             record's own next state (copy), the same moved by the difference of the two states (transport), the state
+ *             itself (identity, the control that needs no library), and the next state of a random record (chance)
+ *
+ * Dimensions: W = 4 streams, R radii. */
+#ifndef GEODEC_LAB_LIBRARY_CORRECT_H
+#define GEODEC_LAB_LIBRARY_CORRECT_H
+
+#include "base/pool.h"
+#include "lab/library/growth.h"
+#include "chain/successors.h"
+#include "linalg/surrogate.h"
+#include "artifact/artifact.h"
+
+GEODEC_API extern const geodec_kind geodec_kind_library;
+
+enum { GEODEC_LIBRARY_RADII = 32 };
+typedef enum geodec_library_stream {
+    GEODEC_LIBRARY_TEXT,
+    GEODEC_LIBRARY_SHUFFLED,
+    GEODEC_LIBRARY_GAUSSIAN,
+    GEODEC_LIBRARY_SURROGATE,
+    GEODEC_LIBRARY_STREAMS,
+} geodec_library_stream;
+typedef enum geodec_library_prediction {
+    GEODEC_LIBRARY_COPY,
+    GEODEC_LIBRARY_TRANSPORT,
+    GEODEC_LIBRARY_IDENTITY,
+    GEODEC_LIBRARY_CHANCE,
+    GEODEC_LIBRARY_PREDICTIONS,
+} geodec_library_prediction;
+
+typedef struct geodec_library_options {
+    int64_t n_radii;
+    double radius[GEODEC_LIBRARY_RADII]; /* multiples of the median nearest-neighbour distance, rising, > 0 */
+    double target;                       /* share of hits whose radius is looked for, in (0, 1); default 0.922 */
+    geodec_surrogate surrogate;
+    uint64_t seed;
+} geodec_library_options;
+/* .25 .5 .75 1 1.5 2 3 4 6 8; 0.922; shuffle. */
+GEODEC_API geodec_library_options geodec_library_defaults(void);
+
+typedef struct geodec_library_sweep {
+    int64_t points, n, n_radii;
+    double unit;                     /* median distance to the nearest neighbour */
+    double *radius;                  /* [R] multiples of it */
+    geodec_library_summary *summary; /* [W][R] */
+    bool has_quality;                /* next states were given */
+    double *quality;                 /* [R][4 predictions] of hits in the text stream; 0 where nothing hits */
+    int64_t *judged;                 /* [R] hits with a known next state, of query and record */
+    double target;
+    double target_radius[GEODEC_LIBRARY_STREAMS]; /* smallest multiple found with at least `target` hits, to 1 % */
+    geodec_library_summary target_summary[GEODEC_LIBRARY_STREAMS];
+    double target_quality[GEODEC_LIBRARY_PREDICTIONS];
+    geodec_surrogate surrogate;
+} geodec_library_sweep;
+
+/* x [points][n] in the order of the text; next NULL = next states are not known, else of the same points, whose first n
+ * coordinates are compared with the states (so next->k >= n). At least 8 points.
+ * GEODEC_SCARCE (fewer than 8 points, or half of them equal), GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_library_sweep_run(int64_t points, int64_t n, const double *x,
+                                                  const geodec_successors *next, const geodec_library_options *o,
+                                                  geodec_pool *pool, const geodec_hooks *hooks,
+                                                  geodec_library_sweep *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_library_sweep_clear(geodec_library_sweep *s);
+/* Fills a new artifact of geodec_kind_library; the caller commits. */
+GEODEC_API geodec_status geodec_library_sweep_write(const geodec_library_sweep *s, geodec_artifact *a,
+                                                    geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,4 @@
+lab/library_SRCS := \
+  correct.c \
+  file.c \
+  growth.c

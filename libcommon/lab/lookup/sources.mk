@@ -1,0 +1,2 @@
+lab/lookup_SRCS := \
+  correct.c

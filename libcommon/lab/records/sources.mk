@@ -1,0 +1,2 @@
+lab/records_SRCS := \
+  published.c

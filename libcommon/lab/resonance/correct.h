@@ -1,0 +1,59 @@
+/* What a correction by a stored propagator costs and what it is worth.
+ *
+ * Cost: Phi [n][n] and the whole flow F [2n][2n] applied to B queries by a loop of dgemv, by one dgemm and by the
+ * kernel of linalg/apply.h, beside the floor 2 n^2 flops over the core's own peak, all measured in one run. Worth: the
+ * same kernel's results against true trajectories, i.e. against geodesics from the moved starts, beside the shift left
+ * as it is. Times are of the machine and no two runs agree in them; everything else is deterministic.
+ *
+ * Dimensions: Z = 2 sizes (n, 2n), B batches, E moves. */
+#ifndef GEODEC_LAB_RESONANCE_CORRECT_H
+#define GEODEC_LAB_RESONANCE_CORRECT_H
+
+#include "geometry/propagate.h"
+#include "artifact/artifact.h"
+#include "lab/resonance/published.h"
+
+GEODEC_API extern const geodec_kind geodec_kind_resonance;
+
+enum { GEODEC_RESONANCE_SIZES = 2, GEODEC_RESONANCE_MOVES = 5 };
+
+typedef struct geodec_resonance_options {
+    geodec_geodesic_options path;
+    int64_t directions; /* true trajectories for each length of the move */
+    int64_t repeats;    /* of which the fastest counts; >= 7 */
+    double seconds;     /* least length of a repeat */
+    uint64_t seed;
+} geodec_resonance_options;
+/* 24 directions, 7 repeats, 1 ms. */
+GEODEC_API geodec_resonance_options geodec_resonance_defaults(void);
+
+typedef struct geodec_resonance {
+    int64_t n;
+    double peak; /* flops a second of one core, multiply-adds in registers */
+    double floor_us[GEODEC_RESONANCE_SIZES];
+    double loop_us[GEODEC_RESONANCE_SIZES][GEODEC_RESONANCE_BATCHES];   /* dgemv for each query */
+    double gemm_us[GEODEC_RESONANCE_SIZES][GEODEC_RESONANCE_BATCHES];   /* one dgemm */
+    double kernel_us[GEODEC_RESONANCE_SIZES][GEODEC_RESONANCE_BATCHES]; /* linalg/apply.h */
+    double same_product[GEODEC_RESONANCE_BATCHES];                      /* |kernel - loop| / |loop|, size n */
+    double move[GEODEC_RESONANCE_MOVES];                                /* g-length of the moved start */
+    /* mean |x' - prediction| / |x' - x_T|, and the same for x_T + move (control); [0] by Phi with the velocity kept,
+     * [1] by F with the velocity moved as well */
+    double error[GEODEC_RESONANCE_SIZES][GEODEC_RESONANCE_MOVES],
+        control[GEODEC_RESONANCE_SIZES][GEODEC_RESONANCE_MOVES];
+    double slope[GEODEC_RESONANCE_SIZES]; /* of ln error against ln move: 1 for a true derivative (relative error) */
+    int64_t broken;                       /* moved paths that broke down, left out */
+} geodec_resonance;
+
+/* The path from x0 with velocity v0 [n]. GEODEC_NUMERIC when it breaks down, GEODEC_SCARCE when its flow
+ * leaves the range of numbers. */
+GEODEC_API geodec_status geodec_resonance_compute(const geodec_space *s, const double *x0, const double *v0,
+                                                  const geodec_resonance_options *o, geodec_resonance *out,
+                                                  geodec_err *err) GEODEC_MUST_USE;
+/* The published propagator phi [n][n]: costs and the product compared with itself, as published; no trajectories. */
+GEODEC_API geodec_status geodec_resonance_published(int64_t n, const double *phi, const geodec_resonance_options *o,
+                                                    geodec_resonance *out, geodec_err *err) GEODEC_MUST_USE;
+/* Fills a new artifact; the caller commits. */
+GEODEC_API geodec_status geodec_resonance_write(const geodec_resonance *r, geodec_artifact *a,
+                                                geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,3 @@
+lab/resonance_SRCS := \
+  correct.c \
+  published.c

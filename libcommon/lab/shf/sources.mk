@@ -1,0 +1,2 @@
+lab/shf_SRCS := \
+  correct.c

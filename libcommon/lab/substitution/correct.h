@@ -1,0 +1,89 @@
+/* Decode substitution: can the hidden state of the next step be had from a record of an earlier one, without a pass?
+ *
+ * A record is a pair of consecutive states of real text (r, r'). For a state x of a held-out text, whose true successor
+ * is x', the next state is predicted
+ *
+ *     stay        x
+ *     linear      x + A (1, x)                 ridge regression on the records: no lookup at all
+ *     copy        r' of the g-nearest record   lookup in the chart, metric at x
+ *     copy_near   r' of the Euclid-nearest     in the chart
+ *     copy_whole  r' of the Euclid-nearest     of the whole stream
+ *     shift       r' + (x - r)                 of the g-nearest
+ *     propagator  r' + Phi (x - r) in the chart, Phi = dx(1)/dx(0) along the geodesic from r with velocity r' - r
+ *     other       r' of a record drawn at random: the control
+ *
+ * and measured by |prediction - x'| in mean lengths of a step, and by whether the model's head says the same token of
+ * the prediction as of x'. Figures are also given for the queries nearest to their record alone, by share: what a
+ * cache with a radius would answer. */
+#ifndef GEODEC_LAB_SUBSTITUTION_CORRECT_H
+#define GEODEC_LAB_SUBSTITUTION_CORRECT_H
+
+#include "geometry/rbf.h"
+#include "artifact/artifact.h"
+#include "linalg/stats.h"
+
+typedef enum geodec_substitute {
+    GEODEC_SUBSTITUTE_STAY,
+    GEODEC_SUBSTITUTE_LINEAR,
+    GEODEC_SUBSTITUTE_COPY,
+    GEODEC_SUBSTITUTE_COPY_NEAR,
+    GEODEC_SUBSTITUTE_COPY_WHOLE,
+    GEODEC_SUBSTITUTE_SHIFT,
+    GEODEC_SUBSTITUTE_PROPAGATOR,
+    GEODEC_SUBSTITUTE_OTHER,
+    GEODEC_SUBSTITUTES
+} geodec_substitute;
+/* "stay", .. as above; "?" otherwise. Static storage. */
+GEODEC_API extern const char *const geodec_substitute_names[]; /* by number, then NULL */
+GEODEC_API const char *geodec_substitute_name(geodec_substitute s);
+
+typedef struct geodec_substitution_data {
+    int64_t records, queries, n, d;
+    const double *basis, *mean;  /* [n][d], [d]: the chart */
+    const double *from, *to;     /* [records][d] */
+    const double *query, *truth; /* [queries][d] */
+    const geodec_rbf *field;     /* the metric, in the chart */
+} geodec_substitution_data;
+
+typedef struct geodec_substitution_predictions {
+    double *state;    /* [GEODEC_SUBSTITUTES][queries][d] */
+    double *distance; /* [queries] g-distance to the record */
+    int64_t *record;  /* [queries] the g-nearest */
+    int64_t broken;   /* queries whose record's path broke down, or |Phi|_F > 100: counted as copy in propagator */
+} geodec_substitution_predictions;
+/* ridge: of the regression, in mean variances. GEODEC_SCARCE (fewer than 2 records), GEODEC_NUMERIC (not finite),
+ * GEODEC_INTERRUPTED. The same bytes for any number of threads. */
+GEODEC_API geodec_status geodec_substitution_predict(const geodec_substitution_data *s, double ridge, uint64_t seed,
+                                                     geodec_pool *pool, const geodec_hooks *hooks,
+                                                     geodec_substitution_predictions *out,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_substitution_clear(geodec_substitution_predictions *p);
+
+enum { GEODEC_SUBSTITUTION_SHARES = 5 };
+/* 5, 10, 25, 50 and 100 % of the queries. */
+GEODEC_API extern const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES];
+typedef struct geodec_substitution {
+    int64_t records, queries, n, broken;
+    double radius[GEODEC_SUBSTITUTION_SHARES];                             /* largest g-distance of the share */
+    geodec_estimate error[GEODEC_SUBSTITUTES][GEODEC_SUBSTITUTION_SHARES]; /* sum |error| / sum |step| */
+    geodec_estimate agree[GEODEC_SUBSTITUTES][GEODEC_SUBSTITUTION_SHARES]; /* share of queries with the true token */
+    /* CPU times of one query on one thread, microseconds; 0 = not measured. speedup: of a decoder that substitutes the
+     * share: full / (lookup + head where it does, lookup + full where not); beside it stands the published assumption,
+     * half of full for a hit. A substituted token is wrong with chance 1 - agree, and every later state with it. */
+    double full_us, head_us, lookup_us;
+} geodec_substitution;
+/* token [GEODEC_SUBSTITUTES][queries] of the predictions, wanted [queries] of the true states; text [queries], queries
+ * of a text follow each other. */
+GEODEC_API geodec_status geodec_substitution_figures(const geodec_substitution_data *s,
+                                                     const geodec_substitution_predictions *p, const int32_t *token,
+                                                     const int32_t *wanted, const int32_t *text, int64_t replicates,
+                                                     uint64_t seed, geodec_substitution *out,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API double geodec_substitution_speedup(const geodec_substitution *s, double share);
+
+GEODEC_API extern const geodec_kind geodec_kind_substitution;
+/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
+GEODEC_API geodec_status geodec_substitution_write(const geodec_substitution *s, const char *split, geodec_artifact *a,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,3 @@
+lab/substitution_SRCS := \
+  correct.c \
+  published.c

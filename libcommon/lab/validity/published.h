@@ -1,0 +1,71 @@
+/* The published validity radius: error of the published propagator (lab/harness/manifold.h) against the published
+ * geodesic, both on the sampled manifold with the nearest sample's symbols,
+ *
+ *     error(d) = |x_T' - (x_T + Phi_T d)| / max(|x_T' - x0|, 1e-9),  both lengths in g(x_T'),  |d| = eps Euclidean,
+ *
+ *     eps*(tau) = the largest eps of the grid whose mean error is at most tau, 0 where there is none.
+ *
+ * On the sphere its mean error is of first order (slope 0.8 to 1.1), the mark of a wrong linear map, which the paper
+ * took for the second order of the right one; where the symbols of a cell are of order 1e-4 the errors are small
+ * because nothing is curved there, and eps* is the end of the grid. chain/validity.h has the experiment done right.
+ *
+ * Two controls. The shift x_T + d (Phi = I) tells what the propagator adds at all. In a space known in closed form the
+ * same rule is run with exact geodesics and the true curvature: what is left of first order is the rule's own fault.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
+#ifndef GEODEC_LAB_VALIDITY_PUBLISHED_H
+#define GEODEC_LAB_VALIDITY_PUBLISHED_H
+
+#include "geometry/space.h"
+#include "chain/validity.h"
+#include "artifact/artifact.h"
+#include "lab/harness/manifold.h"
+
+GEODEC_API extern const geodec_kind geodec_kind_validity_ref;
+
+/* Width of the accessor of the published sphere (radius 1). */
+#define GEODEC_PUBLISHED_SPHERE_SIGMA 0.15
+
+/* What the harness drew and asked for. */
+typedef struct geodec_published_perturbations {
+    int64_t starts, n_eps, perturbations, steps, n_tau;
+    double dl;
+    const double *x0, *v0; /* [starts][n] */
+    const double *delta0;  /* [starts][n_eps][perturbations][n] */
+    const double *eps;     /* [n_eps] rising */
+    const double *tau;     /* [n_tau] */
+} geodec_published_perturbations;
+
+typedef struct geodec_published_validity {
+    int64_t starts, n, n_eps, perturbations, n_tau;
+    double *eps, *tau;           /* [n_eps], [n_tau] */
+    double *x_T, *phi;           /* [starts][n], [starts][n][n] */
+    double *error;               /* [starts][n_eps][perturbations]; -1 = not finite: takes no part, counted */
+    double *mean, *median, *p95; /* [n_eps]; 0 where no error is finite */
+    double *shift;               /* [n_eps] control: mean error of x_T + d */
+    int64_t *broken;             /* [n_eps] errors that are not finite */
+    double *radius;              /* [n_tau] eps*; an eps with broken paths counts as beyond tau */
+    double slope;                /* log-log, of the mean error over the smallest three eps; 0 = not measurable */
+} geodec_published_validity;
+
+/* GEODEC_RANGE, GEODEC_NUMERIC (input not finite), GEODEC_NOMEM, GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_published_validity_run(const geodec_published_manifold *m,
+                                                       const geodec_published_perturbations *p, geodec_pool *pool,
+                                                       const geodec_hooks *hooks, geodec_published_validity *out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
+/* The control: geodesics of the space by the Runge-Kutta of geometry/geodesic.h, the published rule with the space's
+ * own Riemann tensor. */
+GEODEC_API geodec_status geodec_published_validity_control(const geodec_space *s,
+                                                           const geodec_published_perturbations *p, geodec_pool *pool,
+                                                           const geodec_hooks *hooks, geodec_published_validity *out,
+                                                           geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_published_validity_clear(geodec_published_validity *v);
+
+/* Fills a new artifact of geodec_kind_validity_ref; the caller commits. control: the published rule with exact
+ * geometry; correct: the right linear map on the same draws (geodec_validity_run); both or neither (NULL). */
+GEODEC_API geodec_status geodec_published_validity_write(const geodec_published_validity *v,
+                                                         const geodec_published_validity *control,
+                                                         const geodec_validity *correct, geodec_artifact *a,
+                                                         geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,3 @@
+lab/validity_SRCS := \
+  published.c \
+  published_file.c

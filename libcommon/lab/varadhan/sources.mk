@@ -1,0 +1,4 @@
+lab/varadhan_SRCS := \
+  attention_gradient.c \
+  correct.c \
+  file.c

@@ -1,0 +1,111 @@
+/* Surrogates of the initial velocity: what can be known of the next step of a residual stream before it is taken?
+ *
+ * The true velocity at a state x = s_k of a text is the step s_(k+1) - x, or in a metric log_x(s_(k+1)), the velocity
+ * of the geodesic to the next state (geometry/logmap.h). Each surrogate predicts the next state y from what is known at
+ * x; measured is the cosine of y - x with the step, and in g(x) that of log_x(y) with the logarithm of the next state.
+ *
+ *     mean            the mean step of training texts
+ *     centre          towards the mean state of training texts: what any direction towards some state has for nothing
+ *     previous        x - s_(k-1): the paper's token delta
+ *     neighbour       the step that the nearest state of the training texts took: what a record of it stores
+ *     ridge_x         ridge regression on x; the paper's learned predictor
+ *     ridge_xv        ridge regression on x and x - s_(k-1)
+ *     layer_delta     what the last layer added to x
+ *     depth           state at the depth sink minus embedding, at x: the paper's prior for first tokens
+ *     embedding       towards the embedding of the model's most probable next token: the paper's runtime
+ *     centroid        towards the mean embedding of the 32 most probable, by probability: the same
+ *     token_mean      towards the mean training state of the most probable next token
+ *     random          a random direction                                    what 0 looks like
+ *     ridge_shuffled  ridge_xv fitted to steps dealt anew among its states, mean of 16 deals (in the chart)
+ *     next_token      towards the mean training state of the token that does come next    both look at the future:
+ *     target          towards the next state itself; the paper's "task-conditioned" v0     the control of the leak test
+ *
+ * Leak test. Every surrogate is evaluated once more with the future of another start in the place of its own (its next
+ * state, its next token). What is known at x cannot change by that: the loss of cosine must be 0, bit for bit. A
+ * surrogate that owes its cosine to the future loses it. Beside it, chance: the cosine of the prediction with another
+ * start's true step.
+ *
+ * Texts are divided as in geodesicity.h; what is fitted is fitted to the training texts, figures are from the others,
+ * intervals a bootstrap over texts. A surrogate, or a logarithm, that is not there is counted and left out. */
+#ifndef GEODEC_LAB_VELOCITY_CORRECT_H
+#define GEODEC_LAB_VELOCITY_CORRECT_H
+
+#include "lab/geodesicity/correct.h"
+
+typedef enum geodec_initial_surrogate {
+    GEODEC_INITIAL_MEAN,
+    GEODEC_INITIAL_CENTRE,
+    GEODEC_INITIAL_PREVIOUS,
+    GEODEC_INITIAL_NEIGHBOUR,
+    GEODEC_INITIAL_RIDGE_X,
+    GEODEC_INITIAL_RIDGE_XV,
+    GEODEC_INITIAL_LAYER_DELTA,
+    GEODEC_INITIAL_DEPTH,
+    GEODEC_INITIAL_EMBEDDING,
+    GEODEC_INITIAL_CENTROID,
+    GEODEC_INITIAL_TOKEN_MEAN,
+    GEODEC_INITIAL_RANDOM,
+    GEODEC_INITIAL_RIDGE_SHUFFLED,
+    GEODEC_INITIAL_NEXT_TOKEN,
+    GEODEC_INITIAL_TARGET,
+    GEODEC_INITIAL_SURROGATES
+} geodec_initial_surrogate;
+/* "mean", ..; "?" otherwise. Static storage. */
+GEODEC_API extern const char *const geodec_initial_names[]; /* by number, then NULL */
+GEODEC_API const char *geodec_initial_name(geodec_initial_surrogate s);
+
+typedef struct geodec_initial_options {
+    int64_t starts;     /* at most so many, a seeded choice; default 100 */
+    double ridge;       /* of the regressions, in mean variances of the predictors; default 1e-3 */
+    double close;       /* cosine above which a prediction counts as close; default 0.82, the paper's */
+    double rtol;        /* of the geodesics; default 1e-3 */
+    double drift_max;   /* default 1e-2 */
+    int64_t replicates; /* of the bootstrap; default 400 */
+    uint64_t seed;
+} geodec_initial_options;
+GEODEC_API geodec_initial_options geodec_initial_defaults(void);
+
+/* Rows of t->x at which predictions are made, rising: *row [*count], freed by the caller with geodec_mem_free.
+ * GEODEC_SCARCE (fewer than 2). */
+GEODEC_API geodec_status geodec_initial_starts(const geodec_trajectories *t, const geodec_geodesicity_options *split,
+                                               const geodec_initial_options *o, int64_t *count, int64_t **row,
+                                               geodec_err *err) GEODEC_MUST_USE;
+
+/* Predicted next states of surrogates that a model or other layers are needed for, at those rows in their order:
+ * [starts][n], NaN where there is none; NULL: not there at all. Those of the others are not read. */
+typedef struct geodec_initial_ends {
+    const double *end[GEODEC_INITIAL_SURROGATES];
+} geodec_initial_ends;
+
+/* Index of the norm: 0 chart, 1 metric at the state. */
+typedef struct geodec_initial {
+    int64_t starts, training, texts;
+    int64_t counted[GEODEC_INITIAL_SURROGATES][2];
+    geodec_estimate cosine[GEODEC_INITIAL_SURROGATES][2];
+    geodec_estimate gain[GEODEC_INITIAL_SURROGATES][2]; /* cosine minus that of `centre`, starts that have both */
+    geodec_estimate leak[GEODEC_INITIAL_SURROGATES];    /* chart: cosine minus the one with another's future */
+    geodec_estimate chance[GEODEC_INITIAL_SURROGATES];  /* chart: cosine with another start's step */
+    geodec_estimate close[GEODEC_INITIAL_SURROGATES];   /* chart: share of cosines above o->close */
+} geodec_initial;
+
+/* t: token by token (no places). Bytes do not depend on threads. GEODEC_RANGE, GEODEC_NUMERIC (not finite),
+ * GEODEC_INTERRUPTED. */
+GEODEC_API geodec_status geodec_initial_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+                                            const geodec_initial_ends *ends, const geodec_geodesicity_options *split,
+                                            const geodec_initial_options *o, geodec_pool *pool,
+                                            const geodec_hooks *hooks, geodec_initial *out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- the artifact ------------------------------------------------------------------------------------------------ */
+GEODEC_API extern const geodec_kind geodec_kind_velocity;
+typedef struct geodec_initial_case {
+    const char *metric;
+    int32_t layer;
+    geodec_initial figures;
+} geodec_initial_case;
+/* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
+GEODEC_API geodec_status geodec_initial_write(int64_t cases, const geodec_initial_case *c,
+                                              const geodec_initial_options *o, const char *split, geodec_artifact *a,
+                                              geodec_err *err) GEODEC_MUST_USE;
+
+#endif

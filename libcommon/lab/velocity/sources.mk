@@ -1,0 +1,3 @@
+lab/velocity_SRCS := \
+  correct.c \
+  file.c

@@ -1,0 +1,5 @@
+lab/verification_SRCS := \
+  control.c \
+  convention.c \
+  correct.c \
+  file.c

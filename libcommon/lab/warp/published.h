@@ -1,0 +1,136 @@
+/* The published curvature warp: "knowledge injection" by a local change of the metric, both protocols of the harness.
+ *
+ * A fact is a query point q of the cloud and a target t, the point in the middle of all others by distance. A geodesic
+ * of `steps` steps of `dl` starts at q in the direction of t at unit speed; its error is the distance of its end to t
+ * in the metric halfway between. Then the table of metrics and symbols is replaced by that of a warped field and the
+ * same is measured again:
+ *
+ *     v1   g'(x) = clip_1e-3( g(x) - alpha (1 - exp(-|x-q|^2 / 2 extent^2)) w w^T )
+ *     v2   log g'(x) = log g(x) - alpha (1 - r^2)^2 v v^T,  r = |x-q| / extent < 1;  eigenvalues of g' at least 1e-6
+ *
+ * with w the direction to t of unit length in g(q), and v its part across x - q, of unit length in g(x). Spillover is
+ * the relative change of the error of paths from holdout points (those outside 2 extent in v1, 1.5 extent in v2), all
+ * of them towards one point, the query's neighbour a quarter of the cloud away.
+ *
+ * What is wrong with it, and stays so here: before, errors are measured with the smoothed accessor; afterwards with the
+ * nearest sample of a table smoothed once more, so that alpha = 0 already "spills" and all of v2's spillover is of that
+ * kind. v1's factor is 0 at the injected point and 1 far away. Targets are several path lengths off. Symbols are
+ * constant in a cell, where paths may blow up: figures become NaN. lab/warp/correct.h has the experiment done right.
+ *
+ * The work: W. K. O. Stewart, Organic Training Theory and the GTC Manifold Runtime, 2026 (docs/references.md). */
+#ifndef GEODEC_LAB_WARP_PUBLISHED_H
+#define GEODEC_LAB_WARP_PUBLISHED_H
+
+#include "artifact/artifact.h"
+#include "lab/harness/manifold.h"
+
+typedef enum geodec_published_warp_variant {
+    GEODEC_PUBLISHED_WARP_V1,
+    GEODEC_PUBLISHED_WARP_V2
+} geodec_published_warp_variant;
+
+typedef struct geodec_published_warp_draws {
+    int64_t facts, holdouts;
+    const int64_t *query;   /* [facts] samples of the manifold */
+    const int64_t *holdout; /* [holdouts] */
+} geodec_published_warp_draws;
+
+typedef struct geodec_published_warp_config {
+    geodec_published_warp_variant variant;
+    double alpha, extent; /* strength; sigma of v1, radius of v2 */
+    int64_t steps;        /* 16 */
+    double dl;            /* 0.1 */
+} geodec_published_warp_config;
+
+/* Aggregates as the harness forms them: NaN where a value is; the *_finite ones leave such facts and holdouts out. p95
+ * by linear interpolation. */
+typedef struct geodec_published_warp_summary {
+    double pre_mean, post_mean, improvement, spill_mean, spill_p95;
+    double improvement_finite, spill_mean_finite, spill_p95_finite;
+    int64_t facts, spills, nan_post, nan_spill;
+    bool target_halved, spill_small; /* mean post < half of mean pre; mean spillover < 5 %: both = pass */
+} geodec_published_warp_summary;
+
+typedef struct geodec_published_warp_outcome {
+    int64_t facts, holdouts;
+    int64_t *target, *neighbour; /* [facts] */
+    double *pre, *post;          /* [facts] errors */
+    double *spillover;           /* [facts][holdouts]; 0 where not used */
+    uint8_t *used;               /* [facts][holdouts] */
+    geodec_published_warp_summary summary;
+} geodec_published_warp_outcome;
+GEODEC_API void geodec_published_warp_clear(geodec_published_warp_outcome *o);
+
+/* ---- fast: what the facts of a manifold share is computed once ---------------------------------------------------
+ *
+ * The field at every sample's stencil with its eigenvalues; the symbols of the table that is not warped; the samples'
+ * cells. A warp then costs only at samples that a path visits, and v1 no eigenproblem: a downdate of rank one moves at
+ * most one eigenvalue below 1e-3, whose place is the root of the secular equation
+ * 1 = c sum_i z_i^2 / (d_i - lambda) (Golub 1973), as long as no eigenvalue of g itself lies below. */
+typedef struct geodec_published_warp geodec_published_warp;
+/* m stays the caller's and must outlive it. GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_published_warp_create(const geodec_published_manifold *m, geodec_pool *pool,
+                                                      const geodec_hooks *hooks, geodec_published_warp **out,
+                                                      geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_published_warp_destroy(geodec_published_warp *w); /* NULL ok */
+
+/* Paths before any warp, for one set of draws and one path length: shared by all configurations of a sweep. Draws are
+ * kept by reference. GEODEC_RANGE (an index outside the samples, fewer than 4 samples). */
+typedef struct geodec_published_warp_before geodec_published_warp_before;
+GEODEC_API geodec_status geodec_published_warp_prepare(const geodec_published_warp *w,
+                                                       const geodec_published_warp_draws *draws, int64_t steps,
+                                                       double dl, geodec_pool *pool, const geodec_hooks *hooks,
+                                                       geodec_published_warp_before **out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_published_warp_release(geodec_published_warp_before *b); /* NULL ok */
+/* c->steps and c->dl must be those of b (GEODEC_INVAL). Facts are tasks. The caller clears out. */
+GEODEC_API geodec_status geodec_published_warp_run(const geodec_published_warp *w,
+                                                   const geodec_published_warp_before *b,
+                                                   const geodec_published_warp_config *c, geodec_pool *pool,
+                                                   const geodec_hooks *hooks, geodec_published_warp_outcome *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- the published sweeps ---------------------------------------------------------------------------------------- */
+
+typedef enum geodec_published_warp_grid {
+    GEODEC_PUBLISHED_WARP_CROSS, /* v1 at 0.7 and 1.2, v2 at 0.35 and 1.2; then both at strength 0, the control */
+    GEODEC_PUBLISHED_WARP_GRID1, /* v1: 0.4 0.7 0.9 0.99 x 0.3 0.6 1.2 2.4 x dl 0.05 0.1, 20 facts */
+    GEODEC_PUBLISHED_WARP_GRID2, /* v2: 0.1 0.2 0.3 0.4 x 0.6 0.9 1.2 1.8 x dl 0.05 0.1, 32 facts */
+    GEODEC_PUBLISHED_WARP_GRIDS
+} geodec_published_warp_grid;
+
+typedef struct geodec_published_warp_row {
+    geodec_published_warp_grid grid;
+    geodec_published_warp_config config;
+    geodec_published_warp_summary summary;
+} geodec_published_warp_row;
+
+enum { GEODEC_PUBLISHED_WARP_ROWS = 4 + 32 + 32 };
+/* All sweeps in this order: row [GEODEC_PUBLISHED_WARP_ROWS]. The grids use the first 20 and 32 facts of the draws, or
+ * as many as there are (the harness drew others for them, from another seed). */
+GEODEC_API geodec_status geodec_published_warp_sweep(const geodec_published_manifold *m,
+                                                     const geodec_published_warp_draws *draws, geodec_pool *pool,
+                                                     const geodec_hooks *hooks, geodec_published_warp_row *row,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+/* One configuration. */
+GEODEC_API geodec_status geodec_published_warp_one(const geodec_published_manifold *m,
+                                                   const geodec_published_warp_draws *draws,
+                                                   const geodec_published_warp_config *c, geodec_pool *pool,
+                                                   const geodec_hooks *hooks, geodec_published_warp_row *row,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+
+/* The artifact of the published mode; m and draws for its sizes. */
+GEODEC_API extern const geodec_kind geodec_kind_warp_ref;
+GEODEC_API geodec_status geodec_published_warp_write(const geodec_published_warp_row *row, int64_t rows,
+                                                     int64_t samples, int64_t n, geodec_artifact *a,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+
+/* ---- plain: the harness's steps in its order, the whole table for every fact: what the fast one is tested against --
+ */
+GEODEC_API geodec_status geodec_published_warp_plain(const geodec_published_manifold *m,
+                                                     const geodec_published_warp_draws *draws,
+                                                     const geodec_published_warp_config *c,
+                                                     geodec_published_warp_outcome *out,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,236 @@
+#include "lowrank/kv_projection.h"
+
+#include "base/f16.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/blas.h"
+#include "linalg/svd.h"
+#include "lowrank/input_moments_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one group -------------------------------------------------------------------------------------------------- */
+
+/* m = rows of a group, d its input's width. */
+typedef struct work {
+    const geodec_kv_projection_options *o;
+    int64_t m, d, rank;
+    float *raw;            /* [n_kv_head head_dim][d] of a layer */
+    double *w, *x, *y;     /* [m][d] */
+    double *u, *s, *vt;    /* thin singular vectors and values, of the group or of a random matrix */
+    double *in, *out;      /* [rank][d], [m][rank] */
+    double *root, *unroot; /* [d][d] */
+} work;
+
+static geodec_status new_work(work *k, int64_t rows, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t m = k->m, d = k->d;
+    GEODEC_NEW(k->raw, rows * d);
+    GEODEC_NEW(k->w, m * d);
+    GEODEC_NEW(k->x, m * d);
+    GEODEC_NEW(k->y, m * d);
+    GEODEC_NEW(k->u, m * m);
+    GEODEC_NEW(k->s, m);
+    GEODEC_NEW(k->vt, m * d);
+    GEODEC_NEW(k->in, k->rank * d);
+    GEODEC_NEW(k->out, m * k->rank);
+    if (k->o->moments) {
+        GEODEC_NEW(k->root, d * d);
+        GEODEC_NEW(k->unroot, d * d);
+    }
+done:
+    return st;
+}
+
+static void free_work(work *k)
+{
+    double *const all[] = {k->w, k->x, k->y, k->u, k->s, k->vt, k->in, k->out, k->root, k->unroot};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    geodec_mem_free(k->raw);
+}
+
+static void product(int64_t m, int64_t n, int64_t k, const double *a, const double *b, double *c)
+{
+    geodec_blas_gemm(false, false, m, n, k, 1, a, k, b, n, 0, c, n);
+}
+
+static double squares(int64_t n, const double *x) { return geodec_blas_dot(n, x, x); }
+
+/* Rank rows of vt become A, with the sign that makes their largest entry positive, and B = u s. */
+static void take(const work *k)
+{
+    for (int64_t j = 0; j < k->rank; j++) {
+        const double *v = k->vt + j * k->d;
+        int64_t top = 0;
+        for (int64_t i = 1; i < k->d; i++)
+            if (fabs(v[i]) > fabs(v[top])) top = i;
+        const double sign = v[top] < 0 ? -1 : 1;
+        for (int64_t i = 0; i < k->d; i++) k->in[j * k->d + i] = sign * v[i];
+        for (int64_t i = 0; i < k->m; i++) k->out[i * k->rank + j] = sign * k->u[i * k->m + j] * k->s[j];
+    }
+}
+
+static geodec_status fit_basis(work *k, uint64_t stream, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t m = k->m, d = k->d;
+    if (k->o->basis == GEODEC_BASIS_RANDOM) {
+        geodec_rng r = geodec_rng_stream(k->o->seed, geodec_rng_id("kvprojection/random", stream));
+        for (int64_t i = 0; i < m * d; i++) k->x[i] = geodec_rng_normal(&r);
+        GEODEC_TRY(geodec_svd_thin(m, d, k->x, k->u, k->s, k->vt, err));
+        take(k);
+        geodec_blas_gemm(false, true, m, k->rank, d, 1, k->w, d, k->in, d, 0, k->out, k->rank);
+    } else if (k->o->basis == GEODEC_BASIS_WHITENED) {
+        product(m, d, d, k->w, k->root, k->x);
+        GEODEC_TRY(geodec_svd_thin(m, d, k->x, k->u, k->s, k->vt, err));
+        take(k);
+        product(k->rank, d, d, k->in, k->unroot, k->y);
+        memcpy(k->in, k->y, (size_t)(k->rank * d) * sizeof *k->in);
+    } else {
+        GEODEC_TRY(geodec_svd_thin(m, d, k->w, k->u, k->s, k->vt, err));
+        take(k);
+    }
+done:
+    return st;
+}
+
+/* Rounds x to what is stored, and keeps it. */
+static void store(const work *k, int64_t n, double *x, bool half, float *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = (float)x[i];
+        if (half && k->o->half) to[i] = geodec_f16_to_f32(geodec_f32_to_f16(to[i]));
+        x[i] = to[i];
+    }
+}
+
+/* Errors of the factors as they are stored, added to the layer's means. */
+static void add_errors(const work *k, double groups, double *error, double *output_error)
+{
+    const int64_t m = k->m, d = k->d;
+    product(m, d, k->rank, k->out, k->in, k->x);
+    for (int64_t i = 0; i < m * d; i++) k->x[i] = k->w[i] - k->x[i];
+    const double size = squares(m * d, k->w);
+    *error += size > 0 ? squares(m * d, k->x) / size / groups : 0;
+    if (!k->o->moments) {
+        *output_error = (double)NAN;
+        return;
+    }
+    product(m, d, d, k->x, k->root, k->y);
+    const double left = squares(m * d, k->y);
+    product(m, d, d, k->w, k->root, k->y);
+    const double whole = squares(m * d, k->y);
+    *output_error += whole > 0 ? left / whole / groups : 0;
+}
+
+/* ---- a side ----------------------------------------------------------------------------------------------------- */
+
+static geodec_status fit_side(const geodec_model *m, const geodec_kv_projection_options *o, geodec_slot slot,
+                              geodec_kv_side *side, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = geodec_model_configuration(m);
+    const int64_t d = c->d_model, groups = c->n_kv_head / side->group, rows = (int64_t)c->n_kv_head * c->head_dim;
+    work k = {.o = o, .m = side->group * (int64_t)c->head_dim, .d = d, .rank = side->rank};
+    GEODEC_TRY(new_work(&k, rows, err));
+    GEODEC_NEW(side->in, c->n_layer * groups * k.rank * d);
+    GEODEC_NEW(side->out, c->n_layer * rows * k.rank);
+    GEODEC_NEW(side->error, c->n_layer);
+    GEODEC_NEW(side->output_error, c->n_layer);
+    for (int32_t l = 0; l < c->n_layer; l++) {
+        GEODEC_TRY(geodec_model_weights(m, l, slot, k.raw, err));
+        if (o->moments)
+            GEODEC_TRY(geodec__moments_roots(o->moments, GEODEC_SIDE_STREAM, l, o->ridge, k.root, k.unroot, err));
+        for (int64_t g = 0; g < groups; g++) {
+            for (int64_t i = 0; i < k.m * d; i++) {
+                k.w[i] = k.raw[g * k.m * d + i];
+                if (!isfinite(k.w[i]))
+                    GEODEC_THROW(GEODEC_NUMERIC, "layer %d, slot '%s' holds a weight that is not finite", l,
+                                 geodec_slot_name(slot));
+            }
+            GEODEC_TRY(fit_basis(&k, ((uint64_t)slot * (uint64_t)c->n_layer + (uint64_t)l) * 4096 + (uint64_t)g, err));
+            store(&k, k.rank * d, k.in, true, side->in + (l * groups + g) * k.rank * d);
+            store(&k, k.m * k.rank, k.out, false, side->out + (l * rows + g * k.m) * k.rank);
+            add_errors(&k, (double)groups, &side->error[l], &side->output_error[l]);
+        }
+    }
+done:
+    free_work(&k);
+    return st;
+}
+
+static geodec_status choose_group(const geodec_model_config *c, int32_t asked, int32_t *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *out = asked;
+    if (asked < 0 || asked > c->n_kv_head || (asked > 0 && c->n_kv_head % asked != 0))
+        GEODEC_THROW(GEODEC_RANGE, "groups of %d key heads; the model has %d", asked, c->n_kv_head);
+    for (*out = asked ? asked : 4; c->n_kv_head % *out != 0; --*out) {
+    }
+done:
+    return st;
+}
+
+static int64_t rank_of(const geodec_model_config *c, int32_t group, double share)
+{
+    const int64_t full = (int64_t)group * c->head_dim, r = (int64_t)floor(share * (double)full + 0.5);
+    return r < 1 ? 1 : r > full ? full : r;
+}
+
+geodec_status geodec_kv_projection_fit(const geodec_model *m, const geodec_kv_projection_options *o,
+                                       geodec_kv_projection *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *c = geodec_model_configuration(m);
+    geodec_kv_projection p = {.n_layer = c->n_layer,
+                              .n_kv_head = c->n_kv_head,
+                              .head_dim = c->head_dim,
+                              .d_model = c->d_model,
+                              .basis = o->basis,
+                              .half = o->half,
+                              .tokens = o->moments ? o->moments->tokens : 0};
+    int32_t group;
+    if (o->basis == GEODEC_BASIS_COORDINATES) GEODEC_THROW(GEODEC_RANGE, "no basis of coordinates for a cache");
+    if (o->basis == GEODEC_BASIS_WHITENED && !o->moments) GEODEC_THROW(GEODEC_INVAL, "whitening wants activations");
+    if (o->moments && !o->moments->c[GEODEC_SIDE_STREAM])
+        GEODEC_THROW(GEODEC_INVAL, "no activations of the residual stream");
+    if (!(o->k_share >= 0 && o->k_share <= 1 && o->v_share >= 0 && o->v_share <= 1 && o->ridge >= 0) ||
+        o->k_share + o->v_share <= 0)
+        GEODEC_THROW(GEODEC_RANGE, "shares of %g of the keys and %g of the values", o->k_share, o->v_share);
+    GEODEC_TRY(choose_group(c, o->group, &group, err));
+    if ((int64_t)group * c->head_dim > c->d_model)
+        GEODEC_THROW(GEODEC_RANGE, "groups of %d heads are wider than the stream", group);
+    if (o->k_share > 0) {
+        p.k.group = group;
+        p.k.rank = rank_of(c, group, o->k_share);
+        GEODEC_TRY(fit_side(m, o, GEODEC_SLOT_K, &p.k, err));
+    }
+    if (o->v_share > 0) {
+        p.v.group = group;
+        p.v.rank = rank_of(c, group, o->v_share);
+        GEODEC_TRY(fit_side(m, o, GEODEC_SLOT_V, &p.v, err));
+    }
+    const int64_t whole = (int64_t)c->n_kv_head * c->head_dim, groups = c->n_kv_head / group;
+    p.numbers_full = c->n_layer * 2 * whole;
+    p.numbers_kept = c->n_layer * ((p.k.group ? groups * p.k.rank : whole) + (p.v.group ? groups * p.v.rank : whole));
+    *out = p;
+    p = (geodec_kv_projection){0};
+done:
+    geodec_kv_projection_clear(&p);
+    return st;
+}
+
+geodec_status geodec_kv_projection_apply(const geodec_kv_projection *p, geodec_model *m, geodec_err *err)
+{
+    const geodec_kv_factors f = {.k_group = p->k.group,
+                                 .v_group = p->v.group,
+                                 .k_rank = p->k.rank,
+                                 .v_rank = p->v.rank,
+                                 .k_in = p->k.in,
+                                 .v_in = p->v.in,
+                                 .k_out = p->k.out,
+                                 .v_out = p->v.out};
+    return geodec_model_kv_factor(m, &f, p->half, err);
+}

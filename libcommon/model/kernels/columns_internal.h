@@ -1,0 +1,60 @@
+/* Weights of a model that stays in the caches, repacked so that one register holds a column of 16 weight rows.
+ *
+ * A dot product of a few dozen columns spends as long on adding up its 16 partial sums across the lanes of a register
+ * as on the products; with an output to each lane the same additions, in the same order (kernels.h), need no lane to
+ * meet another, and a weight that was loaded once serves several rows of x.
+ *
+ * A panel is 16 rows of a matrix (the last one filled up with zeros). Its columns are cut in chunks of 16, the last one
+ * filled up with zeros; partial sum l takes column l of every chunk. They follow each other in the order in which the
+ * partial sums meet: 0 8, 4 12, 2 10, 6 14, 1 9, 5 13, 3 11, 7 15, for each pair all chunks, for each chunk both
+ * columns. Elements are as wide as in the file; those of Q8_0 come after their scales, [cols / 32][16] binary16. */
+#ifndef GEODEC_MODEL_KERNELS_COLUMNS_INTERNAL_H
+#define GEODEC_MODEL_KERNELS_COLUMNS_INTERNAL_H
+
+#include "gguf/gguf.h"
+#include "model/weights_internal.h"
+
+enum { GEODEC__COLUMN_ROWS = 16 /* rows of a panel */ };
+
+typedef struct geodec__columns {
+    const uint8_t *data; /* NULL: not there */
+    int64_t rows, cols;
+    int type; /* GEODEC_GGML_F32, F16, BF16 or Q8_0 */
+} geodec__columns;
+
+/* Which partial sum comes at place `l` of that order, and where partial sum l comes: four bits turned round. */
+static inline int64_t geodec__column_rank(int64_t l) { return (l & 1) << 3 | (l & 2) << 1 | (l & 4) >> 1 | l >> 3; }
+/* Where the 16 weights of column `col` lie among those of a panel. */
+static inline int64_t geodec__column_place(int64_t col, int64_t chunks)
+{
+    const int64_t rank = geodec__column_rank(col % 16);
+    return (rank / 2 * chunks + col / 16) * 2 + rank % 2;
+}
+
+/* Bytes of an element. */
+static inline int64_t geodec__column_size(int type)
+{
+    return type == GEODEC_GGML_F32 ? 4 : type == GEODEC_GGML_Q8_0 ? 1 : 2;
+}
+/* Bytes of a panel. */
+static inline int64_t geodec__column_panel(int type, int64_t cols)
+{
+    return (geodec__pad(cols) * geodec__column_size(type) + (type == GEODEC_GGML_Q8_0 ? cols / 32 * 2 : 0)) *
+           GEODEC__COLUMN_ROWS;
+}
+
+/* w as columns of `type`: w's own, or GEODEC_GGML_F32. data: whole panels of zeros; room [cols]. */
+void geodec__columns_pack(const geodec__matrix *w, int type, uint8_t *data, float *room);
+
+/* All matrices of a model, or none. */
+typedef struct geodec__column_table geodec__column_table;
+
+/* Those of m, packed when it is first asked for; a table without any when they would leave the caches. Types that
+ * have no columns of their own are decoded to float32 where the whole model is small enough, and left out otherwise. */
+geodec_status geodec__columns_of(const geodec_model *m, const geodec__column_table **out,
+                                 geodec_err *err) GEODEC_MUST_USE;
+void geodec__columns_free(geodec__column_table *t);
+/* data NULL when it is not among them. */
+geodec__columns geodec__columns_find(const geodec__column_table *t, const geodec__matrix *w);
+
+#endif

@@ -1,0 +1,46 @@
+#include "model/kernels/kernels_internal.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* __builtin_cpu_supports also asks whether the operating system keeps the wide registers. */
+static bool has_avx2(void)
+{
+    unsigned a, b, c, d;
+    const bool half = __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1u); /* F16C has no portable name there */
+    return half && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+#endif
+
+const geodec__kernels *geodec__kernels_for(geodec_isa isa)
+{
+#if defined(__x86_64__)
+    if ((isa == GEODEC_ISA_AUTO || isa == GEODEC_ISA_AVX512) && has_avx512()) return &geodec__kernels_avx512;
+    if ((isa == GEODEC_ISA_AUTO || isa == GEODEC_ISA_AVX2) && has_avx2()) return &geodec__kernels_avx2;
+#endif
+    if (isa == GEODEC_ISA_AUTO || isa == GEODEC_ISA_SCALAR) return &geodec__kernels_scalar;
+    return NULL;
+}
+
+bool geodec_isa_available(geodec_isa isa) { return geodec__kernels_for(isa) != NULL; }
+
+const char *geodec_isa_name(geodec_isa isa)
+{
+    switch (isa) {
+    case GEODEC_ISA_AUTO:
+        return "auto";
+    case GEODEC_ISA_SCALAR:
+        return "scalar";
+    case GEODEC_ISA_AVX2:
+        return "avx2";
+    case GEODEC_ISA_AVX512:
+        return "avx512";
+    }
+    return "?";
+}

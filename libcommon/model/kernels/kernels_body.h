@@ -1,0 +1,477 @@
+/* The kernels, written once over a vector of 16 floats. Included by kernels_scalar.c, kernels_avx2.c and
+ * kernels_avx512.c after they define: vec                           16 floats v_zero v_set1 v_load v_store v_add v_sub
+ * v_mul v_div v_fma(a, b, c) = a b + c, fused v_max(a, b) = a > b ? a : b   v_min(a, b) = a < b ? a : b v_below(a, b,
+ * x, y) = a < b ? x : y v_pow2(t) 2^n for the n that sits in the low mantissa bits of t (see exp below) v_sum4(a, b, c,
+ * d, out)       the four fixed reductions load_f16 load_bf16 load_i8    16 consecutive weights as floats load_f32_tail
+ * load_f16_tail load_bf16_tail (p, n)   n < 16 weights, the rest zero; nothing past them is read scale_f16(p) a
+ * binary16 in all lanes MAX_GROUP, TILE_ROWS(B)       rows of x a tile takes at most, weight rows of a tile for B rows
+ * of x KERNELS, KERNELS_ISA          name and value of the table */
+
+#include "base/f16.h"
+#include "base/unroll_internal.h"
+#include "gguf/gguf.h"
+#include "model/kernels/kernels_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifndef BLOCK_GROUP /* MAX_GROUP of Q8_0 */
+#define BLOCK_GROUP MAX_GROUP
+#endif
+enum { Q8_BLOCK_BYTES = 34, MAX_TILE = 32 };
+
+/* ---- weights ---------------------------------------------------------------------------------------------------- */
+
+/* Chunk c (16 weights) of a row. */
+INLINE vec load_weights(const int type, const uint8_t *row, int64_t c)
+{
+    switch (type) {
+    case GEODEC_GGML_F32:
+        return v_load((const float *)(const void *)row + 16 * c);
+    case GEODEC_GGML_F16:
+        return load_f16(row + 32 * c);
+    case GEODEC_GGML_BF16:
+        return load_bf16(row + 32 * c);
+    default: {
+        const uint8_t *block = row + (c >> 1) * Q8_BLOCK_BYTES;
+        return v_mul(scale_f16(block), load_i8(block + 2 + 16 * (c & 1)));
+    }
+    }
+}
+
+/* The last n < 16 weights of a row, the rest zero. Q8_0 rows have no tail. */
+INLINE vec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
+{
+    switch (type) {
+    case GEODEC_GGML_F32:
+        return load_f32_tail((const float *)(const void *)row + 16 * c, n);
+    case GEODEC_GGML_F16:
+        return load_f16_tail(row + 32 * c, n);
+    default:
+        return load_bf16_tail(row + 32 * c, n);
+    }
+}
+
+/* How far ahead of their use weights are asked for, in bytes; 0 = not at all. Tiles read several rows at once: rows
+ * below a page are streams too short for the hardware to follow, so the lines of the whole tile are asked for in the
+ * order of memory. Long rows it follows by itself, and better without advice. A single row of x wants the weights in
+ * the first cache and nowhere else; several rows fill that one themselves, so their weights come into the second. */
+enum { AHEAD_ONE = 16384, AHEAD_MORE = 32768, LONG_ROW = 4096 };
+INLINE int64_t ahead_of(int64_t row_bytes, const int B)
+{
+    return row_bytes > LONG_ROW ? 0 : B == 1 ? AHEAD_ONE : AHEAD_MORE;
+}
+
+/* The part of the lines at w that step `step` of a tile of R rows asks for. Past the end of the matrix it does nothing.
+ */
+INLINE void prefetch(const int type, const int R, const int B, const uint8_t *w, int64_t step)
+{
+    const int bytes = R * (type == GEODEC_GGML_Q8_0 ? Q8_BLOCK_BYTES : type == GEODEC_GGML_F32 ? 64 : 32);
+    UNROLL
+    for (int k = 0; k < bytes; k += 64) {
+        if (B == 1)
+            __builtin_prefetch(w + step * bytes + k, 0, 0);
+        else
+            __builtin_prefetch(w + step * bytes + k, 0, 2);
+    }
+}
+
+/* ---- matrix products -------------------------------------------------------------------------------------------- */
+
+/* The sums of a tile of floats or Q8_0. */
+INLINE void sum_chunks(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w,
+                       int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
+{
+    const int64_t chunks = cols / 16, tail = cols % 16;
+    const int step = type == GEODEC_GGML_Q8_0 ? 2 : 1; /* both halves of a block share one scale */
+    for (int64_t c = 0; c < chunks; c += step) {
+        if (ahead) prefetch(type, R, B, w + ahead, c / step);
+        UNROLL
+        for (int half = 0; half < step; half++) {
+            if (B <= R) { /* the smaller set stays in registers, the other passes by */
+                vec xv[8];
+                UNROLL
+                for (int r = 0; r < B; r++) xv[r] = v_keep(v_load(x[r] + 16 * (c + half)));
+                UNROLL
+                for (int j = 0; j < R; j++) {
+                    const vec wv = v_keep(load_weights(type, w + j * row_bytes, c + half));
+                    UNROLL
+                    for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(xv[r], wv, sum[r * R + j]);
+                }
+            } else {
+                vec wv[8];
+                UNROLL
+                for (int j = 0; j < R; j++) {
+                    wv[j] = v_keep(load_weights(type, w + j * row_bytes, c + half));
+                }
+                UNROLL
+                for (int r = 0; r < B; r++) {
+                    const vec xv = v_keep(v_load(x[r] + 16 * (c + half)));
+                    UNROLL
+                    for (int j = 0; j < R; j++) sum[r * R + j] = v_fma(xv, wv[j], sum[r * R + j]);
+                }
+            }
+        }
+    }
+    if (type != GEODEC_GGML_Q8_0 && tail) {
+        UNROLL
+        for (int j = 0; j < R; j++) {
+            const vec wv = load_tail(type, w + j * row_bytes, chunks, tail);
+            UNROLL
+            for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(v_load(x[r] + 16 * chunks), wv, sum[r * R + j]);
+        }
+    }
+}
+
+#ifdef PARTS_FROM
+enum { SEGMENT = 32 /* chunks that go by twice, once for each half of the lanes, while they stay in the cache */ };
+
+INLINE vec8 load_part(const int type, const uint8_t *row, int64_t c, int64_t lane)
+{
+    return type == GEODEC_GGML_F32   ? p_load((const float *)(const void *)row + 16 * c + lane)
+           : type == GEODEC_GGML_F16 ? p_half(row + 32 * c + 2 * lane)
+                                     : p_bf16(row + 32 * c + 2 * lane);
+}
+
+/* The sums of a tile of floats, eight lanes at a time. */
+INLINE void sum_parts(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w,
+                      int64_t row_bytes, int64_t cols, const float *const *x, vec *sum)
+{
+    float held[MAX_TILE][16];
+    const int64_t chunks = cols / 16, tail = cols % 16;
+    UNROLL
+    for (int i = 0; i < R * B; i++) v_store(held[i], v_zero());
+    for (int64_t from = 0, to; from < chunks; from = to) {
+        to = chunks - from < SEGMENT ? chunks : from + SEGMENT;
+        for (int64_t lane = 0; lane < 16; lane += 8) {
+            vec8 s[MAX_TILE];
+            UNROLL
+            for (int i = 0; i < R * B; i++) s[i] = p_load(held[i] + lane);
+            for (int64_t c = from; c < to; c++) {
+                if (ahead && lane == 0) prefetch(type, R, B, w + ahead, c);
+                vec8 few[MAX_TILE]; /* the smaller set stays in registers, the other passes by */
+                UNROLL
+                for (int i = 0; i < (B <= R ? B : R); i++)
+                    few[i] =
+                        p_keep(B <= R ? p_load(x[i] + 16 * c + lane) : load_part(type, w + i * row_bytes, c, lane));
+                UNROLL
+                for (int i = 0; i < (B <= R ? R : B); i++) {
+                    const vec8 v =
+                        p_keep(B <= R ? load_part(type, w + i * row_bytes, c, lane) : p_load(x[i] + 16 * c + lane));
+                    UNROLL
+                    for (int k = 0; k < (B <= R ? B : R); k++) {
+                        const int at = B <= R ? k * R + i : i * R + k;
+                        s[at] = p_fma(few[k], v, s[at]);
+                    }
+                }
+            }
+            UNROLL
+            for (int i = 0; i < R * B; i++) p_store(held[i] + lane, s[i]);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < R * B; i++) sum[i] = v_load(held[i]);
+    if (!tail) return;
+    UNROLL
+    for (int j = 0; j < R; j++) {
+        const vec wv = load_tail(type, w + j * row_bytes, chunks, tail);
+        UNROLL
+        for (int r = 0; r < B; r++) sum[r * R + j] = v_fma(v_load(x[r] + 16 * chunks), wv, sum[r * R + j]);
+    }
+}
+#else
+#define PARTS_FROM (MAX_GROUP + 1)
+#define sum_parts sum_chunks
+#endif
+
+/* Weights that are converted without registers of their own. */
+INLINE bool is_float(const int type)
+{
+    return type == GEODEC_GGML_F32 || type == GEODEC_GGML_F16 || type == GEODEC_GGML_BF16;
+}
+INLINE int tile_group(const int type) { return is_float(type) ? MAX_GROUP : BLOCK_GROUP; }
+
+/* One tile: R weight rows against B rows of x, all sums in registers. type, R and B are constants after inlining. */
+INLINE void tile(const int type, const int64_t ahead, const int R, const int B, const uint8_t *w, int64_t row_bytes,
+                 int64_t cols, const float *const *x, float *const *y, int64_t o)
+{
+    vec sum[MAX_TILE];
+    UNROLL
+    for (int i = 0; i < R * B; i++) sum[i] = v_zero();
+    if (is_float(type) && B >= PARTS_FROM)
+        sum_parts(type, ahead, R, B, w, row_bytes, cols, x, sum);
+    else
+        sum_chunks(type, ahead, R, B, w, row_bytes, cols, x, sum);
+    if (R >= 3) {
+        UNROLL
+        for (int r = 0; r < B; r++) {
+            UNROLL
+            for (int j = 0; j < R; j += 4) {
+                const vec *s = sum + r * R + j;
+                v_sum4(s[0], R - j > 1 ? s[1] : v_zero(), R - j > 2 ? s[2] : v_zero(), R - j > 3 ? s[3] : v_zero(),
+                       y[r] + o + j, R - j < 4 ? R - j : 4);
+            }
+        }
+    } else { /* too few rows for a vector of results: four of any kind together */
+        float total[MAX_TILE];
+        UNROLL
+        for (int i = R * B; i % 4; i++) sum[i] = v_zero();
+        UNROLL
+        for (int i = 0; i < R * B; i += 4) v_sum4(sum[i], sum[i + 1], sum[i + 2], sum[i + 3], total + i, 4);
+        UNROLL
+        for (int r = 0; r < B; r++) {
+            UNROLL
+            for (int j = 0; j < R; j++) y[r][o + j] = total[r * R + j];
+        }
+    }
+}
+
+/* Weight rows begin .. begin+rows-1 (w points at the first) against B rows of x. One function for each type and B, so
+ * that each has the registers to itself. */
+typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int64_t begin, int64_t rows,
+                         const float *const *x, float *const *y);
+
+#define GROUP(name, type, ahead, B_)                                                                                   \
+    static                                                                                                             \
+        __attribute__((noinline)) void name##_##B_(const uint8_t *w, int64_t row_bytes, int64_t cols, int64_t begin,   \
+                                                   int64_t rows, const float *const *x, float *const *y)               \
+    {                                                                                                                  \
+        const float *xr[B_];                                                                                           \
+        float *yr[B_];                                                                                                 \
+        UNROLL                                                                                                         \
+        for (int r = 0; r < B_; r++) xr[r] = x[r], yr[r] = y[r];                                                       \
+        const int64_t distance = (ahead) ? ahead_of(row_bytes, B_) : 0;                                                \
+        int64_t j = 0;                                                                                                 \
+        const int R = TILE_ROWS(B_);                                                                                   \
+        for (; rows - j >= R; j += R)                                                                                  \
+            tile(type, distance, R, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);                        \
+        if (R > 1)                                                                                                     \
+            for (; j < rows; j++) tile(type, distance, 1, B_, w + j * row_bytes, row_bytes, cols, xr, yr, begin + j);  \
+    }
+
+#if MAX_GROUP == 1
+#define GROUPS(name, type, ahead)                                                                                      \
+    GROUP(name, type, ahead, 1)                                                                                        \
+    static const group_fn name[] = {NULL, name##_1};
+#elif MAX_GROUP == 4
+#define GROUPS(name, type, ahead)                                                                                      \
+    GROUP(name, type, ahead, 1)                                                                                        \
+    GROUP(name, type, ahead, 2)                                                                                        \
+    GROUP(name, type, ahead, 3)                                                                                        \
+    GROUP(name, type, ahead, 4)                                                                                        \
+    static const group_fn name[] = {NULL, name##_1, name##_2, name##_3, name##_4};
+#else
+#define GROUPS(name, type, ahead)                                                                                      \
+    GROUP(name, type, ahead, 1)                                                                                        \
+    GROUP(name, type, ahead, 2)                                                                                        \
+    GROUP(name, type, ahead, 3)                                                                                        \
+    GROUP(name, type, ahead, 4)                                                                                        \
+    GROUP(name, type, ahead, 5)                                                                                        \
+    GROUP(name, type, ahead, 6)                                                                                        \
+    GROUP(name, type, ahead, 7)                                                                                        \
+    GROUP(name, type, ahead, 8)                                                                                        \
+    static const group_fn name[] = {NULL,     name##_1, name##_2, name##_3, name##_4,                                  \
+                                    name##_5, name##_6, name##_7, name##_8};
+#endif
+
+GROUPS(group_f32, GEODEC_GGML_F32, true)
+GROUPS(group_f16, GEODEC_GGML_F16, true)
+GROUPS(group_bf16, GEODEC_GGML_BF16, true)
+#if BLOCK_GROUP == 2
+GROUP(group_q8_0, GEODEC_GGML_Q8_0, true, 1)
+GROUP(group_q8_0, GEODEC_GGML_Q8_0, true, 2)
+static const group_fn group_q8_0[] = {NULL, group_q8_0_1, group_q8_0_2};
+#else
+GROUPS(group_q8_0, GEODEC_GGML_Q8_0, true)
+#endif
+GROUPS(group_strip, GEODEC_GGML_F32, false)
+
+/* More rows of x than a tile holds, in groups of nearly equal size. */
+INLINE void matmul_groups(const int type, const group_fn *direct, const geodec__matrix *w, int64_t begin, int64_t end,
+                          const float *const *x, int64_t n, float *const *y)
+{
+    const int64_t most = tile_group(type), groups = (n + most - 1) / most;
+    for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
+        const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
+        for (int64_t g = 0; g < groups; g++) {
+            const int64_t first = n * g / groups, last = n * (g + 1) / groups;
+            const group_fn *group = g > 0 && type == GEODEC_GGML_F32 ? group_strip : direct;
+            group[last - first](w->data + o * w->row_bytes, w->row_bytes, w->cols, o, rows, x + first, y + first);
+        }
+    }
+}
+
+/* Types without a tile of their own (products.h has those that are common): a strip of rows is decoded first, then goes
+ * by all rows of x. */
+static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
+                           float *const *y, float *scratch)
+{
+    const geodec_ggml_traits *traits = geodec_ggml_traits_of(w->type);
+    const int64_t groups = (n + MAX_GROUP - 1) / MAX_GROUP, stride = geodec__apart(w->cols);
+    for (int64_t o = begin; o < end; o += GEODEC__STRIP) {
+        const int64_t rows = end - o < GEODEC__STRIP ? end - o : GEODEC__STRIP;
+        for (int64_t j = 0; j < rows; j++)
+            traits->decode(w->data + (o + j) * w->row_bytes, scratch + j * stride, w->cols);
+        for (int64_t g = 0; g < groups; g++) {
+            const int64_t first = n * g / groups, last = n * (g + 1) / groups;
+            group_strip[last - first]((const uint8_t *)(const void *)scratch, stride * (int64_t)sizeof *scratch,
+                                      w->cols, o, rows, x + first, y + first);
+        }
+    }
+}
+
+static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
+                   float *const *y, float *scratch)
+{
+    const uint8_t *data = w->data + begin * w->row_bytes;
+    const int64_t rows = end - begin;
+#define MATMUL(type, group)                                                                                            \
+    case GEODEC_GGML_##type:                                                                                           \
+        if (n <= tile_group(GEODEC_GGML_##type))                                                                       \
+            (group)[n](data, w->row_bytes, w->cols, begin, rows, x, y);                                                \
+        else                                                                                                           \
+            matmul_groups(GEODEC_GGML_##type, group, w, begin, end, x, n, y);                                          \
+        break;
+    switch (w->type) {
+        MATMUL(F32, group_f32)
+        MATMUL(F16, group_f16)
+        MATMUL(BF16, group_bf16)
+        MATMUL(Q8_0, group_q8_0)
+    default:
+        matmul_decoded(w, begin, end, x, n, y, scratch);
+        break;
+    }
+}
+
+#ifdef COLUMN_GROUP
+#include "model/kernels/columns_body.h"
+#include "model/kernels/gemm_body.h"
+#endif
+
+/* ---- exponential ------------------------------------------------------------------------------------------------ */
+
+/* exp(x), relative error below 2e-7 on [-87, 88], the argument clamped to that range: x = n ln2 + r with |r| <= ln2 /
+ * 2, and the degree-6 polynomial of Cephes' expf (Moshier) for e^r. Adding 1.5 2^23 rounds to the integer n, which then
+ * sits in the low bits of the sum. */
+INLINE vec v_exp(vec x)
+{
+    const vec magic = v_set1(12582912.0f);
+    x = v_min(v_set1(88.0f), v_max(v_set1(-87.0f), x)); /* in this order NaN stays NaN */
+    const vec t = v_add(v_mul(x, v_set1(1.44269504088896341f)), magic);
+    const vec n = v_sub(t, magic);
+    vec r = v_fma(n, v_set1(-0.693359375f), x);
+    r = v_fma(n, v_set1(2.12194440e-4f), r);
+    vec p = v_set1(1.9875691500e-4f);
+    p = v_fma(p, r, v_set1(1.3981999507e-3f));
+    p = v_fma(p, r, v_set1(8.3334519073e-3f));
+    p = v_fma(p, r, v_set1(4.1665795894e-2f));
+    p = v_fma(p, r, v_set1(1.6666665459e-1f));
+    p = v_fma(p, r, v_set1(5.0000001201e-1f));
+    p = v_add(v_fma(v_mul(r, r), p, r), v_set1(1.0f));
+    return v_mul(p, v_pow2(t));
+}
+
+/* tanh(x), relative error below 3e-7: the odd polynomial of Cephes' tanhf below 0.625, 1 - 2 / (e^2x + 1) above. */
+INLINE vec v_tanh(vec x)
+{
+    const vec one = v_set1(1.0f), size = v_max(x, v_sub(v_zero(), x)), z = v_mul(x, x);
+    vec p = v_set1(-5.70498872745e-3f);
+    p = v_fma(p, z, v_set1(2.06390887954e-2f));
+    p = v_fma(p, z, v_set1(-5.37397155531e-2f));
+    p = v_fma(p, z, v_set1(1.33314422036e-1f));
+    p = v_fma(p, z, v_set1(-3.33332819422e-1f));
+    p = v_fma(v_mul(p, z), x, x);
+    const vec far = v_sub(one, v_div(v_set1(2.0f), v_add(v_exp(v_add(size, size)), one)));
+    return v_below(size, v_set1(0.625f), p, v_below(x, v_zero(), v_sub(v_zero(), far), far));
+}
+
+/* x[i] = cap tanh(x[i] / cap) */
+static void softcap(float *x, int64_t n, float cap)
+{
+    const vec c = v_set1(cap);
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) v_store(x + i, v_mul(c, v_tanh(v_div(v_load(x + i), c))));
+    if (i == n) return;
+    float tail[16];
+    v_store(tail, v_mul(c, v_tanh(v_div(load_f32_tail(x + i, n - i), c))));
+    memcpy(x + i, tail, (size_t)(n - i) * sizeof *x);
+}
+
+static void swiglu(float *gate, const float *up, int64_t n)
+{
+    const vec one = v_set1(1.0f), zero = v_zero();
+    for (int64_t i = 0; i < n; i += 16) { /* the padding of both is zero and stays zero */
+        const vec g = v_load(gate + i);
+        v_store(gate + i, v_mul(v_div(g, v_add(one, v_exp(v_sub(zero, g)))), v_load(up + i)));
+    }
+}
+
+/* The tanh form of GELU: (1 + tanh u) / 2 = 1 / (1 + exp(-2u)). */
+static void geglu(float *gate, const float *up, int64_t n)
+{
+    const vec one = v_set1(1.0f), cubic = v_set1(0.044715f), twice = v_set1(-1.5957691216057308f);
+    for (int64_t i = 0; i < n; i += 16) {
+        const vec g = v_load(gate + i);
+        const vec u = v_mul(twice, v_fma(v_mul(cubic, v_mul(g, g)), g, g));
+        v_store(gate + i, v_mul(v_div(g, v_add(one, v_exp(u))), v_load(up + i)));
+    }
+}
+
+/* The order of the sums is written out, so the compiler may choose vectors for them and the bits stay. */
+static void rms_norm(const float *x, const float *w, int64_t n, float eps, float *y)
+{
+    double sum[8] = {0};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++) sum[l] += (double)x[i + l] * (double)x[i + l];
+    for (int l = 0; i < n; i++, l++) sum[l & 7] += (double)x[i] * (double)x[i];
+    const double total = ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+    const float scale = (float)(1.0 / sqrt(total / (double)n + (double)eps));
+    for (i = 0; i + 16 <= n; i += 16) v_store(y + i, v_mul(v_mul(v_load(x + i), v_set1(scale)), v_load(w + i)));
+    for (; i < n; i++) y[i] = x[i] * scale * w[i];
+}
+
+INLINE float sum_lanes(vec s)
+{
+    float out[4];
+    v_sum4(s, v_zero(), v_zero(), v_zero(), out, 4);
+    return out[0];
+}
+
+static float softmax(float *x, int64_t n)
+{
+    const int64_t padded = geodec__pad(n);
+    for (int64_t i = n; i < padded; i++) x[i] = -3e38f;
+    vec m = v_load(x);
+    for (int64_t i = 16; i < padded; i += 16) m = v_max(v_load(x + i), m);
+    const vec shift = v_set1(v_top(m));
+    for (int64_t i = 0; i < padded; i += 16) v_store(x + i, v_exp(v_sub(v_load(x + i), shift)));
+    for (int64_t i = n; i < padded; i++) x[i] = 0;
+    vec s = v_zero();
+    for (int64_t i = 0; i < padded; i += 16) s = v_add(s, v_load(x + i));
+    return sum_lanes(s);
+}
+
+#include "model/kernels/attend_body.h"
+
+const geodec__kernels KERNELS = {
+    .isa = KERNELS_ISA,
+    .matmul = matmul,
+#ifdef COLUMN_GROUP
+    .columns = columns,
+    .gemm_group = GEMM_GROUP,
+    .gemm_pack = gemm_pack,
+    .gemm = gemm,
+#endif
+    .swiglu = swiglu,
+    .geglu = geglu,
+    .rms_norm = rms_norm,
+    .softcap = softcap,
+    .softmax = softmax,
+    .attend_block = attend_block,
+    .attend_merge = attend_merge,
+    .attend_finish = attend_finish,
+    .decode_f16 = decode_f16,
+    .decode_q8_keys = decode_q8_keys,
+    .decode_q8_values = decode_q8_values,
+};

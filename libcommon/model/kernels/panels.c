@@ -1,0 +1,353 @@
+/* Packing of panels, a row's block at a time, and the way back. */
+#include "model/kernels/panels_internal.h"
+#include "base/unroll_internal.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+#define X(name_, type_, bits_, blocks_, group_, offset_, minima_, table_, scales_)                                     \
+    {.index = GEODEC__PANEL_##name_,                                                                                   \
+     .type = (type_),                                                                                                  \
+     .bits = (bits_),                                                                                                  \
+     .blocks = (blocks_),                                                                                              \
+     .group = (group_),                                                                                                \
+     .offset = (offset_),                                                                                              \
+     .minima = (minima_),                                                                                              \
+     .table = (table_),                                                                                                \
+     .scales = (scales_),                                                                                              \
+     .head_bytes = 32 + 32 * ((minima_) != 0) + ((scales_) == GEODEC__SCALES_NONE ? 0 : 256),                          \
+     .record_bytes =                                                                                                   \
+         32 + 32 * ((minima_) != 0) + ((scales_) == GEODEC__SCALES_NONE ? 0 : 256) + 64 * (bits_) * (blocks_)},
+static const geodec__panel_format formats[] = {GEODEC__PANEL_FORMATS(X)};
+#undef X
+
+const geodec__panel_format *geodec__panel_format_of(int type)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i].type == type) return &formats[i];
+    return NULL;
+}
+
+const geodec__panel_format *geodec__panel_format_in(geodec_arithmetic a, int type)
+{
+    const geodec__panel_format *f = geodec__panel_format_of(type);
+    return f && a == GEODEC_EXACT && f->type == GEODEC_GGML_Q8_0 ? NULL : f;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------ */
+
+/* Everything here is made once for each format, with its numbers as constants. */
+
+INLINE uint32_t load32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+INLINE void store32(uint8_t *p, uint32_t v) { memcpy(p, &v, sizeof v); }
+
+enum { LOW4 = 0x0f0f0f0f, LOW2 = 0x03030303, LOW1 = 0x01010101 };
+
+/* Word g of a record's codes, for one row. */
+INLINE uint8_t *word_at(uint8_t *codes, int word, int row) { return codes + 64 * word + 4 * row; }
+
+/* Four vectors of nibbles from eight words of codes (their low four bits count). */
+INLINE void put_nibbles(const uint32_t c[8], uint8_t *codes, int row)
+{
+    for (int g = 0; g < 4; g++) store32(word_at(codes, g, row), (c[g] & LOW4) | (c[g + 4] & LOW4) << 4);
+}
+
+INLINE void put_pairs(const uint32_t c[8], int shift, uint8_t *codes, int row)
+{
+    for (int p = 0; p < 2; p++) {
+        uint32_t v = 0;
+        for (int f = 0; f < 4; f++) v |= (c[4 * p + f] >> shift & LOW2) << 2 * f;
+        store32(word_at(codes, p, row), v);
+    }
+}
+
+INLINE void put_plane(const uint32_t c[8], int shift, uint8_t *codes, int row)
+{
+    uint32_t v = 0;
+    for (int g = 0; g < 8; g++) v |= (c[g] >> shift & LOW1) << g;
+    store32(word_at(codes, 0, row), v);
+}
+
+/* Eight words of codes, a byte each, into the vectors of their width; and back. */
+INLINE void put_codes(int bits, const uint32_t c[8], uint8_t *codes, int row)
+{
+    switch (bits) {
+    case 8:
+        for (int g = 0; g < 8; g++) store32(word_at(codes, g, row), c[g]);
+        break;
+    case 6:
+        put_nibbles(c, codes, row);
+        put_pairs(c, 4, codes + 4 * 64, row);
+        break;
+    case 5:
+        put_nibbles(c, codes, row);
+        put_plane(c, 4, codes + 4 * 64, row);
+        break;
+    case 4:
+        put_nibbles(c, codes, row);
+        break;
+    case 3:
+        put_pairs(c, 0, codes, row);
+        put_plane(c, 2, codes + 2 * 64, row);
+        break;
+    default:
+        put_pairs(c, 0, codes, row);
+        break;
+    }
+}
+
+INLINE void get_codes(int bits, const uint8_t *codes, int row, uint32_t c[8])
+{
+    const uint8_t *at = codes + 4 * row;
+    for (int g = 0; g < 8; g++) {
+        if (bits == 8)
+            c[g] = load32(at + 64 * g);
+        else if (bits >= 4)
+            c[g] = load32(at + 64 * (g & 3)) >> (g < 4 ? 0 : 4) & LOW4;
+        else
+            c[g] = load32(at + 64 * (g / 4)) >> 2 * (g & 3) & LOW2;
+        if (bits == 6) c[g] |= (load32(at + 64 * (4 + g / 4)) >> 2 * (g & 3) & LOW2) << 4;
+        if (bits == 5) c[g] |= (load32(at + 64 * 4) >> g & LOW1) << 4;
+        if (bits == 3) c[g] |= (load32(at + 64 * 2) >> g & LOW1) << 2;
+    }
+}
+
+/* ---- the file's blocks ------------------------------------------------------------------------------------------- */
+
+/* Where the parts of a block lie; -1 = not there. Codes of type: see libcommon/gguf/types_internal.h. */
+typedef struct block_layout {
+    int bytes, d, dmin, scales, n_scales, high, low;
+} block_layout;
+
+INLINE block_layout layout_of(int type)
+{
+    switch (type) {
+    case GEODEC_GGML_Q8_0:
+        return (block_layout){34, 0, -1, -1, 0, -1, 2};
+    case GEODEC_GGML_Q4_0:
+    case GEODEC_GGML_IQ4_NL:
+        return (block_layout){18, 0, -1, -1, 0, -1, 2};
+    case GEODEC_GGML_Q4_1:
+        return (block_layout){20, 0, 2, -1, 0, -1, 4};
+    case GEODEC_GGML_Q5_0:
+        return (block_layout){22, 0, -1, -1, 0, 2, 6};
+    case GEODEC_GGML_Q5_1:
+        return (block_layout){24, 0, 2, -1, 0, 4, 8};
+    case GEODEC_GGML_Q2_K:
+        return (block_layout){84, 80, 82, 0, 16, -1, 16};
+    case GEODEC_GGML_Q3_K:
+        return (block_layout){110, 108, -1, 96, 12, 0, 32};
+    case GEODEC_GGML_Q4_K:
+        return (block_layout){144, 0, 2, 4, 12, -1, 16};
+    case GEODEC_GGML_Q5_K:
+        return (block_layout){176, 0, 2, 4, 12, 16, 48};
+    case GEODEC_GGML_Q6_K:
+        return (block_layout){210, 208, -1, 192, 16, 128, 0};
+    default: /* TQ2_0 */
+        return (block_layout){66, 64, -1, -1, 0, -1, 0};
+    }
+}
+
+/* Bit 4g + j of q at bit g of byte j. */
+INLINE uint32_t spread_bits(uint32_t q)
+{
+    uint32_t out = 0;
+    for (int j = 0; j < 4; j++) {
+        uint32_t t = q >> j & 0x11111111u;
+        t = (t | t >> 3) & 0x03030303u;
+        t = (t | t >> 6) & 0x000f000fu;
+        out |= ((t | t >> 12) & 0xffu) << 8 * j;
+    }
+    return out;
+}
+
+static uint32_t gather_bits(uint32_t plane)
+{
+    uint32_t q = 0;
+    for (int g = 0; g < 8; g++)
+        for (int j = 0; j < 4; j++) q |= (plane >> (8 * j + g) & 1u) << (4 * g + j);
+    return q;
+}
+
+/* The eight words of codes of 32-column block b of a file's block; and back, OR-ed into zeroed bytes. Where a byte of
+ * the file holds several codes: low bits of block b of a K-quant lie in the 32 bytes at `at`, shifted by `shift`. */
+typedef struct place {
+    int at, shift;         /* low bits: 32 bytes there */
+    int high_at, high_bit; /* high bits, where the type has them */
+} place;
+
+INLINE place place_of(int type, const block_layout *l, int b)
+{
+    switch (type) {
+    case GEODEC_GGML_Q4_K:
+    case GEODEC_GGML_Q5_K: /* 64 columns to 32 bytes */
+        return (place){l->low + b / 2 * 32, b % 2 * 4, l->high, b};
+    case GEODEC_GGML_Q6_K: /* 128 columns to 64 bytes: two blocks in the low nibbles, two in the high ones */
+        return (place){l->low + b / 4 * 64 + b % 2 * 32, b % 4 / 2 * 4, l->high + b / 4 * 32, b % 4 * 2};
+    default: /* Q2_K, Q3_K, TQ2_0: 128 columns to 32 bytes */
+        return (place){l->low + b / 4 * 32, b % 4 * 2, l->high, b};
+    }
+}
+
+INLINE void read_codes(const geodec__panel_format *f, const block_layout *l, const uint8_t *block, int b, uint32_t c[8])
+{
+    if (f->blocks == 1) { /* bytes, or nibbles: columns 0-15 low, 16-31 high */
+        const uint8_t *q = block + l->low;
+        if (f->bits == 8) {
+            for (int g = 0; g < 8; g++) c[g] = load32(q + 4 * g) ^ 0x80808080u;
+            return;
+        }
+        const uint32_t plane = l->high < 0 ? 0 : spread_bits(load32(block + l->high));
+        for (int g = 0; g < 8; g++)
+            c[g] = (load32(q + 4 * (g & 3)) >> (g < 4 ? 0 : 4) & LOW4) | (plane >> g & LOW1) << 4;
+        return;
+    }
+    const place p = place_of(f->type, l, b);
+    const uint32_t mask = f->bits >= 4 ? LOW4 : LOW2, high_mask = f->bits == 6 ? LOW2 : LOW1;
+    const int low_bits = f->bits >= 4 ? 4 : 2;
+    for (int g = 0; g < 8; g++) {
+        c[g] = load32(block + p.at + 4 * g) >> p.shift & mask;
+        if (l->high >= 0) c[g] |= (load32(block + p.high_at + 4 * g) >> p.high_bit & high_mask) << low_bits;
+    }
+}
+
+static void write_codes(const geodec__panel_format *f, const block_layout *l, const uint32_t c[8], int b,
+                        uint8_t *block)
+{
+    if (f->blocks == 1) {
+        uint8_t *q = block + l->low;
+        if (f->bits == 8) {
+            for (int g = 0; g < 8; g++) store32(q + 4 * g, c[g] ^ 0x80808080u);
+            return;
+        }
+        uint32_t plane = 0;
+        for (int g = 0; g < 8; g++) plane |= (c[g] >> 4 & LOW1) << g;
+        for (int g = 0; g < 4; g++) store32(q + 4 * g, (c[g] & LOW4) | (c[g + 4] & LOW4) << 4);
+        if (l->high >= 0) store32(block + l->high, gather_bits(plane));
+        return;
+    }
+    const place p = place_of(f->type, l, b);
+    const uint32_t mask = f->bits >= 4 ? LOW4 : LOW2, high_mask = f->bits == 6 ? LOW2 : LOW1;
+    const int low_bits = f->bits >= 4 ? 4 : 2;
+    for (int g = 0; g < 8; g++) {
+        uint8_t *low = block + p.at + 4 * g, *high = block + p.high_at + 4 * g;
+        store32(low, load32(low) | (c[g] & mask) << p.shift);
+        if (l->high >= 0) store32(high, load32(high) | (c[g] >> low_bits & high_mask) << p.high_bit);
+    }
+}
+
+/* Scales of a 256-column block as bytes: [8] scales and [8] minima, or [16]; and back. */
+INLINE void read_scales(const geodec__panel_format *f, const uint8_t *s, uint8_t out[16])
+{
+    if (f->scales == GEODEC__SCALES_PAIRS) /* groups 4-7: four bits in the last four bytes, two atop the first eight */
+        for (int g = 0; g < 4; g++) {
+            out[g] = s[g] & 63;
+            out[8 + g] = s[4 + g] & 63;
+            out[4 + g] = (uint8_t)((s[8 + g] & 15) | s[g] >> 6 << 4);
+            out[12 + g] = (uint8_t)(s[8 + g] >> 4 | s[4 + g] >> 6 << 4);
+        }
+    else if (f->type == GEODEC_GGML_Q3_K) /* four bits in the first eight bytes, two in the others, less 32 */
+        for (int g = 0; g < 16; g++)
+            out[g] = (uint8_t)(((s[g & 7] >> (g < 8 ? 0 : 4) & 15) | (s[8 + (g & 3)] >> 2 * (g / 4) & 3) << 4) - 32);
+    else
+        memcpy(out, s, 16);
+}
+
+static void write_scales(const geodec__panel_format *f, const uint8_t in[16], uint8_t *s)
+{
+    if (f->scales == GEODEC__SCALES_PAIRS)
+        for (int g = 0; g < 4; g++) {
+            s[g] = (uint8_t)(in[g] | in[4 + g] >> 4 << 6);
+            s[4 + g] = (uint8_t)(in[8 + g] | in[12 + g] >> 4 << 6);
+            s[8 + g] = (uint8_t)((in[4 + g] & 15) | (in[12 + g] & 15) << 4);
+        }
+    else if (f->type == GEODEC_GGML_Q3_K)
+        for (int g = 0; g < 16; g++) {
+            const unsigned v = (in[g] + 32u) & 63u;
+            s[g & 7] = (uint8_t)(s[g & 7] | (v & 15u) << (g < 8 ? 0 : 4));
+            s[8 + (g & 3)] = (uint8_t)(s[8 + (g & 3)] | v >> 4 << 2 * (g / 4));
+        }
+    else
+        memcpy(s, in, 16);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+INLINE void pack_block(const geodec__panel_format *f, const block_layout *l, const uint8_t *block, int row,
+                       uint8_t *record)
+{
+    memcpy(record + 2 * row, block + l->d, 2);
+    if (f->minima) memcpy(record + 32 + 2 * row, block + l->dmin, 2);
+    if (f->scales != GEODEC__SCALES_NONE) {
+        uint8_t s[16];
+        read_scales(f, block + l->scales, s);
+        for (int g = 0; g < 16; g++) record[f->head_bytes - 256 + 16 * g + row] = s[g];
+    }
+    for (int b = 0; b < f->blocks; b++) {
+        uint32_t c[8];
+        read_codes(f, l, block, b, c);
+        put_codes(f->bits, c, record + f->head_bytes + 64 * f->bits * b, row);
+    }
+}
+
+static void unpack_block(const geodec__panel_format *f, const block_layout *l, const uint8_t *record, int row,
+                         uint8_t *block)
+{
+    memset(block, 0, (size_t)l->bytes);
+    memcpy(block + l->d, record + 2 * row, 2);
+    if (f->minima) memcpy(block + l->dmin, record + 32 + 2 * row, 2);
+    if (f->scales != GEODEC__SCALES_NONE) {
+        uint8_t s[16];
+        for (int g = 0; g < 16; g++) s[g] = record[f->head_bytes - 256 + 16 * g + row];
+        write_scales(f, s, block + l->scales);
+    }
+    for (int b = 0; b < f->blocks; b++) {
+        uint32_t c[8];
+        get_codes(f->bits, record + f->head_bytes + 64 * f->bits * b, row, c);
+        write_codes(f, l, c, b, block);
+    }
+}
+
+INLINE void pack_rows(const geodec__panel_format *f, const geodec__matrix *w, int64_t panel, uint8_t *out)
+{
+    const block_layout l = layout_of(f->type);
+    const int64_t first = panel * GEODEC__PANEL, records = w->row_bytes / l.bytes;
+    const int rows = (int)(w->rows - first < GEODEC__PANEL ? w->rows - first : GEODEC__PANEL);
+    const uint8_t *data = w->data + first * w->row_bytes;
+    for (int64_t r = 0; r < records; r++)
+        for (int row = 0; row < rows; row++)
+            pack_block(f, &l, data + row * w->row_bytes + r * l.bytes, row, out + r * f->record_bytes);
+}
+
+void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, int64_t panel, uint8_t *out)
+{
+    switch (f->index) {
+#define X(name, ...)                                                                                                   \
+    case GEODEC__PANEL_##name:                                                                                         \
+        pack_rows(&formats[GEODEC__PANEL_##name], w, panel, out);                                                      \
+        break;
+        GEODEC__PANEL_FORMATS(X)
+#undef X
+    case GEODEC__PANEL_KINDS:
+        break;
+    }
+}
+
+void geodec__panel_decode_row(const geodec__panels *p, int64_t row, float *out)
+{
+    const geodec__panel_format *f = p->format;
+    const block_layout l = layout_of(f->type);
+    const uint8_t *panel = p->data + row / GEODEC__PANEL * geodec__panel_bytes(p);
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(f->type);
+    uint8_t block[256];
+    for (int64_t r = 0; r < p->records; r++) {
+        unpack_block(f, &l, panel + r * f->record_bytes, (int)(row % GEODEC__PANEL), block);
+        t->decode(block, out + r * 32 * f->blocks, 32 * f->blocks);
+    }
+}

@@ -1,0 +1,108 @@
+/* Weights repacked for products in integers, so that one register holds a column of 16 weight rows.
+ *
+ * A panel is 16 rows of a matrix (the last one filled up with zeros); a record of it is one block of each row: 32
+ * columns, or 256 for the K-quants and ternary types. Columns go in fours: word g of a row's 32 columns is columns 4g
+ * to 4g + 3. A record holds, in this order,
+ *   d           [16] binary16, one a row
+ *   dmin        [16] binary16, where the type has minima
+ *   scales      of the groups of a 256-column block: see geodec__panel_scales
+ *   codes       for each 32 columns `bits` vectors of [16 rows][4 bytes], unsigned codes, value = scale (code -
+ * offset): 8 bits   vector g: word g 4 bits   vector g < 4: word g in the low, word g + 4 in the high nibbles 2 bits
+ * vector p < 2: word 4p + f in bits 2f, 2f + 1 of each byte 5, 3     those of 4 or 2 bits, then a plane: bit g of each
+ * byte is the highest bit of word g 6        those of 4 bits, then two planes as for 2 bits, holding the two highest
+ * bits The codes keep their width, so a panel is as large as its rows in the file (Q4_K and Q5_K: their 6-bit scales
+ * become bytes, 2.8 and 2.3 % more; Q3_K 3.6 %). Packing loses nothing: a row can be had back byte for byte. */
+#ifndef GEODEC_MODEL_KERNELS_PANELS_INTERNAL_H
+#define GEODEC_MODEL_KERNELS_PANELS_INTERNAL_H
+
+#include "model/weights_internal.h"
+
+enum { GEODEC__PANEL = 16 /* rows of a panel */ };
+
+/* Scales of the groups of a record. */
+typedef enum geodec__panel_scales {
+    GEODEC__SCALES_NONE,   /* d alone */
+    GEODEC__SCALES_PAIRS,  /* [8][16] unsigned bytes, then as many minima */
+    GEODEC__SCALES_SIGNED, /* [16][16] signed bytes */
+    GEODEC__SCALES_NIBBLES /* [16][16] bytes: scale in the low, minimum in the high nibble */
+} geodec__panel_scales;
+
+/* The types that have panels: name, type, bits of a code, 32-column blocks of a record, columns of a group (one scale),
+ * offset, sign of the minima (0: none), codes go through IQ4_NL's table (biased by 128), scales. Those of
+ * exact arithmetic are multiplied in integers there too; Q8_0 is as fast in floats. */
+#define GEODEC__EXACT_FORMATS(X)                                                                                       \
+    X(q4_0, GEODEC_GGML_Q4_0, 4, 1, 32, 8, 0, false, GEODEC__SCALES_NONE)                                              \
+    X(q4_1, GEODEC_GGML_Q4_1, 4, 1, 32, 0, 1, false, GEODEC__SCALES_NONE)                                              \
+    X(q5_0, GEODEC_GGML_Q5_0, 5, 1, 32, 16, 0, false, GEODEC__SCALES_NONE)                                             \
+    X(q5_1, GEODEC_GGML_Q5_1, 5, 1, 32, 0, 1, false, GEODEC__SCALES_NONE)                                              \
+    X(iq4_nl, GEODEC_GGML_IQ4_NL, 4, 1, 32, 128, 0, true, GEODEC__SCALES_NONE)                                         \
+    X(q2_k, GEODEC_GGML_Q2_K, 2, 8, 16, 0, -1, false, GEODEC__SCALES_NIBBLES)                                          \
+    X(q3_k, GEODEC_GGML_Q3_K, 3, 8, 16, 4, 0, false, GEODEC__SCALES_SIGNED)                                            \
+    X(q4_k, GEODEC_GGML_Q4_K, 4, 8, 32, 0, -1, false, GEODEC__SCALES_PAIRS)                                            \
+    X(q5_k, GEODEC_GGML_Q5_K, 5, 8, 32, 0, -1, false, GEODEC__SCALES_PAIRS)                                            \
+    X(q6_k, GEODEC_GGML_Q6_K, 6, 8, 16, 32, 0, false, GEODEC__SCALES_SIGNED)                                           \
+    X(tq2_0, GEODEC_GGML_TQ2_0, 2, 8, 32, 1, 0, false, GEODEC__SCALES_NONE)
+#define GEODEC__PANEL_FORMATS(X)                                                                                       \
+    X(q8_0, GEODEC_GGML_Q8_0, 8, 1, 32, 128, 0, false, GEODEC__SCALES_NONE)                                            \
+    GEODEC__EXACT_FORMATS(X)
+
+typedef enum geodec__panel_index {
+#define X(name, ...) GEODEC__PANEL_##name,
+    GEODEC__PANEL_FORMATS(X)
+#undef X
+        GEODEC__PANEL_KINDS
+} geodec__panel_index;
+
+typedef struct geodec__panel_format {
+    geodec__panel_index index;
+    int type; /* geodec_ggml_type */
+    int bits, blocks, group, offset;
+    int minima; /* their sign: value = scale code + minima minimum; 0 = none */
+    bool table;
+    geodec__panel_scales scales;
+    int head_bytes, record_bytes; /* before the codes; all */
+} geodec__panel_format;
+
+/* NULL for a type without panels; and for one that this arithmetic multiplies in floats. */
+const geodec__panel_format *geodec__panel_format_of(int type);
+const geodec__panel_format *geodec__panel_format_in(geodec_arithmetic a, int type);
+
+/* A packed matrix, or some of its panels. */
+typedef struct geodec__panels {
+    const geodec__panel_format *format;
+    const uint8_t *data; /* [ceil(rows/16) - first][records][record_bytes] */
+    int64_t rows, records;
+    int64_t first; /* panel that data begins with */
+} geodec__panels;
+
+static inline int64_t geodec__panels_count(int64_t rows) { return (rows + GEODEC__PANEL - 1) / GEODEC__PANEL; }
+static inline int64_t geodec__panel_bytes(const geodec__panels *p) { return p->records * p->format->record_bytes; }
+
+/* Rows 16 panel .. of w into out, which is zero. */
+void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, int64_t panel, uint8_t *out);
+/* The values of one row, as the type's decoder gives them. */
+void geodec__panel_decode_row(const geodec__panels *p, int64_t row, float *out);
+
+/* The matrices of a model that leave the file's map (prepare.c): as panels where the arithmetic has them, the others
+ * copied as they are. */
+typedef struct geodec__prepared geodec__prepared;
+/* Lists them and reserves their memory; nothing moves yet. Guarded by the model's mutex; later calls return what the
+ * first one made. The model owns it. */
+geodec_status geodec__prepare_panels(const geodec_model *m, geodec_arithmetic a, geodec__prepared **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__prepare_copies(const geodec_model *m, geodec_arithmetic a, geodec__prepared **out,
+                                     geodec_err *err) GEODEC_MUST_USE;
+/* Begins a pass: from the model's second one on matrices move; `now`: all of them, in the first too. Sessions of one
+ * model may call it at the same time, and be in a pass while another one moves. p may be NULL. */
+void geodec__prepare_pass(const geodec_model *m, geodec__prepared *p, geodec_pool *pool, bool now);
+void geodec__prepared_free(geodec__prepared *p);
+/* format NULL: this matrix has no panels; data NULL: they are not there yet. p may be NULL. */
+geodec__panels geodec__prepared_find(const geodec__prepared *p, const geodec__matrix *w);
+/* Where the matrix lies now, the file's map included. p may be NULL. */
+const uint8_t *geodec__prepared_data(const geodec__prepared *p, const geodec__matrix *w);
+/* Is there nothing to move? */
+bool geodec__prepared_empty(const geodec__prepared *p);
+/* Bytes of the largest panel. */
+int64_t geodec__prepared_widest(const geodec__prepared *p);
+
+#endif

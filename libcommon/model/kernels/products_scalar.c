@@ -1,0 +1,81 @@
+/* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (fma32.h). */
+#include "base/f16.h"
+#include "model/kernels/fma32_internal.h"
+#include "model/kernels/products_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct fvec {
+    float v[16];
+} fvec;
+typedef struct ivec {
+    int32_t v[16];
+} ivec;
+typedef struct codes {
+    uint8_t v[64];
+} codes;
+
+#define LANES(type, n, expression)                                                                                     \
+    type out;                                                                                                          \
+    for (int l = 0; l < (n); l++) out.v[l] = (expression);                                                             \
+    return out
+
+static inline fvec f_zero(void) { LANES(fvec, 16, 0.0f); }
+static inline fvec f_set1(float x) { LANES(fvec, 16, x); }
+static inline fvec f_mul(fvec a, fvec b) { LANES(fvec, 16, a.v[l] * b.v[l]); }
+static inline fvec f_fma(fvec a, fvec b, fvec c) { LANES(fvec, 16, geodec__fma32(a.v[l], b.v[l], c.v[l])); }
+static inline fvec f_fnma(fvec a, fvec b, fvec c) { LANES(fvec, 16, geodec__fma32(-a.v[l], b.v[l], c.v[l])); }
+static inline void f_store(float *p, fvec a, int64_t n) { memcpy(p, a.v, (size_t)n * sizeof *p); }
+static inline fvec f_half(const uint8_t *p)
+{
+    LANES(fvec, 16, geodec_f16_to_f32((uint16_t)(p[2 * l] | p[2 * l + 1] << 8)));
+}
+static inline fvec f_u8(const uint8_t *p) { LANES(fvec, 16, (float)p[l]); }
+static inline fvec f_i8(const uint8_t *p) { LANES(fvec, 16, (float)(int8_t)p[l]); }
+static inline fvec f_u4(const uint8_t *p, int shift) { LANES(fvec, 16, (float)(p[l] >> shift & 15)); }
+
+static inline ivec i_set1(int32_t x) { LANES(ivec, 16, x); }
+static inline fvec i_float(ivec a) { LANES(fvec, 16, (float)a.v[l]); }
+
+static inline codes c_load(const uint8_t *p)
+{
+    codes out;
+    memcpy(out.v, p, sizeof out.v);
+    return out;
+}
+static inline codes c_field(codes a, int from, int to, unsigned mask)
+{
+    LANES(codes, 64, (uint8_t)(((unsigned)(a.v[l] >> from) & mask) << to));
+}
+static inline codes c_or(codes a, codes b) { LANES(codes, 64, a.v[l] | b.v[l]); }
+static inline codes c_bytes(codes a) { return a; }
+static inline codes c_table(codes a)
+{
+    static const uint8_t table[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
+    LANES(codes, 64, table[a.v[l]]);
+}
+typedef ivec part;
+static inline part p_start(int32_t x) { return i_set1(x); }
+static inline part p_dot(bool wide, part sum, codes c, const int8_t *q)
+{
+    (void)wide;
+    LANES(part, 16,
+          sum.v[l] + c.v[4 * l] * q[0] + c.v[4 * l + 1] * q[1] + c.v[4 * l + 2] * q[2] + c.v[4 * l + 3] * q[3]);
+}
+static inline ivec p_sum(part a, int times) { LANES(ivec, 16, a.v[l] * times); }
+static inline ivec i_add(ivec a, ivec b) { LANES(ivec, 16, a.v[l] + b.v[l]); }
+
+static inline void to_integers(const float *x, float factor, int32_t v[32])
+{
+    for (int i = 0; i < 32; i++) v[i] = (int32_t)lrintf(x[i] * factor);
+}
+
+#define RUN(bits, offset, wide) 8
+#define START(wide) true
+#define FAST_WIDTHS(X, ...) X(1, __VA_ARGS__)
+#define EXACT_WIDTHS(X, ...) X(1, __VA_ARGS__)
+#define TOGETHER(planes) 1
+#define PRODUCTS geodec__products_scalar
+#define PRODUCTS_ISA GEODEC_ISA_SCALAR
+#include "model/kernels/products_body.h"

@@ -1,0 +1,185 @@
+/* Shared by the model's files: weights bound to the map, and the state of a session. */
+#ifndef GEODEC_MODEL_MODEL_INTERNAL_H
+#define GEODEC_MODEL_MODEL_INTERNAL_H
+
+#include "model/kernels/kernels_internal.h"
+#include "model/kernels/products_internal.h"
+
+/* Reads and limits every hyper-parameter. */
+geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *c, geodec_err *err) GEODEC_MUST_USE;
+/* Binds every tensor to its place; refuses wrong shapes, missing and unexpected tensors. Needs gguf and config. */
+geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
+
+/* Calls fn for every matrix that a pass multiplies by, an expert at a time. A tied head is one of them, an embedding
+ * that is only looked up is not. */
+void geodec__each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
+
+/* A cache of low rank (lowkv.h). */
+typedef struct geodec__low {
+    int32_t k_group, v_group; /* 0: whole */
+    int64_t k_rank, v_rank;
+    float *k_out;  /* [n_layer][n_kv_head head_dim][k_rank] */
+    uint8_t *data; /* owns the layers' new matrices */
+} geodec__low;
+void geodec__low_free(geodec__low *low);
+
+/* One matrix product of a dispatch; with up.data set, the fused half of a feed-forward: y = act(w x) * (up x), act
+ * as the configuration says. */
+typedef struct geodec__job {
+    geodec__matrix w, up;
+    const float *const *x, *const *x_up; /* x_up NULL: x */
+    float *const *y;
+    float *const *y_up;
+    int64_t n; /* rows */
+    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats), and x rounded for them or, many rows for
+     * floats, packed (NULL: as it is) */
+    geodec__panels panels, panels_up;
+    geodec__columns columns, columns_up; /* data NULL: none */
+    const uint8_t *made, *made_up;
+} geodec__job;
+
+/* What one worker needs for a tile of attention: queries of at most `queries` heads of rows. */
+typedef struct geodec__attend_scratch {
+    float *data;                 /* owns the floats below and the queries' scores */
+    float *k, *v;                /* [GEODEC__KEYS * attend_dim + 16] a block as floats */
+    float *low;                  /* the same: coefficients of a block, before they are spread; NULL without */
+    float *total, *split;        /* [queries][state] */
+    geodec__attend_query *query; /* [queries] */
+    geodec__attend_query **list; /* [queries] those that see a block */
+} geodec__attend_scratch;
+
+/* What one worker may scribble on. */
+typedef struct geodec__worker {
+    float *weights; /* scratch of a product (kernels.h) */
+    uint8_t *panel; /* one panel, while the weights are not packed */
+    geodec__attend_scratch attend;
+    geodec__job *job;    /* as a member of a team (team.h): [max(3, n_expert)] */
+    int32_t *expert_end; /* [n_expert] */
+} geodec__worker;
+
+/* cache.c has the layout. */
+typedef struct geodec__cache {
+    uint8_t *data; /* [blocks][n_layer][layer] */
+    int64_t bytes, layer, block;
+    int32_t k_heads,
+        v_heads;            /* pieces of a layer: key heads, or groups of them whose coefficients are kept (lowkv.h) */
+    int64_t k_dim, v_dim;   /* numbers of a row in a piece */
+    int64_t k_step, v_step; /* from a piece to the next */
+    int64_t v;              /* where a layer's values begin */
+    int64_t k_scale, v_scale; /* where a piece's scales begin */
+} geodec__cache;
+
+typedef struct geodec__attnres geodec__attnres;
+typedef struct geodec__merge geodec__merge;
+
+struct geodec_session {
+    const geodec_model *model;
+    const geodec__kernels *kernels;
+    geodec_pool *pool;
+    geodec_arithmetic arithmetic;
+    geodec_kv_type kv;
+    int32_t n_ctx, max_batch, length, n_blocks;
+    geodec_counters counters;
+    geodec__cache cache;
+    int64_t attend_dim;      /* dimensions of attention: head_dim, or as many coefficients as a value has */
+    float *wide, **wide_row; /* [max_batch][n_head][attend_dim] queries with zeros behind them; NULL: as they are */
+    float *partial;          /* states of splits that are tasks of their own (attention.c), NULL with one worker */
+    double *rope_step;       /* [tables][rope_dim/2] */
+    int32_t rope_rows;       /* positions whose angles are there */
+    float *cosine, *sine;    /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
+    /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
+     */
+    float *x, *norm, *query, *key, *value, *mixed, *gate, *up, *down;
+    float **x_row, **norm_row, **query_row, **key_row, **value_row, **mixed_row, **gate_row, **up_row, **down_row;
+    float *low, **low_row; /* [3 max_batch] projected inputs of factored slots; NULL without any */
+    geodec_watch watch;
+    void *watch_ctx;
+    geodec_watch_update watch_update;
+    void *watch_update_ctx;
+    float *update, **update_row; /* [max_batch] what a half layer added; NULL while nobody watches */
+    geodec__merge *merge;        /* NULL: off */
+    geodec__attnres *attnres;    /* NULL: off */
+    const float **input;         /* [max(max_batch, assignments)] rows gathered for a product */
+    float **output;              /* [max_batch] wanted rows of logits */
+    bool *want;                  /* [max_batch] all false between calls */
+    int32_t *parent, *depth;     /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
+    /* experts */
+    float *router;        /* [max_batch][pad(n_expert)] */
+    float **router_row;   /* [max_batch] */
+    int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
+    float *expert_weight; /* the same shape */
+    int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
+    int32_t *assigned;    /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
+    geodec__job *job;     /* [max(3, n_expert)] */
+    geodec__prepared *copies;
+    const geodec__column_table *columns; /* NULL where this instruction set has no use for them */
+    /* products in integers: NULL where the model has no weights for them */
+    geodec__prepared *prepared;
+    const geodec__product *product;
+    uint8_t *made; /* [made_size][made_bytes] inputs of one hand-out, rounded or packed, 32 numbers at a time */
+    int64_t made_size, made_bytes;
+    geodec__worker *worker; /* [threads] */
+    int n_workers;
+    int32_t team_rows; /* how passes of several rows are shared out by rows (team.h) */
+    /* of a member's view: */
+    struct geodec__team *team; /* NULL outside of one */
+    int32_t first;             /* its first row in the batch */
+};
+
+/* Runs all jobs in one hand-out to the pool (or here when they are small). */
+void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
+/* Feed-forward of all n rows with experts: reads norm, leaves each choice's output in down. */
+void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
+/* The weighted sum of a row's experts after that; overwrites the row of norm and returns it. */
+float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row);
+/* Rotates query and key rows, scales the query, appends key and value to the cache, and leaves every head's weighted
+ * sum of values in mixed. */
+void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain);
+/* Work space; needs the workers. */
+geodec_status geodec__attention_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__attention_destroy(geodec_session *s);
+/* Cache memory, touched as it fills; refuses what this machine cannot hold. */
+geodec_status geodec__cache_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__cache_destroy(geodec_session *s);
+/* Stores a row: key [k_dim] or value [v_dim] of a head (of a group with coefficients); both of a head. */
+void geodec__cache_put_key(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k);
+void geodec__cache_put_value(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *v);
+void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v);
+/* A block where it lies; with the keys of one piece and the values of another. */
+geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block);
+geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
+                                         int64_t block);
+/* Its keys and the first `rows` values as float32: [k_dim][GEODEC__KEYS], [rows][v_dim] and what is left of the last
+ * vector. */
+void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k);
+void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v);
+void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v);
+/* One row into place `lane` of such arrays. */
+void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
+                       float *v);
+/* One row: numbers of the key `step` apart; the value. */
+void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *k, int64_t step);
+void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v);
+/* Shape of the cache's pieces; and keys of n positions rebuilt from coefficients [k_rank][step], rotated, into lanes of
+ * k [head_dim][GEODEC__KEYS]. */
+void geodec__low_shape(const geodec_model *m, geodec__cache *a);
+void geodec__low_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
+                      const float *coefficient, int64_t step, float *k);
+/* Tables of angles; their rows up to position end - 1; and the rotation of `heads` heads of x by those of one table. */
+geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
+void geodec__rope_reach(geodec_session *s, int32_t end);
+void geodec__rope_apply(const geodec_session *s, int32_t table, float *x, int32_t heads, int64_t position);
+
+/* merge.c. A threshold of 0 leaves s->merge NULL. Row `row` of a head may become a copy of an earlier one. */
+geodec_status geodec__merge_create(geodec_session *s, double threshold, geodec_err *err) GEODEC_MUST_USE;
+void geodec__merge_destroy(geodec__merge *g);
+void geodec__merge_row(geodec_session *s, int32_t layer, int64_t head, int64_t row, float *k, float *v);
+/* attnres.h. Off leaves s->attnres NULL. */
+geodec_status geodec__attnres_create(geodec_session *s, const geodec_attnres *how, geodec_err *err) GEODEC_MUST_USE;
+void geodec__attnres_destroy(geodec__attnres *a);
+const geodec_attnres *geodec__attnres_how(const geodec__attnres *a);
+/* Only while it is on: a row whose embedding is in x; and the sum of x and what half a layer adds, recombined. */
+void geodec__attnres_begin(geodec_session *s, int64_t row);
+void geodec__attnres_add(geodec_session *s, int64_t row, int32_t layer, bool feed, const float *y);
+
+#endif

@@ -1,0 +1,39 @@
+/* Models of a public shape with random weights, for measurements of speed only.
+ *
+ * Matrices are uniform (block types: uniform codes, so every block is as the format allows) with standard deviation
+ * 1/sqrt(inputs): products keep the size of their inputs and activations stay finite. Norm weights are 1 + 0.1 u.
+ * Element groups are pure functions of (seed, tensor name, index): the same file for any number of threads. */
+#ifndef GEODEC_MODEL_SHAPE_H
+#define GEODEC_MODEL_SHAPE_H
+
+#include "base/err.h"
+#include "base/hooks.h"
+#include "base/pool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Numbers of a model card. */
+typedef struct geodec_shape {
+    const char *name, *title, *arch;
+    int32_t n_layer, d_model, n_head, n_kv_head, head_dim, d_ff, n_vocab, n_ctx;
+    int32_t n_expert, n_expert_used; /* 0 = dense; d_ff is that of one expert */
+    double rope_base;
+    float rms_eps;
+    bool tied;    /* no output.weight */
+    bool qk_norm; /* attn_q_norm and attn_k_norm over the whole width */
+} geodec_shape;
+
+/* NULL when there is no such shape. */
+GEODEC_API const geodec_shape *geodec_shape_named(const char *name);
+
+/* type: f32, f16, bf16, q8_0, q4_0, q6_k, q4_k_m. The block types follow llama.cpp's choice tensor by tensor (output at
+ * q6_k; q4_k_m: attn_v and ffn_down partly q6_k; rows that are no multiple of 256: q5_0 for q4_k, q8_0 for q6_k;
+ * router and norms float32). The vocabulary is made of byte tokens and letter strings. Keys general.name and
+ * general.description say that the weights are random, and the last component of path must contain "random"
+ * (GEODEC_INVAL). GEODEC_NOTFOUND: no such type. Memory: a few MB, whatever the file's size. */
+GEODEC_API geodec_status geodec_shape_write(const char *path, const geodec_shape *s, const char *type, uint64_t seed,
+                                            geodec_pool *pool, const geodec_hooks *hooks,
+                                            geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,83 @@
+/* The weights of an open model, bound to the file's map. Read by the forward pass and by the float64 reference. */
+#ifndef GEODEC_MODEL_WEIGHTS_INTERNAL_H
+#define GEODEC_MODEL_WEIGHTS_INTERNAL_H
+
+#include "model/model.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GEODEC__LANES = 16 /* partial sums of a dot product, and keys in a block of the cache */ };
+
+/* Rounded up to whole vectors: row strides of all activation buffers; the padding is zero. */
+static inline int64_t geodec__pad(int64_t n) { return (n + GEODEC__LANES - 1) / GEODEC__LANES * GEODEC__LANES; }
+
+/* Stride of rows that are read together: strides that are multiples of half a page would put them all into the same few
+ * places of the first-level cache. */
+static inline int64_t geodec__apart(int64_t n)
+{
+    const int64_t stride = geodec__pad(n);
+    return stride % 512 ? stride : stride + GEODEC__LANES;
+}
+
+/* A weight matrix inside the map: `rows` outputs of `cols` inputs, row o at data + o * row_bytes. */
+typedef struct geodec__matrix {
+    const uint8_t *data;
+    int64_t rows, cols, row_bytes;
+    int type; /* geodec_ggml_type */
+    const uint8_t *const
+        *expert; /* [n_expert] where each expert's matrix begins, when the file keeps one tensor each */
+    bool loose;  /* not in the file's map: a factor (factors.h) */
+} geodec__matrix;
+
+/* Expert e of a matrix of all experts. */
+static inline geodec__matrix geodec__expert(const geodec__matrix *all, int64_t e)
+{
+    geodec__matrix m = *all;
+    m.data = all->expert ? all->expert[e] : all->data + e * all->rows * all->row_bytes;
+    m.expert = NULL;
+    return m;
+}
+
+/* NULL (or data NULL) where the architecture has no such part. Vectors are float32, padded with zeros. */
+typedef struct geodec__layer {
+    const float *attn_norm, *ffn_norm;           /* [pad(d_model)] before attention and feed-forward */
+    const float *attn_post_norm, *ffn_post_norm; /* [pad(d_model)] of the block's output, before it is added (gemma) */
+    const float *q_norm, *k_norm; /* [head_dim], or [n_head head_dim] and [n_kv_head head_dim] with qk_norm_whole */
+    const float *q_bias, *k_bias, *v_bias, *o_bias; /* [pad(rows)] */
+    geodec__matrix q, k, v, o;
+    geodec__matrix router;         /* data NULL in a dense layer */
+    geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert */
+    /* Of a factored slot, whose own matrix is [rows][k] then: the [k][cols] that its input goes through first. Data
+     * NULL in a whole one; equal data where slots share it. */
+    geodec__matrix basis[GEODEC_SLOTS];
+    int32_t window; /* keys visible: the row itself and window - 1 before it; 0 = all */
+    int32_t rope;   /* which table of angles: 0 or 1 (gemma3's sliding layers) */
+} geodec__layer;
+
+struct geodec_model {
+    geodec_gguf *gguf;
+    geodec_tokenizer *tokenizer;
+    geodec_model_config config;
+    const char *name;
+    float *norms;           /* decoded vectors, all in one piece */
+    const uint8_t **expert; /* what geodec__matrix.expert points into; NULL when experts share tensors */
+    const float *output_norm;
+    const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
+    geodec__matrix embedding, head;
+    geodec__layer *layer;  /* [n_layer] */
+    pthread_mutex_t *lazy; /* guards what is made on first use: */
+    /* by arithmetic, NULL until there is a session (panels.h): weights for products in integers, and the others */
+    struct geodec__prepared *panels[GEODEC_ARITHMETICS], *copies[GEODEC_ARITHMETICS];
+    struct geodec__column_table *columns; /* of a small model (columns.h), NULL until there is a session */
+    uint8_t *factors;                     /* what factored slots point into (factors.h), NULL without */
+    int64_t factor_rank;                  /* largest k */
+    struct geodec__low *low;              /* a cache of low rank (lowkv.h), NULL without */
+    char fingerprint[GEODEC_SHA256_HEX];  /* of the file; empty until asked for */
+};
+
+/* Radians that pair i of table t turns from one position to the next, in a session of n_ctx positions. */
+double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t table, int64_t i);
+
+#endif

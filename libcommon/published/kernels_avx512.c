@@ -1,2 +1,0 @@
-#define KERNELS geodec__published_avx512
-#include "published/kernels_body.h"

@@ -1,0 +1,105 @@
+/* Shared by the reference's files: a sequence under evaluation and what a block leaves for its derivatives. */
+#ifndef GEODEC_REFERENCE_REFERENCE_INTERNAL_H
+#define GEODEC_REFERENCE_REFERENCE_INTERNAL_H
+
+#include "reference/ops_internal.h"
+#include "reference/reference.h"
+
+struct geodec_reference {
+    const geodec_model *model;
+    geodec_pool *pool;
+    const float *divisor; /* of table 0 */
+};
+
+/* One block evaluated at a sequence: all that its derivatives need. Overwritten by the next block. Every buffer is one
+ * of `all`; those an architecture has no use for stay NULL. */
+enum { GEODEC__REF_BUFFERS = 22 };
+typedef struct geodec__ref_tape {
+    const geodec_reference *r;
+    int64_t n;
+    int64_t first; /* derivatives concern rows first .. n-1; the rows before are constant */
+    geodec__ref_angles angles[2];
+    void *all[GEODEC__REF_BUFFERS];
+    int n_all;
+    /* attention */
+    double *x;         /* [n][d_model] input of the block */
+    double *z;         /* [n][d_model] normalised (either half) */
+    double *q0, *k0;   /* before QK-norm */
+    double *q, *k, *v; /* as attention sees them */
+    double *mixed;     /* [n][n_head head_dim] attention's result */
+    double *attn_out;  /* [n][d_model] before the post-norm */
+    /* feed-forward */
+    double *middle;    /* [n][d_model] stream between the halves */
+    double *gate, *up; /* [slots][d_ff]; slots: n, or n n_expert_used, ordered by expert and then by row */
+    double *hidden;    /* [n][d_ff] act(gate) up, for the widest expert */
+    double *ffn_out;   /* [n][d_model] before the post-norm */
+    /* experts */
+    double *prob, *weight; /* [n][n_expert], [n][n_expert_used] */
+    int32_t *id;           /* [n][n_expert_used] best first */
+    int32_t *slot;         /* [n][n_expert_used] place of (row, rank) */
+    int32_t *start;        /* [n_expert + 1] first slot of each expert */
+    int32_t *vary;         /* [n_expert] first slot of each expert whose row is not constant */
+    int32_t *owner;        /* [n n_expert_used] n_expert_used row + rank of a slot */
+    double *expert_out;    /* [slots][d_model] */
+} geodec__ref_tape;
+
+geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, int64_t first, geodec__ref_tape *out,
+                                      geodec_err *err) GEODEC_MUST_USE;
+void geodec__ref_tape_destroy(geodec__ref_tape *t);
+
+/* The halves of a block. Forward adds to x [n][d_model] and fills the tape; jvp and vjp work on dx and gx
+ * [k][n - first][d_model] in place (the residual connection is included) and need the tape of this block. Rows first ..
+ * n-1 depend on each other and on constant rows only, so their derivatives are a closed system. */
+geodec_status geodec__ref_mix(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_mix_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
+                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_mix_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
+                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_feed(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
+                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
+                                   geodec_err *err) GEODEC_MUST_USE;
+
+/* Pieces of the attention half that attended.c needs too. gz [k][n - first][d_model] += the cotangent gy
+ * [k][n - first][rows of w] through y = R [N] (W z + bias), without the norm before it; gy is used up, scratch as gz.
+ */
+geodec__ref_attention geodec__ref_attention_of(const geodec__ref_tape *t, const geodec__layer *l);
+geodec_status geodec__ref_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
+                                      const float *gain, int64_t heads, const double *before, int64_t k, double *gy,
+                                      double *scratch, double *gz, geodec_err *err) GEODEC_MUST_USE;
+
+/* One gated feed-forward network over m rows: y [m][d_model] from z, the point's gate and up [m][d_ff]. */
+typedef struct geodec__ref_ffn {
+    geodec__matrix gate, up, down;
+    int64_t m;
+    double *g, *u; /* written by forward, read by the derivatives */
+} geodec__ref_ffn;
+/* hidden [m][d_ff] scratch. */
+geodec_status geodec__ref_ffn_run(const geodec_reference *r, const geodec__ref_ffn *f, const double *z, double *hidden,
+                                  double *y, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_ffn_jvp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k, const double *dz,
+                                  double *dy, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_ffn_vjp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k, const double *gy,
+                                  double *gz, geodec_err *err) GEODEC_MUST_USE;
+
+/* The expert network: y [n][d_model] from z (both in the tape: z, ffn_out); derivatives [k][n - first][d_model]. */
+geodec_status geodec__ref_experts(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_experts_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *dz,
+                                      double *dy, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *gy,
+                                      double *gz, geodec_err *err) GEODEC_MUST_USE;
+
+/* The head on m rows of the stream: logits [m][n_vocab]. The derivatives take x, and logits as the forward pass made
+ * them (read only with a final soft-cap; may be NULL without). */
+geodec_status geodec__ref_head(const geodec_reference *r, int64_t m, const double *x, double *logits,
+                               geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_head_jvp(const geodec_reference *r, int64_t m, const double *x, const double *logits,
+                                   int64_t k, const double *dx, double *dlogits, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__ref_head_vjp(const geodec_reference *r, int64_t m, const double *x, const double *logits,
+                                   int64_t k, const double *glogits, double *gx, geodec_err *err) GEODEC_MUST_USE;
+
+/* dst += src over n values. */
+void geodec__ref_add(int64_t n, const double *src, double *dst);
+
+#endif

@@ -1,0 +1,26 @@
+/* A world whose flow is known: a point turns on a circle by an angle that its kind decides. Tokens are sectors, so the
+ * newest token alone does not say what comes next, but token and state do. */
+#ifndef GEODEC_TESTS_FLOW_WORLD_H
+#define GEODEC_TESTS_FLOW_WORLD_H
+
+#include "base/rng.h"
+#include "chain/activations.h"
+
+enum { WORLD_TOP = 5, WORLD_D = 10, WORLD_KINDS = 4, WORLD_SECTORS = 12, WORLD_VOCAB = WORLD_SECTORS + 3 };
+
+typedef struct world_text {
+    int32_t n;
+    int32_t *token, *argmax; /* [n] */
+    float *state;            /* [n][WORLD_D] */
+} world_text;
+
+/* Text i of a seed; with `leaps` the text leaves its own most probable path now and then, as sampled text does. */
+world_text world_write(uint64_t seed, uint64_t i, int32_t n, double leaps);
+void world_free(world_text *t);
+
+/* The k-th best logit of every row of the file below, of token (argmax + k) mod vocabulary. */
+float world_logit(int32_t k);
+/* An activations file of `texts` texts of n positions (layer 3 of 3 beside another one); returns its path. */
+const char *world_file(const char *name, uint64_t seed, int64_t texts, int32_t n);
+
+#endif

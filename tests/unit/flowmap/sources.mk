@@ -1,0 +1,4 @@
+flowmap_TESTS := \
+  flow_world.c \
+  test_flowmap.c \
+  test_library.c

@@ -1,0 +1,3 @@
+lowrank_TESTS := \
+  test_kv_projection.c \
+  test_projection.c

@@ -1,2 +1,0 @@
-project_TESTS := \
-  test_kvprojection.c test_projection.c

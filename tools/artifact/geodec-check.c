@@ -1,0 +1,52 @@
+/* geodec-check: is an artifact whole and valid? Silence, or one line a file. */
+#include "artifact/compare.h"
+#include "cli/cli.h"
+#include "cli/kinds.h"
+
+static const char *kind_name;
+static const cli_option options[] = {
+    {.name = "kind", .type = CLI_STR, .target = &kind_name, .metavar = "KIND", .help = "refuse files of another kind"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-check",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "checks artifacts: header, digest, schema version, every field of the kind's table, and all data",
+    .usage = "[OPTIONS] FILE...",
+    .description =
+        "A good file makes no output. A bad one makes one line that names the file, the member and the tool that "
+        "makes\n"
+        "it again, with status 3 (not a valid artifact) or 4 (valid, but with a value that is not a finite number).\n"
+        "All files are checked; the status is that of the first bad one.",
+    .examples = "  geodec-check results/*.h5\n  geodec-check --kind cloud cloud.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = -1,
+};
+
+static geodec_status check(const cli *c, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    const geodec_kind *kind = kind_name ? cli_kind_find(kind_name) : NULL;
+    if (kind)
+        GEODEC_TRY(geodec_artifact_open(kind, path, &a, err));
+    else
+        GEODEC_TRY(cli_open_any(path, &a, err));
+    GEODEC_TRY(geodec_artifact_verify(a, &c->hooks, err));
+done:
+    geodec_artifact_close(a);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (kind_name && !cli_kind_find(kind_name)) GEODEC_THROW(GEODEC_INVAL, "--kind: there is no kind '%s'", kind_name);
+    GEODEC_TRY(cli_each(c, check, err));
+done:
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,0 +1,135 @@
+/* geodec-claims: published claims beside their reproductions, correct values and controls, with verdicts. */
+#include "base/mem.h"
+#include "io/tsv.h"
+#include "cli/cli.h"
+#include "cli/kinds.h"
+#include "verdict/claims.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *output, *root = "results", *model = ".", *file = "";
+static bool check, strict;
+static const cli_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE | CLI_PATH,
+     .target = &output,
+     .metavar = "FILE",
+     .help = "write to FILE (default: standard output)"},
+    {.name = "root",
+     .type = CLI_STR,
+     .target = &root,
+     .metavar = "DIR",
+     .help = "folder that references are relative to"},
+    {.name = "results",
+     .type = CLI_STR,
+     .target = &model,
+     .metavar = "NAME",
+     .help = "the model's folder below it, @MODEL in a reference"},
+    {.name = "file",
+     .type = CLI_STR,
+     .target = &file,
+     .metavar = "NAME",
+     .help = "the model file's name without .gguf, @FILE in a reference"},
+    {.name = "check",
+     .type = CLI_FLAG,
+     .target = &check,
+     .help = "check the fragments alone; nothing is read or written"},
+    {.name = "strict", .type = CLI_FLAG, .target = &strict, .help = "end with status 4 when a reference is broken"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-claims",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "judge published claims by rules from tables",
+    .usage = "[OPTIONS] FRAGMENT.tsv...",
+    .description =
+        "A fragment has the columns id, section, claim, published, reproduced, exports, model, control, verdict\n"
+        "(pipelines/claims/README). References are those of geodec-value. A broken reference is an error of its row\n"
+        "alone: it is printed in the table and on standard error. Refused are rule lists with one deciding word only,\n"
+        "`reproduced` without the published figure, and rows of a table by number.",
+    .examples = "  geodec-claims --results my-model pipelines/claims/*.tsv > claims.tsv\n"
+                "  geodec-claims --check pipelines/claims/*.tsv",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = -1,
+};
+
+static geodec_status print_row(geodec_tsv *t, const geodec_claim *row, geodec_references *refs, bool *broken,
+                               geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static geodec_values values;
+    static geodec_claim_verdict v;
+    static char sentence[GEODEC_SENTENCE_MAX];
+    GEODEC_TRY(geodec_claim_values(row, refs, model, file, &values, broken, sentence, err));
+    GEODEC_TRY_MSG(geodec_claim_decide(row, &values, &v, err), "%s", row->id);
+    if (*broken) (void)fprintf(stderr, "%s: %s: %s\n", tool.name, row->id, sentence);
+    geodec_tsv_str(t, row->id);
+    geodec_tsv_str(t, row->section);
+    geodec_tsv_str(t, row->claim);
+    for (int k = 0; k < 5; k++) geodec_tsv_str(t, v.shown[k]);
+    geodec_tsv_str(t, *broken ? GEODEC_CLAIM_BROKEN : v.word);
+    geodec_tsv_str(t, *broken ? sentence : v.sentence);
+    GEODEC_TRY(geodec_tsv_end_row(t, err));
+done:
+    return st;
+}
+
+/* An id stands once in all fragments. */
+static geodec_status check_ids(const cli *c, const geodec_claims *f, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int a = 0; a < c->n_args; a++)
+        for (int b = 0; b < a; b++)
+            for (int64_t i = 0; i < f[a].n; i++)
+                for (int64_t j = 0; j < f[b].n; j++)
+                    if (strcmp(f[a].row[i].id, f[b].row[j].id) == 0)
+                        GEODEC_THROW(GEODEC_FORMAT, "%s: the id %.60s is in %s too", c->args[a], f[a].row[i].id,
+                                     c->args[b]);
+done:
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    static const char *const columns[] = {"id",      "section", "claim",   "published", "reproduced",
+                                          "exports", "model",   "control", "verdict",   "sentence"};
+    geodec_status st = GEODEC_OK;
+    geodec_claims *f = NULL;
+    geodec_references *refs = NULL;
+    geodec_tsv *t = NULL;
+    int64_t n_broken = 0;
+    GEODEC_NEW(f, c->n_args);
+    for (int k = 0; k < c->n_args; k++) GEODEC_TRY(geodec_claims_read(c->args[k], &f[k], err));
+    GEODEC_TRY(check_ids(c, f, err));
+    if (check) goto done;
+    if (output) GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
+    if (output)
+        GEODEC_TRY(geodec_tsv_create(output, &t, err));
+    else
+        GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
+    GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), columns, err));
+    for (int k = 0; k < c->n_args; k++)
+        for (int64_t i = 0; i < f[k].n; i++) {
+            bool broken;
+            GEODEC_TRY(print_row(t, &f[k].row[i], refs, &broken, err));
+            n_broken += broken;
+        }
+    geodec_tsv *table = t;
+    t = NULL;
+    GEODEC_TRY(geodec_tsv_commit(table, err));
+    if (strict && n_broken) GEODEC_THROW(GEODEC_CHECK, "%lld broken references", (long long)n_broken);
+done:
+    geodec_tsv_abandon(t);
+    geodec_references_close(refs);
+    for (int k = 0; f && k < c->n_args; k++) geodec_claims_free(&f[k]);
+    geodec_mem_free(f);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

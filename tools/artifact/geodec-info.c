@@ -1,0 +1,111 @@
+/* geodec-info: what is in an artifact, and the schema page of each kind. */
+#include "io/json.h"
+#include "cli/cli.h"
+#include "cli/describe.h"
+#include "cli/drafters.h"
+#include "cli/kinds.h"
+#include "cli/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool as_json, schema, kinds, drafters;
+static const cli_option options[] = {
+    {.name = "json", .type = CLI_FLAG, .target = &as_json, .help = "print JSON"},
+    {.name = "schema",
+     .type = CLI_FLAG,
+     .target = &schema,
+     .help = "print the schema pages (Markdown) of the KINDs, or of all"},
+    {.name = "kinds", .type = CLI_FLAG, .target = &kinds, .help = "print the names of all kinds"},
+    {.name = "drafters", .type = CLI_FLAG, .target = &drafters, .help = "print the table of drafters (Markdown)"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-info",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "prints what an artifact is, where it comes from, and its attributes, dimensions and fields",
+    .usage = "[OPTIONS] FILE...\n       geodec-info --schema [KIND...]\n       geodec-info --kinds\n       geodec-info "
+             "--drafters",
+    .examples =
+        "  geodec-info metric.h5\n  geodec-info --json metric.h5 | python3 -m json.tool\n  geodec-info --schema cloud",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = -1,
+};
+
+static geodec_json_writer *json; /* with --json */
+static int printed;
+
+static geodec_status print_one(const cli *c, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    (void)c;
+    GEODEC_TRY(cli_open_any(path, &a, err));
+    if (printed && !json) printf("\n");
+    printed++;
+    if (json)
+        GEODEC_TRY(describe_json(json, a, path, err));
+    else
+        GEODEC_TRY(describe_text(stdout, a, path, err));
+done:
+    geodec_artifact_close(a);
+    return st;
+}
+
+static geodec_status print_schemas(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int i = 0; i < c->n_args; i++)
+        if (!cli_kind_find(c->args[i]))
+            GEODEC_THROW(GEODEC_INVAL, "there is no kind '%s'; --kinds names them", c->args[i]);
+    for (int i = 0; i < cli_n_kinds; i++) GEODEC_TRY(geodec_kind_check(cli_kinds[i], err));
+    for (int i = 0; i < c->n_args; i++) schema_print(stdout, cli_kind_find(c->args[i]));
+    for (int i = 0; !c->n_args && i < cli_n_kinds; i++) schema_print(stdout, cli_kinds[i]);
+done:
+    return st;
+}
+
+/* Through memory: nothing is printed when no file could be opened. */
+static geodec_status print_json(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&text, &n);
+    if (!memory) GEODEC_THROW(GEODEC_NOMEM, "no memory for the text");
+    GEODEC_TRY(geodec_json_on(memory, &json, err));
+    geodec_json_begin_array(json, "artifacts");
+    const geodec_status each = cli_each(c, print_one, err);
+    geodec_json_end(json);
+    GEODEC_TRY(geodec_json_commit(json, each == GEODEC_OK ? err : NULL));
+    if (printed) (void)fwrite(text, 1, n, stdout);
+    st = each;
+done:
+    if (memory) (void)fclose(memory);
+    free(text);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (kinds) {
+        for (int i = 0; i < cli_n_kinds; i++) printf("%s\n", cli_kinds[i]->name);
+    } else if (drafters) {
+        drafters_page(stdout);
+    } else if (schema) {
+        GEODEC_TRY(print_schemas(c, err));
+    } else if (!c->n_args) {
+        GEODEC_THROW(GEODEC_INVAL, "a file is missing; see geodec-info --help");
+    } else if (as_json) {
+        GEODEC_TRY(print_json(c, err));
+    } else {
+        GEODEC_TRY(cli_each(c, print_one, err));
+    }
+done:
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,0 +1,87 @@
+/* geodec-value: single numbers of artifacts and tables by reference, for tables that quote many files. */
+#include "io/tsv.h"
+#include "cli/cli.h"
+#include "cli/kinds.h"
+#include "verdict/reference.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *missing, *root = ".";
+static const cli_option options[] = {
+    {.name = "missing",
+     .type = CLI_STR,
+     .target = &missing,
+     .metavar = "TEXT",
+     .help = "print TEXT for a file, an optional member or a row that is not there, in place of an error"},
+    {.name = "root", .type = CLI_STR, .target = &root, .metavar = "DIR", .help = "folder that FILE is relative to"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-value",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "prints single numbers of artifacts and tables: a row REFERENCE, VALUE for each reference",
+    .usage = "[OPTIONS] [REFERENCE...]",
+    .description =
+        "A reference is FILE#NAME, NAME an attribute or a field, with an index for each of the field's axes:\n"
+        "FILE#NAME[2][0]; [-1] is the last, [eps=0.01] the place where the field eps has that value. FILE#NAME|WORD\n"
+        "sums a field up: max, max_finite, min, sum, count, nonfinite, nonzero, abs_median, abs_median_low,\n"
+        "abs_median_high; {place=0} before it takes some rows only. In a table (FILE.tsv, a header and rows) NAME is "
+        "a\n"
+        "column: FILE.tsv#NAME{drafter=ngram,gamma=4} is its cell in the one row with these words, gamma~4 the "
+        "nearest\n"
+        "there is, FILE.tsv#NAME[3] the fourth row's cell. Where FILE.not-measured stands there is no value. Without\n"
+        "references on the command line they are read from standard input, one a line.",
+    .examples = "  geodec-value riemann.h5#median_abs_scalar_samples 'coverage.h5#hit[0][1][4]'\n"
+                "  geodec-value 'benchdecode.tsv#speedup{drafter=flowmap,gamma=4,mode=greedy,setting=loop}'",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = -1,
+};
+
+static geodec_status print(geodec_tsv *t, geodec_references *refs, const char *text, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static char value[GEODEC_REFERENCE_MAX];
+    geodec_err inner = {0};
+    st = geodec_reference_read(refs, text, value, &inner);
+    if (st == GEODEC_NOTFOUND && missing) {
+        (void)snprintf(value, sizeof value, "%s", missing);
+    } else if (st != GEODEC_OK) {
+        if (err) *err = inner;
+        GEODEC_TRY_MSG(st, "%.200s", text);
+    }
+    geodec_tsv_str(t, text);
+    geodec_tsv_str(t, value);
+    GEODEC_TRY(geodec_tsv_end_row(t, err));
+done:
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    geodec_references *refs = NULL;
+    static char line[GEODEC_REFERENCE_MAX];
+    GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
+    GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
+    GEODEC_TRY(geodec_tsv_columns(t, 2, (const char *const[]){"reference", "value"}, err));
+    for (int i = 0; i < c->n_args; i++) GEODEC_TRY(print(t, refs, c->args[i], err));
+    while (c->n_args == 0 && fgets(line, sizeof line, stdin)) {
+        const size_t n = strcspn(line, "\n");
+        if (!line[n] && n + 1 == sizeof line) GEODEC_THROW(GEODEC_LIMIT, "standard input: a line is too long");
+        line[n] = 0;
+        if (n > 0) GEODEC_TRY(print(t, refs, line, err));
+    }
+    geodec_tsv *table = t;
+    t = NULL;
+    GEODEC_TRY(geodec_tsv_commit(table, err));
+done:
+    geodec_tsv_abandon(t);
+    geodec_references_close(refs);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

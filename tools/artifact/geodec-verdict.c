@@ -1,0 +1,116 @@
+/* geodec-verdict: the report's headline, each quantity beside its control with the verdict of its rule. */
+#include "base/mem.h"
+#include "io/tsv.h"
+#include "cli/cli.h"
+#include "cli/kinds.h"
+#include "verdict/headline.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *output, *root = ".", *data = "data/model";
+static bool check;
+static const cli_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE | CLI_PATH,
+     .target = &output,
+     .metavar = "FILE",
+     .help = "write to FILE (default: standard output)"},
+    {.name = "root",
+     .type = CLI_STR,
+     .target = &root,
+     .metavar = "DIR",
+     .help = "folder that references are relative to"},
+    {.name = "data",
+     .type = CLI_STR,
+     .target = &data,
+     .metavar = "DIR",
+     .help = "folder of the embedded model, @DATA in a reference"},
+    {.name = "check", .type = CLI_FLAG, .target = &check, .help = "check the rules alone; nothing is read or written"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-verdict",
+    .topic = CLI_TOPIC_ARTIFACTS,
+    .purpose = "judge the quantities of the report's headline by rules from a table",
+    .usage = "[OPTIONS] RULES.tsv...",
+    .description =
+        "Each row of RULES.tsv names values by reference (geodec-value), a control, and a rule of ordered conditions.\n"
+        "A row is \"not measured\", with the reason, while a value is missing, empty, no number or infinite; then its "
+        "rule\n"
+        "says holds, mixed or fails, or nothing where nothing is claimed. The table written has the columns key,\n"
+        "quantity, value, control, verdict (word: sentence), command. docs/verdicts.md describes the rules.",
+    .examples = "  geodec-verdict --root results/my-model pipelines/report/headline.tsv\n"
+                "  geodec-verdict --check pipelines/report/headline.tsv",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = -1,
+};
+
+/* The command that made FILE.h5, the text behind '=', or a dash. */
+static const char *command_of(geodec_references *refs, const char *command)
+{
+    const geodec_artifact *a = NULL;
+    if (command[0] == '=') return command + 1;
+    if (geodec_reference_artifact(refs, command, &a, NULL) != GEODEC_OK) return "-";
+    return geodec_artifact_provenance(a)->command_line;
+}
+
+static geodec_status print_row(geodec_tsv *t, const geodec_headline_row *row, geodec_references *refs, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static geodec_values values;
+    static geodec_headline_verdict v;
+    static char verdict[GEODEC_SENTENCE_MAX + 32];
+    GEODEC_TRY(geodec_headline_values(row, refs, data, &values, err));
+    GEODEC_TRY_MSG(geodec_headline_decide(row, &values, &v, err), "%s", row->key);
+    (void)snprintf(verdict, sizeof verdict, "%s: %s", v.word, v.sentence);
+    geodec_tsv_str(t, row->key);
+    geodec_tsv_str(t, v.quantity);
+    geodec_tsv_str(t, v.value);
+    geodec_tsv_str(t, v.control);
+    geodec_tsv_str(t, verdict);
+    geodec_tsv_str(t, command_of(refs, row->command));
+    GEODEC_TRY(geodec_tsv_end_row(t, err));
+done:
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    static const char *const columns[] = {"key", "quantity", "value", "control", "verdict", "command"};
+    geodec_status st = GEODEC_OK;
+    geodec_headline *h = NULL;
+    geodec_references *refs = NULL;
+    geodec_tsv *t = NULL;
+    GEODEC_NEW(h, c->n_args);
+    for (int k = 0; k < c->n_args; k++) GEODEC_TRY(geodec_headline_read(c->args[k], &h[k], err));
+    if (check) goto done;
+    if (output) GEODEC_TRY(cli_may_write(c, output, err));
+    static char whole[PATH_MAX];
+    if (realpath(data, whole)) data = whole; /* references are relative to the root */
+    GEODEC_TRY(geodec_references_open(root, cli_kinds, cli_n_kinds, &refs, err));
+    if (output)
+        GEODEC_TRY(geodec_tsv_create(output, &t, err));
+    else
+        GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
+    GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), columns, err));
+    for (int k = 0; k < c->n_args; k++)
+        for (int64_t i = 0; i < h[k].n; i++) GEODEC_TRY(print_row(t, &h[k].row[i], refs, err));
+    geodec_tsv *table = t;
+    t = NULL;
+    GEODEC_TRY(geodec_tsv_commit(table, err));
+done:
+    geodec_tsv_abandon(t);
+    geodec_references_close(refs);
+    for (int k = 0; h && k < c->n_args; k++) geodec_headline_free(&h[k]);
+    geodec_mem_free(h);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,0 +1,53 @@
+/* Lists of words on geodec-bench-decode's command line. */
+#ifndef GEODEC_TOOLS_CLI_BENCH_PLAN_H
+#define GEODEC_TOOLS_CLI_BENCH_PLAN_H
+
+#include "drafters/drafting.h"
+#include "measure/bench.h"
+#include "cli/cli.h"
+#include "cli/text.h"
+
+/* Where prompts come from, how they are cut, and the lengths of drafts. */
+#define CLI_PROMPTS_OPTION(path_)                                                                                      \
+    {                                                                                                                  \
+        .name = "prompts", .type = CLI_STR, .flags = CLI_PATH | CLI_REQUIRED, .target = &(path_), .metavar = "FILE",   \
+        .help = "text that prompts are cut from; of JSON Lines every record is one"                                    \
+    }
+#define CLI_PROMPT_CUT_OPTIONS(tokens_, count_)                                                                        \
+    {.name = "prompt-tokens",                                                                                          \
+     .type = CLI_I64,                                                                                                  \
+     .target = &(tokens_),                                                                                             \
+     .min = 1,                                                                                                         \
+     .max = 65536,                                                                                                     \
+     .metavar = "N",                                                                                                   \
+     .help = "tokens of a prompt, the first one (BOS) included"},                                                      \
+    {                                                                                                                  \
+        .name = "n-prompts", .type = CLI_I64, .target = &(count_), .min = 1, .max = 100000, .metavar = "N",            \
+        .help = "prompts"                                                                                              \
+    }
+#define CLI_GAMMAS_OPTION(list_)                                                                                       \
+    {                                                                                                                  \
+        .name = "gammas", .type = CLI_STR, .target = &(list_), .metavar = "LIST",                                      \
+        .help = "draft lengths, rising, 1 to 16"                                                                       \
+    }
+
+/* What a plan's drafter is made from; drafting is set by the tool before the plan runs. */
+typedef struct bench_request {
+    const geodec_drafting *drafting;
+    char name[GEODEC_DRAFTER_NAME_MAX];
+} bench_request;
+
+/* Fills drafters (in terms of requests, which the plan borrows), gammas, trees (may be NULL) and modes of a plan.
+ * GEODEC_INVAL names the word. */
+geodec_status bench_plan_lists(geodec_bench_plan *plan, bench_request requests[GEODEC_BENCH_DRAFTERS],
+                               const char *drafters, const char *gammas, const char *trees, const char *modes,
+                               geodec_err *err) GEODEC_MUST_USE;
+
+/* Prompts of the file at path: `count` of `length` tokens where it has as many; conversations in the model's own chat
+ * format, so that max_tokens fit behind them into its context. lines: every line is one. Says what was read, and where
+ * there are fewer or shorter ones. separator: CLI_SEPARATOR_OPTION. */
+geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *path, const char *separator, bool lines,
+                            int64_t count, int64_t length, int64_t max_tokens, geodec_prompts *out,
+                            geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,187 @@
+#include "cli/charts.h"
+
+#include "base/mem.h"
+#include "linalg/expm.h"
+#include "cli/space.h"
+
+#include <string.h>
+
+void say_split(const cli *c, const geodec_split *s)
+{
+    if (!s->by_document)
+        cli_say(c, "held out: blocks of the text, %lld of them with gaps of %lld rows; it has too few documents",
+                (long long)s->units, (long long)s->gap);
+}
+
+geodec_status charts_open(charts *s, const char *activations, const char *model, geodec_provenance *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations, &s->file, err));
+    GEODEC_TRY(geodec_activations_view(s->file, &s->view, err));
+    GEODEC_TRY(geodec_artifact_read(s->file, "/layer", &s->layer, err));
+    GEODEC_TRY(geodec_activations_units(s->file, &s->text, &s->units, err));
+    say_split(s->c, &s->units);
+    GEODEC_TRY(geodec_artifact_get_i64(s->file, "n_layer", &s->n_layer, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(p, s->file, err));
+    if (*model) GEODEC_TRY(fisher_open(s->c, model, s->file, &s->source, err));
+done:
+    return st;
+}
+
+void charts_close(charts *s)
+{
+    fisher_close(&s->source);
+    geodec_artifact_close(s->file);
+    geodec_mem_free(s->layer);
+    geodec_mem_free(s->text);
+    memset(s, 0, sizeof *s);
+}
+
+/* Fisher matrices at the chart's points, regularised; points are in order of layer. */
+static geodec_status fisher_at_points(const charts *s, const geodec_charted *c, double *g, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    fisher_rows rows = {0};
+    int32_t *row = NULL;
+    GEODEC_NEW(row, c->points);
+    for (int64_t i = 0; i < c->points; i++) row[i] = (int32_t)c->point_row[i];
+    for (int64_t i = 0, count; i < c->points; i += count) {
+        for (count = 1; i + count < c->points && c->point_place[i + count] == c->point_place[i];) count++;
+        GEODEC_TRY(fisher_rows_read(&s->source, s->layer[c->point_place[i]], count, row + i, &rows, err));
+        GEODEC_TRY(geodec_fisher_metric(s->source.reference, &rows.s, c->n, c->basis, NULL, &s->c->hooks,
+                                        g + i * c->n * c->n, NULL, NULL, err));
+        fisher_rows_clear(&rows);
+    }
+    GEODEC_TRY(geodec_fisher_regularise(c->points, c->n, s->ridge, g, NULL, NULL, NULL, err));
+done:
+    fisher_rows_clear(&rows);
+    geodec_mem_free(row);
+    return st;
+}
+
+geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *ctx, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = s->dim, packed = geodec_sym_packed(n);
+    geodec_chart_options co = geodec_chart_defaults();
+    geodec_metric_options mo = geodec_metric_defaults();
+    geodec_charted c = {0};
+    geodec_metric m = {0};
+    double *g = NULL, *log_g = NULL, *mixed = NULL, *l = NULL;
+    co.n = n;
+    co.points = s->points;
+    co.index = index;
+    co.split = s->split;
+    mo.sigma_nn = s->sigma_nn;
+    GEODEC_TRY(geodec_charted_make(&s->view, &co, s->c->pool, &s->c->hooks, &c, err));
+    GEODEC_TRY(geodec_metric_fit(c.points, n, c.point, &mo, s->c->pool, &s->c->hooks, &m, err));
+    cli_say(s->c, "%s: chart of %lld dimensions holds %.1f %% of the variance (the first %.1f %%), %lld points",
+            index < 0 ? "layer by layer" : "token by token", (long long)n, 100 * c.explained, 100 * c.leading,
+            (long long)c.points);
+    geodec_geodesicity_field f = {.sites = c.points, .site = c.point, .log_g = m.log_g, .sigma = m.sigma};
+    GEODEC_TRY_MSG(fn(ctx, &c, index, &f, "mahalanobis", err), "mahalanobis");
+    if (!s->source.reference || s->local) goto done;
+    GEODEC_NEW(g, c.points * n * n);
+    GEODEC_NEW(log_g, c.points * packed);
+    GEODEC_NEW(mixed, c.points * packed);
+    GEODEC_NEW(l, n * n);
+    GEODEC_TRY(fisher_at_points(s, &c, g, err));
+    for (int64_t i = 0; i < c.points; i++) {
+        GEODEC_TRY_MSG(geodec_logm_spd(n, g + i * n * n, l, err), "Fisher metric of point %lld", (long long)i);
+        geodec_sym_pack(n, l, log_g + i * packed);
+    }
+    for (int64_t i = 0; i < c.points * packed; i++) mixed[i] = (1 - s->blend) * m.log_g[i] + s->blend * log_g[i];
+    f.log_g = log_g;
+    GEODEC_TRY_MSG(fn(ctx, &c, index, &f, "fisher", err), "fisher");
+    f.log_g = mixed;
+    GEODEC_TRY_MSG(fn(ctx, &c, index, &f, "blend", err), "blend");
+done:
+    geodec_charted_clear(&c);
+    geodec_metric_clear(&m);
+    geodec_mem_free(g);
+    geodec_mem_free(log_g);
+    geodec_mem_free(mixed);
+    geodec_mem_free(l);
+    return st;
+}
+
+/* Texts of the metric's points, which must be rows of these activations: else nobody knows which of them are held out.
+ * Points that are no states (of a space known in closed form) belong to none: *text stays NULL. */
+static geodec_status texts_of(const charts *s, const space_handle *in, int32_t **text, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *row = NULL, *sequence = NULL, *position = NULL, *own_sequence = NULL, *own_position = NULL;
+    const char *path = geodec_artifact_path(in->file);
+    GEODEC_TRY(geodec_artifact_read(in->file, "/activation_row", &row, err));
+    if (row[0] < 0) goto done;
+    if (geodec_artifact_has(in->file, "/sequence")) {
+        GEODEC_TRY(geodec_artifact_read(in->file, "/sequence", &sequence, err));
+        GEODEC_TRY(geodec_artifact_read(in->file, "/position", &position, err));
+    }
+    GEODEC_TRY(geodec_artifact_read(s->file, "/sequence", &own_sequence, err));
+    GEODEC_TRY(geodec_artifact_read(s->file, "/position", &own_position, err));
+    GEODEC_NEW(*text, in->metric.points);
+    for (int64_t i = 0; i < in->metric.points; i++) {
+        const int64_t r = row[i];
+        if (r < 0 || r >= s->view.rows ||
+            (sequence && (sequence[i] != own_sequence[r] || position[i] != own_position[r])))
+            GEODEC_THROW(GEODEC_CHECKSUM, "%s: point %lld is not row %lld of the activations", path, (long long)i,
+                         (long long)r);
+        (*text)[i] = s->text[r];
+    }
+done:
+    geodec_mem_free(row);
+    geodec_mem_free(sequence);
+    geodec_mem_free(position);
+    geodec_mem_free(own_sequence);
+    geodec_mem_free(own_position);
+    return st;
+}
+
+geodec_status charts_file(const charts *s, const char *metric, geodec_provenance *p, charts_fn fn, void *ctx,
+                          geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    space_handle in = {0};
+    geodec_chart_options co = geodec_chart_defaults();
+    geodec_charted c = {0};
+    double *basis = NULL, *mean = NULL;
+    int32_t *text = NULL;
+    int64_t d, n, layer;
+    bool ref;
+    GEODEC_TRY(space_open(metric, &in, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(p, in.file, err));
+    GEODEC_TRY(space_mode(&in, "correct", &ref, err));
+    if (in.field && !in.metric.log_g)
+        GEODEC_THROW(GEODEC_LIMIT, "%s: its matrices are too many for this experiment", metric);
+    GEODEC_TRY(geodec_artifact_dim(in.file, "d", &d, err));
+    GEODEC_TRY(geodec_artifact_dim(in.file, "n", &n, err));
+    if (d != s->view.d || n != in.space->n)
+        GEODEC_THROW(GEODEC_FORMAT, "%s is of states of width %lld, the activations are of %lld", metric, (long long)d,
+                     (long long)s->view.d);
+    GEODEC_TRY(geodec_artifact_get_i64(in.file, "layer", &layer, err));
+    GEODEC_TRY(geodec_activations_find_layer(&s->view, layer, &co.index, err));
+    GEODEC_TRY(geodec_artifact_read(in.file, "/basis", &basis, err));
+    GEODEC_TRY(geodec_artifact_read(in.file, "/mean", &mean, err));
+    GEODEC_TRY(texts_of(s, &in, &text, err));
+    co.n = n;
+    co.split = s->split;
+    co.basis = basis;
+    co.mean = mean;
+    GEODEC_TRY(geodec_charted_make(&s->view, &co, s->c->pool, &s->c->hooks, &c, err));
+    const geodec_geodesicity_field f = {.sites = in.metric.points,
+                                        .site = in.metric.point,
+                                        .log_g = in.metric.log_g,
+                                        .text = text,
+                                        .sigma = in.metric.sigma,
+                                        .space = in.field ? NULL : in.space,
+                                        .whole = true};
+    GEODEC_TRY_MSG(fn(ctx, &c, co.index, &f, geodec_metric_kind_name(in.metric.kind), err), "%s", metric);
+done:
+    geodec_charted_clear(&c);
+    space_close(&in);
+    geodec_mem_free(basis);
+    geodec_mem_free(mean);
+    geodec_mem_free(text);
+    return st;
+}

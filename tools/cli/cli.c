@@ -1,0 +1,515 @@
+#include "cli/cli.h"
+
+#include "base/mem.h"
+#include "base/topology.h"
+#include "base/version.h"
+#include "io/h5.h"
+#include "linalg/lapack.h"
+#include "cli/guard.h"
+#include "cli/report.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_OPTIONS = 64, COMMAND_LINE = 4096, FIRST_CODE = 1000 };
+
+static const char bug_address[] = "Report bugs with the command line, the version and the input's geodec-info.";
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status parse_value(const cli_option *o, const char *text, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *end = NULL;
+    const bool limited = o->min < o->max;
+    errno = 0;
+    switch (o->type) {
+    case CLI_FLAG:
+        *(bool *)o->target = true;
+        break;
+    case CLI_I64: {
+        const long long v = strtoll(text, &end, 10);
+        if (end == text || *end || errno) GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not a whole number", o->name, text);
+        if (limited && ((double)v < o->min || (double)v > o->max))
+            GEODEC_THROW(GEODEC_RANGE, "--%s: %lld is outside %.0f to %.0f", o->name, v, o->min, o->max);
+        *(int64_t *)o->target = v;
+        break;
+    }
+    case CLI_U64: {
+        const unsigned long long v = strtoull(text, &end, 10);
+        if (end == text || *end || errno || strchr(text, '-'))
+            GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not a whole number from 0", o->name, text);
+        *(uint64_t *)o->target = v;
+        break;
+    }
+    case CLI_F64: {
+        const double v = strtod(text, &end);
+        if (end == text || *end || !isfinite(v))
+            GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not a number", o->name, text);
+        if (limited && (v < o->min || v > o->max))
+            GEODEC_THROW(GEODEC_RANGE, "--%s: %g is outside %g to %g", o->name, v, o->min, o->max);
+        *(double *)o->target = v;
+        break;
+    }
+    case CLI_STR:
+        *(const char **)o->target = text;
+        break;
+    case CLI_CHOICE: {
+        const size_t n = strlen(text);
+        const char *p = o->choices;
+        for (; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+            if (n && strncmp(p, text, n) == 0 && (p[n] == '|' || !p[n])) break;
+        if (!p) GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is not one of %s", o->name, text, o->choices);
+        *(const char **)o->target = text;
+        break;
+    }
+    }
+done:
+    return st;
+}
+
+/* ---- canonical command line and help ---------------------------------------------------------------------------- */
+
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void shortest(double v, char *buf, size_t n)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        (void)snprintf(buf, n, "%.*g", digits, v);
+        if (strtod(buf, NULL) == v) return; /* exact round trip wanted */
+    }
+}
+
+/* The value as text, or NULL for a flag that is off or a string that is not set. */
+static const char *value_text(const cli_option *o, char *buf, size_t n)
+{
+    switch (o->type) {
+    case CLI_FLAG:
+        return *(const bool *)o->target ? "" : NULL;
+    case CLI_I64:
+        (void)snprintf(buf, n, "%lld", (long long)*(const int64_t *)o->target);
+        return buf;
+    case CLI_U64:
+        (void)snprintf(buf, n, "%llu", (unsigned long long)*(const uint64_t *)o->target);
+        return buf;
+    case CLI_F64:
+        shortest(*(const double *)o->target, buf, n);
+        return buf;
+    case CLI_STR:
+    case CLI_CHOICE: {
+        const char *s = *(const char *const *)o->target;
+        return s && (o->flags & CLI_PATH) ? last_component(s) : s;
+    }
+    }
+    return NULL;
+}
+
+static void add_text(char *line, const char *fmt, ...) GEODEC_PRINTF(2, 3);
+static void add_text(char *line, const char *fmt, ...)
+{
+    const size_t at = strlen(line);
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(line + at, COMMAND_LINE - at, fmt, ap);
+    va_end(ap);
+}
+
+static void canonical_command(const cli *c, char *line)
+{
+    char value[64];
+    line[0] = '\0';
+    add_text(line, "%s --seed=%llu", c->tool->name, (unsigned long long)c->seed);
+    for (int i = 0; i < c->tool->n_options; i++) {
+        const cli_option *o = &c->tool->options[i];
+        if (o->flags & CLI_VOLATILE) continue;
+        const char *text = value_text(o, value, sizeof value);
+        if (!text) continue;
+        if (o->type == CLI_FLAG)
+            add_text(line, " --%s", o->name);
+        else
+            add_text(line, " --%s=%s", o->name, text);
+    }
+    for (int i = 0; i < c->n_args; i++)
+        add_text(line, " %s", c->tool->args_are_text ? c->args[i] : last_component(c->args[i]));
+}
+
+enum { HELP_AT = 29, HELP_END = 118 }; /* columns of the texts of options */
+
+/* Words of `text` from column `at` on; line breaks in it count as blanks. Returns the column reached. */
+static int print_words(const char *text, int at)
+{
+    while (*text) {
+        const int n = (int)strcspn(text, " \n");
+        if (at > HELP_AT && at + 1 + n > HELP_END) {
+            printf("\n%*s", HELP_AT, "");
+            at = HELP_AT;
+        } else if (at > HELP_AT) {
+            printf(" ");
+            at++;
+        }
+        printf("%.*s", n, text);
+        at += n;
+        text += n;
+        text += strspn(text, " \n");
+    }
+    return at;
+}
+
+static void print_option(char letter, const char *name, const char *metavar, const char *help, const char *def)
+{
+    char left[96];
+    if (letter)
+        (void)snprintf(left, sizeof left, "-%c, --%s%s%s", letter, name, metavar ? "=" : "", metavar ? metavar : "");
+    else
+        (void)snprintf(left, sizeof left, "    --%s%s%s", name, metavar ? "=" : "", metavar ? metavar : "");
+    if (strlen(left) < HELP_AT - 3)
+        printf("  %-*s", HELP_AT - 2, left);
+    else
+        printf("  %s\n%*s", left, HELP_AT, "");
+    const int at = print_words(help, HELP_AT);
+    if (def && *def && !strstr(help, "(default ")) {
+        char text[512];
+        (void)snprintf(text, sizeof text, "(default %s)", def);
+        (void)print_words(text, at);
+    }
+    printf("\n");
+}
+
+static void print_help(const cli_tool *t)
+{
+    printf("Usage: %s %s\n%s.\n", t->name, t->usage, t->purpose);
+    if (t->description) printf("\n%s\n", t->description);
+    printf("\nOptions:\n");
+    for (int i = 0; i < t->n_options; i++) {
+        const cli_option *o = &t->options[i];
+        char value[64], meta[256];
+        const char *text = o->type == CLI_FLAG ? NULL : value_text(o, value, sizeof value);
+        const char *metavar = o->type == CLI_FLAG ? NULL : o->metavar ? o->metavar : "VALUE";
+        if (o->type == CLI_CHOICE) {
+            (void)snprintf(meta, sizeof meta, "%s", o->choices);
+            metavar = meta;
+        }
+        print_option(o->letter, o->name, metavar, o->help, text);
+    }
+    print_option('t', "threads", "N",
+                 "worker threads; results do not depend on it (default: the processors it may use)", NULL);
+    print_option(0, "pin", NULL, "keep each worker on one processor, cores before hyperthreads, nodes in turn", NULL);
+    print_option(0, "seed", "N", "seed of every random draw", "1");
+    print_option(0, "force", NULL, "replace existing outputs", NULL);
+    print_option('q', "quiet", NULL, "no summary and no progress", NULL);
+    print_option('v', "verbose", NULL, "more detail; twice: error chains", NULL);
+    print_option('h', "help", NULL, "print this help and exit", NULL);
+    print_option(0, "version", NULL, "print the version and exit", NULL);
+    printf("\nExit status: 0 ok; 1 operational failure; 2 usage; 3 input refused (kind, version, checksum, limits);\n"
+           "4 a requested check failed; 5 not measured (too little data); 130 interrupted.\n");
+    if (t->examples) printf("\nExamples:\n%s\n", t->examples);
+    printf("\n%s\n", bug_address);
+}
+
+/* ---- table of options ------------------------------------------------------------------------------------------- */
+
+static const char listing_option[] = "options";
+
+static const struct {
+    const char *name, *help;
+} common_help[] = {
+    {"threads", "worker threads; results do not depend on it"},
+    {"pin", "keep each worker on one processor"},
+    {"seed", "seed of every random draw"},
+    {"force", "replace existing outputs"},
+    {"quiet", "no summary and no progress"},
+    {"verbose", "more detail"},
+    {"help", "print help and exit"},
+    {"version", "print the version and exit"},
+};
+
+static const char *help_of(const cli_option *o)
+{
+    for (int i = 0; !o->help && i < CLI_COUNT(common_help); i++)
+        if (strcmp(common_help[i].name, o->name) == 0) return common_help[i].help;
+    return o->help ? o->help : "";
+}
+
+static const char *value_kind(const cli_option *o)
+{
+    return o->type == CLI_FLAG ? "flag" : o->type == CLI_CHOICE ? "choice" : o->flags & CLI_PATH ? "path" : "value";
+}
+
+/* Rows: "tool", name, topic's heading, purpose, files|none; then "option", name, letter, flag|choice|path|value,
+ * choices, metavar, help for each. */
+static void list_options(const cli_tool *t, const cli_option *const *all, int n)
+{
+    static const char *const heading[] = {NULL,
+#define X(name, heading_) heading_,
+                                          CLI_TOPICS(X)
+#undef X
+    };
+    if (t->topic == CLI_TOPIC_NONE) {
+        fprintf(stderr, "%s has no topic\n", t->name);
+        exit(1);
+    }
+    printf("tool\t%s\t%d\t%s\t%s\t%s\n", t->name, (int)t->topic, heading[t->topic], t->purpose,
+           t->max_args != 0 && !t->args_are_text ? "files" : "none");
+    for (int i = 0; i < n; i++) {
+        const cli_option *o = all[i];
+        if (o->name == listing_option) continue;
+        const char letter[2] = {o->letter ? o->letter : '-', '\0'};
+        printf("option\t%s\t%s\t%s\t%s\t%s\t", o->name, letter, value_kind(o), o->choices ? o->choices : "-",
+               o->metavar ? o->metavar : "-");
+        printf("%s\n", help_of(o));
+    }
+}
+
+/* ---- parsing ---------------------------------------------------------------------------------------------------- */
+
+static int64_t default_threads(void)
+{
+    const char *names[] = {"GEODEC_THREADS", "OMP_NUM_THREADS"};
+    for (int i = 0; i < 2; i++) {
+        const char *text = getenv(names[i]);
+        char *end = NULL;
+        const long v = text ? strtol(text, &end, 10) : 0;
+        if (text && end != text && !*end && v >= 1 && v <= 1024) return v;
+    }
+    const int usable = geodec_cpus_count();
+    return usable > 1024 ? 1024 : usable;
+}
+
+enum { DONE = -1 };
+
+/* Every option of the preset that was not given gets its value, as if it had been. */
+static geodec_status expand_preset(const cli *c, const cli_option *const *all, bool *given, int n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const cli_tool *t = c->tool;
+    const cli_preset *p = NULL;
+    if (!t->preset || !*t->preset) goto done;
+    for (int i = 0; i < t->n_presets; i++)
+        if (strcmp(t->presets[i].name, *t->preset) == 0) p = &t->presets[i];
+    if (!p) GEODEC_THROW(GEODEC_INVAL, "--preset: '%s' is none of those --help names", *t->preset);
+    for (int k = 0; k < CLI_PRESET_MAX; k++) {
+        int which = -1;
+        if (!p->set[k].option || !p->set[k].value) continue;
+        for (int i = 0; i < n; i++)
+            if (strcmp(all[i]->name, p->set[k].option) == 0) which = i;
+        if (which < 0) GEODEC_THROW(GEODEC_INTERNAL, "preset %s: no option --%s", p->name, p->set[k].option);
+        if (given[which]) {
+            cli_say(c, "preset %s: --%s is given, not %s", p->name, p->set[k].option, p->set[k].value);
+            continue;
+        }
+        GEODEC_TRY(parse_value(all[which], p->set[k].value, err));
+        cli_say(c, "preset %s: --%s %s", p->name, p->set[k].option, p->set[k].value);
+        given[which] = true;
+    }
+done:
+    return st;
+}
+
+/* 0 to go on, DONE after --help or --version, else GEODEC_* status. */
+static int parse(cli *c, int argc, char **argv, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const cli_tool *t = c->tool;
+    bool help = false, version = false, verbose = false, listing = false;
+    const cli_option common[] = {
+        {.name = "threads", .letter = 't', .type = CLI_I64, .target = &c->threads, .min = 1, .max = 1024},
+        {.name = "pin", .type = CLI_FLAG, .target = &c->pin},
+        {.name = "seed", .type = CLI_U64, .target = &c->seed},
+        {.name = "force", .type = CLI_FLAG, .target = &c->force},
+        {.name = "quiet", .letter = 'q', .type = CLI_FLAG, .target = &c->quiet},
+        {.name = "verbose", .letter = 'v', .type = CLI_FLAG, .target = &verbose},
+        {.name = "help", .letter = 'h', .type = CLI_FLAG, .target = &help},
+        {.name = "version", .type = CLI_FLAG, .target = &version},
+        {.name = listing_option, .type = CLI_FLAG, .target = &listing},
+    };
+    const cli_option *all[MAX_OPTIONS];
+    bool given[MAX_OPTIONS] = {false};
+    struct option longs[MAX_OPTIONS + 1];
+    char shorts[2 * MAX_OPTIONS + 2] = ":";
+    int n = 0;
+    for (int i = 0; i < t->n_options && n < MAX_OPTIONS; i++) all[n++] = &t->options[i];
+    for (int i = 0; i < CLI_COUNT(common) && n < MAX_OPTIONS; i++) all[n++] = &common[i];
+    for (int i = 0; i < n; i++) {
+        const bool has_arg = all[i]->type != CLI_FLAG;
+        longs[i] = (struct option){all[i]->name, has_arg ? required_argument : no_argument, NULL, FIRST_CODE + i};
+        if (all[i]->letter) {
+            const size_t at = strlen(shorts);
+            shorts[at] = all[i]->letter;
+            if (has_arg) shorts[at + 1] = ':';
+        }
+    }
+    longs[n] = (struct option){0};
+    opterr = 0;
+    for (;;) {
+        const int code = getopt_long(argc, argv, shorts, longs, NULL);
+        if (code == -1) break;
+        if (code == ':') GEODEC_THROW(GEODEC_INVAL, "option '%s' needs a value", argv[optind - 1]);
+        int which = -1;
+        if (code >= FIRST_CODE) which = code - FIRST_CODE;
+        for (int i = 0; which < 0 && i < n; i++)
+            if (all[i]->letter && all[i]->letter == code) which = i;
+        if (which < 0 || code == '?') {
+            if (optopt && optopt < FIRST_CODE) GEODEC_THROW(GEODEC_INVAL, "unknown option '-%c'", optopt);
+            GEODEC_THROW(GEODEC_INVAL, "unknown option '%s'", argv[optind - 1]);
+        }
+        GEODEC_TRY(parse_value(all[which], optarg, err));
+        given[which] = true;
+        if (all[which]->target == &verbose) c->verbose++;
+    }
+    if (help || version || listing) {
+        if (listing)
+            list_options(t, all, n);
+        else if (help)
+            print_help(t);
+        else
+            printf("%s (geodec) %s\n", t->name, geodec_version());
+        return DONE;
+    }
+    GEODEC_TRY(expand_preset(c, all, given, n, err));
+    for (int i = 0; i < t->n_options; i++)
+        if ((t->options[i].flags & CLI_REQUIRED) && !given[i])
+            GEODEC_THROW(GEODEC_INVAL, "option --%s is required", t->options[i].name);
+    c->n_args = argc - optind;
+    c->args = argv + optind;
+    if (c->n_args < t->min_args) GEODEC_THROW(GEODEC_INVAL, "an argument is missing; usage: %s %s", t->name, t->usage);
+    if (t->max_args >= 0 && c->n_args > t->max_args)
+        GEODEC_THROW(GEODEC_INVAL, "unexpected argument '%s'", c->args[t->max_args]);
+done:
+    return (int)st;
+}
+
+static bool reported; /* cli_each said it already */
+static char command[COMMAND_LINE];
+
+int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run)
+{
+    geodec_err error = {0}, *err = &error;
+    cli c = {.tool = tool, .threads = default_threads(), .seed = 1, .command_line = command};
+    (void)setlocale(LC_NUMERIC, "C");
+    report_signals();
+    guard_install(tool->name);
+    geodec_io_init();
+    geodec_linalg_init();
+
+    int st = parse(&c, argc, argv, err);
+    if (st == DONE) return report_close(tool->name, 0);
+    if (st != GEODEC_OK) {
+        report_error(tool->name, err, 0);
+        fprintf(stderr, "%s: try '%s --help'\n", tool->name, tool->name);
+        return 2;
+    }
+    canonical_command(&c, command);
+    c.hooks = report_hooks(tool->name, c.quiet, c.verbose);
+    st = (int)geodec_pool_create_with(&(geodec_pool_options){.threads = (int)c.threads, .pin = c.pin}, &c.pool, err);
+    if (st == GEODEC_OK) st = (int)run(&c, err);
+    geodec_pool_destroy(c.pool);
+    report_progress_end();
+    if (st != GEODEC_OK && !reported) report_error(tool->name, err, c.verbose);
+    return report_close(tool->name, geodec_status_exit((geodec_status)st));
+}
+
+void cli_settled(const cli *c) { canonical_command(c, command); }
+
+void cli_say(const cli *c, const char *fmt, ...)
+{
+    if (c->quiet) return;
+    report_progress_end();
+    fprintf(stderr, "%s: ", c->tool->name);
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\n");
+}
+
+geodec_provenance cli_provenance(const cli *c)
+{
+    return (geodec_provenance){
+        .tool = c->tool->name, .command_line = c->command_line, .seed = c->seed, .blas_core = geodec_linalg_core()};
+}
+
+geodec_status cli_each(const cli *c, geodec_status (*fn)(const cli *c, const char *path, geodec_err *err),
+                       geodec_err *err)
+{
+    geodec_status first = GEODEC_OK;
+    for (int i = 0; i < c->n_args; i++) {
+        geodec_err_clear(err);
+        const geodec_status st = fn(c, c->args[i], err);
+        if (st == GEODEC_OK) continue;
+        (void)fflush(stdout); /* what the earlier files said comes first */
+        report_error(c->tool->name, err, c->verbose);
+        reported = true;
+        if (first == GEODEC_OK) first = st;
+        if (st == GEODEC_INTERRUPTED) break;
+    }
+    return first;
+}
+
+/* The same file under another name counts; what is not there is not read either. */
+static bool is_file(const char *path, const struct stat *file)
+{
+    struct stat s;
+    return path && stat(path, &s) == 0 && s.st_dev == file->st_dev && s.st_ino == file->st_ino;
+}
+
+/* An output that this command reads as well, or writes twice, would be lost. */
+static geodec_status check_others(const cli *c, const char *path, const struct stat *file, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int i = 0; file && !c->tool->args_are_text && i < c->n_args; i++)
+        if (is_file(c->args[i], file)) GEODEC_THROW(GEODEC_INVAL, "%s is read by this command, no output", path);
+    for (int i = 0; i < c->tool->n_options; i++) {
+        const cli_option *o = &c->tool->options[i];
+        if (!(o->flags & CLI_PATH)) continue;
+        const char *other = *(const char *const *)o->target;
+        if (!other || other == path) continue;
+        if (!(o->flags & CLI_VOLATILE) && file && is_file(other, file))
+            GEODEC_THROW(GEODEC_INVAL, "%s is read by this command (--%s), no output", path, o->name);
+        if ((o->flags & CLI_VOLATILE) && strcmp(other, path) == 0)
+            GEODEC_THROW(GEODEC_INVAL, "%s would be written twice (--%s)", path, o->name);
+    }
+done:
+    return st;
+}
+
+/* Its folder, before hours of work. */
+static geodec_status check_folder(const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *folder = geodec_mem_strdup(path);
+    if (!folder) GEODEC_THROW(GEODEC_NOMEM, "no memory for a path");
+    char *slash = strrchr(folder, '/');
+    if (slash) {
+        slash[slash == folder] = '\0';
+        if (access(folder, W_OK | X_OK) != 0) GEODEC_THROW(GEODEC_IO, "%s: %s: %s", path, folder, strerror(errno));
+    }
+done:
+    geodec_mem_free(folder);
+    return st;
+}
+
+geodec_status cli_may_write(const cli *c, const char *path, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    struct stat file;
+    const bool there = stat(path, &file) == 0;
+    GEODEC_TRY(check_others(c, path, there ? &file : NULL, err));
+    if (there && S_ISDIR(file.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: is a folder, not a file", path);
+    if (there && !S_ISREG(file.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
+    if (there && !c->force) GEODEC_THROW(GEODEC_EXISTS, "%s exists; --force replaces it", path);
+    GEODEC_TRY(check_folder(path, err));
+done:
+    return st;
+}

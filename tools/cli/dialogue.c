@@ -1,0 +1,256 @@
+#include "cli/dialogue.h"
+
+#include "base/mem.h"
+#include "io/file.h"
+#include "cli/printer.h"
+#include "cli/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_MAX = 16 << 20 };
+
+typedef struct talk {
+    const dialogue *d;
+    int32_t *token; /* [n] of the conversation */
+    int64_t n, room, turns;
+    int64_t cached; /* of them, rows in the cache */
+    bool terminal, stopped;
+    printer *printer;
+} talk;
+
+/* ---- input ------------------------------------------------------------------------------------------------------ */
+
+static void ask(const talk *t)
+{
+    if (!t->terminal) return;
+    fputs("> ", stderr);
+    fflush(stderr);
+}
+
+/* One line without its end, zero-terminated; *line NULL at the end of the input. */
+static geodec_status read_line(const talk *t, char **line, size_t *n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *text = NULL;
+    size_t room = 0, length = 0;
+    ask(t);
+    for (;;) {
+        const int c = getc(stdin);
+        if (c == EOF && ferror(stdin) && errno == EINTR) {
+            clearerr(stdin);
+            if (report_stop_asked()) GEODEC_THROW(GEODEC_INTERRUPTED, "interrupted");
+            if (report_turn_stopped()) {
+                fputs("\n(/quit or the end of the input ends)\n", stderr);
+                length = 0;
+                ask(t);
+            }
+            continue;
+        }
+        if (c == EOF && ferror(stdin)) GEODEC_THROW(GEODEC_IO, "standard input: %s", strerror(errno));
+        if (c == EOF && length == 0) goto done; /* text, if any, is freed there */
+        if (length + 1 >= room) {
+            if (room >= LINE_MAX) GEODEC_THROW(GEODEC_LIMIT, "standard input: a line of more than %d bytes", LINE_MAX);
+            char *more = geodec_mem_grow(text, (int64_t)room, (int64_t)(room ? 2 * room : 256), 1);
+            if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for a line");
+            text = more;
+            room = room ? 2 * room : 256;
+        }
+        if (c == EOF || c == '\n') break;
+        text[length++] = (char)c;
+    }
+    text[length] = '\0';
+    *line = text;
+    *n = length;
+    return st;
+done:
+    geodec_mem_free(text);
+    *line = NULL;
+    return st;
+}
+
+/* ---- a turn ----------------------------------------------------------------------------------------------------- */
+
+/* The new tokens of a message. */
+static geodec_status encode(const talk *t, const char *line, size_t n, int32_t **ids, int64_t *count, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const dialogue *d = t->d;
+    char *text = NULL;
+    int32_t *id = NULL;
+    const geodec_chat_message user = {GEODEC_CHAT_USER, line, n};
+    if (d->chat && t->n > 0) return geodec_chat_encode_next(d->chat, d->tokenizer, &user, ids, count, err);
+    if (d->chat) {
+        const geodec_chat_message both[] = {
+            {GEODEC_CHAT_SYSTEM, d->system ? d->system : "", d->system ? strlen(d->system) : 0}, user};
+        return geodec_chat_encode(d->chat, d->tokenizer, d->system ? both : both + 1, d->system ? 2 : 1, true, ids,
+                                  count, err);
+    }
+    GEODEC_NEW(text, (int64_t)n + 1);
+    GEODEC_NEW(id, (int64_t)n + 4);
+    text[0] = '\n';
+    memcpy(text + 1, line, n);
+    const bool begins = t->n == 0;
+    const geodec_encode_options how = {.bos = begins, .goes_on = !begins};
+    GEODEC_TRY(geodec_tokenizer_encode_with(d->tokenizer, begins ? line : text, n + !begins, &how, id, count, err));
+    *ids = id;
+    id = NULL;
+done:
+    geodec_mem_free(text);
+    geodec_mem_free(id);
+    return st;
+}
+
+static geodec_status append(talk *t, const int32_t *token, int64_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (t->n + n > t->room) {
+        const int64_t room = 2 * (t->n + n) + 256;
+        int32_t *more = geodec_mem_grow(t->token, t->room, room, sizeof *more);
+        if (!more) GEODEC_THROW(GEODEC_NOMEM, "no memory for a conversation of %lld tokens", (long long)room);
+        t->token = more;
+        t->room = room;
+    }
+    if (n > 0) memcpy(t->token + t->n, token, (size_t)n * sizeof *token);
+    t->n += n;
+done:
+    return st;
+}
+
+static int on_token(void *ctx, int32_t token)
+{
+    talk *t = ctx;
+    const int ended = printer_emit(t->printer, token);
+    if (report_turn_stopped()) t->stopped = true;
+    return ended || t->stopped;
+}
+
+static void on_round(void *ctx) { printer_flush(((talk *)ctx)->printer); }
+
+static int on_progress(void *ctx, const char *what, int64_t done, int64_t total)
+{
+    talk *t = ctx;
+    (void)done;
+    (void)total;
+    /* A turn that is stopped in its reply keeps it: on_token ends that. */
+    if (strcmp(what, "prompt") == 0 && report_turn_stopped()) t->stopped = true;
+    return report_stop_asked() || (t->stopped && strcmp(what, "prompt") == 0);
+}
+
+static geodec_status compare(const talk *t, int64_t n_prompt, const geodec_decode_options *o, const geodec_decoded *got,
+                             geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_decoded plain = {0};
+    geodec_decode_options q = *o;
+    q.emit = NULL;
+    q.round_end = NULL;
+    q.cached = 0;
+    if (got->end == GEODEC_END_CALLER) q.max_tokens = got->n;
+    GEODEC_TRY(geodec_decode(t->d->plain, t->token, n_prompt, NULL, &q, &plain, err));
+    if (plain.n != got->n || (got->n > 0 && memcmp(plain.token, got->token, (size_t)got->n * sizeof *plain.token) != 0))
+        GEODEC_THROW(GEODEC_CHECK, "turn %lld: the reply differs from plain decoding", (long long)t->turns);
+done:
+    geodec_decoded_free(&plain);
+    return st;
+}
+
+/* The conversation as it is goes through the model; the reply is added. */
+static geodec_status reply(talk *t, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const dialogue *d = t->d;
+    const int64_t n_prompt = t->n, cached = t->cached;
+    geodec_decoded got = {0};
+    geodec_decode_options o = *d->options;
+    const geodec_hooks hooks = {.ctx = t, .progress = on_progress};
+    o.cached = cached;
+    o.emit = on_token;
+    o.round_end = on_round;
+    o.ctx = t;
+    o.hooks = &hooks;
+    GEODEC_TRY(printer_open(d->tokenizer, t->token, t->n, false, d->stop_text, &t->printer, err));
+    st = geodec_decode(d->target, t->token, n_prompt, d->drafter, &o, &got, err);
+    printer_end(t->printer);
+    t->cached = d->target->length(d->target->self);
+    if (st == GEODEC_INTERRUPTED && t->stopped && !report_stop_asked()) {
+        geodec_err_clear(err);
+        st = GEODEC_OK;
+        fputs("(stopped)\n", stderr);
+        goto done;
+    }
+    GEODEC_TRY(st);
+    GEODEC_TRY(append(t, got.token, got.n, err));
+    if (got.end == GEODEC_END_CONTEXT)
+        fprintf(stderr, "(the context of %d tokens is full: /reset begins anew)\n", d->target->n_ctx);
+    if (d->cli->verbose > 0)
+        cli_say(d->cli,
+                "turn %lld: %lld rows of the prompt, %lld tokens in %lld passes, %lld of %d rows of the context",
+                (long long)t->turns, (long long)got.counters.prompt_rows, (long long)got.n,
+                (long long)got.counters.target_passes, (long long)t->cached, d->target->n_ctx);
+    if (d->plain) GEODEC_TRY(compare(t, n_prompt, &o, &got, err));
+done:
+    printer_close(t->printer);
+    t->printer = NULL;
+    geodec_decoded_free(&got);
+    return st;
+}
+
+static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t *ids = NULL;
+    int64_t count = 0;
+    const int64_t bad = geodec_utf8_check(line, n);
+    if (bad >= 0) {
+        fprintf(stderr, "(not UTF-8 at byte %lld: the line is not taken)\n", (long long)bad);
+        goto done;
+    }
+    GEODEC_TRY(encode(t, line, n, &ids, &count, err));
+    if (t->n + count > t->d->target->n_ctx) {
+        fprintf(
+            stderr,
+            "(no room in the context: %lld tokens and %lld more, of %d; the line is not taken, /reset begins anew)\n",
+            (long long)t->n, (long long)count, t->d->target->n_ctx);
+        goto done;
+    }
+    if (count == 0) goto done;
+    GEODEC_TRY(append(t, ids, count, err));
+    t->turns++;
+    t->stopped = false;
+    GEODEC_TRY(reply(t, err));
+done:
+    geodec_mem_free(ids);
+    return st;
+}
+
+geodec_status dialogue_run(const dialogue *d, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    talk t = {.d = d, .terminal = isatty(STDIN_FILENO) != 0};
+    char *line = NULL;
+    size_t n = 0;
+    if (t.terminal) {
+        report_turns();
+        fputs("/reset begins anew, /quit ends; an interrupt (Ctrl-C) ends a reply\n", stderr);
+    }
+    for (;;) {
+        geodec_mem_free(line);
+        line = NULL;
+        GEODEC_TRY(read_line(&t, &line, &n, err));
+        if (!line || strcmp(line, "/quit") == 0) break;
+        if (n == 0) continue;
+        if (strcmp(line, "/reset") == 0)
+            t.n = t.cached = 0;
+        else if (line[0] == '/' && line[1] != '/')
+            fputs("(commands: /reset, /quit; // begins a line that begins with /)\n", stderr);
+        else
+            GEODEC_TRY(take_turn(&t, line + (line[0] == '/'), n - (line[0] == '/'), err));
+    }
+done:
+    geodec_mem_free(line);
+    geodec_mem_free(t.token);
+    return st;
+}

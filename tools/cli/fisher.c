@@ -1,0 +1,93 @@
+#include "cli/fisher.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+geodec_status fisher_open(const cli *c, const char *path, const geodec_artifact *activations, fisher_source *out,
+                          geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    fisher_source s = {.file = activations};
+    int64_t d, n_layer;
+    GEODEC_TRY(geodec_activations_view(activations, &s.view, err));
+    GEODEC_TRY(geodec_artifact_read(activations, "/token", &s.token, err));
+    GEODEC_TRY(geodec_artifact_read(activations, "/position", &s.position, err));
+    GEODEC_TRY(geodec_artifact_read(activations, "/sequence", &s.sequence, err));
+    GEODEC_TRY(geodec_activations_units(activations, &s.text, &s.units, err));
+    GEODEC_TRY(geodec_model_open(path, &s.model, err));
+    const geodec_model_config *mc = geodec_model_configuration(s.model);
+    GEODEC_TRY(geodec_artifact_get_i64(activations, "d_model", &d, err));
+    GEODEC_TRY(geodec_artifact_get_i64(activations, "n_layer", &n_layer, err));
+    const char *own = geodec_artifact_provenance(activations)->model_fingerprint;
+    if (d != mc->d_model || n_layer != mc->n_layer ||
+        (own && *own && strcmp(own, geodec_model_fingerprint(s.model)) != 0))
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s is not the model the states are from", path);
+    const geodec_reference_options o = {.pool = c->pool};
+    GEODEC_TRY(geodec_reference_create(s.model, &o, &s.reference, err));
+    *out = s;
+    memset(&s, 0, sizeof s);
+done:
+    fisher_close(&s);
+    return st;
+}
+
+void fisher_close(fisher_source *s)
+{
+    geodec_reference_destroy(s->reference);
+    geodec_model_close(s->model);
+    geodec_mem_free(s->token);
+    geodec_mem_free(s->position);
+    geodec_mem_free(s->sequence);
+    geodec_mem_free(s->text);
+    memset(s, 0, sizeof *s);
+}
+
+geodec_status fisher_rows_read(const fisher_source *s, int64_t layer, int64_t count, const int32_t *row,
+                               fisher_rows *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    fisher_rows r = {0};
+    float *state = NULL;
+    uint8_t *scratch = NULL;
+    int64_t index;
+    const int64_t d = s->view.d, R = s->view.rows;
+    GEODEC_TRY(geodec_activations_find_layer(&s->view, layer, &index, err));
+    GEODEC_NEW(r.state, count * d);
+    GEODEC_NEW(r.first, count);
+    GEODEC_NEW(r.position, count);
+    GEODEC_NEW(state, d);
+    GEODEC_NEW(scratch, (int64_t)geodec_activations_scratch(&s->view, 1));
+    for (int64_t i = 0; i < count; i++) {
+        if (row[i] < 0 || row[i] >= R)
+            GEODEC_THROW(GEODEC_RANGE, "row %d of %lld of the activations", row[i], (long long)R);
+        GEODEC_TRY(geodec_activations_read(&s->view, index, row[i], 1, state, scratch, err));
+        for (int64_t k = 0; k < d; k++) r.state[i * d + k] = (double)state[k];
+        r.position[i] = s->position[row[i]];
+        r.first[i] = row[i] - r.position[i];
+        if (r.first[i] < 0 || s->position[r.first[i]] != 0)
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "the text before row %d is not in the file (--positions all)", row[i]);
+    }
+    r.s = (geodec_fisher_states){.layer = (int32_t)layer,
+                                 .count = count,
+                                 .state = r.state,
+                                 .token = s->token,
+                                 .tokens = R,
+                                 .first = r.first,
+                                 .position = r.position};
+    *out = r;
+    memset(&r, 0, sizeof r);
+done:
+    fisher_rows_clear(&r);
+    geodec_mem_free(state);
+    geodec_mem_free(scratch);
+    return st;
+}
+
+void fisher_rows_clear(fisher_rows *r)
+{
+    geodec_mem_free(r->state);
+    geodec_mem_free(r->first);
+    geodec_mem_free(r->position);
+    memset(r, 0, sizeof *r);
+}

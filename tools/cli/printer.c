@@ -1,0 +1,86 @@
+#include "cli/printer.h"
+
+#include "base/mem.h"
+#include "decode/stoptext.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct printer {
+    geodec_detok detok;
+    geodec_stoptext *stop; /* NULL = none */
+    char *piece, *out;
+    char last; /* byte written last */
+    bool ended;
+};
+
+static void put(printer *p, const char *bytes, size_t n)
+{
+    if (n == 0) return;
+    p->last = bytes[n - 1];
+    if (fwrite(bytes, 1, n, stdout) != n) p->ended = true; /* reported when stdout is closed */
+}
+
+static void put_piece(printer *p, size_t n)
+{
+    if (!p->stop) {
+        put(p, p->piece, n);
+        return;
+    }
+    size_t n_out = 0;
+    p->ended = geodec_stoptext_feed(p->stop, p->piece, n, p->out, &n_out) || p->ended;
+    put(p, p->out, n_out);
+}
+
+geodec_status printer_open(const geodec_tokenizer *t, const int32_t *prompt, int64_t n, bool echo,
+                           const char *stop_text, printer **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    printer *p = NULL;
+    const int64_t room = (int64_t)geodec_detok_room(t);
+    GEODEC_NEW(p, 1);
+    p->last = '\n';
+    GEODEC_NEW(p->piece, room);
+    GEODEC_NEW(p->out, room + (stop_text ? (int64_t)strlen(stop_text) : 0));
+    if (stop_text) GEODEC_TRY(geodec_stoptext_create(stop_text, &p->stop, err));
+    geodec_detok_init(&p->detok, t);
+    for (int64_t i = 0; i < n; i++) {
+        const size_t k = geodec_detok_feed(&p->detok, prompt[i], p->piece);
+        if (echo) put(p, p->piece, k);
+    }
+    *out = p;
+    p = NULL;
+done:
+    printer_close(p);
+    return st;
+}
+
+int printer_emit(void *ctx, int32_t token)
+{
+    printer *p = ctx;
+    put_piece(p, geodec_detok_feed(&p->detok, token, p->piece));
+    return p->ended;
+}
+
+void printer_flush(void *ctx)
+{
+    printer *p = ctx;
+    if (fflush(stdout) != 0) p->ended = true;
+}
+
+void printer_end(printer *p)
+{
+    put_piece(p, geodec_detok_flush(&p->detok, p->piece));
+    if (p->stop) put(p, p->out, geodec_stoptext_flush(p->stop, p->out));
+    if (p->last != '\n') put(p, "\n", 1);
+    printer_flush(p);
+}
+
+void printer_close(printer *p)
+{
+    if (!p) return;
+    geodec_stoptext_destroy(p->stop);
+    geodec_mem_free(p->piece);
+    geodec_mem_free(p->out);
+    geodec_mem_free(p);
+}

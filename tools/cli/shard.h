@@ -1,0 +1,19 @@
+/* --shard i/m, in one wording for every sweep. It enters the canonical command line, so a part says what part it is;
+ * geodec-merge takes it out again (artifact/merge.h).
+ *
+ *     static const char *shard;                             options: CLI_SHARD_OPTION(shard, "paths"),
+ *     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err)); run:     o.shard goes to the stage, which takes its range
+ */
+#ifndef GEODEC_TOOLS_CLI_SHARD_H
+#define GEODEC_TOOLS_CLI_SHARD_H
+
+#include "base/shard.h"
+#include "cli/cli.h"
+
+#define CLI_SHARD_OPTION(var, items)                                                                                   \
+    {                                                                                                                  \
+        .name = "shard", .type = CLI_STR, .target = &(var), .metavar = "I/M",                                          \
+        .help = "only slice I of M of the " items "; geodec-merge joins the parts to what one run writes"              \
+    }
+
+#endif

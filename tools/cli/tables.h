@@ -1,0 +1,34 @@
+/* Drafting tables without --artifacts: where geodec-prepare puts them, and how the decoding tools find them. */
+#ifndef GEODEC_TOOLS_CLI_TABLES_H
+#define GEODEC_TOOLS_CLI_TABLES_H
+
+#include "prepare/record.h"
+#include "cli/cli.h"
+
+/* The user's cache folder of geodec: $XDG_CACHE_HOME/geodec, else $HOME/.cache/geodec; *out NULL where neither is an
+ * absolute path. The caller frees. */
+geodec_status tables_cache(char **out, geodec_err *err) GEODEC_MUST_USE;
+/* Makes a folder with those above it. */
+geodec_status tables_make_folder(const char *path, geodec_err *err) GEODEC_MUST_USE;
+
+typedef struct tables {
+    char *folder;           /* NULL = none */
+    bool found;             /* by itself; else it is that of --artifacts */
+    geodec_prepared record; /* of what was found */
+} tables;
+/* artifacts: --artifacts; "none" = no tables; NULL: those geodec-prepare made for this model are looked for where
+ * `look` is set. */
+geodec_status tables_open(const cli *c, const geodec_model *m, const char *artifacts, bool look, tables *out,
+                          geodec_err *err) GEODEC_MUST_USE;
+void tables_close(tables *t);
+
+/* The summary's line on tables that were found: which, the drafter, and whether they were made in another arithmetic.
+ */
+void tables_say(const cli *c, const tables *t, const char *draft, const char *arithmetic);
+
+/* Drafters of `names` with these tables. Where tables that were found cannot be used and no name needs them, they are
+ * left with a warning. */
+geodec_status tables_drafting(const cli *c, const geodec_model *m, tables *t, const char *const *names, int n,
+                              geodec_drafting **out, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,39 @@
+/* The option of tools that read text: how it becomes documents. */
+#ifndef GEODEC_TOOLS_CLI_TEXT_H
+#define GEODEC_TOOLS_CLI_TEXT_H
+
+#include "documents/documents.h"
+#include "io/file.h"
+#include "cli/cli.h"
+
+#define CLI_SEPARATOR_OPTION(var)                                                                                      \
+    {                                                                                                                  \
+        .name = "separator", .type = CLI_CHOICE, .target = &(var), .choices = GEODEC_SEPARATOR_CHOICES,                \
+        .metavar = "RULE",                                                                                             \
+        .help = "what ends a document: JSON Lines (a record), a line <|endoftext|>, a blank line (short neighbours "   \
+                "are joined), a line, a window of tokens, nothing; auto: the first of these that fits the text"        \
+    }
+/* For tools that read a text as one run of tokens. */
+#define CLI_RUN_SEPARATOR_OPTION(var)                                                                                  \
+    {                                                                                                                  \
+        .name = "separator", .type = CLI_CHOICE, .target = &(var), .choices = GEODEC_SEPARATOR_CHOICES,                \
+        .metavar = "RULE",                                                                                             \
+        .help = "auto: the text as it stands, of JSON Lines what the records say; any other word: documents by that "  \
+                "rule, parted by empty lines in place of what separated them"                                          \
+    }
+
+/* A text file as documents. */
+typedef struct text_file {
+    geodec_map map;
+    geodec_documents documents;
+    const char *run; /* with run: what is read */
+    size_t n_run;
+    char *own_run;
+} text_file;
+
+/* separator: a word the option table has checked; t NULL: no vocabulary. run: as geodec_documents_run gives it. */
+geodec_status text_open(const char *path, const char *separator, const geodec_tokenizer *t, bool run, text_file *out,
+                        geodec_err *err) GEODEC_MUST_USE;
+void text_close(text_file *f);
+
+#endif

@@ -1,0 +1,275 @@
+/* geodec-prepare: one command from a model to what drafting needs: texts, states, flow map, and which drafter pays. */
+#include "base/clock.h"
+#include "base/mem.h"
+#include "linalg/lapack.h"
+#include "model/arithmetic.h"
+#include "prepare/record.h"
+#include "cli/cli.h"
+#include "cli/decode_report.h"
+#include "cli/evaluation.h"
+#include "cli/tables.h"
+#include "cli/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { REQUEST = 512 };
+
+static double minutes = 2;
+static const char *text_path, *separator = "auto", *arithmetic = "auto";
+static int64_t texts, length, text_tokens;
+static bool cache_only;
+
+static const cli_option options[] = {
+    {.name = "minutes",
+     .type = CLI_F64,
+     .flags = CLI_VOLATILE,
+     .target = &minutes,
+     .min = 0.01,
+     .max = 10000,
+     .metavar = "T",
+     .help = "time it may take, about; the speed of the model decides how much text goes into it"},
+    {.name = "text",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &text_path,
+     .metavar = "FILE",
+     .help = "UTF-8 text or JSON Lines to read first; the model's own texts fill up the time that is left"},
+    {.name = "cache",
+     .type = CLI_FLAG,
+     .flags = CLI_VOLATILE,
+     .target = &cache_only,
+     .help =
+         "write into the user's cache folder (default: MODEL.gguf.geodec beside the model, where that can be written)"},
+    {.name = "texts",
+     .type = CLI_I64,
+     .target = &texts,
+     .min = 0,
+     .max = 1 << 20,
+     .metavar = "N",
+     .help = "sample N texts, whatever the time (0: by the time)"},
+    {.name = "length",
+     .type = CLI_I64,
+     .target = &length,
+     .min = 0,
+     .max = 1 << 20,
+     .metavar = "N",
+     .help = "tokens of a text at most, with --texts or --text-tokens (0: 256, or the model's context)"},
+    {.name = "text-tokens",
+     .type = CLI_I64,
+     .target = &text_tokens,
+     .min = 0,
+     .max = GEODEC_PREPARE_TOKENS_MAX,
+     .metavar = "N",
+     .help = "read N tokens of --text, whatever the time (0: by the time)"},
+    CLI_SEPARATOR_OPTION(separator),
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-prepare",
+    .topic = CLI_TOPIC_DECODING,
+    .purpose = "make what drafting needs for a model, in the time given",
+    .usage = "[OPTIONS] MODEL.gguf",
+    .description =
+        "The model writes texts, or reads those of --text; their states become a flow map, whose texts are the n-gram\n"
+        "counts as well; then the drafters are tried on texts the map has not seen, and the fastest is noted, or none\n"
+        "where none pays. geodec-decode and geodec-bench-decode find the result without being told.\n"
+        "The time is divided so: 70 % for texts (at most 196608 tokens), the rest for the map and the trial.\n"
+        "It lies in MODEL.gguf.geodec beside the model or, where that folder cannot be written or with --cache, in\n"
+        "$XDG_CACHE_HOME/geodec/<fingerprint> (~/.cache/geodec/<fingerprint>). Ctrl-C keeps the texts sampled so far:\n"
+        "the same command goes on behind them.",
+    .examples = "geodec-prepare model.gguf\n"
+                "geodec-prepare --minutes 10 --text notes.txt model.gguf\n"
+                "geodec-decode --model model.gguf --prompt 'Once upon a time' -v",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+};
+
+/* ---- where ------------------------------------------------------------------------------------------------------ */
+
+/* A folder that can be written: beside the model, or in the cache. */
+static geodec_status choose_folder(const cli *c, const geodec_model *m, char **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *beside = NULL, *cache = NULL, *cached = NULL;
+    GEODEC_TRY(geodec_prepared_beside(c->args[0], &beside, err));
+    if (!cache_only) {
+        const bool made = mkdir(beside, 0777) == 0 || errno == EEXIST;
+        if (made && access(beside, W_OK | X_OK) == 0) {
+            *out = beside;
+            beside = NULL;
+            goto done;
+        }
+        if (errno != EACCES && errno != EROFS && errno != EPERM)
+            GEODEC_THROW(GEODEC_IO, "%s: %s", beside, strerror(errno));
+    }
+    GEODEC_TRY(tables_cache(&cache, err));
+    if (!cache) GEODEC_THROW(GEODEC_IO, "no cache folder: neither XDG_CACHE_HOME nor HOME is set");
+    GEODEC_TRY(geodec_prepared_cached(cache, m, &cached, err));
+    GEODEC_TRY(tables_make_folder(cached, err));
+    *out = cached;
+    cached = NULL;
+done:
+    geodec_mem_free(beside);
+    geodec_mem_free(cache);
+    geodec_mem_free(cached);
+    return st;
+}
+
+/* What is there already. *done: it is what is asked for. */
+static geodec_status check_there(const cli *c, const geodec_prepare *p, const char *request, bool *done_,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_prepared there = {0};
+    geodec_err ignored = {0};
+    *done_ = false;
+    if (c->force || geodec_prepared_read(p->folder, &there, &ignored) != GEODEC_OK) goto done;
+    if (strcmp(there.model_sha256, geodec_model_fingerprint(p->model)) != 0) {
+        cli_say(c, "%s is of another model: made again", p->folder);
+        goto done;
+    }
+    if (strcmp(there.request, request) != 0)
+        GEODEC_THROW(GEODEC_EXISTS, "%s exists, made with other settings; --force replaces it", p->folder);
+    cli_say(c, "%s is there: %lld tokens, drafter %s; --force makes it again", p->folder, (long long)there.tokens,
+            there.draft);
+    *done_ = true;
+done:
+    geodec_prepared_clear(&there);
+    return st;
+}
+
+/* ---- what came of it -------------------------------------------------------------------------------------------- */
+
+static void say(const cli *c, const geodec_prepare *p, const geodec_prepare_store *s, const geodec_trial *t,
+                double seconds)
+{
+    char rows[160] = "";
+    cli_say(c, "%lld tokens of %lld texts of the model and %lld tokens of text given, in %.1f s, arithmetic %s",
+            (long long)s->sampled, (long long)s->texts, (long long)s->plan.text_tokens, seconds,
+            geodec_arithmetic_name(p->arithmetic));
+    cli_say(c, "flow map of %lld nodes: first draft right %.1f %% without its own text; labels shuffled: %.1f %%",
+            (long long)s->map.nodes, 100 * s->map.first, 100 * s->map.shuffled);
+    for (int i = 0; i < GEODEC_TRIAL_DRAFTERS; i++) {
+        const size_t at = strlen(rows);
+        (void)snprintf(rows + at, sizeof rows - at, "%s%s %.2f", i ? ", " : "", t->row[i].drafter, t->row[i].speedup);
+    }
+    if (t->prompts > 0)
+        cli_say(c, "speed over plain decoding (%.0f tokens a second) on %lld new texts: %s; drafter by default: %s",
+                t->tok_per_s, (long long)t->prompts, rows, t->choice);
+    else
+        cli_say(c, "drafters were not tried: the model has no token to begin a text with; drafter by default: none");
+    cli_say(c, "-> %s", p->folder);
+}
+
+static geodec_status try_drafters(const cli *c, const geodec_prepare *p, geodec_trial *trial, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_prompts prompts = {0};
+    const int32_t n_ctx = geodec_model_configuration(p->model)->n_ctx;
+    const int32_t room = GEODEC_TRIAL_PROMPT + GEODEC_TRIAL_TOKENS + GEODEC_TRIAL_GAMMA + 1;
+    const geodec_session_options how = {
+        .n_ctx = n_ctx < room ? n_ctx : room, .pool = c->pool, .arithmetic = p->arithmetic};
+    *trial = (geodec_trial){.choice = "none"};
+    GEODEC_TRY(geodec_trial_prompts(p->model, p->seed, p->arithmetic, c->pool, &prompts, err));
+    if (prompts.n > 0)
+        GEODEC_TRY(geodec_trial_run(p->model, p->folder, &how, &prompts, GEODEC_PREPARE_TRIAL_SHARE * p->seconds,
+                                    &c->hooks, trial, err));
+done:
+    geodec_prompts_free(&prompts);
+    return st;
+}
+
+/* The canonical command line names the sizes that the time gave, so that it makes the same bytes anywhere. */
+static geodec_status provenance(const cli *c, const geodec_prepare *p, const geodec_prepare_store *s,
+                                geodec_provenance *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    texts = s->texts;
+    length = s->plan.length;
+    text_tokens = s->plan.text_tokens;
+    cli_settled(c);
+    *out = cli_provenance(c);
+    out->model_fingerprint = geodec_model_fingerprint(p->model);
+    out->tokenizer_fingerprint = geodec_tokenizer_fingerprint(geodec_model_tokenizer(p->model));
+    GEODEC_TRY(geodec_provenance_add_file(out, c->args[0], err));
+    if (text_path) GEODEC_TRY(geodec_provenance_add_file(out, text_path, err));
+done:
+    return st;
+}
+
+/* A run that was stopped, or had no room, goes on later; others have nothing to go on with. */
+static bool worth_keeping(geodec_status st)
+{
+    return st == GEODEC_OK || st == GEODEC_INTERRUPTED || st == GEODEC_IO || st == GEODEC_NOMEM;
+}
+
+static void forget(const cli *c, const char *folder)
+{
+    geodec_err err = {0};
+    char text[GEODEC_ERR_TEXT];
+    const geodec_prepare p = {.folder = folder};
+    if (geodec_prepare_end(&p, &err) != GEODEC_OK) cli_say(c, "warning: %s", geodec_err_line(&err, text, sizeof text));
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    text_file text = {.run = NULL};
+    char *folder = NULL, request[REQUEST], sha256[GEODEC_SHA256_HEX] = "";
+    geodec_prepare_store store = {0};
+    geodec_provenance made_by;
+    geodec_trial trial;
+    bool there = false, begun_here = false;
+    const double begun = geodec_clock_seconds();
+    if (text_tokens && !text_path) GEODEC_THROW(GEODEC_INVAL, "--text-tokens is of --text");
+    if (length && !texts && !text_tokens) GEODEC_THROW(GEODEC_INVAL, "--length goes with --texts or --text-tokens");
+    GEODEC_TRY(geodec_model_open(c->args[0], &m, err));
+    (void)arithmetic_settle(c, m, &arithmetic);
+    if (text_path) {
+        GEODEC_TRY(text_open(text_path, separator, geodec_model_tokenizer(m), false, &text, err));
+        geodec_sha256_of(text.map.data, text.map.size, sha256);
+    }
+    GEODEC_TRY(choose_folder(c, m, &folder, err));
+    const geodec_prepare p = {.model = m,
+                              .folder = folder,
+                              .documents = text_path ? &text.documents : NULL,
+                              .seed = c->seed,
+                              .arithmetic = arithmetic_of(arithmetic),
+                              .seconds = 60 * minutes,
+                              .texts = texts,
+                              .text_tokens = text_tokens,
+                              .length = (int32_t)length,
+                              .pool = c->pool,
+                              .hooks = &c->hooks};
+    (void)snprintf(request, sizeof request, "minutes=%.17g text=%s %s", minutes, sha256, c->command_line);
+    GEODEC_TRY(check_there(c, &p, request, &there, err));
+    if (there) goto done;
+    begun_here = true;
+    GEODEC_TRY(geodec_prepare_begin(&p, &store, err));
+    GEODEC_TRY(geodec_prepare_sample(&p, &store, err));
+    if (store.resumed) cli_say(c, "%lld texts were there", (long long)store.resumed);
+    GEODEC_TRY(provenance(c, &p, &store, &made_by, err));
+    GEODEC_TRY(geodec_prepare_bake(&p, &made_by, &store, err));
+    GEODEC_TRY(try_drafters(c, &p, &trial, err));
+    const geodec_prepared_made made = {&p, &store, &trial, c->command_line, request};
+    GEODEC_TRY(geodec_prepared_write(&made, err));
+    GEODEC_TRY(geodec_prepare_end(&p, err));
+    say(c, &p, &store, &trial, geodec_clock_seconds() - begun);
+done:
+    if (begun_here && !worth_keeping(st)) forget(c, folder);
+    if (st != GEODEC_OK && folder) (void)rmdir(folder); /* fails unless it is empty */
+    geodec_mem_free(folder);
+    text_close(&text);
+    geodec_model_close(m);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,0 +1,144 @@
+/* geodec-sample: texts drawn from a model, as token ids (for geodec-export --tokens) or as text. */
+#include "base/mem.h"
+#include "decode/sample.h"
+#include "io/atomic.h"
+#include "cli/cli.h"
+#include "cli/evaluation.h"
+
+#include <stdio.h>
+
+static const char *model_path, *output = "sample.tokens";
+static int64_t texts = 768, first, length = 256, top_k;
+static double temperature = 1, top_p = 1;
+static const char *arithmetic = "auto", *kv = "f32";
+static bool as_text;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "sample.tokens"),
+    CLI_MODEL_OPTION(model_path),
+    {.name = "texts",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &texts,
+     .min = 1,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "texts to sample"},
+    {.name = "first",
+     .type = CLI_I64,
+     .target = &first,
+     .min = 0,
+     .max = 1e12,
+     .metavar = "I",
+     .help = "number of the first text"},
+    {.name = "length",
+     .letter = 'l',
+     .type = CLI_I64,
+     .target = &length,
+     .min = 2,
+     .max = 1 << 20,
+     .metavar = "N",
+     .help = "tokens of a text at most; it ends earlier where the model ends it"},
+    {.name = "temperature",
+     .type = CLI_F64,
+     .target = &temperature,
+     .min = 0,
+     .max = 100,
+     .metavar = "T",
+     .help = "1 = the model's own distribution, 0 = greedy"},
+    {.name = "top-k",
+     .type = CLI_I64,
+     .target = &top_k,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "K",
+     .help = "from the K most probable tokens, 0 = all"},
+    {.name = "top-p",
+     .type = CLI_F64,
+     .target = &top_p,
+     .min = 1e-6,
+     .max = 1,
+     .metavar = "P",
+     .help = "from the most probable tokens of total mass P"},
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
+    CLI_KV_OPTION(kv),
+    {.name = "text",
+     .type = CLI_FLAG,
+     .target = &as_text,
+     .help = "write text, one story after another, in place of token ids"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-sample",
+    .topic = CLI_TOPIC_DECODING,
+    .purpose = "texts drawn from a model",
+    .usage = "--model FILE [OPTIONS]",
+    .description =
+        "One text a line as token ids, BOS first; with --text the texts themselves, separated by lines <|endoftext|>.\n"
+        "Text i depends on the model, the seed and i only.",
+    .examples = "geodec-sample --model model.gguf --texts 768 --length 256 -o store.tokens\n"
+                "geodec-export --model model.gguf --tokens store.tokens -o store.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+};
+
+typedef struct writer {
+    geodec_atomic *file;
+    const geodec_tokenizer *t;
+    int64_t tokens;
+} writer;
+
+static geodec_status take(void *ctx, int64_t number, const int32_t *token, int32_t n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    writer *w = ctx;
+    char *text = NULL;
+    size_t size;
+    char id[16];
+    if (as_text) {
+        if (number > first) GEODEC_TRY(geodec_atomic_write(w->file, "\n<|endoftext|>\n", 15, err));
+        GEODEC_TRY(geodec_tokenizer_decode(w->t, token, n, &text, &size, err));
+        GEODEC_TRY(geodec_atomic_write(w->file, text, size, err));
+    } else {
+        for (int32_t i = 0; i < n; i++) {
+            const int digits = snprintf(id, sizeof id, "%d%c", token[i], i + 1 < n ? ' ' : '\n');
+            GEODEC_TRY(geodec_atomic_write(w->file, id, (size_t)digits, err));
+        }
+    }
+    w->tokens += n;
+done:
+    geodec_mem_free(text);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    writer w = {0};
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
+    w.t = geodec_model_tokenizer(m);
+    const geodec_sample_options o = {.texts = texts,
+                                     .first = first,
+                                     .length = (int32_t)length,
+                                     .temperature = temperature,
+                                     .top_k = (int32_t)top_k,
+                                     .top_p = top_p,
+                                     .seed = c->seed,
+                                     .arithmetic = arithmetic_of(arithmetic),
+                                     .kv = kv_of(kv)};
+    GEODEC_TRY(geodec_atomic_open(output, &w.file, err));
+    GEODEC_TRY(geodec_sample_run(m, &o, take, &w, c->pool, &c->hooks, err));
+    st = geodec_atomic_commit(w.file, err);
+    w.file = NULL;
+    if (st != GEODEC_OK) goto done;
+    cli_say(c, "%lld texts, %lld tokens -> %s", (long long)texts, (long long)w.tokens, output);
+done:
+    geodec_atomic_abandon(w.file);
+    geodec_model_close(m);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

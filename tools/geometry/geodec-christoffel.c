@@ -1,0 +1,141 @@
+/* geodec-christoffel: Christoffel symbols of a metric field, with their self-tests. */
+#include "base/mem.h"
+#include "chain/christoffel.h"
+#include "linalg/stats.h"
+#include "cli/cli.h"
+#include "cli/shard.h"
+#include "cli/space.h"
+
+#include <string.h>
+
+static const char *shard, *output = "christoffel.h5", *deriv = "analytic", *at = "samples", *mode = "correct";
+static double step;
+static int64_t points, control = 64;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "christoffel.h5"),
+    SPACE_MODE_OPTION(mode),
+    {.name = "deriv",
+     .type = CLI_CHOICE,
+     .target = &deriv,
+     .choices = "analytic|fd",
+     .metavar = "HOW",
+     .help = "derivative of the metric: analytic or fd (central differences)"},
+    {.name = "h",
+     .type = CLI_F64,
+     .target = &step,
+     .min = 0,
+     .max = 1e300,
+     .metavar = "X",
+     .help = "step of the differences (0: a thousandth of sigma)"},
+    {.name = "at",
+     .type = CLI_CHOICE,
+     .target = &at,
+     .choices = "samples|midpoints",
+     .metavar = "WHERE",
+     .help = "points of the metric, or the middles between each and its nearest neighbour"},
+    {.name = "points",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &points,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "only the first N of them (0: all)"},
+    {.name = "control",
+     .type = CLI_I64,
+     .target = &control,
+     .min = 1,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "points at which the other derivative is taken too, as a control"},
+    CLI_SHARD_OPTION(shard, "points"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-christoffel",
+    .topic = CLI_TOPIC_GEOMETRY,
+    .purpose = "Christoffel symbols of a metric field",
+    .usage = "[OPTIONS] METRIC.h5",
+    .description =
+        "Ends with code 4 when the symbols are not those of the metric (compatibility residual). A field whose sigma "
+        "is far\n"
+        "below the distance of neighbours is flat at its samples and steep between them: compare --at midpoints.",
+    .examples = "geodec-christoffel -o christoffel.h5 metric.h5\n"
+                "geodec-christoffel --deriv fd --h 1e-2 --at midpoints -o fd.h5 metric.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+};
+
+/* The points asked for: [count][n], in new memory. */
+static geodec_status choose_points(const geodec_metric *m, int64_t count, double **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *x = NULL;
+    const bool middle = strcmp(at, "midpoints") == 0;
+    GEODEC_NEW(x, count * m->n);
+    for (int64_t p = 0; p < count; p++) {
+        const double *a = m->point + p * m->n, *b = middle ? m->point + m->knn_index[p * m->k] * m->n : a;
+        for (int64_t i = 0; i < m->n; i++) x[p * m->n + i] = 0.5 * (a[i] + b[i]);
+    }
+    *out = x;
+done:
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    space_handle in = {0};
+    geodec_christoffel g = {0};
+    geodec_christoffel_options o = geodec_christoffel_defaults();
+    geodec_provenance p = cli_provenance(c);
+    geodec_published_fitted fitted;
+    geodec_rbf *smooth = NULL;
+    double *x = NULL, median;
+    bool ref;
+    o.deriv = strcmp(deriv, "fd") == 0 ? GEODEC_DERIV_FD : GEODEC_DERIV_ANALYTIC;
+    o.step = step;
+    o.control = control;
+    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(space_open(c->args[0], &in, err));
+    const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
+    const geodec_space *s = in.space;
+    GEODEC_TRY(space_mode(&in, mode, &ref, err));
+    if (ref) { /* the table of the file; the control is the exact derivative of the field without the harness's anchors
+                */
+        if (strcmp(at, "samples") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has symbols at samples alone");
+        if (step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.file, "published_h", &o.step, err));
+        geodec_published_fitted_init(&fitted, in.published, o.step);
+        GEODEC_TRY(geodec_metric_field(&in.metric, &smooth, err));
+        o.deriv = GEODEC_DERIV_FD;
+        o.table = in.published->gamma;
+        o.other = geodec_rbf_space(smooth);
+        s = &fitted.space;
+    }
+    GEODEC_TRY(choose_points(&in.metric, count, &x, err));
+    GEODEC_TRY(geodec_christoffel_compute(s, count, x, &o, c->pool, &c->hooks, &g, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_christoffel, output, &p, &out, err));
+    GEODEC_TRY(geodec_christoffel_write(&g, x, at, in.metric.sigma, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    if (st != GEODEC_OK) goto done;
+    GEODEC_TRY(geodec_stats_median(g.points, g.largest, &median, err));
+    cli_say(c, "%lld %s, dimension %lld: median max |Gamma| %.3g, metric residual at most %.1e, %s control within %.1e",
+            (long long)g.points, at, (long long)in.metric.n, median, g.worst_residual,
+            o.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
+done:
+    geodec_artifact_close(out);
+    geodec_rbf_destroy(smooth);
+    space_close(&in);
+    geodec_christoffel_clear(&g);
+    geodec_mem_free(x);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

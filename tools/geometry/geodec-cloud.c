@@ -1,0 +1,166 @@
+/* geodec-cloud: hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension. */
+#include "chain/cloud.h"
+#include "cli/cli.h"
+#include "cli/sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *output = "cloud.h5", *layer = "last", *k_int = "auto", *pca = "auto", *shard, *joined;
+static double variance = 0.95;
+static int64_t max_points, twonn_points = 20000;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "cloud.h5"),
+    {.name = "layer",
+     .letter = 'l',
+     .type = CLI_STR,
+     .target = &layer,
+     .metavar = "L",
+     .help = "layer to take: a number (blocks passed, 0 = embedding), last (of the file) or sink (2/3 of the depth)"},
+    {.name = "variance",
+     .type = CLI_F64,
+     .target = &variance,
+     .min = 1e-6,
+     .max = 1,
+     .metavar = "SHARE",
+     .help = "share of variance the components explain"},
+    {.name = "max-points",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &max_points,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "keep a random choice of N different states (0: all)"},
+    {.name = "pca",
+     .type = CLI_STR,
+     .target = &pca,
+     .metavar = "HOW",
+     .help = "principal components: exact, randomized (two passes, no d x d matrix) or auto (randomized for few of "
+             "many dimensions)"},
+    {.name = "twonn-points",
+     .type = CLI_I64,
+     .target = &twonn_points,
+     .min = GEODEC_CLOUD_MIN_POINTS,
+     .max = 1e7,
+     .metavar = "N",
+     .help = "at most N points in the TwoNN estimates, whose cost is quadratic"},
+    {.name = "k-int",
+     .letter = 'k',
+     .type = CLI_STR,
+     .target = &k_int,
+     .metavar = "N",
+     .help = "integer intrinsic dimension for the later stages, or auto: the TwoNN fit, rounded"},
+    CLI_SWEEP_OPTIONS(shard, joined, "16 blocks of the covariance"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-cloud",
+    .topic = CLI_TOPIC_GEOMETRY,
+    .purpose = "hidden states of one layer as points in principal coordinates",
+    .usage = "[OPTIONS] ACTIVATIONS.h5",
+    .description =
+        "States that repeat an earlier one bit for bit are dropped and counted. All K coordinates that explain the\n"
+        "share of variance are written, with K and the TwoNN dimension (maximum likelihood, and a line fit without "
+        "the\n"
+        "largest 10 %; 95 % bootstrap intervals) of N/4, N/2 and N points. The control beside them is a Gaussian "
+        "cloud\n"
+        "with the same spectrum.",
+    .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
+                "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+};
+
+/* A whole number from 0, or GEODEC_INVAL naming the option. */
+static geodec_status number(const char *option, const char *text, int64_t *value, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char *end = NULL;
+    errno = 0;
+    const long long v = strtoll(text, &end, 10);
+    if (end == text || *end || errno || v < 0)
+        GEODEC_THROW(GEODEC_INVAL, "--%s: '%s' is neither a number nor a known word", option, text);
+    *value = v;
+done:
+    return st;
+}
+
+static geodec_status choose_layer(const geodec_artifact *a, int64_t n_kept, int64_t *chosen, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t n_layer;
+    if (strcmp(layer, "last") == 0) {
+        int32_t kept = 0;
+        GEODEC_TRY(geodec_artifact_read_rows(a, "/layer", n_kept - 1, 1, &kept, err));
+        *chosen = kept;
+    } else if (strcmp(layer, "sink") == 0) {
+        GEODEC_TRY(geodec_artifact_get_i64(a, "n_layer", &n_layer, err));
+        *chosen = (2 * n_layer + 1) / 3;
+    } else {
+        GEODEC_TRY(number("layer", layer, chosen, err));
+    }
+done:
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL, *out = NULL;
+    geodec_activations states;
+    geodec_cloud_options o = geodec_cloud_defaults();
+    geodec_cloud_summary s;
+    geodec_provenance p = cli_provenance(c);
+    bool part;
+    o.variance = variance;
+    o.max_points = max_points;
+    o.twonn_points = twonn_points;
+    o.seed = c->seed;
+    if (strcmp(pca, "exact") == 0)
+        o.pca = GEODEC_CLOUD_PCA_EXACT;
+    else if (strcmp(pca, "randomized") == 0)
+        o.pca = GEODEC_CLOUD_PCA_RANDOMIZED;
+    else if (strcmp(pca, "auto") != 0)
+        GEODEC_THROW(GEODEC_INVAL, "--pca: '%s' is none of exact, randomized and auto", pca);
+    if (strcmp(k_int, "auto") != 0) {
+        GEODEC_TRY(number("k-int", k_int, &o.k_int, err));
+        if (o.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);
+    }
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
+    GEODEC_TRY(geodec_activations_view(in, &states, err));
+    GEODEC_TRY(choose_layer(in, states.layers, &o.layer, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    if (!shard) GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, &p, &out, err));
+    GEODEC_TRY(geodec_cloud_build(&states, &o, out, &s, c->pool, &c->hooks, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    if (st != GEODEC_OK) goto done;
+    if (s.sketch_width > 0)
+        cli_say(c, "components from a sketch of width %lld: residual %.1e of the first eigenvalue",
+                (long long)s.sketch_width, s.sketch_residual);
+    const geodec_cloud_rung *r = &s.rung[GEODEC_CLOUD_RUNGS - 1], *g = &s.control[GEODEC_CLOUD_RUNGS - 1];
+    cli_say(c, "layer %lld: %lld points (%lld duplicates dropped), d %lld, K %lld for %.1f %% (Gaussian control %lld)",
+            (long long)o.layer, (long long)s.points, (long long)s.duplicates, (long long)s.d, (long long)s.k,
+            100 * s.explained, (long long)g->components);
+    cli_say(c,
+            "TwoNN %.2f [%.2f, %.2f] maximum likelihood, %.2f [%.2f, %.2f] trimmed fit (Gaussian control %.2f, %.2f); "
+            "k_int %lld",
+            r->twonn.ml, r->twonn.ml_low, r->twonn.ml_high, r->twonn.fit, r->twonn.fit_low, r->twonn.fit_high,
+            g->twonn.ml, g->twonn.fit, (long long)s.k_int);
+done:
+    geodec_sweep_close(o.sweep);
+    geodec_artifact_close(out);
+    geodec_artifact_close(in);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

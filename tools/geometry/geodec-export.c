@@ -1,0 +1,286 @@
+/* geodec-export: hidden states, argmax and best logits of a model on a text, as activations.h5. */
+#include "base/mem.h"
+#include "export/export.h"
+#include "chain/activations.h"
+#include "io/file.h"
+#include "cli/cli.h"
+#include "cli/evaluation.h"
+#include "cli/layers.h"
+#include "cli/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TOP_DEFAULT = 8 };
+
+static const char *model_path, *text_path, *tokens_path, *layers = "last", *positions = "all", *output, *format = "h5";
+static const char *arithmetic = "exact", *kv = "f32", *isa = "auto", *separator = "auto";
+static int64_t window, max_tokens, top_m = -1, shard_tokens = 1 << 18;
+static bool logits, half;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "activations.h5, or activations, a folder, for safetensors"),
+    CLI_MODEL_OPTION(model_path),
+    {.name = "text",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &text_path,
+     .metavar = "FILE",
+     .help = "UTF-8 text or JSON Lines"},
+    CLI_SEPARATOR_OPTION(separator),
+    {.name = "tokens",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &tokens_path,
+     .metavar = "FILE",
+     .help = "token ids in place of text: one sequence a line"},
+    {.name = "layers",
+     .letter = 'l',
+     .type = CLI_STR,
+     .target = &layers,
+     .metavar = "LIST",
+     .help = "layers to keep: all, last, sink (2/3 of the depth) or numbers (0 = embedding) joined by commas"},
+    {.name = "positions",
+     .letter = 'p',
+     .type = CLI_STR,
+     .target = &positions,
+     .metavar = "WHICH",
+     .help = "rows to keep of each document: all, last, every:K, or FROM:TO (TO left out)"},
+    {.name = "window",
+     .letter = 'w',
+     .type = CLI_I64,
+     .target = &window,
+     .min = 0,
+     .max = 1 << 20,
+     .metavar = "N",
+     .help = "longest sequence; longer documents are cut (0: the model's context)"},
+    {.name = "max-tokens",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &max_tokens,
+     .min = 0,
+     .max = 1e12,
+     .metavar = "N",
+     .help = "stop after N tokens were read (0: all)"},
+    {.name = "top-m",
+     .type = CLI_I64,
+     .target = &top_m,
+     .min = -1,
+     .max = GEODEC_EXPORT_TOP_MAX,
+     .metavar = "M",
+     .help = "best logits kept for each row, and the argmax; 0: neither, which saves the model's head (-1: 8 for h5, 0 "
+             "for safetensors)"},
+    {.name = "logits", .type = CLI_FLAG, .target = &logits, .help = "keep all logits of each row"},
+    {.name = "f16", .type = CLI_FLAG, .target = &half, .help = "keep states as float16"},
+    {.name = "format",
+     .type = CLI_CHOICE,
+     .target = &format,
+     .choices = "h5|safetensors",
+     .metavar = "FORMAT",
+     .help = "one artifact, or a folder of safetensors shards with an index"},
+    {.name = "shard-tokens",
+     .type = CLI_I64,
+     .flags = CLI_VOLATILE,
+     .target = &shard_tokens,
+     .min = 2,
+     .max = 1e12,
+     .metavar = "N",
+     .help = "tokens of a shard: what a run that is stopped may lose"},
+    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
+    CLI_KV_OPTION(kv),
+    CLI_ISA_OPTION(isa),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-export",
+    .topic = CLI_TOPIC_STATES,
+    .purpose = "hidden states, argmax and best logits of a model on a text",
+    .usage = "--model FILE (--text FILE | --tokens FILE) [OPTIONS]",
+    .description =
+        "One row a token. How a text becomes documents: --separator, and geodec-plan(1). A document longer than the "
+        "window is cut into windows, each of which begins with the\n"
+        "model's BOS token. Rows are streamed: memory does not grow with the text, but with its longest document.\n"
+        "A run that was stopped goes on where it was when the same command is given again, and the result is the same\n"
+        "bytes: every --shard-tokens tokens are a file of their own, in the folder of --format safetensors, or in\n"
+        "OUTPUT.parts until the artifact is whole (texts of fewer bytes than that are done in one go).",
+    .examples =
+        "geodec-export --model model.gguf --text book.txt --layers sink,last --max-tokens 100000 -o activations.h5\n"
+        "geodec-export --model model.gguf --text book.txt --layers all --f16 --format safetensors -o states",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+};
+
+/* A number that ends at `end`; -1 when it is none. */
+static int64_t number(const char *text, char end, const char **next)
+{
+    char *stop = NULL;
+    const long long v = *text >= '0' && *text <= '9' ? strtoll(text, &stop, 10) : -1;
+    if (v < 0 || *stop != end) return -1;
+    *next = stop + 1;
+    return v;
+}
+
+static geodec_status parse_positions(geodec_export_options *o, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *rest = positions;
+    if (strcmp(positions, "all") == 0) {
+        o->positions = GEODEC_EXPORT_ALL;
+    } else if (strcmp(positions, "last") == 0) {
+        o->positions = GEODEC_EXPORT_LAST;
+    } else if (strncmp(positions, "every:", 6) == 0 && (o->every = number(positions + 6, '\0', &rest)) > 0) {
+        o->positions = GEODEC_EXPORT_EVERY;
+    } else if ((o->from = number(positions, ':', &rest)) >= 0 && (o->to = number(rest, '\0', &rest)) > o->from) {
+        o->positions = GEODEC_EXPORT_RANGE;
+    } else {
+        GEODEC_THROW(GEODEC_INVAL, "--positions: '%s' is none of all, last, every:K, FROM:TO", positions);
+    }
+done:
+    return st;
+}
+
+static const char *input_path(void) { return text_path ? text_path : tokens_path; }
+
+typedef struct input {
+    geodec_map map; /* token ids */
+    text_file file;
+    size_t bytes;
+    geodec_text_source *text;
+    geodec_token_source *tokens;
+    geodec_export_source source;
+} input;
+
+static geodec_status open_input(const geodec_model *m, input *in, geodec_separator *rule, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    const char *path = input_path();
+    if (text_path) {
+        GEODEC_TRY(text_open(path, separator, t, false, &in->file, err));
+        GEODEC_TRY(geodec_text_source_create(&in->file.documents, t, &in->text, err));
+        in->source = geodec_text_source_get(in->text);
+        in->bytes = in->file.map.size;
+        *rule = in->file.documents.rule;
+    } else {
+        GEODEC_TRY(geodec_map_open(path, &in->map, err));
+        GEODEC_TRY(geodec_token_source_create(path, (const char *)in->map.data, in->map.size,
+                                              geodec_model_configuration(m)->n_vocab, &in->tokens, err));
+        in->source = geodec_token_source_get(in->tokens);
+        in->bytes = in->map.size;
+    }
+done:
+    return st;
+}
+
+static void close_input(input *in)
+{
+    geodec_text_source_destroy(in->text);
+    geodec_token_source_destroy(in->tokens);
+    text_close(&in->file);
+    geodec_map_close(&in->map);
+}
+
+static geodec_status join(const char *a, const char *b, char **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const size_t n = strlen(a) + strlen(b) + 1;
+    GEODEC_NEW(*out, (int64_t)n);
+    memcpy(*out, a, strlen(a));
+    memcpy(*out + strlen(a), b, strlen(b) + 1);
+done:
+    return st;
+}
+
+static geodec_status to_artifact(const cli *c, const geodec_model *m, const geodec_export_options *o, const input *in,
+                                 const geodec_provenance *p, geodec_export_summary *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    char *parts = NULL;
+    const int64_t bytes = (int64_t)in->bytes;
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, output, p, &out, err));
+    GEODEC_TRY(join(output, ".parts", &parts, err));
+    if (access(parts, F_OK) != 0 && (bytes < shard_tokens || (max_tokens && max_tokens <= shard_tokens))) {
+        GEODEC_TRY_MSG(geodec_export_run(m, o, &in->source, out, s, c->pool, &c->hooks, err), "%s", input_path());
+    } else {
+        const geodec_export_sharding g = {
+            .folder = parts, .tokens = shard_tokens, .provenance = p, .replace = c->force, .unfinished = true};
+        GEODEC_TRY_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
+        GEODEC_TRY(geodec_export_assemble(m, o, parts, s->shards, out, &c->hooks, err));
+    }
+    GEODEC_TRY(geodec_export_counts(out, s, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    if (st == GEODEC_OK && s->shards) st = geodec_export_shards_remove(parts, err);
+done:
+    geodec_artifact_close(out);
+    geodec_mem_free(parts);
+    return st;
+}
+
+static geodec_status to_shards(const cli *c, const geodec_model *m, const geodec_export_options *o, const input *in,
+                               const geodec_provenance *p, const char *index, geodec_export_summary *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_export_sharding g = {.folder = output, .tokens = shard_tokens, .provenance = p, .replace = c->force};
+    if (access(index, F_OK) == 0) GEODEC_TRY(geodec_export_shards_remove(output, err)); /* a whole one, with --force */
+    GEODEC_TRY_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
+done:
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    char *index = NULL;
+    input in = {.text = NULL};
+    geodec_export_summary s = {0};
+    int32_t list[MAX_LAYERS];
+    geodec_provenance p = cli_provenance(c);
+    const bool shards = strcmp(format, "safetensors") == 0;
+    if (!text_path == !tokens_path) GEODEC_THROW(GEODEC_INVAL, "give one of --text and --tokens");
+    if (!output) output = shards ? "activations" : "activations.h5";
+    GEODEC_TRY(join(output, "/model.safetensors.index.json", &index, err));
+    if (!shards || access(output, F_OK) == 0) /* it makes the folder of shards itself */
+        GEODEC_TRY(cli_may_write(c, shards ? index : output, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    (void)arithmetic_settle(c, m, &arithmetic);
+    const geodec_model_config *mc = geodec_model_configuration(m);
+    if (top_m < 0) top_m = shards ? 0 : TOP_DEFAULT;
+    geodec_export_options o = {.layer = list,
+                               .window = (int32_t)(window ? window : mc->n_ctx),
+                               .max_tokens = max_tokens,
+                               .top_m = (int32_t)(top_m < mc->n_vocab ? top_m : mc->n_vocab),
+                               .logits = logits,
+                               .half = half,
+                               .arithmetic = arithmetic_of(arithmetic),
+                               .kv = kv_of(kv),
+                               .isa = isa_of(isa)};
+    GEODEC_TRY(parse_layers(layers, mc->n_layer, list, &o.n_layers, err));
+    GEODEC_TRY(parse_positions(&o, err));
+    GEODEC_TRY(open_input(m, &in, &o.separator, err));
+    p.model_fingerprint = geodec_model_fingerprint(m);
+    p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
+    GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
+    GEODEC_TRY(geodec_provenance_add_file(&p, input_path(), err));
+    if (shards)
+        GEODEC_TRY(to_shards(c, m, &o, &in, &p, index, &s, err));
+    else
+        GEODEC_TRY(to_artifact(c, m, &o, &in, &p, &s, err));
+    if (s.resumed) cli_say(c, "%lld of %lld shards were there", (long long)s.resumed, (long long)s.shards);
+    if (text_path)
+        cli_say(c, "%lld of %lld documents by the rule '%s' (%s), %lld tokens", (long long)s.documents,
+                (long long)in.file.documents.n, geodec_separator_name(o.separator), in.file.documents.why,
+                (long long)s.tokens);
+    cli_say(c, "%lld rows of %lld sequences, %d layers of width %d -> %s", (long long)s.rows, (long long)s.sequences,
+            o.n_layers, mc->d_model, output);
+done:
+    close_input(&in);
+    geodec_mem_free(index);
+    geodec_model_close(m);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

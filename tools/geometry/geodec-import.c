@@ -1,0 +1,277 @@
+/* geodec-import: points of other programs as a cloud, states of other programs as activations. */
+#include "base/mem.h"
+#include "chain/activations.h"
+#include "chain/cloud.h"
+#include "chain/import.h"
+#include "io/foreign.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *output, *dataset = "", *format = "auto", *lift = "none";
+static int64_t dim, k_int;
+static double variance = 0.95;
+static bool coordinates, states, consecutive;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "cloud.h5, activations.h5 with --states"),
+    {.name = "format",
+     .type = CLI_CHOICE,
+     .target = &format,
+     .choices = "auto|export|npy|text|hdf5",
+     .metavar = "FORMAT",
+     .help = "of the input; auto looks at its first bytes"},
+    {.name = "dataset",
+     .type = CLI_STR,
+     .target = &dataset,
+     .metavar = "NAME",
+     .help = "dataset of an HDF5 file: a matrix of numbers, a point or state a row"},
+    {.name = "coordinates",
+     .type = CLI_FLAG,
+     .target = &coordinates,
+     .help = "rows are coordinates: make a cloud of them"},
+    {.name = "states",
+     .type = CLI_FLAG,
+     .target = &states,
+     .help = "rows are hidden states: make activations of them, for geodec-cloud"},
+    {.name = "consecutive",
+     .type = CLI_FLAG,
+     .target = &consecutive,
+     .help = "rows are consecutive states of one text: geodesics may begin along them"},
+    {.name = "dim",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &dim,
+     .min = 0,
+     .max = 4096,
+     .metavar = "N",
+     .help = "use the first N coordinates; of an export, 3 are measured and more need --lift (0: all there are, with "
+             "--lift one an eigenvalue)"},
+    {.name = "lift",
+     .type = CLI_CHOICE,
+     .target = &lift,
+     .choices = "none|noise",
+     .metavar = "HOW",
+     .help = "coordinates an export does not have: noise, as the paper's harness makes up"},
+    {.name = "k-int",
+     .type = CLI_I64,
+     .target = &k_int,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "integer intrinsic dimension of later stages (0: the export's, or all coordinates)"},
+    {.name = "variance",
+     .type = CLI_F64,
+     .target = &variance,
+     .min = 1e-6,
+     .max = 1,
+     .metavar = "X",
+     .help = "share of variance counted by the ladder of components"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-import",
+    .topic = CLI_TOPIC_STATES,
+    .purpose = "points or hidden states of other programs",
+    .usage = "[OPTIONS] INPUT",
+    .description =
+        "INPUT is a folder with the paper's public Phase-1 to 4 exports (or one such JSON file), or a matrix: .npy, a\n"
+        "table of text (tabulators, commas, semicolons or blanks; with or without a header), or a dataset of an HDF5\n"
+        "file. Nothing in it is trusted. Points get no tokens; the exports hold three coordinates a point, and what\n"
+        "--lift adds is noise: the file says so (measured_dims).",
+    .examples = "geodec-import -o cloud.h5 exports/smollm2-135m\n"
+                "geodec-import --dim 8 --lift noise -o lifted.h5 exports/smollm2-135m\n"
+                "geodec-import --coordinates --dataset cloud/points -o cloud.h5 other.h5\n"
+                "geodec-import --states -o activations.h5 states.npy && geodec-cloud -o cloud.h5 activations.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+};
+
+/* What --format auto makes of the input. */
+static geodec_status look(const char *path, const char **found, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    struct stat s;
+    FILE *f = NULL;
+    unsigned char head[8] = {0};
+    if (stat(path, &s) != 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no such file or folder", path);
+    if (S_ISDIR(s.st_mode)) {
+        *found = "export";
+        goto done;
+    }
+    if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is no regular file", path);
+    f = fopen(path, "rb");
+    if (!f) GEODEC_THROW(GEODEC_IO, "%s cannot be read", path);
+    const size_t n = fread(head, 1, sizeof head, f);
+    size_t at = 0;
+    while (at < n && strchr(" \t\r\n", head[at]) && head[at]) at++;
+    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
+        *found = "npy";
+    else if ((n >= 4 && memcmp(head, "\x89HDF", 4) == 0) || dataset[0]) /* a user block may come first */
+        *found = "hdf5";
+    else
+        *found = at < n && head[at] == '{' ? "export" : "text";
+done:
+    if (f) (void)fclose(f);
+    return st;
+}
+
+/* ---- exports ---------------------------------------------------------------------------------------------------- */
+
+static geodec_status import_export(const cli *c, geodec_err *err)
+{
+    static geodec_export_data e;
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    geodec_provenance p = cli_provenance(c);
+    geodec_cloud_options o = geodec_cloud_defaults();
+    geodec_cloud_summary s;
+    double *x = NULL;
+    o.variance = variance;
+    o.seed = c->seed;
+    if (coordinates || states || dataset[0])
+        GEODEC_THROW(GEODEC_INVAL, "an export takes none of --coordinates, --states and --dataset");
+    GEODEC_TRY(geodec_export_read(c->args[0], &e, err));
+    const bool noise = strcmp(lift, "noise") == 0;
+    const int64_t measured = GEODEC_EXPORT_COORDINATES, n = dim > 0 ? dim : noise ? e.values : measured;
+    if (n < measured || n > e.values)
+        GEODEC_THROW(GEODEC_RANGE, "--dim: %s allows %lld to %lld", c->args[0], (long long)measured,
+                     (long long)e.values);
+    if (n > measured && !noise)
+        GEODEC_THROW(GEODEC_INVAL, "--dim %lld: only %lld coordinates are measured; --lift noise makes up the others",
+                     (long long)n, (long long)measured);
+    GEODEC_NEW(x, e.points * n);
+    GEODEC_TRY(geodec_export_lift(&e, n, c->seed, x, err));
+    for (int i = 0; i < e.n_files; i++) GEODEC_TRY(geodec_provenance_add_file(&p, e.file[i], err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, &p, &out, err));
+    const geodec_cloud_points points = {.points = e.points,
+                                        .k = n,
+                                        .x = x,
+                                        .eigenvalue = e.eigenvalue,
+                                        .values = e.values,
+                                        .total_variance = e.total_variance,
+                                        .components = e.components,
+                                        .k_int = k_int > 0 ? k_int : e.intrinsic_dim,
+                                        .measured = measured,
+                                        .source = "export"};
+    GEODEC_TRY(geodec_cloud_from_points(&points, &o, out, &s, c->pool, &c->hooks, err));
+    GEODEC_TRY(geodec_export_write_attrs(&e, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    cli_say(c, "%s: %lld points; published: dimension %lld, %lld components, width %lld", e.model, (long long)e.points,
+            (long long)e.intrinsic_dim, (long long)e.components, (long long)e.width);
+    if (n > measured && !c->quiet)
+        geodec_hooks_log(&c->hooks, GEODEC_LOG_WARN, "%lld of the %lld coordinates are made-up noise",
+                         (long long)(n - measured), (long long)n);
+done:
+    geodec_artifact_close(out);
+    geodec_export_clear(&e);
+    geodec_mem_free(x);
+    return st;
+}
+
+/* ---- matrices --------------------------------------------------------------------------------------------------- */
+
+static geodec_status read_matrix(const char *path, const char *sort, int64_t *rows, int64_t *cols, double **x,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
+    if (strcmp(sort, "npy") == 0) {
+        GEODEC_TRY(geodec_foreign_npy(path, rows, cols, x, err));
+    } else if (strcmp(sort, "text") == 0) {
+        GEODEC_TRY(geodec_foreign_text(path, rows, cols, x, err));
+    } else {
+        if (!dataset[0]) GEODEC_THROW(GEODEC_INVAL, "an HDF5 file needs --dataset");
+        GEODEC_TRY(geodec_foreign_read(path, dataset, 2, shape, NULL, x, err));
+        *rows = shape[0];
+        *cols = shape[1];
+    }
+done:
+    return st;
+}
+
+/* The first n of cols columns, in place. */
+static void keep_columns(int64_t rows, int64_t cols, int64_t n, double *x)
+{
+    for (int64_t r = 1; n < cols && r < rows; r++) memmove(x + r * n, x + r * cols, (size_t)n * sizeof *x);
+}
+
+static geodec_status write_cloud(const cli *c, const geodec_provenance *p, int64_t rows, int64_t n, const double *x,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    geodec_cloud_options o = geodec_cloud_defaults();
+    geodec_cloud_summary s;
+    const geodec_cloud_points points = {
+        .points = rows, .k = n, .x = x, .k_int = k_int, .consecutive = consecutive, .source = "coordinates"};
+    o.variance = variance;
+    o.seed = c->seed;
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, p, &out, err));
+    GEODEC_TRY_MSG(geodec_cloud_from_points(&points, &o, out, &s, c->pool, &c->hooks, err), "%s", c->args[0]);
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    const geodec_cloud_rung *r = &s.rung[GEODEC_CLOUD_RUNGS - 1], *g = &s.control[GEODEC_CLOUD_RUNGS - 1];
+    cli_say(c, "%lld points of %lld coordinates; TwoNN %.2f (Gaussian control %.2f)", (long long)rows, (long long)n,
+            r->twonn.fit, g->twonn.fit);
+done:
+    geodec_artifact_close(out);
+    return st;
+}
+
+static geodec_status write_states(const cli *c, const geodec_provenance *p, int64_t rows, int64_t n, const double *x,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, output, p, &out, err));
+    GEODEC_TRY_MSG(geodec_activations_write_states(rows, n, x, consecutive, out, err), "%s", c->args[0]);
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    cli_say(c, "%lld states of width %lld -> %s", (long long)rows, (long long)n, output);
+done:
+    geodec_artifact_close(out);
+    return st;
+}
+
+static geodec_status import_matrix(const cli *c, const char *sort, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_provenance p = cli_provenance(c);
+    double *x = NULL;
+    int64_t rows = 0, cols = 0;
+    if (coordinates == states) GEODEC_THROW(GEODEC_INVAL, "say what a row is: --coordinates or --states");
+    if (strcmp(lift, "none") != 0) GEODEC_THROW(GEODEC_INVAL, "--lift is for exports");
+    GEODEC_TRY(read_matrix(c->args[0], sort, &rows, &cols, &x, err));
+    if (dim > cols)
+        GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld columns, not %lld", c->args[0], (long long)cols, (long long)dim);
+    const int64_t n = dim > 0 ? dim : cols;
+    keep_columns(rows, cols, n, x);
+    GEODEC_TRY(geodec_provenance_add_file(&p, c->args[0], err));
+    GEODEC_TRY((states ? write_states : write_cloud)(c, &p, rows, n, x, err));
+done:
+    geodec_mem_free(x);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const char *sort = format;
+    if (!output) output = states ? "activations.h5" : "cloud.h5";
+    GEODEC_TRY(cli_may_write(c, output, err));
+    if (strcmp(sort, "auto") == 0) GEODEC_TRY(look(c->args[0], &sort, err));
+    GEODEC_TRY(strcmp(sort, "export") == 0 ? import_export(c, err) : import_matrix(c, sort, err));
+done:
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,0 +1,85 @@
+/* geodec-lookup: how fast the nearest record is found, and how surely. */
+#include "lab/lookup/correct.h"
+#include "cli/cli.h"
+
+static const char *output = "speed-lookup.h5";
+static int64_t dim = 8, most = 100000;
+static double condition = 10;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "speed-lookup.h5"),
+    {.name = "dim",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &dim,
+     .min = 2,
+     .max = 16,
+     .metavar = "N",
+     .help = "dimension"},
+    {.name = "records",
+     .letter = 'r',
+     .type = CLI_I64,
+     .target = &most,
+     .min = 24,
+     .max = 1e7,
+     .metavar = "N",
+     .help = "largest number of records; sizes are 24, 100, 1000, 10000, .. up to it"},
+    {.name = "condition",
+     .type = CLI_F64,
+     .target = &condition,
+     .min = 1,
+     .max = 1e9,
+     .metavar = "X",
+     .help = "condition number of the metrics"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-lookup",
+    .topic = CLI_TOPIC_RECORDS,
+    .purpose = "speed and recall of the nearest-record search",
+    .usage = "[OPTIONS]",
+    .description =
+        "Searches made-up records: queries next to an anchor and anywhere, each with its own metric, and in the "
+        "records'\n"
+        "own metrics; beside exhaustive search, whose result is the same bit for bit, and the plain screen of the 8\n"
+        "nearest by Euclid, whose result is not. The times, and so the file, differ from run to run.",
+    .examples = "geodec-lookup --records 10000 -o speed-lookup.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = 0,
+};
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    enum { SIZES = 8 };
+    geodec_lookup_speed row[GEODEC_LOOKUP_KINDS * SIZES];
+    geodec_artifact *out = NULL;
+    const geodec_provenance p = cli_provenance(c);
+    int64_t rows = 0;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    for (int k = 0; k < GEODEC_LOOKUP_KINDS; k++)
+        for (int64_t records = 24; records <= most; records = records == 24 ? 100 : 10 * records) {
+            geodec_lookup_speed *r = &row[rows++];
+            *r = (geodec_lookup_speed){
+                .kind = (geodec_lookup_queries)k, .records = records, .n = dim, .condition = condition};
+            GEODEC_TRY(geodec_lookup_speed_measure(c->seed, true, r, err));
+            cli_say(
+                c,
+                "%-5s %7lld records: %.3f us (batch %.3f), exhaustive %.2f, screen %.2f; recall %.3f, of the screen "
+                "%.3f",
+                geodec_lookup_queries_name(r->kind), (long long)records, r->single_us, r->batch_us, r->exhaustive_us,
+                r->screen_us, r->recall, r->recall_screen);
+            if (r->recall < 1) GEODEC_THROW(GEODEC_INTERNAL, "the search missed a nearest record");
+        }
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_lookup_speed, output, &p, &out, err));
+    GEODEC_TRY(geodec_lookup_speed_write(rows, row, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+done:
+    geodec_artifact_close(out);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

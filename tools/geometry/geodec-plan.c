@@ -1,0 +1,128 @@
+/* geodec-plan: the sizes of a run, adapted to a model and a text. */
+#include "base/mem.h"
+#include "documents/plan.h"
+#include "io/tsv.h"
+#include "model/model.h"
+#include "cli/cli.h"
+#include "cli/text.h"
+
+#include <stdio.h>
+
+static const char *model_path, *text_path, *separator = "auto", *output;
+static int64_t tokens = 30000, points = 2000, store_texts = 768, store_length = 256, prompts = 100, prompt_length = 16,
+               new_tokens = 128;
+
+#define SIZE(word, variable, text)                                                                                     \
+    {                                                                                                                  \
+        .name = word, .type = CLI_I64, .target = &(variable), .min = 1, .max = 1e12, .metavar = "N", .help = text      \
+    }
+
+static const cli_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE | CLI_PATH,
+     .target = &output,
+     .metavar = "FILE",
+     .help = "write to FILE (default: standard output)"},
+    CLI_MODEL_OPTION(model_path),
+    {.name = "text",
+     .type = CLI_STR,
+     .flags = CLI_PATH | CLI_REQUIRED,
+     .target = &text_path,
+     .metavar = "FILE",
+     .help = "UTF-8 text or JSON Lines"},
+    CLI_SEPARATOR_OPTION(separator),
+    SIZE("tokens", tokens, "tokens of the text to read"),
+    SIZE("points", points, "points of the cloud"),
+    SIZE("store-texts", store_texts, "texts the model writes for the flow map's store"),
+    SIZE("store-length", store_length, "tokens of such a text"),
+    SIZE("prompts", prompts, "prompts of the decoding measurements"),
+    SIZE("prompt-length", prompt_length, "tokens of a prompt, BOS included"),
+    SIZE("new-tokens", new_tokens, "tokens to write for each prompt"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-plan",
+    .topic = CLI_TOPIC_STATES,
+    .purpose = "how a text becomes documents, and the sizes of a run that model and text carry",
+    .usage = "--model FILE --text FILE [OPTIONS]",
+    .description =
+        "Prints name, value and reason, one size a line. What is asked for is kept where model and text carry it, and\n"
+        "is at least 1; else\n"
+        "  tokens         at most what the text has, with BOS at the head of each document\n"
+        "  points         at most tokens\n"
+        "  store_texts    as asked for: the model writes them itself\n"
+        "  store_length   at most the model's context\n"
+        "  new_tokens     at most half of the context\n"
+        "  prompt_length  at most context - new_tokens; shorter, but not below 8, where the text would otherwise give\n"
+        "                 fewer prompts\n"
+        "  prompts        at most as many as the text has pieces of that length\n"
+        "  split          document where 4 documents or more are read that are no windows, else block: what held-out\n"
+        "                 splits divide\n"
+        "Status 3 for a text that is empty or not UTF-8.",
+    .examples = "geodec-plan --model model.gguf --text book.txt -o plan.tsv",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+};
+
+static geodec_status write_plan(const geodec_plan *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    static const char *const columns[] = {"name", "value", "reason"};
+    geodec_tsv *t = NULL;
+    GEODEC_TRY(output ? geodec_tsv_create(output, &t, err) : geodec_tsv_on(stdout, &t, err));
+    GEODEC_TRY(geodec_tsv_columns(t, 3, columns, err));
+    for (int i = 0; i < GEODEC_PLAN_ROWS; i++) {
+        geodec_tsv_str(t, p->row[i].name);
+        geodec_tsv_str(t, p->row[i].value);
+        geodec_tsv_str(t, p->row[i].reason);
+        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    }
+    geodec_tsv *whole = t;
+    t = NULL;
+    GEODEC_TRY(geodec_tsv_commit(whole, err));
+done:
+    geodec_tsv_abandon(t);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    text_file text = {.run = NULL};
+    int64_t *length = NULL, sum = 0;
+    geodec_plan plan;
+    const geodec_sizes asked = {.tokens = tokens,
+                                .points = points,
+                                .store_texts = store_texts,
+                                .store_length = store_length,
+                                .prompts = prompts,
+                                .prompt_length = prompt_length,
+                                .new_tokens = new_tokens};
+    if (output) GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    const geodec_tokenizer *t = geodec_model_tokenizer(m);
+    const geodec_model_config *mc = geodec_model_configuration(m);
+    GEODEC_TRY(text_open(text_path, separator, t, false, &text, err));
+    GEODEC_NEW(length, text.documents.n);
+    GEODEC_TRY(geodec_documents_count(&text.documents, t, length, &sum, err));
+    const geodec_plan_model shape = {.context = mc->n_ctx,
+                                     .layers = mc->n_layer,
+                                     .width = mc->d_model,
+                                     .vocabulary = mc->n_vocab,
+                                     .bos = geodec_tokenizer_start(t) >= 0};
+    GEODEC_TRY(geodec_plan_make(&shape, &text.documents, length, &asked, &plan, err));
+    GEODEC_TRY(write_plan(&plan, err));
+    if (output)
+        cli_say(c, "%lld documents by the rule '%s', %lld tokens -> %s", (long long)text.documents.n,
+                geodec_separator_name(text.documents.rule), (long long)sum, output);
+done:
+    geodec_mem_free(length);
+    text_close(&text);
+    geodec_model_close(m);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

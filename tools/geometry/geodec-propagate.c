@@ -1,0 +1,147 @@
+/* geodec-propagate: linear propagators along geodesics. */
+#include "chain/propagators.h"
+#include "cli/cli.h"
+#include "cli/shard.h"
+#include "cli/space.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *shard, *output = "propagators.h5", *scheme = "magnus4", *dense = "auto", *mode = "correct";
+static int64_t control = 4;
+static double rtol = 1e-12, check = 1e-3;
+static bool flow;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "propagators.h5"),
+    SPACE_MODE_OPTION(mode),
+    {.name = "scheme",
+     .letter = 's',
+     .type = CLI_CHOICE,
+     .target = &scheme,
+     .choices = "midpoint|magnus3|magnus4|cf4|magnus6|taylor3",
+     .metavar = "NAME",
+     .help = "exponential integrator"},
+    {.name = "dense",
+     .type = CLI_CHOICE,
+     .target = &dense,
+     .choices = "auto|hermite|integrate",
+     .metavar = "HOW",
+     .help = "inner nodes of a step: cubic Hermite, or the geodesic integrated again (auto: for magnus6)"},
+    {.name = "rtol",
+     .type = CLI_F64,
+     .target = &rtol,
+     .min = 1e-14,
+     .max = 0.1,
+     .metavar = "X",
+     .help = "tolerance of --dense integrate"},
+    {.name = "flow",
+     .type = CLI_FLAG,
+     .target = &flow,
+     .help = "keep the whole flow d(x,v)/d(x,v), four times the size"},
+    {.name = "control",
+     .type = CLI_I64,
+     .target = &control,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "paths compared with central differences of the flow"},
+    {.name = "check",
+     .type = CLI_F64,
+     .target = &check,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "X",
+     .help = "largest gap to the differences; a larger one ends with code 4"},
+    CLI_SHARD_OPTION(shard, "paths"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-propagate",
+    .topic = CLI_TOPIC_GEOMETRY,
+    .purpose = "linear propagators Phi = dx(t)/dx(0) along geodesics",
+    .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5",
+    .description =
+        "Integrates the variational equation of the coordinate geodesic equation. Orders: midpoint and taylor3 (the\n"
+        "reference's cubic cut) 2; magnus3 (three terms of the series), magnus4 and cf4 4; magnus6 6. Every path is\n"
+        "tested against what the exact flow preserves (symplectic form, volume), some against differences of the flow.",
+    .examples = "geodec-propagate -o propagators.h5 metric.h5 geodesics.h5\n"
+                "geodec-propagate --scheme magnus6 --flow -o fine.h5 metric.h5 geodesics.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 2,
+    .max_args = 2,
+};
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *path_file = NULL, *out = NULL;
+    space_handle in = {0};
+    geodec_geodesics paths = {0};
+    geodec_propagators r = {0};
+    geodec_propagators_options o = geodec_propagators_defaults();
+    geodec_provenance p = cli_provenance(c);
+    bool ref;
+    GEODEC_TRY(geodec_magnus_find(scheme, &o.propagate.scheme, err));
+    const bool integrate =
+        strcmp(dense, "integrate") == 0 || (strcmp(dense, "auto") == 0 && geodec_magnus_order(o.propagate.scheme) > 4);
+    o.propagate.dense = integrate ? GEODEC_DENSE_INTEGRATE : GEODEC_DENSE_HERMITE;
+    o.propagate.rtol = rtol;
+    o.flow = flow;
+    o.control = control;
+    o.check = check;
+    GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(space_mode(&in, mode, &ref, err));
+    if (ref) {
+        o.rule = geodec_published_rule;
+        o.rule_ctx = in.published;
+        o.rule_name = "published";
+    }
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_geodesics, c->args[1], &path_file, err));
+    GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, path_file, err));
+    GEODEC_TRY(geodec_propagators_compute(in.space, &paths, &o, c->pool, &c->hooks, &r, err));
+    double gap = 0, symplectic = 0, step = INFINITY;
+    for (int64_t i = 0; i < r.controls; i++) {
+        gap = r.control_gap[i] > gap ? r.control_gap[i] : gap;
+        if (r.control_gap[i] > check && r.control_step[i] < step) step = r.control_step[i];
+    }
+    for (int64_t i = 0; i < r.paths.paths; i++)
+        symplectic = r.report[i].symplectic > symplectic ? r.report[i].symplectic : symplectic;
+    /* Differences that their own step changes by as much as the gap cannot judge a scheme. */
+    if (gap > check && step > check && 10 * step > gap && !ref)
+        GEODEC_THROW(GEODEC_SCARCE,
+                     "half the step changes the flow by %.1e, above %.1e: the field of %lld points is too rough for "
+                     "the paths; more points are needed",
+                     step, check, (long long)in.metric.points);
+    if (gap > check && !ref) /* the published rule is not the derivative of the flow: told, not refused */
+        GEODEC_THROW(GEODEC_CHECK, "propagators differ from differences of the flow by %.1e (--scheme %s)", gap,
+                     scheme);
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_propagators, output, &p, &out, err));
+    GEODEC_TRY(geodec_propagators_write(&r, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    if (ref)
+        cli_say(c, "%lld propagators by the published rule: %.1e from differences of the flow on %lld paths",
+                (long long)r.paths.paths, gap, (long long)r.controls);
+    else
+        cli_say(c,
+                "%lld propagators by %s (order %d): within %.1e of differences of the flow on %lld paths, symplectic "
+                "within %.1e",
+                (long long)r.paths.paths, scheme, geodec_magnus_order(o.propagate.scheme), gap, (long long)r.controls,
+                symplectic);
+done:
+    geodec_artifact_close(out);
+    geodec_artifact_close(path_file);
+    space_close(&in);
+    geodec_geodesics_clear(&paths);
+    geodec_propagators_clear(&r);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

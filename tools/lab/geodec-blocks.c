@@ -1,0 +1,290 @@
+/* geodec-blocks: block summaries of one text from those of others. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "lab/blocks/correct.h"
+#include "lab/harness/trajectories.h"
+#include "chain/metric.h"
+#include "io/foreign.h"
+#include "lab/blocks/published.h"
+#include "cli/charts.h"
+#include "cli/cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *output = "blocks.h5", *mode = "correct", *draws, *anchor_file, *query_list;
+static int64_t dim = 6, points = 300, stride = 4, anchors = 400, queries = 400, top = 8;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "blocks.h5"),
+    CLI_MODE_OPTION(mode),
+    CLI_DRAWS_OPTION(draws),
+    {.name = "dim",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &dim,
+     .min = 1,
+     .max = GEODEC_RBF_MAX_N,
+     .metavar = "N",
+     .help = "dimension of the chart: principal directions of the last kept layer"},
+    {.name = "metric-points",
+     .type = CLI_I64,
+     .target = &points,
+     .min = 32,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "states of training texts the metric is fitted at"},
+    {.name = "stride",
+     .type = CLI_I64,
+     .target = &stride,
+     .min = 1,
+     .max = 1e6,
+     .metavar = "T",
+     .help = "tokens of a block"},
+    {.name = "anchors",
+     .letter = 'a',
+     .type = CLI_I64,
+     .target = &anchors,
+     .min = 2,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "windows of training texts"},
+    {.name = "queries",
+     .type = CLI_I64,
+     .target = &queries,
+     .min = 2,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "windows of held-out texts"},
+    {.name = "top",
+     .type = CLI_I64,
+     .target = &top,
+     .min = 1,
+     .max = 64,
+     .metavar = "K",
+     .help = "anchors that are blended"},
+    {.name = "velocities",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &anchor_file,
+     .metavar = "FILE",
+     .help = "--mode ref: the anchors' numbers and velocities, a row each (default: 16 from the seed)"},
+    {.name = "points",
+     .type = CLI_STR,
+     .target = &query_list,
+     .metavar = "LIST",
+     .help = "--mode ref: the queries, separated by commas (default: 24 of the rest from the seed)"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-blocks",
+    .topic = CLI_TOPIC_EXPERIMENTS,
+    .purpose = "block summaries of held-out texts from those of other texts",
+    .usage = "[OPTIONS] ACTIVATIONS.h5\n       geodec-blocks --mode ref --draws FILE.h5 [OPTIONS]",
+    .description =
+        "Real states some tokens apart are the blocks. Those of a held-out text are predicted from the nearest "
+        "anchor,\n"
+        "with and without the propagator of its geodesic, and from blends of the nearest with softmax weights and "
+        "with\n"
+        "weights by least squares over the simplex; persistence, the mean anchor and a shuffled anchor are the "
+        "controls,\n"
+        "and weights fitted to the answer itself the limit of all blends. --mode ref is the published prototype, at\n"
+        "/cloud/points of --draws.",
+    .examples = "  geodec-blocks -o blocks.h5 activations.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = 1,
+};
+
+/* ---- published -----------------------------------------------------------------------------------------------------
+ */
+
+enum { ANCHORS = 16, QUERIES = 24, LIST_MAX = 4096 };
+
+/* Anchors and velocities from the file, or from the seed. */
+static geodec_status pick_anchors(const cli *c, int64_t count, int64_t n, int64_t *anchor, double *velocity,
+                                  int64_t *found, uint8_t *taken, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *table = NULL;
+    if (anchor_file) {
+        int64_t rows = 0, cols = 0;
+        GEODEC_TRY(geodec_foreign_text(anchor_file, &rows, &cols, &table, err));
+        if (cols != n + 1 || rows < 1 || rows > LIST_MAX)
+            GEODEC_THROW(GEODEC_FORMAT, "%s: %lld rows of %lld numbers; 1 + %lld a row are wanted", anchor_file,
+                         (long long)rows, (long long)cols, (long long)n);
+        for (int64_t i = 0; i < rows; i++) {
+            const double p = table[i * cols];
+            if (!(p >= 0 && p < (double)count && p == floor(p)) || taken[(int64_t)p])
+                GEODEC_THROW(GEODEC_RANGE, "%s: row %lld: %g is no point, or there twice", anchor_file, (long long)i,
+                             p);
+            anchor[i] = (int64_t)p;
+            taken[anchor[i]] = 1;
+            memcpy(velocity + i * n, table + i * cols + 1, (size_t)n * sizeof *velocity);
+        }
+        *found = rows;
+        goto done;
+    }
+    geodec_rng r = geodec_rng_stream(c->seed, geodec_rng_id("published-blocks", 0));
+    for (*found = 0; *found < ANCHORS && *found < count / 2; ++*found) {
+        int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)count);
+        while (taken[p]) p = (p + 1) % count;
+        taken[p] = 1;
+        anchor[*found] = p;
+        for (int64_t k = 0; k < n; k++) velocity[*found * n + k] = geodec_rng_normal(&r);
+    }
+done:
+    geodec_mem_free(table);
+    return st;
+}
+
+static geodec_status pick_queries(const cli *c, int64_t count, int64_t *query, int64_t *found, uint8_t *taken,
+                                  geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *found = 0;
+    for (const char *at = query_list; at; at = *at ? at + 1 : NULL) {
+        char *end = NULL;
+        const double p = strtod(at, &end);
+        if (end == at || (*end && *end != ',') || !(p >= 0 && p < (double)count && p == floor(p)) || *found == LIST_MAX)
+            GEODEC_THROW(GEODEC_INVAL, "--points: '%.40s' is no list of points", at);
+        query[(*found)++] = (int64_t)p;
+        at = end;
+        if (!*at) break;
+    }
+    if (query_list) goto done;
+    geodec_rng r = geodec_rng_stream(c->seed, geodec_rng_id("published-blocks", 1));
+    int64_t left = 0;
+    for (int64_t p = 0; p < count; p++) left += !taken[p];
+    for (; *found < QUERIES && left > 0; left--) {
+        int64_t p = (int64_t)geodec_rng_below(&r, (uint64_t)count);
+        while (taken[p]) p = (p + 1) % count;
+        taken[p] = 1;
+        query[(*found)++] = p;
+    }
+done:
+    return st;
+}
+
+static geodec_status run_published(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_provenance p = cli_provenance(c);
+    geodec_published_blocks r, today;
+    geodec_artifact *out = NULL;
+    double *point = NULL, *velocity = NULL;
+    int64_t *anchor = NULL, *query = NULL, n_anchor = 0, n_query = 0, shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
+    uint8_t *taken = NULL;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
+    const int64_t count = shape[0], n = shape[1];
+    if (count < 9 || count > LIST_MAX || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
+        GEODEC_THROW(GEODEC_RANGE, "%s: %lld points of dimension %lld", draws, (long long)count, (long long)n);
+    GEODEC_NEW(velocity, LIST_MAX * n);
+    GEODEC_NEW(anchor, LIST_MAX);
+    GEODEC_NEW(query, LIST_MAX);
+    GEODEC_NEW(taken, count);
+    GEODEC_TRY(pick_anchors(c, count, n, anchor, velocity, &n_anchor, taken, err));
+    GEODEC_TRY(pick_queries(c, count, query, &n_query, taken, err));
+    GEODEC_TRY(geodec_published_blocks_run(count, n, point, n_anchor, anchor, velocity, n_query, query, true, c->pool,
+                                           &c->hooks, &r, err));
+    GEODEC_TRY(geodec_published_blocks_run(count, n, point, n_anchor, anchor, velocity, n_query, query, false, c->pool,
+                                           &c->hooks, &today, err));
+    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
+    if (anchor_file) GEODEC_TRY(geodec_provenance_add_file(&p, anchor_file, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_blocks_ref, output, &p, &out, err));
+    GEODEC_TRY(geodec_published_blocks_write(&r, &today, anchor_file && query_list, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    const geodec_published_block *last = &r.block[GEODEC_PUBLISHED_BLOCKS];
+    cli_say(
+        c,
+        "published: block 8 error %.2f %% by the propagator, %.1f %% by the blend, over the length from the origin; "
+        "over the displacement %.0f and %.0f %%, without any propagator %.0f %%",
+        100 * last->mean[0], 100 * last->mean[1], 100 * last->displacement[0], 100 * last->displacement[1],
+        100 * last->shift);
+done:
+    geodec_artifact_close(out);
+    geodec_mem_free(point);
+    geodec_mem_free(velocity);
+    geodec_mem_free(anchor);
+    geodec_mem_free(query);
+    geodec_mem_free(taken);
+    return st;
+}
+
+/* ---- correct -------------------------------------------------------------------------------------------------------
+ */
+
+static geodec_status run_correct(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL, *out = NULL;
+    geodec_activations view;
+    geodec_charted chart = {0};
+    geodec_metric m = {0};
+    geodec_rbf *field = NULL;
+    geodec_blocks r;
+    geodec_provenance p = cli_provenance(c);
+    geodec_geodesicity_options split = geodec_geodesicity_defaults();
+    geodec_chart_options co = geodec_chart_defaults();
+    const geodec_metric_options mo = geodec_metric_defaults();
+    geodec_blocks_options o = geodec_blocks_defaults();
+    split.seed = o.seed = c->seed;
+    o.stride = stride;
+    o.anchors = anchors;
+    o.queries = queries;
+    o.top = top;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
+    GEODEC_TRY(geodec_activations_view(in, &view, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
+    co.n = dim;
+    co.points = points;
+    co.index = view.layers - 1;
+    co.split = &split;
+    GEODEC_TRY(geodec_charted_make(&view, &co, c->pool, &c->hooks, &chart, err));
+    say_split(c, &chart.split);
+    GEODEC_TRY(geodec_metric_fit(chart.points, dim, chart.point, &mo, c->pool, &c->hooks, &m, err));
+    GEODEC_TRY(geodec_metric_field(&m, &field, err));
+    GEODEC_TRY(geodec_blocks_run(geodec_rbf_space(field), &chart.t, &split, &o, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_blocks, output, &p, &out, err));
+    GEODEC_TRY(geodec_blocks_write(&r, &o, geodec_split_name(chart.split.by_document), out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    char line[512] = "";
+    for (int k = 0; k < GEODEC_BLOCKS_PREDICTORS; k++) {
+        const size_t used = strlen(line);
+        (void)snprintf(line + used, sizeof line - used, "%s%s %.2f / %.2f", k ? ", " : "",
+                       geodec_blocks_predictor_name((geodec_blocks_predictor)k), r.error[k][0].value,
+                       r.error[k][o.blocks - 1].value);
+    }
+    cli_say(c, "%lld anchors, %lld queries of %lld texts; error over displacement, first / last block: %s",
+            (long long)r.anchors, (long long)r.queries, (long long)r.texts, line);
+done:
+    geodec_artifact_close(out);
+    geodec_artifact_close(in);
+    geodec_charted_clear(&chart);
+    geodec_metric_clear(&m);
+    geodec_rbf_destroy(field);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const bool published_mode = strcmp(mode, "ref") == 0;
+    if (published_mode != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
+    if (published_mode == (c->n_args == 1))
+        GEODEC_THROW(GEODEC_INVAL, "%s", published_mode ? "--mode ref takes no activations" : "activations are wanted");
+    GEODEC_TRY(published_mode ? run_published(c, err) : run_correct(c, err));
+done:
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

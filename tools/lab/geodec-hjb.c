@@ -1,0 +1,223 @@
+/* geodec-hjb: residuals of the geodesic equation along trajectories; and the published ones. */
+#include "base/mem.h"
+#include "lab/hjb/correct.h"
+#include "io/foreign.h"
+#include "lab/hjb/published.h"
+#include "cli/cli.h"
+#include "cli/space.h"
+#include "cli/sweep.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *output = "hjb.h5", *mode = "correct", *draws, *shard, *joined;
+static int64_t paths = 12, nodes = 33, bootstrap = 1000;
+static double dl = 0.05;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "hjb.h5"),
+    CLI_MODE_OPTION(mode),
+    CLI_DRAWS_OPTION(draws),
+    {.name = "paths",
+     .type = CLI_I64,
+     .target = &paths,
+     .min = 1,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "trajectories of a class"},
+    {.name = "nodes",
+     .type = CLI_I64,
+     .target = &nodes,
+     .min = 3,
+     .max = 1e5,
+     .metavar = "N",
+     .help = "nodes of a trajectory"},
+    {.name = "dl",
+     .type = CLI_F64,
+     .target = &dl,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "X",
+     .help = "arc length of a geodesic's step"},
+    {.name = "bootstrap",
+     .type = CLI_I64,
+     .target = &bootstrap,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "replicates over trajectories for the 95 % intervals"},
+    CLI_SWEEP_OPTIONS(shard, joined, "paths"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-hjb",
+    .topic = CLI_TOPIC_EXPERIMENTS,
+    .purpose = "residuals of the geodesic equation along trajectories",
+    .usage = "[OPTIONS] METRIC.h5 [ACTIVATIONS.h5]\n       geodec-hjb --mode ref --draws FILE.h5 [OPTIONS]",
+    .description =
+        "D2 s + Gamma(Dc s, Dc s) along geodesics of the metric, walks over nearest neighbours and straight lines; "
+        "with\n"
+        "the activations the metric was made from also along the text and, as its control, along the same states in\n"
+        "random order. --mode ref is the published residual, whose curvature term is zero by symmetry.",
+    .examples = "  geodec-hjb -o hjb.h5 metric.h5 activations.h5\n"
+                "  geodec-hjb --mode ref --draws smollm2-135m_n8.h5 -o hjb-ref.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = 2,
+};
+
+static geodec_status run_correct(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    space_handle in = {0};
+    geodec_artifact *out = NULL, *states = NULL;
+    geodec_activations v = {0};
+    geodec_hjb h = {0};
+    geodec_hjb_options o = geodec_hjb_defaults();
+    geodec_provenance p = cli_provenance(c);
+    bool part;
+    double *basis = NULL, *mean = NULL;
+    int64_t layer = 0, d = 0, n = 0;
+    o.paths = paths;
+    o.nodes = nodes;
+    o.dl = dl;
+    o.bootstrap = bootstrap;
+    o.seed = c->seed;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
+    if (c->n_args == 2) {
+        GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[1], &states, err));
+        GEODEC_TRY(geodec_provenance_add_artifact(&p, states, err));
+        GEODEC_TRY(geodec_activations_view(states, &v, err));
+        GEODEC_TRY(geodec_artifact_dim(in.file, "d", &d, err));
+        GEODEC_TRY(geodec_artifact_dim(in.file, "n", &n, err));
+        if (d != v.d || n != in.space->n)
+            GEODEC_THROW(GEODEC_FORMAT, "%s is of states of width %lld, %s of %lld", c->args[0], (long long)d,
+                         c->args[1], (long long)v.d);
+        GEODEC_TRY(geodec_artifact_get_i64(in.file, "layer", &layer, err));
+        GEODEC_TRY(geodec_artifact_read(in.file, "/basis", &basis, err));
+        GEODEC_TRY(geodec_artifact_read(in.file, "/mean", &mean, err));
+    }
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(geodec_hjb_run(in.space, in.metric.points, in.metric.point, states ? &v : NULL, layer, basis, mean, &o,
+                              c->pool, &c->hooks, &h, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_hjb, output, &p, &out, err));
+    GEODEC_TRY(geodec_hjb_write(&h, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    for (int k = 0; k < GEODEC_HJB_CLASSES; k++) {
+        const geodec_hjb_row *r = &h.row[k];
+        if (r->paths == 0) continue;
+        cli_say(c,
+                "%-8s %lld paths: residual over step %.3g [%.3g, %.3g], second difference %.3g; explained %.1f %% "
+                "[%.1f, %.1f]",
+                geodec_hjb_name((geodec_hjb_class)k), (long long)r->paths, r->turn.value, r->turn.low, r->turn.high,
+                r->kinetic_turn.value, 100 * r->explained.value, 100 * r->explained.low, 100 * r->explained.high);
+    }
+    cli_say(c, "order of the geodesics' residual in the step: %.2f (4)", h.order);
+done:
+    geodec_sweep_close(o.sweep);
+    geodec_artifact_close(out);
+    geodec_artifact_close(states);
+    space_close(&in);
+    geodec_mem_free(basis);
+    geodec_mem_free(mean);
+    return st;
+}
+
+/* Means of one published class. */
+static geodec_status published_class(const char *name, const geodec_published_manifold *m, const geodec_space *smooth,
+                                     geodec_published_hjb_means *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_published_hjb_means r = {0};
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1, m->n};
+    double *xs = NULL, *part = NULL;
+    GEODEC_TRY(geodec_foreign_read(draws, name, 3, shape, NULL, &xs, err));
+    const int64_t inner = shape[1] - 2;
+    if (inner < 1 || shape[0] < 1) GEODEC_THROW(GEODEC_FORMAT, "%s: %s has no paths", draws, name);
+    GEODEC_NEW(part, 5 * inner);
+    for (int64_t p = 0; p < shape[0]; p++) {
+        const double *x = xs + p * shape[1] * m->n;
+        const geodec_residual_parts parts = {.total = part + 3 * inner, .connection = part + 4 * inner};
+        GEODEC_TRY(geodec_published_hjb(m, shape[1], x, part, part + inner, part + 2 * inner, err));
+        GEODEC_TRY(geodec_residual_path(smooth, shape[1], x, &parts, err));
+        for (int64_t l = 0; l < inner; l++) {
+            r.total += part[l];
+            r.kinetic += part[inner + l];
+            r.curvature += part[2 * inner + l];
+            r.covariant += part[3 * inner + l];
+            r.connection += part[4 * inner + l];
+        }
+    }
+    double *const all[] = {&r.total, &r.kinetic, &r.curvature, &r.covariant, &r.connection};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i] /= (double)(inner * shape[0]);
+    r.paths = shape[0];
+    *out = r;
+done:
+    geodec_mem_free(xs);
+    geodec_mem_free(part);
+    return st;
+}
+
+static geodec_status run_published(const cli *c, geodec_err *err)
+{
+    static const char *const names[GEODEC_PUBLISHED_HJB_CLASSES] = {"/hjb/geodesic/xs", "/hjb/nn_walk/xs",
+                                                                    "/hjb/straight/xs"};
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    geodec_published_manifold m = {0};
+    geodec_metric metric = {0};
+    geodec_rbf *field = NULL;
+    geodec_published_hjb_means row[GEODEC_PUBLISHED_HJB_CLASSES];
+    const geodec_published_options o = geodec_published_defaults();
+    const geodec_metric_options wide = geodec_metric_defaults();
+    geodec_provenance p = cli_provenance(c);
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
+    double *point = NULL;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
+    GEODEC_TRY(geodec_published_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
+    GEODEC_TRY(geodec_metric_from_matrices(GEODEC_METRIC_MAHALANOBIS, shape[0], shape[1], point, m.g_raw, &wide,
+                                           c->pool, &c->hooks, &metric, err));
+    GEODEC_TRY(geodec_metric_field(&metric, &field, err));
+    for (int k = 0; k < GEODEC_PUBLISHED_HJB_CLASSES; k++)
+        GEODEC_TRY(published_class(names[k], &m, geodec_rbf_space(field), &row[k], err));
+    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_hjb_ref, output, &p, &out, err));
+    GEODEC_TRY(geodec_published_hjb_write(row, shape[0], shape[1], metric.sigma, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    for (int k = 0; k < GEODEC_PUBLISHED_HJB_CLASSES; k++)
+        cli_say(c, "%-16s kinetic %.2g, curvature %.2g (rounding); geodesic residual in the smooth field %.2g",
+                names[k] + 5, row[k].kinetic, row[k].curvature, row[k].covariant);
+done:
+    geodec_artifact_close(out);
+    geodec_published_manifold_clear(&m);
+    geodec_metric_clear(&metric);
+    geodec_rbf_destroy(field);
+    geodec_mem_free(point);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const bool published = strcmp(mode, "ref") == 0;
+    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
+    if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
+    if (published == (c->n_args > 0))
+        GEODEC_THROW(GEODEC_INVAL, "%s",
+                     published ? "--mode ref takes no metric" : "a metric file is missing; see --help");
+    GEODEC_TRY(published ? run_published(c, err) : run_correct(c, err));
+done:
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

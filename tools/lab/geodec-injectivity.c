@@ -1,0 +1,255 @@
+/* geodec-injectivity: how far the exponential map is one to one, and what an estimate of it is worth. */
+#include "base/mem.h"
+#include "lab/injectivity/correct.h"
+#include "io/foreign.h"
+#include "lab/injectivity/published.h"
+#include "cli/cli.h"
+#include "cli/space.h"
+#include "cli/sweep.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *output = "injectivity.h5", *mode = "correct", *draws, *anchor_list, *measured_list, *query_list,
+                  *shard, *joined;
+static int64_t anchors = 16, directions = 3, steps = 32;
+static double reach, tau = 0.05;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "injectivity.h5"),
+    CLI_MODE_OPTION(mode),
+    CLI_DRAWS_OPTION(draws),
+    {.name = "anchors",
+     .letter = 'a',
+     .type = CLI_I64,
+     .target = &anchors,
+     .min = 1,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "points, evenly spread"},
+    {.name = "directions",
+     .type = CLI_I64,
+     .target = &directions,
+     .min = 1,
+     .max = 1e4,
+     .metavar = "N",
+     .help = "geodesics from each"},
+    {.name = "steps", .type = CLI_I64, .target = &steps, .min = 8, .max = 1e5, .metavar = "T", .help = "of each"},
+    {.name = "reach",
+     .type = CLI_F64,
+     .target = &reach,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "L",
+     .help = "length of each in g (0: 4 times the median distance of an anchor to its nearest point)"},
+    {.name = "tau",
+     .type = CLI_F64,
+     .target = &tau,
+     .min = 1e-9,
+     .max = 1,
+     .metavar = "X",
+     .help = "tolerated error of the propagator, for the validity radius"},
+    {.name = "points",
+     .type = CLI_STR,
+     .target = &anchor_list,
+     .metavar = "LIST",
+     .help = "--mode ref: anchors of the published run, separated by commas (default: 10, evenly spread)"},
+    {.name = "measured",
+     .type = CLI_STR,
+     .target = &measured_list,
+     .metavar = "LIST",
+     .help = "--mode ref: the radii it measured there (default: measured again with other draws)"},
+    {.name = "queries",
+     .type = CLI_STR,
+     .target = &query_list,
+     .metavar = "LIST",
+     .help = "--mode ref: its points for the initial velocity (default: 20, evenly spread)"},
+    CLI_SWEEP_OPTIONS(shard, joined, "anchors"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-injectivity",
+    .topic = CLI_TOPIC_EXPERIMENTS,
+    .purpose = "injectivity radius, its bound by curvature, and an estimate of it held out",
+    .usage = "[OPTIONS] METRIC.h5\n       geodec-injectivity --mode ref --draws FILE.h5 [OPTIONS]",
+    .description =
+        "From every anchor geodesics are followed to their first conjugate point, to the first point that a shorter\n"
+        "geodesic reaches, and back to the anchor; pi / sqrt(K_max) stands beside them. The estimate from a heat "
+        "kernel\n"
+        "is calibrated on all anchors but the one it predicts. Sphere, hyperbolic space and flat torus, permuted "
+        "anchors\n"
+        "and a constant prediction are the controls. --mode ref computes what the published harness does, at\n"
+        "/cloud/points of --draws.",
+    .examples = "  geodec-injectivity -o injectivity.h5 metric.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = 1,
+};
+
+/* ---- published -----------------------------------------------------------------------------------------------------
+ */
+
+/* Numbers separated by commas; NULL text: `count` numbers 0, points/count, .. */
+static geodec_status list(const char *text, const char *option, int64_t points, int64_t count, double **out,
+                          int64_t *n_out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *x = NULL;
+    int64_t n = 1;
+    if (!text) n = count < points ? count : points;
+    for (const char *p = text; p && *p; p++) n += *p == ',';
+    GEODEC_NEW(x, n);
+    for (int64_t i = 0; i < n; i++) {
+        char *end = NULL;
+        x[i] = text ? strtod(text, &end) : (double)(i * points / n);
+        if (text && (end == text || !isfinite(x[i]) || *end != (i + 1 < n ? ',' : '\0')))
+            GEODEC_THROW(GEODEC_INVAL, "%s: '%.60s' is no number", option, text);
+        if (text) text = end + 1;
+    }
+    *out = x;
+    *n_out = n;
+    x = NULL;
+done:
+    geodec_mem_free(x);
+    return st;
+}
+
+static geodec_status whole(const double *x, int64_t n, int64_t points, const char *option, int64_t **out,
+                           geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t *y = NULL;
+    GEODEC_NEW(y, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (x[i] < 0 || x[i] >= (double)points || x[i] != floor(x[i]))
+            GEODEC_THROW(GEODEC_INVAL, "%s: %g is none of %lld points", option, x[i], (long long)points);
+        y[i] = (int64_t)x[i];
+    }
+    *out = y;
+    y = NULL;
+done:
+    geodec_mem_free(y);
+    return st;
+}
+
+static geodec_status run_published(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_provenance p = cli_provenance(c);
+    geodec_published_injectivity r = {0};
+    geodec_injectivity_held_out held;
+    geodec_artifact *out = NULL;
+    double *point = NULL, *lists[3] = {0}, nn[4] = {0};
+    int64_t *index[2] = {0}, count[3] = {0}, shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
+    const int64_t points = shape[0], n = shape[1];
+    if (points < 22 || points > 4096 || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
+        GEODEC_THROW(GEODEC_RANGE, "%s: %lld points of dimension %lld", draws, (long long)points, (long long)n);
+    GEODEC_TRY(list(anchor_list, "--points", points, 10, &lists[0], &count[0], err));
+    GEODEC_TRY(list(query_list, "--queries", points, 20, &lists[1], &count[1], err));
+    if (measured_list) GEODEC_TRY(list(measured_list, "--measured", points, 0, &lists[2], &count[2], err));
+    if (measured_list && (count[2] != count[0] || !anchor_list))
+        GEODEC_THROW(GEODEC_INVAL, "--measured has %lld numbers, --points %lld", (long long)count[2],
+                     (long long)(anchor_list ? count[0] : 0));
+    GEODEC_TRY(whole(lists[0], count[0], points, "--points", &index[0], err));
+    GEODEC_TRY(whole(lists[1], count[1], points, "--queries", &index[1], err));
+    GEODEC_TRY(geodec_published_injectivity_run(points, n, point, count[0], index[0], lists[2], count[1], index[1],
+                                                c->seed, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(geodec_injectivity_nearest(points, n, point, c->seed, c->pool, nn, err));
+    uint8_t inside[4096];
+    for (int64_t i = 0; i < points; i++) inside[i] = r.all_measured[i] > 0;
+    geodec_injectivity_leave_one_out(points, r.all_raw, r.all_measured, inside, c->seed, &held);
+    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_injectivity_ref, output, &p, &out, err));
+    GEODEC_TRY(geodec_published_injectivity_write(
+        &r, nn, (const double[]){held.r_out, held.mape_out, held.mape_constant}, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    cli_say(c,
+            "published: C %.4f from %lld of %lld anchors, r %.2f (fitted) %.2f (all), error %.0f %%; every point as an "
+            "anchor: r %.2f, held-out error %.0f %%, a constant %.0f %%; velocity cosine %.2f, endpoint error %.2f",
+            r.fit.C, (long long)r.fit.fitted, (long long)r.fit.total, r.fit.r_fit, r.fit.r_all, 100 * r.fit.mape,
+            held.r_out, 100 * held.mape_out, 100 * held.mape_constant, r.cosine, r.error);
+done:
+    geodec_artifact_close(out);
+    geodec_published_injectivity_clear(&r);
+    geodec_mem_free(point);
+    for (int i = 0; i < 3; i++) geodec_mem_free(lists[i]);
+    for (int i = 0; i < 2; i++) geodec_mem_free(index[i]);
+    return st;
+}
+
+/* ---- correct -------------------------------------------------------------------------------------------------------
+ */
+
+static geodec_status run_correct(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_provenance p = cli_provenance(c);
+    bool part;
+    space_handle s = {0};
+    geodec_injectivity r = {0};
+    geodec_artifact *out = NULL;
+    double nn[4] = {0}, period[64];
+    geodec_injectivity_options o = geodec_injectivity_defaults();
+    o.anchors = anchors;
+    o.directions = directions;
+    o.steps = steps;
+    o.reach = reach;
+    o.tau = tau;
+    o.seed = c->seed;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(space_open(c->args[0], &s, err));
+    if (s.metric.kind == GEODEC_METRIC_PUBLISHED)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "the published manifold has no derivatives: use --mode ref");
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, s.file, err));
+    for (int i = 0; i < 64; i++) period[i] = 1;
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(geodec_injectivity_run(s.space, s.metric.points, s.metric.point,
+                                      s.metric.kind == GEODEC_METRIC_FLAT ? period : NULL, &o, c->pool, &c->hooks, &r,
+                                      err));
+    if (s.metric.points >= 22)
+        GEODEC_TRY(geodec_injectivity_nearest(s.metric.points, s.metric.n, s.metric.point, c->seed, c->pool, nn, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_injectivity, output, &p, &out, err));
+    GEODEC_TRY(geodec_injectivity_write(&r, nn, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    cli_say(
+        c,
+        "radius %.3g (median; %lld of %lld found below the reach %.3g), bound pi/sqrt(K) %.3g; estimate against the "
+        "validity radius: r %.2f in sample, %.2f held out, permutations p %.3f, error %.0f %% held out, constant "
+        "%.0f %%; controls: sphere %.0e, torus %.0e",
+        r.median_radius, (long long)r.found, (long long)r.anchors, r.reach, r.median_bound, r.on_validity.r_in,
+        r.on_validity.r_out, r.on_validity.p, 100 * r.on_validity.mape_out, 100 * r.on_validity.mape_constant, r.sphere,
+        r.torus);
+done:
+    geodec_sweep_close(o.sweep);
+    geodec_artifact_close(out);
+    space_close(&s);
+    geodec_injectivity_clear(&r);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const bool published_mode = strcmp(mode, "ref") == 0;
+    if (published_mode && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
+    if (published_mode != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
+    if (published_mode == (c->n_args == 1))
+        GEODEC_THROW(GEODEC_INVAL, "%s",
+                     published_mode ? "--mode ref takes no metric" : "a metric file is missing; see --help");
+    GEODEC_TRY(published_mode ? run_published(c, err) : run_correct(c, err));
+done:
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,0 +1,154 @@
+/* geodec-resonance: what corrections by a propagator cost, and what they are worth. */
+#include "base/mem.h"
+#include "lab/resonance/correct.h"
+#include "chain/geodesics.h"
+#include "io/foreign.h"
+#include "cli/cli.h"
+#include "cli/space.h"
+
+#include <string.h>
+
+static const char *output = "speed-resonance.h5", *mode = "correct", *draws;
+static int64_t path = 0, directions = 24, repeats = 7;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "speed-resonance.h5"),
+    CLI_MODE_OPTION(mode),
+    CLI_DRAWS_OPTION(draws),
+    {.name = "path",
+     .type = CLI_I64,
+     .target = &path,
+     .min = 0,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "which of the sound paths of GEODESICS.h5, from 0"},
+    {.name = "directions",
+     .type = CLI_I64,
+     .target = &directions,
+     .min = 1,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "true trajectories for each length of the move"},
+    {.name = "repeats",
+     .type = CLI_I64,
+     .target = &repeats,
+     .min = 7,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "of a time, of which the fastest counts"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-resonance",
+    .topic = CLI_TOPIC_RECORDS,
+    .purpose = "cost of corrections by propagators, in batches and one by one",
+    .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5\n       geodec-resonance --mode ref --draws FILE.h5 [OPTIONS]",
+    .description =
+        "Times the propagator Phi (n by n) and the flow (2n by 2n) of a path on 1 to 10000 queries: a loop of dgemv, "
+        "one\n"
+        "dgemm, and the library's kernel, beside the floor set by the core's peak in the same run. Then compares what\n"
+        "they predict with true geodesics from moved starts. The times, and so the file, differ from run to run.",
+    .examples = "geodec-resonance -o speed-resonance.h5 metric.h5 geodesics.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = 2,
+};
+
+static void summarise(const cli *c, const geodec_resonance *r)
+{
+    const geodec_published_resonance p = geodec_published_resonance_explain();
+    cli_say(c, "one core: %.1f GFLOP/s; floor of %lld x %lld: %.4f us, of %lld x %lld: %.4f us", 1e-9 * r->peak,
+            (long long)r->n, (long long)r->n, r->floor_us[0], (long long)(2 * r->n), (long long)(2 * r->n),
+            r->floor_us[1]);
+    for (int b = 0; b < GEODEC_RESONANCE_BATCHES; b++)
+        cli_say(
+            c,
+            "%5lld queries: us each, n: loop %.4f, one product %.4f, kernel %.4f; 2n: %.4f, %.4f, %.4f (%.2f of the "
+            "floor); published ratio %.1f, with a steady loop %.1f, compiled %.1f",
+            (long long)geodec_resonance_batch[b], r->loop_us[0][b], r->gemm_us[0][b], r->kernel_us[0][b],
+            r->loop_us[1][b], r->gemm_us[1][b], r->kernel_us[1][b], r->kernel_us[1][b] / r->floor_us[1], p.speedup[b],
+            p.steady[b], r->loop_us[0][b] / r->gemm_us[0][b]);
+    if (r->move[0] > 0)
+        cli_say(c, "against true paths, moved by %.0e: error %.1e (unmoved %.1e), order %.2f; flow %.1e, order %.2f",
+                r->move[2], r->error[0][2], r->control[0][2], r->slope[0], r->error[1][2], r->slope[1]);
+}
+
+static geodec_status run_published(const cli *c, const geodec_resonance_options *o, geodec_provenance *p,
+                                   geodec_resonance *r, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1, -1, -1};
+    double *phi = NULL;
+    (void)c;
+    GEODEC_TRY(geodec_foreign_read(draws, "/propagator/ref_phi", 4, shape, NULL, &phi, err));
+    const int64_t n = shape[2];
+    if (shape[0] < 1 || shape[1] < 1 || shape[3] != n)
+        GEODEC_THROW(GEODEC_FORMAT, "%s: /propagator/ref_phi holds no square matrices", draws);
+    GEODEC_TRY(geodec_resonance_published(n, phi + (shape[1] - 1) * n * n, o, r, err));
+    GEODEC_TRY(geodec_provenance_add_file(p, draws, err));
+done:
+    geodec_mem_free(phi);
+    return st;
+}
+
+static geodec_status run_correct(const cli *c, geodec_resonance_options *o, geodec_provenance *p, geodec_resonance *r,
+                                 geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *in = NULL;
+    space_handle s = {0};
+    geodec_geodesics g = {0};
+    GEODEC_TRY(space_open(c->args[0], &s, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_geodesics, c->args[1], &in, err));
+    GEODEC_TRY(geodec_geodesics_read(in, &g, err));
+    if (g.n != s.space->n)
+        GEODEC_THROW(GEODEC_FORMAT, "%s has dimension %lld, %s %d", c->args[1], (long long)g.n, c->args[0],
+                     (int)s.space->n);
+    int64_t at = 0;
+    for (int64_t left = path; at < g.paths; at++)
+        if (g.status[at] == GEODEC_PATH_OK && left-- == 0) break;
+    if (at == g.paths && path == 0)
+        GEODEC_THROW(GEODEC_SCARCE, "%s: none of %lld paths is sound", c->args[1], (long long)g.paths);
+    if (at == g.paths) GEODEC_THROW(GEODEC_RANGE, "--path: %s has not so many sound paths", c->args[1]);
+    o->path.steps = g.nodes - 1;
+    o->path.dl = g.dl;
+    GEODEC_TRY(geodec_resonance_compute(s.space, g.x + at * g.nodes * g.n, g.v + at * g.nodes * g.n, o, r, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(p, s.file, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(p, in, err));
+done:
+    geodec_artifact_close(in);
+    geodec_geodesics_clear(&g);
+    space_close(&s);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const bool published = strcmp(mode, "ref") == 0;
+    geodec_artifact *out = NULL;
+    geodec_provenance p = cli_provenance(c);
+    geodec_resonance_options o = geodec_resonance_defaults();
+    geodec_resonance r;
+    o.directions = directions;
+    o.repeats = repeats;
+    o.seed = c->seed;
+    if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
+    if (c->n_args != (published ? 0 : 2))
+        GEODEC_THROW(GEODEC_INVAL, "%s",
+                     published ? "--mode ref takes no artifacts" : "a metric and geodesics are wanted");
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(published ? run_published(c, &o, &p, &r, err) : run_correct(c, &o, &p, &r, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_resonance, output, &p, &out, err));
+    GEODEC_TRY(geodec_resonance_write(&r, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    summarise(c, &r);
+done:
+    geodec_artifact_close(out);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

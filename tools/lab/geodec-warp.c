@@ -1,0 +1,252 @@
+/* geodec-warp: what a local change of the metric does to geodesics, there and elsewhere; and the published protocols.
+ */
+#include "base/mem.h"
+#include "lab/warp/correct.h"
+#include "io/foreign.h"
+#include "lab/warp/published.h"
+#include "cli/cli.h"
+#include "cli/space.h"
+#include "cli/sweep.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *output = "warp.h5", *mode = "correct", *draws, *variant = "sweep", *shard, *joined;
+static int64_t facts = 12, holdouts = 4, steps, bootstrap = 1000;
+static double length = 1.6, angle = 30, alpha = 0.7, extent = 1.2, dl = 0.1;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "warp.h5"),
+    CLI_MODE_OPTION(mode),
+    CLI_DRAWS_OPTION(draws),
+    {.name = "facts",
+     .type = CLI_I64,
+     .target = &facts,
+     .min = 1,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "paths that are to be redirected"},
+    {.name = "holdouts",
+     .type = CLI_I64,
+     .target = &holdouts,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "other paths of each fact, that are to stay"},
+    {.name = "steps",
+     .letter = 'T',
+     .type = CLI_I64,
+     .target = &steps,
+     .min = 0,
+     .max = 1e5,
+     .metavar = "N",
+     .help = "steps of a path; 0: 8, or 16 with --mode ref"},
+    {.name = "length",
+     .type = CLI_F64,
+     .target = &length,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "X",
+     .help = "g-length of a path, and of the geodesic to its target"},
+    {.name = "angle",
+     .type = CLI_F64,
+     .target = &angle,
+     .min = 0.1,
+     .max = 179,
+     .metavar = "DEGREES",
+     .help = "between a path and the geodesic to its target"},
+    {.name = "bootstrap",
+     .type = CLI_I64,
+     .target = &bootstrap,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "replicates over facts for the 95 % intervals"},
+    {.name = "variant",
+     .type = CLI_CHOICE,
+     .target = &variant,
+     .choices = "sweep|v1|v2",
+     .metavar = "NAME",
+     .help = "with --mode ref: all published sweeps, or one configuration of a protocol"},
+    {.name = "alpha",
+     .type = CLI_F64,
+     .target = &alpha,
+     .min = -100,
+     .max = 100,
+     .metavar = "X",
+     .help = "with --variant v1 or v2: strength"},
+    {.name = "extent",
+     .type = CLI_F64,
+     .target = &extent,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "X",
+     .help = "with --variant v1 or v2: sigma or radius"},
+    {.name = "dl",
+     .type = CLI_F64,
+     .target = &dl,
+     .min = 1e-9,
+     .max = 1e9,
+     .metavar = "X",
+     .help = "with --variant v1 or v2: step"},
+    CLI_SWEEP_OPTIONS(shard, joined, "facts"),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-warp",
+    .topic = CLI_TOPIC_EXPERIMENTS,
+    .purpose = "whether a local warp of the metric redirects a geodesic, and what it does to others",
+    .usage = "[OPTIONS] METRIC.h5\n       geodec-warp --mode ref --draws FILE.h5 [OPTIONS]",
+    .description =
+        "Shoots geodesics at targets of the same length in another direction, warps the smooth field at the query or "
+        "at\n"
+        "the target, shoots again. Strengths 0, 0.7, 1.4 and -1.4, -2.1, widths 1/4, 1/2, 1 of the path; strength 0 "
+        "must "
+        "change\n"
+        "nothing (code 4 otherwise). The same on the unit sphere and in flat space stands beside it. --mode ref is "
+        "the\n"
+        "published experiment with its defects: the cross-model sweep, its zero-strength control, both grids of 32.",
+    .examples = "  geodec-warp -o warp.h5 metric.h5\n"
+                "  geodec-warp --mode ref --draws smollm2-135m_n8.h5 -o warp-ref.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = 1,
+};
+
+static double largest(const geodec_warp *w, const geodec_warp_options *o)
+{
+    double best = -INFINITY;
+    for (int64_t c = 0; c < w->cells; c++)
+        if (o->alpha[c / 2 / o->widths] != 0) best = fmax(best, w->cell[c].reduction.value);
+    return best;
+}
+
+static void summarise(const cli *c, const char *what, const geodec_warp *w, const geodec_warp_options *o)
+{
+    int64_t broken = 0;
+    for (int64_t i = 0; i < w->cells; i++) broken += w->cell[i].broken > 0 ? 1 : 0;
+    cli_say(c,
+            "%-6s %lld facts, targets %.3g [%.3g, %.3g] off: best reduction %.1f %%, %lld of %lld cells pass, %lld "
+            "diverged",
+            what, (long long)w->facts, w->before_mean.value, w->before_mean.low, w->before_mean.high,
+            100 * largest(w, o), (long long)w->passes, (long long)(w->cells - 2 * o->widths), (long long)broken);
+}
+
+static geodec_status run_correct(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    space_handle in = {0};
+    geodec_artifact *out = NULL;
+    geodec_warp field = {0}, sphere = {0}, flat = {0};
+    geodec_warp_options o = geodec_warp_defaults();
+    geodec_provenance p = cli_provenance(c);
+    bool part;
+    o.facts = facts;
+    o.holdouts = holdouts;
+    if (steps > 0) o.steps = steps;
+    o.length = length;
+    o.angle = angle * M_PI / 180;
+    o.bootstrap = bootstrap;
+    o.seed = c->seed;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
+    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(geodec_warp_run(in.space, in.metric.points, in.metric.point, &o, c->pool, &c->hooks, &field, err));
+    GEODEC_TRY(geodec_warp_exact(in.space->n, 1, &o, c->pool, &c->hooks, &sphere, err));
+    GEODEC_TRY(geodec_warp_exact(in.space->n, 0, &o, c->pool, &c->hooks, &flat, err));
+    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    if (part) goto done;
+    if (field.zero_failures + sphere.zero_failures + flat.zero_failures > 0)
+        GEODEC_THROW(GEODEC_CHECK, "a warp of strength 0 changed %lld values",
+                     (long long)(field.zero_failures + sphere.zero_failures + flat.zero_failures));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_warp, output, &p, &out, err));
+    GEODEC_TRY(geodec_warp_write(&field, &sphere, &flat, &o, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    summarise(c, "field", &field, &o);
+    summarise(c, "sphere", &sphere, &o);
+    summarise(c, "flat", &flat, &o);
+    cli_say(c, "zero strength: nothing changed");
+done:
+    geodec_artifact_close(out);
+    geodec_sweep_close(o.sweep);
+    space_close(&in);
+    geodec_warp_clear(&field);
+    geodec_warp_clear(&sphere);
+    geodec_warp_clear(&flat);
+    return st;
+}
+
+static geodec_status run_published(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *out = NULL;
+    geodec_published_manifold m = {0};
+    geodec_published_warp_row row[GEODEC_PUBLISHED_WARP_ROWS];
+    const geodec_published_options o = geodec_published_defaults();
+    geodec_provenance p = cli_provenance(c);
+    double *point = NULL;
+    int64_t *query = NULL, *holdout = NULL, shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1},
+            found[GEODEC_FOREIGN_RANK_MAX] = {-1}, others[GEODEC_FOREIGN_RANK_MAX] = {-1};
+    const bool sweep = strcmp(variant, "sweep") == 0;
+    const int64_t rows = sweep ? GEODEC_PUBLISHED_WARP_ROWS : 1;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
+    GEODEC_TRY(geodec_foreign_read_i64(draws, "/warp/v1/query_index", 1, found, 0, shape[0] - 1, &query, err));
+    GEODEC_TRY(geodec_foreign_read_i64(draws, "/warp/v1/holdout_index", 1, others, 0, shape[0] - 1, &holdout, err));
+    const geodec_published_warp_draws d = {
+        .facts = found[0], .holdouts = others[0], .query = query, .holdout = holdout};
+    GEODEC_TRY(geodec_published_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
+    if (sweep) {
+        GEODEC_TRY(geodec_published_warp_sweep(&m, &d, c->pool, &c->hooks, row, err));
+    } else {
+        const geodec_published_warp_config one = {.variant = strcmp(variant, "v1") == 0 ? GEODEC_PUBLISHED_WARP_V1
+                                                                                        : GEODEC_PUBLISHED_WARP_V2,
+                                                  .alpha = alpha,
+                                                  .extent = extent,
+                                                  .steps = steps > 0 ? steps : 16,
+                                                  .dl = dl};
+        GEODEC_TRY(geodec_published_warp_one(&m, &d, &one, c->pool, &c->hooks, row, err));
+    }
+    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_warp_ref, output, &p, &out, err));
+    GEODEC_TRY(geodec_published_warp_write(row, rows, m.samples, m.n, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    for (int64_t i = 0; i < (sweep ? 4 : 1); i++) {
+        const geodec_published_warp_summary *s = &row[i].summary;
+        cli_say(c,
+                "v%d alpha %.2f: improvement %.1f %%, spillover mean %.1f %% p95 %.1f %%; not finite: %lld facts, %lld "
+                "of %lld holdouts",
+                row[i].config.variant == GEODEC_PUBLISHED_WARP_V1 ? 1 : 2, row[i].config.alpha,
+                100 * s->improvement_finite, 100 * s->spill_mean_finite, 100 * s->spill_p95_finite,
+                (long long)s->nan_post, (long long)s->nan_spill, (long long)s->spills);
+    }
+done:
+    geodec_artifact_close(out);
+    geodec_published_manifold_clear(&m);
+    geodec_mem_free(point);
+    geodec_mem_free(query);
+    geodec_mem_free(holdout);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const bool published = strcmp(mode, "ref") == 0;
+    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
+    if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
+    if (published == (c->n_args == 1))
+        GEODEC_THROW(GEODEC_INVAL, "%s",
+                     published ? "--mode ref takes no metric" : "a metric file is missing; see --help");
+    GEODEC_TRY(published ? run_published(c, err) : run_correct(c, err));
+done:
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

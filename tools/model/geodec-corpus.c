@@ -1,0 +1,138 @@
+/* geodec-corpus: stories with their exact entropy. */
+#include "corpus/control.h"
+#include "corpus/corpus.h"
+#include "io/atomic.h"
+#include "io/json.h"
+#include "cli/cli.h"
+
+static const char *output = "corpus.txt", *report;
+static int64_t stories, bytes, control_stories = 4096, order = 6;
+static uint64_t first;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "corpus.txt"),
+    {.name = "stories",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &stories,
+     .min = 0,
+     .max = 1e12,
+     .metavar = "N",
+     .help = "number of stories"},
+    {.name = "bytes",
+     .letter = 'b',
+     .type = CLI_I64,
+     .target = &bytes,
+     .min = 0,
+     .max = 1e15,
+     .metavar = "N",
+     .help = "stop after the story that reaches N bytes of text (instead of --stories)"},
+    {.name = "first",
+     .type = CLI_U64,
+     .target = &first,
+     .metavar = "I",
+     .help = "index of the first story in the stream of the seed"},
+    {.name = "report",
+     .letter = 'r',
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE | CLI_PATH,
+     .target = &report,
+     .metavar = "FILE",
+     .help = "write sizes, entropy and the n-gram control to FILE (JSON)"},
+    {.name = "control-stories",
+     .type = CLI_I64,
+     .target = &control_stories,
+     .min = 0,
+     .max = 1e6,
+     .metavar = "N",
+     .help = "stories the n-gram control of the report learns from (0: no control)"},
+    {.name = "order",
+     .type = CLI_I64,
+     .target = &order,
+     .min = 1,
+     .max = GEODEC_CONTROL_ORDER_MAX,
+     .metavar = "N",
+     .help = "bytes of context of the n-gram control"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-corpus",
+    .topic = CLI_TOPIC_MODELS,
+    .purpose = "generate stories from a world with state, with the exact entropy of the text",
+    .usage = "[OPTIONS] --stories N | --bytes N",
+    .description =
+        "Story I of a seed never changes, so any range may be made by itself (--first). Stories are separated by a "
+        "line\n"
+        "\"" GEODEC_STORY_END
+        "\" between empty lines. The report holds -log2 of the probability of the text per byte, the end of\n"
+        "each story included: the floor of any model's loss.",
+    .examples = "geodec-corpus --stories 50000 --seed 1 -o train.txt --report train.json\n"
+                "geodec-corpus --stories 500 --first 1000000 --seed 1 -o heldout.txt",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = 0,
+};
+
+static geodec_status write_report(const cli *c, const geodec_corpus_stats *s, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_json_writer *w = NULL;
+    double control = 0;
+    int64_t n_test = control_stories / 8 > 0 ? control_stories / 8 : 1;
+    if (control_stories)
+        GEODEC_TRY(
+            geodec_corpus_control(c->seed, first, control_stories, n_test, (int)order, &c->hooks, &control, err));
+    GEODEC_TRY(geodec_json_create(report, &w, err));
+    geodec_json_put_str(w, "command_line", c->command_line);
+    geodec_json_put_u64(w, "seed", c->seed);
+    geodec_json_put_u64(w, "first", first);
+    geodec_json_put_i64(w, "stories", s->stories);
+    geodec_json_put_i64(w, "bytes", s->bytes);
+    geodec_json_put_f64(w, "bytes_per_story", s->bytes_mean);
+    geodec_json_put_f64(w, "bytes_per_story_sd", s->bytes_sd);
+    geodec_json_put_i64(w, "words", s->words);
+    geodec_json_put_i64(w, "distinct_words", s->distinct_words);
+    geodec_json_put_f64(w, "bits", s->bits);
+    geodec_json_put_f64(w, "bits_per_byte", s->bits_per_byte);
+    geodec_json_put_f64(w, "bits_per_byte_error", s->bits_per_byte_error);
+    if (control_stories) {
+        geodec_json_begin_object(w, "control");
+        geodec_json_put_str(w, "model", "byte n-gram, interpolated Witten-Bell");
+        geodec_json_put_i64(w, "order", order);
+        geodec_json_put_i64(w, "train_stories", control_stories);
+        geodec_json_put_i64(w, "test_stories", n_test);
+        geodec_json_put_f64(w, "bits_per_byte", control);
+        geodec_json_end(w);
+    }
+    st = geodec_json_commit(w, err);
+    w = NULL;
+done:
+    geodec_json_abandon(w);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_atomic *file = NULL;
+    geodec_corpus_stats s = {0};
+    if ((stories == 0) == (bytes == 0)) GEODEC_THROW(GEODEC_INVAL, "give either --stories or --bytes");
+    GEODEC_TRY(cli_may_write(c, output, err));
+    if (report) GEODEC_TRY(cli_may_write(c, report, err));
+    GEODEC_TRY(geodec_atomic_open(output, &file, err));
+    GEODEC_TRY_MSG(
+        geodec_corpus_write(c->seed, first, stories, bytes, geodec_atomic_stream(file), c->pool, &c->hooks, &s, err),
+        "%s", output);
+    st = geodec_atomic_commit(file, err);
+    file = NULL;
+    GEODEC_TRY(st);
+    if (report) GEODEC_TRY(write_report(c, &s, err));
+    cli_say(c, "%lld stories, %lld bytes, entropy %.4f +- %.4f bits per byte -> %s", (long long)s.stories,
+            (long long)s.bytes, s.bits_per_byte, s.bits_per_byte_error, output);
+done:
+    geodec_atomic_abandon(file);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,0 +1,96 @@
+/* geodec-depth: where the residual stream has its final dimension, and a probe of a model there. */
+#include "drafters/depth_sink.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *output = "depth.h5", *model_path, *probe;
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "depth.h5"),
+    CLI_MODEL_OPTION(model_path),
+    {.name = "probe",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &probe,
+     .metavar = "FILE.h5",
+     .help = "write nothing: is the model the one that FILE was measured on? Its texts go through the first l* blocks "
+             "and the spectrum is compared to 1e-6; then the fingerprints are. Status 4, or 3, when not"},
+};
+static const cli_tool tool = {
+    .name = "geodec-depth",
+    .topic = CLI_TOPIC_MEASURES,
+    .purpose = "measure the depth sink: the first layer at which the explained variance reaches its plateau",
+    .usage = "--model FILE [OPTIONS]",
+    .description =
+        "States of texts the model writes itself. The table on standard output has a row a layer: E, the share of\n"
+        "the variance in as many leading components as explain 95 % after the last block, and whether it is\n"
+        "within 1e-3 of the largest. The first such layer is l*; the papers place it at about 2/3.",
+    .examples = "geodec-depth --model model.gguf\n  geodec-depth --model model.gguf --probe depth.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+};
+
+static geodec_status run_probe(const cli *c, const geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_artifact *a = NULL;
+    geodec_depth d = {0};
+    double difference;
+    const char *fingerprint;
+    GEODEC_TRY(geodec_artifact_open(&geodec_kind_depth, probe, &a, err));
+    GEODEC_TRY(geodec_depth_read(a, &d, err));
+    GEODEC_TRY(geodec_artifact_get_str(a, "model_fingerprint", &fingerprint, err));
+    GEODEC_TRY_MSG(geodec_depth_probe(m, &d, &difference, err), "%s", probe);
+    const bool same = strcmp(fingerprint, geodec_model_fingerprint(m)) == 0;
+    printf("sink\t%d\ndifference\t%.3g\nfingerprint_equal\t%d\n", d.sink.layer, difference, same);
+    if (!same)
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s: measured on another model (%.12s..., not %.12s...); spectra differ by %.3g",
+                     probe, fingerprint, geodec_model_fingerprint(m), difference);
+    if (!(difference <= GEODEC_DEPTH_PROBE))
+        GEODEC_THROW(GEODEC_CHECK, "%s: the spectrum after %d blocks differs by %.3g", probe, d.sink.layer, difference);
+    cli_say(c, "the same model: spectra after %d blocks differ by %.3g", d.sink.layer, difference);
+done:
+    geodec_depth_clear(&d);
+    geodec_artifact_close(a);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    geodec_artifact *a = NULL;
+    geodec_depth d = {0};
+    double plateau = 0;
+    if (!probe) GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    if (probe) {
+        GEODEC_TRY(run_probe(c, m, err));
+        goto done;
+    }
+    GEODEC_TRY(geodec_depth_measure(m, &d, err));
+    geodec_provenance p = cli_provenance(c);
+    p.model_fingerprint = geodec_model_fingerprint(m);
+    p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
+    GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_depth, output, &p, &a, err));
+    GEODEC_TRY(geodec_depth_write(&d, a, err));
+    geodec_artifact *whole = a;
+    a = NULL;
+    GEODEC_TRY(geodec_artifact_commit(whole, err));
+    for (int32_t l = 0; l < d.n_layer; l++) plateau = d.explained[l] > plateau ? d.explained[l] : plateau;
+    printf("layer\tof_layers\texplained\tbelow_plateau\tsink\n");
+    for (int32_t l = 0; l < d.n_layer; l++)
+        printf("%d\t%.4f\t%.6f\t%.6f\t%d\n", l + 1, (double)(l + 1) / d.n_layer, d.explained[l],
+               plateau - d.explained[l], l + 1 == d.sink.layer);
+    cli_say(c, "depth sink %d of %d layers (%.3f), %d components, %lld states", d.sink.layer, d.n_layer,
+            (double)d.sink.layer / d.n_layer, d.sink.components, (long long)d.sink.states);
+done:
+    geodec_depth_clear(&d);
+    geodec_artifact_close(a);
+    geodec_model_close(m);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

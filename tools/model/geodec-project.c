@@ -1,0 +1,256 @@
+/* geodec-project: weights of a model in two factors of low rank. */
+#include "base/mem.h"
+#include "io/file.h"
+#include "lowrank/projection.h"
+#include "cli/cli.h"
+#include "cli/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *model_path, *output = "projection.h5", *slots = "q,k,v", *basis = "weights", *rule = "share";
+static const char *storage = "auto", *text, *separator = "auto";
+static bool own;
+static int64_t rank, tokens = 16384, window = 256;
+static double share = 0.5, least = 0.0, ridge = 1e-6;
+
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(model_path),
+    CLI_OUTPUT_OPTION(output, "projection.h5"),
+    {.name = "slots",
+     .type = CLI_STR,
+     .target = &slots,
+     .metavar = "LIST",
+     .help = "matrices to project: any of q,k,v,o,gate,up,down, joined by commas, or all"},
+    {.name = "basis",
+     .letter = 'b',
+     .type = CLI_CHOICE,
+     .target = &basis,
+     .choices = "weights|whitened|random|coordinates",
+     .metavar = "NAME",
+     .help = "eigenvectors of the weights' Gram matrix, the same weighted by activations, or a control"},
+    {.name = "own",
+     .type = CLI_FLAG,
+     .target = &own,
+     .help = "a basis for each slot (its truncated SVD), not one for those that read the same input"},
+    {.name = "share",
+     .letter = 's',
+     .type = CLI_F64,
+     .target = &share,
+     .min = 0,
+     .max = 1,
+     .metavar = "X",
+     .help = "rank as a share of the input's width; with --rule energy the share of the trace to keep"},
+    {.name = "rank",
+     .letter = 'k',
+     .type = CLI_I64,
+     .target = &rank,
+     .min = 0,
+     .max = 1 << 20,
+     .metavar = "K",
+     .help = "this rank in place of --share (0: none)"},
+    {.name = "rule",
+     .type = CLI_CHOICE,
+     .target = &rule,
+     .choices = "share|energy|layers",
+     .metavar = "NAME",
+     .help = "rank by layer: the same for all, by energy, or in proportion to the layer's effective rank"},
+    {.name = "floor",
+     .type = CLI_F64,
+     .target = &least,
+     .min = 0,
+     .max = 1,
+     .metavar = "X",
+     .help = "least rank of --rule layers, as a share of the width (the papers: 0.55)"},
+    {.name = "storage",
+     .type = CLI_CHOICE,
+     .target = &storage,
+     .choices = "auto|f32|f16",
+     .metavar = "TYPE",
+     .help = "of the factors at run time (auto: f32 where all weights of the slots are, else f16)"},
+    {.name = "text",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &text,
+     .metavar = "FILE",
+     .help = "run the model over this text for the activations that whitening and output errors want"},
+    CLI_RUN_SEPARATOR_OPTION(separator),
+    {.name = "tokens",
+     .type = CLI_I64,
+     .target = &tokens,
+     .min = 1,
+     .max = 1e9,
+     .metavar = "N",
+     .help = "tokens of it, from the beginning"},
+    {.name = "window",
+     .letter = 'w',
+     .type = CLI_I64,
+     .target = &window,
+     .min = 2,
+     .max = 1 << 20,
+     .metavar = "N",
+     .help = "tokens of a window, BOS included (at most the model's context)"},
+    {.name = "ridge",
+     .type = CLI_F64,
+     .target = &ridge,
+     .min = 0,
+     .max = 1,
+     .metavar = "X",
+     .help = "share of the mean variance added to all directions before whitening"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-project",
+    .topic = CLI_TOPIC_MODELS,
+    .purpose = "projects weights of a model on few directions of their input",
+    .usage = "--model FILE [OPTIONS]",
+    .description =
+        "A matrix W [rows][cols] becomes two, [rows][k] and [k][cols]. By default q, k and v share the leading\n"
+        "eigenvectors of the sum of their W^T W, at half the width; --own gives each its truncated SVD, --basis "
+        "whitened\n"
+        "minimises the error of the outputs over the activations of --text. random and coordinates are controls of the "
+        "same\n"
+        "rank. Bytes are those that a pass of one token reads of the weights, from their actual storage: rho = 1 -\n"
+        "projected / full. geodec-perplexity, -decode and -bench-decode take the result with --projection.",
+    .examples = "  geodec-project --model model.gguf --share 0.65 -o projection.h5\n"
+                "  geodec-project --model model.gguf --slots all --basis whitened --text book.txt -o projection.h5",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 0,
+    .max_args = 0,
+};
+
+static geodec_status parse_slots(const geodec_model_config *c, unsigned *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    *out = 0;
+    if (strcmp(slots, "all") == 0) {
+        for (int k = 0; k < GEODEC_SLOTS; k++)
+            if (geodec_slot_single(c, (geodec_slot)k)) *out |= 1u << k;
+        goto done;
+    }
+    for (const char *at = slots; *at;) {
+        const size_t n = strcspn(at, ",");
+        int k = 0;
+        while (k < GEODEC_SLOTS &&
+               (strlen(geodec_slot_name((geodec_slot)k)) != n || strncmp(at, geodec_slot_name((geodec_slot)k), n) != 0))
+            k++;
+        if (k == GEODEC_SLOTS) GEODEC_THROW(GEODEC_INVAL, "--slots: '%.*s' is no slot", (int)(n < 40 ? n : 40), at);
+        *out |= 1u << k;
+        at += n + (at[n] == ',');
+    }
+done:
+    return st;
+}
+
+/* Factors in binary16, unless the slots' weights are float32 in the file. */
+static bool half_of(const geodec_model *m, unsigned set)
+{
+    const geodec_model_config *c = geodec_model_configuration(m);
+    if (strcmp(storage, "auto") != 0) return strcmp(storage, "f16") == 0;
+    for (int k = 0; k < GEODEC_SLOTS; k++) {
+        int64_t rows, cols;
+        if (!(set >> k & 1)) continue;
+        geodec_slot_shape(c, (geodec_slot)k, &rows, &cols);
+        for (int32_t l = 0; l < c->n_layer; l++)
+            if (geodec_model_slot_bytes(m, l, (geodec_slot)k) < 4 * rows * cols) return true;
+    }
+    return false;
+}
+
+static geodec_status run_text(const cli *c, const geodec_model *m, unsigned set, geodec_input_moments *out,
+                              geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    text_file file = {.run = NULL};
+    int32_t *ids = NULL;
+    int64_t n;
+    const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
+    GEODEC_TRY(text_open(text, separator, geodec_model_tokenizer(m), true, &file, err));
+    GEODEC_NEW(ids, (int64_t)file.n_run + 2);
+    GEODEC_TRY_MSG(geodec_tokenizer_encode(geodec_model_tokenizer(m), file.run, file.n_run, false, ids, &n, err), "%s",
+                   text);
+    if (n > tokens) n = tokens;
+    GEODEC_TRY_MSG(geodec_input_moments_run(m, set, n, ids, window < n_ctx ? (int32_t)window : n_ctx, c->pool,
+                                            &c->hooks, out, err),
+                   "%s", text);
+done:
+    geodec_mem_free(ids);
+    text_close(&file);
+    return st;
+}
+
+/* Means over the layers of each slot. */
+static void say_slots(const cli *c, const geodec_projection *p)
+{
+    for (int k = 0; k < GEODEC_SLOTS; k++) {
+        double error = 0, best = 0, output_error = 0, n = 0, kept = 0, width = 0;
+        for (int64_t i = 0; i < p->parts; i++) {
+            const geodec_projection_part *t = &p->part[i];
+            if ((int)t->slot != k) continue;
+            error += t->error;
+            best += t->best;
+            output_error += t->output_error;
+            kept += (double)t->k;
+            width = (double)t->cols;
+            n++;
+        }
+        if (n > 0)
+            cli_say(c, "%-4s mean rank %.1f of %.0f: relative squared error %.4f (best possible %.4f), of outputs %.4f",
+                    geodec_slot_name((geodec_slot)k), kept / n, width, error / n, best / n, output_error / n);
+    }
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    geodec_input_moments moments = {0};
+    geodec_projection p = {0};
+    geodec_artifact *out = NULL;
+    geodec_provenance prov = cli_provenance(c);
+    geodec_projection_options o = geodec_projection_defaults();
+    unsigned set;
+    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    GEODEC_TRY(parse_slots(geodec_model_configuration(m), &set, err));
+    if (strcmp(basis, "whitened") == 0 && !text) GEODEC_THROW(GEODEC_INVAL, "--basis whitened wants --text");
+    if (text) GEODEC_TRY(run_text(c, m, set, &moments, err));
+    o.slots = set;
+    o.shared = !own;
+    while (strcmp(basis, geodec_projection_basis_name(o.basis)) != 0) o.basis++;
+    o.rule = strcmp(rule, "energy") == 0   ? GEODEC_RANK_ENERGY
+             : strcmp(rule, "layers") == 0 ? GEODEC_RANK_LAYERS
+                                           : GEODEC_RANK_SHARE;
+    o.k = rank;
+    o.share = share;
+    o.floor = least;
+    o.ridge = ridge;
+    o.half = half_of(m, set);
+    o.seed = c->seed;
+    o.moments = text ? &moments : NULL;
+    o.pool = c->pool;
+    o.hooks = &c->hooks;
+    GEODEC_TRY_MSG(geodec_projection_fit(m, &o, &p, err), "%s", model_path);
+    prov.model_fingerprint = geodec_model_fingerprint(m);
+    GEODEC_TRY(geodec_provenance_add_file(&prov, model_path, err));
+    if (text) GEODEC_TRY(geodec_provenance_add_file(&prov, text, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kind_projection, output, &prov, &out, err));
+    GEODEC_TRY(geodec_projection_write(&p, out, err));
+    st = geodec_artifact_commit(out, err);
+    out = NULL;
+    GEODEC_TRY(st);
+    say_slots(c, &p);
+    cli_say(c, "bytes a token: %lld in place of %lld, rho %.4f; the slots alone %lld of %lld, break-even at k/d = %.3f",
+            (long long)p.bytes_projected, (long long)p.bytes_full, p.rho, (long long)p.slots_projected,
+            (long long)p.slots_full, p.break_even);
+done:
+    geodec_artifact_close(out);
+    geodec_projection_clear(&p);
+    geodec_input_moments_clear(&moments);
+    geodec_model_close(m);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

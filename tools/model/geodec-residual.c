@@ -1,0 +1,157 @@
+/* geodec-residual: the residual stream's length by depth. */
+#include "evaluate/residual.h"
+
+#include "io/file.h"
+#include "io/tsv.h"
+#include "lowrank/projection.h"
+#include "cli/cli.h"
+#include "cli/evaluation.h"
+#include "cli/text.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DEFAULT_WINDOW = 256, REPLICATES = 1000 };
+
+static const char *model_path, *fit_path, *projection, *attnres, *isa = "auto", *separator = "auto";
+static int64_t window, windows;
+
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(model_path),
+    CLI_RUN_SEPARATOR_OPTION(separator),
+    {.name = "projection",
+     .type = CLI_STR,
+     .flags = CLI_PATH,
+     .target = &projection,
+     .metavar = "FILE",
+     .help = "projection.h5 of the model (geodec-project), put in the place of its weights"},
+    {.name = "window",
+     .letter = 'w',
+     .type = CLI_I64,
+     .target = &window,
+     .min = 0,
+     .max = 1 << 20,
+     .metavar = "N",
+     .help = "tokens of a window, BOS included (0: the model's context, at most 256)"},
+    {.name = "windows",
+     .letter = 'n',
+     .type = CLI_I64,
+     .target = &windows,
+     .min = 0,
+     .max = 1e12,
+     .metavar = "N",
+     .help = "windows read (0: all)"},
+    {.name = "fit",
+     .type = CLI_STR,
+     .flags = CLI_VOLATILE | CLI_PATH,
+     .target = &fit_path,
+     .metavar = "FILE",
+     .help = "write the exponents of growth to FILE as well (TSV)"},
+    CLI_ATTNRES_OPTION(attnres),
+    CLI_ISA_OPTION(isa),
+};
+
+static const cli_tool tool = {
+    .name = "geodec-residual",
+    .topic = CLI_TOPIC_MEASURES,
+    .purpose = "lengths of the residual stream and of its updates by depth, and the exponent of their growth",
+    .usage = "--model FILE [OPTIONS] TEXT",
+    .description =
+        "One TSV row a layer on standard output: mean length of the stream after it, of what attention and\n"
+        "feed-forward added, standard errors over windows, the stream's root mean square length and, as the control,\n"
+        "what that were with orthogonal updates. --fit: slope of log length on log layer, its 95 % bootstrap interval\n"
+        "over windows, the standard error of the scatter about the line. Equal orthogonal updates have slope 1/2.",
+    .examples = "  geodec-residual --model model.gguf --windows 40 book.txt",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+};
+
+static geodec_status write_layers(const geodec_model *m, const geodec_residual_profile *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    static const char *const columns[] = {"model",        "layer", "state",   "state_se", "attention",
+                                          "attention_se", "feed",  "feed_se", "rms",      "independent"};
+    GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
+    GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), (const char **)(uintptr_t)columns, err));
+    for (int32_t l = 0; l <= p->n_layer; l++) {
+        const geodec_residual_layer *y = &p->layer[l];
+        geodec_tsv_str(t, geodec_model_name(m));
+        geodec_tsv_i64(t, l);
+        for (int w = 0; w < GEODEC_RESIDUALS; w++) {
+            geodec_tsv_f64(t, y->mean[w]);
+            geodec_tsv_f64(t, y->se[w]);
+        }
+        geodec_tsv_f64(t, y->rms);
+        geodec_tsv_f64(t, y->independent);
+        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    }
+    st = geodec_tsv_commit(t, err);
+    t = NULL;
+    GEODEC_TRY(st);
+done:
+    geodec_tsv_abandon(t);
+    return st;
+}
+
+static geodec_status write_fits(const geodec_model *m, const geodec_residual_profile *p, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_tsv *t = NULL;
+    static const char *const columns[] = {"model", "what", "exponent", "low", "high", "scatter_se", "r2"};
+    GEODEC_TRY(geodec_tsv_create(fit_path, &t, err));
+    GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), (const char **)(uintptr_t)columns, err));
+    for (int w = 0; w < GEODEC_RESIDUALS; w++) {
+        const geodec_residual_fit *f = &p->fit[w];
+        geodec_tsv_str(t, geodec_model_name(m));
+        geodec_tsv_str(t, geodec_residual_name((geodec_residual_what)w));
+        geodec_tsv_f64(t, f->exponent.value);
+        geodec_tsv_f64(t, f->exponent.low);
+        geodec_tsv_f64(t, f->exponent.high);
+        geodec_tsv_f64(t, f->scatter_se);
+        geodec_tsv_f64(t, f->r2);
+        GEODEC_TRY(geodec_tsv_end_row(t, err));
+    }
+    st = geodec_tsv_commit(t, err);
+    t = NULL;
+    GEODEC_TRY(st);
+done:
+    geodec_tsv_abandon(t);
+    return st;
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model *m = NULL;
+    text_file file = {.run = NULL};
+    geodec_residual_profile p = {0};
+    if (fit_path) GEODEC_TRY(cli_may_write(c, fit_path, err));
+    GEODEC_TRY(geodec_model_open(model_path, &m, err));
+    if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
+    const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
+    const geodec_residual_options o = {.window = (int32_t)(window                   ? window
+                                                           : n_ctx < DEFAULT_WINDOW ? n_ctx
+                                                                                    : DEFAULT_WINDOW),
+                                       .max_windows = windows,
+                                       .replicates = REPLICATES,
+                                       .seed = c->seed};
+    geodec_evaluation e = evaluation_of(m, "exact", "f32", isa);
+    GEODEC_TRY(geodec_attnres_parse(attnres, &e.attnres, err));
+    GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
+    GEODEC_TRY_MSG(geodec_residual_run(&e, &o, file.run, file.n_run, c->pool, &c->hooks, &p, err), "%s", c->args[0]);
+    GEODEC_TRY(write_layers(m, &p, err));
+    if (fit_path) GEODEC_TRY(write_fits(m, &p, err));
+    for (int w = 0; w < GEODEC_RESIDUALS; w++)
+        cli_say(c, "%-9s ~ l^%.3f [%.3f, %.3f], scatter %.3f", geodec_residual_name((geodec_residual_what)w),
+                p.fit[w].exponent.value, p.fit[w].exponent.low, p.fit[w].exponent.high, p.fit[w].scatter_se);
+done:
+    geodec_residual_free(&p);
+    text_close(&file);
+    geodec_model_close(m);
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

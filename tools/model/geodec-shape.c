@@ -1,0 +1,60 @@
+/* geodec-shape: a model of a public shape with random weights, for measurements of speed. */
+#include "model/shape.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static const char *output = "", *type = "f16";
+static int64_t layers = 0;
+
+static const cli_option options[] = {
+    CLI_OUTPUT_OPTION(output, "SHAPE-random-TYPE.gguf"),
+    {.name = "type",
+     .type = CLI_CHOICE,
+     .target = &type,
+     .choices = "f32|f16|bf16|q8_0|q4_0|q6_k|q4_k_m",
+     .metavar = "TYPE",
+     .help = "type of the matrices"},
+    {.name = "layers",
+     .type = CLI_I64,
+     .target = &layers,
+     .min = 0,
+     .max = 1024,
+     .metavar = "N",
+     .help = "layers, 0 for those of the shape"},
+};
+
+static const cli_tool tool = {
+    .name = "geodec-shape",
+    .topic = CLI_TOPIC_MODELS,
+    .purpose = "write a model of a public shape with random weights",
+    .usage = "[OPTIONS] smollm2-135m|llama-3.2-1b|olmoe-1b-7b",
+    .description = "The file has the sizes of the named model, random weights and a made-up vocabulary. It serves\n"
+                   "measurements of speed and memory, and nothing else; its name and its metadata say so. The same\n"
+                   "seed gives the same file.",
+    .examples = "geodec-shape --type q8_0 smollm2-135m && geodec-bench smollm2-135m-random-q8_0.gguf",
+    .options = options,
+    .n_options = CLI_COUNT(options),
+    .min_args = 1,
+    .max_args = 1,
+    .args_are_text = true,
+};
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    char name[128];
+    const geodec_shape *named = geodec_shape_named(c->args[0]);
+    if (!named) GEODEC_THROW(GEODEC_INVAL, "no shape '%.60s' (see --help)", c->args[0]);
+    geodec_shape s = *named;
+    if (layers) s.n_layer = (int32_t)layers;
+    (void)snprintf(name, sizeof name, "%s-random-%s.gguf", s.name, type);
+    const char *path = output[0] ? output : name;
+    GEODEC_TRY(cli_may_write(c, path, err));
+    GEODEC_TRY(geodec_shape_write(path, &s, type, c->seed, c->pool, &c->hooks, err));
+    cli_say(c, "random weights in the shape of %s, %d layers -> %s", s.title, (int)s.n_layer, path);
+done:
+    return st;
+}
+
+int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }
