@@ -72,7 +72,7 @@
 #include "geometry/propagate.h"
 #include "chain/propagators.h"
 #include "geometry/rbf.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "geometry/sketch.h"
 #include "geometry/space.h"
 #include "geometry/space_closed.h"

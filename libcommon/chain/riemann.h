@@ -8,7 +8,7 @@
 #include "base/shard.h"
 #include "chain/geodesics.h"
 #include "chain/metric.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 
 GEODEC_API extern const geodec_kind geodec_kind_riemann;
 

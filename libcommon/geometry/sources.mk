@@ -1,4 +1,5 @@
 geometry_SRCS := \
+  curvature.c \
   expdiff.c \
   geodesic.c \
   geodesic_adaptive.c \
@@ -13,7 +14,6 @@ geometry_SRCS := \
   rbf_kernel_avx512.c \
   rbf_point.c \
   rbf_tree.c \
-  riemann.c \
   sketch.c \
   space.c \
   space_closed.c \

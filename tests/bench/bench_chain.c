@@ -21,7 +21,7 @@
 #include "geometry/magnus.h"
 #include "chain/metric.h"
 #include "geometry/propagate.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "linalg/blas.h"
 #include "linalg/expm.h"
 #include "linalg/lapack.h"

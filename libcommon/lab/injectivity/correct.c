@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/propagate.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "chain/validity.h"

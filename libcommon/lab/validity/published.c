@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "geometry/geodesic.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "linalg/stats.h"

@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "lab/verification/verification_internal.h"
 #include "geometry/rbf.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "geometry/space_closed.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* What a field that fails would fit: the orders of axes, signs and factors other packages use are tried one by one. */
 #include "base/mem.h"
 #include "lab/verification/verification_internal.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "geometry/space_closed.h"
 #include "base/vec_internal.h"
 #include "linalg/chol.h"

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "lab/verification/verification_internal.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/metric_space.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "base/vec_internal.h"
 #include "support/support.h"
 

@@ -1,8 +1,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/bumps.h"
-#include "geometry/riemann.h"
-#include "geometry/riemann_internal.h"
+#include "geometry/curvature.h"
+#include "geometry/curvature_internal.h"
 #include "geometry/space_closed.h"
 #include "support/support.h"
 

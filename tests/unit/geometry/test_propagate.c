@@ -5,7 +5,7 @@
 #include "geometry/field.h"
 #include "geometry/jacobi.h"
 #include "geometry/propagate.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "base/vec_internal.h"
 #include "support/goldens.h"
 #include "support/support.h"

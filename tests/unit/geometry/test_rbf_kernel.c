@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "geometry/rbf_internal.h"
 #include "geometry/rbf_kernel_internal.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "linalg/expm.h"
 #include "support/support.h"
 

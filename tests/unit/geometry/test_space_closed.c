@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/analytic.h"
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 #include "support/goldens.h"
 #include "support/support.h"
 

@@ -1,8 +1,8 @@
 /* The scalars of a curvature tensor in an orthonormal frame. */
-#ifndef GEODEC_GEOMETRY_RIEMANN_INTERNAL_H
-#define GEODEC_GEOMETRY_RIEMANN_INTERNAL_H
+#ifndef GEODEC_GEOMETRY_CURVATURE_INTERNAL_H
+#define GEODEC_GEOMETRY_CURVATURE_INTERNAL_H
 
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 
 #include <stdbool.h>
 

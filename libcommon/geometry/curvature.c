@@ -1,7 +1,7 @@
-#include "geometry/riemann.h"
+#include "geometry/curvature.h"
 
 #include "base/mem.h"
-#include "geometry/riemann_internal.h"
+#include "geometry/curvature_internal.h"
 #include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"

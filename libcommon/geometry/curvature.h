@@ -1,7 +1,7 @@
 /* Curvature: R^a_bcd = d_c Gamma^a_bd - d_d Gamma^a_bc + Gamma^a_ce Gamma^e_bd - Gamma^a_de Gamma^e_bc (do Carmo 1992,
  * ch. 4; index order of space.h). Ricci R_bd = R^a_bad, scalar g^bd R_bd: K n (n - 1) on constant curvature K. */
-#ifndef GEODEC_GEOMETRY_RIEMANN_H
-#define GEODEC_GEOMETRY_RIEMANN_H
+#ifndef GEODEC_GEOMETRY_CURVATURE_H
+#define GEODEC_GEOMETRY_CURVATURE_H
 
 #include "base/hooks.h"
 #include "base/pool.h"
