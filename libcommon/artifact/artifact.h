@@ -11,9 +11,9 @@
 #ifndef GEODEC_ARTIFACT_ARTIFACT_H
 #define GEODEC_ARTIFACT_ARTIFACT_H
 
+#include "artifact/member.h"
 #include "base/err.h"
 #include "base/sha256.h"
-#include "artifact/member.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,8 +43,8 @@ enum {
     GEODEC_FIELD_ZERO = 256, /* bound: saved as 0 where it is NaN or infinite (the counts next to it say that nothing
                                 was divided) */
 };
-/* How an attribute of the whole follows from those of its parts (artifact/merge.h); without one of these it must be the same
- * in all. */
+/* How an attribute of the whole follows from those of its parts (artifact/merge.h); without one of these it must be the
+ * same in all. */
 enum { GEODEC_ATTR_SUM = 16, GEODEC_ATTR_MAX = 32, GEODEC_ATTR_MIN = 64, GEODEC_ATTR_DERIVED = 128 };
 
 /* Limits, checked before anything is allocated. */

@@ -23,16 +23,16 @@ typedef struct geodec__axis {
 } geodec__axis;
 
 /* Splits "N,K,3". GEODEC_INTERNAL for a malformed table. */
-geodec_status geodec__field_axes(const geodec_field *f, geodec__axis axis[GEODEC_RANK_MAX], int *rank,
-                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__kind_field_axes(const geodec_field *f, geodec__axis axis[GEODEC_RANK_MAX], int *rank,
+                                      geodec_err *err) GEODEC_MUST_USE;
 /* Bytes of a shape: GEODEC_LIMIT beyond GEODEC_FIELD_BYTES_MAX. */
-geodec_status geodec__shape_bytes(const geodec_field *f, const int64_t *shape, int rank, int64_t *bytes,
-                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__kind_shape_bytes(const geodec_field *f, const int64_t *shape, int rank, int64_t *bytes,
+                                       geodec_err *err) GEODEC_MUST_USE;
 
 /* GEODEC_NUMERIC when `bytes` of the field's data hold a NaN or infinity that the table does not allow; first: the
  * number of the data's first element, for the message. */
-geodec_status geodec__check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
-                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__kind_check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the user block (artifact_header.c) ------------------------------------------------------------------------- */
 
@@ -55,12 +55,12 @@ geodec_status geodec__header_digest(int fd, int64_t start, char hex[GEODEC_SHA25
 enum { GEODEC__CHECKSUM = 4 /* bytes behind a chunk */ };
 
 /* The Fletcher-32 checksum of HDF5's filter (16-bit words, first byte high). An odd last byte is not counted. */
-uint32_t geodec__fletcher32(const void *bytes, size_t n);
+uint32_t geodec__chunks_fletcher32(const void *bytes, size_t n);
 /* Whether whole chunks may be written as they are: rows of full width, nothing compressed, types as in the file. */
 bool geodec__chunks_direct(const geodec_field *f, const int64_t *shape, const hsize_t *chunk, int rank);
 /* Writes the chunk whose first row is `row`; buffer holds `bytes` and room for the checksum. */
-geodec_status geodec__chunk_write(hid_t dataset, const char *path, int64_t row, char *buffer, int64_t bytes,
-                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__chunks_write(hid_t dataset, const char *path, int64_t row, char *buffer, int64_t bytes,
+                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the object ------------------------------------------------------------------------------------------------- */
 
@@ -108,11 +108,11 @@ struct geodec_artifact {
 geodec_status geodec__artifact_new(const geodec_kind *kind, const char *path, geodec_artifact **out,
                                    geodec_err *err) GEODEC_MUST_USE;
 /* Index in the kind's table, or GEODEC_INVAL naming what was asked for. */
-geodec_status geodec__field_index(const geodec_artifact *a, const char *path, int *index,
-                                  geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__attr_index(const geodec_artifact *a, const char *name, geodec_attr_type type, int *index,
-                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__kind_field_index(const geodec_artifact *a, const char *path, int *index,
+                                       geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__kind_attr_index(const geodec_artifact *a, const char *name, geodec_attr_type type, int *index,
+                                      geodec_err *err) GEODEC_MUST_USE;
 /* NULL when the kind has no such dimension. */
-struct geodec__dim_state *geodec__dim_find(const geodec_artifact *a, const char *name);
+struct geodec__dim_state *geodec__kind_dim_find(const geodec_artifact *a, const char *name);
 
 #endif

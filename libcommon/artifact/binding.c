@@ -1,7 +1,7 @@
 #include "artifact/binding.h"
 
-#include "base/mem.h"
 #include "artifact/artifact_internal.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <string.h>
@@ -195,12 +195,12 @@ static geodec_status shape_of(const geodec_artifact *a, const geodec_field *f, i
     geodec_status st = GEODEC_OK;
     geodec__axis axis[GEODEC_RANK_MAX];
     int64_t bytes;
-    GEODEC_TRY(geodec__field_axes(f, axis, rank, err));
+    GEODEC_TRY(geodec__kind_field_axes(f, axis, rank, err));
     for (int d = 0; d < *rank; d++) {
         shape[d] = axis[d].fixed;
         if (axis[d].name[0]) GEODEC_TRY(geodec_artifact_dim(a, axis[d].name, &shape[d], err));
     }
-    GEODEC_TRY(geodec__shape_bytes(f, shape, *rank, &bytes, err));
+    GEODEC_TRY(geodec__kind_shape_bytes(f, shape, *rank, &bytes, err));
     *count = bytes / (int64_t)geodec_type_size(f->type);
 done:
     return st;
@@ -450,7 +450,7 @@ static geodec_status load_extents(const geodec_artifact *a, void *object, geodec
             const geodec_extent *e = &kind->extents[i];
             const bool own = e->member.place == GEODEC_VALUE && e->times == 0 && e->plus == 0;
             int64_t extent;
-            const struct geodec__dim_state *d = geodec__dim_find(a, e->dim);
+            const struct geodec__dim_state *d = geodec__kind_dim_find(a, e->dim);
             if (!d || d->extent == GEODEC__EXTENT_UNKNOWN) continue;
             extent = d->extent;
             if (pass == 0 ? own && !put_integer(&e->member, object, extent) : extent_of(e, object) != extent)
@@ -635,7 +635,7 @@ int64_t geodec_artifact_bytes(const geodec_kind *kind, const void *object)
         const void *data = NULL;
         int rank = 0;
         if (f->member.place == GEODEC_POINTER) memcpy(&data, (const char *)object + f->member.at, sizeof data);
-        if (!data || geodec__field_axes(f, axis, &rank, NULL) != GEODEC_OK) continue;
+        if (!data || geodec__kind_field_axes(f, axis, &rank, NULL) != GEODEC_OK) continue;
         int64_t bytes = (int64_t)geodec_type_size(f->type);
         for (int d = 0; d < rank; d++) {
             int64_t extent = axis[d].name[0] ? 0 : axis[d].fixed;

@@ -1,4 +1,5 @@
-/* Saves and loads a struct by the tables of its kind: artifact/member.h says where each field, attribute and axis lives. */
+/* Saves and loads a struct by the tables of its kind: artifact/member.h says where each field, attribute and axis
+ * lives. */
 #ifndef GEODEC_ARTIFACT_BINDING_H
 #define GEODEC_ARTIFACT_BINDING_H
 

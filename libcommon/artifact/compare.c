@@ -1,7 +1,7 @@
 #include "artifact/compare.h"
 
-#include "base/mem.h"
 #include "artifact/artifact_internal.h"
+#include "base/mem.h"
 #include "io/format.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static geodec_status slab_rows(const geodec_field *f, const int64_t *shape, int 
     int64_t row[GEODEC_RANK_MAX] = {0}, bytes;
     memcpy(row, shape, sizeof row);
     row[0] = 1;
-    GEODEC_TRY(geodec__shape_bytes(f, row, rank, &bytes, err));
+    GEODEC_TRY(geodec__kind_shape_bytes(f, row, rank, &bytes, err));
     *rows = bytes > 0 && bytes < SLAB_BYTES ? SLAB_BYTES / bytes : 1;
     *row_elements = bytes / (int64_t)geodec_type_size(f->type);
 done:
@@ -34,7 +34,7 @@ static geodec_status read_slab(const geodec_artifact *a, const char *path, int r
         GEODEC_TRY(geodec_artifact_read_rows(a, path, row, n, buffer, err));
     } else {
         int i;
-        GEODEC_TRY(geodec__field_index(a, path, &i, err));
+        GEODEC_TRY(geodec__kind_field_index(a, path, &i, err));
         GEODEC_TRY(geodec_artifact_read(a, path, &scalar, err));
         memcpy(buffer, scalar, geodec_type_size(a->kind->fields[i].type));
     }
@@ -60,7 +60,7 @@ static geodec_status verify_field(const geodec_artifact *a, int i, const geodec_
         const int64_t take = row + rows < n ? rows : n - row;
         GEODEC_TRY(geodec_hooks_progress(hooks, f->path, row, n, err));
         GEODEC_TRY(read_slab(a, f->path, s->rank, row, take, buffer, err));
-        st = geodec__check_finite(f, buffer, take * width * size, row * width, err);
+        st = geodec__kind_check_finite(f, buffer, take * width * size, row * width, err);
         if (st == GEODEC_NUMERIC) st = GEODEC_CHECK;
         if (st != GEODEC_OK) {
             (void)geodec_err_add(err, st, __func__, __LINE__, "%s", a->path);
@@ -117,7 +117,7 @@ static bool same_element(geodec_type t, const char *a, const char *b, int64_t i)
     const size_t size = geodec_type_size(t), at = (size_t)i * size;
     if (memcmp(a + at, b + at, size) == 0) return true;
     const bool is_float = t == GEODEC_F64 || t == GEODEC_F32 || t == GEODEC_F16;
-    return is_float && geodec_element_f64(t, a, i) == 0 && geodec_element_f64(t, b, i) == 0;
+    return is_float && geodec_format_element_f64(t, a, i) == 0 && geodec_format_element_f64(t, b, i) == 0;
 }
 
 static geodec_diff_state presence(bool a, bool b)
@@ -144,7 +144,7 @@ geodec_status geodec_artifact_diff_field(const geodec_artifact *a, const geodec_
     char *x = NULL, *y = NULL;
     int i;
     GEODEC_TRY(one_kind(a, b, err));
-    GEODEC_TRY(geodec__field_index(a, path, &i, err));
+    GEODEC_TRY(geodec__kind_field_index(a, path, &i, err));
     const geodec_field *f = &a->kind->fields[i];
     const struct geodec__field_state *s = &a->field[i], *t = &b->field[i];
     d.state = presence(s->present, t->present);
@@ -163,7 +163,7 @@ geodec_status geodec_artifact_diff_field(const geodec_artifact *a, const geodec_
             GEODEC_TRY(read_slab(a, path, s->rank, row, take, x, err));
             GEODEC_TRY(read_slab(b, path, s->rank, row, take, y, err));
             for (int64_t k = 0; k < take * width; k++)
-                compare_numbers(geodec_element_f64(f->type, x, k), geodec_element_f64(f->type, y, k),
+                compare_numbers(geodec_format_element_f64(f->type, x, k), geodec_format_element_f64(f->type, y, k),
                                 same_element(f->type, x, y, k), rtol, atol, row * width + k, &d);
         }
     }

@@ -3,8 +3,8 @@
 #ifndef GEODEC_ARTIFACT_COMPARE_H
 #define GEODEC_ARTIFACT_COMPARE_H
 
-#include "base/hooks.h"
 #include "artifact/artifact.h"
+#include "base/hooks.h"
 
 /* Reads every field of an opened artifact (chunk checksums are verified on the way). GEODEC_CHECK when a float field or
  * attribute that may not hold NaN or infinity does; GEODEC_CHECKSUM, GEODEC_INTERRUPTED. */

@@ -1,6 +1,6 @@
 /* The user block: a text header and the digest that seals the rest of the file. */
-#include "base/mem.h"
 #include "artifact/artifact_internal.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Field tables: types, axes, and the rules a table must keep. */
+#include "artifact/artifact_internal.h"
 #include "base/finite.h"
 #include "base/mem.h"
-#include "artifact/artifact_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,7 +33,8 @@ static bool is_name(const char *s, size_t n, size_t room, const char *also)
     return true;
 }
 
-geodec_status geodec__field_axes(const geodec_field *f, geodec__axis axis[GEODEC_RANK_MAX], int *rank, geodec_err *err)
+geodec_status geodec__kind_field_axes(const geodec_field *f, geodec__axis axis[GEODEC_RANK_MAX], int *rank,
+                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int n = 0;
@@ -80,7 +81,7 @@ static geodec_status field_check(const geodec_kind *kind, int i, geodec_err *err
     if (!good || !is_name(name, strlen(name), 64, "_"))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: bad field path '%s'", kind->name, f->path);
     if (!known(f->type)) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s: bad type", kind->name, f->path);
-    GEODEC_TRY_MSG(geodec__field_axes(f, axis, &rank, err), "kind %s", kind->name);
+    GEODEC_TRY_MSG(geodec__kind_field_axes(f, axis, &rank, err), "kind %s", kind->name);
     if ((f->flags & GEODEC_FIELD_STREAM) && (rank < 1 || !axis[0].name[0]))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: stream field %s needs a named first axis", kind->name, f->path);
     if (f->since_minor < 0 || f->since_minor > kind->minor)
@@ -113,8 +114,8 @@ done:
     return st;
 }
 
-geodec_status geodec__shape_bytes(const geodec_field *f, const int64_t *shape, int rank, int64_t *bytes,
-                                  geodec_err *err)
+geodec_status geodec__kind_shape_bytes(const geodec_field *f, const int64_t *shape, int rank, int64_t *bytes,
+                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t n = (int64_t)geodec_type_size(f->type);
@@ -139,15 +140,15 @@ static int64_t find_nonfinite(geodec_type t, const void *data, int64_t n)
         for (int64_t i = 0; i < n; i++)
             if (!isfinite(x[i])) return i;
     } else if (t == GEODEC_F32) {
-        return geodec_nonfinite_f32(data, n);
+        return geodec_finite_first_not_f32(data, n);
     } else if (t == GEODEC_F16) {
-        return geodec_nonfinite_f16(data, n);
+        return geodec_finite_first_not_f16(data, n);
     }
     return -1;
 }
 
-geodec_status geodec__check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
-                                   geodec_err *err)
+geodec_status geodec__kind_check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
+                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (f->flags & GEODEC_FIELD_NONFINITE) goto done;
@@ -167,9 +168,9 @@ static geodec_status collect_dims(geodec_artifact *a, geodec_err *err)
     int rank;
     GEODEC_NEW(a->dim, (int64_t)a->kind->n_fields * GEODEC_RANK_MAX);
     for (int i = 0; i < a->kind->n_fields; i++) {
-        GEODEC_TRY(geodec__field_axes(&a->kind->fields[i], axis, &rank, err));
+        GEODEC_TRY(geodec__kind_field_axes(&a->kind->fields[i], axis, &rank, err));
         for (int d = 0; d < rank; d++) {
-            if (!axis[d].name[0] || geodec__dim_find(a, axis[d].name)) continue;
+            if (!axis[d].name[0] || geodec__kind_dim_find(a, axis[d].name)) continue;
             memcpy(a->dim[a->n_dims].name, axis[d].name, sizeof axis[d].name);
             a->dim[a->n_dims++].extent = GEODEC__EXTENT_UNKNOWN;
         }
@@ -227,7 +228,7 @@ void geodec_artifact_close(geodec_artifact *a)
     geodec_mem_free(a);
 }
 
-geodec_status geodec__field_index(const geodec_artifact *a, const char *path, int *index, geodec_err *err)
+geodec_status geodec__kind_field_index(const geodec_artifact *a, const char *path, int *index, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int i = 0;
@@ -238,8 +239,8 @@ done:
     return st;
 }
 
-geodec_status geodec__attr_index(const geodec_artifact *a, const char *name, geodec_attr_type type, int *index,
-                                 geodec_err *err)
+geodec_status geodec__kind_attr_index(const geodec_artifact *a, const char *name, geodec_attr_type type, int *index,
+                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int i = 0;
@@ -252,7 +253,7 @@ done:
     return st;
 }
 
-struct geodec__dim_state *geodec__dim_find(const geodec_artifact *a, const char *name)
+struct geodec__dim_state *geodec__kind_dim_find(const geodec_artifact *a, const char *name)
 {
     for (int i = 0; i < a->n_dims; i++)
         if (strcmp(a->dim[i].name, name) == 0) return &a->dim[i];
@@ -282,7 +283,7 @@ const char *geodec_artifact_dim_at(const geodec_artifact *a, int i, int64_t *ext
 geodec_status geodec_artifact_dim(const geodec_artifact *a, const char *name, int64_t *extent, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const struct geodec__dim_state *d = geodec__dim_find(a, name);
+    const struct geodec__dim_state *d = geodec__kind_dim_find(a, name);
     if (!d) GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no dimension %s", a->path, a->kind->name, name);
     if (d->extent == GEODEC__EXTENT_UNKNOWN)
         GEODEC_THROW(GEODEC_NOTFOUND, "%s: dimension %s is not known", a->path, name);
@@ -294,7 +295,7 @@ done:
 bool geodec_artifact_has(const geodec_artifact *a, const char *path)
 {
     int i;
-    return geodec__field_index(a, path, &i, NULL) == GEODEC_OK && a->field[i].present;
+    return geodec__kind_field_index(a, path, &i, NULL) == GEODEC_OK && a->field[i].present;
 }
 
 bool geodec_artifact_has_attr(const geodec_artifact *a, const char *attr)

@@ -1,8 +1,8 @@
 #include "artifact/merge.h"
 
+#include "artifact/artifact_internal.h"
 #include "base/mem.h"
 #include "base/version.h"
-#include "artifact/artifact_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static int divided(const geodec_kind *k, const char *dim)
 
 static int64_t extent_in(const geodec_artifact *a, const char *dim)
 {
-    const struct geodec__dim_state *d = geodec__dim_find(a, dim);
+    const struct geodec__dim_state *d = geodec__kind_dim_find(a, dim);
     return d ? d->extent : GEODEC__EXTENT_UNKNOWN;
 }
 
@@ -188,7 +188,7 @@ static geodec_status is_joined(const geodec_kind *k, int i, bool *joined, geodec
     geodec_status st = GEODEC_OK;
     geodec__axis axis[GEODEC_RANK_MAX];
     int rank;
-    GEODEC_TRY(geodec__field_axes(&k->fields[i], axis, &rank, err));
+    GEODEC_TRY(geodec__kind_field_axes(&k->fields[i], axis, &rank, err));
     *joined = rank > 0 && axis[0].name[0] && divided(k, axis[0].name) >= 0;
     for (int d = 1; d < rank; d++)
         if (axis[d].name[0] && divided(k, axis[d].name) >= 0)
@@ -301,7 +301,7 @@ geodec_status geodec_merge_read(geodec_merge *m, const char *path, void *out_poi
     geodec_status st = GEODEC_OK;
     char *data;
     int i;
-    GEODEC_TRY(geodec__field_index(m->part[0], path, &i, err));
+    GEODEC_TRY(geodec__kind_field_index(m->part[0], path, &i, err));
     GEODEC_TRY(join(m, i, &data, err));
     memcpy(out_pointer, &data, sizeof data);
 done:

@@ -7,8 +7,8 @@
 #ifndef GEODEC_ARTIFACT_MERGE_H
 #define GEODEC_ARTIFACT_MERGE_H
 
-#include "base/shard.h"
 #include "artifact/artifact.h"
+#include "base/shard.h"
 
 typedef struct geodec_merge geodec_merge;
 

@@ -1,6 +1,6 @@
 /* Reading artifacts. Nothing in the file is believed until the digest holds and every member fits the kind's table. */
-#include "base/mem.h"
 #include "artifact/artifact_internal.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,7 +115,7 @@ static geodec_status check_shape(geodec_artifact *a, int i, geodec_err *err)
     hsize_t extent[GEODEC_RANK_MAX];
     int rank;
     hid_t space = -1;
-    GEODEC_TRY(geodec__field_axes(f, axis, &rank, err));
+    GEODEC_TRY(geodec__kind_field_axes(f, axis, &rank, err));
     GEODEC__H5(space = H5Dget_space(s->dataset), GEODEC_FORMAT, "field %s", f->path);
     const H5S_class_t sort = H5Sget_simple_extent_type(space);
     const int got = sort == H5S_NULL ? -1 : H5Sget_simple_extent_ndims(space);
@@ -126,7 +126,7 @@ static geodec_status check_shape(geodec_artifact *a, int i, geodec_err *err)
             GEODEC_THROW(GEODEC_LIMIT, "field %s: absurd dimensions, axis %d has %llu elements", f->path, d,
                          (unsigned long long)extent[d]);
         s->shape[d] = (int64_t)extent[d];
-        struct geodec__dim_state *named = axis[d].name[0] ? geodec__dim_find(a, axis[d].name) : NULL;
+        struct geodec__dim_state *named = axis[d].name[0] ? geodec__kind_dim_find(a, axis[d].name) : NULL;
         if (!named && s->shape[d] != axis[d].fixed)
             GEODEC_THROW(GEODEC_FORMAT, "field %s: axis %d has %lld elements, %lld are wanted", f->path, d,
                          (long long)s->shape[d], (long long)axis[d].fixed);
@@ -159,7 +159,7 @@ static geodec_status open_field(geodec_artifact *a, int i, geodec_err *err)
     if (H5Tequal(type, geodec__h5_file_type(f->type)) <= 0)
         GEODEC_THROW(GEODEC_FORMAT, "field %s is not of type %s", f->path, geodec_type_name(f->type));
     GEODEC_TRY(check_shape(a, i, err));
-    GEODEC_TRY(geodec__shape_bytes(f, s->shape, s->rank, &bytes, err));
+    GEODEC_TRY(geodec__kind_shape_bytes(f, s->shape, s->rank, &bytes, err));
     (void)snprintf(what, sizeof what, "field %s", f->path);
     GEODEC_TRY(geodec__h5_storage_check(s->dataset, what, a->file_bytes, CHUNK_BYTES_MAX, &s->storage, err));
 done:
@@ -308,7 +308,7 @@ const char *geodec_artifact_sha256(const geodec_artifact *a)
 static geodec_status stored_field(const geodec_artifact *a, const char *path, int *i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__field_index(a, path, i, err));
+    GEODEC_TRY(geodec__kind_field_index(a, path, i, err));
     if (!a->field[*i].present) GEODEC_THROW(GEODEC_NOTFOUND, "%s: optional field %s is not there", a->path, path);
 done:
     return st;
@@ -338,7 +338,7 @@ static geodec_status read_slab(const geodec_artifact *a, int i, int64_t row0, in
     hsize_t start[GEODEC_RANK_MAX] = {0}, count[GEODEC_RANK_MAX];
     int64_t bytes;
     geodec__h5_enter(a->path, false);
-    GEODEC_TRY(geodec__shape_bytes(f, s->shape, s->rank, &bytes, err));
+    GEODEC_TRY(geodec__kind_shape_bytes(f, s->shape, s->rank, &bytes, err));
     if (bytes == 0 || (s->rank && n_rows == 0)) goto done;
     if (!s->inflates) {
         GEODEC_TRY(geodec__h5_chunks_check(s->dataset, f->path, &s->storage, err));
@@ -379,7 +379,7 @@ geodec_status geodec_artifact_read(const geodec_artifact *a, const char *path, v
     int i;
     GEODEC_TRY(stored_field(a, path, &i, err));
     const struct geodec__field_state *s = &a->field[i];
-    GEODEC_TRY(geodec__shape_bytes(&a->kind->fields[i], s->shape, s->rank, &bytes, err));
+    GEODEC_TRY(geodec__kind_shape_bytes(&a->kind->fields[i], s->shape, s->rank, &bytes, err));
     data = geodec_mem_new(bytes, 1);
     if (!data) GEODEC_THROW(GEODEC_NOMEM, "%s: field %s: no memory for %lld bytes", a->path, path, (long long)bytes);
     GEODEC_TRY_MSG(read_slab(a, i, 0, s->rank ? s->shape[0] : 1, data, err), "%s", a->path);
@@ -410,7 +410,7 @@ static geodec_status stored_attr(const geodec_artifact *a, const char *attr, geo
                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__attr_index(a, attr, type, i, err));
+    GEODEC_TRY(geodec__kind_attr_index(a, attr, type, i, err));
     if (!a->attr[*i].present) GEODEC_THROW(GEODEC_NOTFOUND, "%s: optional attribute %s is not there", a->path, attr);
 done:
     return st;

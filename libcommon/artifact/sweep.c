@@ -36,7 +36,7 @@ static const geodec_field fields[] = {
 };
 /* clang-format on */
 
-const geodec_kind geodec_kind_sweep = {
+const geodec_kind geodec_sweep_kind = {
     .name = "sweep",
     .major = 1,
     .minor = 0,
@@ -153,7 +153,7 @@ geodec_status geodec_sweep_open(const char *path, const geodec_provenance *own, 
     geodec_status st = GEODEC_OK;
     geodec_sweep *s = NULL;
     GEODEC_NEW(s, 1);
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_sweep, path, &s->file, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_sweep_kind, path, &s->file, err));
     GEODEC_TRY(check_origin(s->file, own, err));
     GEODEC_TRY(geodec_artifact_dim(s->file, "C", &s->n, err));
     GEODEC_NEW(s->stretch, s->n > 0 ? s->n : 1);

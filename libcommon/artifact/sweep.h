@@ -1,7 +1,7 @@
 /* A sweep whose tasks are done in slices, on several machines or one after the other. A stage runs its tasks through
  * geodec_sweep_run and sums up afterwards. Of a slice only the tasks' results are kept, as the artifact `sweep`; parts
- * are joined by artifact/merge.h, and the stage, run once more with the joined file, takes results from there in place of
- * computing them: what it writes has the bits of one run, however the tasks were divided. Whatever a task draws at
+ * are joined by artifact/merge.h, and the stage, run once more with the joined file, takes results from there in place
+ * of computing them: what it writes has the bits of one run, however the tasks were divided. Whatever a task draws at
  * random must be a function of its number.
  *
  *     GEODEC_TRY(geodec_sweep_run(o->sweep, pool, hooks, "facts", facts, 1, fact_task, &r, results, 3, err));
@@ -10,11 +10,11 @@
 #ifndef GEODEC_ARTIFACT_SWEEP_H
 #define GEODEC_ARTIFACT_SWEEP_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "base/shard.h"
 #include "base/tasks.h"
-#include "artifact/artifact.h"
 
 #include <stdbool.h>
 
@@ -53,7 +53,7 @@ GEODEC_API geodec_status geodec_sweep_fold(geodec_sweep *s, const char *what, in
                                            int n_results, geodec_err *err) GEODEC_MUST_USE;
 
 /* The artifact of a slice; the caller creates and commits. */
-GEODEC_API extern const geodec_kind geodec_kind_sweep;
+GEODEC_API extern const geodec_kind geodec_sweep_kind;
 GEODEC_API geodec_status geodec_sweep_write(const geodec_sweep *s, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

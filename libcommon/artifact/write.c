@@ -1,7 +1,7 @@
 /* Writing artifacts: create, dimensions, fields, attributes, commit. */
+#include "artifact/artifact_internal.h"
 #include "base/mem.h"
 #include "base/version.h"
-#include "artifact/artifact_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ done:
 geodec_status geodec_artifact_set_dim(geodec_artifact *a, const char *name, int64_t extent, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    struct geodec__dim_state *d = geodec__dim_find(a, name);
+    struct geodec__dim_state *d = geodec__kind_dim_find(a, name);
     if (!d) GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no dimension %s", a->path, a->kind->name, name);
     if (extent < 0) GEODEC_THROW(GEODEC_INVAL, "%s: dimension %s = %lld", a->path, name, (long long)extent);
     if (d->extent != GEODEC__EXTENT_UNKNOWN && d->extent != extent)
@@ -197,7 +197,7 @@ static geodec_status make_dataset(geodec_artifact *a, int i, int64_t rows, geode
         chunked[0] = rows;
         s->shape[0] = 0;
     }
-    GEODEC_TRY(geodec__shape_bytes(f, s->shape, s->rank, &bytes, err));
+    GEODEC_TRY(geodec__kind_shape_bytes(f, s->shape, s->rank, &bytes, err));
     GEODEC_TRY(make_lists(f, chunked, s->rank, &dcpl, &dapl, &lcpl, err));
     GEODEC_TRY(make_group(a, f->path, err));
     GEODEC__H5(space = s->rank ? H5Screate_simple(s->rank, now, most) : H5Screate(H5S_SCALAR), GEODEC_INTERNAL,
@@ -223,9 +223,9 @@ static geodec_status resolve_shape(geodec_artifact *a, int i, bool rows_later, g
     const geodec_field *f = &a->kind->fields[i];
     struct geodec__field_state *s = &a->field[i];
     geodec__axis axis[GEODEC_RANK_MAX];
-    GEODEC_TRY(geodec__field_axes(f, axis, &s->rank, err));
+    GEODEC_TRY(geodec__kind_field_axes(f, axis, &s->rank, err));
     for (int d = 0; d < s->rank; d++) {
-        s->shape[d] = axis[d].name[0] ? geodec__dim_find(a, axis[d].name)->extent : axis[d].fixed;
+        s->shape[d] = axis[d].name[0] ? geodec__kind_dim_find(a, axis[d].name)->extent : axis[d].fixed;
         if (d == 0 && rows_later) s->shape[d] = 0;
         if (s->shape[d] == GEODEC__EXTENT_UNKNOWN)
             GEODEC_THROW(GEODEC_INVAL, "field %s: dimension %s is not set", f->path, axis[d].name);
@@ -289,7 +289,7 @@ static geodec_status put_chunks(geodec_artifact *a, int i, int64_t n_rows, const
     GEODEC__H5(H5Dset_extent(s->dataset, size), GEODEC_IO, "field %s: cannot write", f->path);
     for (; n_rows > 0; n_rows -= s->chunk_rows, data += bytes) {
         if (data != s->buffer) memcpy(s->buffer, data, (size_t)bytes);
-        GEODEC_TRY(geodec__chunk_write(s->dataset, f->path, s->rows, s->buffer, bytes, err));
+        GEODEC_TRY(geodec__chunks_write(s->dataset, f->path, s->rows, s->buffer, bytes, err));
         s->rows += s->chunk_rows;
     }
 done:
@@ -306,7 +306,7 @@ static geodec_status start_stream(geodec_artifact *a, int i, geodec_err *err)
     GEODEC_TRY(resolve_shape(a, i, true, err));
     memcpy(shape, s->shape, sizeof shape);
     shape[0] = 1;
-    GEODEC_TRY(geodec__shape_bytes(f, shape, s->rank, &bytes, err));
+    GEODEC_TRY(geodec__kind_shape_bytes(f, shape, s->rank, &bytes, err));
     shape[0] = INT32_MAX;
     chunk_shape(shape, s->rank, geodec_type_size(f->type), chunk);
     s->chunk_rows = (int64_t)chunk[0];
@@ -331,8 +331,9 @@ static geodec_status add_rows(geodec_artifact *a, int i, int64_t n_rows, const v
     if (n_rows > INT64_MAX - before) GEODEC_THROW(GEODEC_LIMIT, "field %s: too many rows", f->path);
     memcpy(shape, s->shape, sizeof shape);
     shape[0] = before + n_rows;
-    GEODEC_TRY(geodec__shape_bytes(f, shape, s->rank, &bytes, err));
-    GEODEC_TRY(geodec__check_finite(f, data, n_rows * width, before * width / (int64_t)geodec_type_size(f->type), err));
+    GEODEC_TRY(geodec__kind_shape_bytes(f, shape, s->rank, &bytes, err));
+    GEODEC_TRY(
+        geodec__kind_check_finite(f, data, n_rows * width, before * width / (int64_t)geodec_type_size(f->type), err));
     if (!s->buffer) {
         GEODEC_TRY(put_rows(a, i, n_rows, false, data, err));
         goto done;
@@ -362,7 +363,7 @@ geodec_status geodec_artifact_append(geodec_artifact *a, const char *path, int64
 {
     geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(geodec__field_index(a, path, &i, err));
+    GEODEC_TRY(geodec__kind_field_index(a, path, &i, err));
     if (!(a->kind->fields[i].flags & GEODEC_FIELD_STREAM))
         GEODEC_THROW(GEODEC_INVAL, "%s: field %s is written whole, not appended to", a->path, path);
     if (n_rows < 0) GEODEC_THROW(GEODEC_INVAL, "%s: field %s: %lld rows", a->path, path, (long long)n_rows);
@@ -386,8 +387,8 @@ static geodec_status write_whole(geodec_artifact *a, int i, const void *data, ge
         GEODEC_TRY(add_rows(a, i, rows, data, err));
         goto done;
     }
-    GEODEC_TRY(geodec__shape_bytes(f, s->shape, s->rank, &bytes, err));
-    GEODEC_TRY(geodec__check_finite(f, data, bytes, 0, err));
+    GEODEC_TRY(geodec__kind_shape_bytes(f, s->shape, s->rank, &bytes, err));
+    GEODEC_TRY(geodec__kind_check_finite(f, data, bytes, 0, err));
     GEODEC_TRY(make_dataset(a, i, 0, err));
     if (bytes)
         GEODEC__H5(H5Dwrite(s->dataset, geodec__h5_memory_type(f->type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data),
@@ -401,7 +402,7 @@ geodec_status geodec_artifact_write(geodec_artifact *a, const char *path, const 
 {
     geodec_status st = GEODEC_OK;
     int i;
-    GEODEC_TRY(geodec__field_index(a, path, &i, err));
+    GEODEC_TRY(geodec__kind_field_index(a, path, &i, err));
     GEODEC_TRY_MSG(write_whole(a, i, data, err), "%s", a->path);
 done:
     return st;
@@ -412,7 +413,7 @@ done:
 static geodec_status start_attr(geodec_artifact *a, const char *attr, geodec_attr_type type, int *i, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__attr_index(a, attr, type, i, err));
+    GEODEC_TRY(geodec__kind_attr_index(a, attr, type, i, err));
     if (a->attr[*i].present) GEODEC_THROW(GEODEC_INVAL, "%s: attribute %s is written already", a->path, attr);
 done:
     return st;
@@ -464,11 +465,11 @@ static geodec_status settle_rows(geodec_artifact *a, geodec_err *err)
     for (int i = 0; i < a->kind->n_fields; i++) {
         const geodec_field *f = &a->kind->fields[i];
         if (!(f->flags & GEODEC_FIELD_STREAM) || !a->field[i].present) continue;
-        GEODEC_TRY(geodec__field_axes(f, axis, &rank, err));
+        GEODEC_TRY(geodec__kind_field_axes(f, axis, &rank, err));
         if (a->field[i].waiting || a->field[i].dataset < 0)
             GEODEC_TRY(put_rows(a, i, a->field[i].waiting, true, a->field[i].buffer, err));
         a->field[i].waiting = 0;
-        struct geodec__dim_state *d = geodec__dim_find(a, axis[0].name);
+        struct geodec__dim_state *d = geodec__kind_dim_find(a, axis[0].name);
         if (d->extent != GEODEC__EXTENT_UNKNOWN && d->extent != a->field[i].rows)
             GEODEC_THROW(GEODEC_INVAL, "field %s has %lld rows, dimension %s is %lld", f->path,
                          (long long)a->field[i].rows, d->name, (long long)d->extent);

@@ -7,7 +7,7 @@ enum { GROUP = 64 };
 
 /* Adding one to the exponent of a value without sign carries into the sign's place when all bits of the exponent are
  * set. */
-int64_t geodec_nonfinite_f32(const float *x, int64_t n)
+int64_t geodec_finite_first_not_f32(const float *x, int64_t n)
 {
     int64_t i = 0;
     for (; i + GROUP <= n; i += GROUP) {
@@ -22,7 +22,7 @@ int64_t geodec_nonfinite_f32(const float *x, int64_t n)
     return -1;
 }
 
-int64_t geodec_nonfinite_f16(const uint16_t *x, int64_t n)
+int64_t geodec_finite_first_not_f16(const uint16_t *x, int64_t n)
 {
     int64_t i = 0;
     for (; i + GROUP <= n; i += GROUP) {

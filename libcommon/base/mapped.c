@@ -67,14 +67,14 @@ const char *geodec_mapped_find(const void *address, size_t *n)
     return NULL;
 }
 
-int geodec_partial_add(const char *path) { return take(partial, GEODEC_PARTIAL_MAX, NULL, 0, path); }
+int geodec_mapped_partial_add(const char *path) { return take(partial, GEODEC_PARTIAL_MAX, NULL, 0, path); }
 
-void geodec_partial_remove(int number)
+void geodec_mapped_partial_remove(int number)
 {
     if (number >= 0 && number < GEODEC_PARTIAL_MAX) give_back(&partial[number]);
 }
 
-void geodec_partial_unlink(void)
+void geodec_mapped_partial_unlink(void)
 {
     for (int i = 0; i < GEODEC_PARTIAL_MAX; i++)
         if (atomic_load(&partial[i].state) == READY) (void)unlink(partial[i].name);

@@ -22,10 +22,10 @@ GEODEC_API void geodec_mapped_remove(const void *data);
 /* The file that is mapped at address, or NULL. *n: bytes of its map. Async-signal-safe. */
 GEODEC_API const char *geodec_mapped_find(const void *address, size_t *n);
 
-/* An output under its temporary name: a number for geodec_partial_remove, -1 when the table is full. */
-GEODEC_API int geodec_partial_add(const char *path);
-GEODEC_API void geodec_partial_remove(int number);
+/* An output under its temporary name: a number for geodec_mapped_partial_remove, -1 when the table is full. */
+GEODEC_API int geodec_mapped_partial_add(const char *path);
+GEODEC_API void geodec_mapped_partial_remove(int number);
 /* Removes all outputs that are not in place. Async-signal-safe. */
-GEODEC_API void geodec_partial_unlink(void);
+GEODEC_API void geodec_mapped_partial_unlink(void);
 
 #endif

@@ -195,8 +195,8 @@ static int set_mask(pthread_t thread, int cpu)
 static geodec_status pin_workers(geodec_pool *p, const char *sysfs, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_cpus_usable(sysfs, &p->cpu, &p->n_cpus, err));
-    geodec_cpus_order(p->cpu, p->n_cpus, p->threads);
+    GEODEC_TRY(geodec_topology_cpus_usable(sysfs, &p->cpu, &p->n_cpus, err));
+    geodec_topology_cpus_order(p->cpu, p->n_cpus, p->threads);
     if (pthread_getaffinity_np(pthread_self(), sizeof p->caller_mask, &p->caller_mask) != 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the system does not say where this thread may run");
     for (int w = 0; w < p->threads; w++) {
@@ -212,7 +212,7 @@ geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool 
 {
     geodec_status st = GEODEC_OK;
     geodec_pool *p = NULL;
-    const int usable = geodec_cpus_count();
+    const int usable = geodec_topology_cpus_count();
     const int threads = o->threads != 0 ? o->threads : usable > MAX_THREADS ? MAX_THREADS : usable;
     if (threads < 1 || threads > MAX_THREADS)
         GEODEC_THROW(GEODEC_RANGE, "%d threads asked for; 1 to %d are allowed", threads, MAX_THREADS);
@@ -271,7 +271,7 @@ int geodec_pool_threads(const geodec_pool *p) { return p ? p->threads : 1; }
 
 int geodec_pool_cpu(const geodec_pool *p, int worker)
 {
-    return p && p->cpu ? geodec_cpus_of_worker(p->cpu, p->n_cpus, p->threads, worker)->number : -1;
+    return p && p->cpu ? geodec_topology_cpus_of_worker(p->cpu, p->n_cpus, p->threads, worker)->number : -1;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */

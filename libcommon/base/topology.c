@@ -27,7 +27,7 @@ static cpu_set_t *read_mask(size_t *bytes)
     return NULL;
 }
 
-int geodec_cpus_count(void)
+int geodec_topology_cpus_count(void)
 {
     size_t bytes;
     cpu_set_t *set = read_mask(&bytes);
@@ -109,7 +109,7 @@ static void read_nodes(const char *sysfs, geodec_cpu *cpu, int n)
         }
 }
 
-geodec_status geodec_cpus_usable(const char *sysfs, geodec_cpu **out, int *n, geodec_err *err)
+geodec_status geodec_topology_cpus_usable(const char *sysfs, geodec_cpu **out, int *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_cpu *cpu = NULL;
@@ -153,7 +153,7 @@ static int by_place(const void *a, const void *b)
     return c ? c : compare(x->number, y->number);
 }
 
-void geodec_cpus_order(geodec_cpu *cpu, int n, int threads)
+void geodec_topology_cpus_order(geodec_cpu *cpu, int n, int threads)
 {
     for (int i = 0; i < n; i++) {
         cpu[i].rank = 0;
@@ -165,7 +165,7 @@ void geodec_cpus_order(geodec_cpu *cpu, int n, int threads)
     qsort(cpu, (size_t)(threads < n ? threads : n), sizeof *cpu, by_place);
 }
 
-const geodec_cpu *geodec_cpus_of_worker(const geodec_cpu *cpu, int n, int threads, int worker)
+const geodec_cpu *geodec_topology_cpus_of_worker(const geodec_cpu *cpu, int n, int threads, int worker)
 {
     return &cpu[threads > n ? (int)((int64_t)worker * n / threads) : worker];
 }

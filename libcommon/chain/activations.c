@@ -45,7 +45,7 @@ static const geodec_attr attrs[] = {
     {"tokens", GEODEC_ATTR_I64, GEODEC_FIELD_OPTIONAL, "tokens read, kept or not"},
 };
 
-const geodec_kind geodec_kind_activations = {
+const geodec_kind geodec_activations_kind = {
     .name = "activations",
     .major = 1,
     .minor = 2,

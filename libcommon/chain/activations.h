@@ -11,13 +11,13 @@
 #ifndef GEODEC_CHAIN_ACTIVATIONS_H
 #define GEODEC_CHAIN_ACTIVATIONS_H
 
-#include "base/split.h"
 #include "artifact/artifact.h"
+#include "base/split.h"
 
 #include <stdbool.h>
 
 /* States are stored as float32 in /state, or as float16 in /state_f16: exactly one of them is there. */
-GEODEC_API extern const geodec_kind geodec_kind_activations;
+GEODEC_API extern const geodec_kind geodec_activations_kind;
 
 typedef struct geodec_activations {
     const geodec_artifact *file; /* borrowed */

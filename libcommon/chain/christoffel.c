@@ -1,8 +1,8 @@
 #include "chain/christoffel.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/tasks.h"
-#include "artifact/binding.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"M", IN(points)}, {"n", IN(n)}, {"C", IN(control)}};
 
-const geodec_kind geodec_kind_christoffel = {
+const geodec_kind geodec_christoffel_kind = {
     .name = "christoffel",
     .major = 1,
     .minor = 0,
@@ -179,7 +179,7 @@ done:
 
 void geodec_christoffel_clear(geodec_christoffel *c)
 {
-    geodec_artifact_clear(&geodec_kind_christoffel, c);
+    geodec_artifact_clear(&geodec_christoffel_kind, c);
     memset(c, 0, sizeof *c);
 }
 

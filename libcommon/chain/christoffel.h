@@ -2,15 +2,15 @@
 #ifndef GEODEC_CHAIN_CHRISTOFFEL_H
 #define GEODEC_CHAIN_CHRISTOFFEL_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "base/shard.h"
 #include "geometry/space.h"
-#include "artifact/artifact.h"
 
 #include <stdint.h>
 
-GEODEC_API extern const geodec_kind geodec_kind_christoffel;
+GEODEC_API extern const geodec_kind geodec_christoffel_kind;
 
 typedef enum geodec_deriv { GEODEC_DERIV_ANALYTIC, GEODEC_DERIV_FD } geodec_deriv;
 
@@ -54,7 +54,7 @@ GEODEC_API geodec_status geodec_christoffel_compute(const geodec_space *s, int64
                                                     const geodec_hooks *hooks, geodec_christoffel *out,
                                                     geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_christoffel_clear(geodec_christoffel *c);
-/* Fills a new artifact of geodec_kind_christoffel; the caller commits. x: as above. where: "samples" or "midpoints". */
+/* Fills a new artifact of geodec_christoffel_kind; the caller commits. x: as above. where: "samples" or "midpoints". */
 GEODEC_API geodec_status geodec_christoffel_write(const geodec_christoffel *c, const double *x, const char *where,
                                                   double sigma, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 

@@ -1,9 +1,9 @@
 #include "chain/cloud.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "geometry/sketch.h"
-#include "artifact/binding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -160,8 +160,9 @@ enum { BLOCKS = 16 };
 
 typedef struct covariance {
     build *b;
-    double *group;                                                     /* [SLAB][d] */
-    geodec_moments block[GEODEC_CLOUD_RUNGS], all[GEODEC_CLOUD_RUNGS]; /* of the points a rung adds to the one before */
+    double *group; /* [SLAB][d] */
+    geodec_pca_moments block[GEODEC_CLOUD_RUNGS],
+        all[GEODEC_CLOUD_RUNGS]; /* of the points a rung adds to the one before */
 } covariance;
 
 static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
@@ -186,7 +187,7 @@ static geodec_status block_task(void *ctx, int64_t number, geodec_err *err)
                 if (rank < b->size[t] && (t == 0 || rank >= b->size[t - 1]))
                     memcpy(c->group + count++ * d, b->wide + i * d, (size_t)d * sizeof *c->group);
             }
-            GEODEC_TRY(geodec_moments_add(&c->block[t], count, c->group, b->pool, err));
+            GEODEC_TRY(geodec_pca_moments_add(&c->block[t], count, c->group, b->pool, err));
         }
     }
 done:
@@ -197,7 +198,7 @@ static geodec_status add_block(void *ctx, int64_t number, geodec_err *err)
 {
     covariance *c = ctx;
     (void)number, (void)err;
-    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) geodec_moments_merge(&c->all[t], &c->block[t]);
+    for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) geodec_pca_moments_merge(&c->all[t], &c->block[t]);
     return GEODEC_OK;
 }
 
@@ -212,8 +213,8 @@ static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GE
     GEODEC_NEW(c.group, SLAB * d);
     GEODEC_NEW(value, d);
     for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
-        GEODEC_TRY(geodec_moments_init(&c.all[t], d, b->row_mean, err));
-        GEODEC_TRY(geodec_moments_init(&c.block[t], d, b->row_mean, err));
+        GEODEC_TRY(geodec_pca_moments_init(&c.all[t], d, b->row_mean, err));
+        GEODEC_TRY(geodec_pca_moments_init(&c.block[t], d, b->row_mean, err));
         result[3 * t] = (geodec_sweep_result){&c.block[t].count, 1, sizeof c.block[t].count};
         result[3 * t + 1] = (geodec_sweep_result){c.block[t].sum, 1, d * size};
         result[3 * t + 2] = (geodec_sweep_result){c.block[t].square, 1, d * d * size};
@@ -221,9 +222,9 @@ static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GE
     GEODEC_TRY(geodec_sweep_fold(b->o->sweep, "covariance", BLOCKS, block_task, add_block, &c, result,
                                  3 * GEODEC_CLOUD_RUNGS, err));
     if (geodec_sweep_partial(b->o->sweep)) goto done;
-    geodec_moments *m = c.all;
+    geodec_pca_moments *m = c.all;
     for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
-        if (t > 0) geodec_moments_merge(&m[t], &m[t - 1]);
+        if (t > 0) geodec_pca_moments_merge(&m[t], &m[t - 1]);
         GEODEC_TRY(geodec_hooks_progress(b->hooks, "spectrum", t, GEODEC_CLOUD_RUNGS, err));
         if (t == GEODEC_CLOUD_RUNGS - 1) break;
         GEODEC_TRY(geodec_pca_spectrum_moments(&m[t], value, err));
@@ -233,8 +234,8 @@ static geodec_status components_streamed(build *b, geodec_pca *pca, int64_t k[GE
     k[GEODEC_CLOUD_RUNGS - 1] = pca->k;
 done:
     for (int t = 0; t < GEODEC_CLOUD_RUNGS; t++) {
-        geodec_moments_clear(&c.all[t]);
-        geodec_moments_clear(&c.block[t]);
+        geodec_pca_moments_clear(&c.all[t]);
+        geodec_pca_moments_clear(&c.block[t]);
     }
     geodec_mem_free(c.group);
     geodec_mem_free(value);

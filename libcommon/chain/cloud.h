@@ -10,18 +10,18 @@
 #ifndef GEODEC_CHAIN_CLOUD_H
 #define GEODEC_CHAIN_CLOUD_H
 
+#include "artifact/artifact.h"
+#include "artifact/sweep.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "chain/activations.h"
 #include "geometry/pca.h"
-#include "artifact/sweep.h"
 #include "geometry/twonn.h"
-#include "artifact/artifact.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-GEODEC_API extern const geodec_kind geodec_kind_cloud;
+GEODEC_API extern const geodec_kind geodec_cloud_kind;
 
 enum { GEODEC_CLOUD_RUNGS = 3, GEODEC_CLOUD_MIN_POINTS = 32 };
 
@@ -62,7 +62,7 @@ typedef struct geodec_cloud_summary {
     geodec_cloud_rung rung[GEODEC_CLOUD_RUNGS], control[GEODEC_CLOUD_RUNGS];
 } geodec_cloud_summary;
 
-/* Fills a new artifact of geodec_kind_cloud from the activations; the caller commits it. summary may be NULL.
+/* Fills a new artifact of geodec_cloud_kind from the activations; the caller commits it. summary may be NULL.
  * GEODEC_NOTFOUND (layer), GEODEC_RANGE (options), GEODEC_NUMERIC (states not finite), GEODEC_SCARCE (fewer than
  * 32 different states, or too few different distances for TwoNN). */
 GEODEC_API geodec_status geodec_cloud_build(const geodec_activations *states, const geodec_cloud_options *options,

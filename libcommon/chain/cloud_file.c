@@ -1,8 +1,8 @@
 /* The cloud artifact. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/cloud.h"
-#include "artifact/binding.h"
 
 #include <string.h>
 
@@ -97,7 +97,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {
     {"N", IN(points)}, {"K", IN(k)}, {"d", IN(d)}, {"E", IN(values)}, {"T", .plus = GEODEC_CLOUD_RUNGS}};
 
-const geodec_kind geodec_kind_cloud = {
+const geodec_kind geodec_cloud_kind = {
     .name = "cloud",
     .major = 1,
     .minor = 1,
@@ -148,7 +148,7 @@ void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed)
 
 void geodec_cloud_clear(geodec_cloud *c)
 {
-    geodec_artifact_clear(&geodec_kind_cloud, c);
+    geodec_artifact_clear(&geodec_cloud_kind, c);
     geodec_mem_free(c->cloud_row);
     memset(c, 0, sizeof *c);
 }

@@ -9,7 +9,7 @@
 
 /* ---- propagators ------------------------------------------------------------------------------------------------ */
 
-int64_t geodec_factors_size(int64_t n, int64_t count, int32_t rank, bool full)
+int64_t geodec_compress_factors_size(int64_t n, int64_t count, int32_t rank, bool full)
 {
     return count * (full ? n * n : 2 * n * rank);
 }
@@ -33,7 +33,7 @@ static int32_t rank_for(int64_t n, const double *s, double limit)
     return (int32_t)r;
 }
 
-void geodec_factors_expand(int64_t n, int32_t rank, bool full, const float *packed, int64_t i, double *phi)
+void geodec_compress_factors_expand(int64_t n, int32_t rank, bool full, const float *packed, int64_t i, double *phi)
 {
     const int64_t nn = n * n;
     if (full) {
@@ -89,7 +89,7 @@ static void by_rank(int64_t n, const double *s, double norm, float *out)
     for (int64_t r = 0; r < n; r++) out[r] = norm > 0 ? (float)(frobenius(n - r - 1, s + r + 1) / norm) : 0;
 }
 
-geodec_status geodec_factors_by_rank(int64_t n, const double *phi, float *cut, float *naive, geodec_err *err)
+geodec_status geodec_compress_factors_by_rank(int64_t n, const double *phi, float *cut, float *naive, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *block = NULL;
@@ -107,14 +107,14 @@ done:
     return st;
 }
 
-geodec_status geodec_factors_make(int64_t n, int64_t count, const double *phi, double tolerance, float *packed,
-                                  geodec_factors *out, geodec_err *err)
+geodec_status geodec_compress_factors_make(int64_t n, int64_t count, const double *phi, double tolerance, float *packed,
+                                           geodec_compress_factors *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t nn = n * n;
     double *block = NULL;
     bool *split = NULL; /* decomposed */
-    geodec_factors f = {0};
+    geodec_compress_factors f = {0};
     if (n < 1 || count < 1 || !(tolerance >= 0))
         GEODEC_THROW(GEODEC_RANGE, "%lld matrices of size %lld, tolerance %g", (long long)count, (long long)n,
                      tolerance);
@@ -161,7 +161,7 @@ geodec_status geodec_factors_make(int64_t n, int64_t count, const double *phi, d
             }
         }
         const double norm = frobenius(nn, phi + i * nn);
-        geodec_factors_expand(n, f.rank, f.full, packed, i, back);
+        geodec_compress_factors_expand(n, f.rank, f.full, packed, i, back);
         for (int64_t k = 0; k < nn; k++) back[k] -= phi[i * nn + k];
         if (norm > 0) f.error = fmax(f.error, frobenius(nn, back) / norm);
         if (f.rank == n) continue; /* nothing is cut */
@@ -189,8 +189,8 @@ static float largest_offset(int64_t n, int64_t count, int64_t stride, const doub
     return top > 0 ? (float)top : 1;
 }
 
-void geodec_waypoints_make(int64_t n, int64_t steps, int64_t stride, const double *xs, const double *vs, uint16_t *x,
-                           uint16_t *v, float *x_scale, float *v_scale)
+void geodec_compress_waypoints_make(int64_t n, int64_t steps, int64_t stride, const double *xs, const double *vs,
+                                    uint16_t *x, uint16_t *v, float *x_scale, float *v_scale)
 {
     const int64_t count = steps / stride + 1;
     *x_scale = largest_offset(n, count, stride, xs, xs);
@@ -204,7 +204,7 @@ void geodec_waypoints_make(int64_t n, int64_t steps, int64_t stride, const doubl
     }
 }
 
-void geodec_waypoints_at(const geodec_waypoints *w, double t, double *x)
+void geodec_compress_waypoints_at(const geodec_compress_waypoints *w, double t, double *x)
 {
     const double h = w->interval;
     int64_t k = (int64_t)(t / h);

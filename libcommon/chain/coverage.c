@@ -1,11 +1,11 @@
 #include "chain/coverage.h"
 
+#include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/choose.h"
-#include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/space_closed.h"
 #include "linalg/stats.h"
 
 #include <math.h>

@@ -21,12 +21,12 @@
 #ifndef GEODEC_CHAIN_COVERAGE_H
 #define GEODEC_CHAIN_COVERAGE_H
 
+#include "artifact/artifact.h"
+#include "artifact/sweep.h"
 #include "chain/metric.h"
 #include "linalg/surrogate.h"
-#include "artifact/sweep.h"
-#include "artifact/artifact.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_coverage;
+GEODEC_API extern const geodec_kind geodec_coverage_kind;
 
 enum { GEODEC_COVERAGE_SHARES = 16, GEODEC_COVERAGE_EPS = 32, GEODEC_COVERAGE_SIZES = 8 };
 

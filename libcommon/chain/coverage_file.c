@@ -71,7 +71,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"L", IN(sizes)}, {"S", IN(shares)}, {"E", IN(n_eps)}};
 
-const geodec_kind geodec_kind_coverage = {
+const geodec_kind geodec_coverage_kind = {
     .name = "coverage",
     .major = 1,
     .minor = 3,
@@ -92,6 +92,6 @@ geodec_status geodec_coverage_write(const geodec_coverage *c, geodec_artifact *a
 
 void geodec_coverage_clear(geodec_coverage *c)
 {
-    geodec_artifact_clear(&geodec_kind_coverage, c);
+    geodec_artifact_clear(&geodec_coverage_kind, c);
     *c = (geodec_coverage){0};
 }

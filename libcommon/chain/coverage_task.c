@@ -1,11 +1,11 @@
 #include "chain/coverage_task.h"
 
+#include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/choose.h"
-#include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/space_closed.h"
 
 #include <float.h>
 #include <math.h>

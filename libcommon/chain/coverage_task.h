@@ -19,8 +19,8 @@
 #ifndef GEODEC_CHAIN_COVERAGE_TASK_H
 #define GEODEC_CHAIN_COVERAGE_TASK_H
 
-#include "chain/successors.h"
 #include "chain/coverage.h"
+#include "chain/successors.h"
 
 enum { GEODEC_TASK_PREDICTIONS = 5, GEODEC_TASK_TOKENS = 3, GEODEC_TASK_TOLERANCES = 7, GEODEC_TASK_NATS = 6 };
 

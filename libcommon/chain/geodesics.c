@@ -1,8 +1,8 @@
 #include "chain/geodesics.h"
 
+#include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/choose.h"
 #include "chain/validity.h"
 #include "linalg/knn.h"
 #include "linalg/stats.h"

@@ -5,12 +5,12 @@
 #ifndef GEODEC_CHAIN_GEODESICS_H
 #define GEODEC_CHAIN_GEODESICS_H
 
-#include "base/shard.h"
-#include "geometry/geodesic.h"
-#include "chain/metric.h"
 #include "artifact/artifact.h"
+#include "base/shard.h"
+#include "chain/metric.h"
+#include "geometry/geodesic.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_geodesics;
+GEODEC_API extern const geodec_kind geodec_geodesics_kind;
 
 typedef enum geodec_velocity {
     GEODEC_VELOCITY_SEQUENCE, /* g-unit vector towards the next state of the sequence, when that is a point too */
@@ -74,7 +74,7 @@ GEODEC_API geodec_status geodec_geodesics_read(const geodec_artifact *a, geodec_
                                                geodec_err *err) GEODEC_MUST_USE;
 /* Internal: names of geodec_velocity and of the methods in artifacts; what every file of paths is checked for (the
  * message names `path`). */
-extern const char *const geodec__velocity_names[], *const geodec__path_methods[];
+extern const char *const geodec__geodesics_velocity_names[], *const geodec__geodesics_methods[];
 geodec_status geodec__geodesics_check(const geodec_geodesics *g, const char *path, geodec_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* The geodesics artifact. */
+#include "artifact/binding.h"
 #include "chain/geodesics.h"
 #include "geometry/space_closed.h"
-#include "artifact/binding.h"
 
 #include <string.h>
 
@@ -20,17 +20,17 @@ static const geodec_field fields[] = {
     {"/next_row", GEODEC_I32, "P", 0, "1", "row of the activations of the successor, -1 without", 0, AT(next_row)},
 };
 
-const char *const geodec__velocity_names[] = {"sequence", "random", "given", NULL};
-const char *const geodec__path_methods[] = {"rk4", "adaptive", NULL};
+const char *const geodec__geodesics_velocity_names[] = {"sequence", "random", "given", NULL};
+const char *const geodec__geodesics_methods[] = {"rk4", "adaptive", NULL};
 
 static const geodec_attr attrs[] = {
     {"dl", GEODEC_ATTR_F64, 0, "parameter length between nodes", IN(dl)},
     {"method", GEODEC_ATTR_STR, 0, "rk4 (one step between nodes) or adaptive (Prince-Dormand 8(9))",
-     GEODEC_NAMED(geodec_geodesics, options.method, geodec__path_methods)},
+     GEODEC_NAMED(geodec_geodesics, options.method, geodec__geodesics_methods)},
     {"rtol", GEODEC_ATTR_F64, 0, "tolerance of the adaptive method, relative to the path's length", IN(options.rtol)},
     {"drift_max", GEODEC_ATTR_F64, 0, "largest speed drift with status ok", IN(options.drift_max)},
     {"velocity", GEODEC_ATTR_STR, 0, "sequence (towards the next state of the text), random or given",
-     GEODEC_NAMED(geodec_geodesics, velocity, geodec__velocity_names)},
+     GEODEC_NAMED(geodec_geodesics, velocity, geodec__geodesics_velocity_names)},
     {"hull_radius", GEODEC_ATTR_F64, 0, "a node farther than this from every point has left the hull; 0 = no hull",
      IN(hull_radius)},
     {"n_ok", GEODEC_ATTR_I64, GEODEC_ATTR_SUM, "paths with status ok", IN(count[GEODEC_PATH_OK])},
@@ -46,7 +46,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"P", IN(paths)}, {"S", IN(nodes)}, {"n", IN(n)}};
 
-const geodec_kind geodec_kind_geodesics = {
+const geodec_kind geodec_geodesics_kind = {
     .name = "geodesics",
     .major = 1,
     .minor = 0,
@@ -63,7 +63,7 @@ const geodec_kind geodec_kind_geodesics = {
 
 void geodec_geodesics_clear(geodec_geodesics *g)
 {
-    geodec_artifact_clear(&geodec_kind_geodesics, g);
+    geodec_artifact_clear(&geodec_geodesics_kind, g);
     *g = (geodec_geodesics){0};
 }
 

@@ -121,7 +121,7 @@ done:
     return st;
 }
 
-static geodec_status add_file(geodec_export_data *e, sources *s, const char *folder, const char *name, geodec_err *err)
+static geodec_status add_file(geodec_import_data *e, sources *s, const char *folder, const char *name, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *path = e->file[e->n_files];
@@ -155,7 +155,7 @@ done:
     return st;
 }
 
-static geodec_status read_rows(const geodec_json *rows, const char *where, geodec_export_data *e, geodec_err *err)
+static geodec_status read_rows(const geodec_json *rows, const char *where, geodec_import_data *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = geodec_json_length(rows);
@@ -178,7 +178,7 @@ done:
     return st;
 }
 
-static geodec_status read_eigenvalues(const geodec_json *list, const char *where, geodec_export_data *e,
+static geodec_status read_eigenvalues(const geodec_json *list, const char *where, geodec_import_data *e,
                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -201,15 +201,15 @@ done:
     return st;
 }
 
-static geodec_status read_figures(const sources *s, geodec_export_data *e, geodec_err *err)
+static geodec_status read_figures(const sources *s, geodec_import_data *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
         const geodec_json *phase = s->phase[figures[f].phase];
         const char *where = s->where[figures[f].phase];
-        geodec_export_attr *a = &e->attr[e->n_attrs];
+        geodec_import_attr *a = &e->attr[e->n_attrs];
         if (!phase) continue;
-        *a = (geodec_export_attr){.name = figures[f].attr, .whole = figures[f].whole};
+        *a = (geodec_import_attr){.name = figures[f].attr, .whole = figures[f].whole};
         if (a->whole) {
             GEODEC_TRY(get_i64(phase, figures[f].key, where, &a->i, err));
             if (a->i < 0) GEODEC_THROW(GEODEC_FORMAT, "%s: '%s' is negative", where, figures[f].key);
@@ -223,7 +223,7 @@ done:
 }
 
 /* Points of phase 3 whose scalar curvature is not exactly zero: the reference's mean is often that of one point. */
-static geodec_status count_curved(const sources *s, geodec_export_data *e, geodec_err *err)
+static geodec_status count_curved(const sources *s, geodec_import_data *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (!s->phase[2]) goto done;
@@ -231,8 +231,8 @@ static geodec_status count_curved(const sources *s, geodec_export_data *e, geode
     const int64_t n = geodec_json_length(list);
     if (n > GEODEC_EXPORT_POINTS_MAX) GEODEC_THROW(GEODEC_LIMIT, "%s: 'points' is too long a list", s->where[2]);
     if (n < 0) GEODEC_THROW(GEODEC_FORMAT, "%s: 'points' is no list", s->where[2]);
-    geodec_export_attr *a = &e->attr[e->n_attrs++];
-    *a = (geodec_export_attr){.name = "published_curvature_nonzero", .whole = true};
+    geodec_import_attr *a = &e->attr[e->n_attrs++];
+    *a = (geodec_import_attr){.name = "published_curvature_nonzero", .whole = true};
     for (int64_t i = 0; i < n; i++) {
         double r = 0;
         GEODEC_TRY_MSG(get_f64(geodec_json_at(list, i), "R", s->where[2], &r, err), "point %lld", (long long)i);
@@ -242,7 +242,7 @@ done:
     return st;
 }
 
-static geodec_status read_phase1(const sources *s, const char *path, geodec_export_data *e, geodec_err *err)
+static geodec_status read_phase1(const sources *s, const char *path, geodec_import_data *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_json *p = s->phase[0];
@@ -275,11 +275,11 @@ done:
     return st;
 }
 
-geodec_status geodec_export_read(const char *path, geodec_export_data *out, geodec_err *err)
+geodec_status geodec_import_read(const char *path, geodec_import_data *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     sources s = {0};
-    geodec_export_data *e = NULL;
+    geodec_import_data *e = NULL;
     GEODEC_NEW(e, 1);
     if (!is_folder(path)) {
         GEODEC_TRY(add_file(e, &s, NULL, path, err));
@@ -297,19 +297,19 @@ geodec_status geodec_export_read(const char *path, geodec_export_data *out, geod
     e->x = e->eigenvalue = NULL;
 done:
     for (int i = 0; i < s.documents; i++) geodec_json_free(s.document[i]);
-    if (e) geodec_export_clear(e);
+    if (e) geodec_import_clear(e);
     geodec_mem_free(e);
     return st;
 }
 
-void geodec_export_clear(geodec_export_data *e)
+void geodec_import_clear(geodec_import_data *e)
 {
     geodec_mem_free(e->x);
     geodec_mem_free(e->eigenvalue);
     memset(e, 0, sizeof *e);
 }
 
-geodec_status geodec_export_lift(const geodec_export_data *e, int64_t n, uint64_t seed, double *x, geodec_err *err)
+geodec_status geodec_import_lift(const geodec_import_data *e, int64_t n, uint64_t seed, double *x, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     enum { M = GEODEC_EXPORT_COORDINATES };
@@ -324,12 +324,12 @@ done:
     return st;
 }
 
-geodec_status geodec_export_write_attrs(const geodec_export_data *e, geodec_artifact *a, geodec_err *err)
+geodec_status geodec_import_write_attrs(const geodec_import_data *e, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(geodec_artifact_put_str(a, "published_model", e->model, err));
     for (int i = 0; i < e->n_attrs; i++) {
-        const geodec_export_attr *v = &e->attr[i];
+        const geodec_import_attr *v = &e->attr[i];
         if (v->whole)
             GEODEC_TRY(geodec_artifact_put_i64(a, v->name, v->i, err));
         else

@@ -14,14 +14,14 @@ enum {
 };
 
 /* A figure of the export as it goes into the cloud artifact. */
-typedef struct geodec_export_attr {
+typedef struct geodec_import_attr {
     const char *name; /* of the attribute, "published_..": static */
     bool whole;       /* else a real number */
     int64_t i;
     double d;
-} geodec_export_attr;
+} geodec_import_attr;
 
-typedef struct geodec_export_data {
+typedef struct geodec_import_data {
     int64_t points, values;
     double *x;          /* [points][3] measured coordinates */
     double *eigenvalue; /* [values] falling: variances */
@@ -29,24 +29,24 @@ typedef struct geodec_export_data {
     double explained, total_variance;
     char model[128]; /* its name; control characters and bytes that are no ASCII become '?' */
     int n_attrs;
-    geodec_export_attr attr[GEODEC_EXPORT_ATTRS];
+    geodec_import_attr attr[GEODEC_EXPORT_ATTRS];
     int n_files;
     char file[4][4096]; /* the files it was read from */
-} geodec_export_data;
+} geodec_import_data;
 
 /* path: a folder, or one JSON file with phase 1 in it. Phases 2 to 4 may be missing. A file that is several JSON
  * documents one after another is read as such. GEODEC_NOTFOUND, GEODEC_FORMAT (what is missing or of another type, the
  * counts disagree), GEODEC_LIMIT, GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_export_read(const char *path, geodec_export_data *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_export_clear(geodec_export_data *e);
+GEODEC_API geodec_status geodec_import_read(const char *path, geodec_import_data *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_import_clear(geodec_import_data *e);
 
 /* The measured coordinates and n - 3 made-up ones, x [points][n]: column j >= 3 is Gaussian noise of standard deviation
  * sqrt(max(eigenvalue[j], 1e-6)), which is what the paper's harness computes with (from other draws; those are in the
  * goldens). 3 <= n <= values; GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_export_lift(const geodec_export_data *e, int64_t n, uint64_t seed, double *x,
+GEODEC_API geodec_status geodec_import_lift(const geodec_import_data *e, int64_t n, uint64_t seed, double *x,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* The published figures as attributes of a cloud artifact being written. */
-GEODEC_API geodec_status geodec_export_write_attrs(const geodec_export_data *e, geodec_artifact *a,
+GEODEC_API geodec_status geodec_import_write_attrs(const geodec_import_data *e, geodec_artifact *a,
                                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -6,8 +6,8 @@
 #ifndef GEODEC_CHAIN_LOOKUP_INTERNAL_H
 #define GEODEC_CHAIN_LOOKUP_INTERNAL_H
 
-#include "geometry/rbf.h"
 #include "chain/lookup.h"
+#include "geometry/rbf.h"
 
 enum {
     GEODEC__LOOKUP_LANES = 16,

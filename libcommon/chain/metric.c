@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "geometry/pca.h"
 #include "base/tasks.h"
+#include "geometry/pca.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
@@ -229,7 +229,7 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
                                     geodec_metric_medians *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_moments moments = {0};
+    geodec_pca_moments moments = {0};
     geodec_metric fit = {0};
     geodec_metric_options o = m->options;
     double *cov = NULL, *w = NULL, *x = NULL, *z = NULL;
@@ -239,9 +239,9 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
     GEODEC_NEW(w, n);
     GEODEC_NEW(z, n);
     GEODEC_NEW(x, m->points * n);
-    GEODEC_TRY(geodec_moments_init(&moments, n, m->point, err));
-    GEODEC_TRY(geodec_moments_add(&moments, m->points, m->point, pool, err));
-    GEODEC_TRY(geodec_moments_result(&moments, NULL, cov, err));
+    GEODEC_TRY(geodec_pca_moments_init(&moments, n, m->point, err));
+    GEODEC_TRY(geodec_pca_moments_add(&moments, m->points, m->point, pool, err));
+    GEODEC_TRY(geodec_pca_moments_result(&moments, NULL, cov, err));
     GEODEC_TRY(geodec_eig_sym(n, cov, w, cov, err));
     for (int64_t p = 0; p < m->points; p++) { /* independent along the principal directions, turned back */
         for (int64_t k = 0; k < n; k++) z[k] = sqrt(fmax(0, w[k])) * geodec_rng_normal(&r);
@@ -253,7 +253,7 @@ geodec_status geodec_metric_control(const geodec_metric *m, uint64_t seed, geode
                    "Gaussian control");
     GEODEC_TRY(geodec_metric_summary(&fit, out, err));
 done:
-    geodec_moments_clear(&moments);
+    geodec_pca_moments_clear(&moments);
     geodec_metric_clear(&fit);
     geodec_mem_free(cov);
     geodec_mem_free(w);

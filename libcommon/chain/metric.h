@@ -14,16 +14,16 @@
 #ifndef GEODEC_CHAIN_METRIC_H
 #define GEODEC_CHAIN_METRIC_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "geometry/rbf.h"
-#include "artifact/artifact.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* What a metric is between its points. */
-typedef enum geodec_metric_kind {
+typedef enum geodec_metric_type {
     /* the log-Euclidean field through the matrices at the points */
     GEODEC_METRIC_MAHALANOBIS, /* inverse local covariances */
     GEODEC_METRIC_FISHER,      /* pull-back of the Fisher information of the next token */
@@ -39,12 +39,12 @@ typedef enum geodec_metric_kind {
     GEODEC_METRIC_POLAR,
     GEODEC_METRIC_GAUSSIAN_FISHER,
     GEODEC_METRIC_KINDS
-} geodec_metric_kind;
-GEODEC_API extern const char *const geodec_metric_kind_names[]; /* by number, then NULL */
+} geodec_metric_type;
+GEODEC_API extern const char *const geodec_metric_type_names[]; /* by number, then NULL */
 /* "mahalanobis", "gaussian-fisher", ..; "?" otherwise. Static storage. */
-GEODEC_API const char *geodec_metric_kind_name(geodec_metric_kind kind);
+GEODEC_API const char *geodec_metric_type_name(geodec_metric_type kind);
 /* GEODEC_NOTFOUND. */
-GEODEC_API geodec_status geodec_metric_kind_find(const char *name, geodec_metric_kind *kind,
+GEODEC_API geodec_status geodec_metric_type_find(const char *name, geodec_metric_type *kind,
                                                  geodec_err *err) GEODEC_MUST_USE;
 
 typedef enum geodec_metric_centre { GEODEC_CENTRE_MEAN, GEODEC_CENTRE_POINT } geodec_metric_centre;
@@ -88,7 +88,7 @@ typedef struct geodec_metric_fisher {
 } geodec_metric_fisher;
 
 typedef struct geodec_metric {
-    geodec_metric_kind kind;
+    geodec_metric_type kind;
     double curvature; /* of GEODEC_METRIC_SPHERE and GEODEC_METRIC_HYPERBOLIC; 0 otherwise */
     int64_t points, n, k;
     double *point;                 /* [points][n] */
@@ -136,7 +136,7 @@ GEODEC_API geodec_status geodec_metric_fit_slabs(int64_t points, int64_t n, cons
  * logarithms, neighbours, condition numbers and sigma; shrinkage is 0. Of options count k (0 = max(2n, 16), at most
  * points - 1), the limits of the eigenvalues, sigma and sigma_nn. GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE,
  * GEODEC_NUMERIC (not positive definite, not finite), GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_metric_from_matrices(geodec_metric_kind kind, int64_t points, int64_t n,
+GEODEC_API geodec_status geodec_metric_from_matrices(geodec_metric_type kind, int64_t points, int64_t n,
                                                      const double *point, const double *g,
                                                      const geodec_metric_options *options, geodec_pool *pool,
                                                      const geodec_hooks *hooks, geodec_metric *out,
@@ -145,7 +145,7 @@ GEODEC_API geodec_status geodec_metric_from_matrices(geodec_metric_kind kind, in
  * uniform in the ball |x| < 1/sqrt|K| and 0.6/sqrt|K|, curvature 0 = 1 and -1; flat: the unit cube, sides 1, 3/2, 2,
  * ..; polar: r in 1..3, theta in 0..2; gaussian-fisher: mu in -1..1, sigma in 1/2..2 (both of dimension 2).
  * GEODEC_RANGE (another kind, dimension, curvature of the wrong sign), GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_metric_test_space(geodec_metric_kind kind, int64_t points, int64_t n, double curvature,
+GEODEC_API geodec_status geodec_metric_test_space(geodec_metric_type kind, int64_t points, int64_t n, double curvature,
                                                   uint64_t seed, const geodec_metric_options *options,
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
@@ -165,8 +165,8 @@ GEODEC_API geodec_status geodec_metric_at_point(const geodec_metric *m, int64_t 
 GEODEC_API geodec_status geodec_metric_field(const geodec_metric *m, geodec_rbf **out, geodec_err *err) GEODEC_MUST_USE;
 
 /* The metric artifact. */
-GEODEC_API extern const geodec_kind geodec_kind_metric;
-/* Writes logarithms slab by slab into a new artifact of geodec_kind_metric, before geodec_metric_write adds the rest: a
+GEODEC_API extern const geodec_kind geodec_metric_kind;
+/* Writes logarithms slab by slab into a new artifact of geodec_metric_kind, before geodec_metric_write adds the rest: a
  * geodec_metric_sink whose ctx is the writer. f32 halves the file: each entry is rounded to float32, and the largest
  * change |dL|_F of a matrix is kept in `rounding`, for geodec_metric.rounding. |ln (v^T g v / v^T g' v)| <= |dL|_F (k -
  * 1) / ln k for every v, with condition number k of the matrix (rbf.h, the bound on truncation). */
@@ -178,7 +178,7 @@ typedef struct geodec_metric_writer {
 } geodec_metric_writer;
 GEODEC_API geodec_status geodec_metric_write_slab(void *writer, int64_t first, int64_t count, const double *log_g,
                                                   geodec_err *err) GEODEC_MUST_USE;
-/* Writes all fields (log_g unless slabs are there already) and attributes into a new artifact of geodec_kind_metric;
+/* Writes all fields (log_g unless slabs are there already) and attributes into a new artifact of geodec_metric_kind;
  * the caller commits. source NULL: the points are from no cloud (rows -1, the chart's own coordinates). */
 GEODEC_API geodec_status geodec_metric_write(const geodec_metric *m, const geodec_metric_source *source,
                                              geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;

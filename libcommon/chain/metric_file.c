@@ -1,7 +1,7 @@
 /* The metric artifact. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "chain/metric.h"
-#include "artifact/binding.h"
 #include "linalg/expm.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static const geodec_attr attrs[] = {
     {"metric_kind", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL,
      "mahalanobis (also when absent), fisher, blend, euclidean, flat, published, sphere, hyperbolic, polar or "
      "gaussian-fisher: what the metric is between the points",
-     GEODEC_NAMED(geodec_metric, kind, geodec_metric_kind_names), .after = ""},
+     GEODEC_NAMED(geodec_metric, kind, geodec_metric_type_names), .after = ""},
     {"curvature", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "sectional curvature of a sphere or a hyperbolic space",
      IN(curvature), WHEN(curvature), .after = ""},
     {"layer", GEODEC_ATTR_I64, 0, "layer of the model the states are from", IN(source.layer), .after = "/mean"},
@@ -103,7 +103,7 @@ static geodec_status put(const void *object, geodec_artifact *a, const char *nam
     return geodec_metric_write_slab(&(geodec_metric_writer){.file = a, .n = m->n}, 0, m->points, m->log_g, err);
 }
 
-const geodec_kind geodec_kind_metric = {
+const geodec_kind geodec_metric_kind = {
     .name = "metric",
     .major = 1,
     .minor = 2,
@@ -186,7 +186,7 @@ done:
 
 void geodec_metric_clear(geodec_metric *m)
 {
-    geodec_artifact_clear(&geodec_kind_metric, m);
+    geodec_artifact_clear(&geodec_metric_kind, m);
     geodec_mem_free(m->log_g);
     memset(m, 0, sizeof *m);
 }
@@ -306,7 +306,7 @@ geodec_status geodec_metric_open_field(const char *path, geodec_rbf **field, geo
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
     geodec_metric m = {0};
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, path, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_metric_kind, path, &a, err));
     GEODEC_TRY(geodec_metric_read_tables(a, &m, err));
     GEODEC_TRY_MSG(geodec_metric_field_from(a, &m, geodec_metric_field_limit(), field, err), "%s", path);
     if (file) {

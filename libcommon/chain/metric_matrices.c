@@ -1,17 +1,17 @@
 /* Metrics whose matrices are given: other kinds of metric, and the test spaces. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/metric_internal.h"
-#include "chain/metric_space.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "chain/metric_internal.h"
+#include "chain/metric_space.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
 
 #include <math.h>
 #include <string.h>
 
-const char *const geodec_metric_kind_names[] = {
+const char *const geodec_metric_type_names[] = {
     [GEODEC_METRIC_MAHALANOBIS] = "mahalanobis",
     [GEODEC_METRIC_FISHER] = "fisher",
     [GEODEC_METRIC_BLEND] = "blend",
@@ -25,18 +25,18 @@ const char *const geodec_metric_kind_names[] = {
     [GEODEC_METRIC_KINDS] = NULL,
 };
 
-const char *geodec_metric_kind_name(geodec_metric_kind kind)
+const char *geodec_metric_type_name(geodec_metric_type kind)
 {
-    return (int)kind >= 0 && kind < GEODEC_METRIC_KINDS ? geodec_metric_kind_names[kind] : "?";
+    return (int)kind >= 0 && kind < GEODEC_METRIC_KINDS ? geodec_metric_type_names[kind] : "?";
 }
 
-geodec_status geodec_metric_kind_find(const char *name, geodec_metric_kind *kind, geodec_err *err)
+geodec_status geodec_metric_type_find(const char *name, geodec_metric_type *kind, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int i = 0;
-    while (i < GEODEC_METRIC_KINDS && strcmp(name, geodec_metric_kind_names[i]) != 0) i++;
+    while (i < GEODEC_METRIC_KINDS && strcmp(name, geodec_metric_type_names[i]) != 0) i++;
     if (i == GEODEC_METRIC_KINDS) GEODEC_THROW(GEODEC_NOTFOUND, "no metric of kind '%s'", name);
-    *kind = (geodec_metric_kind)i;
+    *kind = (geodec_metric_type)i;
 done:
     return st;
 }
@@ -101,7 +101,7 @@ done:
     return st;
 }
 
-geodec_status geodec_metric_from_matrices(geodec_metric_kind kind, int64_t points, int64_t n, const double *point,
+geodec_status geodec_metric_from_matrices(geodec_metric_type kind, int64_t points, int64_t n, const double *point,
                                           const double *g, const geodec_metric_options *options, geodec_pool *pool,
                                           const geodec_hooks *hooks, geodec_metric *out, geodec_err *err)
 {
@@ -132,7 +132,7 @@ static void in_ball(geodec_rng *r, int64_t n, double radius, double *x)
     for (int64_t i = 0; i < n; i++) x[i] *= scale;
 }
 
-static void place(geodec_metric_kind kind, int64_t n, double curvature, geodec_rng *r, double *x)
+static void place(geodec_metric_type kind, int64_t n, double curvature, geodec_rng *r, double *x)
 {
     switch (kind) {
     case GEODEC_METRIC_SPHERE:
@@ -154,7 +154,7 @@ static void place(geodec_metric_kind kind, int64_t n, double curvature, geodec_r
     }
 }
 
-static geodec_status init_exact(geodec_metric_kind kind, int64_t n, double curvature, geodec_metric_space *s,
+static geodec_status init_exact(geodec_metric_type kind, int64_t n, double curvature, geodec_metric_space *s,
                                 geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -170,7 +170,7 @@ done:
     return st;
 }
 
-geodec_status geodec_metric_test_space(geodec_metric_kind kind, int64_t points, int64_t n, double curvature,
+geodec_status geodec_metric_test_space(geodec_metric_type kind, int64_t points, int64_t n, double curvature,
                                        uint64_t seed, const geodec_metric_options *options, geodec_pool *pool,
                                        const geodec_hooks *hooks, geodec_metric *out, geodec_err *err)
 {

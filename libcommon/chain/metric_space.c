@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-geodec_status geodec__metric_space_exact(geodec_metric_kind kind, int64_t n, double curvature, geodec_metric_space *s,
+geodec_status geodec__metric_space_exact(geodec_metric_type kind, int64_t n, double curvature, geodec_metric_space *s,
                                          geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const char *name = geodec_metric_kind_name(kind);
+    const char *name = geodec_metric_type_name(kind);
     switch (kind) {
     case GEODEC_METRIC_SPHERE:
     case GEODEC_METRIC_HYPERBOLIC:
@@ -50,7 +50,7 @@ static geodec_status check_matrices(const geodec_metric *m, const geodec_space *
         for (int64_t i = 0; i < nn; i++)
             if (!(fabs(g[i] - g[nn + i]) <= 1e-9 * size))
                 GEODEC_THROW(GEODEC_FORMAT, "the matrix of point %lld is not that of the space '%s'", (long long)p,
-                             geodec_metric_kind_name(m->kind));
+                             geodec_metric_type_name(m->kind));
     }
 done:
     geodec_mem_free(g);
@@ -96,7 +96,7 @@ done:
     return st;
 }
 
-static bool is_field(geodec_metric_kind kind)
+static bool is_field(geodec_metric_type kind)
 {
     return kind == GEODEC_METRIC_MAHALANOBIS || kind == GEODEC_METRIC_FISHER || kind == GEODEC_METRIC_BLEND;
 }

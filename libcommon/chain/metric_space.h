@@ -29,7 +29,7 @@ GEODEC_API geodec_status geodec_metric_space_from(const geodec_artifact *a, geod
 GEODEC_API void geodec_metric_space_clear(geodec_metric_space *s);
 
 /* Internal: a space known in closed form by kind, dimension and curvature. GEODEC_RANGE. */
-GEODEC_API geodec_status geodec__metric_space_exact(geodec_metric_kind kind, int64_t n, double curvature,
+GEODEC_API geodec_status geodec__metric_space_exact(geodec_metric_type kind, int64_t n, double curvature,
                                                     geodec_metric_space *s, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,8 +1,8 @@
 #include "chain/null.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "artifact/binding.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,8 +65,8 @@ geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate k
     /* the Gaussian control stands in for the ladder */
     memcpy(c.made.rung, c.made.control, sizeof c.made.rung);
     GEODEC_TRY(geodec_artifact_save(out, &c, err));
-    for (int a = 0; a < geodec_kind_cloud.n_attrs; a++)
-        GEODEC_TRY(copy_attr(cloud, out, &geodec_kind_cloud.attrs[a], err));
+    for (int a = 0; a < geodec_cloud_kind.n_attrs; a++)
+        GEODEC_TRY(copy_attr(cloud, out, &geodec_cloud_kind.attrs[a], err));
 done:
     geodec_mem_free(y);
     geodec_cloud_clear(&c);

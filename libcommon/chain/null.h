@@ -10,13 +10,13 @@
 #ifndef GEODEC_CHAIN_NULL_H
 #define GEODEC_CHAIN_NULL_H
 
+#include "artifact/artifact.h"
 #include "chain/cloud.h"
 #include "linalg/surrogate.h"
-#include "artifact/artifact.h"
 
 #include <stdint.h>
 
-/* Fills a new artifact of geodec_kind_cloud from an opened one; the caller commits. A function of (cloud, kind, seed);
+/* Fills a new artifact of geodec_cloud_kind from an opened one; the caller commits. A function of (cloud, kind, seed);
  * draw j of point i of the gaussian one is a pure function of (seed, i, j). */
 GEODEC_API geodec_status geodec_null_build(const geodec_artifact *cloud, geodec_surrogate kind, uint64_t seed,
                                            geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;

@@ -8,7 +8,7 @@
 #include "chain/geodesics.h"
 #include "geometry/propagate.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_propagators;
+GEODEC_API extern const geodec_kind geodec_propagators_kind;
 
 typedef struct geodec_propagators_options {
     geodec_propagate_options propagate;

@@ -1,8 +1,8 @@
 /* The propagators artifact. */
-#include "base/mem.h"
-#include "chain/propagators.h"
 #include "artifact/binding.h"
 #include "artifact/merge.h"
+#include "base/mem.h"
+#include "chain/propagators.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -46,10 +46,10 @@ static const geodec_attr attrs[] = {
     {"dense", GEODEC_ATTR_STR, 0, "inner nodes: hermite or integrate", NAMED(options.dense, denses)},
     {"dl", GEODEC_ATTR_F64, 0, "parameter length between nodes", IN(paths.dl)},
     {"path_method", GEODEC_ATTR_STR, 0, "how the paths were made: rk4 or adaptive",
-     NAMED(paths.options.method, geodec__path_methods)},
+     NAMED(paths.options.method, geodec__geodesics_methods)},
     {"path_rtol", GEODEC_ATTR_F64, 0, "its tolerance", IN(paths.options.rtol)},
     {"velocity", GEODEC_ATTR_STR, 0, "initial velocities: sequence, random or given",
-     NAMED(paths.velocity, geodec__velocity_names)},
+     NAMED(paths.velocity, geodec__geodesics_velocity_names)},
     {"symplectic_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX | GEODEC_FIELD_OPTIONAL,
      "largest residual of the symplectic form", IN(largest.symplectic), OF_FLOW},
     {"volume_largest", GEODEC_ATTR_F64, GEODEC_ATTR_MAX | GEODEC_FIELD_OPTIONAL, "largest residual of the volume",
@@ -103,7 +103,7 @@ done:
 static const geodec_extent extents[] = {
     {"P", IN(paths.paths)}, {"S", IN(paths.nodes)}, {"n", IN(paths.n)}, {"C", IN(controls)}, {"m", IN(paths.n), 2, 0}};
 
-const geodec_kind geodec_kind_propagators = {
+const geodec_kind geodec_propagators_kind = {
     .name = "propagators",
     .major = 1,
     .minor = 1,
@@ -123,7 +123,7 @@ const geodec_kind geodec_kind_propagators = {
 void geodec_propagators_clear(geodec_propagators *p)
 {
     geodec_geodesics_clear(&p->paths); /* the table has not all of them */
-    geodec_artifact_clear(&geodec_kind_propagators, p);
+    geodec_artifact_clear(&geodec_propagators_kind, p);
     geodec_mem_free(p->control_step);
     *p = (geodec_propagators){0};
 }

@@ -32,21 +32,21 @@ void geodec_records_phi(const geodec_records *r, int64_t i, int64_t w, double *p
         for (int64_t k = 0; k < n * n; k++) phi[k] = k % (n + 1) == 0 ? 1 : 0;
         return;
     }
-    geodec_factors_expand(n, r->rank[i], r->full[i], r->factor + r->offset[i], w - 1, phi);
+    geodec_compress_factors_expand(n, r->rank[i], r->full[i], r->factor + r->offset[i], w - 1, phi);
 }
 
 void geodec_records_x(const geodec_records *r, int64_t i, double t, double *x)
 {
     const int64_t n = r->n, W = r->waypoints;
-    const geodec_waypoints w = {n,
-                                W,
-                                r->dl * (double)r->stride,
-                                r->q + i * n,
-                                r->x_scale[i],
-                                r->v_scale[i],
-                                r->x + i * W * n,
-                                r->v + i * W * n};
-    geodec_waypoints_at(&w, t, x);
+    const geodec_compress_waypoints w = {n,
+                                         W,
+                                         r->dl * (double)r->stride,
+                                         r->q + i * n,
+                                         r->x_scale[i],
+                                         r->v_scale[i],
+                                         r->x + i * W * n,
+                                         r->v + i * W * n};
+    geodec_compress_waypoints_at(&w, t, x);
 }
 
 static double duration(const geodec_records *r) { return r->dl * (double)(r->stride * (r->waypoints - 1)); }
@@ -131,8 +131,8 @@ static geodec_status waypoints_task(void *ctx, int64_t i, geodec_err *err)
     geodec_sym_pack(n, g, row);
     for (int64_t k = 0; k < packed; k++) r->g[i * packed + k] = (float)row[k];
     for (int64_t a = 0; a < n; a++) r->v0[i * n + a] = (float)vs[a];
-    geodec_waypoints_make(n, S - 1, r->stride, xs, vs, r->x + i * W * n, r->v + i * W * n, &r->x_scale[i],
-                          &r->v_scale[i]);
+    geodec_compress_waypoints_make(n, S - 1, r->stride, xs, vs, r->x + i * W * n, r->v + i * W * n, &r->x_scale[i],
+                                   &r->v_scale[i]);
     m->gap[i] = interpolation_error(r, i, g, xs);
     r->x_error[i] = (float)m->gap[i];
 done:
@@ -166,16 +166,17 @@ static geodec_status factors_task(void *ctx, int64_t i, geodec_err *err)
     geodec_records *r = m->r;
     const int64_t n = r->n, nn = n * n, S = m->p->paths.nodes, count = r->waypoints - 1;
     double *phi = NULL;
-    geodec_factors f;
+    geodec_compress_factors f;
     GEODEC_NEW(phi, count * nn);
     for (int64_t w = 0; w < count; w++)
         memcpy(phi + w * nn, m->p->phi + (m->path[i] * S + (w + 1) * r->stride) * nn, (size_t)nn * sizeof *phi);
-    GEODEC_TRY(geodec_factors_make(n, count, phi, m->o->phi_tolerance, m->packed + i * count * nn, &f, err));
+    GEODEC_TRY(geodec_compress_factors_make(n, count, phi, m->o->phi_tolerance, m->packed + i * count * nn, &f, err));
     r->rank[i] = f.rank;
     r->full[i] = f.full;
     r->phi_error[i] = (float)f.error;
     r->naive_error[i] = (float)f.naive;
-    GEODEC_TRY(geodec_factors_by_rank(n, phi + (count - 1) * nn, r->rank_error + i * n, r->rank_naive + i * n, err));
+    GEODEC_TRY(
+        geodec_compress_factors_by_rank(n, phi + (count - 1) * nn, r->rank_error + i * n, r->rank_naive + i * n, err));
 done:
     geodec_mem_free(phi);
     return st;
@@ -187,7 +188,7 @@ static geodec_status gather_factors(maker *m, geodec_err *err)
     geodec_records *r = m->r;
     const int64_t count = r->waypoints - 1, room = count * r->n * r->n;
     for (int64_t i = 0; i < r->records; i++)
-        r->offset[i + 1] = r->offset[i] + geodec_factors_size(r->n, count, r->rank[i], r->full[i]);
+        r->offset[i + 1] = r->offset[i] + geodec_compress_factors_size(r->n, count, r->rank[i], r->full[i]);
     GEODEC_NEW(r->factor, r->offset[r->records]);
     for (int64_t i = 0; i < r->records; i++)
         memcpy(r->factor + r->offset[i], m->packed + i * room,

@@ -7,11 +7,11 @@
 #define GEODEC_CHAIN_RECORDS_H
 
 #include "chain/activations.h"
+#include "chain/compress.h"
 #include "chain/propagators.h"
 #include "chain/validity.h"
-#include "chain/compress.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_records;
+GEODEC_API extern const geodec_kind geodec_records_kind;
 
 typedef struct geodec_records_options {
     double phi_tolerance;    /* relative Frobenius error of Phi allowed in the choice of the rank; default 1e-2 */

@@ -1,8 +1,8 @@
 /* The records artifact. */
-#include "base/mem.h"
 #include "artifact/binding.h"
-#include "linalg/stats.h"
+#include "base/mem.h"
 #include "chain/records.h"
+#include "linalg/stats.h"
 
 #include <math.h>
 
@@ -78,7 +78,7 @@ static const geodec_extent extents[] = {{"R", IN(records)}, {"R1", IN(records), 
                                         {"G", IN(packed)},  {"W", IN(waypoints)},      {"F", IN(factors)},
                                         {"M", IN(logits)}};
 
-const geodec_kind geodec_kind_records = {
+const geodec_kind geodec_records_kind = {
     .name = "records",
     .major = 1,
     .minor = 1,
@@ -160,7 +160,7 @@ done:
 
 void geodec_records_clear(geodec_records *r)
 {
-    geodec_artifact_clear(&geodec_kind_records, r);
+    geodec_artifact_clear(&geodec_records_kind, r);
     *r = (geodec_records){0};
 }
 
@@ -181,7 +181,8 @@ static geodec_status check_sizes(const geodec_records *r, const char *path, geod
     for (int64_t i = 0; i < r->records; i++) {
         const bool sound = r->full[i] ? r->rank[i] == r->n : r->rank[i] >= 0 && 2 * r->rank[i] < r->n;
         if (!sound || r->full[i] > 1 ||
-            r->offset[i + 1] - r->offset[i] != geodec_factors_size(r->n, r->waypoints - 1, r->rank[i], r->full[i]))
+            r->offset[i + 1] - r->offset[i] !=
+                geodec_compress_factors_size(r->n, r->waypoints - 1, r->rank[i], r->full[i]))
             GEODEC_THROW(GEODEC_FORMAT, "%s: record %lld has rank %d and %lld numbers", path, (long long)i,
                          (int)r->rank[i], (long long)(r->offset[i + 1] - r->offset[i]));
     }

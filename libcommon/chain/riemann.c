@@ -1,10 +1,10 @@
 #include "chain/riemann.h"
 
+#include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/choose.h"
-#include "geometry/space_closed.h"
 #include "base/vec_internal.h"
+#include "geometry/space_closed.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -12,14 +12,14 @@
 
 enum { CONTROL_POINTS = 4 };
 
-geodec_curvature_options geodec_curvature_defaults(void)
+geodec_riemann_options geodec_riemann_defaults(void)
 {
-    return (geodec_curvature_options){.samples = 512, .midpoints = 256, .seed = 1};
+    return (geodec_riemann_options){.samples = 512, .midpoints = 256, .seed = 1};
 }
 
 /* ---- where ------------------------------------------------------------------------------------------------------ */
 
-static void place(geodec_curvature *c, geodec_curvature_place where, int32_t index, int32_t partner, const double *a,
+static void place(geodec_riemann *c, geodec_riemann_place where, int32_t index, int32_t partner, const double *a,
                   const double *b)
 {
     const int64_t q = c->points++;
@@ -30,7 +30,7 @@ static void place(geodec_curvature *c, geodec_curvature_place where, int32_t ind
 }
 
 static geodec_status choose_points(const geodec_metric *m, const geodec_geodesics *paths,
-                                   const geodec_curvature_options *o, geodec_curvature *c, geodec_err *err)
+                                   const geodec_riemann_options *o, geodec_riemann *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t *sample = NULL, *edge = NULL;
@@ -66,7 +66,7 @@ done:
 }
 
 /* Points first .. end-1 alone. */
-static void keep_slice(geodec_curvature *c, int64_t first, int64_t end)
+static void keep_slice(geodec_riemann *c, int64_t first, int64_t end)
 {
     c->points = end - first;
     const size_t count = (size_t)c->points;
@@ -86,10 +86,10 @@ static geodec_status sphere_control(int32_t n, uint64_t seed, double *worst, geo
     *worst = 0;
     GEODEC_TRY(geodec_space_conformal_init(&sphere, n, 1, err));
     for (uint64_t p = 0; n > 1 && p < CONTROL_POINTS; p++) {
-        geodec_riemann_invariants inv;
+        geodec_curvature_invariants inv;
         geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("curvature control", p));
         for (int32_t i = 0; i < n; i++) x[i] = geodec_rng_normal(&r) / sqrt((double)n);
-        GEODEC_TRY(geodec_riemann_at(&sphere.base, x, NULL, NULL, &inv, err));
+        GEODEC_TRY(geodec_curvature_at(&sphere.base, x, NULL, NULL, &inv, err));
         *worst = fmax(*worst, fabs(inv.scalar / ((double)n * (n - 1)) - 1));
     }
 done:
@@ -110,7 +110,7 @@ static geodec_status inner_at(const geodec_space *s, const double *x, double *g,
 }
 
 /* At the first `count` points. */
-static geodec_status differences_control(const geodec_space *s, const geodec_curvature *c, int64_t count, double *gap,
+static geodec_status differences_control(const geodec_space *s, const geodec_riemann *c, int64_t count, double *gap,
                                          geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -119,9 +119,9 @@ static geodec_status differences_control(const geodec_space *s, const geodec_cur
     double *block = NULL, worst = 0;
     GEODEC_NEW(block, 2 * n4);
     for (int64_t q = 0; q < count && q < c->points; q++) {
-        geodec_riemann_invariants inv;
-        GEODEC_TRY(geodec_riemann_at(s, c->x + q * c->n, block, NULL, &inv, err));
-        GEODEC_TRY(geodec_riemann_at(&d.base, c->x + q * c->n, block + n4, NULL, &inv, err));
+        geodec_curvature_invariants inv;
+        GEODEC_TRY(geodec_curvature_at(s, c->x + q * c->n, block, NULL, &inv, err));
+        GEODEC_TRY(geodec_curvature_at(&d.base, c->x + q * c->n, block + n4, NULL, &inv, err));
         const double top = geodec__largest(n4, block);
         for (int64_t i = 0; i < n4; i++) block[i] -= block[n4 + i];
         if (top > 0) worst = fmax(worst, geodec__largest(n4, block) / top);
@@ -134,7 +134,7 @@ done:
 
 /* ---- stage ------------------------------------------------------------------------------------------------------ */
 
-double geodec__curvature_median(int64_t points, double *scalar, const uint8_t *place, int where)
+double geodec__riemann_median(int64_t points, double *scalar, const uint8_t *place, int where)
 {
     int64_t count = 0;
     for (int64_t q = 0; q < points; q++)
@@ -143,17 +143,17 @@ double geodec__curvature_median(int64_t points, double *scalar, const uint8_t *p
     return count ? geodec_stats_percentile(count, scalar, 0.5) : 0;
 }
 
-static geodec_status summarise(geodec_curvature *c, geodec_err *err)
+static geodec_status summarise(geodec_riemann *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *sorted = NULL;
     GEODEC_NEW(sorted, c->points);
     for (int where = 0; where < GEODEC_PLACES; where++) {
         for (int64_t q = 0; q < c->points; q++) sorted[q] = c->inv[q].scalar;
-        c->median_abs_scalar[where] = geodec__curvature_median(c->points, sorted, c->place, where);
+        c->median_abs_scalar[where] = geodec__riemann_median(c->points, sorted, c->place, where);
     }
     for (int64_t q = 0; q < c->points; q++) {
-        const geodec_riemann_check *k = &c->inv[q].check;
+        const geodec_curvature_check *k = &c->inv[q].check;
         c->worst.first_pair = fmax(c->worst.first_pair, k->first_pair);
         c->worst.last_pair = fmax(c->worst.last_pair, k->last_pair);
         c->worst.exchange = fmax(c->worst.exchange, k->exchange);
@@ -165,13 +165,12 @@ done:
     return st;
 }
 
-geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec_space *s,
-                                       const geodec_geodesics *paths, const geodec_curvature_options *o,
-                                       geodec_pool *pool, const geodec_hooks *hooks, geodec_curvature *out,
-                                       geodec_err *err)
+geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_space *s, const geodec_geodesics *paths,
+                                     const geodec_riemann_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                     geodec_riemann *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_curvature c = {.n = metric->n};
+    geodec_riemann c = {.n = metric->n};
     int64_t first, end;
     if (o->samples < 0 || o->midpoints < 0)
         GEODEC_THROW(GEODEC_RANGE, "%lld samples, %lld midpoints", (long long)o->samples, (long long)o->midpoints);
@@ -185,13 +184,13 @@ geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec
     GEODEC_NEW(c.inv, c.points);
     GEODEC_NEW(c.ricci, c.points * n2);
     if (o->tensors) GEODEC_NEW(c.riem, c.points * n2 * n2);
-    GEODEC_TRY(geodec_riemann_batch(s, pool, hooks, c.points, c.x, c.riem, c.ricci, c.inv, err));
+    GEODEC_TRY(geodec_curvature_batch(s, pool, hooks, c.points, c.x, c.riem, c.ricci, c.inv, err));
     GEODEC_TRY(summarise(&c, err));
     GEODEC_TRY(sphere_control(s->n, o->seed, &c.sphere_error, err));
     GEODEC_TRY(differences_control(s, &c, CONTROL_POINTS - first, &c.differences_gap, err));
     *out = c;
-    c = (geodec_curvature){0};
+    c = (geodec_riemann){0};
 done:
-    geodec_curvature_clear(&c);
+    geodec_riemann_clear(&c);
     return st;
 }

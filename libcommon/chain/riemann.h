@@ -10,17 +10,17 @@
 #include "chain/metric.h"
 #include "geometry/curvature.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_riemann;
+GEODEC_API extern const geodec_kind geodec_riemann_kind;
 
-typedef enum geodec_curvature_place {
+typedef enum geodec_riemann_place {
     GEODEC_PLACE_SAMPLE,   /* a point of the cloud; `index` = point, `partner` = -1 */
     GEODEC_PLACE_MIDPOINT, /* half-way from point `index` to its nearest neighbour `partner` */
     GEODEC_PLACE_PATH,     /* node `partner` of path `index` */
     GEODEC_PLACE_GIVEN,    /* point `index` of those given */
     GEODEC_PLACES
-} geodec_curvature_place;
+} geodec_riemann_place;
 
-typedef struct geodec_curvature_options {
+typedef struct geodec_riemann_options {
     int64_t samples;   /* seeded random subset of the points; 0 = all. Default 512 */
     int64_t midpoints; /* of so many of the samples; 0 = of all samples. Default 256 */
     bool tensors;      /* keep R^a_bcd */
@@ -28,35 +28,35 @@ typedef struct geodec_curvature_options {
     int64_t given;
     uint64_t seed;
     geodec_shard shard; /* only these of the points, and the control points among them */
-} geodec_curvature_options;
-GEODEC_API geodec_curvature_options geodec_curvature_defaults(void);
+} geodec_riemann_options;
+GEODEC_API geodec_riemann_options geodec_riemann_defaults(void);
 
-typedef struct geodec_curvature {
+typedef struct geodec_riemann {
     int64_t points, n;
     double *x;                               /* [Q][n] */
-    uint8_t *place;                          /* [Q] geodec_curvature_place */
+    uint8_t *place;                          /* [Q] geodec_riemann_place */
     int32_t *index, *partner;                /* [Q] */
-    geodec_riemann_invariants *inv;          /* [Q] */
+    geodec_curvature_invariants *inv;        /* [Q] */
     double *ricci;                           /* [Q][n][n] */
     double *riem;                            /* [Q][n]^4 or NULL */
     double median_abs_scalar[GEODEC_PLACES]; /* 0 where there is no such point */
-    geodec_riemann_check worst;              /* largest residuals */
+    geodec_curvature_check worst;            /* largest residuals */
     double worst_symmetry;                   /* of the pairs */
     /* controls of the same code */
     double sphere_error;    /* largest |scalar / (n (n-1)) - 1| on the unit sphere of dimension n; 0 for n = 1 */
     double differences_gap; /* largest |R - R'| / max |R|, R' with dGamma by central differences, at 4 samples */
-} geodec_curvature;
+} geodec_riemann;
 
 /* s: the space of the metric. paths may be NULL: middle and last valid node of each path otherwise. */
-GEODEC_API geodec_status geodec_curvature_compute(const geodec_metric *metric, const geodec_space *s,
-                                                  const geodec_geodesics *paths, const geodec_curvature_options *o,
-                                                  geodec_pool *pool, const geodec_hooks *hooks, geodec_curvature *out,
-                                                  geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_curvature_clear(geodec_curvature *c);
-/* Median of |scalar| over the points at `where`; 0 without any. scalar [points] is used up. */
-GEODEC_API double geodec__curvature_median(int64_t points, double *scalar, const uint8_t *place, int where);
-/* Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_curvature_write(const geodec_curvature *c, geodec_artifact *a,
+GEODEC_API geodec_status geodec_riemann_compute(const geodec_metric *metric, const geodec_space *s,
+                                                const geodec_geodesics *paths, const geodec_riemann_options *o,
+                                                geodec_pool *pool, const geodec_hooks *hooks, geodec_riemann *out,
                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_riemann_clear(geodec_riemann *c);
+/* Median of |scalar| over the points at `where`; 0 without any. scalar [points] is used up. */
+GEODEC_API double geodec__riemann_median(int64_t points, double *scalar, const uint8_t *place, int where);
+/* Fills a new artifact; the caller commits. */
+GEODEC_API geodec_status geodec_riemann_write(const geodec_riemann *c, geodec_artifact *a,
+                                              geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,14 +1,14 @@
 /* The curvature artifact. */
-#include "base/mem.h"
-#include "chain/riemann.h"
 #include "artifact/binding.h"
 #include "artifact/merge.h"
+#include "base/mem.h"
+#include "chain/riemann.h"
 
 #include <string.h>
 
-#define AT(m) GEODEC_AT(geodec_curvature, m)
-#define IN(m) GEODEC_IN(geodec_curvature, m)
-#define ROW(m) GEODEC_OF_ROW(geodec_riemann_invariants, m)
+#define AT(m) GEODEC_AT(geodec_riemann, m)
+#define IN(m) GEODEC_IN(geodec_riemann, m)
+#define ROW(m) GEODEC_OF_ROW(geodec_curvature_invariants, m)
 static const geodec_field fields[] = {
     {"/x", GEODEC_F64, "Q,n", 0, "activation", "where: principal coordinates", 0, AT(x)},
     {"/place", GEODEC_U8, "Q", 0, "1", "0 point of the cloud, 1 midpoint of an edge, 2 node of a geodesic, 3 given", 0,
@@ -58,7 +58,7 @@ static geodec_status derive(geodec_merge *whole, const char *attr, double *value
     GEODEC_TRY(geodec_merge_dim(whole, "Q", &points, err));
     GEODEC_TRY(geodec_merge_read(whole, "/scalar", &scalar, err));
     GEODEC_TRY(geodec_merge_read(whole, "/place", &place, err));
-    *value = geodec__curvature_median(points, scalar, place, where);
+    *value = geodec__riemann_median(points, scalar, place, where);
 done:
     geodec_mem_free(scalar);
     geodec_mem_free(place);
@@ -67,7 +67,7 @@ done:
 
 static const geodec_extent extents[] = {{"Q", IN(points)}, {"n", IN(n)}};
 
-const geodec_kind geodec_kind_riemann = {
+const geodec_kind geodec_riemann_kind = {
     .name = "riemann",
     .major = 1,
     .minor = 0,
@@ -81,16 +81,16 @@ const geodec_kind geodec_kind_riemann = {
     .derive = derive,
     .extents = extents,
     .n_extents = 2,
-    .rows = {"Q", sizeof(geodec_riemann_invariants), offsetof(geodec_curvature, inv), false},
+    .rows = {"Q", sizeof(geodec_curvature_invariants), offsetof(geodec_riemann, inv), false},
 };
 
-geodec_status geodec_curvature_write(const geodec_curvature *c, geodec_artifact *a, geodec_err *err)
+geodec_status geodec_riemann_write(const geodec_riemann *c, geodec_artifact *a, geodec_err *err)
 {
     return geodec_artifact_save(a, c, err);
 }
 
-void geodec_curvature_clear(geodec_curvature *c)
+void geodec_riemann_clear(geodec_riemann *c)
 {
-    geodec_artifact_clear(&geodec_kind_riemann, c);
-    *c = (geodec_curvature){0};
+    geodec_artifact_clear(&geodec_riemann_kind, c);
+    *c = (geodec_riemann){0};
 }

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/validity_internal.h"
 #include "base/vec_internal.h"
+#include "chain/validity_internal.h"
 #include "linalg/chol.h"
 
 #include <math.h>

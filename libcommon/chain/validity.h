@@ -15,10 +15,10 @@
 #ifndef GEODEC_CHAIN_VALIDITY_H
 #define GEODEC_CHAIN_VALIDITY_H
 
+#include "artifact/artifact.h"
+#include "artifact/sweep.h"
 #include "chain/metric.h"
 #include "geometry/propagate.h"
-#include "artifact/sweep.h"
-#include "artifact/artifact.h"
 
 #include <stdbool.h>
 
@@ -129,7 +129,7 @@ GEODEC_API geodec_status geodec_validity_sphere(int32_t n, const geodec_validity
  * chart: such paths are counted as broken. */
 enum { GEODEC_VALIDITY_CASES = 3 };
 /* "hyperbolic", "flat", "gaussian-fisher". */
-GEODEC_API geodec_metric_kind geodec_validity_case_kind(int which);
+GEODEC_API geodec_metric_type geodec_validity_case_kind(int which);
 GEODEC_API geodec_status geodec_validity_case(int which, int32_t n, const geodec_validity_options *o, geodec_pool *pool,
                                               const geodec_hooks *hooks, int64_t starts, uint64_t seed,
                                               geodec_validity *out, geodec_err *err) GEODEC_MUST_USE;
@@ -150,7 +150,7 @@ GEODEC_API geodec_status geodec_validity_settle(const geodec_space *s, geodec_va
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
-GEODEC_API extern const geodec_kind geodec_kind_validity;
+GEODEC_API extern const geodec_kind geodec_validity_kind;
 /* Fills a new artifact with the experiment and its controls, which must agree in eps and perturbations (the sphere in n
  * too); cases [GEODEC_VALIDITY_CASES] may be NULL; the caller commits. */
 GEODEC_API geodec_status geodec_validity_write(const geodec_validity *field, const geodec_validity *sphere,

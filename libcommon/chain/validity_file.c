@@ -1,6 +1,6 @@
 /* The validity artifact: the experiment on the measured field and, in /sphere, the same on the unit sphere. */
-#include "chain/validity.h"
 #include "artifact/binding.h"
+#include "chain/validity.h"
 
 #include <math.h>
 
@@ -113,7 +113,7 @@ static const geodec_extent extents[] = {{"A", IN(field.starts)},
                                         {"U", IN(field.perturbations)},
                                         {"n", IN(field.n)}};
 
-const geodec_kind geodec_kind_validity = {
+const geodec_kind geodec_validity_kind = {
     .name = "validity",
     .major = 1,
     .minor = 3,

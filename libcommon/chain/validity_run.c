@@ -1,12 +1,12 @@
+#include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/choose.h"
-#include "chain/metric_space.h"
-#include "geometry/space_closed.h"
 #include "base/tasks.h"
+#include "base/vec_internal.h"
+#include "chain/metric_space.h"
 #include "chain/validity.h"
 #include "chain/validity_internal.h"
-#include "base/vec_internal.h"
+#include "geometry/space_closed.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -541,9 +541,9 @@ done:
     return st;
 }
 
-geodec_metric_kind geodec_validity_case_kind(int which)
+geodec_metric_type geodec_validity_case_kind(int which)
 {
-    static const geodec_metric_kind kinds[GEODEC_VALIDITY_CASES] = {GEODEC_METRIC_HYPERBOLIC, GEODEC_METRIC_FLAT,
+    static const geodec_metric_type kinds[GEODEC_VALIDITY_CASES] = {GEODEC_METRIC_HYPERBOLIC, GEODEC_METRIC_FLAT,
                                                                     GEODEC_METRIC_GAUSSIAN_FISHER};
     return kinds[which];
 }
@@ -553,7 +553,7 @@ geodec_status geodec_validity_case(int which, int32_t n, const geodec_validity_o
                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_metric_kind kind = geodec_validity_case_kind(which);
+    const geodec_metric_type kind = geodec_validity_case_kind(which);
     const geodec_metric_options metric = geodec_metric_defaults();
     const int64_t dim = kind == GEODEC_METRIC_GAUSSIAN_FISHER ? 2 : n;
     geodec_metric m = {0};

@@ -1,10 +1,10 @@
-/* Inside of the story generator: one primitive, geodec__choose, adds -log2 p of every random choice to the story's
- * bits; the template interpreter, the vocabulary and the plots are built on it.
+/* Inside of the story generator: one primitive, geodec__template_choose, adds -log2 p of every random choice to the
+ * story's bits; the template interpreter, the vocabulary and the plots are built on it.
  *
- * Template language (geodec__emit):
+ * Template language (geodec__template_emit):
  *   [x|y|z]        one alternative, weight (i+1)^-0.35 for the i-th (earlier ones are more frequent);
  *                  they nest and may be empty
- *   {@name}        a macro of geodec__macro
+ *   {@name}        a macro of geodec__lexicon_macro
  *   {a}            "a" or "an" by the next word
  *   {A} {~A}       a person's name; name or pronoun by chance where the pronoun is clear
  *   {he A} {him A} {his A} {himself A}   pronouns; the name where the pronoun would not be clear
@@ -76,14 +76,14 @@ enum {
     N_ADJ = 36,
     N_PLACES = 22
 };
-extern const geodec__name geodec__girls[N_GIRLS], geodec__boys[N_BOYS], geodec__kin[N_KIN], geodec__adults[N_ADULTS],
-    geodec__pets[N_PETS];
-extern const char *const geodec__species[N_SPECIES], *const geodec__wild[N_WILD];
-extern const geodec__noun geodec__nouns[N_NOUNS];
-extern const geodec__adjective geodec__adjectives[N_ADJ];
-extern const geodec__place_name geodec__places[N_PLACES];
+extern const geodec__name geodec__lexicon_girls[N_GIRLS], geodec__lexicon_boys[N_BOYS], geodec__lexicon_kin[N_KIN],
+    geodec__lexicon_adults[N_ADULTS], geodec__lexicon_pets[N_PETS];
+extern const char *const geodec__lexicon_species[N_SPECIES], *const geodec__lexicon_wild[N_WILD];
+extern const geodec__noun geodec__lexicon_nouns[N_NOUNS];
+extern const geodec__adjective geodec__lexicon_adjectives[N_ADJ];
+extern const geodec__place_name geodec__lexicon_places[N_PLACES];
 /* Body of a macro or NULL. */
-const char *geodec__macro(const char *name, size_t n);
+const char *geodec__lexicon_macro(const char *name, size_t n);
 
 typedef struct geodec__person {
     const geodec__name *who; /* NULL = not in the story */
@@ -141,28 +141,29 @@ typedef struct geodec__gen {
 
 /* Index of an alternative drawn with probability weight[i] / sum. weights >= 0, at least one > 0; n <=
  * GEODEC__ALTS_MAX. */
-int geodec__choose(geodec__gen *g, int n, const double *weight);
+int geodec__template_choose(geodec__gen *g, int n, const double *weight);
 /* Alternative 0..n-1 with the falling weights of the template language. */
-int geodec__pick(geodec__gen *g, int n);
+int geodec__template_pick(geodec__gen *g, int n);
 /* True with probability p. */
-bool geodec__chance(geodec__gen *g, double p);
+bool geodec__template_bernoulli(geodec__gen *g, double p);
 /* Emits one or more sentences; a space is put before unless the text or a line begins. */
-void geodec__emit(geodec__gen *g, const char *tpl);
+void geodec__template_emit(geodec__gen *g, const char *tpl);
 /* Somebody says `tpl` (a template that ends in '.', '!' or '?'), with a varied tag. */
-void geodec__say(geodec__gen *g, char who, const char *tpl);
+void geodec__template_say(geodec__gen *g, char who, const char *tpl);
 /* The whole story into g (already set up). */
 void geodec__story(geodec__gen *g);
 
 /* Shorthands of the plot files. */
-#define E geodec__emit
-#define SAY geodec__say
+#define E geodec__template_emit
+#define SAY geodec__template_say
 #define X geodec__scene
 #define NUM(letter) g->number[(letter) - 'a']
 
 typedef void (*geodec__plot)(geodec__gen *g);
 /* Plots start after the opening, in which A (a child) was named, and end before the closing lines. */
 extern const geodec__plot geodec__plots_things[], geodec__plots_people[], geodec__plots_world[], geodec__plots_play[];
-extern const int geodec__n_plots_things, geodec__n_plots_people, geodec__n_plots_world, geodec__n_plots_play;
+extern const int geodec__plots_things_count, geodec__plots_people_count, geodec__plots_world_count,
+    geodec__plots_play_count;
 
 /* Scenes shared by plots. */
 void geodec__scene_friend(geodec__gen *g);  /* brings in B, a child, where A is */

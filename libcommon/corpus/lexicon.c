@@ -2,30 +2,32 @@
 
 #include <string.h>
 
-const geodec__name geodec__girls[N_GIRLS] = {
+const geodec__name geodec__lexicon_girls[N_GIRLS] = {
     {"Lily", 'f'},  {"Mia", 'f'},  {"Anna", 'f'}, {"Lucy", 'f'}, {"Emma", 'f'}, {"Zoe", 'f'},
     {"Sara", 'f'},  {"Ella", 'f'}, {"Nina", 'f'}, {"Ruby", 'f'}, {"Kate", 'f'}, {"Molly", 'f'},
     {"Grace", 'f'}, {"Ivy", 'f'},  {"Rosa", 'f'}, {"Jane", 'f'}, {"Tess", 'f'}, {"Daisy", 'f'}};
-const geodec__name geodec__boys[N_BOYS] = {{"Tom", 'm'},  {"Ben", 'm'},  {"Max", 'm'},  {"Sam", 'm'},  {"Leo", 'm'},
-                                           {"Jack", 'm'}, {"Tim", 'm'},  {"Finn", 'm'}, {"Noah", 'm'}, {"Oscar", 'm'},
-                                           {"Hugo", 'm'}, {"Adam", 'm'}, {"Paul", 'm'}, {"Eli", 'm'},  {"Theo", 'm'},
-                                           {"Luke", 'm'}, {"Dan", 'm'},  {"Milo", 'm'}};
-const geodec__name geodec__kin[N_KIN] = {{"Mom", 'f'},      {"Dad", 'm'},       {"Grandma", 'f'},   {"Grandpa", 'm'},
-                                         {"Aunt May", 'f'}, {"Uncle Bob", 'm'}, {"Aunt Rose", 'f'}, {"Uncle Joe", 'm'}};
-const geodec__name geodec__adults[N_ADULTS] = {{"the old woman", 'f'}, {"the farmer", 'm'},  {"the baker", 'm'},
-                                               {"the teacher", 'f'},   {"the old man", 'm'}, {"the gardener", 'f'},
-                                               {"the fisherman", 'm'}, {"the nurse", 'f'},   {"the postman", 'm'},
-                                               {"the miller", 'm'},    {"the weaver", 'f'}};
-const geodec__name geodec__pets[N_PETS] = {{"Rex", 'm'},    {"Spot", 'm'},   {"Coco", 'f'},   {"Pip", 'm'},
-                                           {"Fluffy", 'f'}, {"Bruno", 'm'},  {"Snowy", 'f'},  {"Pepper", 'f'},
-                                           {"Toffee", 'f'}, {"Goldie", 'f'}, {"Shadow", 'm'}, {"Buster", 'm'},
-                                           {"Mimi", 'f'},   {"Biscuit", 'm'}};
-const char *const geodec__species[N_SPECIES] = {"dog",  "cat",  "puppy",   "kitten", "rabbit", "duck",
-                                                "pony", "goat", "hamster", "parrot", "turtle", "hen"};
-const char *const geodec__wild[N_WILD] = {"bird", "squirrel", "frog",   "fox",    "mouse", "hedgehog", "butterfly",
-                                          "owl",  "deer",     "beetle", "lizard", "crow",  "snail",    "bee"};
+const geodec__name geodec__lexicon_boys[N_BOYS] = {
+    {"Tom", 'm'},  {"Ben", 'm'},  {"Max", 'm'},  {"Sam", 'm'},   {"Leo", 'm'},  {"Jack", 'm'},
+    {"Tim", 'm'},  {"Finn", 'm'}, {"Noah", 'm'}, {"Oscar", 'm'}, {"Hugo", 'm'}, {"Adam", 'm'},
+    {"Paul", 'm'}, {"Eli", 'm'},  {"Theo", 'm'}, {"Luke", 'm'},  {"Dan", 'm'},  {"Milo", 'm'}};
+const geodec__name geodec__lexicon_kin[N_KIN] = {{"Mom", 'f'},       {"Dad", 'm'},      {"Grandma", 'f'},
+                                                 {"Grandpa", 'm'},   {"Aunt May", 'f'}, {"Uncle Bob", 'm'},
+                                                 {"Aunt Rose", 'f'}, {"Uncle Joe", 'm'}};
+const geodec__name geodec__lexicon_adults[N_ADULTS] = {
+    {"the old woman", 'f'}, {"the farmer", 'm'},   {"the baker", 'm'},     {"the teacher", 'f'},
+    {"the old man", 'm'},   {"the gardener", 'f'}, {"the fisherman", 'm'}, {"the nurse", 'f'},
+    {"the postman", 'm'},   {"the miller", 'm'},   {"the weaver", 'f'}};
+const geodec__name geodec__lexicon_pets[N_PETS] = {{"Rex", 'm'},    {"Spot", 'm'},   {"Coco", 'f'},   {"Pip", 'm'},
+                                                   {"Fluffy", 'f'}, {"Bruno", 'm'},  {"Snowy", 'f'},  {"Pepper", 'f'},
+                                                   {"Toffee", 'f'}, {"Goldie", 'f'}, {"Shadow", 'm'}, {"Buster", 'm'},
+                                                   {"Mimi", 'f'},   {"Biscuit", 'm'}};
+const char *const geodec__lexicon_species[N_SPECIES] = {"dog",  "cat",  "puppy",   "kitten", "rabbit", "duck",
+                                                        "pony", "goat", "hamster", "parrot", "turtle", "hen"};
+const char *const geodec__lexicon_wild[N_WILD] = {"bird",     "squirrel",  "frog",  "fox",  "mouse",
+                                                  "hedgehog", "butterfly", "owl",   "deer", "beetle",
+                                                  "lizard",   "crow",      "snail", "bee"};
 
-const geodec__noun geodec__nouns[N_NOUNS] = {
+const geodec__noun geodec__lexicon_nouns[N_NOUNS] = {
     {"ball", "balls", T_TOY | T_FLY},
     {"doll", "dolls", T_TOY},
     {"balloon", "balloons", T_TOY | T_FLY},
@@ -111,7 +113,7 @@ const geodec__noun geodec__nouns[N_NOUNS] = {
 };
 
 enum { HARD = T_TOY | T_TOOL | T_BOX, ALL = HARD | T_WEAR | T_NATURE | T_PAPER | T_FLY };
-const geodec__adjective geodec__adjectives[N_ADJ] = {
+const geodec__adjective geodec__lexicon_adjectives[N_ADJ] = {
     {"red", ALL | T_FOOD | T_FRUIT},
     {"blue", ALL},
     {"shiny", HARD | T_WEAR | T_NATURE},
@@ -150,7 +152,7 @@ const geodec__adjective geodec__adjectives[N_ADJ] = {
     {"ripe", T_FOOD | T_FRUIT},
 };
 
-const geodec__place_name geodec__places[N_PLACES] = {
+const geodec__place_name geodec__lexicon_places[N_PLACES] = {
     {"in",
      "park",
      P_OUT | P_PLAY,
@@ -364,7 +366,7 @@ static const geodec__macro_entry macros[] = {
     {"quickly", "[quickly|at once|right away|as fast as {he A} could|in great haste|without a word|with big steps]"},
 };
 
-const char *geodec__macro(const char *name, size_t n)
+const char *geodec__lexicon_macro(const char *name, size_t n)
 {
     for (size_t i = 0; i < sizeof macros / sizeof macros[0]; i++)
         if (!strncmp(macros[i].name, name, n) && macros[i].name[n] == 0) return macros[i].body;

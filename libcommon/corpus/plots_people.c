@@ -11,7 +11,7 @@ static void present(geodec__gen *g)
     E(g, "{~A} [made|bought|found] it and [wrapped it in {@color} paper|tied {a} {@color} ribbon around it|put it in a "
          "box]. then {~A} hid it {in+ p:in}, {spot+ s:p}.");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "{B} [came to visit|knocked at the door|stood in the door] [that day|in the evening|too early].");
         SAY(g, 'B', "[what are you doing|why are you smiling|what is that {spot s}]?");
@@ -51,7 +51,7 @@ static void quarrel(geodec__gen *g)
          "[and {the t} fell {spot+ s:p}|until {B} fell down|and {B} began to cry|and then they [did not speak|sat far "
          "apart]].");
     X(g);
-    switch (geodec__pick(g, 4)) {
+    switch (geodec__template_pick(g, 4)) {
     case 0:
         E(g, "{@soon}, {A} felt {@sad}. it was no fun to play alone. {~A} [went|walked] to {B} and [looked down|held "
              "out a hand|sat down beside {him B}].");
@@ -97,7 +97,7 @@ static void new_child(geodec__gen *g)
     E(g, "{B} [looked up|turned red|smiled a little|did not say a word]. [then|after a moment] {~B} [nodded|took {the "
          "t}|whispered {his B} name].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "{B} could [draw|sing|whistle|run|swim|climb|tell stories|dance] better than [anyone|{E+}|all of them]. "
              "{~B} taught {A} how to do it, [and|and soon] other children came to [look|learn] too.");
@@ -131,7 +131,7 @@ static void message(geodec__gen *g)
          "o:2-9} already|thought of {F}]. \"Oh no! [{B} does not know|I must go|I must tell {B}]!\" {~A} [cried|said] "
          "and ran on.");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "{~A} [found|met] {B} {in p}, {spot+ s:p}, and told {him B} everything. \"[I did not know that|Nobody "
              "told me|That is big news]!\" {@cried} {B}. \"[Thank you for coming|You are a good messenger].\"");
@@ -182,7 +182,7 @@ static void race(geodec__gen *g)
          "was [ahead|in front|the fastest|first|flying], and {C} was [last|far behind|slow|out of breath|still tying "
          "{his C} shoes].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "then {B} [fell over a [root|stone|stick]|slipped in the mud|stepped into a hole] and hurt {his B} "
              "[knee|foot|hand|arm]. {C} ran past, but {A} stopped [to help|and went back].");
@@ -204,4 +204,4 @@ static void race(geodec__gen *g)
 }
 
 const geodec__plot geodec__plots_people[] = {present, quarrel, new_child, message, help, race};
-const int geodec__n_plots_people = sizeof geodec__plots_people / sizeof geodec__plots_people[0];
+const int geodec__plots_people_count = sizeof geodec__plots_people / sizeof geodec__plots_people[0];

@@ -13,7 +13,7 @@ static void hide(geodec__gen *g)
     E(g, "[first|at first] {~A} looked {spot+ k:p}, but [there was only {a+ t:nature}|nobody was there|there sat {a} "
          "{kind+ D:wild}|{~A} found {a+ t:tool} and no one else].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "then {~A} heard {a} [laugh|cough|sneeze|small noise|whisper|giggle|yawn]. it came from {C}, who was "
              "{spot r}. \"I found you, {C}!\" [said|cried|called] {A}. \"Now where is {B}?\"");
@@ -50,7 +50,7 @@ static void share(geodec__gen *g)
          "{a+ v:nature}], so {A} gave {him C} {num+ j:1-2}.");
     NUM('k') -= NUM('j');
     E(g, "[now there {was k} {count k t} left|{A} counted again: {num k}|{A} had {count k t} now].");
-    if (NUM('k') > 0) switch (geodec__pick(g, 3)) {
+    if (NUM('k') > 0) switch (geodec__template_pick(g, 3)) {
         case 0:
             E(g, "{A} ate [one|one of them] and [took|kept] the rest for {G+:kin}.");
             NUM('k') -= 1;
@@ -79,7 +79,7 @@ static void ramble(geodec__gen *g)
     E(g, "[then|next|after that] {~A} came {to+ q:wild}. there {~A} {@saw} {a+ v:nature} {spot+ r:q}. [\"How pretty!\" "
          "{~A} said|it was just what {~A} wanted|{~A} put it with {the t}].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "on the way home {~A} met {B+}. \"What do you have in {the u}?\" asked {B}. \"{a t} and {a v},\" {@said} "
              "{A}. {B} [looked at them|had {a+ w:toy}] [and wanted to trade|for a long time]. {A} [gave {him B} {the "
@@ -108,7 +108,7 @@ static void stuck(geodec__gen *g)
          "could not reach it. {B} [threw {a+ u:nature} at it|shook the tree|tried {a+ u:tool}], but {the t} [did not "
          "move|only went higher|stayed there|shook a little|turned around once].");
     X(g);
-    switch (geodec__pick(g, 4)) {
+    switch (geodec__template_pick(g, 4)) {
     case 0:
         E(g, "{@soon} {C+:adult} came by with {a} {@adj} ladder. \"[Let me try|Step back|Hold the ladder],\" {@said} "
              "{C}. {he C} climbed up and [threw down|came back with] {the t}.");
@@ -141,12 +141,12 @@ static void feed(geodec__gen *g)
     E(g, "the {word x} [ate|got] {plural+ t:food}, the {word y} [ate|wanted|liked] {plural+ u:food}, and the {word z} "
          "[ate|got] {plural+ v:food} from {a+ w:box}.");
     SAY(g, 'F', "[do not forget|be careful with|please close|remember] the [{@adj} |]{word+ i:gate,door}.");
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "but {A} [forgot to close it|left the {word i} open|thought of {@animals} and left it open]. [in the "
              "night|when {~A} looked again|{num+ o:2-9} hours later], one animal was gone.");
         static const char which[] = {'x', 'y', 'z'};
-        g->word['j' - 'a'] = g->word[which[geodec__pick(g, 3)] - 'a'];
+        g->word['j' - 'a'] = g->word[which[geodec__template_pick(g, 3)] - 'a'];
         E(g, "it was the {word j}!");
         E(g, "[they|{A} and {F}] {@looked} [everywhere|behind {@thescene}|on the road|high and low]. {A} had [an "
              "idea|a plan]: {~A} put [some|{num+ k:2-9}] {plural+ m:food} {@where} and waited. {@soon} the {word j} "
@@ -188,4 +188,4 @@ static void trip(geodec__gen *g)
 }
 
 const geodec__plot geodec__plots_play[] = {hide, share, ramble, stuck, feed, trip};
-const int geodec__n_plots_play = sizeof geodec__plots_play / sizeof geodec__plots_play[0];
+const int geodec__plots_play_count = sizeof geodec__plots_play / sizeof geodec__plots_play[0];

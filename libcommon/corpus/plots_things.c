@@ -11,7 +11,7 @@ static void lost(geodec__gen *g)
     X(g);
     E(g, "[{~A} had [last|just] played|{~A} remembered playing|the day before, {~A} had been] {in+ p:any}, so {~A} "
          "[{@went} back there|started there|began to look there].");
-    int wrong = 1 + geodec__pick(g, 3);
+    int wrong = 1 + geodec__template_pick(g, 3);
     for (int i = 0; i < wrong; i++) {
         E(g, i == 0 ? "[first|at first], {~A} {@looked} {spot+ k:p}, but [there was only {a+ u:nature}|all {~A} found "
                       "was {a+ u:nature}|{the t} was not there|nothing was there]."
@@ -20,10 +20,10 @@ static void lost(geodec__gen *g)
                         "{@animaladj} {kind+ D:wild} was [sleeping|sitting] there]."
                       : "[{~A} even|at last {~A}] {@looked} {spot+ m:p}. [nothing|no {noun t}|it was empty]!");
     }
-    if (geodec__chance(g, 0.6)) {
+    if (geodec__template_bernoulli(g, 0.6)) {
         geodec__scene_friend(g);
         SAY(g, 'A', "[have you seen|did you see|do you know where I left] my {noun t}?");
-        if (geodec__chance(g, 0.5)) {
+        if (geodec__template_bernoulli(g, 0.5)) {
             SAY(g, 'B', "[yes, I saw it|I think I saw it|I found it and put it|I know! It is] {spot+ s:p}.");
             E(g, "{A} [{@went} there|looked there] {@quickly}, and [there it was|{B} was right|{the t} was really "
                  "{spot s}]!");
@@ -59,7 +59,7 @@ static void moved(geodec__gen *g)
          "{~A}|{@soon} {~A} came back and] [looked|searched|went to look|wanted to get it] {spot s}, but {the t} was "
          "[gone|not there]. {A} was {@surprised}.");
     SAY(g, 'A', "[where is my {noun t}|who took my {noun t}|did you see my {noun t}, {B}]?");
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         SAY(g, 'B', "[I am sorry|oh|don't worry|oh dear], [I put it|it is now|I left it] {spot r}.");
         E(g, "{A} [went|looked|ran] there and found {the t} {spot r}. [they both laughed|{~A} was {@happy} "
@@ -98,7 +98,7 @@ static void trade(geodec__gen *g)
          "give you {a+ v:food} for it,\" {@said} {C}|in return, {C} offered {him A} {a+ v:food}|{C} had only {a+ "
          "v:food} to give for it].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "{A} was [hungry|very hungry], so {~A} gave {C} {the u} and ate {the v} [at once|on the way home|in one "
              "bite]. now {~A} had nothing left, but {~A} was {@happy}.");
@@ -130,7 +130,7 @@ static void borrowed(geodec__gen *g)
          "not know what to do.|how could that happen?] {~A} thought about it [for a long time|all night|on the way "
          "home].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "[in the end|at last], {A} went to {B} and told the truth.");
         SAY(g, 'A', "I [broke|dropped] your {noun t}. I am [so|very] sorry.");
@@ -158,7 +158,7 @@ static void treasure(geodec__gen *g)
     E(g, "\n{@oneday}, {A} found {a} [old|strange|torn|yellow|secret] map {in+ r:in}. [it said|on it was written|the "
          "map said]: \"Go {to+ p:wild} and look {spot+ s:p}. Then go {to+ q:out} and look {spot+ k:q}.\"");
     X(g);
-    if (geodec__chance(g, 0.6))
+    if (geodec__template_bernoulli(g, 0.6))
         E(g, "{A} showed the map to {B+}. \"[Let's go|A treasure|Maybe there is gold]!\" [cried|shouted|said] {B}.");
     else
         E(g, "{A} asked {B+:kin} to come along. \"[Why not|I love maps|Then let us go],\" {@said} {B}.");
@@ -172,7 +172,7 @@ static void treasure(geodec__gen *g)
     E(g,
       "inside [was|lay] {a+ t:toy} and {num+ n:2-9} {@adj} [coins|stones|beads|letters|stars|rings|keys|shells|cups].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "{A} took {the t}, and {B} took the {num n} [little |]things that lay beside it. [both were {@happy}|that "
              "was fair].");
@@ -217,4 +217,4 @@ static void shop(geodec__gen *g)
 }
 
 const geodec__plot geodec__plots_things[] = {lost, moved, trade, borrowed, treasure, shop};
-const int geodec__n_plots_things = sizeof geodec__plots_things / sizeof geodec__plots_things[0];
+const int geodec__plots_things_count = sizeof geodec__plots_things / sizeof geodec__plots_things[0];

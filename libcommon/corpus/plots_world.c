@@ -14,7 +14,7 @@ static void slip(geodec__gen *g)
         "air|the trees bent down].",
         "\n{G+:kin} had [washed|just cleaned] the floor {in+ p:in}, and it was still wet.",
     };
-    int c = geodec__pick(g, 4);
+    int c = geodec__template_pick(g, 4);
     E(g, cause[c]);
     X(g);
     E(g, "{A} [was in a hurry|wanted to see {B+}|was carrying {a+ t:tool}|did not look down] and [ran|hopped|walked] "
@@ -51,7 +51,7 @@ static void rescue(geodec__gen *g)
     E(g, "the {kind D} [looked at {A} with {@adj4} eyes|was shaking|made {a} [sad|small|strange|soft] sound|was "
          "{@scared}|tried to get up|closed its eyes]. {A} wanted to help it.");
     X(g);
-    if (geodec__chance(g, 0.5)) {
+    if (geodec__template_bernoulli(g, 0.5)) {
         E(g, "{~A} ran home and told {G+:kin}. \"The {kind D} {spot s} is {word x},\" {@said} {A}. ^{G} [took {a+ "
              "t:tool}|got {a+ t:tool} and some bread|put on {his G} coat] and came along.");
     } else {
@@ -62,7 +62,7 @@ static void rescue(geodec__gen *g)
          "v:food}|kept it warm|made a bed for it in a box] for {num+ n:2-7} days. [every [morning|day] it was a little "
          "stronger|it slept a lot|it liked {plural+ w:food} best].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "then the {kind D} was well again. {A} [took|carried] it back {to p} [on {@weekday}|the next morning|in "
              "{a} {@adj} basket] and [let it go|said goodbye|opened {his A} hands]. it [looked back once|ran "
@@ -90,7 +90,7 @@ static void cook(geodec__gen *g)
          "were no {plural u}!");
     SAY(g, 'F',
         "[oh no|oh dear], we have no {plural u}. [Can you get some|What can we do|Who has {num m} {plural u}]?");
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "{A} {@went} {to+ p:trade} with [some|a few] coins and came back with {num m} {plural u} in {a+ v:box}.");
         break;
@@ -129,7 +129,7 @@ static void build(geodec__gen *g)
     E(g, "[{A} wanted to cry|{A} was {@sad}|{B} was angry at {word y}|they looked at each other]. [\"It's no use,\" "
          "{@said} {B}|\"We can't do it,\" {@said} {A}|\"What now?\" asked {B}].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "then {G+:kin} came and [looked at it|shook {his G} head]. \"[You need a stronger base|Use bigger "
              "stones|Build it {spot+ r:p}|You need more rope],\" {@said} {G}. they [tried it that way|listened], and "
@@ -171,7 +171,7 @@ static void seed(geodec__gen *g)
         E(g, "[{a} {kind+ D:wild} had eaten|the cold had killed|it was too dry for] the other {num k}.");
     else
         E(g, "not one was [missing|lost]. {A} {@smiled}.");
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "the plants grew [taller and taller|up to the window|as high as {A}], and in [summer|autumn|July] they "
              "were full of {plural+ u:fruit}. {A} [picked|ate] {num+ j:3-12} and gave {num+ i:2-9} to {F}.");
@@ -200,7 +200,7 @@ static void night(geodec__gen *g)
          "ghost,a monster,a thief,a bear,a wolf,a dragon}. {~A} [pulled the blanket over {his A} head|did not dare to "
          "move|held {his A} breath|began to shake].");
     X(g);
-    switch (geodec__pick(g, 3)) {
+    switch (geodec__template_pick(g, 3)) {
     case 0:
         E(g, "the noise came again. {A} took {a+ t:tool} in {his A} hand [and opened the door|and walked on tiptoe|to "
              "be ready].");
@@ -214,7 +214,7 @@ static void night(geodec__gen *g)
         E(g, "{~A} counted to {num+ n:3-10}[ and took a deep breath|]. at {num n}, {~A} jumped out of bed and [turned "
              "on the light|ran to the window|shouted, \"Go away,\" into the dark|opened the door].");
     }
-    switch (geodec__pick(g, 4)) {
+    switch (geodec__template_pick(g, 4)) {
     case 0:
         E(g, "[but it was not {word x}|what a surprise]! it was only {a} {@animaladj} {kind+ D}[ that wanted to come "
              "in| that had lost its way| with a bell around its neck|]. {A} let it in and gave it [milk|{a+ v:food}|a "
@@ -236,4 +236,4 @@ static void night(geodec__gen *g)
 }
 
 const geodec__plot geodec__plots_world[] = {slip, rescue, cook, build, seed, night};
-const int geodec__n_plots_world = sizeof geodec__plots_world / sizeof geodec__plots_world[0];
+const int geodec__plots_world_count = sizeof geodec__plots_world / sizeof geodec__plots_world[0];

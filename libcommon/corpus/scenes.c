@@ -92,7 +92,7 @@ static void counting(geodec__gen *g)
 
 static void talk(geodec__gen *g)
 {
-    switch (geodec__pick(g, 5)) {
+    switch (geodec__template_pick(g, 5)) {
     case 0:
         SAY(g, 'B', "do you like [{@foods}|{@animals}|[rain|snow|music|school|long walks|old songs]]?");
         SAY(g, 'A',
@@ -178,7 +178,7 @@ static void one_of(geodec__gen *g, const scene *list, int n, double nothing)
     if (!g->person[1].who) w[n - 2] = 0;
     if (!g->thing['t' - 'a'].noun) w[n - 1] = 0;
     w[n] = nothing * n * n;
-    int c = geodec__choose(g, n + 1, w);
+    int c = geodec__template_choose(g, n + 1, w);
     if (c == n) return;
     g->scenes |= 1u << c; /* no kind twice in a story */
     list[c](g);

@@ -32,7 +32,7 @@ static void describe(geodec__gen *g)
     for (int i = 0; i < N_ABOUT; i++) w[i] = 1;
     w[N_ABOUT] = 2;
     for (int k = 0; k < 2; k++) {
-        int c = geodec__choose(g, N_ABOUT + 1, w);
+        int c = geodec__template_choose(g, N_ABOUT + 1, w);
         if (c == N_ABOUT) break;
         E(g, about[c]);
         w[c] = 0;
@@ -41,7 +41,7 @@ static void describe(geodec__gen *g)
 
 static void opening(geodec__gen *g)
 {
-    switch (geodec__pick(g, 8)) {
+    switch (geodec__template_pick(g, 8)) {
     case 0:
         E(g, "[once upon a time, there [was|lived]|long ago, there [lived|was]|there [was once|once was]] {a} {@kid} "
              "{boy+ A} [named|called] {A+}. {~A} [liked|loved] to {@hobby}.");
@@ -81,7 +81,7 @@ static void closing(geodec__gen *g)
 {
     double w[8] = {3, 3, 3, 0.7, 2, 2, 3, 4};
     if (g->night) w[0] = w[1] = w[2] = w[6] = 0;
-    switch (geodec__choose(g, 8, w)) {
+    switch (geodec__template_choose(g, 8, w)) {
     case 0:
         E(g, "\n[that night|in the evening|at bedtime|when the moon rose|after {a} {@supper} supper], {A} [fell "
              "asleep|went to bed|lay in bed|looked at the stars|dreamed of {@animals}|wrote it all down|sat by the "
@@ -130,12 +130,12 @@ void geodec__scene_friend(geodec__gen *g)
 
 void geodec__scene_weather(geodec__gen *g)
 {
-    if (geodec__chance(g, 0.5)) E(g, "{@weather}.");
+    if (geodec__template_bernoulli(g, 0.5)) E(g, "{@weather}.");
 }
 
 void geodec__scene_sight(geodec__gen *g)
 {
-    switch (geodec__pick(g, 4)) {
+    switch (geodec__template_pick(g, 4)) {
     case 0:
         E(g, "on the way, {~A} {@saw} {a} {@animaladj} {kind+ E:wild} [that was ]{@animaldo}.");
         break;
@@ -155,10 +155,10 @@ void geodec__scene_sight(geodec__gen *g)
 static const struct {
     const geodec__plot *plots;
     const int *n;
-} groups[] = {{geodec__plots_things, &geodec__n_plots_things},
-              {geodec__plots_people, &geodec__n_plots_people},
-              {geodec__plots_world, &geodec__n_plots_world},
-              {geodec__plots_play, &geodec__n_plots_play}};
+} groups[] = {{geodec__plots_things, &geodec__plots_things_count},
+              {geodec__plots_people, &geodec__plots_people_count},
+              {geodec__plots_world, &geodec__plots_world_count},
+              {geodec__plots_play, &geodec__plots_play_count}};
 enum { N_GROUPS = sizeof groups / sizeof groups[0] };
 
 void geodec__story(geodec__gen *g)
@@ -174,6 +174,6 @@ void geodec__story(geodec__gen *g)
     opening(g);
     describe(g);
     geodec__scene_start(g);
-    plot[geodec__choose(g, n, w)](g);
+    plot[geodec__template_choose(g, n, w)](g);
     closing(g);
 }

@@ -27,7 +27,7 @@ static int draw(geodec__gen *g, int n, const double *w, double sum)
     return last;
 }
 
-int geodec__choose(geodec__gen *g, int n, const double *weight)
+int geodec__template_choose(geodec__gen *g, int n, const double *weight)
 {
     double w[GEODEC__ALTS_MAX];
     int index[GEODEC__ALTS_MAX], m = 0;
@@ -59,17 +59,17 @@ int geodec__choose(geodec__gen *g, int n, const double *weight)
     return index[c];
 }
 
-int geodec__pick(geodec__gen *g, int n)
+int geodec__template_pick(geodec__gen *g, int n)
 {
     double w[GEODEC__ALTS_MAX];
     for (int i = 0; i < n; i++) w[i] = weight_of(i);
-    return geodec__choose(g, n, w);
+    return geodec__template_choose(g, n, w);
 }
 
-bool geodec__chance(geodec__gen *g, double p)
+bool geodec__template_bernoulli(geodec__gen *g, double p)
 {
     double w[2] = {p, 1 - p};
-    return geodec__choose(g, 2, w) == 0;
+    return geodec__template_choose(g, 2, w) == 0;
 }
 
 /* ---- letters ---------------------------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ static int choose_name(geodec__gen *g, const geodec__name *list, int n)
 {
     double w[GEODEC__ALTS_MAX];
     for (int i = 0; i < n; i++) w[i] = is_used(g, &list[i]) ? 0 : weight_of(i);
-    return geodec__choose(g, n, w);
+    return geodec__template_choose(g, n, w);
 }
 
 static void draw_person(geodec__gen *g, geodec__person *p, const char *group, size_t n)
@@ -166,18 +166,18 @@ static void draw_person(geodec__gen *g, geodec__person *p, const char *group, si
     int i = 0;
     if (p->who) *p = (geodec__person){0}; /* another person takes the slot */
     if (n == 3 && !memcmp(group, "kin", 3)) {
-        i = choose_name(g, list = geodec__kin, N_KIN);
+        i = choose_name(g, list = geodec__lexicon_kin, N_KIN);
     } else if (n == 5 && !memcmp(group, "adult", 5)) {
-        i = choose_name(g, list = geodec__adults, N_ADULTS);
+        i = choose_name(g, list = geodec__lexicon_adults, N_ADULTS);
     } else if (n == 3 && !memcmp(group, "pet", 3)) {
-        i = choose_name(g, list = geodec__pets, N_PETS);
+        i = choose_name(g, list = geodec__lexicon_pets, N_PETS);
     } else {
         double half[2] = {1, 1};
-        if (!p->gender) p->gender = geodec__choose(g, 2, half) ? 'm' : 'f';
+        if (!p->gender) p->gender = geodec__template_choose(g, 2, half) ? 'm' : 'f';
         if (p->gender == 'f')
-            i = choose_name(g, list = geodec__girls, N_GIRLS);
+            i = choose_name(g, list = geodec__lexicon_girls, N_GIRLS);
         else
-            i = choose_name(g, list = geodec__boys, N_BOYS);
+            i = choose_name(g, list = geodec__lexicon_boys, N_BOYS);
     }
     p->who = &list[i];
     p->gender = list[i].gender;
@@ -203,25 +203,27 @@ static void draw_thing(geodec__gen *g, geodec__thing *t, unsigned kinds, bool wi
     double w[GEODEC__ALTS_MAX * 2];
     int map[N_NOUNS], n = 0, k = 0;
     /* the adjective comes first in the text, so it is drawn first */
-    for (int i = 0; i < N_ADJ; i++) w[i] = (geodec__adjectives[i].kinds & kinds) == kinds ? weight_of(k++) : 0;
+    for (int i = 0; i < N_ADJ; i++) w[i] = (geodec__lexicon_adjectives[i].kinds & kinds) == kinds ? weight_of(k++) : 0;
     t->size = t->adjective = "";
     if (with_adjective) {
         static const char *const sizes[] = {"",    "little", "big",  "small", "pretty", "old",
                                             "new", "tiny",   "fine", "funny", "lovely", "huge"};
-        if (!(kinds & (T_FOOD | T_FRUIT))) t->size = sizes[geodec__pick(g, (int)(sizeof sizes / sizeof sizes[0]))];
-        t->adjective = geodec__adjectives[geodec__choose(g, N_ADJ, w)].word;
+        if (!(kinds & (T_FOOD | T_FRUIT)))
+            t->size = sizes[geodec__template_pick(g, (int)(sizeof sizes / sizeof sizes[0]))];
+        t->adjective = geodec__lexicon_adjectives[geodec__template_choose(g, N_ADJ, w)].word;
     }
     for (int i = 0; i < N_NOUNS; i++) {
-        if (!(geodec__nouns[i].kinds & kinds) || is_used(g, &geodec__nouns[i]) || n >= GEODEC__ALTS_MAX) continue;
+        if (!(geodec__lexicon_nouns[i].kinds & kinds) || is_used(g, &geodec__lexicon_nouns[i]) || n >= GEODEC__ALTS_MAX)
+            continue;
         map[n] = i;
         w[n] = weight_of(n);
         n++;
     }
     if (n == 0) {
-        t->noun = &geodec__nouns[0];
+        t->noun = &geodec__lexicon_nouns[0];
         return;
     }
-    t->noun = &geodec__nouns[map[geodec__choose(g, n, w)]];
+    t->noun = &geodec__lexicon_nouns[map[geodec__template_choose(g, n, w)]];
     use(g, t->noun);
 }
 
@@ -253,8 +255,9 @@ static void draw_place(geodec__gen *g, const geodec__place_name **out, unsigned 
     double w[N_PLACES];
     int k = 0;
     for (int i = 0; i < N_PLACES; i++)
-        w[i] = (geodec__places[i].kinds & kinds) && !is_used(g, &geodec__places[i]) ? weight_of(k++) : 0;
-    *out = &geodec__places[geodec__choose(g, N_PLACES, w)];
+        w[i] =
+            (geodec__lexicon_places[i].kinds & kinds) && !is_used(g, &geodec__lexicon_places[i]) ? weight_of(k++) : 0;
+    *out = &geodec__lexicon_places[geodec__template_choose(g, N_PLACES, w)];
     use(g, *out);
 }
 
@@ -262,9 +265,9 @@ static void draw_spot(geodec__gen *g, char slot, char place)
 {
     const geodec__place_name *p = g->place[place - 'a'];
     double w[5];
-    if (!p) p = &geodec__places[0];
+    if (!p) p = &geodec__lexicon_places[0];
     for (int i = 0; i < 5; i++) w[i] = is_used(g, p->spot[i]) ? 0 : weight_of(i);
-    g->spot[slot - 'a'] = p->spot[geodec__choose(g, 5, w)];
+    g->spot[slot - 'a'] = p->spot[geodec__template_choose(g, 5, w)];
     use(g, g->spot[slot - 'a']);
 }
 
@@ -337,13 +340,13 @@ static void person_slot(geodec__gen *g, const slot *slot_)
         if (s->fresh) draw_person(g, p, s->arg ? s->arg : "", s->n_arg);
         print_name(g, s->letter);
     } else if (is_form(s, "boy")) {
-        if (s->fresh) p->gender = geodec__choose(g, 2, half) ? 'm' : 'f';
+        if (s->fresh) p->gender = geodec__template_choose(g, 2, half) ? 'm' : 'f';
         literal(g, p->gender == 'f' ? "girl" : "boy");
     } else if (is_form(s, "kind")) {
         if (s->fresh) {
             bool wild = s->n_arg == 4;
             int n = wild ? N_WILD : N_SPECIES;
-            p->kind = (wild ? geodec__wild : geodec__species)[geodec__pick(g, n)];
+            p->kind = (wild ? geodec__lexicon_wild : geodec__lexicon_species)[geodec__template_pick(g, n)];
         }
         literal(g, p->kind ? p->kind : "");
     } else if (is_form(s, "himself")) {
@@ -351,7 +354,7 @@ static void person_slot(geodec__gen *g, const slot *slot_)
     } else if (is_form(s, "~")) {
         /* never a name twice in a sentence where a pronoun is clear */
         bool clear = is_clear(g, s->letter);
-        if (clear && ((g->mentioned >> (s->letter - 'A') & 1u) || geodec__chance(g, 0.7)))
+        if (clear && ((g->mentioned >> (s->letter - 'A') & 1u) || geodec__template_bernoulli(g, 0.7)))
             literal(g, p->gender == 'f' ? "she" : "he");
         else
             print_name(g, s->letter);
@@ -397,7 +400,7 @@ static void number_slot(geodec__gen *g, const slot *s)
         double w[GEODEC__ALTS_MAX] = {0};
         int n = hi > lo ? (int)(hi - lo + 1) : 1;
         for (int i = 0; i < n && i < GEODEC__ALTS_MAX; i++) w[i] = 1;
-        *k = (int)lo + geodec__choose(g, n, w);
+        *k = (int)lo + geodec__template_choose(g, n, w);
     }
     if (is_form(s, "was")) {
         literal(g, *k == 1 ? "was" : "were");
@@ -433,7 +436,7 @@ static bool place_slot(geodec__gen *g, const slot *s)
         static const char *const looks[] = {"",        "old ",    "little ", "big ",   "quiet ", "sunny ",
                                             "pretty ", "dark ",   "small ",  "empty ", "cold ",  "wide ",
                                             "bright ", "lonely ", "busy ",   "green ", "gray "};
-        literal(g, looks[geodec__pick(g, (int)(sizeof looks / sizeof looks[0]))]);
+        literal(g, looks[geodec__template_pick(g, (int)(sizeof looks / sizeof looks[0]))]);
     }
     literal(g, (*p)->name);
     return true;
@@ -452,7 +455,7 @@ static void word_slot(geodec__gen *g, const slot *s)
             length[n] = (size_t)(stop - p);
             p = comma ? comma + 1 : end;
         }
-        int c = geodec__pick(g, n);
+        int c = geodec__template_pick(g, n);
         *w = (geodec__word){from[c], length[c]};
     }
     for (size_t i = 0; i < w->n; i++) letter(g, w->text[i]);
@@ -464,7 +467,7 @@ static void expand_slot(geodec__gen *g, const char *p, size_t n)
 {
     slot s;
     if (n && p[0] == '@') {
-        const char *body = geodec__macro(p + 1, n - 1);
+        const char *body = geodec__lexicon_macro(p + 1, n - 1);
         if (body) expand(g, body, body + strlen(body));
         return;
     }
@@ -519,7 +522,7 @@ static const char *expand_bracket(geodec__gen *g, const char *p, const char *end
         p = q < end ? q + 1 : end;
         if (q >= end || *q == ']') break;
     }
-    int c = geodec__choose(g, n, w);
+    int c = geodec__template_choose(g, n, w);
     expand(g, from[c], to[c]);
     return p;
 }
@@ -549,7 +552,7 @@ static void begin_sentence(geodec__gen *g, const char *tpl)
     g->capital = true;
 }
 
-void geodec__emit(geodec__gen *g, const char *tpl)
+void geodec__template_emit(geodec__gen *g, const char *tpl)
 {
     if (g->dead) return;
     begin_sentence(g, tpl);
@@ -566,7 +569,7 @@ static void speaker(geodec__gen *g, char who, bool pronoun)
         expand(g, form, form + 4);
 }
 
-void geodec__say(geodec__gen *g, char who, const char *tpl)
+void geodec__template_say(geodec__gen *g, char who, const char *tpl)
 {
     /* by the mood of the sentence: statement, exclamation, question */
     static const char *const verb[3] = {" [said|answered|whispered|replied|explained|murmured]",
@@ -590,13 +593,13 @@ void geodec__say(geodec__gen *g, char who, const char *tpl)
     int mood = tpl[n - 1] == '?' ? 2 : tpl[n - 1] == '!' ? 1 : 0;
     g->speaker = who;
     begin_sentence(g, tpl);
-    switch (geodec__pick(g, 2)) {
+    switch (geodec__template_pick(g, 2)) {
     case 0:
         letter(g, '"');
         expand(g, tpl, tpl + n - 1);
         letter(g, mood == 0 ? ',' : tpl[n - 1]);
         literal(g, "\"");
-        if (is_clear(g, who) && geodec__chance(g, 0.5)) {
+        if (is_clear(g, who) && geodec__template_bernoulli(g, 0.5)) {
             letter(g, ' ');
             speaker(g, who, true);
             expand(g, verb[mood], verb[mood] + strlen(verb[mood]));

@@ -171,7 +171,7 @@ static size_t keep_valid(char *text, size_t n)
 {
     size_t kept = 0;
     for (size_t at = 0; at < n;) {
-        const int64_t bad = geodec_utf8_check(text + at, n - at);
+        const int64_t bad = geodec_file_utf8_check(text + at, n - at);
         const size_t good = bad < 0 ? n - at : (size_t)bad;
         memmove(text + kept, text + at, good);
         kept += good;

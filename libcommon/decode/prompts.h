@@ -15,10 +15,10 @@ typedef struct geodec_prompts {
     int32_t *token;
     int64_t *offset; /* [n+1] */
     int64_t n;
-    bool in_chat;          /* some are conversations in a chat format */
-    int64_t too_long;      /* conversations that were left out */
-    geodec_separator rule; /* that divided the text they are from; auto: from no text */
-    int64_t documents;     /* of that text */
+    bool in_chat;                    /* some are conversations in a chat format */
+    int64_t too_long;                /* conversations that were left out */
+    geodec_documents_separator rule; /* that divided the text they are from; auto: from no text */
+    int64_t documents;               /* of that text */
 } geodec_prompts;
 GEODEC_API void geodec_prompts_free(geodec_prompts *p);
 

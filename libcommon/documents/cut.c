@@ -6,7 +6,7 @@
 
 static bool white(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-bool geodec__blank(const char *text, int64_t begin, int64_t end)
+bool geodec__cut_is_blank(const char *text, int64_t begin, int64_t end)
 {
     while (begin < end && white(text[begin])) begin++;
     return begin == end;
@@ -31,7 +31,7 @@ done:
     return st;
 }
 
-int64_t geodec__line(const char *text, int64_t n, int64_t at, int64_t *end)
+int64_t geodec__cut_line(const char *text, int64_t n, int64_t at, int64_t *end)
 {
     const char *newline = memchr(text + at, '\n', (size_t)(n - at));
     const int64_t stop = newline ? newline - text : n;
@@ -46,7 +46,7 @@ geodec_status geodec__cut_marks(const char *text, int64_t n, geodec__cut *out, i
     int64_t begin = 0;
     *marks = 0;
     for (int64_t at = 0, end, next; at < n; at = next) {
-        next = geodec__line(text, n, at, &end);
+        next = geodec__cut_line(text, n, at, &end);
         if (end - at != length || memcmp(text + at, GEODEC_DOCUMENT_MARK, (size_t)length) != 0) continue;
         GEODEC_TRY(geodec__cut_add(out, text, begin, at, err));
         begin = next;
@@ -62,15 +62,16 @@ geodec_status geodec__cut_blank(const char *text, int64_t n, int64_t least, geod
     geodec_status st = GEODEC_OK;
     int64_t begin = 0;
     for (int64_t at = 0, end, next; at < n; at = next) {
-        next = geodec__line(text, n, at, &end);
-        if (!geodec__blank(text, at, end)) continue;
+        next = geodec__cut_line(text, n, at, &end);
+        if (!geodec__cut_is_blank(text, at, end)) continue;
         while (begin < at && white(text[begin])) begin++;
         if (at - begin < least) continue; /* too short: it goes on */
         GEODEC_TRY(geodec__cut_add(out, text, begin, at, err));
         begin = next;
     }
     while (begin < n && white(text[begin])) begin++;
-    if (n - begin < least && out->n > 0 && !geodec__blank(text, begin, n)) { /* a short rest belongs to the last */
+    if (n - begin < least && out->n > 0 &&
+        !geodec__cut_is_blank(text, begin, n)) { /* a short rest belongs to the last */
         geodec_document *last = &out->item[out->n - 1];
         int64_t end = n;
         while (white(text[end - 1])) end--;
@@ -87,7 +88,7 @@ geodec_status geodec__cut_lines(const char *text, int64_t n, geodec__cut *out, g
 {
     geodec_status st = GEODEC_OK;
     for (int64_t at = 0, end, next; at < n; at = next) {
-        next = geodec__line(text, n, at, &end);
+        next = geodec__cut_line(text, n, at, &end);
         GEODEC_TRY(geodec__cut_add(out, text, at, end, err));
     }
 done:

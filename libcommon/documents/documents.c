@@ -15,17 +15,17 @@ static const char *const words[] = {
 #undef X
 };
 
-const char *geodec_separator_name(geodec_separator s)
+const char *geodec_documents_separator_name(geodec_documents_separator s)
 {
     return (int)s >= 0 && s < GEODEC_SEPARATOR_COUNT ? words[s] : "?";
 }
 
-geodec_status geodec_separator_of(const char *word, geodec_separator *out, geodec_err *err)
+geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     for (int i = 0; i < GEODEC_SEPARATOR_COUNT; i++)
         if (strcmp(word, words[i]) == 0) {
-            *out = (geodec_separator)i;
+            *out = (geodec_documents_separator)i;
             goto done;
         }
     GEODEC_THROW(GEODEC_INVAL, "separator '%s' is none of %s", word, GEODEC_SEPARATOR_CHOICES);
@@ -47,11 +47,11 @@ void geodec_documents_free(geodec_documents *d)
 static geodec_status check(const char *name, const char *text, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t bad = geodec_utf8_check(text, n);
+    const int64_t bad = geodec_file_utf8_check(text, n);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: not UTF-8 text: invalid byte at offset %lld", name, (long long)bad);
     const char *nul = n ? memchr(text, 0, n) : NULL;
     if (nul) GEODEC_THROW(GEODEC_FORMAT, "%s: not text: a NUL byte at offset %lld", name, (long long)(nul - text));
-    if (geodec__blank(text, 0, (int64_t)n)) GEODEC_THROW(GEODEC_FORMAT, "%s: the text is empty", name);
+    if (geodec__cut_is_blank(text, 0, (int64_t)n)) GEODEC_THROW(GEODEC_FORMAT, "%s: the text is empty", name);
 done:
     return st;
 }
@@ -100,7 +100,7 @@ done:
 
 /* ---- the rule ---------------------------------------------------------------------------------------------------- */
 
-static void keep(geodec_documents *d, geodec_separator rule, geodec__cut *c)
+static void keep(geodec_documents *d, geodec_documents_separator rule, geodec__cut *c)
 {
     d->rule = rule;
     d->item = c->item;
@@ -170,7 +170,7 @@ static geodec_status cut(geodec_documents *d, const geodec_documents_options *o,
     geodec_status st = GEODEC_OK;
     geodec__cut c = {0};
     int64_t marks = 0;
-    geodec_separator rule = o->separator;
+    geodec_documents_separator rule = o->separator;
     if (rule == GEODEC_SEPARATOR_AUTO && o->run) rule = GEODEC_SEPARATOR_NONE;
     if (rule != GEODEC_SEPARATOR_NONE) GEODEC_TRY(measure(d, o->tokenizer, &d->bytes_per_token, err));
     switch (rule) {
@@ -214,7 +214,7 @@ static geodec_status try_jsonl(const char *name, const char *text, int64_t n, co
     geodec_status st = GEODEC_OK;
     const bool asked = o->separator == GEODEC_SEPARATOR_JSONL;
     geodec_err why;
-    if (!asked && (o->separator != GEODEC_SEPARATOR_AUTO || !geodec__looks_like_jsonl(text, n))) goto done;
+    if (!asked && (o->separator != GEODEC_SEPARATOR_AUTO || !geodec__jsonl_detect(text, n))) goto done;
     geodec_err_clear(&why);
     st = geodec__documents_jsonl(name, text, n, d, asked ? err : &why);
     if (st == GEODEC_OK) {

@@ -55,18 +55,19 @@ enum {
     X(WINDOW, "window")                                                                                                \
     X(NONE, "none")
 #define GEODEC_SEPARATOR_CHOICES "auto|jsonl|mark|blank|line|window|none"
-typedef enum geodec_separator {
+typedef enum geodec_documents_separator {
 #define X(name, word) GEODEC_SEPARATOR_##name,
     GEODEC_SEPARATOR_LIST(X)
 #undef X
         GEODEC_SEPARATOR_COUNT
-} geodec_separator;
-GEODEC_API const char *geodec_separator_name(geodec_separator s);
+} geodec_documents_separator;
+GEODEC_API const char *geodec_documents_separator_name(geodec_documents_separator s);
 /* GEODEC_INVAL for a word that is none. */
-GEODEC_API geodec_status geodec_separator_of(const char *word, geodec_separator *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_documents_separator_of(const char *word, geodec_documents_separator *out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_documents_options {
-    geodec_separator separator;
+    geodec_documents_separator separator;
     const geodec_tokenizer *tokenizer; /* lengths in tokens are its; NULL: a token is taken for 4 bytes */
     bool pieces;                       /* blank: short neighbours are not joined (training) */
     bool run; /* auto: JSON Lines, else none: for tools that read a text as one run of tokens */
@@ -85,9 +86,9 @@ typedef struct geodec_documents {
     int64_t n;
     geodec_chat_message *message; /* [n_messages] of all conversations, content inside text; turns are the user's */
     int64_t n_messages;
-    geodec_separator rule; /* never AUTO */
-    char why[400];         /* why that rule: "12 lines <|endoftext|>" */
-    int64_t bytes;         /* of all documents */
+    geodec_documents_separator rule; /* never AUTO */
+    char why[400];                   /* why that rule: "12 lines <|endoftext|>" */
+    int64_t bytes;                   /* of all documents */
     double bytes_per_token;
 } geodec_documents;
 

@@ -13,8 +13,8 @@ typedef struct geodec__cut {
 
 GEODEC_API geodec_status geodec__cut_add(geodec__cut *c, const char *text, int64_t begin, int64_t end, geodec_err *err);
 /* Line from `at` on: its end without CR and newline; returns where the next begins (n at the end). */
-GEODEC_API int64_t geodec__line(const char *text, int64_t n, int64_t at, int64_t *end);
-GEODEC_API bool geodec__blank(const char *text, int64_t begin, int64_t end);
+GEODEC_API int64_t geodec__cut_line(const char *text, int64_t n, int64_t at, int64_t *end);
+GEODEC_API bool geodec__cut_is_blank(const char *text, int64_t begin, int64_t end);
 
 GEODEC_API geodec_status geodec__cut_marks(const char *text, int64_t n, geodec__cut *out, int64_t *marks,
                                            geodec_err *err);
@@ -29,6 +29,6 @@ GEODEC_API geodec_status geodec__cut_windows(const char *text, int64_t n, int64_
 GEODEC_API geodec_status geodec__documents_jsonl(const char *name, const char *text, int64_t n, geodec_documents *d,
                                                  geodec_err *err);
 /* Does the first line that is not blank begin with a brace? */
-GEODEC_API bool geodec__looks_like_jsonl(const char *text, int64_t n);
+GEODEC_API bool geodec__jsonl_detect(const char *text, int64_t n);
 
 #endif

@@ -12,10 +12,10 @@ typedef struct reader {
     int64_t room, item_room, message_room; /* room: bytes of d->own */
 } reader;
 
-bool geodec__looks_like_jsonl(const char *text, int64_t n)
+bool geodec__jsonl_detect(const char *text, int64_t n)
 {
     int64_t at = 0;
-    while (at < n && geodec__blank(text, at, at + 1)) at++;
+    while (at < n && geodec__cut_is_blank(text, at, at + 1)) at++;
     return at < n && text[at] == '{';
 }
 
@@ -105,12 +105,12 @@ static geodec_status add_conversation(reader *r, const geodec_json *list, bool t
     }
     document.end = d->n_text;
     document.messages = n;
-    if (geodec__blank(d->own, document.begin, document.end)) { /* nothing was said */
+    if (geodec__cut_is_blank(d->own, document.begin, document.end)) { /* nothing was said */
         d->n_messages = document.first_message;
         d->n_text = document.begin;
     } else {
-        while (geodec__blank(d->own, document.begin, document.begin + 1)) document.begin++;
-        while (geodec__blank(d->own, document.end - 1, document.end)) document.end--;
+        while (geodec__cut_is_blank(d->own, document.begin, document.begin + 1)) document.begin++;
+        while (geodec__cut_is_blank(d->own, document.end - 1, document.end)) document.end--;
         GEODEC_TRY(add_document(r, &document, err));
     }
 done:
@@ -170,9 +170,9 @@ geodec_status geodec__documents_jsonl(const char *name, const char *text, int64_
     reader r = {.name = name, .d = d, .room = n + 1};
     GEODEC_NEW(d->own, r.room);
     for (int64_t at = 0, end, next; at < n; at = next) {
-        next = geodec__line(text, n, at, &end);
+        next = geodec__cut_line(text, n, at, &end);
         r.line++;
-        while (at < end && geodec__blank(text, at, at + 1)) at++;
+        while (at < end && geodec__cut_is_blank(text, at, at + 1)) at++;
         if (at < end) GEODEC_TRY(add_record(&r, text + at, end - at, err));
     }
     d->text = d->own;

@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-geodec_sizes geodec_sizes_defaults(void)
+geodec_plan_sizes geodec_plan_sizes_defaults(void)
 {
-    return (geodec_sizes){.tokens = 30000,
-                          .points = 2000,
-                          .store_texts = 768,
-                          .store_length = 256,
-                          .prompts = 100,
-                          .prompt_length = 16,
-                          .new_tokens = 128};
+    return (geodec_plan_sizes){.tokens = 30000,
+                               .points = 2000,
+                               .store_texts = 768,
+                               .store_length = 256,
+                               .prompts = 100,
+                               .prompt_length = 16,
+                               .new_tokens = 128};
 }
 
 void geodec_plan_prompts(int64_t have, int64_t *count, int64_t *length)
@@ -81,11 +81,11 @@ static int64_t documents_within(const geodec_documents *d, const int64_t *length
 }
 
 geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_documents *d, const int64_t *length,
-                               const geodec_sizes *asked, geodec_plan *out, geodec_err *err)
+                               const geodec_plan_sizes *asked, geodec_plan *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_plan p = {.sizes = *asked};
-    geodec_sizes *s = &p.sizes;
+    geodec_plan_sizes *s = &p.sizes;
     table t = {.p = &p};
     int64_t text_tokens = 0;
     char bound[160];
@@ -94,7 +94,7 @@ geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_document
         GEODEC_THROW(GEODEC_RANGE, "a size or a context below 1");
     for (int64_t i = 0; i < d->n; i++) text_tokens += length[i];
     const int64_t own = text_tokens - (m->bos ? d->n : 0); /* without BOS */
-    row(&t, "separator", geodec_separator_name(d->rule), "%s", d->why);
+    row(&t, "separator", geodec_documents_separator_name(d->rule), "%s", d->why);
     NUMBER(&t, "documents", d->n, "mean %.1f tokens", d->n ? (double)own / (double)d->n : 0.0);
     NUMBER(&t, "bytes", d->bytes, "of all documents, separators left out");
     NUMBER(&t, "text_tokens", own, "in this vocabulary, %s", m->bos ? "BOS of each document left out" : "no BOS");

@@ -21,12 +21,12 @@
 
 enum { GEODEC_PROMPT_LEAST = 8 };
 
-typedef struct geodec_sizes {
+typedef struct geodec_plan_sizes {
     int64_t tokens, points, store_texts, store_length, prompts, prompt_length, new_tokens; /* all >= 1 */
-} geodec_sizes;
+} geodec_plan_sizes;
 
 /* The sizes of a full run. */
-GEODEC_API geodec_sizes geodec_sizes_defaults(void);
+GEODEC_API geodec_plan_sizes geodec_plan_sizes_defaults(void);
 
 typedef struct geodec_plan_model {
     int64_t context, layers, width, vocabulary;
@@ -44,7 +44,7 @@ typedef struct geodec_plan_row {
  * store_texts, store_length, prompts, prompt_length, new_tokens, split. */
 enum { GEODEC_PLAN_ROWS = 16 };
 typedef struct geodec_plan {
-    geodec_sizes sizes;
+    geodec_plan_sizes sizes;
     bool by_document; /* split */
     geodec_plan_row row[GEODEC_PLAN_ROWS];
 } geodec_plan;
@@ -52,7 +52,8 @@ typedef struct geodec_plan {
 /* length: tokens of each document, BOS included (geodec_documents_count). GEODEC_RANGE for sizes or a context below 1.
  */
 GEODEC_API geodec_status geodec_plan_make(const geodec_plan_model *m, const geodec_documents *d, const int64_t *length,
-                                          const geodec_sizes *asked, geodec_plan *out, geodec_err *err) GEODEC_MUST_USE;
+                                          const geodec_plan_sizes *asked, geodec_plan *out,
+                                          geodec_err *err) GEODEC_MUST_USE;
 
 /* How many prompts of how many tokens of text `have` tokens of text give: count and length as asked where they fit;
  * else shorter ones, down to GEODEC_PROMPT_LEAST tokens, else fewer; *count 0 when there is no token. */

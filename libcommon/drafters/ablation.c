@@ -73,8 +73,8 @@ static geodec_status counts_children(geodec_drafter *base, int32_t node, int32_t
 
 static void counts_destroy(geodec_drafter *d) { geodec_mem_free(d); }
 
-geodec_status geodec_counts_drafter_create(const geodec_counts *counts, const char *name, bool by_token,
-                                           geodec_drafter **out, geodec_err *err)
+geodec_status geodec_ablation_counts_drafter(const geodec_counts *counts, const char *name, bool by_token,
+                                             geodec_drafter **out, geodec_err *err)
 {
     static const char *const sources[] = {"table"};
     geodec_status st = GEODEC_OK;
@@ -102,7 +102,7 @@ done:
 
 /* The places of one text, all rungs: adds to sum [n][FIGURES]. */
 static geodec_status one_text(const geodec_step_rows *r, int64_t first, int64_t end, const float *state,
-                              const geodec_rung *rung, int32_t n, double *sum, geodec_err *err)
+                              const geodec_ablation_variant *rung, int32_t n, double *sum, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     for (int32_t k = 0; k < n; k++) {
@@ -143,9 +143,9 @@ static geodec_status estimate(int64_t texts, int32_t n, const double *sum, const
     return geodec_stats_ratio(texts, work, size, replicates, seed, (uint64_t)f, out, err);
 }
 
-geodec_status geodec_rungs_run(const geodec_activations *a, const geodec_step_rows *rows, uint64_t seed, int64_t places,
-                               int64_t replicates, const geodec_rung *rung, int32_t n, const geodec_hooks *hooks,
-                               geodec_rung_figures *out, geodec_err *err)
+geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step_rows *rows, uint64_t seed,
+                                  int64_t places, int64_t replicates, const geodec_ablation_variant *rung, int32_t n,
+                                  const geodec_hooks *hooks, geodec_ablation_figures *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t all = 0, texts = 0, longest = 0, counted = 0, n_layer, index, number = 0;
@@ -188,7 +188,7 @@ geodec_status geodec_rungs_run(const geodec_activations *a, const geodec_step_ro
         first = i + 1;
     }
     for (int32_t k = 0; k < n; k++) {
-        geodec_rung_figures f = {0};
+        geodec_ablation_figures f = {0};
         geodec_estimate *const to[] = {&f.top1, &f.top8, &f.claimed, &f.gain1, &f.gain8};
         for (int64_t t = 0; t < counted; t++) f.places += (int64_t)size[t];
         for (int e = 0; e < (rung[k].base >= 0 ? 5 : 3); e++)

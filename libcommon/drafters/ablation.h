@@ -7,37 +7,37 @@
 
 #include "base/hooks.h"
 #include "decode/draft.h"
-#include "linalg/stats.h"
-#include "linalg/counts.h"
 #include "drafters/step.h"
+#include "linalg/counts.h"
+#include "linalg/stats.h"
 
 enum { GEODEC_RUNGS_MAX = 24, GEODEC_RUNG_TOP = 8 };
 
-typedef struct geodec_rung {
+typedef struct geodec_ablation_variant {
     const char *name;
     geodec_drafter *drafter; /* one that knows children and does not ask for candidates (wants_top) */
     int32_t base;            /* rung this one is compared with, -1 = none */
-} geodec_rung;
+} geodec_ablation_variant;
 
 /* Figures with intervals: a bootstrap over texts. */
-typedef struct geodec_rung_figures {
+typedef struct geodec_ablation_figures {
     geodec_estimate top1, top8;   /* share of places whose truth is the first child, among the first 8 */
     geodec_estimate claimed;      /* mean confidence of the first child (0 where there is none): calibrated alpha */
     geodec_estimate gain1, gain8; /* top1 and top8 less those of the base, paired; 0 without one */
     int64_t places;
-} geodec_rung_figures;
+} geodec_ablation_figures;
 
 /* At most `places` places of the test texts of `seed`, whole texts evenly taken, the first row of each left out.
  * Sampling is `replicates` resamples. out [n]. GEODEC_INVAL: a drafter that cannot stand here, GEODEC_NUMERIC: no test
  * texts, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_rungs_run(const geodec_activations *a, const geodec_step_rows *rows, uint64_t seed,
-                                          int64_t places, int64_t replicates, const geodec_rung *rung, int32_t n,
-                                          const geodec_hooks *hooks, geodec_rung_figures *out,
-                                          geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_ablation_run(const geodec_activations *a, const geodec_step_rows *rows, uint64_t seed,
+                                             int64_t places, int64_t replicates, const geodec_ablation_variant *rung,
+                                             int32_t n, const geodec_hooks *hooks, geodec_ablation_figures *out,
+                                             geodec_err *err) GEODEC_MUST_USE;
 
 /* A drafter that names a cell's most frequent labels: cell 0, or with by_token the newest token's. Counts are borrowed.
  * Source: "table". */
-GEODEC_API geodec_status geodec_counts_drafter_create(const geodec_counts *counts, const char *name, bool by_token,
-                                                      geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_ablation_counts_drafter(const geodec_counts *counts, const char *name, bool by_token,
+                                                        geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,6 +1,6 @@
 /* The artifact of the depth sink. */
-#include "drafters/depth_sink.h"
 #include "artifact/binding.h"
+#include "drafters/depth_sink.h"
 
 #define AT(m) GEODEC_AT(geodec_depth, m)
 #define IN(m) GEODEC_IN(geodec_depth, m)
@@ -28,7 +28,7 @@ static geodec_status put_ratio(const void *object, geodec_artifact *a, const cha
     return geodec_artifact_put_f64(a, name, (double)d->sink.layer / d->n_layer, err);
 }
 
-const geodec_kind geodec_kind_depth = {
+const geodec_kind geodec_depth_kind = {
     .name = "depth",
     .major = 1,
     .tool = "geodec-depth",
@@ -39,7 +39,7 @@ const geodec_kind geodec_kind_depth = {
 
 void geodec_depth_clear(geodec_depth *d)
 {
-    geodec_artifact_clear(&geodec_kind_depth, d);
+    geodec_artifact_clear(&geodec_depth_kind, d);
     *d = (geodec_depth){0};
 }
 

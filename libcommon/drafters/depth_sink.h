@@ -43,7 +43,7 @@ GEODEC_API void geodec_depth_clear(geodec_depth *d); /* all zero is allowed */
 GEODEC_API geodec_status geodec_depth_probe(const geodec_model *m, const geodec_depth *stored, double *difference,
                                             geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_kind_depth;
+GEODEC_API extern const geodec_kind geodec_depth_kind;
 /* Fills a new artifact; the caller commits it. */
 GEODEC_API geodec_status geodec_depth_write(const geodec_depth *d, geodec_artifact *out,
                                             geodec_err *err) GEODEC_MUST_USE;

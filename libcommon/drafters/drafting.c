@@ -1,8 +1,8 @@
 #include "drafters/drafting.h"
 
 #include "base/mem.h"
-#include "drafters/depth_sink.h"
 #include "drafters/auto_drafter.h"
+#include "drafters/depth_sink.h"
 #include "drafters/mixture_drafter.h"
 #include "drafters/registry_internal.h"
 #include "lowrank/projection.h"
@@ -48,7 +48,7 @@ bool geodec_drafting_knows(const char *name)
     const int32_t n = parts_of(name, part);
     int32_t blocks;
     for (int32_t k = 0; k < n; k++) {
-        const geodec__drafter_row *row = geodec__drafter_find(part[k], &blocks);
+        const geodec__drafter_row *row = geodec__registry_find(part[k], &blocks);
         if (!row || (n > 1 && (row->info.flags & GEODEC_DRAFTER_ALONE))) return false;
     }
     return n <= GEODEC_MIXTURE_MAX && strlen(name) < GEODEC_DRAFTER_NAME_MAX;
@@ -61,7 +61,7 @@ static bool reads(const char *name, bool (*which)(const geodec__drafter_row *row
     const int32_t n = parts_of(name, part);
     int32_t blocks;
     for (int32_t k = 0; k < n && k < GEODEC_MIXTURE_MAX; k++) {
-        const geodec__drafter_row *row = geodec__drafter_find(part[k], &blocks);
+        const geodec__drafter_row *row = geodec__registry_find(part[k], &blocks);
         if (row && which(row)) return true;
     }
     return false;
@@ -92,7 +92,7 @@ static bool asked(const char *const *names, int n, const char *name)
 static bool wants_sink(const char *part)
 {
     int32_t blocks;
-    const geodec__drafter_row *row = geodec__drafter_find(part, &blocks);
+    const geodec__drafter_row *row = geodec__registry_find(part, &blocks);
     return row && (row->info.flags & GEODEC_DRAFTER_BLOCKS) && blocks == 0;
 }
 
@@ -120,7 +120,7 @@ static geodec_status open_map(geodec_drafting *d, const char *dir, geodec_err *e
     const size_t room = strlen(dir) + sizeof "/flowmap.h5";
     GEODEC_NEW(path, (int64_t)room);
     (void)snprintf(path, room, "%s/flowmap.h5", dir);
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_flowmap, path, &d->map_file, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_flowmap_kind, path, &d->map_file, err));
     GEODEC_TRY(geodec_flowmap_read(d->map_file, &d->in.map, err));
     GEODEC_TRY_MSG(geodec_flowmap_match(&d->in.map, geodec_model_fingerprint(d->in.model),
                                         geodec_tokenizer_fingerprint(geodec_model_tokenizer(d->in.model)), err),
@@ -236,9 +236,9 @@ geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const
         GEODEC_TRY(open_map(d, dir, err));
         if (store) GEODEC_TRY(make_stores(d, names, n, err));
     }
-    for (int i = 0; i < geodec__n_drafters; i++)
-        if (geodec__drafters[i].file && asked(names, n, geodec__drafters[i].info.name))
-            GEODEC_TRY(load(d, &geodec__drafters[i], dir, err));
+    for (int i = 0; i < geodec__registry_count; i++)
+        if (geodec__registry[i].file && asked(names, n, geodec__registry[i].info.name))
+            GEODEC_TRY(load(d, &geodec__registry[i], dir, err));
     *out = d;
     d = NULL;
 done:
@@ -286,20 +286,20 @@ geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int6
     geodec_status st = GEODEC_OK;
     if (!d->flowmap || d->in.library)
         GEODEC_THROW(GEODEC_INVAL, "%s: a library grows beside one flowmap drafter (--draft)", path);
-    GEODEC_TRY(geodec_flowgrown_open(&d->in.map, geodec_artifact_sha256(d->map_file), path, bound, hooks,
-                                     &d->in.library, err));
+    GEODEC_TRY(geodec_flowmap_library_open(&d->in.map, geodec_artifact_sha256(d->map_file), path, bound, hooks,
+                                           &d->in.library, err));
 done:
     return st;
 }
 
-const geodec_flowgrown *geodec_drafting_grown(const geodec_drafting *d) { return d->in.library; }
+const geodec_flowmap_library *geodec_drafting_grown(const geodec_drafting *d) { return d->in.library; }
 
 void geodec_drafting_close(geodec_drafting *d)
 {
     if (!d) return;
     geodec_ngram_destroy(d->in.ngram);
     geodec_ngram_destroy(d->in.bigram);
-    geodec_flowgrown_close(d->in.library);
+    geodec_flowmap_library_close(d->in.library);
     geodec_flowmap_clear(&d->in.map);
     geodec_artifact_close(d->map_file);
     for (int i = 0; i < d->n_loaded; i++) {
@@ -317,7 +317,7 @@ static geodec_status create_one(const geodec_drafting *d, const char *name, geod
 {
     geodec_status st = GEODEC_OK;
     int32_t blocks;
-    const geodec__drafter_row *row = geodec__drafter_find(name, &blocks);
+    const geodec__drafter_row *row = geodec__registry_find(name, &blocks);
     if (!row) GEODEC_THROW(GEODEC_INVAL, "unknown drafter '%s'", name);
     const void *table = row->file ? table_of(d, row) : NULL;
     if (row->file && !table) GEODEC_THROW(GEODEC_INVAL, "the %s drafter was not opened", name);
@@ -357,7 +357,7 @@ geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name,
     if (n == 1) return create_one(d, name, out, err);
     for (int32_t k = 0; k < n; k++) {
         int32_t blocks;
-        weight[k] = geodec__drafter_find(part[k], &blocks)->weight;
+        weight[k] = geodec__registry_find(part[k], &blocks)->weight;
         GEODEC_TRY(create_one(d, part[k], &made[k], err));
     }
     st = geodec_mixture_drafter_create("mixture", n, made, weight, out, err);
@@ -385,7 +385,7 @@ done:
     return st;
 }
 
-int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS])
+int32_t geodec_drafting_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS])
 {
     int32_t n = 0;
     const int32_t eos = geodec_tokenizer_eos(t), bos = geodec_tokenizer_bos(t);

@@ -3,11 +3,11 @@
 #ifndef GEODEC_DRAFTERS_DRAFTING_H
 #define GEODEC_DRAFTERS_DRAFTING_H
 
+#include "artifact/artifact.h"
 #include "base/err.h"
 #include "decode/draft.h"
-#include "artifact/artifact.h"
-#include "model/model.h"
 #include "flowmap/library.h"
+#include "model/model.h"
 
 typedef struct geodec_drafting geodec_drafting;
 
@@ -28,11 +28,11 @@ typedef struct geodec_drafter_info {
     unsigned flags;
 } geodec_drafter_info;
 /* Row i of the table; NULL past the last. */
-GEODEC_API const geodec_drafter_info *geodec_drafter_at(int i);
+GEODEC_API const geodec_drafter_info *geodec_registry_at(int i);
 
-/* Names are those of the table, with + between them a mixture (drafters/mixture_drafter.h): "ngram+flowmap". dir: folder
- * with flowmap.h5, onedecode.h5 .., or NULL: "ngram" and "bigram" then draft from the prompt and the output alone, and
- * what needs an artifact is refused. names [n]: what create will be asked for. GEODEC_INVAL: unknown name;
+/* Names are those of the table, with + between them a mixture (drafters/mixture_drafter.h): "ngram+flowmap". dir:
+ * folder with flowmap.h5, onedecode.h5 .., or NULL: "ngram" and "bigram" then draft from the prompt and the output
+ * alone, and what needs an artifact is refused. names [n]: what create will be asked for. GEODEC_INVAL: unknown name;
  * GEODEC_CHECKSUM: an artifact made for another model or tokenizer. The model is borrowed. */
 GEODEC_API geodec_status geodec_drafting_open(const geodec_model *m, const char *dir, const char *const *names, int n,
                                               geodec_drafting **out, geodec_err *err) GEODEC_MUST_USE;
@@ -55,11 +55,11 @@ GEODEC_API const geodec_model *geodec_drafting_second(const geodec_drafting *d);
 GEODEC_API void geodec_drafting_arithmetic(geodec_drafting *d, geodec_arithmetic a);
 /* Gives the flowmap drafter, of which only one may then be made, the library in a file that grows while it drafts
  * (flowmap/library.h). bound: bytes of file and memory, 0 = the file's own or the default. After open, before create.
- * GEODEC_INVAL: no flowmap was asked for; else the errors of geodec_flowgrown_open. */
+ * GEODEC_INVAL: no flowmap was asked for; else the errors of geodec_flowmap_library_open. */
 GEODEC_API geodec_status geodec_drafting_library(geodec_drafting *d, const char *path, int64_t bound,
                                                  const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 /* It, or NULL. */
-GEODEC_API const geodec_flowgrown *geodec_drafting_grown(const geodec_drafting *d);
+GEODEC_API const geodec_flowmap_library *geodec_drafting_grown(const geodec_drafting *d);
 GEODEC_API void geodec_drafting_close(geodec_drafting *d);
 /* *out = NULL for "none". */
 GEODEC_API geodec_status geodec_drafting_create(const geodec_drafting *d, const char *name, geodec_drafter **out,
@@ -74,6 +74,6 @@ GEODEC_API void geodec_drafting_consistency(const geodec_drafting *d, double *co
 
 /* Tokens that end a text: EOS, BOS (a new text begins) and control tokens that end a turn. Returns how many. */
 enum { GEODEC_STOP_TOKENS = 16 };
-GEODEC_API int32_t geodec_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS]);
+GEODEC_API int32_t geodec_drafting_stop_tokens(const geodec_tokenizer *t, int32_t stop[GEODEC_STOP_TOKENS]);
 
 #endif

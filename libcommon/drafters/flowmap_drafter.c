@@ -8,13 +8,13 @@ typedef struct flowmap_drafter {
     geodec_drafter base;
     geodec_drafter_ops ops;
     const geodec_flowmap *map;
-    geodec_flowtrack *track;
+    geodec_flowmap_track *track;
     geodec_draft_request request; /* of the tree under way */
 } flowmap_drafter;
 
 static geodec_status begin(geodec_drafter *d, geodec_err *err)
 {
-    return geodec_flowtrack_begin(((flowmap_drafter *)d)->track, err);
+    return geodec_flowmap_track_begin(((flowmap_drafter *)d)->track, err);
 }
 
 static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
@@ -22,8 +22,8 @@ static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, g
     geodec_status st = GEODEC_OK;
     flowmap_drafter *f = (flowmap_drafter *)d;
     for (int64_t i = 0; i < rows->n; i++)
-        GEODEC_TRY(geodec_flowtrack_push(f->track, rows->token[i], rows->argmax ? rows->argmax[i] : -1,
-                                         rows->state + i * f->map->d, err));
+        GEODEC_TRY(geodec_flowmap_track_push(f->track, rows->token[i], rows->argmax ? rows->argmax[i] : -1,
+                                             rows->state + i * f->map->d, err));
 done:
     return st;
 }
@@ -44,7 +44,7 @@ static geodec_status root(geodec_drafter *d, const geodec_draft_request *request
     (void)err;
     flowmap_drafter *f = (flowmap_drafter *)d;
     f->request = *request;
-    (void)geodec_flowtrack_root(f->track, request->context[request->n_context - 1], -1, request->sampled);
+    (void)geodec_flowmap_track_root(f->track, request->context[request->n_context - 1], -1, request->sampled);
     return GEODEC_OK;
 }
 
@@ -55,7 +55,7 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
     flowmap_drafter *f = (flowmap_drafter *)d;
     geodec_flow_draft draft[GEODEC_TREE_CHILDREN];
     if (most > GEODEC_TREE_CHILDREN) most = GEODEC_TREE_CHILDREN;
-    *n = geodec_flowtrack_children(f->track, node, most, f->request.guard ? forbid : NULL, &f->request, draft);
+    *n = geodec_flowmap_track_children(f->track, node, most, f->request.guard ? forbid : NULL, &f->request, draft);
     for (int32_t i = 0; i < *n; i++) out[i] = as_draft(&draft[i]);
     return GEODEC_OK;
 }
@@ -63,16 +63,16 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
 static geodec_status adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
 {
     (void)err;
-    geodec_flowtrack_adopt(((flowmap_drafter *)d)->track, parent, token);
+    geodec_flowmap_track_adopt(((flowmap_drafter *)d)->track, parent, token);
     return GEODEC_OK;
 }
 
 static void destroy(geodec_drafter *d)
 {
     flowmap_drafter *f = (flowmap_drafter *)d;
-    if (f->track && geodec_flowtrack_end(f->track, NULL) != GEODEC_OK) { /* no memory: one record is not made */
+    if (f->track && geodec_flowmap_track_end(f->track, NULL) != GEODEC_OK) { /* no memory: one record is not made */
     }
-    geodec_flowtrack_destroy(f->track);
+    geodec_flowmap_track_destroy(f->track);
     geodec_mem_free(f);
 }
 
@@ -89,8 +89,8 @@ static const geodec_drafter_ops flowmap_ops = {.name = "flowmap",
                                                .children = children,
                                                .adopt = adopt};
 
-geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_flowgrown *library, geodec_drafter **out,
-                                            geodec_err *err)
+geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_flowmap_library *library,
+                                            geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     flowmap_drafter *f = NULL;
@@ -102,8 +102,8 @@ geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_fl
     }
     f->base.ops = &f->ops;
     f->map = map;
-    GEODEC_TRY(geodec_flowtrack_create(map, &f->track, err));
-    if (library) geodec_flowtrack_grow(f->track, library);
+    GEODEC_TRY(geodec_flowmap_track_create(map, &f->track, err));
+    if (library) geodec_flowmap_track_grow(f->track, library);
     *out = &f->base;
     f = NULL;
 done:

@@ -9,7 +9,7 @@
 
 /* map is borrowed, and may be shared between drafters. Check it first: geodec_flowmap_match. library: NULL, or one that
  * this drafter alone uses and lets grow; borrowed, and to be closed after the drafter is destroyed. */
-GEODEC_API geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_flowgrown *library,
+GEODEC_API geodec_status geodec_flowmap_drafter_create(const geodec_flowmap *map, geodec_flowmap_library *library,
                                                        geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -47,7 +47,7 @@ static geodec_status observe(geodec_drafter *d, const geodec_draft_rows *rows, g
     const bool prompt = rows->argmax && rows->argmax[0] < 0;
     if (prompt && m->n_seen + rows->n <= m->n_ctx && geodec_session_length(m->session) == m->n_seen) {
         memcpy(m->cached + m->n_seen, rows->token, (size_t)rows->n * sizeof *rows->token);
-        GEODEC_TRY(geodec_prefill(m->session, rows->token, rows->n, NULL, err));
+        GEODEC_TRY(geodec_forward_prefill(m->session, rows->token, rows->n, NULL, err));
     }
     m->n_seen += rows->n;
 done:
@@ -70,7 +70,7 @@ static geodec_status logits_below(model_drafter *m, int32_t node, float *row, bo
         keep++;
     geodec_session_truncate(m->session, keep);
     for (int64_t i = keep; i < total; i++) m->cached[i] = i < n ? r->context[i] : path[i - n];
-    GEODEC_TRY(geodec_prefill(m->session, m->cached + keep, total - keep, row, err));
+    GEODEC_TRY(geodec_forward_prefill(m->session, m->cached + keep, total - keep, row, err));
     geodec_guard_mask(r->guard, r->index + m->depth[node], row, m->n_vocab);
 done:
     return st;

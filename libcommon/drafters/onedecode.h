@@ -13,10 +13,10 @@
 #define GEODEC_DRAFTERS_ONEDECODE_H
 
 #include "base/hooks.h"
-#include "linalg/counts.h"
 #include "drafters/step.h"
+#include "linalg/counts.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_onedecode;
+GEODEC_API extern const geodec_kind geodec_onedecode_kind;
 
 enum { GEODEC_ONEDECODE_DEPTHS = 4 };
 
@@ -59,7 +59,7 @@ GEODEC_API void geodec_onedecode_clear(geodec_onedecode *t);
 /* Nearest cell of an estimate z [k]. */
 GEODEC_API int64_t geodec_onedecode_cell(const geodec_onedecode *t, const float *z);
 
-/* Fills a new artifact of geodec_kind_onedecode; the caller commits. */
+/* Fills a new artifact of geodec_onedecode_kind; the caller commits. */
 GEODEC_API geodec_status geodec_onedecode_write(const geodec_onedecode *t, const geodec_onedecode_summary *s,
                                                 geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_onedecode_read(const geodec_artifact *in, geodec_onedecode *out,

@@ -1,6 +1,6 @@
 /* The artifact of OneDecode's cells. */
-#include "base/mem.h"
 #include "artifact/binding.h"
+#include "base/mem.h"
 #include "drafters/onedecode.h"
 
 #define AT(m) GEODEC_AT(geodec_onedecode, m)
@@ -41,7 +41,7 @@ static const geodec_extent extents[] = {GEODEC_STEP_EXTENTS(geodec_onedecode, st
                                         {"S", IN(counts.cells), 0, 1},
                                         {"E", IN(counts.entries)}};
 
-const geodec_kind geodec_kind_onedecode = {
+const geodec_kind geodec_onedecode_kind = {
     .name = "onedecode",
     .major = 1,
     .minor = 0,
@@ -65,7 +65,7 @@ geodec_status geodec_onedecode_write(const geodec_onedecode *t, const geodec_one
 
 void geodec_onedecode_clear(geodec_onedecode *t)
 {
-    geodec_artifact_clear(&geodec_kind_onedecode, t);
+    geodec_artifact_clear(&geodec_onedecode_kind, t);
     geodec_mem_free(t->half_square);
     *t = (geodec_onedecode){0};
 }

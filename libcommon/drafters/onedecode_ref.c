@@ -1,9 +1,9 @@
 #include "drafters/onedecode_ref.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "geometry/pca.h"
 #include "geometry/space.h"
-#include "artifact/binding.h"
 #include "linalg/blas.h"
 #include "linalg/counts.h"
 
@@ -16,7 +16,7 @@ static const double SPEED = 0.08, RIDGE = 1e-8;
 
 void geodec_onedecode_ref_clear(geodec_onedecode_ref *t)
 {
-    geodec_artifact_clear(&geodec_kind_onedecode_ref, t);
+    geodec_artifact_clear(&geodec_onedecode_ref_kind, t);
     geodec_mem_free(t->entry);
     geodec_mem_free(t->length);
     *t = (geodec_onedecode_ref){0};
@@ -111,7 +111,7 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
 {
     geodec_status st = GEODEC_OK;
     geodec_onedecode_ref t = {.vocab = vocab};
-    geodec_moments mo = {0};
+    geodec_pca_moments mo = {0};
     geodec_pca pca = {0};
     double *x = NULL, *p = NULL, *g = NULL, *dg = NULL, *gamma = NULL, *end = NULL, *dot = NULL, *v = NULL, mean = 0;
     if (vocab < LEAST)
@@ -119,8 +119,8 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
                      LEAST);
     GEODEC_NEW(x, vocab * d);
     for (int64_t i = 0; i < vocab * d; i++) x[i] = (double)embedding[i];
-    GEODEC_TRY(geodec_moments_init(&mo, d, NULL, err));
-    GEODEC_TRY(geodec_moments_add(&mo, vocab, x, pool, err));
+    GEODEC_TRY(geodec_pca_moments_init(&mo, d, NULL, err));
+    GEODEC_TRY(geodec_pca_moments_add(&mo, vocab, x, pool, err));
     GEODEC_TRY(geodec_pca_from_moments(&mo, 1, &pca, err));
     t.k = pca.k < GEODEC_ONEDECODE_REF_DIMS ? pca.k : GEODEC_ONEDECODE_REF_DIMS;
     const int64_t k = t.k;
@@ -169,7 +169,7 @@ geodec_status geodec_onedecode_ref_bake(int64_t vocab, int64_t d, const float *e
     t = (geodec_onedecode_ref){0};
 done:
     geodec_onedecode_ref_clear(&t);
-    geodec_moments_clear(&mo);
+    geodec_pca_moments_clear(&mo);
     geodec_pca_clear(&pca);
     geodec_mem_free(x);
     geodec_mem_free(p);
@@ -306,7 +306,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"n", IN(n)}, {"k", IN(k)}};
 
-const geodec_kind geodec_kind_onedecode_ref = {
+const geodec_kind geodec_onedecode_ref_kind = {
     .name = "onedecode-ref",
     .major = 1,
     .minor = 0,

@@ -19,7 +19,7 @@
 #include "base/pool.h"
 #include "drafters/step.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_onedecode_ref;
+GEODEC_API extern const geodec_kind geodec_onedecode_ref_kind;
 
 enum { GEODEC_ONEDECODE_REF_DIMS = 64, GEODEC_ONEDECODE_REF_ENTRIES = 16384 };
 

@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-GEODEC_API extern const geodec_kind geodec_kind_recurrent;
+GEODEC_API extern const geodec_kind geodec_recurrent_kind;
 
 enum {
     GEODEC_RECURRENT_STEPS = 4, /* tokens along a text that the fit looks at */
@@ -85,7 +85,7 @@ GEODEC_API geodec_status geodec_recurrent_fit(const geodec_activations *a, const
                                               geodec_recurrent *out, geodec_recurrent_summary *summary,
                                               geodec_pool *pool, const geodec_hooks *hooks,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* Fills a new artifact of geodec_kind_recurrent; the caller commits. */
+/* Fills a new artifact of geodec_recurrent_kind; the caller commits. */
 GEODEC_API geodec_status geodec_recurrent_write(const geodec_recurrent *r, const geodec_recurrent_summary *s,
                                                 geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
 /* Sizes, tokens and weights are checked: a net that was read gives finite chances. */

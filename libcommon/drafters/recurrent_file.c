@@ -32,7 +32,7 @@ static const geodec_attr attrs[] = {
     {"unigram_loss", GEODEC_ATTR_F64, 0, "control: counts, nat"},
 };
 
-const geodec_kind geodec_kind_recurrent = {
+const geodec_kind geodec_recurrent_kind = {
     .name = "recurrent",
     .major = 1,
     .minor = 0,

@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/tasks.h"
-#include "linalg/blas.h"
 #include "drafters/recurrent.h"
 #include "drafters/step.h"
+#include "linalg/blas.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,15 +5,15 @@
 #include "drafters/lookup_drafter.h"
 #include "drafters/model_drafter.h"
 #include "drafters/ngram_drafter.h"
-#include "drafters/onedecode_drafter.h"
-#include "drafters/recurrent_drafter.h"
-#include "drafters/recycle_drafter.h"
-#include "drafters/rollout_drafter.h"
-#include "drafters/rollout_file.h"
 #include "drafters/onedecode.h"
+#include "drafters/onedecode_drafter.h"
 #include "drafters/onedecode_ref.h"
 #include "drafters/recurrent.h"
+#include "drafters/recurrent_drafter.h"
+#include "drafters/recycle_drafter.h"
 #include "drafters/rollout.h"
+#include "drafters/rollout_drafter.h"
+#include "drafters/rollout_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@
         *width = (width_);                                                                                             \
         *vocab = (vocab_);                                                                                             \
     }                                                                                                                  \
-    static const geodec__drafter_file x##_file = {name_,    &geodec_kind_##x, sizeof(geodec_##x),                      \
-                                                  x##_read, x##_clear,        x##_shape};
+    static const geodec__drafter_file x##_file = {name_,    &geodec_##x##_kind, sizeof(geodec_##x),                    \
+                                                  x##_read, x##_clear,          x##_shape};
 #define ONEDECODE "onedecode.h5"
 #define ONEDECODE_REF "onedecode-ref.h5"
 #define RECURRENT "recurrent.h5"
@@ -152,7 +152,7 @@ enum {
     CONTROL = GEODEC_DRAFTER_CONTROL,
     BLOCKS = GEODEC_DRAFTER_BLOCKS
 };
-const geodec__drafter_row geodec__drafters[] = {
+const geodec__drafter_row geodec__registry[] = {
     {{"none", "nothing", "", ALONE}, 1, NULL, 0, create_none},
     {{"auto", "the drafter that does best of lookup, ngram, flowmap and ngram+flowmap", "", ALONE | TEXTS},
      1,
@@ -195,19 +195,19 @@ const geodec__drafter_row geodec__drafters[] = {
     {{"exit", "the model's own first blocks: N, or up to the depth sink", "", BLOCKS}, 1, NULL, 0, create_exit},
     {{"exit-sampled", "the same, sampled", "", BLOCKS | STOCHASTIC}, 1, NULL, 0, create_exit},
 };
-const int geodec__n_drafters = sizeof geodec__drafters / sizeof *geodec__drafters;
+const int geodec__registry_count = sizeof geodec__registry / sizeof *geodec__registry;
 
-const geodec_drafter_info *geodec_drafter_at(int i)
+const geodec_drafter_info *geodec_registry_at(int i)
 {
-    return i >= 0 && i < geodec__n_drafters ? &geodec__drafters[i].info : NULL;
+    return i >= 0 && i < geodec__registry_count ? &geodec__registry[i].info : NULL;
 }
 
-const geodec__drafter_row *geodec__drafter_find(const char *name, int32_t *blocks)
+const geodec__drafter_row *geodec__registry_find(const char *name, int32_t *blocks)
 {
     const size_t n = strcspn(name, ":");
     *blocks = 0;
-    for (int i = 0; i < geodec__n_drafters; i++) {
-        const geodec__drafter_row *row = &geodec__drafters[i];
+    for (int i = 0; i < geodec__registry_count; i++) {
+        const geodec__drafter_row *row = &geodec__registry[i];
         if (strlen(row->info.name) != n || strncmp(row->info.name, name, n) != 0) continue;
         if (name[n] == '\0') return row;
         char *end;

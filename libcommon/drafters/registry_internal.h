@@ -3,18 +3,18 @@
 #ifndef GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 #define GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 
-#include "drafters/ngram_drafter.h"
 #include "drafters/drafting.h"
+#include "drafters/ngram_drafter.h"
 #include "flowmap/library.h"
 
 /* What drafters of one run are made from. */
 typedef struct geodec__ingredients {
     const geodec_model *model;
-    geodec_flowmap map;           /* scan NULL: none */
-    geodec_flowgrown *library;    /* NULL: none */
-    geodec_ngram *ngram, *bigram; /* the map's texts as n-gram stores, NULL: not asked for, or no folder */
-    geodec_model *second;         /* NULL: none given */
-    geodec_session_options how;   /* of drafters that are models */
+    geodec_flowmap map;              /* scan NULL: none */
+    geodec_flowmap_library *library; /* NULL: none */
+    geodec_ngram *ngram, *bigram;    /* the map's texts as n-gram stores, NULL: not asked for, or no folder */
+    geodec_model *second;            /* NULL: none given */
+    geodec_session_options how;      /* of drafters that are models */
     geodec_arithmetic second_arithmetic;
     int32_t sink; /* the depth sink, 0: not measured */
 } geodec__ingredients;
@@ -41,10 +41,10 @@ struct geodec__drafter_row {
                             int32_t blocks, geodec_drafter **out, geodec_err *err);
 };
 
-extern const geodec__drafter_row geodec__drafters[];
-extern const int geodec__n_drafters;
+extern const geodec__drafter_row geodec__registry[];
+extern const int geodec__registry_count;
 
 /* The row of a name that has no "+" in it; *blocks: N of "name:N". NULL: there is none. */
-const geodec__drafter_row *geodec__drafter_find(const char *name, int32_t *blocks);
+const geodec__drafter_row *geodec__registry_find(const char *name, int32_t *blocks);
 
 #endif

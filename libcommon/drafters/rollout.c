@@ -1,10 +1,10 @@
 #include "drafters/rollout.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "geometry/geodesic.h"
 #include "chain/metric.h"
-#include "artifact/binding.h"
+#include "geometry/geodesic.h"
 #include "linalg/counts.h"
 
 #include <math.h>

@@ -14,8 +14,8 @@
 #define GEODEC_DRAFTERS_ROLLOUT_H
 
 #include "base/hooks.h"
-#include "geometry/rbf.h"
 #include "drafters/step.h"
+#include "geometry/rbf.h"
 
 enum { GEODEC_ROLLOUT_DEPTHS = 4, GEODEC_ROLLOUT_WORDS_MAX = 1 << 16 };
 

@@ -23,7 +23,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {GEODEC_ROLLOUT_EXTENTS};
 
-const geodec_kind geodec_kind_rollout = {
+const geodec_kind geodec_rollout_kind = {
     .name = "rollout",
     .major = 1,
     .minor = 0,
@@ -37,8 +37,8 @@ const geodec_kind geodec_kind_rollout = {
     .n_extents = (int)(sizeof extents / sizeof *extents),
 };
 
-static geodec_status put_estimates(geodec_artifact *out, const char *path, const geodec_rung_figures *f, int32_t n,
-                                   geodec_estimate (*pick)(const geodec_rung_figures *), geodec_err *err)
+static geodec_status put_estimates(geodec_artifact *out, const char *path, const geodec_ablation_figures *f, int32_t n,
+                                   geodec_estimate (*pick)(const geodec_ablation_figures *), geodec_err *err)
 {
     double x[3 * GEODEC_RUNGS_MAX];
     for (int32_t k = 0; k < n; k++) {
@@ -50,14 +50,15 @@ static geodec_status put_estimates(geodec_artifact *out, const char *path, const
     return geodec_artifact_write(out, path, x, err);
 }
 
-static geodec_estimate top1(const geodec_rung_figures *f) { return f->top1; }
-static geodec_estimate top8(const geodec_rung_figures *f) { return f->top8; }
-static geodec_estimate claimed(const geodec_rung_figures *f) { return f->claimed; }
-static geodec_estimate gain1(const geodec_rung_figures *f) { return f->gain1; }
-static geodec_estimate gain8(const geodec_rung_figures *f) { return f->gain8; }
+static geodec_estimate top1(const geodec_ablation_figures *f) { return f->top1; }
+static geodec_estimate top8(const geodec_ablation_figures *f) { return f->top8; }
+static geodec_estimate claimed(const geodec_ablation_figures *f) { return f->claimed; }
+static geodec_estimate gain1(const geodec_ablation_figures *f) { return f->gain1; }
+static geodec_estimate gain8(const geodec_ablation_figures *f) { return f->gain8; }
 
-geodec_status geodec_rungs_write(const geodec_rollout *r, const geodec_rung *rung, const geodec_rung_figures *f,
-                                 const double *broken, int32_t n, geodec_artifact *out, geodec_err *err)
+geodec_status geodec_rollout_ablation_write(const geodec_rollout *r, const geodec_ablation_variant *rung,
+                                            const geodec_ablation_figures *f, const double *broken, int32_t n,
+                                            geodec_artifact *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char names[GEODEC_RUNGS_MAX * 64] = "";

@@ -5,11 +5,12 @@
 #include "drafters/ablation.h"
 #include "drafters/rollout.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_rollout;
+GEODEC_API extern const geodec_kind geodec_rollout_kind;
 
 /* broken [n]: share of a rung's steps whose geodesic blew up. Fills a new artifact; the caller commits. */
-GEODEC_API geodec_status geodec_rungs_write(const geodec_rollout *r, const geodec_rung *rung,
-                                            const geodec_rung_figures *f, const double *broken, int32_t n,
-                                            geodec_artifact *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_rollout_ablation_write(const geodec_rollout *r, const geodec_ablation_variant *rung,
+                                                       const geodec_ablation_figures *f, const double *broken,
+                                                       int32_t n, geodec_artifact *out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -93,12 +93,12 @@ static geodec_status chart(const geodec_activations *a, const geodec_step_option
 {
     geodec_status st = GEODEC_OK;
     const int64_t d = a->d;
-    geodec_moments mo = {0};
+    geodec_pca_moments mo = {0};
     geodec_pca pca = {0};
     float *h = NULL;
     double *x = NULL, *z = NULL;
     uint8_t *scratch = NULL;
-    GEODEC_TRY(geodec_moments_init(&mo, d, NULL, err));
+    GEODEC_TRY(geodec_pca_moments_init(&mo, d, NULL, err));
     GEODEC_NEW(h, SLAB * d);
     GEODEC_NEW(x, SLAB * d);
     GEODEC_NEW(z, SLAB * s->k);
@@ -116,7 +116,7 @@ static geodec_status chart(const geodec_activations *a, const geodec_step_option
             }
             for (int64_t i = 0; i < n; i++)
                 if (fits(r, o, row + i)) memmove(x + kept++ * d, x + i * d, (size_t)d * sizeof *x);
-            if (kept > 0) GEODEC_TRY(geodec_moments_add(&mo, kept, x, pool, err));
+            if (kept > 0) GEODEC_TRY(geodec_pca_moments_add(&mo, kept, x, pool, err));
         }
         if (pass == 1) break;
         if (mo.count < LEAST)
@@ -132,7 +132,7 @@ static geodec_status chart(const geodec_activations *a, const geodec_step_option
         for (int64_t i = 0; i < d; i++) s->mean[i] = (float)pca.mean[i];
     }
 done:
-    geodec_moments_clear(&mo);
+    geodec_pca_moments_clear(&mo);
     geodec_pca_clear(&pca);
     geodec_mem_free(h);
     geodec_mem_free(x);

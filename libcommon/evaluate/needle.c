@@ -132,8 +132,8 @@ done:
     return st;
 }
 
-geodec_status geodec_needle_run(const geodec_evaluation *e, const geodec_needle_options *o, const char *text, size_t n,
-                                const geodec_hooks *hooks, geodec_needle_result *out, geodec_err *err)
+geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_needle_options *o, const char *text,
+                                size_t n, const geodec_hooks *hooks, geodec_needle_result *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_tokenizer *t = geodec_model_tokenizer(e->model);
@@ -141,7 +141,7 @@ geodec_status geodec_needle_run(const geodec_evaluation *e, const geodec_needle_
     work k = {.o = o, .n_vocab = geodec_model_configuration(e->model)->n_vocab, .bos = geodec_tokenizer_start(t)};
     int32_t *ids = NULL;
     GEODEC_TRY(check(o, err));
-    const int64_t bad = geodec_utf8_check(text, n);
+    const int64_t bad = geodec_file_utf8_check(text, n);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 at byte %lld", (long long)bad);
     GEODEC_NEW(ids, (int64_t)n + 2);
     GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, ids, &k.n, err));

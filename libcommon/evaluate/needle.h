@@ -40,8 +40,8 @@ GEODEC_API void geodec_needle_free(geodec_needle_result *r);
 
 /* The same bytes for the same seed. GEODEC_RANGE (options), GEODEC_FORMAT (empty, not UTF-8), GEODEC_SCARCE (shorter
  * than two windows), GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_needle_run(const geodec_evaluation *e, const geodec_needle_options *o, const char *text,
-                                           size_t n, const geodec_hooks *hooks, geodec_needle_result *out,
-                                           geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_needle_run(const geodec_scorer_evaluation *e, const geodec_needle_options *o,
+                                           const char *text, size_t n, const geodec_hooks *hooks,
+                                           geodec_needle_result *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -171,20 +171,20 @@ static geodec_status count_tokens(const job *j, const geodec_tokenizer *t, geode
     double entropy = 0;
     geodec_detok d;
     GEODEC_NEW(count, j->n_vocab);
-    GEODEC_NEW(room, (int64_t)geodec_detok_room(t));
-    geodec_detok_init(&d, t);
+    GEODEC_NEW(room, (int64_t)geodec_decode_room(t));
+    geodec_decode_init(&d, t);
     for (int64_t i = 0; i < r->windows; i++) {
         const geodec_perplexity_span s = geodec_perplexity_span_at(j->o, j->bos >= 0, j->n, i);
         const int64_t from = s.first + s.scored - s.bos, to = s.first + s.count;
         for (; next < to; next++) {
-            const int64_t bytes = (int64_t)geodec_detok_feed(&d, j->token[next], room);
+            const int64_t bytes = (int64_t)geodec_decode_feed(&d, j->token[next], room);
             if (next < from) continue;
             r->bytes += bytes;
             count[j->token[next]]++;
             tokens++;
         }
     }
-    if (next == j->n) r->bytes += (int64_t)geodec_detok_flush(&d, room);
+    if (next == j->n) r->bytes += (int64_t)geodec_decode_flush(&d, room);
     for (int64_t v = 0; v < j->n_vocab; v++)
         if (count[v]) entropy -= (double)count[v] * log((double)count[v] / (double)tokens);
     r->tokens = tokens;
@@ -198,8 +198,8 @@ done:
 
 /* ---- a text ----------------------------------------------------------------------------------------------------- */
 
-static geodec_status check(const geodec_evaluation *p, const geodec_evaluation *q, const geodec_perplexity_options *o,
-                           geodec_err *err)
+static geodec_status check(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q,
+                           const geodec_perplexity_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (o->window < 2 || o->window > WINDOW_MAX)
@@ -220,7 +220,7 @@ static geodec_status tokenize(const geodec_tokenizer *t, const char *text, size_
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t bad = geodec_utf8_check(text, n);
+    const int64_t bad = geodec_file_utf8_check(text, n);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 text: invalid byte at offset %lld", (long long)bad);
     j->bos = geodec_tokenizer_start(t);
     GEODEC_NEW(*token, (int64_t)n + 2);
@@ -230,8 +230,8 @@ done:
     return st;
 }
 
-static geodec_status open_readers(const geodec_evaluation *p, const geodec_evaluation *q, job *j, int workers,
-                                  geodec_err *err)
+static geodec_status open_readers(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q, job *j,
+                                  int workers, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_NEW(j->reader, workers);
@@ -271,7 +271,7 @@ static void close_readers(job *j, int workers)
     geodec_mem_free(j->reader);
 }
 
-geodec_status geodec_perplexity_text(const geodec_evaluation *p, const geodec_evaluation *q,
+geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q,
                                      const geodec_perplexity_options *o, const char *text, size_t n,
                                      geodec_perplexity_result *result, geodec_pool *pool, const geodec_hooks *hooks,
                                      geodec_err *err)

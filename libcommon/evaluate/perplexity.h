@@ -67,7 +67,7 @@ GEODEC_API void geodec_perplexity_free(geodec_perplexity_result *r);
 /* q NULL: no second model. GEODEC_CHECKSUM when the two tokenize differently, GEODEC_RANGE for options out of range,
  * GEODEC_FORMAT for a text that is empty or not UTF-8, GEODEC_SCARCE for one too short to score a token. result is
  * filled on success; the caller frees it. */
-GEODEC_API geodec_status geodec_perplexity_text(const geodec_evaluation *p, const geodec_evaluation *q,
+GEODEC_API geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *p, const geodec_scorer_evaluation *q,
                                                 const geodec_perplexity_options *o, const char *text, size_t n,
                                                 geodec_perplexity_result *result, geodec_pool *pool,
                                                 const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;

@@ -74,8 +74,8 @@ done:
     return st;
 }
 
-static geodec_status new_work(work *k, const geodec_evaluation *e, const geodec_residual_options *o, geodec_pool *pool,
-                              geodec_err *err)
+static geodec_status new_work(work *k, const geodec_scorer_evaluation *e, const geodec_residual_options *o,
+                              geodec_pool *pool, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_session_options so = {.n_ctx = o->window,
@@ -216,7 +216,7 @@ static geodec_status tokenize(const geodec_tokenizer *t, const char *text, size_
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t bad = geodec_utf8_check(text, n);
+    const int64_t bad = geodec_file_utf8_check(text, n);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "not UTF-8 at byte %lld", (long long)bad);
     GEODEC_NEW(*ids, (int64_t)n + 2);
     GEODEC_TRY(geodec_tokenizer_encode(t, text, n, false, *ids, count, err));
@@ -224,7 +224,7 @@ done:
     return st;
 }
 
-geodec_status geodec_residual_run(const geodec_evaluation *e, const geodec_residual_options *o, const char *text,
+geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geodec_residual_options *o, const char *text,
                                   size_t n, geodec_pool *pool, const geodec_hooks *hooks, geodec_residual_profile *out,
                                   geodec_err *err)
 {

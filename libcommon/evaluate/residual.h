@@ -56,7 +56,7 @@ GEODEC_API void geodec_residual_free(geodec_residual_profile *p);
 /* e: exact or fast arithmetic; with attnres the stream as the norms read it. The same bytes for any pool. GEODEC_RANGE
  * (options), GEODEC_UNSUPPORTED (float64), GEODEC_FORMAT (empty, not UTF-8), GEODEC_SCARCE, GEODEC_NUMERIC,
  * GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_residual_run(const geodec_evaluation *e, const geodec_residual_options *o,
+GEODEC_API geodec_status geodec_residual_run(const geodec_scorer_evaluation *e, const geodec_residual_options *o,
                                              const char *text, size_t n, geodec_pool *pool, const geodec_hooks *hooks,
                                              geodec_residual_profile *out, geodec_err *err) GEODEC_MUST_USE;
 

@@ -6,12 +6,15 @@
 
 #include <string.h>
 
-const char *geodec_evaluation_arithmetic(const geodec_evaluation *e)
+const char *geodec_scorer_evaluation_arithmetic(const geodec_scorer_evaluation *e)
 {
     return e->float64 ? "float64" : geodec_arithmetic_name(e->arithmetic);
 }
 
-const char *geodec_evaluation_kv(const geodec_evaluation *e) { return e->float64 ? "f64" : geodec_kv_name(e->kv); }
+const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e)
+{
+    return e->float64 ? "f64" : geodec_cache_kv_name(e->kv);
+}
 
 struct geodec_scorer {
     int64_t n_vocab;
@@ -27,7 +30,8 @@ struct geodec_scorer {
     int32_t place[GEODEC_SCORER_ROWS];
 };
 
-static geodec_status create_session(geodec_scorer *s, const geodec_evaluation *e, int32_t window, geodec_err *err)
+static geodec_status create_session(geodec_scorer *s, const geodec_scorer_evaluation *e, int32_t window,
+                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_session_options o = {.n_ctx = window,
@@ -43,7 +47,8 @@ done:
     return st;
 }
 
-static geodec_status create_reference(geodec_scorer *s, const geodec_evaluation *e, int32_t window, geodec_err *err)
+static geodec_status create_reference(geodec_scorer *s, const geodec_scorer_evaluation *e, int32_t window,
+                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_reference_options o = {.n_ctx = window};
@@ -57,7 +62,8 @@ done:
     return st;
 }
 
-geodec_status geodec_scorer_create(const geodec_evaluation *e, int32_t window, geodec_scorer **out, geodec_err *err)
+geodec_status geodec_scorer_create(const geodec_scorer_evaluation *e, int32_t window, geodec_scorer **out,
+                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_scorer *s = NULL;

@@ -9,7 +9,7 @@
 
 /* How a model is evaluated. isa, arithmetic, kv, attnres and kv_merge are a session's (model/model.h); with float64 set
  * they are not used, and the model is evaluated by libcommon/reference, which refuses attnres (GEODEC_UNSUPPORTED). */
-typedef struct geodec_evaluation {
+typedef struct geodec_scorer_evaluation {
     const geodec_model *model; /* must outlive its scorers */
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
@@ -17,17 +17,17 @@ typedef struct geodec_evaluation {
     bool float64;
     geodec_attnres attnres;
     double kv_merge;
-} geodec_evaluation;
+} geodec_scorer_evaluation;
 
 /* "exact", "fast" or "float64"; "f32", "f16" or "q8_0". Static storage. */
-GEODEC_API const char *geodec_evaluation_arithmetic(const geodec_evaluation *e);
-GEODEC_API const char *geodec_evaluation_kv(const geodec_evaluation *e);
+GEODEC_API const char *geodec_scorer_evaluation_arithmetic(const geodec_scorer_evaluation *e);
+GEODEC_API const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e);
 
 enum { GEODEC_SCORER_ROWS = 64 /* most rows of one step */ };
 
 /* Reads windows of at most `window` tokens, one at a time, on the caller's thread. */
 typedef struct geodec_scorer geodec_scorer;
-GEODEC_API geodec_status geodec_scorer_create(const geodec_evaluation *e, int32_t window, geodec_scorer **out,
+GEODEC_API geodec_status geodec_scorer_create(const geodec_scorer_evaluation *e, int32_t window, geodec_scorer **out,
                                               geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_scorer_destroy(geodec_scorer *s); /* NULL ok */
 /* Begins a window of n tokens (kept by the caller while it is read) and forgets the one before. */

@@ -18,9 +18,9 @@ static const double SHORTEST = 0.004; /* seconds of one sample of v: shorter one
 /* What the measurements share. */
 typedef struct bench {
     const char *path;
-    const geodec_bench_options *o;
+    const geodec_speed_options *o;
     const geodec_hooks *hooks;
-    geodec_bench_result *out;
+    geodec_speed_result *out;
     geodec_model *model;
     geodec_session *session;
     geodec_read_limit *limit;
@@ -35,7 +35,7 @@ typedef struct bench {
 
 /* ---- figures of the file and the process ------------------------------------------------------------------------ */
 
-int64_t geodec_bench_token_bytes(const geodec_model *m)
+int64_t geodec_speed_token_bytes(const geodec_model *m)
 {
     const geodec_gguf *g = geodec_model_gguf(m);
     const geodec_model_config *c = geodec_model_configuration(m);
@@ -79,7 +79,7 @@ static void reset_peak(void)
 static geodec_status open_session(const bench *b, int32_t n_ctx, geodec_model **m, geodec_session **s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_bench_options *o = b->o;
+    const geodec_speed_options *o = b->o;
     int32_t rows = o->batch;
     for (int32_t i = 0; i < o->n_widths; i++) rows = o->width[i] > rows ? o->width[i] : rows;
     GEODEC_TRY(geodec_model_open(b->path, m, err));
@@ -96,7 +96,8 @@ static geodec_status prompt(bench *b, geodec_err *err)
     geodec_session_truncate(b->session, 0);
     for (int32_t at = 0; at < b->o->prompt;) {
         const int32_t n = b->o->prompt - at < b->o->batch ? b->o->prompt - at : b->o->batch;
-        GEODEC_TRY(geodec_prefill(b->session, b->token + at, n, at + n == b->o->prompt ? b->logits : NULL, err));
+        GEODEC_TRY(
+            geodec_forward_prefill(b->session, b->token + at, n, at + n == b->o->prompt ? b->logits : NULL, err));
         at += n;
     }
 done:
@@ -122,7 +123,7 @@ static geodec_status to_depth(bench *b, geodec_err *err)
     if (length >= depth)
         geodec_session_truncate(b->session, depth);
     else
-        GEODEC_TRY(geodec_prefill(b->session, b->token + length, depth - length, NULL, err));
+        GEODEC_TRY(geodec_forward_prefill(b->session, b->token + length, depth - length, NULL, err));
 done:
     return st;
 }
@@ -154,7 +155,7 @@ static geodec_status sample_first(bench *b, double *seconds, geodec_err *err)
     geodec_session *s = NULL;
     const double begin = geodec_clock_seconds();
     GEODEC_TRY(open_session(b, b->n_ctx, &m, &s, err));
-    GEODEC_TRY(geodec_prefill(s, b->token, b->o->first, b->logits, err));
+    GEODEC_TRY(geodec_forward_prefill(s, b->token, b->o->first, b->logits, err));
     (void)geodec_argmax(b->logits, geodec_model_configuration(m)->n_vocab);
     *seconds = geodec_clock_seconds() - begin;
 done:
@@ -166,7 +167,7 @@ done:
 static geodec_status sample_all(bench *b, int32_t k, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_bench_options *o = b->o;
+    const geodec_speed_options *o = b->o;
     double t;
     if (b->limit) b->s_limit[k] = geodec_read_limit_measure(b->limit) * 1e-9;
     if (o->prompt) {
@@ -196,14 +197,14 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static geodec_bench_row *add_row(bench *b, const char *name, const char *unit, int64_t n, const double *sample)
+static geodec_speed_row *add_row(bench *b, const char *name, const char *unit, int64_t n, const double *sample)
 {
-    geodec_bench_row *r = &b->out->row[b->out->n_rows++];
+    geodec_speed_row *r = &b->out->row[b->out->n_rows++];
     double sorted[MAX_REPEATS];
     const int count = b->o->repeats;
     memcpy(sorted, sample, (size_t)count * sizeof *sorted);
     qsort(sorted, (size_t)count, sizeof *sorted, ascending);
-    *r = (geodec_bench_row){.name = name,
+    *r = (geodec_speed_row){.name = name,
                             .unit = unit,
                             .n = n,
                             .median = count % 2 ? sorted[count / 2] : 0.5 * (sorted[count / 2 - 1] + sorted[count / 2]),
@@ -215,12 +216,12 @@ static geodec_bench_row *add_row(bench *b, const char *name, const char *unit, i
 
 static void report(bench *b, double start, double peak)
 {
-    const geodec_bench_options *o = b->o;
+    const geodec_speed_options *o = b->o;
     double limit = 0;
     if (b->limit) limit = add_row(b, "read_limit", "GB/s", 0, b->s_limit)->median;
     if (o->prompt) (void)add_row(b, "pp", "tok/s", o->prompt, b->s_prompt);
     if (o->generate) {
-        geodec_bench_row *r = add_row(b, "tg", "tok/s", o->generate, b->s_generate);
+        geodec_speed_row *r = add_row(b, "tg", "tok/s", o->generate, b->s_generate);
         if (limit > 0) {
             r->control_name = "read_limit_tok/s";
             r->control = limit * 1e9 / (double)b->out->token_bytes;
@@ -231,7 +232,7 @@ static void report(bench *b, double start, double peak)
     }
     if (o->generate) {
         const double steady = SETTLE / b->out->row[limit > 0 ? b->out->n_rows - 2 : b->out->n_rows - 1].median;
-        b->out->row[b->out->n_rows++] = (geodec_bench_row){.name = "settle",
+        b->out->row[b->out->n_rows++] = (geodec_speed_row){.name = "settle",
                                                            .unit = "s",
                                                            .n = SETTLE,
                                                            .median = b->settle,
@@ -243,15 +244,15 @@ static void report(bench *b, double start, double peak)
     for (int32_t i = 0; i < o->n_widths; i++) {
         /* each repeat's ratio to its own single row */
         for (int32_t k = 0; k < o->repeats; k++) b->s_width[i][k] /= b->s_one[k];
-        geodec_bench_row *r = add_row(b, "v", "ratio", o->width[i], b->s_width[i]);
+        geodec_speed_row *r = add_row(b, "v", "ratio", o->width[i], b->s_width[i]);
         r->control_name = "rows";
         r->control = o->width[i];
     }
     if (o->first) (void)add_row(b, "first_token", "s", o->first, b->s_first);
     if (peak <= 0) return;
-    b->out->row[b->out->n_rows++] = (geodec_bench_row){
+    b->out->row[b->out->n_rows++] = (geodec_speed_row){
         .name = "start_memory", .unit = "bytes", .median = start, .min = start, .max = start, .control_name = ""};
-    b->out->row[b->out->n_rows++] = (geodec_bench_row){.name = "peak_memory",
+    b->out->row[b->out->n_rows++] = (geodec_speed_row){.name = "peak_memory",
                                                        .unit = "bytes",
                                                        .median = peak,
                                                        .min = peak,
@@ -260,7 +261,7 @@ static void report(bench *b, double start, double peak)
                                                        .control = (double)(b->out->file_bytes + b->out->kv_bytes)};
 }
 
-static geodec_status check(const geodec_bench_options *o, geodec_err *err)
+static geodec_status check(const geodec_speed_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int32_t sizes[] = {o->prompt, o->generate, o->depth, o->first};
@@ -310,7 +311,7 @@ static void destroy(bench *b)
 static geodec_status prepare(bench *b, double *start, double *peak, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_bench_options *o = b->o;
+    const geodec_speed_options *o = b->o;
     struct stat sb;
     int32_t widest = 1;
     for (int32_t i = 0; i < o->n_widths; i++) widest = o->width[i] > widest ? o->width[i] : widest;
@@ -323,7 +324,7 @@ static geodec_status prepare(bench *b, double *start, double *peak, geodec_err *
     const geodec_model_config *c = geodec_model_configuration(b->model);
     b->out->isa = geodec_session_isa(b->session);
     b->out->threads = geodec_pool_threads(o->pool);
-    b->out->token_bytes = geodec_bench_token_bytes(b->model);
+    b->out->token_bytes = geodec_speed_token_bytes(b->model);
     b->out->kv_bytes = geodec_session_cache_bytes(b->session);
     if (stat(b->path, &sb) == 0) b->out->file_bytes = (int64_t)sb.st_size;
     GEODEC_NEW(b->token, b->n_ctx);
@@ -343,13 +344,13 @@ done:
     return st;
 }
 
-geodec_status geodec_bench_run(const char *path, const geodec_bench_options *o, const geodec_hooks *hooks,
-                               geodec_bench_result *out, geodec_err *err)
+geodec_status geodec_speed_run(const char *path, const geodec_speed_options *o, const geodec_hooks *hooks,
+                               geodec_speed_result *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double start = 0, peak = 0;
     bench b = {.path = path, .o = o, .hooks = hooks, .out = out};
-    *out = (geodec_bench_result){0};
+    *out = (geodec_speed_result){0};
     GEODEC_TRY(check(o, err));
     GEODEC_TRY(prepare(&b, &start, &peak, err));
     for (int32_t k = 0; k < o->repeats; k++) {

@@ -26,7 +26,7 @@
 
 enum { GEODEC_BENCH_WIDTHS_MAX = 64, GEODEC_BENCH_ROWS_MAX = GEODEC_BENCH_WIDTHS_MAX + 9 };
 
-typedef struct geodec_bench_options {
+typedef struct geodec_speed_options {
     geodec_arithmetic arithmetic;
     geodec_isa isa;
     geodec_kv_type kv;
@@ -40,31 +40,31 @@ typedef struct geodec_bench_options {
     int32_t repeats;
     bool read_limit;
     uint64_t seed; /* of the tokens */
-} geodec_bench_options;
+} geodec_speed_options;
 
 /* One measurement over the repeats. */
-typedef struct geodec_bench_row {
+typedef struct geodec_speed_row {
     const char *name, *unit;
     int64_t n; /* tokens or rows; 0 where there is none */
     double median, min, max;
     const char *control_name; /* "" where there is none */
     double control;
-} geodec_bench_row;
+} geodec_speed_row;
 
-typedef struct geodec_bench_result {
+typedef struct geodec_speed_result {
     geodec_isa isa; /* in use */
     int threads;
     int64_t file_bytes, kv_bytes, token_bytes; /* kv_bytes: of the session's cache; token_bytes: of the file, read for
                                                   one token */
     int n_rows;
-    geodec_bench_row row[GEODEC_BENCH_ROWS_MAX];
-} geodec_bench_result;
+    geodec_speed_row row[GEODEC_BENCH_ROWS_MAX];
+} geodec_speed_result;
 
 /* Errors: those of opening the model and its session; GEODEC_RANGE for options out of range; GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_bench_run(const char *path, const geodec_bench_options *o, const geodec_hooks *hooks,
-                                          geodec_bench_result *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_speed_run(const char *path, const geodec_speed_options *o, const geodec_hooks *hooks,
+                                          geodec_speed_result *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Bytes of the file's tensors that one token of one sequence reads. */
-GEODEC_API int64_t geodec_bench_token_bytes(const geodec_model *m);
+GEODEC_API int64_t geodec_speed_token_bytes(const geodec_model *m);
 
 #endif

@@ -2,8 +2,8 @@
 #include "export/export.h"
 
 #include "base/mem.h"
-#include "export/export_internal.h"
 #include "chain/activations.h"
+#include "export/export_internal.h"
 #include "model/arithmetic.h"
 
 #include <stdio.h>
@@ -49,8 +49,8 @@ const char *geodec_export_positions_text(const geodec_export_options *o, char *b
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
 /* By hand: there is no struct of the whole; rows are appended as windows are read. */
-geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_config *c, const geodec_export_options *o,
-                                     geodec_err *err)
+geodec_status geodec__export_artifact_begin(geodec_artifact *a, const geodec_model_config *c,
+                                            const geodec_export_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char positions[GEODEC_EXPORT_POSITIONS_ROOM];
@@ -66,15 +66,15 @@ geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_conf
     GEODEC_TRY(geodec_artifact_put_i64(a, "window", o->window, err));
     GEODEC_TRY(geodec_artifact_put_str(a, "positions", geodec_export_positions_text(o, positions), err));
     GEODEC_TRY(geodec_artifact_put_str(a, "arithmetic", geodec_arithmetic_name(o->arithmetic), err));
-    GEODEC_TRY(geodec_artifact_put_str(a, "kv", geodec_kv_name(o->kv), err));
+    GEODEC_TRY(geodec_artifact_put_str(a, "kv", geodec_cache_kv_name(o->kv), err));
     if (o->separator != GEODEC_SEPARATOR_AUTO)
-        GEODEC_TRY(geodec_artifact_put_str(a, "separator", geodec_separator_name(o->separator), err));
+        GEODEC_TRY(geodec_artifact_put_str(a, "separator", geodec_documents_separator_name(o->separator), err));
 done:
     return st;
 }
 
-geodec_status geodec__artifact_rows(geodec_artifact *a, const geodec_export_options *o, const geodec__rows *r,
-                                    geodec_err *err)
+geodec_status geodec__export_artifact_rows(geodec_artifact *a, const geodec_export_options *o, const geodec__rows *r,
+                                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (r->n == 0) goto done;
@@ -116,7 +116,7 @@ typedef struct job {
 static void write_waiting(job *j)
 {
     for (int64_t i = 0; i < j->n_write && j->status == GEODEC_OK; i++)
-        j->status = geodec__artifact_rows(j->out, j->o, &j->write[i], &j->error);
+        j->status = geodec__export_artifact_rows(j->out, j->o, &j->write[i], &j->error);
     j->n_write = 0;
 }
 
@@ -126,7 +126,7 @@ static void window_task(void *ctx, int64_t task, int worker)
     geodec__reader *r = &j->reader[worker];
     if (worker == 0) write_waiting(j);
     if (r->status == GEODEC_OK)
-        r->status = geodec__window_read(r, j->plan, &j->plan->span[task], &j->rows[task], NULL, NULL, &r->error);
+        r->status = geodec__export_window_read(r, j->plan, &j->plan->span[task], &j->rows[task], NULL, NULL, &r->error);
 }
 
 static geodec_status first_error(const job *j, int workers, geodec_err *err)
@@ -151,7 +151,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
     geodec__rows *rows[2] = {NULL, NULL};
     job j = {.o = o, .plan = &plan, .out = out};
     int workers = 0, group = 0;
-    geodec__plan_init(&plan, m, o, source);
+    geodec__export_plan_init(&plan, m, o, source);
     GEODEC_TRY(geodec__export_check(c, o, err));
     const int64_t window_bytes = o->window * geodec__export_row_bytes(c, o);
     workers = geodec__export_workers(c, o, pool, 2 * window_bytes);
@@ -159,14 +159,14 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
     while (workers > 1 && group < 4 * workers && 4 * group * window_bytes <= GROUP_WANTED) group *= 2;
     GEODEC_NEW(j.reader, workers);
     for (int i = 0; i < workers; i++)
-        GEODEC_TRY(geodec__reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));
+        GEODEC_TRY(geodec__export_reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));
     for (int k = 0; k < 2; k++) {
         GEODEC_NEW(rows[k], group);
-        for (int i = 0; i < group; i++) GEODEC_TRY(geodec__rows_init(&rows[k][i], c, o, o->window, false, err));
+        for (int i = 0; i < group; i++) GEODEC_TRY(geodec__export_rows_init(&rows[k][i], c, o, o->window, false, err));
     }
-    GEODEC_TRY(geodec__artifact_begin(out, c, o, err));
+    GEODEC_TRY(geodec__export_artifact_begin(out, c, o, err));
     for (int turn = 0;; turn ^= 1) {
-        GEODEC_TRY(geodec__plan_next(&plan, group, INT64_MAX, err));
+        GEODEC_TRY(geodec__export_plan_next(&plan, group, INT64_MAX, err));
         j.rows = rows[turn];
         if (workers > 1)
             geodec_pool_run_dynamic(pool, plan.n, window_task, &j);
@@ -185,13 +185,13 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
         *summary = (geodec_export_summary){
             .rows = plan.rows, .sequences = plan.sequences, .documents = plan.documents, .tokens = plan.tokens};
 done:
-    for (int i = 0; j.reader && i < workers; i++) geodec__reader_clear(&j.reader[i]);
+    for (int i = 0; j.reader && i < workers; i++) geodec__export_reader_clear(&j.reader[i]);
     for (int k = 0; k < 2; k++) {
-        for (int i = 0; rows[k] && i < group; i++) geodec__rows_clear(&rows[k][i]);
+        for (int i = 0; rows[k] && i < group; i++) geodec__export_rows_clear(&rows[k][i]);
         geodec_mem_free(rows[k]);
     }
     geodec_mem_free(j.reader);
-    geodec__plan_clear(&plan);
+    geodec__export_plan_clear(&plan);
     return st;
 }
 

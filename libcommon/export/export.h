@@ -9,10 +9,10 @@
 #ifndef GEODEC_EXPORT_EXPORT_H
 #define GEODEC_EXPORT_EXPORT_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "documents/documents.h"
-#include "artifact/artifact.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -42,7 +42,8 @@ typedef struct geodec_export_options {
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
     geodec_isa isa;
-    geodec_separator separator; /* rule by which the text became documents, recorded; AUTO: the source is no text */
+    geodec_documents_separator
+        separator; /* rule by which the text became documents, recorded; AUTO: the source is no text */
 } geodec_export_options;
 
 /* "all", "last", "every:8", "0:128"; buf of GEODEC_EXPORT_POSITIONS_ROOM bytes. Returns buf. */
@@ -61,7 +62,7 @@ typedef struct geodec_export_summary {
     int64_t shards, resumed;                    /* written in all; found finished */
 } geodec_export_summary;
 
-/* Fills a new artifact of geodec_kind_activations; the caller commits. GEODEC_FORMAT when the source gives no token or
+/* Fills a new artifact of geodec_activations_kind; the caller commits. GEODEC_FORMAT when the source gives no token or
  * no row is kept, GEODEC_RANGE for options, layers or token ids out of range. */
 GEODEC_API geodec_status geodec_export_run(const geodec_model *m, const geodec_export_options *o,
                                            const geodec_export_source *source, geodec_artifact *out,
@@ -78,7 +79,7 @@ GEODEC_API geodec_status geodec_export_counts(geodec_artifact *out, const geodec
  *     model-00001-of-000NN.safetensors ... and model.safetensors.index.json (weight_map: tensor -> file;
  *     metadata: total_size in bytes, rows, shards and what the states are of)
  * Tensors of shard k, rows in text order (concatenate over k):
- *     token, position, sequence, document, next_token   .shard.<k>   I32 [rows]; as in geodec_kind_activations
+ *     token, position, sequence, document, next_token   .shard.<k>   I32 [rows]; as in geodec_activations_kind
  *     argmax .shard.<k> I32 [rows]; top_index I32, top_logit F32 [rows, M]    with top_m > 0
  *     logits .shard.<k> F32 [rows, V]                                         with logits
  *     layer.<l>.shard.<k>     F32 or F16 [rows, d_model], one for each kept layer
@@ -108,18 +109,20 @@ GEODEC_API geodec_status geodec_export_shards_remove(const char *folder, geodec_
 /* ---- two sources ------------------------------------------------------------------------------------------------ */
 
 /* The documents of a text, tokenized with BOS. Documents and tokenizer must outlive the source. */
-typedef struct geodec_text_source geodec_text_source;
-GEODEC_API geodec_status geodec_text_source_create(const geodec_documents *d, const geodec_tokenizer *t,
-                                                   geodec_text_source **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_export_source geodec_text_source_get(geodec_text_source *s);
-GEODEC_API void geodec_text_source_destroy(geodec_text_source *s);
+typedef struct geodec_export_text_source geodec_export_text_source;
+GEODEC_API geodec_status geodec_export_text_source_create(const geodec_documents *d, const geodec_tokenizer *t,
+                                                          geodec_export_text_source **out,
+                                                          geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_export_source geodec_export_text_source_get(geodec_export_text_source *s);
+GEODEC_API void geodec_export_text_source_destroy(geodec_export_text_source *s);
 
 /* Token file: one sequence a line, decimal ids separated by spaces (BOS included where wanted). Refused: anything else,
  * ids outside 0 .. n_vocab-1, a file without any id; the message names the line. */
-typedef struct geodec_token_source geodec_token_source;
-GEODEC_API geodec_status geodec_token_source_create(const char *name, const char *text, size_t n, int32_t n_vocab,
-                                                    geodec_token_source **out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_export_source geodec_token_source_get(geodec_token_source *s);
-GEODEC_API void geodec_token_source_destroy(geodec_token_source *s);
+typedef struct geodec_export_token_source geodec_export_token_source;
+GEODEC_API geodec_status geodec_export_token_source_create(const char *name, const char *text, size_t n,
+                                                           int32_t n_vocab, geodec_export_token_source **out,
+                                                           geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_export_source geodec_export_token_source_get(geodec_export_token_source *s);
+GEODEC_API void geodec_export_token_source_destroy(geodec_export_token_source *s);
 
 #endif

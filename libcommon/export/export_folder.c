@@ -13,7 +13,7 @@
 
 static const char index_name[] = "model.safetensors.index.json", unfinished[] = "unfinished";
 
-void geodec__shard_name(int64_t number, int64_t of, char name[GEODEC__SHARD_NAME])
+void geodec__export_shard_name(int64_t number, int64_t of, char name[GEODEC__SHARD_NAME])
 {
     if (of)
         (void)snprintf(name, GEODEC__SHARD_NAME, "model-%05lld-of-%05lld.safetensors", (long long)number,
@@ -42,11 +42,11 @@ static int64_t parse_name(const char *name, int64_t *of)
     if (number < 1) return 0;
     *of = strncmp(name + 15, unfinished, sizeof unfinished - 1) == 0 ? 0 : five_digits(name + 15);
     if (*of < 0) return 0;
-    geodec__shard_name(number, *of, again);
+    geodec__export_shard_name(number, *of, again);
     return strcmp(name, again) == 0 ? number : 0;
 }
 
-geodec_status geodec__folder_join(const char *folder, const char *name, char **out, geodec_err *err)
+geodec_status geodec__export_folder_join(const char *folder, const char *name, char **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const size_t n = strlen(folder) + strlen(name) + 2;
@@ -76,7 +76,7 @@ done:
     return st;
 }
 
-geodec_status geodec__folder_added(geodec__folder *f, int64_t number, geodec_err *err)
+geodec_status geodec__export_folder_added(geodec__folder *f, int64_t number, geodec_err *err)
 {
     return note(f, number, 0, err);
 }
@@ -96,7 +96,7 @@ done:
     return st;
 }
 
-geodec_status geodec__folder_open(const char *path, geodec__folder *f, geodec_err *err)
+geodec_status geodec__export_folder_open(const char *path, geodec__folder *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     *f = (geodec__folder){0};
@@ -105,11 +105,11 @@ geodec_status geodec__folder_open(const char *path, geodec__folder *f, geodec_er
     if (mkdir(path, 0777) != 0 && errno != EEXIST) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
     GEODEC_TRY(list(f, err));
 done:
-    if (st != GEODEC_OK) geodec__folder_close(f);
+    if (st != GEODEC_OK) geodec__export_folder_close(f);
     return st;
 }
 
-void geodec__folder_close(geodec__folder *f)
+void geodec__export_folder_close(geodec__folder *f)
 {
     if (f->path) (void)rmdir(f->path); /* fails unless it is empty */
     geodec_mem_free(f->path);
@@ -117,20 +117,20 @@ void geodec__folder_close(geodec__folder *f)
     *f = (geodec__folder){0};
 }
 
-bool geodec__folder_has(const geodec__folder *f, int64_t number) { return number <= f->n && f->of[number] >= 0; }
+bool geodec__export_folder_has(const geodec__folder *f, int64_t number) { return number <= f->n && f->of[number] >= 0; }
 
-geodec_status geodec__folder_shard(const geodec__folder *f, int64_t number, char **path, geodec_err *err)
+geodec_status geodec__export_folder_shard(const geodec__folder *f, int64_t number, char **path, geodec_err *err)
 {
     char name[GEODEC__SHARD_NAME];
-    geodec__shard_name(number, geodec__folder_has(f, number) ? f->of[number] : 0, name);
-    return geodec__folder_join(f->path, name, path, err);
+    geodec__export_shard_name(number, geodec__export_folder_has(f, number) ? f->of[number] : 0, name);
+    return geodec__export_folder_join(f->path, name, path, err);
 }
 
-geodec_status geodec__folder_drop(geodec__folder *f, int64_t number, geodec_err *err)
+geodec_status geodec__export_folder_drop(geodec__folder *f, int64_t number, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *path = NULL;
-    GEODEC_TRY(geodec__folder_shard(f, number, &path, err));
+    GEODEC_TRY(geodec__export_folder_shard(f, number, &path, err));
     if (unlink(path) != 0 && errno != ENOENT) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
     f->of[number] = -1;
 done:
@@ -138,16 +138,16 @@ done:
     return st;
 }
 
-geodec_status geodec__folder_finish(geodec__folder *f, int64_t count, geodec_err *err)
+geodec_status geodec__export_folder_finish(geodec__folder *f, int64_t count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *from = NULL, *to = NULL;
     for (int64_t i = 1; i <= count; i++) {
         char name[GEODEC__SHARD_NAME];
         if (f->of[i] == count) continue;
-        geodec__shard_name(i, count, name);
-        GEODEC_TRY(geodec__folder_shard(f, i, &from, err));
-        GEODEC_TRY(geodec__folder_join(f->path, name, &to, err));
+        geodec__export_shard_name(i, count, name);
+        GEODEC_TRY(geodec__export_folder_shard(f, i, &from, err));
+        GEODEC_TRY(geodec__export_folder_join(f->path, name, &to, err));
         if (rename(from, to) != 0) GEODEC_THROW(GEODEC_IO, "%s: %s", to, strerror(errno));
         f->of[i] = count;
         geodec_mem_free(from);
@@ -167,13 +167,13 @@ geodec_status geodec_export_shards_remove(const char *folder, geodec_err *err)
     char *index = NULL;
     struct stat sb;
     if (stat(folder, &sb) != 0 && errno == ENOENT) goto done;
-    GEODEC_TRY(geodec__folder_open(folder, &f, err));
-    GEODEC_TRY(geodec__folder_join(folder, index_name, &index, err));
+    GEODEC_TRY(geodec__export_folder_open(folder, &f, err));
+    GEODEC_TRY(geodec__export_folder_join(folder, index_name, &index, err));
     if (unlink(index) != 0 && errno != ENOENT) GEODEC_THROW(GEODEC_IO, "%s: %s", index, strerror(errno));
     for (int64_t i = 1; i <= f.n; i++)
-        if (geodec__folder_has(&f, i)) GEODEC_TRY(geodec__folder_drop(&f, i, err));
+        if (geodec__export_folder_has(&f, i)) GEODEC_TRY(geodec__export_folder_drop(&f, i, err));
 done:
-    geodec__folder_close(&f);
+    geodec__export_folder_close(&f);
     geodec_mem_free(index);
     return st;
 }

@@ -17,22 +17,23 @@ typedef struct geodec__folder {
 } geodec__folder;
 
 /* "model-00001-of-unfinished.safetensors" with of = 0, else "model-00001-of-00007.safetensors". */
-void geodec__shard_name(int64_t number, int64_t of, char name[GEODEC__SHARD_NAME]);
+void geodec__export_shard_name(int64_t number, int64_t of, char name[GEODEC__SHARD_NAME]);
 /* folder/name; caller frees with geodec_mem_free. */
-geodec_status geodec__folder_join(const char *folder, const char *name, char **out, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__export_folder_join(const char *folder, const char *name, char **out,
+                                         geodec_err *err) GEODEC_MUST_USE;
 /* Makes the folder when it is not there and lists its shards. GEODEC_FORMAT when one is there twice. */
-geodec_status geodec__folder_open(const char *path, geodec__folder *f, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__export_folder_open(const char *path, geodec__folder *f, geodec_err *err) GEODEC_MUST_USE;
 /* Removes the folder when nothing is in it. */
-void geodec__folder_close(geodec__folder *f);
+void geodec__export_folder_close(geodec__folder *f);
 /* Whether shard `number` is there, and its path (caller frees). */
-bool geodec__folder_has(const geodec__folder *f, int64_t number);
-geodec_status geodec__folder_shard(const geodec__folder *f, int64_t number, char **path,
-                                   geodec_err *err) GEODEC_MUST_USE;
+bool geodec__export_folder_has(const geodec__folder *f, int64_t number);
+geodec_status geodec__export_folder_shard(const geodec__folder *f, int64_t number, char **path,
+                                          geodec_err *err) GEODEC_MUST_USE;
 /* Shard `number` was just written, unfinished. */
-geodec_status geodec__folder_added(geodec__folder *f, int64_t number, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__export_folder_added(geodec__folder *f, int64_t number, geodec_err *err) GEODEC_MUST_USE;
 /* Removes a shard that is there. */
-geodec_status geodec__folder_drop(geodec__folder *f, int64_t number, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__export_folder_drop(geodec__folder *f, int64_t number, geodec_err *err) GEODEC_MUST_USE;
 /* Gives shards 1..count their final names. */
-geodec_status geodec__folder_finish(geodec__folder *f, int64_t count, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__export_folder_finish(geodec__folder *f, int64_t count, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -41,15 +41,15 @@ typedef struct geodec__plan {
     int64_t n_rows;
 } geodec__plan;
 
-void geodec__plan_init(geodec__plan *p, const geodec_model *m, const geodec_export_options *o,
-                       const geodec_export_source *source);
-void geodec__plan_clear(geodec__plan *p);
+void geodec__export_plan_init(geodec__plan *p, const geodec_model *m, const geodec_export_options *o,
+                              const geodec_export_source *source);
+void geodec__export_plan_clear(geodec__plan *p);
 /* Cuts the next part: whole windows, at most max_windows of them and max_tokens tokens (at least one window's worth).
  * n = 0 at the end. */
-geodec_status geodec__plan_next(geodec__plan *p, int64_t max_windows, int64_t max_tokens,
-                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__export_plan_next(geodec__plan *p, int64_t max_windows, int64_t max_tokens,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* Whether token i of the window is kept. */
-bool geodec__span_keeps(const geodec_export_options *o, const geodec__span *s, int32_t i);
+bool geodec__export_span_keeps(const geodec_export_options *o, const geodec__span *s, int32_t i);
 
 /* ---- rows (export_rows.c) --------------------------------------------------------------------------------------- */
 
@@ -62,9 +62,9 @@ typedef struct geodec__rows {
     uint16_t *half;
 } geodec__rows;
 
-geodec_status geodec__rows_init(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
-                                int32_t capacity, bool by_layer, geodec_err *err) GEODEC_MUST_USE;
-void geodec__rows_clear(geodec__rows *r);
+geodec_status geodec__export_rows_init(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
+                                       int32_t capacity, bool by_layer, geodec_err *err) GEODEC_MUST_USE;
+void geodec__export_rows_clear(geodec__rows *r);
 
 /* Reads one window on a session of its own. */
 typedef struct geodec__reader {
@@ -76,16 +76,17 @@ typedef struct geodec__reader {
 } geodec__reader;
 
 /* pool NULL: the session works on the caller's thread. */
-geodec_status geodec__reader_init(geodec__reader *r, const geodec_model *m, const geodec_export_options *o,
-                                  geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
-void geodec__reader_clear(geodec__reader *r);
+geodec_status geodec__export_reader_init(geodec__reader *r, const geodec_model *m, const geodec_export_options *o,
+                                         geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
+void geodec__export_reader_clear(geodec__reader *r);
 
 /* Called after each pass with kept rows: rows hold them (by_layer: these alone; otherwise all of the window so far). */
-typedef geodec_status (*geodec__emit)(void *ctx, const geodec__span *s, int32_t first, const geodec__rows *rows,
-                                      geodec_err *err);
+typedef geodec_status (*geodec__template_emit)(void *ctx, const geodec__span *s, int32_t first,
+                                               const geodec__rows *rows, geodec_err *err);
 /* rows by_layer: refilled by every pass; otherwise filled with the whole window. emit may be NULL. */
-geodec_status geodec__window_read(geodec__reader *r, const geodec__plan *p, const geodec__span *s, geodec__rows *rows,
-                                  geodec__emit emit, void *ctx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__export_window_read(geodec__reader *r, const geodec__plan *p, const geodec__span *s,
+                                         geodec__rows *rows, geodec__template_emit emit, void *ctx,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 /* How many windows are read at once, each by a worker of its own; 1: one session that uses the whole pool, because
  * several would take too much memory. window_bytes: what a window's results take besides. */
@@ -96,9 +97,9 @@ int64_t geodec__export_row_bytes(const geodec_model_config *c, const geodec_expo
 
 /* ---- the artifact (export.c) ------------------------------------------------------------------------------------ */
 
-geodec_status geodec__artifact_begin(geodec_artifact *a, const geodec_model_config *c, const geodec_export_options *o,
-                                     geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__artifact_rows(geodec_artifact *a, const geodec_export_options *o, const geodec__rows *r,
-                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__export_artifact_begin(geodec_artifact *a, const geodec_model_config *c,
+                                            const geodec_export_options *o, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__export_artifact_rows(geodec_artifact *a, const geodec_export_options *o, const geodec__rows *r,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 #endif

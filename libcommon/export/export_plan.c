@@ -6,19 +6,19 @@
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-void geodec__plan_init(geodec__plan *p, const geodec_model *m, const geodec_export_options *o,
-                       const geodec_export_source *source)
+void geodec__export_plan_init(geodec__plan *p, const geodec_model *m, const geodec_export_options *o,
+                              const geodec_export_source *source)
 {
     *p = (geodec__plan){.o = o, .source = source, .bos = geodec_tokenizer_start(geodec_model_tokenizer(m))};
 }
 
-void geodec__plan_clear(geodec__plan *p)
+void geodec__export_plan_clear(geodec__plan *p)
 {
     geodec_mem_free(p->token);
     geodec_mem_free(p->span);
 }
 
-bool geodec__span_keeps(const geodec_export_options *o, const geodec__span *s, int32_t i)
+bool geodec__export_span_keeps(const geodec_export_options *o, const geodec__span *s, int32_t i)
 {
     const int64_t position = s->start + i - s->repeated;
     if (o->positions == GEODEC_EXPORT_ALL) return true;
@@ -82,7 +82,7 @@ static geodec_status cut(geodec__plan *p, int64_t room, bool *got, geodec_err *e
     s.n += (int32_t)own;
     p->at += own;
     s.ends = p->at == p->n_rest;
-    for (int32_t i = 0; i < s.n; i++) s.kept += geodec__span_keeps(p->o, &s, i);
+    for (int32_t i = 0; i < s.n; i++) s.kept += geodec__export_span_keeps(p->o, &s, i);
     p->n_token += s.n;
     p->n_rows += s.kept;
     p->tokens += s.n;
@@ -94,7 +94,7 @@ done:
     return st;
 }
 
-geodec_status geodec__plan_next(geodec__plan *p, int64_t max_windows, int64_t max_tokens, geodec_err *err)
+geodec_status geodec__export_plan_next(geodec__plan *p, int64_t max_windows, int64_t max_tokens, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     bool got = true;

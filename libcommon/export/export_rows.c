@@ -12,8 +12,8 @@ static bool needs_head(const geodec_export_options *o) { return o->top_m > 0 || 
 
 /* ---- buffers ---------------------------------------------------------------------------------------------------- */
 
-geodec_status geodec__rows_init(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
-                                int32_t capacity, bool by_layer, geodec_err *err)
+geodec_status geodec__export_rows_init(geodec__rows *r, const geodec_model_config *c, const geodec_export_options *o,
+                                       int32_t capacity, bool by_layer, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = capacity, width = (int64_t)o->n_layers * c->d_model;
@@ -38,7 +38,7 @@ done:
     return st;
 }
 
-void geodec__rows_clear(geodec__rows *r)
+void geodec__export_rows_clear(geodec__rows *r)
 {
     void *const all[] = {r->token,     r->next,      r->position, r->sequence, r->document, r->argmax,
                          r->top_index, r->top_logit, r->logits,   r->state,    r->half};
@@ -46,8 +46,8 @@ void geodec__rows_clear(geodec__rows *r)
     *r = (geodec__rows){0};
 }
 
-geodec_status geodec__reader_init(geodec__reader *r, const geodec_model *m, const geodec_export_options *o,
-                                  geodec_pool *pool, geodec_err *err)
+geodec_status geodec__export_reader_init(geodec__reader *r, const geodec_model *m, const geodec_export_options *o,
+                                         geodec_pool *pool, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = geodec_model_configuration(m);
@@ -64,12 +64,12 @@ done:
     return st;
 }
 
-void geodec__reader_clear(geodec__reader *r)
+void geodec__export_reader_clear(geodec__reader *r)
 {
     geodec_session_destroy(r->session);
     geodec_mem_free(r->capture);
     geodec_mem_free(r->head);
-    geodec__rows_clear(&r->rows);
+    geodec__export_rows_clear(&r->rows);
 }
 
 int64_t geodec__export_row_bytes(const geodec_model_config *c, const geodec_export_options *o)
@@ -133,7 +133,8 @@ static geodec_status fill_states(const geodec__reader *reader, const geodec__pla
                 geodec_f32_to_f16_n(x, r->half + to, d);
             else
                 memcpy(r->state + to, x, (size_t)d * sizeof *x);
-            if ((o->half ? geodec_nonfinite_f16(r->half + to, d) : geodec_nonfinite_f32(r->state + to, d)) >= 0)
+            if ((o->half ? geodec_finite_first_not_f16(r->half + to, d)
+                         : geodec_finite_first_not_f32(r->state + to, d)) >= 0)
                 GEODEC_THROW(GEODEC_NUMERIC, "layer %d of token %d of window %d %s", o->layer[l], k->at + k->place[i],
                              s->sequence, o->half ? "is beyond float16: export float32" : "is not a finite number");
         }
@@ -142,8 +143,8 @@ done:
     return st;
 }
 
-geodec_status geodec__window_read(geodec__reader *reader, const geodec__plan *p, const geodec__span *s,
-                                  geodec__rows *rows, geodec__emit emit, void *ctx, geodec_err *err)
+geodec_status geodec__export_window_read(geodec__reader *reader, const geodec__plan *p, const geodec__span *s,
+                                         geodec__rows *rows, geodec__template_emit emit, void *ctx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_export_options *o = p->o;
@@ -156,7 +157,7 @@ geodec_status geodec__window_read(geodec__reader *reader, const geodec__plan *p,
         bool want[GEODEC__EXPORT_PASS];
         if (k.passed > GEODEC__EXPORT_PASS) k.passed = GEODEC__EXPORT_PASS;
         for (int32_t i = 0; i < k.passed; i++) {
-            want[i] = geodec__span_keeps(o, s, at + i);
+            want[i] = geodec__export_span_keeps(o, s, at + i);
             if (want[i]) k.place[k.n++] = i;
         }
         const geodec_batch b = {.n = k.passed, .token = p->token + s->token + at, .want = want};

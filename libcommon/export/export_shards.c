@@ -1,8 +1,8 @@
 /* Export into safetensors shards, resumable. */
 #include "base/mem.h"
+#include "chain/activations.h"
 #include "export/export_folder_internal.h"
 #include "export/export_internal.h"
-#include "chain/activations.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "model/arithmetic.h"
@@ -107,7 +107,8 @@ static void fingerprint(const geodec_model *m, const geodec_export_options *o, c
               o->logits, o->half);
     hash_line(&h, "positions %s", geodec_export_positions_text(o, positions));
     hash_line(&h, "arithmetic %d kv %d", (int)o->arithmetic, (int)o->kv);
-    if (o->separator != GEODEC_SEPARATOR_AUTO) hash_line(&h, "separator %s", geodec_separator_name(o->separator));
+    if (o->separator != GEODEC_SEPARATOR_AUTO)
+        hash_line(&h, "separator %s", geodec_documents_separator_name(o->separator));
     hash_line(&h, "shard %lld", (long long)g->tokens);
     geodec_sha256_hex(&h, hex);
 }
@@ -184,7 +185,8 @@ static void window_task(void *ctx, int64_t task, int worker)
     job *j = ctx;
     geodec__reader *r = &j->reader[worker];
     if (r->status == GEODEC_OK)
-        r->status = geodec__window_read(r, &j->plan, &j->plan.span[j->first + task], &r->rows, put_rows, j, &r->error);
+        r->status =
+            geodec__export_window_read(r, &j->plan, &j->plan.span[j->first + task], &r->rows, put_rows, j, &r->error);
 }
 
 static geodec_status read_windows(job *j, int workers, geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
@@ -220,13 +222,13 @@ static geodec_status look(geodec__folder *f, int64_t number, const geodec_safete
     geodec_safetensors *s = NULL;
     char *path = NULL;
     *there = false;
-    if (!geodec__folder_has(f, number)) goto done;
-    GEODEC_TRY(geodec__folder_shard(f, number, &path, err));
+    if (!geodec__export_folder_has(f, number)) goto done;
+    GEODEC_TRY(geodec__export_folder_shard(f, number, &path, err));
     st = geodec_safetensors_open(path, &s, err);
     *there = st == GEODEC_OK && fits(s, meta, t, n);
     if (*there) goto done;
     if (replace) {
-        GEODEC_TRY(geodec__folder_drop(f, number, err));
+        GEODEC_TRY(geodec__export_folder_drop(f, number, err));
         goto done;
     }
     GEODEC_TRY(st);
@@ -251,7 +253,7 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
     geodec_safetensor *t = NULL;
     char *path = NULL, positions[GEODEC_EXPORT_POSITIONS_ROOM];
     int n;
-    GEODEC_TRY(geodec__folder_join(folder, "model.safetensors.index.json", &path, err));
+    GEODEC_TRY(geodec__export_folder_join(folder, "model.safetensors.index.json", &path, err));
     GEODEC_TRY(geodec_json_create(path, &w, err));
     geodec_json_begin_object(w, "metadata");
     geodec_json_put_i64(w, "total_size", bytes);
@@ -280,13 +282,14 @@ static geodec_status write_index(const char *folder, const geodec_model *m, cons
     geodec_json_put_i64(w, "window", o->window);
     geodec_json_put_str(w, "positions", geodec_export_positions_text(o, positions));
     geodec_json_put_str(w, "arithmetic", geodec_arithmetic_name(o->arithmetic));
-    geodec_json_put_str(w, "kv", geodec_kv_name(o->kv));
-    if (o->separator != GEODEC_SEPARATOR_AUTO) geodec_json_put_str(w, "separator", geodec_separator_name(o->separator));
+    geodec_json_put_str(w, "kv", geodec_cache_kv_name(o->kv));
+    if (o->separator != GEODEC_SEPARATOR_AUTO)
+        geodec_json_put_str(w, "separator", geodec_documents_separator_name(o->separator));
     geodec_json_end(w);
     geodec_json_begin_object(w, "weight_map");
     for (int64_t k = 1; k <= sum->shards; k++) {
         char name[GEODEC__SHARD_NAME];
-        geodec__shard_name(k, sum->shards, name);
+        geodec__export_shard_name(k, sum->shards, name);
         GEODEC_TRY(tensors_of(c, o, k, 0, &t, &n, err));
         for (int i = 0; i < n; i++) geodec_json_put_str(w, t[i].name, name);
         geodec_mem_free(t);
@@ -327,13 +330,13 @@ static geodec_status one_shard(job *j, geodec__folder *f, const geodec_export_sh
     if (there) {
         sum->resumed++;
     } else {
-        GEODEC_TRY(geodec__folder_shard(f, number, &path, err));
+        GEODEC_TRY(geodec__export_folder_shard(f, number, &path, err));
         GEODEC_TRY(geodec_safetensors_create(path, t, n, meta, META, &j->out, err));
         GEODEC_TRY(read_windows(j, workers, pool, hooks, err));
         geodec_safetensors_writer *out = j->out;
         j->out = NULL;
         GEODEC_TRY(geodec_safetensors_commit(out, err));
-        GEODEC_TRY(geodec__folder_added(f, number, err));
+        GEODEC_TRY(geodec__export_folder_added(f, number, err));
     }
     sum->shards = number;
 done:
@@ -357,48 +360,48 @@ geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_op
     geodec_export_summary sum = {0};
     int64_t bytes = 0;
     int workers = 0;
-    geodec__plan_init(&j.plan, m, o, source);
+    geodec__export_plan_init(&j.plan, m, o, source);
     GEODEC_TRY(geodec__export_check(c, o, err));
     if (g->tokens < o->window)
         GEODEC_THROW(GEODEC_RANGE, "a shard of %lld tokens is below the window of %d", (long long)g->tokens, o->window);
     fingerprint(m, o, g, hex);
-    GEODEC_TRY(geodec__folder_open(g->folder, &f, err));
+    GEODEC_TRY(geodec__export_folder_open(g->folder, &f, err));
     j.n_columns = columns_of(c, o, j.column);
     workers = geodec__export_workers(c, o, pool, GEODEC__EXPORT_PASS * geodec__export_row_bytes(c, o));
     GEODEC_NEW(j.reader, workers);
     for (int i = 0; i < workers; i++) {
-        GEODEC_TRY(geodec__reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));
-        GEODEC_TRY(geodec__rows_init(&j.reader[i].rows, c, o, GEODEC__EXPORT_PASS, true, err));
+        GEODEC_TRY(geodec__export_reader_init(&j.reader[i], m, o, workers > 1 ? NULL : pool, err));
+        GEODEC_TRY(geodec__export_rows_init(&j.reader[i].rows, c, o, GEODEC__EXPORT_PASS, true, err));
     }
     for (;;) {
-        GEODEC_TRY(geodec__plan_next(&j.plan, INT64_MAX, g->tokens, err));
+        GEODEC_TRY(geodec__export_plan_next(&j.plan, INT64_MAX, g->tokens, err));
         if (j.plan.n == 0) break;
         GEODEC_TRY(one_shard(&j, &f, g, hex, workers, pool, hooks, &sum, &bytes, err));
     }
     if (j.plan.tokens == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
     if (j.plan.rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions asked for");
     for (int64_t i = sum.shards + 1; i <= f.n; i++) {
-        if (!geodec__folder_has(&f, i)) continue;
+        if (!geodec__export_folder_has(&f, i)) continue;
         if (!g->replace)
             GEODEC_THROW(GEODEC_CHECKSUM,
                          "%s: shard %lld belongs to something else (here are %lld); --force removes it", g->folder,
                          (long long)i, (long long)sum.shards);
-        GEODEC_TRY(geodec__folder_drop(&f, i, err));
+        GEODEC_TRY(geodec__export_folder_drop(&f, i, err));
     }
     sum.rows = j.plan.rows;
     sum.tokens = j.plan.tokens;
     sum.sequences = j.plan.sequences;
     sum.documents = j.plan.documents;
     if (!g->unfinished) {
-        GEODEC_TRY(geodec__folder_finish(&f, sum.shards, err));
+        GEODEC_TRY(geodec__export_folder_finish(&f, sum.shards, err));
         GEODEC_TRY(write_index(g->folder, m, o, g, hex, &sum, bytes, err));
     }
     if (summary) *summary = sum;
 done:
-    for (int i = 0; j.reader && i < workers; i++) geodec__reader_clear(&j.reader[i]);
+    for (int i = 0; j.reader && i < workers; i++) geodec__export_reader_clear(&j.reader[i]);
     geodec_mem_free(j.reader);
-    geodec__plan_clear(&j.plan);
-    geodec__folder_close(&f);
+    geodec__export_plan_clear(&j.plan);
+    geodec__export_folder_close(&f);
     return st;
 }
 
@@ -444,7 +447,7 @@ static geodec_status append_shard(const geodec_safetensors *s, const geodec_mode
         if (next - first > r->capacity)
             GEODEC_THROW(GEODEC_FORMAT, "sequence %d is longer than the window", sequence[first]);
         GEODEC_TRY(read_rows(s, c, o, columns, n_columns, first, (int32_t)(next - first), layer, r, err));
-        GEODEC_TRY(geodec__artifact_rows(out, o, r, err));
+        GEODEC_TRY(geodec__export_artifact_rows(out, o, r, err));
     }
 done:
     geodec_mem_free(sequence);
@@ -462,13 +465,13 @@ geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_
     char *path = NULL;
     float *layer = NULL;
     GEODEC_TRY(geodec__export_check(c, o, err));
-    GEODEC_TRY(geodec__rows_init(&r, c, o, o->window, false, err));
+    GEODEC_TRY(geodec__export_rows_init(&r, c, o, o->window, false, err));
     GEODEC_NEW(layer, (int64_t)o->window * c->d_model);
-    GEODEC_TRY(geodec__folder_open(folder, &f, err));
-    GEODEC_TRY(geodec__artifact_begin(out, c, o, err));
+    GEODEC_TRY(geodec__export_folder_open(folder, &f, err));
+    GEODEC_TRY(geodec__export_artifact_begin(out, c, o, err));
     for (int64_t k = 1; k <= shards; k++) {
         GEODEC_TRY(geodec_hooks_progress(hooks, "putting shards together", k - 1, shards, err));
-        GEODEC_TRY(geodec__folder_shard(&f, k, &path, err));
+        GEODEC_TRY(geodec__export_folder_shard(&f, k, &path, err));
         GEODEC_TRY(geodec_safetensors_open(path, &s, err));
         GEODEC_TRY_MSG(append_shard(s, c, o, layer, &r, out, err), "%s", path);
         geodec_safetensors_close(s);
@@ -480,7 +483,7 @@ done:
     geodec_safetensors_close(s);
     geodec_mem_free(path);
     geodec_mem_free(layer);
-    geodec__rows_clear(&r);
-    geodec__folder_close(&f);
+    geodec__export_rows_clear(&r);
+    geodec__export_folder_close(&f);
     return st;
 }

@@ -5,7 +5,7 @@
 
 /* ---- text ------------------------------------------------------------------------------------------------------- */
 
-struct geodec_text_source {
+struct geodec_export_text_source {
     const geodec_documents *documents;
     const geodec_tokenizer *t;
     int64_t next;
@@ -13,11 +13,11 @@ struct geodec_text_source {
     int64_t capacity;
 };
 
-geodec_status geodec_text_source_create(const geodec_documents *d, const geodec_tokenizer *t, geodec_text_source **out,
-                                        geodec_err *err)
+geodec_status geodec_export_text_source_create(const geodec_documents *d, const geodec_tokenizer *t,
+                                               geodec_export_text_source **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_text_source *s = NULL;
+    geodec_export_text_source *s = NULL;
     GEODEC_NEW(s, 1);
     s->documents = d;
     s->t = t;
@@ -26,7 +26,7 @@ done:
     return st;
 }
 
-void geodec_text_source_destroy(geodec_text_source *s)
+void geodec_export_text_source_destroy(geodec_export_text_source *s)
 {
     if (!s) return;
     geodec_mem_free(s->token);
@@ -36,7 +36,7 @@ void geodec_text_source_destroy(geodec_text_source *s)
 static geodec_status next_document(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_text_source *s = ctx;
+    geodec_export_text_source *s = ctx;
     *n = -1;
     if (s->next == s->documents->n) goto done;
     const geodec_document *d = &s->documents->item[s->next++];
@@ -55,11 +55,14 @@ done:
     return st;
 }
 
-geodec_export_source geodec_text_source_get(geodec_text_source *s) { return (geodec_export_source){s, next_document}; }
+geodec_export_source geodec_export_text_source_get(geodec_export_text_source *s)
+{
+    return (geodec_export_source){s, next_document};
+}
 
 /* ---- token ids -------------------------------------------------------------------------------------------------- */
 
-struct geodec_token_source {
+struct geodec_export_token_source {
     char *name;
     const char *text;
     size_t n, at;
@@ -69,11 +72,11 @@ struct geodec_token_source {
     int64_t capacity;
 };
 
-geodec_status geodec_token_source_create(const char *name, const char *text, size_t n, int32_t n_vocab,
-                                         geodec_token_source **out, geodec_err *err)
+geodec_status geodec_export_token_source_create(const char *name, const char *text, size_t n, int32_t n_vocab,
+                                                geodec_export_token_source **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_token_source *s = NULL;
+    geodec_export_token_source *s = NULL;
     GEODEC_NEW(s, 1);
     s->name = geodec_mem_strdup(name);
     if (!s->name) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file name");
@@ -83,11 +86,11 @@ geodec_status geodec_token_source_create(const char *name, const char *text, siz
     *out = s;
     s = NULL;
 done:
-    geodec_token_source_destroy(s);
+    geodec_export_token_source_destroy(s);
     return st;
 }
 
-void geodec_token_source_destroy(geodec_token_source *s)
+void geodec_export_token_source_destroy(geodec_export_token_source *s)
 {
     if (!s) return;
     geodec_mem_free(s->name);
@@ -112,7 +115,7 @@ static int64_t parse_id(const char *text, size_t *at, size_t end)
 static geodec_status next_line(void *ctx, const int32_t **token, int64_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_token_source *s = ctx;
+    geodec_export_token_source *s = ctx;
     while (s->at < s->n) {
         const char *newline = memchr(s->text + s->at, '\n', s->n - s->at);
         const size_t end = newline ? (size_t)(newline - s->text) : s->n;
@@ -150,4 +153,7 @@ done:
     return st;
 }
 
-geodec_export_source geodec_token_source_get(geodec_token_source *s) { return (geodec_export_source){s, next_line}; }
+geodec_export_source geodec_export_token_source_get(geodec_export_token_source *s)
+{
+    return (geodec_export_source){s, next_line};
+}

@@ -1,10 +1,10 @@
 /* Baking: from the activations of texts to the arrays of the flow map. */
 #include "base/mem.h"
-#include "geometry/pca.h"
 #include "base/tasks.h"
+#include "flowmap/flowmap_internal.h"
+#include "geometry/pca.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
-#include "flowmap/flowmap_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { SLAB = 2048, MIN_NODES = 16 };
 
 typedef struct baking {
     geodec_flowmap *map;
-    const geodec_flow_options *o;
+    const geodec_flowmap_options *o;
     int64_t rows;
     int32_t *token, *position, *sequence, *argmax; /* [rows] */
     float *z;                                      /* [rows][m] */
@@ -24,10 +24,10 @@ typedef struct baking {
     const geodec_hooks *hooks;
 } baking;
 
-static geodec_status check(const geodec_activations *a, const geodec_flow_options *o, geodec_err *err)
+static geodec_status check(const geodec_activations *a, const geodec_flowmap_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_flow_vote *v = &o->vote;
+    const geodec_flowmap_vote *v = &o->vote;
     if (o->dims < 4 || o->dims > GEODEC_FLOW_DIMS_MAX || o->dims % 4 != 0)
         GEODEC_THROW(GEODEC_RANGE, "keys of %lld coordinates (a multiple of 4 up to %d)", (long long)o->dims,
                      GEODEC_FLOW_DIMS_MAX);
@@ -103,7 +103,8 @@ done:
 }
 
 /* basis [d][m]: given directions first, then the principal ones of what they leave. */
-static geodec_status choose_basis(baking *b, const geodec_moments *mo, geodec_flow_summary *summary, geodec_err *err)
+static geodec_status choose_basis(baking *b, const geodec_pca_moments *mo, geodec_flowmap_summary *summary,
+                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_flowmap *w = b->map;
@@ -113,7 +114,7 @@ static geodec_status choose_basis(baking *b, const geodec_moments *mo, geodec_fl
     GEODEC_NEW(work, d * d);
     GEODEC_NEW(value, d);
     GEODEC_NEW(mean, d);
-    GEODEC_TRY(geodec_moments_result(mo, mean, cov, err));
+    GEODEC_TRY(geodec_pca_moments_result(mo, mean, cov, err));
     for (int64_t i = 0; i < d; i++) total += cov[i * d + i];
     if (!(total > 0)) GEODEC_THROW(GEODEC_SCARCE, "all states are equal; the flow map needs different ones");
     for (int64_t g = 0; g < given; g++) { /* cov <- (I - u u^T) cov (I - u u^T) */
@@ -151,12 +152,12 @@ done:
     return st;
 }
 
-static geodec_status reduce_states(baking *b, const geodec_activations *a, geodec_flow_summary *summary,
+static geodec_status reduce_states(baking *b, const geodec_activations *a, geodec_flowmap_summary *summary,
                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_flowmap *w = b->map;
-    geodec_moments mo = {0};
+    geodec_pca_moments mo = {0};
     int64_t n_layer, layer;
     float *h = NULL;
     double *s = NULL;
@@ -171,23 +172,23 @@ static geodec_status reduce_states(baking *b, const geodec_activations *a, geode
     GEODEC_NEW(w->basis, w->d * w->m);
     GEODEC_NEW(w->offset, w->m);
     GEODEC_NEW(b->z, b->rows * w->m);
-    GEODEC_TRY(geodec_moments_init(&mo, w->d, NULL, err));
+    GEODEC_TRY(geodec_pca_moments_init(&mo, w->d, NULL, err));
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t r = 0; r < b->rows; r += SLAB) {
             const int64_t n = b->rows - r < SLAB ? b->rows - r : SLAB;
             GEODEC_TRY(geodec_activations_read(a, layer, r, n, h, scratch, err));
             if (pass == 0) {
                 GEODEC_TRY(scaled(n, w->d, h, s, r, err));
-                GEODEC_TRY(geodec_moments_add(&mo, n, s, b->pool, err));
+                GEODEC_TRY(geodec_pca_moments_add(&mo, n, s, b->pool, err));
             } else {
-                for (int64_t i = 0; i < n; i++) geodec_flow_state(w, h + i * w->d, b->z + (r + i) * w->m);
+                for (int64_t i = 0; i < n; i++) geodec_flowmap_state(w, h + i * w->d, b->z + (r + i) * w->m);
             }
             GEODEC_TRY(geodec_hooks_progress(b->hooks, "states", pass * b->rows + r + n, 2 * b->rows, err));
         }
         if (pass == 0) GEODEC_TRY(choose_basis(b, &mo, summary, err));
     }
 done:
-    geodec_moments_clear(&mo);
+    geodec_pca_moments_clear(&mo);
     geodec_mem_free(h);
     geodec_mem_free(s);
     geodec_mem_free(scratch);
@@ -256,7 +257,7 @@ static geodec_status make_features(baking *b, geodec_err *err)
     for (int64_t i = 0; i < b->rows; i++) {
         float *f = b->feature + i * F;
         if (b->position[i] > 0) memcpy(f, f - F, (size_t)F * sizeof *f);
-        geodec_flow_advance(w, b->z + i * w->m, b->position[i] == 0, f);
+        geodec_flowmap_advance(w, b->z + i * w->m, b->position[i] == 0, f);
     }
     /* moments over the rows that stand before a node, about the first of them */
     for (int64_t i = 0; i + 1 < b->rows; i++) {
@@ -274,7 +275,7 @@ static geodec_status make_features(baking *b, geodec_err *err)
         w->feature_mean[c] = (float)(mean + (double)b->feature[c]);
         w->feature_factor[c] = variance > 0 ? (float)(1 / sqrt(variance)) : 0;
     }
-    for (int64_t i = 0; i < b->rows; i++) geodec__flow_standardise(w, b->feature + i * F, b->feature + i * F);
+    for (int64_t i = 0; i < b->rows; i++) geodec__flowmap_standardise(w, b->feature + i * F, b->feature + i * F);
 done:
     geodec_mem_free(sum);
     geodec_mem_free(square);
@@ -286,9 +287,9 @@ done:
 /* Of 16 nearest nodes of other texts, by kernel weight, the share that has the same label. */
 static double agreement(const geodec_flowmap *w, int32_t token, int64_t node, int32_t *scratch)
 {
-    geodec_flow_hit hit[16];
+    geodec_flowmap_hit hit[16];
     const int32_t n =
-        geodec_flow_nearest(w, token, w->key + node * w->dims, 16, w->scan->hop[node].sequence, scratch, hit);
+        geodec_flowmap_nearest(w, token, w->key + node * w->dims, 16, w->scan->hop[node].sequence, scratch, hit);
     double same = 0, all = 0;
     if (n == 0) return 0;
     const double h = w->vote.bandwidth * (double)hit[n < 4 ? n - 1 : 3].distance + 1e-3;
@@ -307,18 +308,18 @@ static geodec_status link_task(void *ctx, int64_t task, geodec_err *err)
     geodec_flowmap *w = b->map;
     const int64_t end = (task + 1) * SLAB < w->nodes ? (task + 1) * SLAB : w->nodes;
     int32_t *scratch = NULL;
-    GEODEC_NEW(scratch, geodec_flow_room(w));
+    GEODEC_NEW(scratch, geodec_flowmap_room(w));
     for (int64_t node = task * SLAB; node < end; node++) {
         const int64_t row = b->row_of[node], after = row + 1;
         const int32_t label = w->label[node];
         int8_t key[GEODEC_FLOW_DIMS_MAX];
-        geodec_flow_hit hit;
+        geodec_flowmap_hit hit;
         w->sure[node] = (uint8_t)lrint(255 * agreement(w, b->token[row], node, scratch));
         if (after < b->rows && b->position[after] > 0 && b->token[after] == label) {
             w->next[node] = b->node_of[after];
         } else {
-            geodec__flow_key(w, b->feature + row * w->features, label, key);
-            w->next[node] = geodec_flow_nearest(w, label, key, 1, -1, scratch, &hit) > 0 ? hit.node : -1;
+            geodec__flowmap_state_key(w, b->feature + row * w->features, label, key);
+            w->next[node] = geodec_flowmap_nearest(w, label, key, 1, -1, scratch, &hit) > 0 ? hit.node : -1;
         }
     }
 done:
@@ -332,7 +333,7 @@ static geodec_status bake_charts(baking *b, geodec_err *err)
     int64_t *before = NULL;
     GEODEC_NEW(before, b->map->nodes);
     for (int64_t n = 0; n < b->map->nodes; n++) before[n] = b->row_of[n] - 1;
-    GEODEC_TRY(geodec__flow_charts(b->map, b->o, b->feature, before, b->z, b->row_of, b->pool, b->hooks, err));
+    GEODEC_TRY(geodec__flowmap_charts(b->map, b->o, b->feature, before, b->z, b->row_of, b->pool, b->hooks, err));
 done:
     geodec_mem_free(before);
     return st;
@@ -399,13 +400,13 @@ done:
     return st;
 }
 
-geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec_flow_options *o, geodec_flowmap *out,
-                                  geodec_flow_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
-                                  geodec_err *err)
+geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec_flowmap_options *o,
+                                  geodec_flowmap *out, geodec_flowmap_summary *summary, geodec_pool *pool,
+                                  const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_flowmap map = {0};
-    geodec_flow_summary s = {0};
+    geodec_flowmap_summary s = {0};
     baking b = {.map = &map, .o = o, .pool = pool, .hooks = hooks};
     GEODEC_TRY(check(states, o, err));
     map.dims = o->dims;
@@ -423,7 +424,7 @@ geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec
     GEODEC_TRY(geodec__flowmap_layout(&map, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "successors", (map.nodes + SLAB - 1) / SLAB, link_task, &b, err));
     GEODEC_TRY(geodec__flowmap_layout(&map, err)); /* again: now with successors */
-    GEODEC_TRY(geodec__flow_calibrate(&map, o->calibration, b.z, &s, pool, hooks, err));
+    GEODEC_TRY(geodec__flowmap_calibrate(&map, o->calibration, b.z, &s, pool, hooks, err));
     GEODEC_TRY(geodec__flowmap_finish(&map, "the baked flow map", err));
     for (int64_t i = 0; i + 1 < b.rows; i++)
         if (b.position[i] > 0 && b.position[i + 1] > 0 && b.token[i + 1] == b.argmax[i]) s.followed++;

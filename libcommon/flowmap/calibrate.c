@@ -27,15 +27,15 @@ typedef struct calibration {
 
 /* The children of each node on the way that the model goes from position p. A child at depth i is right when it is what
  * the model says at p + i; the next node is asked only where the text goes on that way. */
-static void predict(tally *y, geodec_flowtrack *t, const int32_t *token, const int32_t *argmax, int64_t n, int64_t p,
-                    int32_t text)
+static void predict(tally *y, geodec_flowmap_track *t, const int32_t *token, const int32_t *argmax, int64_t n,
+                    int64_t p, int32_t text)
 {
     bool chain = true; /* the best child was right so far */
     y->positions++;
-    (void)geodec_flowtrack_root(t, token[p], text, false);
+    (void)geodec_flowmap_track_root(t, token[p], text, false);
     for (int32_t i = 0; i < DEPTHS; i++) {
         geodec_flow_draft child[CHILDREN];
-        const int32_t got = geodec_flowtrack_children(t, i, CHILDREN, NULL, NULL, child);
+        const int32_t got = geodec_flowmap_track_children(t, i, CHILDREN, NULL, NULL, child);
         for (int32_t k = 0; k < got; k++) {
             const int bin = (int)(child[k].score * BINS) < BINS ? (int)(child[k].score * BINS) : BINS - 1;
             y->seen[i][bin]++;
@@ -45,7 +45,7 @@ static void predict(tally *y, geodec_flowtrack *t, const int32_t *token, const i
         y->accepted += chain;
         y->first += chain && i == 0;
         if (p + i + 1 >= n || token[p + i + 1] != argmax[p + i]) break;
-        geodec_flowtrack_adopt(t, i, argmax[p + i]);
+        geodec_flowmap_track_adopt(t, i, argmax[p + i]);
     }
 }
 
@@ -70,16 +70,16 @@ static geodec_status text_task(void *ctx, int64_t task, geodec_err *err)
     const int64_t row = w->sequence_start[text] + text;
     const int64_t n = w->sequence_start[text + 1] - w->sequence_start[text] + 1;
     const int32_t *token = c->token + row, *argmax = c->argmax + row;
-    geodec_flowtrack *t = NULL;
+    geodec_flowmap_track *t = NULL;
     tally *y = &c->of[task];
-    GEODEC_TRY(geodec_flowtrack_create(w, &t, err));
+    GEODEC_TRY(geodec_flowmap_track_create(w, &t, err));
     for (int64_t p = 0; p < n; p++) {
         if (p > 0) predict(y, t, token, argmax, n, p, (int32_t)text);
         if (p > 0) y->chance += chance(w, token[p], argmax[p], (int32_t)text);
-        GEODEC_TRY(geodec_flowtrack_push_reduced(t, token[p], argmax[p], c->z + (row + p) * w->m, err));
+        GEODEC_TRY(geodec_flowmap_track_push_reduced(t, token[p], argmax[p], c->z + (row + p) * w->m, err));
     }
 done:
-    geodec_flowtrack_destroy(t);
+    geodec_flowmap_track_destroy(t);
     return st;
 }
 
@@ -103,8 +103,9 @@ static void make_rising(int n, double *value, double *weight)
         for (int i = start[b]; i < (b + 1 < blocks ? start[b + 1] : n); i++) value[i] = mean[b];
 }
 
-geodec_status geodec__flow_calibrate(geodec_flowmap *map, int64_t wanted, const float *z, geodec_flow_summary *summary,
-                                     geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
+geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, const float *z,
+                                        geodec_flowmap_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
+                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     calibration c = {.map = map, .z = z};

@@ -2,13 +2,13 @@
  * directions, integer keys. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "geometry/pca.h"
 #include "base/tasks.h"
+#include "flowmap/flowmap_internal.h"
+#include "geometry/pca.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
 #include "linalg/eig.h"
 #include "linalg/stats.h"
-#include "flowmap/flowmap_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const double KEY_SHARE = 0.999; /* of a bucket's coordinates fit the key 
 
 typedef struct chart_job {
     geodec_flowmap *map;
-    const geodec_flow_options *o;
+    const geodec_flowmap_options *o;
     const float *feature, *state;
     const int64_t *feature_row, *state_row;
     double *jacobian;   /* [F][m] pooled over tokens, bucket means taken out */
@@ -53,7 +53,7 @@ static geodec_status pooled(chart_job *j, geodec_pool *pool, const geodec_hooks 
     geodec_status st = GEODEC_OK;
     const geodec_flowmap *w = j->map;
     const int64_t F = w->features, m = w->m, D = F + m;
-    geodec_moments mo = {0};
+    geodec_pca_moments mo = {0};
     double *slab = NULL, *x = NULL, *y = NULL, *mean = NULL, *cov = NULL, *cross = NULL;
     int64_t fill = 0, widest = 1;
     for (int64_t t = 0; t < w->vocab; t++)
@@ -64,7 +64,7 @@ static geodec_status pooled(chart_job *j, geodec_pool *pool, const geodec_hooks 
     GEODEC_NEW(mean, D);
     GEODEC_NEW(cov, D * D);
     GEODEC_NEW(cross, m * F);
-    GEODEC_TRY(geodec_moments_init(&mo, D, NULL, err));
+    GEODEC_TRY(geodec_pca_moments_init(&mo, D, NULL, err));
     for (int64_t t = 0; t < w->vocab; t++) {
         const int64_t n = w->bucket[t + 1] - w->bucket[t];
         if (n < 2) continue;
@@ -73,17 +73,17 @@ static geodec_status pooled(chart_job *j, geodec_pool *pool, const geodec_hooks 
             memcpy(slab + fill * D, x + i * F, (size_t)F * sizeof *slab);
             memcpy(slab + fill * D + F, y + i * m, (size_t)m * sizeof *slab);
             if (++fill == SLAB) {
-                GEODEC_TRY(geodec_moments_add(&mo, fill, slab, pool, err));
+                GEODEC_TRY(geodec_pca_moments_add(&mo, fill, slab, pool, err));
                 fill = 0;
             }
         }
         GEODEC_TRY(geodec_hooks_progress(hooks, "flow of all tokens", w->bucket[t + 1], w->nodes, err));
     }
-    if (fill > 0) GEODEC_TRY(geodec_moments_add(&mo, fill, slab, pool, err));
+    if (fill > 0) GEODEC_TRY(geodec_pca_moments_add(&mo, fill, slab, pool, err));
     if (mo.count < 16)
         GEODEC_THROW(GEODEC_SCARCE, "%lld positions share their token with another; the charts need at least 16",
                      (long long)mo.count);
-    GEODEC_TRY(geodec_moments_result(&mo, NULL, cov, err));
+    GEODEC_TRY(geodec_pca_moments_result(&mo, NULL, cov, err));
     const double n = (double)(mo.count - 1);
     for (int64_t a = 0; a < F; a++)
         for (int64_t b = 0; b < F; b++) j->covariance[a * F + b] = cov[a * D + b];
@@ -99,7 +99,7 @@ static geodec_status pooled(chart_job *j, geodec_pool *pool, const geodec_hooks 
     for (int64_t a = 0; a < F; a++)
         for (int64_t c = 0; c < m; c++) j->jacobian[a * m + c] = cross[c * F + a];
 done:
-    geodec_moments_clear(&mo);
+    geodec_pca_moments_clear(&mo);
     geodec_mem_free(slab);
     geodec_mem_free(x);
     geodec_mem_free(y);
@@ -281,7 +281,7 @@ static geodec_status key_task(void *ctx, int64_t task, geodec_err *err)
     int64_t n = task * SLAB, end = n + SLAB < w->nodes ? n + SLAB : w->nodes, t = 0;
     for (; n < end; n++) {
         while (w->bucket[t + 1] <= n) t++;
-        geodec__flow_key(w, j->feature + j->feature_row[n] * w->features, (int32_t)t, w->key + n * w->dims);
+        geodec__flowmap_state_key(w, j->feature + j->feature_row[n] * w->features, (int32_t)t, w->key + n * w->dims);
     }
     return GEODEC_OK;
 }
@@ -312,9 +312,9 @@ done:
     return st;
 }
 
-geodec_status geodec__flow_charts(geodec_flowmap *map, const geodec_flow_options *o, const float *feature,
-                                  const int64_t *feature_row, const float *state, const int64_t *state_row,
-                                  geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
+geodec_status geodec__flowmap_charts(geodec_flowmap *map, const geodec_flowmap_options *o, const float *feature,
+                                     const int64_t *feature_row, const float *state, const int64_t *state_row,
+                                     geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t F = map->features, r = map->dims;

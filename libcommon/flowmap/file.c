@@ -68,7 +68,7 @@ static const geodec_extent extents[] = {
     {"V", IN(vocab)}, {"B", IN(vocab), 0, 1}, {"C", IN(charts)},         {"r", IN(dims)},
     {"N", IN(nodes)}, {"S", IN(sequences)},   {"T", IN(sequences), 0, 1}};
 
-const geodec_kind geodec_kind_flowmap = {
+const geodec_kind geodec_flowmap_kind = {
     .name = "flowmap",
     .major = 1,
     .minor = 2, /* 1.0 was calibrated for another raw score, and for the best child alone; 1.1 had no consistency */

@@ -2,8 +2,8 @@
 #ifndef GEODEC_FLOWMAP_FLOWMAP_INTERNAL_H
 #define GEODEC_FLOWMAP_FLOWMAP_INTERNAL_H
 
-#include "flowmap/scan_internal.h"
 #include "flowmap/map.h"
+#include "flowmap/scan_internal.h"
 
 /* Checks sizes and every index, then lays out the keys and the text of each node. `name` for messages. */
 geodec_status geodec__flowmap_finish(geodec_flowmap *map, const char *name, geodec_err *err) GEODEC_MUST_USE;
@@ -11,17 +11,18 @@ geodec_status geodec__flowmap_finish(geodec_flowmap *map, const char *name, geod
 geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err) GEODEC_MUST_USE;
 void geodec__flowmap_unlay(geodec_flowmap *map);
 /* out = standardised f; the key of standardised features. */
-void geodec__flow_standardise(const geodec_flowmap *map, const float *f, float *out);
-void geodec__flow_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key);
+void geodec__flowmap_standardise(const geodec_flowmap *map, const float *f, float *out);
+void geodec__flowmap_state_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key);
 
 /* Charts of all tokens and the keys of all nodes, from standardised features and states in bucket order (row i of
  * feature and state belongs to node i: features before it, state at it). Fills chart_of, chart, chart_scale,
  * chart_offset, charts and key. */
-geodec_status geodec__flow_charts(geodec_flowmap *map, const geodec_flow_options *o, const float *feature,
-                                  const int64_t *feature_row, const float *state, const int64_t *state_row,
-                                  geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-/* Predicts positions of the map's own texts, leaving each text out, and fills reliability. z [positions][m]. */
-geodec_status geodec__flow_calibrate(geodec_flowmap *map, int64_t wanted, const float *z, geodec_flow_summary *summary,
+geodec_status geodec__flowmap_charts(geodec_flowmap *map, const geodec_flowmap_options *o, const float *feature,
+                                     const int64_t *feature_row, const float *state, const int64_t *state_row,
                                      geodec_pool *pool, const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
+/* Predicts positions of the map's own texts, leaving each text out, and fills reliability. z [positions][m]. */
+geodec_status geodec__flowmap_calibrate(geodec_flowmap *map, int64_t wanted, const float *z,
+                                        geodec_flowmap_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
+                                        geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -7,70 +7,75 @@
 
 static const int64_t BOUND_MIN = 64 << 10;
 
-uint8_t geodec_grown_mark(int32_t token) { return (uint8_t)(1 + (((uint32_t)token * 2654435761U) >> 8) % 255); }
-
-int64_t geodec__grown_slot(int64_t dims) { return (40 + dims + 8 + 7) / 8 * 8; }
-
-int64_t geodec__grown_room(const geodec_flowmap *map, int64_t bound)
+uint8_t geodec_flowmap_library_mark(int32_t token)
 {
-    const int64_t memory = (int64_t)sizeof(geodec__grown_place) + map->dims, slot = geodec__grown_slot(map->dims);
+    return (uint8_t)(1 + (((uint32_t)token * 2654435761U) >> 8) % 255);
+}
+
+int64_t geodec__flowmap_library_slot(int64_t dims) { return (40 + dims + 8 + 7) / 8 * 8; }
+
+int64_t geodec__flowmap_library_room(const geodec_flowmap *map, int64_t bound)
+{
+    const int64_t memory = (int64_t)sizeof(geodec__grown_place) + map->dims,
+                  slot = geodec__flowmap_library_slot(map->dims);
     const int64_t a = (bound - map->vocab * (int64_t)sizeof(int32_t)) / memory, b = (bound - GEODEC__GROWN_HEAD) / slot,
                   room = a < b ? a : b;
     return room < INT32_MAX ? room : INT32_MAX;
 }
 
-geodec_status geodec_flowgrown_create(const geodec_flowmap *map, int64_t bound, geodec_flowgrown **out, geodec_err *err)
+geodec_status geodec_flowmap_library_create(const geodec_flowmap *map, int64_t bound, geodec_flowmap_library **out,
+                                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_flowgrown *g = NULL;
+    geodec_flowmap_library *g = NULL;
     if (bound < BOUND_MIN + 16 * map->vocab || bound > GEODEC_GROWN_BYTES_MAX)
         GEODEC_THROW(GEODEC_RANGE, "a grown library of %lld bytes (%lld to %lld)", (long long)bound,
                      (long long)(BOUND_MIN + 16 * map->vocab), (long long)GEODEC_GROWN_BYTES_MAX);
     GEODEC_NEW(g, 1);
     g->map = map;
     g->bound = bound;
-    g->room = geodec__grown_room(map, bound);
+    g->room = geodec__flowmap_library_room(map, bound);
     g->file.fd = -1;
     GEODEC_NEW(g->last, map->vocab);
     for (int64_t t = 0; t < map->vocab; t++) g->last[t] = -1;
     *out = g;
     g = NULL;
 done:
-    geodec_flowgrown_close(g);
+    geodec_flowmap_library_close(g);
     return st;
 }
 
-void geodec_flowgrown_close(geodec_flowgrown *g)
+void geodec_flowmap_library_close(geodec_flowmap_library *g)
 {
     if (!g) return;
-    geodec__grown_file_close(g);
+    geodec__flowmap_library_file_close(g);
     geodec_mem_free(g->place);
     geodec_mem_free(g->key);
     geodec_mem_free(g->last);
     geodec_mem_free(g);
 }
 
-geodec_grown_summary geodec_flowgrown_summary(const geodec_flowgrown *g)
+geodec_flowmap_library_report geodec_flowmap_library_summary(const geodec_flowmap_library *g)
 {
-    return (geodec_grown_summary){.records = g->live,
-                                  .room = g->room,
-                                  .added = g->added,
-                                  .dropped = g->dropped,
-                                  .bytes = g->places * ((int64_t)sizeof *g->place + g->map->dims) +
-                                           g->map->vocab * (int64_t)sizeof *g->last,
-                                  .writing = g->file.fd >= 0};
+    return (geodec_flowmap_library_report){.records = g->live,
+                                           .room = g->room,
+                                           .added = g->added,
+                                           .dropped = g->dropped,
+                                           .bytes = g->places * ((int64_t)sizeof *g->place + g->map->dims) +
+                                                    g->map->vocab * (int64_t)sizeof *g->last,
+                                           .writing = g->file.fd >= 0};
 }
 
-int64_t geodec_flowgrown_end(const geodec_flowgrown *g) { return g->end; }
+int64_t geodec_flowmap_library_end(const geodec_flowmap_library *g) { return g->end; }
 
-const geodec_grown_record *geodec_flowgrown_get(const geodec_flowgrown *g, int64_t serial)
+const geodec_flowmap_library_record *geodec_flowmap_library_get(const geodec_flowmap_library *g, int64_t serial)
 {
     if (serial < 0 || serial >= g->end || g->end - serial > g->room) return NULL;
     const int64_t at = serial % g->room;
     return at < g->places && g->place[at].serial == serial ? &g->place[at].record : NULL;
 }
 
-const char *geodec__grown_fault(const geodec_flowmap *map, const geodec_grown_record *r)
+const char *geodec__flowmap_library_fault(const geodec_flowmap *map, const geodec_flowmap_library_record *r)
 {
     const int64_t V = map->vocab;
     if (r->token < 0 || r->token >= V || r->label < 0 || r->label >= V || r->text < -1 || r->text >= V)
@@ -81,7 +86,7 @@ const char *geodec__grown_fault(const geodec_flowmap *map, const geodec_grown_re
     return NULL;
 }
 
-static geodec_status make_places(geodec_flowgrown *g, int64_t wanted, geodec_err *err)
+static geodec_status make_places(geodec_flowmap_library *g, int64_t wanted, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t r = g->map->dims;
@@ -100,7 +105,8 @@ done:
     return st;
 }
 
-geodec_status geodec__grown_put(geodec_flowgrown *g, int64_t serial, const geodec_grown_record *r, geodec_err *err)
+geodec_status geodec__flowmap_library_put(geodec_flowmap_library *g, int64_t serial,
+                                          const geodec_flowmap_library_record *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t at = serial % g->room;
@@ -119,21 +125,22 @@ done:
     return st;
 }
 
-geodec_status geodec_flowgrown_add(geodec_flowgrown *g, const geodec_grown_record *r, geodec_err *err)
+geodec_status geodec_flowmap_library_add(geodec_flowmap_library *g, const geodec_flowmap_library_record *r,
+                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t serial = g->end;
-    const char *what = geodec__grown_fault(g->map, r);
+    const char *what = geodec__flowmap_library_fault(g->map, r);
     if (what) GEODEC_THROW(GEODEC_RANGE, "a record with %s", what);
-    GEODEC_TRY(geodec__grown_put(g, serial, r, err));
+    GEODEC_TRY(geodec__flowmap_library_put(g, serial, r, err));
     g->added++;
-    geodec__grown_write(g, serial, r);
+    geodec__flowmap_library_write(g, serial, r);
 done:
     return st;
 }
 
-int32_t geodec_flowgrown_nearest(const geodec_flowgrown *g, int32_t token, const int8_t *key, int64_t before, int32_t k,
-                                 geodec_grown_hit *hit)
+int32_t geodec_flowmap_library_nearest(const geodec_flowmap_library *g, int32_t token, const int8_t *key,
+                                       int64_t before, int32_t k, geodec_flowmap_library_hit *hit)
 {
     const int64_t r = g->map->dims;
     int32_t n = 0, seen = 0;
@@ -151,7 +158,7 @@ int32_t geodec_flowgrown_nearest(const geodec_flowgrown *g, int32_t token, const
         if (n == k && d >= hit[n - 1].distance) continue;
         int32_t i = n < k ? n++ : n - 1;
         for (; i > 0 && hit[i - 1].distance > d; i--) hit[i] = hit[i - 1];
-        hit[i] = (geodec_grown_hit){d, p->serial};
+        hit[i] = (geodec_flowmap_library_hit){d, p->serial};
     }
     return n;
 }

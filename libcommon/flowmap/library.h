@@ -36,59 +36,60 @@ enum {
 #define GEODEC_GROWN_NOWHERE INT64_C(-1)               /* next: not known */
 #define GEODEC_GROWN_NODE(node) (-2 - (int64_t)(node)) /* next: a node of the map; its own inverse */
 
-typedef struct geodec_grown_record {
+typedef struct geodec_flowmap_library_record {
     int32_t token, label,
         text;     /* label: the model's most probable next token; text: the token that followed, -1 = none */
     int64_t next; /* >= 0: serial of a record */
-    uint8_t
-        context[GEODEC_GROWN_CONTEXT]; /* geodec_grown_mark of the tokens before, nearest first; 0 = no such token */
-    int8_t key[GEODEC_FLOW_DIMS_MAX];  /* [dims] -64..63 */
-} geodec_grown_record;
+    uint8_t context[GEODEC_GROWN_CONTEXT]; /* geodec_flowmap_library_mark of the tokens before, nearest first; 0 = no
+                                              such token */
+    int8_t key[GEODEC_FLOW_DIMS_MAX];      /* [dims] -64..63 */
+} geodec_flowmap_library_record;
 
-typedef struct geodec_flowgrown geodec_flowgrown;
+typedef struct geodec_flowmap_library geodec_flowmap_library;
 
-typedef struct geodec_grown_hit {
+typedef struct geodec_flowmap_library_hit {
     int32_t distance; /* squared, in key units */
     int64_t serial;
-} geodec_grown_hit;
+} geodec_flowmap_library_hit;
 
-typedef struct geodec_grown_summary {
+typedef struct geodec_flowmap_library_report {
     int64_t records, room; /* live, and of a full ring */
     int64_t added;         /* since it was opened */
     int64_t dropped;       /* slots of the file that were damaged */
     int64_t bytes;         /* memory held */
     bool writing;          /* false: no file, or writing has failed */
-} geodec_grown_summary;
+} geodec_flowmap_library_report;
 
 /* An empty library in memory. bound: bytes that neither the memory nor the file shall exceed. GEODEC_RANGE: a bound
  * below 64 KiB and 16 bytes a token, or above GEODEC_GROWN_BYTES_MAX. The map is borrowed. */
-GEODEC_API geodec_status geodec_flowgrown_create(const geodec_flowmap *map, int64_t bound, geodec_flowgrown **out,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_flowmap_library_create(const geodec_flowmap *map, int64_t bound,
+                                                       geodec_flowmap_library **out, geodec_err *err) GEODEC_MUST_USE;
 /* The library in a file, which is made when it is absent or empty. map_sha256: digest of the map's artifact. bound 0 =
  * the file's own, or GEODEC_GROWN_BYTES. hooks (borrowed, may be NULL) get warnings: damaged records left out, a file
  * that cannot be written any more. GEODEC_CHECKSUM: grown with another model, tokenizer or map; GEODEC_FORMAT: no such
  * library, or a damaged head; GEODEC_VERSION; GEODEC_INVAL: another bound than the file's; GEODEC_EXISTS: another
  * process has it open. */
-GEODEC_API geodec_status geodec_flowgrown_open(const geodec_flowmap *map, const char *map_sha256, const char *path,
-                                               int64_t bound, const geodec_hooks *hooks, geodec_flowgrown **out,
-                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_flowmap_library_open(const geodec_flowmap *map, const char *map_sha256,
+                                                     const char *path, int64_t bound, const geodec_hooks *hooks,
+                                                     geodec_flowmap_library **out, geodec_err *err) GEODEC_MUST_USE;
 /* Brings the file to the disk and closes it; a failure there is a warning. NULL ok. */
-GEODEC_API void geodec_flowgrown_close(geodec_flowgrown *g);
-GEODEC_API geodec_grown_summary geodec_flowgrown_summary(const geodec_flowgrown *g);
+GEODEC_API void geodec_flowmap_library_close(geodec_flowmap_library *g);
+GEODEC_API geodec_flowmap_library_report geodec_flowmap_library_summary(const geodec_flowmap_library *g);
 
 /* Serials rise from 0; those of live records are some of [end - room, end). */
-GEODEC_API int64_t geodec_flowgrown_end(const geodec_flowgrown *g);
+GEODEC_API int64_t geodec_flowmap_library_end(const geodec_flowmap_library *g);
 /* NULL when it is gone. Valid until the next add. */
-GEODEC_API const geodec_grown_record *geodec_flowgrown_get(const geodec_flowgrown *g, int64_t serial);
-/* Serial of the new record: geodec_flowgrown_end before the call. GEODEC_NOMEM; GEODEC_RANGE: a token outside the
+GEODEC_API const geodec_flowmap_library_record *geodec_flowmap_library_get(const geodec_flowmap_library *g,
+                                                                           int64_t serial);
+/* Serial of the new record: geodec_flowmap_library_end before the call. GEODEC_NOMEM; GEODEC_RANGE: a token outside the
  * vocabulary. What the disk refuses is a warning. */
-GEODEC_API geodec_status geodec_flowgrown_add(geodec_flowgrown *g, const geodec_grown_record *r,
-                                              geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_flowmap_library_add(geodec_flowmap_library *g, const geodec_flowmap_library_record *r,
+                                                    geodec_err *err) GEODEC_MUST_USE;
 /* The k nearest records of a token with a serial below `before`, nearest first, of equal ones the newest first; returns
  * how many there are. */
-GEODEC_API int32_t geodec_flowgrown_nearest(const geodec_flowgrown *g, int32_t token, const int8_t *key, int64_t before,
-                                            int32_t k, geodec_grown_hit *hit);
+GEODEC_API int32_t geodec_flowmap_library_nearest(const geodec_flowmap_library *g, int32_t token, const int8_t *key,
+                                                  int64_t before, int32_t k, geodec_flowmap_library_hit *hit);
 /* 1..255, of a token. */
-GEODEC_API uint8_t geodec_grown_mark(int32_t token);
+GEODEC_API uint8_t geodec_flowmap_library_mark(int32_t token);
 
 #endif

@@ -41,7 +41,7 @@ static uint64_t digest(const uint8_t *salt, const uint8_t *data, size_t n)
     return strtoull(hex, NULL, 16);
 }
 
-static void make_head(const geodec_flowgrown *g, const char *map_sha256, uint8_t *head)
+static void make_head(const geodec_flowmap_library *g, const char *map_sha256, uint8_t *head)
 {
     const char *const print[] = {g->map->model_fingerprint, g->map->tokenizer_fingerprint, map_sha256};
     memset(head, 0, GEODEC__GROWN_HEAD);
@@ -57,10 +57,11 @@ static void make_head(const geodec_flowgrown *g, const char *map_sha256, uint8_t
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
 
-static void make_slot(const geodec_flowgrown *g, int64_t serial, const geodec_grown_record *r, uint8_t *slot)
+static void make_slot(const geodec_flowmap_library *g, int64_t serial, const geodec_flowmap_library_record *r,
+                      uint8_t *slot)
 {
     const int64_t dims = g->map->dims;
-    memset(slot, 0, (size_t)geodec__grown_slot(dims));
+    memset(slot, 0, (size_t)geodec__flowmap_library_slot(dims));
     put(slot, (uint64_t)serial + 1, 8);
     put(slot + 8, (uint32_t)r->token, 4);
     put(slot + 12, (uint32_t)r->label, 4);
@@ -71,21 +72,21 @@ static void make_slot(const geodec_flowgrown *g, int64_t serial, const geodec_gr
     put(slot + 40 + dims, digest(g->file.head + 248, slot, (size_t)(40 + dims)), 8);
 }
 
-static bool read_slot(const geodec_flowgrown *g, int64_t at, const uint8_t *slot, int64_t *serial,
-                      geodec_grown_record *r)
+static bool read_slot(const geodec_flowmap_library *g, int64_t at, const uint8_t *slot, int64_t *serial,
+                      geodec_flowmap_library_record *r)
 {
     const int64_t dims = g->map->dims;
     const uint64_t number = get(slot, 8);
     if (get(slot + 40 + dims, 8) != digest(g->file.head + 248, slot, (size_t)(40 + dims))) return false;
     if (number < 1 || number > (uint64_t)INT64_MAX / 2 || (int64_t)(number - 1) % g->room != at) return false;
     *serial = (int64_t)(number - 1);
-    *r = (geodec_grown_record){.token = get_i32(slot + 8),
-                               .label = get_i32(slot + 12),
-                               .text = get_i32(slot + 16),
-                               .next = (int64_t)get(slot + 24, 8)};
+    *r = (geodec_flowmap_library_record){.token = get_i32(slot + 8),
+                                         .label = get_i32(slot + 12),
+                                         .text = get_i32(slot + 16),
+                                         .next = (int64_t)get(slot + 24, 8)};
     memcpy(r->context, slot + 32, sizeof r->context);
     memcpy(r->key, slot + 40, (size_t)dims);
-    return !geodec__grown_fault(g->map, r);
+    return !geodec__flowmap_library_fault(g->map, r);
 }
 
 static geodec_status read_all(int fd, const char *path, uint8_t *to, size_t n, int64_t offset, size_t *got,
@@ -115,7 +116,7 @@ static int write_all(int fd, const uint8_t *from, size_t n, int64_t offset)
     return 0;
 }
 
-static void give_up(geodec_flowgrown *g, int e)
+static void give_up(geodec_flowmap_library *g, int e)
 {
     geodec_hooks_log(g->file.hooks, GEODEC_LOG_WARN, "%s: %s; what was learned stays, what comes is not written",
                      g->file.path, strerror(e));
@@ -123,10 +124,11 @@ static void give_up(geodec_flowgrown *g, int e)
     g->file.fd = -1;
 }
 
-void geodec__grown_write(geodec_flowgrown *g, int64_t serial, const geodec_grown_record *r)
+void geodec__flowmap_library_write(geodec_flowmap_library *g, int64_t serial, const geodec_flowmap_library_record *r)
 {
     uint8_t slot[GEODEC__GROWN_SLOT_MAX];
-    const int64_t bytes = geodec__grown_slot(g->map->dims), at = GEODEC__GROWN_HEAD + serial % g->room * bytes;
+    const int64_t bytes = geodec__flowmap_library_slot(g->map->dims),
+                  at = GEODEC__GROWN_HEAD + serial % g->room * bytes;
     struct stat sb;
     if (g->file.fd < 0) return;
     make_slot(g, serial, r, slot);
@@ -137,7 +139,7 @@ void geodec__grown_write(geodec_flowgrown *g, int64_t serial, const geodec_grown
     give_up(g, e);
 }
 
-void geodec__grown_file_close(geodec_flowgrown *g)
+void geodec__flowmap_library_file_close(geodec_flowmap_library *g)
 {
     if (g->file.fd >= 0) {
         if (g->added > 0 && fdatasync(g->file.fd) != 0)
@@ -172,21 +174,21 @@ static geodec_status check_head(const uint8_t *head, const char *path, const geo
         GEODEC_THROW(GEODEC_FORMAT, "%s: width of keys or vocabulary differ from the map's", path);
     const uint64_t bound = get(head + 24, 8), room = get(head + 16, 8);
     if (bound > (uint64_t)GEODEC_GROWN_BYTES_MAX || room < 1 ||
-        room != (uint64_t)geodec__grown_room(map, (int64_t)bound))
+        room != (uint64_t)geodec__flowmap_library_room(map, (int64_t)bound))
         GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together", path);
 done:
     return st;
 }
 
 /* One slot after the other in the order of their serials: the ring may begin anywhere. */
-static geodec_status load(geodec_flowgrown *g, int64_t size, geodec_err *err)
+static geodec_status load(geodec_flowmap_library *g, int64_t size, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t bytes = geodec__grown_slot(g->map->dims), slots = (size - GEODEC__GROWN_HEAD) / bytes;
+    const int64_t bytes = geodec__flowmap_library_slot(g->map->dims), slots = (size - GEODEC__GROWN_HEAD) / bytes;
     const int64_t cut = (size - GEODEC__GROWN_HEAD) % bytes;
     uint8_t *chunk = NULL;
     int64_t *serial = NULL, newest = -1, first = 0;
-    geodec_grown_record r;
+    geodec_flowmap_library_record r;
     if (slots > g->room || (slots == g->room && cut > 0))
         GEODEC_THROW(GEODEC_FORMAT, "%s: longer than its bound", g->file.path);
     GEODEC_NEW(chunk, CHUNK * bytes);
@@ -206,7 +208,7 @@ static geodec_status load(geodec_flowgrown *g, int64_t size, geodec_err *err)
                 int64_t s;
                 if (serial[at] >= 0 && newest - serial[at] < g->room && read_slot(g, at, chunk + in * bytes, &s, &r) &&
                     s == serial[at])
-                    GEODEC_TRY(geodec__grown_put(g, s, &r, err));
+                    GEODEC_TRY(geodec__flowmap_library_put(g, s, &r, err));
                 continue;
             }
             serial[at] = -1;
@@ -229,18 +231,19 @@ done:
     return st;
 }
 
-geodec_status geodec_flowgrown_open(const geodec_flowmap *map, const char *map_sha256, const char *path, int64_t bound,
-                                    const geodec_hooks *hooks, geodec_flowgrown **out, geodec_err *err)
+geodec_status geodec_flowmap_library_open(const geodec_flowmap *map, const char *map_sha256, const char *path,
+                                          int64_t bound, const geodec_hooks *hooks, geodec_flowmap_library **out,
+                                          geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_flowgrown *g = NULL;
+    geodec_flowmap_library *g = NULL;
     uint8_t head[GEODEC__GROWN_HEAD];
     size_t got = 0;
     struct stat sb;
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0 && (errno == ENOSPC || errno == EDQUOT)) {
         geodec_hooks_log(hooks, GEODEC_LOG_WARN, "%s: %s; what is learned is not written", path, strerror(errno));
-        return geodec_flowgrown_create(map, bound ? bound : GEODEC_GROWN_BYTES, out, err);
+        return geodec_flowmap_library_create(map, bound ? bound : GEODEC_GROWN_BYTES, out, err);
     }
     if (fd < 0) GEODEC_THROW(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s: %s", path, strerror(errno));
     if (fstat(fd, &sb) != 0 || !S_ISREG(sb.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
@@ -258,7 +261,7 @@ geodec_status geodec_flowgrown_open(const geodec_flowmap *map, const char *map_s
                          (long long)bound);
         bound = own;
     }
-    GEODEC_TRY_MSG(geodec_flowgrown_create(map, bound ? bound : GEODEC_GROWN_BYTES, &g, err), "%s", path);
+    GEODEC_TRY_MSG(geodec_flowmap_library_create(map, bound ? bound : GEODEC_GROWN_BYTES, &g, err), "%s", path);
     g->file.path = geodec_mem_strdup(path);
     if (!g->file.path) GEODEC_THROW(GEODEC_NOMEM, "no memory for a file's name");
     g->file.hooks = hooks;
@@ -277,6 +280,6 @@ geodec_status geodec_flowgrown_open(const geodec_flowmap *map, const char *map_s
     return st;
 done:
     if (fd >= 0 && (!g || g->file.fd != fd)) (void)close(fd);
-    geodec_flowgrown_close(g);
+    geodec_flowmap_library_close(g);
     return st;
 }

@@ -10,7 +10,7 @@ enum { GEODEC__GROWN_HEAD = 256, GEODEC__GROWN_SLOT_MAX = 80 };
 typedef struct geodec__grown_place {
     int64_t serial; /* -1 = free */
     int32_t before; /* place of the token's record before this one, -1 = none */
-    geodec_grown_record record;
+    geodec_flowmap_library_record record;
 } geodec__grown_place;
 
 typedef struct geodec__grown_file {
@@ -20,7 +20,7 @@ typedef struct geodec__grown_file {
     uint8_t head[GEODEC__GROWN_HEAD];
 } geodec__grown_file;
 
-struct geodec_flowgrown {
+struct geodec_flowmap_library {
     const geodec_flowmap *map;
     int64_t bound, room; /* room: records of the ring */
     int64_t places;      /* of the ring that are in memory */
@@ -32,15 +32,15 @@ struct geodec_flowgrown {
 };
 
 /* Bytes of a slot; records that a bound allows. */
-int64_t geodec__grown_slot(int64_t dims);
-int64_t geodec__grown_room(const geodec_flowmap *map, int64_t bound);
+int64_t geodec__flowmap_library_slot(int64_t dims);
+int64_t geodec__flowmap_library_room(const geodec_flowmap *map, int64_t bound);
 /* Puts a record at its place, in memory alone. Serials must come in rising order. */
-geodec_status geodec__grown_put(geodec_flowgrown *g, int64_t serial, const geodec_grown_record *r,
-                                geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__flowmap_library_put(geodec_flowmap_library *g, int64_t serial,
+                                          const geodec_flowmap_library_record *r, geodec_err *err) GEODEC_MUST_USE;
 /* NULL, or what is wrong with a record. */
-const char *geodec__grown_fault(const geodec_flowmap *map, const geodec_grown_record *r);
+const char *geodec__flowmap_library_fault(const geodec_flowmap *map, const geodec_flowmap_library_record *r);
 /* Writes one record; what fails is a warning and ends the writing. */
-void geodec__grown_write(geodec_flowgrown *g, int64_t serial, const geodec_grown_record *r);
-void geodec__grown_file_close(geodec_flowgrown *g);
+void geodec__flowmap_library_write(geodec_flowmap_library *g, int64_t serial, const geodec_flowmap_library_record *r);
+void geodec__flowmap_library_file_close(geodec_flowmap_library *g);
 
 #endif

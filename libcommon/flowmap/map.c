@@ -1,7 +1,7 @@
 #include "flowmap/map.h"
 
-#include "base/mem.h"
 #include "artifact/binding.h"
+#include "base/mem.h"
 #include "flowmap/flowmap_internal.h"
 
 #include <math.h>
@@ -10,38 +10,38 @@
 static const float EPS = 1e-5f;
 enum { SLICE = 256 }; /* of a state, on the stack */
 
-geodec_flow_vote geodec_flow_vote_defaults(void)
+geodec_flowmap_vote geodec_flowmap_vote_defaults(void)
 {
-    return (geodec_flow_vote){.neighbours = 32,
-                              .own = 8,
-                              .own_weight = 4,
-                              .match_weight = 0.1,
-                              .bandwidth = 0.5,
-                              .rank = 16,
-                              .ridge = 1,
-                              .chains = 16};
+    return (geodec_flowmap_vote){.neighbours = 32,
+                                 .own = 8,
+                                 .own_weight = 4,
+                                 .match_weight = 0.1,
+                                 .bandwidth = 0.5,
+                                 .rank = 16,
+                                 .ridge = 1,
+                                 .chains = 16};
 }
 
-geodec_flow_options geodec_flow_defaults(void)
+geodec_flowmap_options geodec_flowmap_defaults(void)
 {
-    return (geodec_flow_options){.dims = 16,
-                                 .state_dims = 64,
-                                 .decays = 2,
-                                 .decay = {0.5, 0.9},
-                                 .ridge = 30,
-                                 .chart_bytes = 12,
-                                 .calibration = 6000,
-                                 .vote = geodec_flow_vote_defaults()};
+    return (geodec_flowmap_options){.dims = 16,
+                                    .state_dims = 64,
+                                    .decays = 2,
+                                    .decay = {0.5, 0.9},
+                                    .ridge = 30,
+                                    .chart_bytes = 12,
+                                    .calibration = 6000,
+                                    .vote = geodec_flowmap_vote_defaults()};
 }
 
 void geodec_flowmap_clear(geodec_flowmap *map)
 {
-    geodec_artifact_clear(&geodec_kind_flowmap, map);
+    geodec_artifact_clear(&geodec_flowmap_kind, map);
     geodec__flowmap_unlay(map);
     memset(map, 0, sizeof *map);
 }
 
-int64_t geodec_flowmap_bytes(const geodec_flowmap *map) { return geodec_artifact_bytes(&geodec_kind_flowmap, map); }
+int64_t geodec_flowmap_bytes(const geodec_flowmap *map) { return geodec_artifact_bytes(&geodec_flowmap_kind, map); }
 
 /* ---- checks ----------------------------------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ static bool finite_all(const float *x, int64_t n)
 static const char *fault(const geodec_flowmap *w, uint8_t *seen)
 {
     const int64_t N = w->nodes, S = w->sequences, r = w->dims;
-    const geodec_flow_vote *v = &w->vote;
+    const geodec_flowmap_vote *v = &w->vote;
     if (w->m > GEODEC_FLOW_STATE_MAX || w->m > w->d || w->decays > GEODEC_FLOW_DECAYS_MAX ||
         w->features != w->m * (1 + w->decays) || r > GEODEC_FLOW_DIMS_MAX || r % 4 != 0 || r < 4 || w->charts < 1 ||
         N >= INT32_MAX || w->vocab >= INT32_MAX)
@@ -179,7 +179,7 @@ void geodec_flowmap_chances(const geodec_flowmap *map, int32_t *choice, uint8_t 
     }
 }
 
-void geodec_flow_state(const geodec_flowmap *map, const float *h, float *z)
+void geodec_flowmap_state(const geodec_flowmap *map, const float *h, float *z)
 {
     const int64_t d = map->d, m = map->m;
     double square = 0;
@@ -191,13 +191,13 @@ void geodec_flow_state(const geodec_flowmap *map, const float *h, float *z)
         float part[GEODEC_FLOW_STATE_MAX];
         const int64_t n = d - i0 < SLICE ? d - i0 : SLICE;
         for (int64_t i = 0; i < n; i++) s[i] = h[i0 + i] * factor;
-        geodec__flow_best()->apply_f32(map->basis + i0 * m, n, m, s, part);
+        geodec__flowmap_scan_best()->apply_f32(map->basis + i0 * m, n, m, s, part);
         for (int64_t c = 0; c < m; c++) z[c] += part[c];
     }
     for (int64_t c = 0; c < m; c++) z[c] -= map->offset[c];
 }
 
-void geodec_flow_advance(const geodec_flowmap *map, const float *z, bool first, float *f)
+void geodec_flowmap_advance(const geodec_flowmap *map, const float *z, bool first, float *f)
 {
     const int64_t m = map->m;
     memcpy(f, z, (size_t)m * sizeof *f);
@@ -211,31 +211,31 @@ void geodec_flow_advance(const geodec_flowmap *map, const float *z, bool first, 
     }
 }
 
-void geodec__flow_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key)
+void geodec__flowmap_state_key(const geodec_flowmap *map, const float *f, int32_t token, int8_t *key)
 {
     const int64_t F = map->features, r = map->dims, chart = map->chart_of[token];
     const int8_t *w = map->chart + chart * F * r;
     const float *scale = map->chart_scale + chart * r, *offset = map->chart_offset + chart * r;
     float sum[GEODEC_FLOW_DIMS_MAX];
-    geodec__flow_best()->apply_i8(w, F, r, f, sum);
+    geodec__flowmap_scan_best()->apply_i8(w, F, r, f, sum);
     for (int64_t c = 0; c < r; c++) {
         const float v = rintf(scale[c] * sum[c] - offset[c]);
         key[c] = (int8_t)(v > 63 ? 63 : v > -64 ? v : -64); /* NaN: -64 */
     }
 }
 
-void geodec__flow_standardise(const geodec_flowmap *map, const float *f, float *out)
+void geodec__flowmap_standardise(const geodec_flowmap *map, const float *f, float *out)
 {
     for (int64_t i = 0; i < map->features; i++) out[i] = (f[i] - map->feature_mean[i]) * map->feature_factor[i];
 }
 
-void geodec_flow_key(const geodec_flowmap *map, const float *f, int32_t token, float *scratch, int8_t *key)
+void geodec_flowmap_state_key(const geodec_flowmap *map, const float *f, int32_t token, float *scratch, int8_t *key)
 {
-    geodec__flow_standardise(map, f, scratch);
-    geodec__flow_key(map, scratch, token, key);
+    geodec__flowmap_standardise(map, f, scratch);
+    geodec__flowmap_state_key(map, scratch, token, key);
 }
 
-double geodec_flow_reliability(const geodec_flowmap *map, int32_t depth, double score)
+double geodec_flowmap_reliability(const geodec_flowmap *map, int32_t depth, double score)
 {
     const int32_t d = depth < GEODEC_FLOW_DEPTHS ? depth : GEODEC_FLOW_DEPTHS - 1;
     const float *row = map->reliability + (int64_t)d * GEODEC_FLOW_BINS;

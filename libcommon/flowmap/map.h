@@ -20,15 +20,15 @@
 #ifndef GEODEC_FLOWMAP_MAP_H
 #define GEODEC_FLOWMAP_MAP_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "chain/activations.h"
-#include "artifact/artifact.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-GEODEC_API extern const geodec_kind geodec_kind_flowmap;
+GEODEC_API extern const geodec_kind geodec_flowmap_kind;
 
 enum {
     GEODEC_FLOW_DIMS_MAX = 32,   /* coordinates of a key */
@@ -41,7 +41,7 @@ enum {
 };
 
 /* How neighbours vote; part of the file because the calibration belongs to it. */
-typedef struct geodec_flow_vote {
+typedef struct geodec_flowmap_vote {
     int64_t neighbours;  /* nearest nodes of the store; default 32 */
     int64_t own;         /* nearest earlier positions of the text being written; default 8 */
     double own_weight;   /* weight of one of those against a store node at the same distance; default 4 */
@@ -50,10 +50,10 @@ typedef struct geodec_flow_vote {
     int64_t rank;
     double ridge;   /* local linear correction: weights w_i (1 + (x_i - mean)^T (S + ridge tr(S)/r I)^-1 (q - mean)) */
     int64_t chains; /* a draft with fewer voters left has its bucket asked again; default 16 */
-} geodec_flow_vote;
-GEODEC_API geodec_flow_vote geodec_flow_vote_defaults(void);
+} geodec_flowmap_vote;
+GEODEC_API geodec_flowmap_vote geodec_flowmap_vote_defaults(void);
 
-typedef struct geodec_flow_scan geodec_flow_scan; /* keys laid out for the distance kernels */
+typedef struct geodec_flowmap_scan geodec_flowmap_scan; /* keys laid out for the distance kernels */
 
 typedef struct geodec_flowmap {
     int64_t nodes, vocab, d, m, decays, features, dims, charts, sequences; /* features = m (1 + decays) */
@@ -81,24 +81,24 @@ typedef struct geodec_flowmap {
     double consistency, consistency_shuffled;
     bool measured;      /* of the file: set by geodec_flowmap_write */
     float *reliability; /* [DEPTHS][BINS] P(right) of a child by raw score, rising within a depth */
-    geodec_flow_vote vote;
+    geodec_flowmap_vote vote;
     /* Made by geodec_flowmap_finish. */
-    geodec_flow_scan *scan;
+    geodec_flowmap_scan *scan;
     char model_fingerprint[GEODEC_SHA256_HEX], tokenizer_fingerprint[GEODEC_SHA256_HEX];
 } geodec_flowmap;
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
 /* What a key measures. All but LEARNED are controls, of equal rank and with one chart for all tokens. */
-typedef enum geodec_flow_charts {
+typedef enum geodec_flowmap_charts {
     GEODEC_FLOW_LEARNED,   /* the pull-back metric of each token's flow (above) */
     GEODEC_FLOW_EUCLIDEAN, /* Euclidean distance of states: the leading principal coordinates of z as they are */
     GEODEC_FLOW_FEATURES,  /* Euclidean distance of features: the principal coordinates of f within buckets */
     GEODEC_FLOW_RANDOM,    /* a random Gaussian projection of f, of a fixed seed */
-} geodec_flow_charts;
+} geodec_flowmap_charts;
 
-typedef struct geodec_flow_options {
-    geodec_flow_charts charts;
+typedef struct geodec_flowmap_options {
+    geodec_flowmap_charts charts;
     int64_t dims;       /* coordinates of a key, a multiple of 4 up to 32; default 16 */
     int64_t state_dims; /* principal coordinates of a state at most; default 64 */
     int64_t decays;
@@ -106,14 +106,14 @@ typedef struct geodec_flow_options {
     double ridge;                         /* on standardised features of one token, in observations; default 30 */
     int64_t chart_bytes; /* charts together take at most so many bytes a node; default 12. Rarer tokens share */
     int64_t calibration; /* positions the calibration predicts; default 6000 */
-    geodec_flow_vote vote;
+    geodec_flowmap_vote vote;
     /* Directions that come first in the state's basis: orthonormal rows [n_directions][d] of a cloud, or NULL. */
     const double *direction;
     int64_t n_directions;
-} geodec_flow_options;
-GEODEC_API geodec_flow_options geodec_flow_defaults(void);
+} geodec_flowmap_options;
+GEODEC_API geodec_flowmap_options geodec_flowmap_defaults(void);
 
-typedef struct geodec_flow_summary {
+typedef struct geodec_flowmap_summary {
     int64_t nodes, sequences, charts, followed; /* followed: nodes whose text follows their label */
     double explained;                           /* share of the state's variance in the m coordinates */
     double agreement;                           /* mean of sure: a neighbour of another text has the same label */
@@ -121,16 +121,16 @@ typedef struct geodec_flow_summary {
     double shuffled;         /* first-token acceptance of labels shuffled within their buckets: the control */
     double first, mean_of_4; /* first-token acceptance and accepted of 4 there (drafts beyond the text do not count) */
     double bytes_per_node;   /* every array of the file */
-} geodec_flow_summary;
+} geodec_flowmap_summary;
 
 /* Bakes the map of the last layer (n_layer) of the activations. Memory: 4 features + 150 bytes a node, and d^2. Same
  * bytes with any number of threads. GEODEC_NOTFOUND: layer not exported; GEODEC_RANGE: options; GEODEC_FORMAT: rows
  * that are no texts; GEODEC_NUMERIC: states not finite; GEODEC_SCARCE: fewer than 16 nodes. Clear with
  * geodec_flowmap_clear. */
-GEODEC_API geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec_flow_options *o,
-                                             geodec_flowmap *out, geodec_flow_summary *summary, geodec_pool *pool,
+GEODEC_API geodec_status geodec_flowmap_bake(const geodec_activations *states, const geodec_flowmap_options *o,
+                                             geodec_flowmap *out, geodec_flowmap_summary *summary, geodec_pool *pool,
                                              const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-/* Fills a new artifact of geodec_kind_flowmap; the caller commits it. */
+/* Fills a new artifact of geodec_flowmap_kind; the caller commits it. */
 GEODEC_API geodec_status geodec_flowmap_write(const geodec_flowmap *map, geodec_artifact *out,
                                               geodec_err *err) GEODEC_MUST_USE;
 /* Reads and checks every index: a map that was read cannot lead outside its arrays. */
@@ -153,22 +153,23 @@ GEODEC_API void geodec_flowmap_texts(const geodec_flowmap *map, int32_t *token, 
 GEODEC_API void geodec_flowmap_chances(const geodec_flowmap *map, int32_t *choice, uint8_t *chance);
 
 /* z [m] of one state h [d]. */
-GEODEC_API void geodec_flow_state(const geodec_flowmap *map, const float *h, float *z);
+GEODEC_API void geodec_flowmap_state(const geodec_flowmap *map, const float *h, float *z);
 /* Puts z into the running features f [features]; first = start of a text. */
-GEODEC_API void geodec_flow_advance(const geodec_flowmap *map, const float *z, bool first, float *f);
+GEODEC_API void geodec_flowmap_advance(const geodec_flowmap *map, const float *z, bool first, float *f);
 /* Key [dims] of (features before it, token). scratch: [features] floats. */
-GEODEC_API void geodec_flow_key(const geodec_flowmap *map, const float *f, int32_t token, float *scratch, int8_t *key);
+GEODEC_API void geodec_flowmap_state_key(const geodec_flowmap *map, const float *f, int32_t token, float *scratch,
+                                         int8_t *key);
 
-typedef struct geodec_flow_hit {
+typedef struct geodec_flowmap_hit {
     int32_t distance; /* squared, in key units */
     int32_t node;
-} geodec_flow_hit;
+} geodec_flowmap_hit;
 /* The k nearest nodes of a token's bucket (ties: lower node first), nearest first; returns how many there are. Nodes of
- * text `skip` are left out (-1: none). k <= GEODEC_FLOW_NEAR_MAX. scratch: geodec_flow_room(map) values. */
-GEODEC_API int64_t geodec_flow_room(const geodec_flowmap *map);
-GEODEC_API int32_t geodec_flow_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k,
-                                       int32_t skip, int32_t *scratch, geodec_flow_hit *hit);
+ * text `skip` are left out (-1: none). k <= GEODEC_FLOW_NEAR_MAX. scratch: geodec_flowmap_room(map) values. */
+GEODEC_API int64_t geodec_flowmap_room(const geodec_flowmap *map);
+GEODEC_API int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k,
+                                          int32_t skip, int32_t *scratch, geodec_flowmap_hit *hit);
 /* Calibrated probability of a raw score 0..1 at a depth 0, 1, .. */
-GEODEC_API double geodec_flow_reliability(const geodec_flowmap *map, int32_t depth, double score);
+GEODEC_API double geodec_flowmap_reliability(const geodec_flowmap *map, int32_t depth, double score);
 
 #endif

@@ -18,7 +18,7 @@ enum {
 
 void geodec__flowmap_unlay(geodec_flowmap *map)
 {
-    geodec_flow_scan *s = map->scan;
+    geodec_flowmap_scan *s = map->scan;
     if (s) {
         geodec_mem_free(s->first);
         geodec_mem_free(s->leaf);
@@ -82,7 +82,7 @@ static void split(const geodec_flowmap *map, int32_t *node, int64_t n, int32_t *
 /* The blocks and boxes of a token's nodes, in the order of the leaves. */
 static void lay_bucket(const geodec_flowmap *map, int64_t t, const int32_t *node)
 {
-    geodec_flow_scan *s = map->scan;
+    geodec_flowmap_scan *s = map->scan;
     const int64_t r = map->dims, n = map->bucket[t + 1] - map->bucket[t], blocks = s->first[t + 1] - s->first[t];
     const int32_t far = GEODEC__FLOW_FAR;
     for (int64_t i = 0; i < blocks * BLOCK; i++) {
@@ -108,19 +108,19 @@ static void lay_bucket(const geodec_flowmap *map, int64_t t, const int32_t *node
 
 static void lay_hops(const geodec_flowmap *map)
 {
-    geodec_flow_scan *s = map->scan;
+    geodec_flowmap_scan *s = map->scan;
     for (int64_t t = 0; t < map->vocab; t++)
         for (int64_t n = map->bucket[t]; n < map->bucket[t + 1]; n++) s->hop[n].token = (int32_t)t;
     for (int64_t q = 0; q < map->sequences; q++)
         for (int64_t i = map->sequence_start[q]; i < map->sequence_start[q + 1]; i++) {
             const int32_t n = map->order[i], after = i + 1 < map->sequence_start[q + 1] ? map->order[i + 1] : -1;
-            s->hop[n] = (geodec__flow_hop){.label = map->label[n],
-                                           .next = map->next ? map->next[n] : -1,
-                                           .text = after >= 0 ? s->hop[after].token : -1,
-                                           .along = after,
-                                           .sequence = (int32_t)q,
-                                           .token = s->hop[n].token,
-                                           .sure = map->sure ? (float)map->sure[n] / 255 : 0};
+            s->hop[n] = (geodec__flowmap_scan_hop){.label = map->label[n],
+                                                   .next = map->next ? map->next[n] : -1,
+                                                   .text = after >= 0 ? s->hop[after].token : -1,
+                                                   .along = after,
+                                                   .sequence = (int32_t)q,
+                                                   .token = s->hop[n].token,
+                                                   .sure = map->sure ? (float)map->sure[n] / 255 : 0};
             memcpy(s->hop[n].key, map->key + n * map->dims, (size_t)map->dims);
         }
 }
@@ -131,8 +131,8 @@ geodec_status geodec__flowmap_layout(geodec_flowmap *map, geodec_err *err)
     int32_t *node = NULL, *work = NULL;
     geodec__flowmap_unlay(map);
     GEODEC_NEW(map->scan, 1);
-    geodec_flow_scan *s = map->scan;
-    s->kernels = geodec__flow_best();
+    geodec_flowmap_scan *s = map->scan;
+    s->kernels = geodec__flowmap_scan_best();
     s->groups = (int32_t)(map->dims / 4);
     s->stride = (s->groups + 2) * 64;
     GEODEC_NEW(s->first, map->vocab + 1);
@@ -164,11 +164,11 @@ done:
 /* ---- search ----------------------------------------------------------------------------------------------------- */
 
 /* Of a bucket: distances and candidates of its nodes, blocks to look at, bounds of its leaves. */
-int64_t geodec_flow_room(const geodec_flowmap *map) { return (2 * BLOCK + 2) * (map->scan->widest + 1); }
+int64_t geodec_flowmap_room(const geodec_flowmap *map) { return (2 * BLOCK + 2) * (map->scan->widest + 1); }
 
 /* A limit with at least k distances below it, and not many more: of the minima of interleaved parts, k are below it.
  * The nearest neighbours themselves do not depend on it. */
-static int32_t limit_for(const geodec__flow_kernels *kernels, const int32_t *low, int64_t k)
+static int32_t limit_for(const geodec__flowmap_scan_kernels *kernels, const int32_t *low, int64_t k)
 {
     int32_t below = 0, high = GEODEC_FLOW_DIMS_MAX * 127 * 127 + 1;
     if (kernels->below(low, GEODEC__FLOW_LOWS, high) < k) return GEODEC__FLOW_FAR;
@@ -202,7 +202,7 @@ static int64_t nodes_of_text(const geodec_flowmap *map, int64_t first, int64_t n
 
 /* What the search of one bucket works on. */
 typedef struct search {
-    const geodec_flow_scan *scan;
+    const geodec_flowmap_scan *scan;
     const uint8_t *block; /* of the bucket */
     int64_t blocks, leaves;
     uint8_t query[SIDE]; /* plus 64, zero behind the key as boxes are */
@@ -227,7 +227,7 @@ static void measure(search *x, int64_t n)
  * the most. Returns how many. */
 static int64_t choose_blocks(search *x, const uint8_t *box, int64_t k)
 {
-    const geodec__flow_kernels *kernels = x->scan->kernels;
+    const geodec__flowmap_scan_kernels *kernels = x->scan->kernels;
     const int64_t probes = k / LEAF + 2;
     int32_t limit = GEODEC__FLOW_FAR;
     int64_t n = 0;
@@ -258,10 +258,10 @@ static int64_t choose_blocks(search *x, const uint8_t *box, int64_t k)
     return n;
 }
 
-int32_t geodec_flow_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int32_t skip,
-                            int32_t *scratch, geodec_flow_hit *hit)
+int32_t geodec_flowmap_nearest(const geodec_flowmap *map, int32_t token, const int8_t *key, int32_t k, int32_t skip,
+                               int32_t *scratch, geodec_flowmap_hit *hit)
 {
-    const geodec_flow_scan *s = map->scan;
+    const geodec_flowmap_scan *s = map->scan;
     int32_t count = 0;
     if (token < 0 || token >= map->vocab || k < 1 || k > GEODEC_FLOW_NEAR_MAX) return 0;
     const int64_t first = map->bucket[token], n = map->bucket[token + 1] - first;
@@ -295,7 +295,7 @@ int32_t geodec_flow_nearest(const geodec_flowmap *map, int32_t token, const int8
         int32_t at = count < k ? count++ : count - 1;
         for (; at > 0 && (hit[at - 1].distance > d || (hit[at - 1].distance == d && hit[at - 1].node > node)); at--)
             hit[at] = hit[at - 1];
-        hit[at] = (geodec_flow_hit){d, node};
+        hit[at] = (geodec_flowmap_hit){d, node};
     }
     return count;
 }

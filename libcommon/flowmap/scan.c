@@ -48,19 +48,19 @@ static int64_t collect_scalar(const int32_t *x, int64_t n, int32_t limit, int32_
     return count;
 }
 
-const geodec__flow_kernels geodec__flow_scalar = {"scalar",         distance_scalar, boxes_scalar,  below_scalar,
-                                                  apply_f32_scalar, apply_i8_scalar, offset_scalar, centre_scalar,
-                                                  scatter_scalar,   solve_scalar,    collect_scalar};
+const geodec__flowmap_scan_kernels geodec__flowmap_scan_scalar = {
+    "scalar",      distance_scalar, boxes_scalar,   below_scalar, apply_f32_scalar, apply_i8_scalar,
+    offset_scalar, centre_scalar,   scatter_scalar, solve_scalar, collect_scalar};
 
-const geodec__flow_kernels *geodec__flow_best(void)
+const geodec__flowmap_scan_kernels *geodec__flowmap_scan_best(void)
 {
 #if defined(__x86_64__)
-    if (geodec__flow_vnni.name && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
+    if (geodec__flowmap_scan_vnni.name && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return &geodec__flow_vnni;
+        return &geodec__flowmap_scan_vnni;
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return &geodec__flow_avx512;
-    if (__builtin_cpu_supports("avx2")) return &geodec__flow_avx2;
+        return &geodec__flowmap_scan_avx512;
+    if (__builtin_cpu_supports("avx2")) return &geodec__flowmap_scan_avx2;
 #endif
-    return &geodec__flow_scalar;
+    return &geodec__flowmap_scan_scalar;
 }

@@ -22,7 +22,7 @@ enum {
     GEODEC__FLOW_FAR = 1 << 29, /* no distance of two keys is as large */
 };
 
-typedef struct geodec__flow_kernels {
+typedef struct geodec__flowmap_scan_kernels {
     const char *name;
     /* distance [16 n] of the blocks which [n] of block [][groups + 2][64] (64-byte aligned) to query [4 groups] (plus
      * 64), whose squared norm is `norm`, and low [GEODEC__FLOW_LOWS]: the minimum of every GEODEC__FLOW_LOWS-th. */
@@ -45,29 +45,30 @@ typedef struct geodec__flow_kernels {
     void (*solve)(int64_t n, float *a, float *b);
     /* Indices of x [n] below limit, rising; n a multiple of 16. Returns how many. */
     int64_t (*collect)(const int32_t *x, int64_t n, int32_t limit, int32_t *index);
-} geodec__flow_kernels;
-extern const geodec__flow_kernels geodec__flow_scalar, geodec__flow_avx2, geodec__flow_avx512, geodec__flow_vnni;
+} geodec__flowmap_scan_kernels;
+extern const geodec__flowmap_scan_kernels geodec__flowmap_scan_scalar, geodec__flowmap_scan_avx2,
+    geodec__flowmap_scan_avx512, geodec__flowmap_scan_vnni;
 /* The best the processor has. */
-const geodec__flow_kernels *geodec__flow_best(void);
+const geodec__flowmap_scan_kernels *geodec__flowmap_scan_best(void);
 
 /* What a node leads to and its key, in one place: a step along the flow touches one cache line. */
-typedef struct geodec__flow_hop {
+typedef struct geodec__flowmap_scan_hop {
     int32_t label, next; /* what the model says, and where that leads */
     int32_t text, along; /* the text's own next token, and its node; -1 at the end of a text */
     int32_t sequence, token;
     float sure;
     int32_t unused;
     int8_t key[GEODEC_FLOW_DIMS_MAX]; /* 64 bytes: never in two lines */
-} geodec__flow_hop;
+} geodec__flowmap_scan_hop;
 
-struct geodec_flow_scan {
-    const geodec__flow_kernels *kernels;
+struct geodec_flowmap_scan {
+    const geodec__flowmap_scan_kernels *kernels;
     int32_t groups, stride; /* of a block, in bytes */
     int64_t *first, *leaf;  /* [vocab+1] first block and first leaf of a bucket */
     /* In huge pages: what is looked up is far apart. */
-    uint8_t *block;        /* [first[vocab]][stride] */
-    uint8_t *box;          /* [leaf[vocab]][GEODEC__FLOW_BOX] */
-    geodec__flow_hop *hop; /* [nodes] */
+    uint8_t *block;                /* [first[vocab]][stride] */
+    uint8_t *box;                  /* [leaf[vocab]][GEODEC__FLOW_BOX] */
+    geodec__flowmap_scan_hop *hop; /* [nodes] */
     int64_t block_bytes, box_bytes, hop_bytes;
     int64_t widest; /* blocks of the largest bucket */
 };

@@ -21,7 +21,7 @@ enum { CONTINUATION = 8 };
  * the draw that is likeliest. */
 static const float DRAWN = 0.5f;
 
-struct geodec_flowtrack {
+struct geodec_flowmap_track {
     const geodec_flowmap *map;
     int64_t n, room;
     int32_t *token;  /* [n] */
@@ -36,11 +36,11 @@ struct geodec_flowtrack {
     struct branches *branches; /* of the tree under way */
     int32_t keyed;             /* token whose key behind the last row is `query`, -1 = none */
     int8_t query[R];
-    geodec_flowgrown *grown;    /* NULL = none */
-    int64_t visible;            /* its records before this one vote: those of earlier texts */
-    bool open;                  /* the last row is to be recorded: */
-    geodec_grown_record record; /* of it, but for what follows */
-    int32_t run;                /* rows behind the last miss that still belong to it */
+    geodec_flowmap_library *grown;        /* NULL = none */
+    int64_t visible;                      /* its records before this one vote: those of earlier texts */
+    bool open;                            /* the last row is to be recorded: */
+    geodec_flowmap_library_record record; /* of it, but for what follows */
+    int32_t run;                          /* rows behind the last miss that still belong to it */
 };
 
 /* One neighbour: a node of the map, a position of the text, or a record of the grown library (its serial). */
@@ -61,17 +61,17 @@ typedef struct branches {
     voter voter[(GEODEC_FLOW_NODES + 1) * VOTERS];
 } branches;
 
-geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrack **out, geodec_err *err)
+geodec_status geodec_flowmap_track_create(const geodec_flowmap *map, geodec_flowmap_track **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_flowtrack *t = NULL;
+    geodec_flowmap_track *t = NULL;
     GEODEC_NEW(t, 1);
     t->map = map;
     GEODEC_NEW(t->last, map->vocab);
     GEODEC_NEW(t->feature, map->features);
     GEODEC_NEW(t->standard, map->features);
     GEODEC_NEW(t->z, map->m);
-    GEODEC_NEW(t->scratch, geodec_flow_room(map));
+    GEODEC_NEW(t->scratch, geodec_flowmap_room(map));
     GEODEC_NEW(t->branches, 1);
     for (int64_t v = 0; v < map->vocab; v++) t->last[v] = -1;
     t->keyed = -1;
@@ -79,11 +79,11 @@ geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrac
     *out = t;
     t = NULL;
 done:
-    geodec_flowtrack_destroy(t);
+    geodec_flowmap_track_destroy(t);
     return st;
 }
 
-void geodec_flowtrack_destroy(geodec_flowtrack *t)
+void geodec_flowmap_track_destroy(geodec_flowmap_track *t)
 {
     if (!t) return;
     geodec_mem_free(t->token);
@@ -99,34 +99,34 @@ void geodec_flowtrack_destroy(geodec_flowtrack *t)
     geodec_mem_free(t);
 }
 
-void geodec_flowtrack_grow(geodec_flowtrack *t, geodec_flowgrown *library)
+void geodec_flowmap_track_grow(geodec_flowmap_track *t, geodec_flowmap_library *library)
 {
     t->grown = library;
-    t->visible = geodec_flowgrown_end(library);
+    t->visible = geodec_flowmap_library_end(library);
 }
 
-geodec_status geodec_flowtrack_end(geodec_flowtrack *t, geodec_err *err)
+geodec_status geodec_flowmap_track_end(geodec_flowmap_track *t, geodec_err *err)
 {
     const bool open = t->open;
     t->open = false;
-    return open ? geodec_flowgrown_add(t->grown, &t->record, err) : GEODEC_OK;
+    return open ? geodec_flowmap_library_add(t->grown, &t->record, err) : GEODEC_OK;
 }
 
-geodec_status geodec_flowtrack_begin(geodec_flowtrack *t, geodec_err *err)
+geodec_status geodec_flowmap_track_begin(geodec_flowmap_track *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_flowtrack_end(t, err));
+    GEODEC_TRY(geodec_flowmap_track_end(t, err));
     for (int64_t i = 0; i < t->n; i++) t->last[t->token[i]] = -1;
     t->n = 0;
     t->keyed = -1;
     t->branches->rows = -1;
     t->run = 0;
-    if (t->grown) t->visible = geodec_flowgrown_end(t->grown);
+    if (t->grown) t->visible = geodec_flowmap_library_end(t->grown);
 done:
     return st;
 }
 
-static geodec_status grow(geodec_flowtrack *t, geodec_err *err)
+static geodec_status grow(geodec_flowmap_track *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t room = t->room ? 2 * t->room : 256, r = t->map->dims;
@@ -144,10 +144,10 @@ done:
     return st;
 }
 
-static geodec_status learn(geodec_flowtrack *t, int32_t token, int32_t argmax, geodec_err *err);
+static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argmax, geodec_err *err);
 
-geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, int32_t argmax, const float *z,
-                                            geodec_err *err)
+geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t token, int32_t argmax, const float *z,
+                                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_flowmap *w = t->map;
@@ -164,22 +164,22 @@ geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, 
         if (token == t->keyed) /* as it was asked for */
             memcpy(t->key + i * w->dims, t->query, (size_t)w->dims);
         else
-            geodec__flow_key(w, t->standard, token, t->key + i * w->dims);
+            geodec__flowmap_state_key(w, t->standard, token, t->key + i * w->dims);
         t->last[token] = (int32_t)i; /* position 0 has no state before it and is no node */
     }
-    geodec_flow_advance(w, z, i == 0, t->feature);
-    geodec__flow_standardise(w, t->feature, t->standard);
+    geodec_flowmap_advance(w, z, i == 0, t->feature);
+    geodec__flowmap_standardise(w, t->feature, t->standard);
     t->keyed = -1;
     t->n++;
 done:
     return st;
 }
 
-geodec_status geodec_flowtrack_push(geodec_flowtrack *t, int32_t token, int32_t argmax, const float *state,
-                                    geodec_err *err)
+geodec_status geodec_flowmap_track_push(geodec_flowmap_track *t, int32_t token, int32_t argmax, const float *state,
+                                        geodec_err *err)
 {
-    geodec_flow_state(t->map, state, t->z);
-    return geodec_flowtrack_push_reduced(t, token, argmax, t->z, err);
+    geodec_flowmap_state(t->map, state, t->z);
+    return geodec_flowmap_track_push_reduced(t, token, argmax, t->z, err);
 }
 
 static int32_t square_distance(const int8_t *a, const int8_t *b, int64_t r)
@@ -190,8 +190,8 @@ static int32_t square_distance(const int8_t *a, const int8_t *b, int64_t r)
 }
 
 /* Own positions with the newest token, nearest first (ties: the later position); at most k. */
-static int32_t own_nearest(const geodec_flowtrack *t, int32_t newest, const int8_t *key, int32_t k,
-                           geodec_flow_hit *hit)
+static int32_t own_nearest(const geodec_flowmap_track *t, int32_t newest, const int8_t *key, int32_t k,
+                           geodec_flowmap_hit *hit)
 {
     int32_t n = 0;
     for (int32_t p = t->last[newest]; p >= 0; p = t->before[p]) {
@@ -199,23 +199,23 @@ static int32_t own_nearest(const geodec_flowtrack *t, int32_t newest, const int8
         if (n == k && (k == 0 || d >= hit[n - 1].distance)) continue;
         int32_t i = n < k ? n++ : n - 1;
         for (; i > 0 && hit[i - 1].distance > d; i--) hit[i] = hit[i - 1];
-        hit[i] = (geodec_flow_hit){d, p};
+        hit[i] = (geodec_flowmap_hit){d, p};
     }
     return n;
 }
 
-static const int8_t *key_of(const geodec_flowtrack *t, const voter *v)
+static const int8_t *key_of(const geodec_flowmap_track *t, const voter *v)
 {
-    if (v->from == OF_LIBRARY) return geodec_flowgrown_get(t->grown, v->at)->key;
+    if (v->from == OF_LIBRARY) return geodec_flowmap_library_get(t->grown, v->at)->key;
     return v->from == OWN ? t->key + v->at * t->map->dims : t->map->scan->hop[v->at].key;
 }
 
 /* Local linear correction: a weighted vote is exact for votes that are constant around the query; these weights are
  * exact for votes that are linear in the key (Cleveland 1979), as far as the ridge lets them. */
-static void correct(const geodec_flowtrack *t, const int8_t *query, int32_t n, voter *v)
+static void correct(const geodec_flowmap_track *t, const int8_t *query, int32_t n, voter *v)
 {
     const geodec_flowmap *w = t->map;
-    const geodec__flow_kernels *kernels = w->scan->kernels;
+    const geodec__flowmap_scan_kernels *kernels = w->scan->kernels;
     const int64_t r = w->dims;
     float x[VOTERS * R], weight[VOTERS], mean[R], s[R * R], g[R], total = 0, trace = 0;
     for (int32_t i = 0; i < n; i++) {
@@ -243,7 +243,7 @@ static void correct(const geodec_flowtrack *t, const int8_t *query, int32_t n, v
 }
 
 /* Token `back` places before the newest of node's text: 0 = node's own. -1 before the start. */
-static int32_t context(const geodec_flowtrack *t, int32_t node, int32_t back)
+static int32_t context(const geodec_flowmap_track *t, int32_t node, int32_t back)
 {
     const branches *b = t->branches;
     while (node > 0 && back > 0) {
@@ -256,33 +256,33 @@ static int32_t context(const geodec_flowtrack *t, int32_t node, int32_t back)
 }
 
 /* How many tokens before a voter are those before the newest; never more than MATCH_MAX. */
-static int32_t matching(const geodec_flowtrack *t, const voter *v, const int32_t *before)
+static int32_t matching(const geodec_flowmap_track *t, const voter *v, const int32_t *before)
 {
     int32_t l = 0;
     if (v->from == OWN) {
         while (l < MATCH_MAX && v->at - 1 - l >= 0 && t->token[v->at - 1 - l] == before[l]) l++;
     } else {
-        const uint8_t *mark = geodec_flowgrown_get(t->grown, v->at)->context;
-        while (l < MATCH_MAX && before[l] >= 0 && mark[l] == geodec_grown_mark(before[l])) l++;
+        const uint8_t *mark = geodec_flowmap_library_get(t->grown, v->at)->context;
+        while (l < MATCH_MAX && before[l] >= 0 && mark[l] == geodec_flowmap_library_mark(before[l])) l++;
     }
     return l;
 }
 
 /* Voters of a node's bucket around a key, nearest first, with their weights. */
-static int32_t gather(geodec_flowtrack *t, int32_t node, const int8_t *query, int32_t k_stored, int32_t k_own,
+static int32_t gather(geodec_flowmap_track *t, int32_t node, const int8_t *query, int32_t k_stored, int32_t k_own,
                       int32_t k_grown, voter *v)
 {
     const geodec_flowmap *w = t->map;
-    const geodec_flow_vote *o = &w->vote;
+    const geodec_flowmap_vote *o = &w->vote;
     const int32_t skip = t->branches->skip, newest = context(t, node, 0);
-    geodec_flow_hit stored[NEAR], own[NEAR];
-    geodec_grown_hit grown[GROWN];
+    geodec_flowmap_hit stored[NEAR], own[NEAR];
+    geodec_flowmap_library_hit grown[GROWN];
     int32_t distance[VOTERS], n = 0, before[MATCH_MAX];
     for (int i = 0; i < MATCH_MAX; i++) before[i] = context(t, node, i + 1);
-    const int32_t n_stored = geodec_flow_nearest(w, newest, query, k_stored, skip, t->scratch, stored);
+    const int32_t n_stored = geodec_flowmap_nearest(w, newest, query, k_stored, skip, t->scratch, stored);
     const int32_t n_own = own_nearest(t, newest, query, k_own, own);
     const int32_t n_grown =
-        t->grown ? geodec_flowgrown_nearest(t->grown, newest, query, t->visible, k_grown, grown) : 0;
+        t->grown ? geodec_flowmap_library_nearest(t->grown, newest, query, t->visible, k_grown, grown) : 0;
     /* Merged by distance; of equals, the text's own first, then the library's. */
     for (int32_t a = 0, b = 0, c = 0; a < n_stored || b < n_own || c < n_grown; n++) {
         int32_t best = INT32_MAX;
@@ -314,7 +314,7 @@ static int32_t gather(geodec_flowtrack *t, int32_t node, const int8_t *query, in
 }
 
 /* What a voter says: the model's argmax and the text's own next token (each -1 when not known). */
-static void says(const geodec_flowtrack *t, const voter *v, int32_t *label, int32_t *text)
+static void says(const geodec_flowmap_track *t, const voter *v, int32_t *label, int32_t *text)
 {
     if (v->from == STORED) {
         *label = t->map->scan->hop[v->at].label;
@@ -322,7 +322,7 @@ static void says(const geodec_flowtrack *t, const voter *v, int32_t *label, int3
         return;
     }
     if (v->from == OF_LIBRARY) {
-        const geodec_grown_record *r = geodec_flowgrown_get(t->grown, v->at);
+        const geodec_flowmap_library_record *r = geodec_flowmap_library_get(t->grown, v->at);
         *label = r->label;
         *text = r->text;
         return;
@@ -373,7 +373,7 @@ static void cast_chances(const geodec_flowmap *w, int64_t node, float weight, fl
     for (int k = 0; k < K && choice[k] >= 0; k++) cast(b, choice[k], weight * (float)chance[1 + k] / 255, sure, STORED);
 }
 
-static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive, ballot *b)
+static void count_votes(const geodec_flowmap_track *t, const voter *v, int32_t alive, ballot *b)
 {
     const float drawn = t->branches->drawn;
     b->n = 0;
@@ -390,7 +390,7 @@ static void count_votes(const geodec_flowtrack *t, const voter *v, int32_t alive
     }
 }
 
-bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bool sampled)
+bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t skip, bool sampled)
 {
     branches *b = t->branches;
     b->drawn = sampled ? DRAWN : 0;
@@ -405,16 +405,16 @@ bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bo
     b->parent[0] = -1;
     b->depth[0] = b->first[0] = b->first[1] = 0;
     if (t->n < 1 || newest < 0 || newest >= t->map->vocab) return false;
-    if (newest != t->keyed) geodec__flow_key(t->map, t->standard, newest, t->query);
+    if (newest != t->keyed) geodec__flowmap_state_key(t->map, t->standard, newest, t->query);
     t->keyed = newest;
     b->first[1] = gather(t, 0, t->query, (int32_t)t->map->vote.neighbours, (int32_t)t->map->vote.own, GROWN, b->voter);
     if (t->grown) b->rows = t->n;
     return b->first[1] > 0;
 }
 
-int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t most,
-                                  bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
-                                  geodec_flow_draft *out)
+int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int32_t most,
+                                      bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                      geodec_flow_draft *out)
 {
     const geodec_flowmap *w = t->map;
     const branches *b = t->branches;
@@ -435,7 +435,7 @@ int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t mos
                                      .own = 2 * votes.own[k] > votes.positive[k],
                                      .grown = 2 * votes.grown[k] > votes.positive[k],
                                      .score = score,
-                                     .confidence = b->drawn > 0 ? score : geodec_flow_reliability(w, depth, score)};
+                                     .confidence = b->drawn > 0 ? score : geodec_flowmap_reliability(w, depth, score)};
         int32_t at = n < most ? n++ : most;
         for (; at > 0 && (out[at - 1].score < x.score || (out[at - 1].score <= x.score && out[at - 1].token > x.token));
              at--)
@@ -446,9 +446,9 @@ int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t mos
 }
 
 /* A record leads where its own text went; a place that is gone, or was another token's, ends the way. */
-static bool follow_record(const geodec_flowtrack *t, const voter *v, int32_t token, voter *to)
+static bool follow_record(const geodec_flowmap_track *t, const voter *v, int32_t token, voter *to)
 {
-    const geodec_grown_record *r = geodec_flowgrown_get(t->grown, v->at), *next;
+    const geodec_flowmap_library_record *r = geodec_flowmap_library_get(t->grown, v->at), *next;
     if (r->text != token || r->next == GEODEC_GROWN_NOWHERE) return false;
     if (r->label != token) {
         if (!(t->branches->drawn > 0)) return false;
@@ -459,13 +459,13 @@ static bool follow_record(const geodec_flowtrack *t, const voter *v, int32_t tok
         to->at = GEODEC_GROWN_NODE(r->next);
         return to->at < t->map->nodes && t->map->scan->hop[to->at].token == token;
     }
-    next = geodec_flowgrown_get(t->grown, r->next);
+    next = geodec_flowmap_library_get(t->grown, r->next);
     to->at = r->next;
     return next && next->token == token && r->next < t->visible;
 }
 
 /* Where a voter goes when `token` follows it; false when it ends here, or said something else. */
-static bool follow(const geodec_flowtrack *t, const voter *v, int32_t token, voter *to)
+static bool follow(const geodec_flowmap_track *t, const voter *v, int32_t token, voter *to)
 {
     const branches *b = t->branches;
     int32_t label, text;
@@ -477,7 +477,7 @@ static bool follow(const geodec_flowtrack *t, const voter *v, int32_t token, vot
         return true;
     }
     if (v->from == OF_LIBRARY) return follow_record(t, v, token, to);
-    const geodec__flow_hop *h = &t->map->scan->hop[v->at];
+    const geodec__flowmap_scan_hop *h = &t->map->scan->hop[v->at];
     if (label == token) { /* where the text goes that way too, next is its node */
         if (h->next < 0) return false;
         to->at = h->next;
@@ -493,7 +493,7 @@ static bool follow(const geodec_flowtrack *t, const voter *v, int32_t token, vot
 /* Fresh neighbours around the key that the voters, weighted, arrive at. The weights are exact for what is linear in the
  * key, so this is the flow's Jacobian applied to the query, read off its neighbours. They weigh as much as those they
  * join. */
-static int32_t ask_again(geodec_flowtrack *t, int32_t node, const float *sum, float total, voter *v, int32_t n)
+static int32_t ask_again(geodec_flowmap_track *t, int32_t node, const float *sum, float total, voter *v, int32_t n)
 {
     voter fresh[VOTERS];
     int8_t query[R];
@@ -514,7 +514,7 @@ static int32_t ask_again(geodec_flowtrack *t, int32_t node, const float *sum, fl
     return n;
 }
 
-void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
+void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t token)
 {
     branches *b = t->branches;
     const geodec_flowmap *w = t->map;
@@ -525,7 +525,7 @@ void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
     b->parent[node] = parent;
     b->token[node] = token;
     b->depth[node] = b->depth[parent] + 1;
-    const geodec_flow_scan *scan = w->scan;
+    const geodec_flowmap_scan *scan = w->scan;
     for (int32_t i = b->first[parent]; i < b->first[parent + 1]; i++) {
         if (!follow(t, &b->voter[i], token, &to)) continue;
         if (to.from == STORED)
@@ -549,14 +549,15 @@ void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token)
     b->first[node + 1] = b->first[node] + n;
 }
 
-int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip, bool sampled,
-                                 bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx, geodec_flow_draft *out)
+int32_t geodec_flowmap_track_propose(geodec_flowmap_track *t, int32_t newest, int32_t n, int32_t skip, bool sampled,
+                                     bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                     geodec_flow_draft *out)
 {
     int32_t done = 0;
-    if (n < 1 || !geodec_flowtrack_root(t, newest, skip, sampled)) return 0;
+    if (n < 1 || !geodec_flowmap_track_root(t, newest, skip, sampled)) return 0;
     for (; done < n; done++) {
-        if (geodec_flowtrack_children(t, done, 1, forbid, ctx, &out[done]) == 0) break;
-        if (done + 1 < n) geodec_flowtrack_adopt(t, done, out[done].token);
+        if (geodec_flowmap_track_children(t, done, 1, forbid, ctx, &out[done]) == 0) break;
+        if (done + 1 < n) geodec_flowmap_track_adopt(t, done, out[done].token);
     }
     return done;
 }
@@ -564,7 +565,7 @@ int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n,
 /* ---- the library that grows -------------------------------------------------------------------------------------- */
 
 /* Of the root's voters, those of the text itself left out: the nearest that says `label`, else the nearest. */
-static int64_t way_on(const geodec_flowtrack *t, int32_t label)
+static int64_t way_on(const geodec_flowmap_track *t, int32_t label)
 {
     const branches *b = t->branches;
     int64_t any = GEODEC_GROWN_NOWHERE;
@@ -581,38 +582,38 @@ static int64_t way_on(const geodec_flowtrack *t, int32_t label)
 }
 
 /* Is this row to be recorded? A miss is, and so are the rows behind it that the library does not hold already. */
-static bool wanted(geodec_flowtrack *t, int32_t token, int32_t argmax, const int8_t *key)
+static bool wanted(geodec_flowmap_track *t, int32_t token, int32_t argmax, const int8_t *key)
 {
     geodec_flow_draft first;
-    geodec_grown_hit hit;
-    const bool any = geodec_flowtrack_root(t, token, -1, false);
-    if (!any || geodec_flowtrack_children(t, 0, 1, NULL, NULL, &first) == 0 || first.token != argmax) {
+    geodec_flowmap_library_hit hit;
+    const bool any = geodec_flowmap_track_root(t, token, -1, false);
+    if (!any || geodec_flowmap_track_children(t, 0, 1, NULL, NULL, &first) == 0 || first.token != argmax) {
         t->run = CONTINUATION;
         return true;
     }
     if (t->run == 0) return false;
     t->run--;
-    return geodec_flowgrown_nearest(t->grown, token, key, t->visible, 1, &hit) == 0 || hit.distance > 0;
+    return geodec_flowmap_library_nearest(t->grown, token, key, t->visible, 1, &hit) == 0 || hit.distance > 0;
 }
 
 /* A row comes: ends the record of the one before it, and opens its own. */
-static geodec_status learn(geodec_flowtrack *t, int32_t token, int32_t argmax, geodec_err *err)
+static geodec_status learn(geodec_flowmap_track *t, int32_t token, int32_t argmax, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_grown_record r = {.token = token, .label = argmax, .text = -1, .next = GEODEC_GROWN_NOWHERE};
+    geodec_flowmap_library_record r = {.token = token, .label = argmax, .text = -1, .next = GEODEC_GROWN_NOWHERE};
     const bool known = argmax >= 0; /* rows of a prompt are not learned */
-    geodec__flow_key(t->map, t->standard, token, r.key);
+    geodec__flowmap_state_key(t->map, t->standard, token, r.key);
     const bool open = known && wanted(t, token, argmax, r.key);
     if (t->open) {
         t->record.text = token;
         if (open)
-            t->record.next = geodec_flowgrown_end(t->grown) + 1;
+            t->record.next = geodec_flowmap_library_end(t->grown) + 1;
         else if (known)
             t->record.next = way_on(t, argmax);
-        GEODEC_TRY(geodec_flowtrack_end(t, err));
+        GEODEC_TRY(geodec_flowmap_track_end(t, err));
     }
     for (int64_t l = 0; l < GEODEC_GROWN_CONTEXT && l < t->n; l++)
-        r.context[l] = geodec_grown_mark(t->token[t->n - 1 - l]);
+        r.context[l] = geodec_flowmap_library_mark(t->token[t->n - 1 - l]);
     t->open = open;
     t->record = r;
 done:

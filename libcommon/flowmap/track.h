@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct geodec_flowtrack geodec_flowtrack;
+typedef struct geodec_flowmap_track geodec_flowmap_track;
 
 typedef struct geodec_flow_draft {
     int32_t token;
@@ -31,9 +31,9 @@ typedef struct geodec_flow_draft {
 } geodec_flow_draft;
 
 /* The map is borrowed. */
-GEODEC_API geodec_status geodec_flowtrack_create(const geodec_flowmap *map, geodec_flowtrack **out,
-                                                 geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_flowtrack_destroy(geodec_flowtrack *t);
+GEODEC_API geodec_status geodec_flowmap_track_create(const geodec_flowmap *map, geodec_flowmap_track **out,
+                                                     geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_flowmap_track_destroy(geodec_flowmap_track *t);
 /* Lets a library grow along the texts that are followed, and vote: its records join the voters as the text's own
  * positions do. A row whose argmax is known, and is not what map, library and text together give as the first choice,
  * is a miss; it is recorded with its continuation, the rows behind it that the library does not hold yet (up to 8). A
@@ -41,33 +41,33 @@ GEODEC_API void geodec_flowtrack_destroy(geodec_flowtrack *t);
  * nearest node or record that says what the model said, else the nearest. Whether a row is recorded depends on the
  * texts alone, not on what was drafted. Records of the text at hand vote from the next text on. The library is borrowed
  * and must outlive t. */
-GEODEC_API void geodec_flowtrack_grow(geodec_flowtrack *t, geodec_flowgrown *library);
+GEODEC_API void geodec_flowmap_track_grow(geodec_flowmap_track *t, geodec_flowmap_library *library);
 /* Ends the text: makes the record of the last row, which has none behind it. begin does so too. */
-GEODEC_API geodec_status geodec_flowtrack_end(geodec_flowtrack *t, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_flowmap_track_end(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
 /* Starts a new text. */
-GEODEC_API geodec_status geodec_flowtrack_begin(geodec_flowtrack *t, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_flowmap_track_begin(geodec_flowmap_track *t, geodec_err *err) GEODEC_MUST_USE;
 /* The next row of the text: its token, what the model says after it (-1: not known; the next token stands in) and its
  * last residual stream state [d]. GEODEC_RANGE: token or argmax outside the map's vocabulary. */
-GEODEC_API geodec_status geodec_flowtrack_push(geodec_flowtrack *t, int32_t token, int32_t argmax, const float *state,
-                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_flowmap_track_push(geodec_flowmap_track *t, int32_t token, int32_t argmax,
+                                                   const float *state, geodec_err *err) GEODEC_MUST_USE;
 /* The same from the reduced state z [m]. */
-GEODEC_API geodec_status geodec_flowtrack_push_reduced(geodec_flowtrack *t, int32_t token, int32_t argmax,
-                                                       const float *z, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_flowmap_track_push_reduced(geodec_flowmap_track *t, int32_t token, int32_t argmax,
+                                                           const float *z, geodec_err *err) GEODEC_MUST_USE;
 /* Drafts after `newest`, the token that follows the rows pushed so far; up to n <= 64 of them, fewer when the flow
  * ends; none before the first row: the best child of each node of the tree below in turn. skip: text of the map to
  * leave out, -1 = none. forbid(ctx, i, token) true: token must not be draft i; NULL = all allowed. */
-GEODEC_API int32_t geodec_flowtrack_propose(geodec_flowtrack *t, int32_t newest, int32_t n, int32_t skip, bool sampled,
-                                            bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
-                                            geodec_flow_draft *out);
+GEODEC_API int32_t geodec_flowmap_track_propose(geodec_flowmap_track *t, int32_t newest, int32_t n, int32_t skip,
+                                                bool sampled, bool (*forbid)(void *ctx, int32_t i, int32_t token),
+                                                void *ctx, geodec_flow_draft *out);
 
 /* The same as a tree. root gathers the voters behind `newest` (node 0); false when there are none. children writes up
  * to `most` drafts after a node, by falling confidence, and returns how many; forbid's i is the depth. adopt makes the
  * next node (1, 2, .. up to GEODEC_FLOW_NODES) out of the parent's voters for `token`; it may be left without any. */
 enum { GEODEC_FLOW_NODES = 64 };
-GEODEC_API bool geodec_flowtrack_root(geodec_flowtrack *t, int32_t newest, int32_t skip, bool sampled);
-GEODEC_API int32_t geodec_flowtrack_children(geodec_flowtrack *t, int32_t node, int32_t most,
-                                             bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
-                                             geodec_flow_draft *out);
-GEODEC_API void geodec_flowtrack_adopt(geodec_flowtrack *t, int32_t parent, int32_t token);
+GEODEC_API bool geodec_flowmap_track_root(geodec_flowmap_track *t, int32_t newest, int32_t skip, bool sampled);
+GEODEC_API int32_t geodec_flowmap_track_children(geodec_flowmap_track *t, int32_t node, int32_t most,
+                                                 bool (*forbid)(void *ctx, int32_t i, int32_t token), void *ctx,
+                                                 geodec_flow_draft *out);
+GEODEC_API void geodec_flowmap_track_adopt(geodec_flowmap_track *t, int32_t parent, int32_t token);
 
 #endif

@@ -1,10 +1,10 @@
 #include "geometry/curvature.h"
 
 #include "base/mem.h"
-#include "geometry/curvature_internal.h"
-#include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/curvature_internal.h"
+#include "geometry/space_closed.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
 
@@ -35,8 +35,8 @@ static void assemble(int64_t n, const double *gamma, const double *dgamma, doubl
     }
 }
 
-geodec_status geodec_riemann_tensor(int32_t n32, const double *gamma, const double *dgamma, double *riem,
-                                    geodec_err *err)
+geodec_status geodec_curvature_tensor(int32_t n32, const double *gamma, const double *dgamma, double *riem,
+                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *quad = NULL;
@@ -62,7 +62,7 @@ static void to_frame(int64_t n, const double *l, const double *lower_inverse_t, 
     geodec_blas_gemm(true, true, n, n3, n, 1, l, n, tmp, n, 0, riem, n3); /* the upper index takes L^T */
 }
 
-void geodec__riemann_invariants(int64_t n, const double *f, bool flat, geodec_riemann_invariants *inv)
+void geodec__curvature_invariants(int64_t n, const double *f, bool flat, geodec_curvature_invariants *inv)
 {
     const int64_t n2 = n * n, n3 = n2 * n;
     double top = 0, sum2 = 0, scalar = 0, first = 0, last = 0, exchange = 0, bianchi = 0, kmax = -INFINITY,
@@ -95,7 +95,7 @@ void geodec__riemann_invariants(int64_t n, const double *f, bool flat, geodec_ri
     inv->norm = sqrt(sum2);
     inv->sectional_max = n > 1 ? kmax : 0;
     inv->sectional_min = n > 1 ? kmin : 0;
-    inv->check = (geodec_riemann_check){
+    inv->check = (geodec_curvature_check){
         .first_pair = first * unit, .last_pair = last * unit, .exchange = exchange * unit, .bianchi = bianchi * unit};
 }
 
@@ -111,8 +111,8 @@ static bool all_finite(int64_t n, const double *x)
     return zero[0] == 0;
 }
 
-geodec_status geodec_riemann_at(const geodec_space *s, const double *x, double *riem, double *ricci,
-                                geodec_riemann_invariants *inv, geodec_err *err)
+geodec_status geodec_curvature_at(const geodec_space *s, const double *x, double *riem, double *ricci,
+                                  geodec_curvature_invariants *inv, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *block = NULL;
@@ -150,7 +150,7 @@ geodec_status geodec_riemann_at(const geodec_space *s, const double *x, double *
     if (!inv) goto done;
     to_frame(n, g, eye, r, quad);
     if (!geodec__finite(n4, r)) GEODEC_THROW(GEODEC_NUMERIC, "the curvature is not finite");
-    geodec__riemann_invariants(n, r, flat, inv);
+    geodec__curvature_invariants(n, r, flat, inv);
 done:
     geodec_mem_free(block);
     return st;
@@ -160,20 +160,20 @@ typedef struct batch {
     const geodec_space *s;
     const double *x;
     double *riem, *ricci;
-    geodec_riemann_invariants *inv;
+    geodec_curvature_invariants *inv;
 } batch;
 
 static geodec_status batch_task(void *ctx, int64_t p, geodec_err *err)
 {
     batch *b = ctx;
     const int64_t n = b->s->n, n2 = n * n;
-    return geodec_riemann_at(b->s, b->x + p * n, b->riem ? b->riem + p * n2 * n2 : NULL,
-                             b->ricci ? b->ricci + p * n2 : NULL, b->inv ? &b->inv[p] : NULL, err);
+    return geodec_curvature_at(b->s, b->x + p * n, b->riem ? b->riem + p * n2 * n2 : NULL,
+                               b->ricci ? b->ricci + p * n2 : NULL, b->inv ? &b->inv[p] : NULL, err);
 }
 
-geodec_status geodec_riemann_batch(const geodec_space *s, geodec_pool *pool, const geodec_hooks *hooks,
-                                   int64_t n_points, const double *x, double *riem, double *ricci,
-                                   geodec_riemann_invariants *inv, geodec_err *err)
+geodec_status geodec_curvature_batch(const geodec_space *s, geodec_pool *pool, const geodec_hooks *hooks,
+                                     int64_t n_points, const double *x, double *riem, double *ricci,
+                                     geodec_curvature_invariants *inv, geodec_err *err)
 {
     batch b = {s, x, riem, ricci, inv};
     return geodec__tasks_run(pool, hooks, "curvature", n_points, batch_task, &b, err);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-double geodec__exp_dd2(double x, double y)
+double geodec__expdiff_dd2(double x, double y)
 {
     /* (e^x - e^y) / (x - y) = e^((x+y)/2) sinh(u) / u, u = (x-y)/2 */
     const double u = 0.5 * (x - y);
@@ -15,13 +15,13 @@ double geodec__exp_dd2(double x, double y)
     return exp(0.5 * (x + y)) * ratio;
 }
 
-double geodec__exp_dd3(double x, double y, double z)
+double geodec__expdiff_dd3(double x, double y, double z)
 {
     double t;
     if (x > y) t = x, x = y, y = t;
     if (y > z) t = y, y = z, z = t;
     if (x > y) t = x, x = y, y = t;
-    if (z - x > 1) return (geodec__exp_dd2(y, z) - geodec__exp_dd2(x, y)) / (z - x);
+    if (z - x > 1) return (geodec__expdiff_dd2(y, z) - geodec__expdiff_dd2(x, y)) / (z - x);
     /* exp[x,y,z] = e^m sum_k h_k(x-m, y-m, z-m) / (k+2)! with the complete homogeneous symmetric polynomials
      * h_k = e1 h_{k-1} - e2 h_{k-2} + e3 h_{k-3}; m makes e1 vanish. Deviations are below 1: 20 terms reach 1e-18. */
     const double m = (x + y + z) / 3, a = x - m, b = y - m, c = z - m;
@@ -62,7 +62,7 @@ void geodec__expdiff_first(int64_t n, const double *l, const double *v, int64_t 
     const int64_t nn = n * n, packed = geodec_sym_packed(n);
     double *f = scratch, *tmp = scratch + nn, *full = scratch + 2 * nn;
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = i; j < n; j++) f[i * n + j] = f[j * n + i] = geodec__exp_dd2(l[i], l[j]);
+        for (int64_t j = i; j < n; j++) f[i * n + j] = f[j * n + i] = geodec__expdiff_dd2(l[i], l[j]);
     for (int64_t a = 0; a < n_dir; a++) {
         double *out = dg + a * nn;
         geodec_sym_unpack(n, dl_packed + a * packed, full);
@@ -84,9 +84,9 @@ void geodec__expdiff_second(int64_t n, const double *l, const double *v, const d
     double *f = f3 + n * nn, *tmp = f + nn, *full = tmp + nn;
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = i; k < n; k++) {
-            f[i * n + k] = f[k * n + i] = geodec__exp_dd2(l[i], l[k]);
+            f[i * n + k] = f[k * n + i] = geodec__expdiff_dd2(l[i], l[k]);
             for (int64_t j = k; j < n; j++) {
-                const double d = geodec__exp_dd3(l[i], l[k], l[j]);
+                const double d = geodec__expdiff_dd3(l[i], l[k], l[j]);
                 f3[(i * n + k) * n + j] = f3[(i * n + j) * n + k] = d;
                 f3[(k * n + i) * n + j] = f3[(k * n + j) * n + i] = d;
                 f3[(j * n + i) * n + k] = f3[(j * n + k) * n + i] = d;

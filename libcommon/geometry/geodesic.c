@@ -1,16 +1,16 @@
 #include "geometry/geodesic.h"
 
 #include "base/mem.h"
-#include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/space_closed.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { STEPS_MAX = 1 << 20 };
 
-const char *geodec_path_status_text(geodec_path_status s)
+const char *geodec_geodesic_status_text(geodec_path_status s)
 {
     switch (s) {
     case GEODEC_PATH_OK:

@@ -1,7 +1,7 @@
 #include "geometry/logmap.h"
 
-#include "geometry/geodesic.h"
 #include "base/vec_internal.h"
+#include "geometry/geodesic.h"
 
 #include <math.h>
 #include <string.h>

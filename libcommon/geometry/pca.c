@@ -11,10 +11,10 @@ enum { TILE = 96, ROWS = 64, MAX_D = 16384 };
 
 /* ---- moments ---------------------------------------------------------------------------------------------------- */
 
-geodec_status geodec_moments_init(geodec_moments *m, int64_t d, const double *origin, geodec_err *err)
+geodec_status geodec_pca_moments_init(geodec_pca_moments *m, int64_t d, const double *origin, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_moments new = {.d = d};
+    geodec_pca_moments new = {.d = d};
     if (d < 1 || d > MAX_D)
         GEODEC_THROW(GEODEC_RANGE, "moments of dimension %lld (limits: 1..%d)", (long long)d, MAX_D);
     GEODEC_NEW(new.origin, d);
@@ -24,11 +24,11 @@ geodec_status geodec_moments_init(geodec_moments *m, int64_t d, const double *or
     *m = new;
     memset(&new, 0, sizeof new);
 done:
-    geodec_moments_clear(&new);
+    geodec_pca_moments_clear(&new);
     return st;
 }
 
-void geodec_moments_clear(geodec_moments *m)
+void geodec_pca_moments_clear(geodec_pca_moments *m)
 {
     geodec_mem_free(m->origin);
     geodec_mem_free(m->sum);
@@ -37,7 +37,7 @@ void geodec_moments_clear(geodec_moments *m)
 }
 
 typedef struct tile_job {
-    geodec_moments *m;
+    geodec_pca_moments *m;
     int64_t count, tiles;
     const double *x; /* centred */
 } tile_job;
@@ -55,7 +55,8 @@ static void tile_task(void *ctx, int64_t task, int worker)
     geodec_blas_gemm(true, false, h, w, j->count, 1, j->x + i0, d, j->x + j0, d, 1, j->m->square + i0 * d + j0, d);
 }
 
-geodec_status geodec_moments_add(geodec_moments *m, int64_t count, const double *x, geodec_pool *pool, geodec_err *err)
+geodec_status geodec_pca_moments_add(geodec_pca_moments *m, int64_t count, const double *x, geodec_pool *pool,
+                                     geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *centred = NULL;
@@ -73,14 +74,14 @@ done:
     return st;
 }
 
-void geodec_moments_merge(geodec_moments *a, const geodec_moments *b)
+void geodec_pca_moments_merge(geodec_pca_moments *a, const geodec_pca_moments *b)
 {
     for (int64_t i = 0; i < a->d; i++) a->sum[i] += b->sum[i];
     for (int64_t i = 0; i < a->d * a->d; i++) a->square[i] += b->square[i];
     a->count += b->count;
 }
 
-geodec_status geodec_moments_result(const geodec_moments *m, double *mean, double *cov, geodec_err *err)
+geodec_status geodec_pca_moments_result(const geodec_pca_moments *m, double *mean, double *cov, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t d = m->d;
@@ -138,7 +139,7 @@ done:
     return st;
 }
 
-geodec_status geodec_pca_from_moments(const geodec_moments *m, double share, geodec_pca *out, geodec_err *err)
+geodec_status geodec_pca_from_moments(const geodec_pca_moments *m, double share, geodec_pca *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_pca p = {.d = m->d, .values = m->count - 1 < m->d ? m->count - 1 : m->d};
@@ -147,7 +148,7 @@ geodec_status geodec_pca_from_moments(const geodec_moments *m, double share, geo
     GEODEC_NEW(p.mean, d);
     GEODEC_NEW(cov, d * d);
     GEODEC_NEW(w, d);
-    GEODEC_TRY(geodec_moments_result(m, p.mean, cov, err));
+    GEODEC_TRY(geodec_pca_moments_result(m, p.mean, cov, err));
     GEODEC_NEW(p.eigenvalue, p.values);
     GEODEC_TRY(geodec_eig_sym(d, cov, w, cov, err));
     falling(d, w, p.values, p.eigenvalue);
@@ -215,14 +216,14 @@ done:
 }
 
 /* The moments of rows in memory, about their first row. */
-static geodec_status row_moments(int64_t n, int64_t d, const double *x, geodec_pool *pool, geodec_moments *m,
+static geodec_status row_moments(int64_t n, int64_t d, const double *x, geodec_pool *pool, geodec_pca_moments *m,
                                  geodec_err *err)
 {
     enum { SLAB = 4096 };
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_moments_init(m, d, n > 0 ? x : NULL, err));
+    GEODEC_TRY(geodec_pca_moments_init(m, d, n > 0 ? x : NULL, err));
     for (int64_t r = 0; r < n; r += SLAB)
-        GEODEC_TRY(geodec_moments_add(m, n - r < SLAB ? n - r : SLAB, x + r * d, pool, err));
+        GEODEC_TRY(geodec_pca_moments_add(m, n - r < SLAB ? n - r : SLAB, x + r * d, pool, err));
 done:
     return st;
 }
@@ -231,22 +232,22 @@ geodec_status geodec_pca_from_rows(int64_t n_rows, int64_t d, const double *x, d
                                    geodec_pca *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_moments m = {0};
+    geodec_pca_moments m = {0};
     if (n_rows <= d) return from_gram(n_rows, d, x, share, out, err);
     GEODEC_TRY(row_moments(n_rows, d, x, pool, &m, err));
     GEODEC_TRY(geodec_pca_from_moments(&m, share, out, err));
 done:
-    geodec_moments_clear(&m);
+    geodec_pca_moments_clear(&m);
     return st;
 }
 
-geodec_status geodec_pca_spectrum_moments(const geodec_moments *m, double *value, geodec_err *err)
+geodec_status geodec_pca_spectrum_moments(const geodec_pca_moments *m, double *value, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *cov = NULL, *w = NULL;
     GEODEC_NEW(cov, m->d * m->d);
     GEODEC_NEW(w, m->d);
-    GEODEC_TRY(geodec_moments_result(m, NULL, cov, err));
+    GEODEC_TRY(geodec_pca_moments_result(m, NULL, cov, err));
     GEODEC_TRY(geodec_eig_values(m->d, cov, w, err));
     falling(m->d, w, m->count - 1 < m->d ? m->count - 1 : m->d, value);
 done:
@@ -259,7 +260,7 @@ geodec_status geodec_pca_spectrum_rows(int64_t n_rows, int64_t d, const double *
                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_moments m = {0};
+    geodec_pca_moments m = {0};
     double *mean = NULL, *centred = NULL, *g = NULL, *w = NULL;
     if (n_rows <= d) {
         GEODEC_NEW(mean, d);
@@ -274,7 +275,7 @@ geodec_status geodec_pca_spectrum_rows(int64_t n_rows, int64_t d, const double *
         GEODEC_TRY(geodec_pca_spectrum_moments(&m, value, err));
     }
 done:
-    geodec_moments_clear(&m);
+    geodec_pca_moments_clear(&m);
     geodec_mem_free(mean);
     geodec_mem_free(centred);
     geodec_mem_free(g);

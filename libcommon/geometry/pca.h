@@ -10,25 +10,25 @@
 
 /* First and second moments of rows about a fixed origin: merging and adding need no second look at the data. Memory
  * d^2. */
-typedef struct geodec_moments {
+typedef struct geodec_pca_moments {
     int64_t d, count;
     double *origin; /* [d] near the mean, so that little is lost when it is taken out */
     double *sum;    /* [d] of x - origin */
     double *square; /* [d][d] of (x - origin)(x - origin)^T, upper triangle by tiles */
-} geodec_moments;
+} geodec_pca_moments;
 
 /* origin [d] is copied; NULL = zero. */
-GEODEC_API geodec_status geodec_moments_init(geodec_moments *m, int64_t d, const double *origin,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_moments_clear(geodec_moments *m);
+GEODEC_API geodec_status geodec_pca_moments_init(geodec_pca_moments *m, int64_t d, const double *origin,
+                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_pca_moments_clear(geodec_pca_moments *m);
 /* Adds rows x [count][d]. The result depends on how rows are cut into calls (in its last bits), not on threads. */
-GEODEC_API geodec_status geodec_moments_add(geodec_moments *m, int64_t count, const double *x, geodec_pool *pool,
-                                            geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_pca_moments_add(geodec_pca_moments *m, int64_t count, const double *x,
+                                                geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
 /* a += b; both must have the same origin. */
-GEODEC_API void geodec_moments_merge(geodec_moments *a, const geodec_moments *b);
+GEODEC_API void geodec_pca_moments_merge(geodec_pca_moments *a, const geodec_pca_moments *b);
 /* mean [d] and covariance [d][d] (full, divisor count-1); either may be NULL. GEODEC_SCARCE with fewer than 2 rows. */
-GEODEC_API geodec_status geodec_moments_result(const geodec_moments *m, double *mean, double *cov,
-                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_pca_moments_result(const geodec_pca_moments *m, double *mean, double *cov,
+                                                   geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct geodec_pca {
     int64_t d, k, values;
@@ -43,7 +43,7 @@ typedef struct geodec_pca {
 GEODEC_API int64_t geodec_pca_pick(int64_t n, const double *eigenvalue, double share);
 /* K = smallest number of components that explain `share` (0 < share <= 1).
  * GEODEC_RANGE (share), GEODEC_NUMERIC (not finite), GEODEC_SCARCE (fewer than 2 rows, no variance). */
-GEODEC_API geodec_status geodec_pca_from_moments(const geodec_moments *m, double share, geodec_pca *out,
+GEODEC_API geodec_status geodec_pca_from_moments(const geodec_pca_moments *m, double share, geodec_pca *out,
                                                  geodec_err *err) GEODEC_MUST_USE;
 /* Rows x [n_rows][d] in memory: through the Gram matrix when n_rows <= d, else through the covariance. */
 GEODEC_API geodec_status geodec_pca_from_rows(int64_t n_rows, int64_t d, const double *x, double share,
@@ -52,7 +52,7 @@ GEODEC_API void geodec_pca_clear(geodec_pca *p);
 /* Spectra alone, falling: value [min(n_rows-1, d)]. */
 GEODEC_API geodec_status geodec_pca_spectrum_rows(int64_t n_rows, int64_t d, const double *x, geodec_pool *pool,
                                                   double *value, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API geodec_status geodec_pca_spectrum_moments(const geodec_moments *m, double *value,
+GEODEC_API geodec_status geodec_pca_spectrum_moments(const geodec_pca_moments *m, double *value,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
 /* coordinate [count][k] = basis (x - mean), x [count][d]; k may be less than the basis has. A row's result does not

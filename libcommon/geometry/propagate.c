@@ -1,10 +1,10 @@
 #include "geometry/propagate.h"
 
 #include "base/mem.h"
-#include "geometry/jacobi.h"
-#include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/jacobi.h"
+#include "geometry/space_closed.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
 #include "linalg/expm.h"

@@ -1,9 +1,9 @@
 #include "geometry/rbf.h"
 
 #include "base/mem.h"
+#include "base/tasks.h"
 #include "geometry/rbf_internal.h"
 #include "geometry/rbf_kernel_internal.h"
-#include "base/tasks.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"

@@ -73,7 +73,7 @@ int64_t geodec__expdiff_second_scratch(int64_t n);
 void geodec__expdiff_second(int64_t n, const double *l, const double *v, const double *dl_eig, const double *d2l_packed,
                             double *d2g, double *scratch);
 /* Divided differences of exp: exp[x,y] and exp[x,y,z], accurate to a few ulp for any spacing. */
-double geodec__exp_dd2(double x, double y);
-double geodec__exp_dd3(double x, double y, double z);
+double geodec__expdiff_dd2(double x, double y);
+double geodec__expdiff_dd3(double x, double y, double z);
 
 #endif

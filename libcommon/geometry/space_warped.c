@@ -1,8 +1,8 @@
 #include "geometry/space_warped.h"
 
 #include "base/mem.h"
-#include "geometry/rbf_internal.h"
 #include "base/vec_internal.h"
+#include "geometry/rbf_internal.h"
 #include "linalg/eig.h"
 
 #include <math.h>
@@ -70,7 +70,7 @@ static geodec_status warped_at(const geodec_space *space, const double *x, doubl
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) {
             log_g[i * n + j] -= b * (s->direction[i] * s->direction[j]);
-            f0[i * n + j] = 1 / geodec__exp_dd2(l[i], l[j]); /* divided differences of log at exp(l) */
+            f0[i * n + j] = 1 / geodec__expdiff_dd2(l[i], l[j]); /* divided differences of log at exp(l) */
         }
     GEODEC_TRY(geodec_eig_sym_ws(n, log_g, l, v1, eig, err));
     for (int64_t i = 0; i < n; i++) d[i] = exp(l[i]);
@@ -78,7 +78,7 @@ static geodec_status warped_at(const geodec_space *space, const double *x, doubl
     if (!geodec__finite(n2, g0)) GEODEC_THROW(GEODEC_NUMERIC, "a warp of strength %g overflows", s->alpha);
     if (derivative) {
         for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < n; j++) f1[i * n + j] = geodec__exp_dd2(l[i], l[j]);
+            for (int64_t j = 0; j < n; j++) f1[i * n + j] = geodec__expdiff_dd2(l[i], l[j]);
         for (int64_t a = 0; a < n; a++) {
             double *u = dg0 + a * n2;
             rotate(n, false, v0, u, u, tmp);

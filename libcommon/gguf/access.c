@@ -34,14 +34,14 @@ const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *na
 const char *geodec_gguf_path(const geodec_gguf *g) { return g->path; }
 void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n)
 {
-    if (!g->borrowed) geodec_map_release(&g->map, data, n); /* the caller's bytes would be lost, not read again */
+    if (!g->borrowed) geodec_file_map_release(&g->map, data, n); /* the caller's bytes would be lost, not read again */
 }
 
 void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n)
 {
     if (g->borrowed) return;
-    geodec_map_sparse(&g->map, rare, n);
-    geodec_map_release(&g->map, g->map.data, g->map.size);
+    geodec_file_map_sparse(&g->map, rare, n);
+    geodec_file_map_release(&g->map, g->map.data, g->map.size);
 }
 int64_t geodec_gguf_n_tensors(const geodec_gguf *g) { return g->n_tensors; }
 const geodec_gguf_tensor *geodec_gguf_tensor_at(const geodec_gguf *g, int64_t i)

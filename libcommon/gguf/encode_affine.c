@@ -128,7 +128,7 @@ static void start(const float *x, int top, bool search, block *b)
 {
     float scale[GROUPS], min[GROUPS], top_scale = 0, top_min = 0;
     for (int g = 0; g < GROUPS; g++) {
-        geodec__fit_affine(x + WIDTH * g, WIDTH, top, search, false, &scale[g], &min[g]);
+        geodec__encode_fit_affine(x + WIDTH * g, WIDTH, top, search, false, &scale[g], &min[g]);
         if (scale[g] > top_scale) top_scale = scale[g];
         if (min[g] > top_min) top_min = min[g];
     }

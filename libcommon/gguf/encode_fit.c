@@ -19,7 +19,7 @@ static float try_scale(const float *x, int n, float top, float inverse, float *s
     return qq > 0 ? xq * xq / qq : 0;
 }
 
-float geodec__fit_scale(const float *x, int n, int top, bool search)
+float geodec__encode_fit_scale(const float *x, int n, int top, bool search)
 {
     float extreme = 0;
     for (int i = 0; i < n; i++)
@@ -79,7 +79,7 @@ static float try_affine(const float *x, int n, float top, float inverse, float o
     return geodec__v4_sum(error);
 }
 
-void geodec__fit_affine(const float *x, int n, int top, bool search, bool any_sign, float *a, float *b)
+void geodec__encode_fit_affine(const float *x, int n, int top, bool search, bool any_sign, float *a, float *b)
 {
     float lo = any_sign ? x[0] : 0, hi = x[0]; /* b >= 0: the lowest level is at most zero */
     for (int i = 0; i < n; i++) {

@@ -51,9 +51,9 @@ static inline float geodec__inverse(float scale)
 
 /* The scale a (either sign) that minimises sum (x[i] - a q[i])^2 over levels q = -top .. top-1, over a grid of starting
  * scales about largest / top with one least-squares step each. 0 for zeros. n is 16 or 32. */
-float geodec__fit_scale(const float *x, int n, int top, bool search);
+float geodec__encode_fit_scale(const float *x, int n, int top, bool search);
 
 /* Scale a >= 0 and minimum b of a q - b for q = 0 .. top, likewise; b >= 0 unless any_sign. */
-void geodec__fit_affine(const float *x, int n, int top, bool search, bool any_sign, float *a, float *b);
+void geodec__encode_fit_affine(const float *x, int n, int top, bool search, bool any_sign, float *a, float *b);
 
 #endif

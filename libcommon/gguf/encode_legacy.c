@@ -48,7 +48,7 @@ static float quantise(const float *x, int top, uint16_t half, int8_t *q, float *
 static uint16_t fit_block(const float *x, int top, bool search, int8_t *q)
 {
     float scale;
-    uint16_t half = geodec_f32_to_f16(geodec__fit_scale(x, Q_BLOCK, top, search));
+    uint16_t half = geodec_f32_to_f16(geodec__encode_fit_scale(x, Q_BLOCK, top, search));
     float error = quantise(x, top, half, q, &scale);
     for (int k = 0; search && k < 2; k++) { /* once more under the scale as stored */
         int8_t again[Q_BLOCK];
@@ -100,7 +100,7 @@ static float quantise_affine(const float *x, int top, uint16_t scale, uint16_t m
 static void fit_affine_block(const float *x, int top, bool search, uint8_t *head, uint8_t *q)
 {
     float a, b, best = INFINITY;
-    geodec__fit_affine(x, Q_BLOCK, top, search, true, &a, &b);
+    geodec__encode_fit_affine(x, Q_BLOCK, top, search, true, &a, &b);
     const uint16_t scale = geodec_f32_to_f16(a), min = geodec_f32_to_f16(-b);
     const int near = search ? 1 : 0;
     for (int k = -near; k <= near; k++) {

@@ -69,7 +69,7 @@ static void start(const float *x, bool search, block *b)
 {
     float scale[GROUPS], extreme = 0;
     for (int g = 0; g < GROUPS; g++) {
-        scale[g] = geodec__fit_scale(x + WIDTH * g, WIDTH, TOP, search);
+        scale[g] = geodec__encode_fit_scale(x + WIDTH * g, WIDTH, TOP, search);
         if (fabsf(scale[g]) > fabsf(extreme)) extreme = scale[g];
     }
     *b = (block){.error = INFINITY};

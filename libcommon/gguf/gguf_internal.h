@@ -44,7 +44,7 @@ typedef struct geodec__gguf_key {
 
 struct geodec_gguf {
     char *path;
-    geodec_map map;
+    geodec_file_map map;
     bool borrowed; /* the bytes are the caller's */
     uint32_t version;
     int64_t alignment;

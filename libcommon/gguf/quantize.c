@@ -177,7 +177,7 @@ geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geo
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = geodec_gguf_n_tensors(in), threads = geodec_pool_threads(pool);
-    const geodec__recipe *r = geodec__recipe_named(o->recipe);
+    const geodec__recipe *r = geodec__quantize_recipe_named(o->recipe);
     geodec_gguf_writer *w = NULL;
     slab *s = NULL;
     int *type = NULL;
@@ -185,7 +185,7 @@ geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geo
     GEODEC_TRY(geodec_gguf_check_types(in, err));
     if (n < 1) GEODEC_THROW(GEODEC_INVAL, "%s: no tensors", geodec_gguf_path(in));
     GEODEC_NEW(type, n);
-    GEODEC_TRY_MSG(geodec__recipe_types(in, r, o, type, err), "%s", geodec_gguf_path(in));
+    GEODEC_TRY_MSG(geodec__quantize_recipe_types(in, r, o, type, err), "%s", geodec_gguf_path(in));
     GEODEC_NEW(s, 1);
     GEODEC_NEW(s->dst, (int64_t)SLAB * CHUNK * MAX_VALUE);
     GEODEC_NEW(s->worker, threads);

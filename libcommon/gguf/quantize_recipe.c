@@ -20,7 +20,7 @@ const char *geodec_quantize_recipes(void)
     return "f32|f16|bf16|q8_0|q4_0|q4_1|q5_0|q5_1|q4_k|q4_k_s|q4_k_m|q5_k|q5_k_s|q5_k_m|q6_k|tq2_0";
 }
 
-const geodec__recipe *geodec__recipe_named(const char *name)
+const geodec__recipe *geodec__quantize_recipe_named(const char *name)
 {
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
         if (strcmp(recipes[i].name, name) == 0) return &recipes[i];
@@ -169,8 +169,8 @@ done:
     return st;
 }
 
-geodec_status geodec__recipe_types(const geodec_gguf *g, const geodec__recipe *r, const geodec_quantize_options *o,
-                                   int *type, geodec_err *err)
+geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__recipe *r,
+                                            const geodec_quantize_options *o, int *type, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const facts f = facts_of(g);

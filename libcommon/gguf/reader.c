@@ -324,7 +324,7 @@ geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *
     GEODEC_NEW(g, 1);
     g->path = geodec_mem_strdup(path);
     if (!g->path) GEODEC_THROW(GEODEC_NOMEM, "no memory for the path of '%s'", path);
-    GEODEC_TRY(geodec_map_open(path, &g->map, err));
+    GEODEC_TRY(geodec_file_map_open(path, &g->map, err));
     GEODEC_TRY_MSG(read_file(g, err), "%s", path);
     *out = g;
     g = NULL;
@@ -366,6 +366,6 @@ void geodec_gguf_close(geodec_gguf *g)
     geodec_mem_free(g->tensor);
     geodec_mem_free(g->tensor_order);
     geodec_mem_free(g->path);
-    if (!g->borrowed) geodec_map_close(&g->map);
+    if (!g->borrowed) geodec_file_map_close(&g->map);
     geodec_mem_free(g);
 }

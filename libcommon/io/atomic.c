@@ -94,7 +94,7 @@ done:
 static void release(geodec_atomic *f)
 {
     if (!f) return;
-    geodec_partial_remove(f->noted);
+    geodec_mapped_partial_remove(f->noted);
     if (f->stream)
         (void)fclose(f->stream);
     else if (f->fd >= 0)
@@ -114,7 +114,7 @@ geodec_status geodec_atomic_open(const char *path, geodec_atomic **out, geodec_e
     GEODEC_TRY(resolve(path, &f->target, err));
     GEODEC_TRY(name_parts(f, err));
     GEODEC_TRY(open_locked(f, err));
-    f->noted = geodec_partial_add(f->tmp);
+    f->noted = geodec_mapped_partial_add(f->tmp);
     *out = f;
     f = NULL;
 done:

@@ -28,14 +28,14 @@ done:
     return st;
 }
 
-geodec_status geodec_map_open(const char *path, geodec_map *out, geodec_err *err)
+geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int fd = -1;
     struct stat sb;
     GEODEC_TRY(open_for_read(path, O_NONBLOCK, &fd, &sb, err));
     if (!S_ISREG(sb.st_mode)) GEODEC_THROW(GEODEC_IO, "%s: not a regular file", path);
-    geodec_map map = {NULL, (size_t)sb.st_size};
+    geodec_file_map map = {NULL, (size_t)sb.st_size};
     if (map.size) {
         void *p = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED) GEODEC_THROW(GEODEC_IO, "%s: cannot map: %s", path, strerror(errno));
@@ -49,7 +49,7 @@ done:
 }
 
 /* Advice on the pages of n bytes at data; bytes outside the map are none of ours. */
-static void advise(const geodec_map *m, const uint8_t *data, size_t n, int advice)
+static void advise(const geodec_file_map *m, const uint8_t *data, size_t n, int advice)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)m->data;
     if (n == 0 || data < m->data || n > m->size || (uintptr_t)data - base > m->size - n) return;
@@ -58,16 +58,19 @@ static void advise(const geodec_map *m, const uint8_t *data, size_t n, int advic
 }
 
 /* The system maps the neighbours of a page that is read, so that pages around the bytes are in memory too. */
-void geodec_map_release(const geodec_map *m, const uint8_t *data, size_t n)
+void geodec_file_map_release(const geodec_file_map *m, const uint8_t *data, size_t n)
 {
     if (n == 0 || data < m->data || n > m->size || (size_t)(data - m->data) > m->size - n) return;
     const size_t at = (size_t)(data - m->data), before = at < FAULT_AROUND ? at : FAULT_AROUND;
     const size_t left = m->size - at - n, after = left < FAULT_AROUND ? left : FAULT_AROUND;
     advise(m, data - before, before + n + after, MADV_DONTNEED);
 }
-void geodec_map_sparse(const geodec_map *m, const uint8_t *data, size_t n) { advise(m, data, n, MADV_RANDOM); }
+void geodec_file_map_sparse(const geodec_file_map *m, const uint8_t *data, size_t n)
+{
+    advise(m, data, n, MADV_RANDOM);
+}
 
-void geodec_map_close(geodec_map *m)
+void geodec_file_map_close(geodec_file_map *m)
 {
     if (!m || !m->data) return;
     geodec_mapped_remove(m->data);
@@ -170,7 +173,7 @@ static size_t utf8_sequence(const unsigned char *s, size_t n)
     return length;
 }
 
-int64_t geodec_utf8_check(const char *text, size_t n)
+int64_t geodec_file_utf8_check(const char *text, size_t n)
 {
     for (size_t i = 0; i < n;) {
         const size_t length = utf8_sequence((const unsigned char *)text + i, n - i);

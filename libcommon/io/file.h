@@ -8,25 +8,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct geodec_map {
+typedef struct geodec_file_map {
     const uint8_t *data; /* NULL when size is 0 */
     size_t size;
-} geodec_map;
+} geodec_file_map;
 
 /* Maps a regular file read-only, and notes it (base/mapped.h): when somebody truncates the file, reading it is a
  * SIGBUS. GEODEC_NOTFOUND, GEODEC_IO (rights, a folder, ...). */
-GEODEC_API geodec_status geodec_map_open(const char *path, geodec_map *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_map_close(geodec_map *m);
+GEODEC_API geodec_status geodec_file_map_open(const char *path, geodec_file_map *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_file_map_close(geodec_file_map *m);
 /* The pages under and right around data[0 .. n-1] leave this process's memory; they are read again when touched. */
-GEODEC_API void geodec_map_release(const geodec_map *m, const uint8_t *data, size_t n);
+GEODEC_API void geodec_file_map_release(const geodec_file_map *m, const uint8_t *data, size_t n);
 /* Tells the system that these bytes will be read here and there: a touched page then brings no neighbours along. */
-GEODEC_API void geodec_map_sparse(const geodec_map *m, const uint8_t *data, size_t n);
+GEODEC_API void geodec_file_map_sparse(const geodec_file_map *m, const uint8_t *data, size_t n);
 /* A whole text file, zero-terminated, at most limit bytes (GEODEC_LIMIT). "-" reads standard input. Caller frees. */
 GEODEC_API geodec_status geodec_file_read(const char *path, size_t limit, char **text, size_t *n,
                                           geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_file_sha256(const char *path, char hex[GEODEC_SHA256_HEX],
                                             geodec_err *err) GEODEC_MUST_USE;
 /* Offset of the first byte that is not valid UTF-8 (overlong and surrogate forms count), or -1. */
-GEODEC_API int64_t geodec_utf8_check(const char *text, size_t n);
+GEODEC_API int64_t geodec_file_utf8_check(const char *text, size_t n);
 
 #endif

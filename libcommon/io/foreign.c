@@ -1,7 +1,7 @@
 #include "io/foreign.h"
 
-#include "base/mem.h"
 #include "artifact/artifact.h"
+#include "base/mem.h"
 #include "io/h5.h"
 #include "io/h5_internal.h"
 

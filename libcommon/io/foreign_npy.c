@@ -107,12 +107,12 @@ static double element(const npy *a, const uint8_t *p)
 geodec_status geodec_foreign_npy(const char *path, int64_t *rows, int64_t *cols, double **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_map map = {0};
+    geodec_file_map map = {0};
     npy a = {0};
     char *header = NULL;
     double *x = NULL;
     int64_t count, bytes;
-    GEODEC_TRY(geodec_map_open(path, &map, err));
+    GEODEC_TRY(geodec_file_map_open(path, &map, err));
     const uint8_t *p = map.data;
     if (map.size < MAGIC + 6 || memcmp(p, "\x93NUMPY", MAGIC) != 0)
         GEODEC_THROW(GEODEC_FORMAT, "%s is no .npy file", path);
@@ -147,6 +147,6 @@ geodec_status geodec_foreign_npy(const char *path, int64_t *rows, int64_t *cols,
 done:
     geodec_mem_free(header);
     geodec_mem_free(x);
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
     return st;
 }

@@ -34,7 +34,7 @@ const char *geodec_format_f32(float v, char buf[GEODEC_FORMAT_ROOM])
     return buf;
 }
 
-double geodec_element_f64(geodec_type t, const void *data, int64_t i)
+double geodec_format_element_f64(geodec_type t, const void *data, int64_t i)
 {
     switch (t) {
     case GEODEC_F64:
@@ -79,7 +79,7 @@ const char *geodec_format_element(geodec_type t, const void *data, int64_t i, ch
         (void)snprintf(buf, GEODEC_FORMAT_ROOM, "%" PRId64, ((const int64_t *)data)[i]);
         return buf;
     default: /* narrower integers are exact as a double */
-        (void)snprintf(buf, GEODEC_FORMAT_ROOM, "%.0f", geodec_element_f64(t, data, i));
+        (void)snprintf(buf, GEODEC_FORMAT_ROOM, "%.0f", geodec_format_element_f64(t, data, i));
         return buf;
     }
 }

@@ -2,8 +2,8 @@
 #ifndef GEODEC_IO_FORMAT_H
 #define GEODEC_IO_FORMAT_H
 
-#include "base/err.h"
 #include "artifact/artifact.h"
+#include "base/err.h"
 
 enum { GEODEC_FORMAT_ROOM = 32 };
 
@@ -13,6 +13,6 @@ GEODEC_API const char *geodec_format_f32(float v, char buf[GEODEC_FORMAT_ROOM]);
 /* Element i of an array of type t, exactly. */
 GEODEC_API const char *geodec_format_element(geodec_type t, const void *data, int64_t i, char buf[GEODEC_FORMAT_ROOM]);
 /* The same as a number; 64-bit integers beyond 2^53 are rounded. */
-GEODEC_API double geodec_element_f64(geodec_type t, const void *data, int64_t i);
+GEODEC_API double geodec_format_element_f64(geodec_type t, const void *data, int64_t i);
 
 #endif

@@ -150,7 +150,7 @@ static bool plain_text(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (is_control((unsigned char)text[i])) return false;
-    return geodec_utf8_check(text, n) < 0;
+    return geodec_file_utf8_check(text, n) < 0;
 }
 
 void geodec__h5_make_plain(char *text)
@@ -158,7 +158,7 @@ void geodec__h5_make_plain(char *text)
     const size_t n = strlen(text);
     for (size_t i = 0; i < n; i++)
         if (is_control((unsigned char)text[i])) text[i] = '?';
-    for (int64_t at; (at = geodec_utf8_check(text, n)) >= 0;) text[at] = '?';
+    for (int64_t at; (at = geodec_file_utf8_check(text, n)) >= 0;) text[at] = '?';
 }
 
 static hid_t text_type(size_t room)

@@ -2,8 +2,8 @@
 #ifndef GEODEC_IO_H5_INTERNAL_H
 #define GEODEC_IO_H5_INTERNAL_H
 
-#include "base/err.h"
 #include "artifact/artifact.h"
+#include "base/err.h"
 
 #include <hdf5.h>
 #include <stdbool.h>

@@ -29,7 +29,7 @@ static void quoted(geodec_json_writer *w, const char *text)
     (void)fputc('"', w->stream);
     size_t n = strlen(text);
     while (n) {
-        const int64_t bad = geodec_utf8_check(text, n);
+        const int64_t bad = geodec_file_utf8_check(text, n);
         const size_t good = bad < 0 ? n : (size_t)bad;
         for (size_t i = 0; i < good; i++) {
             const unsigned char c = (unsigned char)text[i];

@@ -10,8 +10,8 @@ typedef struct geodec__safetensor_place {
 } geodec__safetensor_place;
 
 /* "F32"; NULL for a type the format lacks. */
-const char *geodec__safetensor_dtype(geodec_type t);
+const char *geodec__safetensors_dtype(geodec_type t);
 /* Bytes of a tensor: GEODEC_FORMAT for a bad type, rank or shape, GEODEC_LIMIT for more than memory can count. */
-geodec_status geodec__safetensor_size(const geodec_safetensor *t, int64_t *bytes, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__safetensors_size(const geodec_safetensor *t, int64_t *bytes, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -23,18 +23,18 @@ static const struct dtype {
               {"I32", GEODEC_I32}, {"I16", GEODEC_I16}, {"I8", GEODEC_I8},   {"U64", GEODEC_U64},
               {"U32", GEODEC_U32}, {"U16", GEODEC_U16}, {"U8", GEODEC_U8}};
 
-const char *geodec__safetensor_dtype(geodec_type t)
+const char *geodec__safetensors_dtype(geodec_type t)
 {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         if (dtypes[i].type == t) return dtypes[i].name;
     return NULL;
 }
 
-geodec_status geodec__safetensor_size(const geodec_safetensor *t, int64_t *bytes, geodec_err *err)
+geodec_status geodec__safetensors_size(const geodec_safetensor *t, int64_t *bytes, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t n = (int64_t)geodec_type_size(t->type);
-    if (!geodec__safetensor_dtype(t->type)) GEODEC_THROW(GEODEC_FORMAT, "tensor %s: bad type", t->name);
+    if (!geodec__safetensors_dtype(t->type)) GEODEC_THROW(GEODEC_FORMAT, "tensor %s: bad type", t->name);
     if (t->rank < 1 || t->rank > GEODEC_SAFETENSORS_RANK_MAX)
         GEODEC_THROW(GEODEC_FORMAT, "tensor %s: %d dimensions are outside 1 to %d", t->name, t->rank,
                      GEODEC_SAFETENSORS_RANK_MAX);
@@ -93,7 +93,7 @@ static geodec_status parse_tensor(const char *name, const geodec_json *v, geodec
     p->t.rank = (int)geodec_json_length(shape);
     for (int d = 0; d < p->t.rank; d++)
         GEODEC_TRY_MSG(geodec_json_get_i64(geodec_json_at(shape, d), NULL, &p->t.shape[d], err), "tensor %s", name);
-    GEODEC_TRY(geodec__safetensor_size(&p->t, &p->bytes, err));
+    GEODEC_TRY(geodec__safetensors_size(&p->t, &p->bytes, err));
     if (geodec_json_length(place) != 2) GEODEC_THROW(GEODEC_FORMAT, "tensor %s: no data_offsets", name);
     GEODEC_TRY_MSG(geodec_json_get_i64(geodec_json_at(place, 0), NULL, &p->begin, err), "tensor %s", name);
     GEODEC_TRY_MSG(geodec_json_get_i64(geodec_json_at(place, 1), NULL, &end, err), "tensor %s", name);

@@ -43,7 +43,7 @@ static geodec_status place_tensors(geodec_safetensors_writer *w, const geodec_sa
         geodec__safetensor_place *p = &w->tensor[i];
         p->t = tensor[i];
         p->begin = w->bytes;
-        GEODEC_TRY_MSG(geodec__safetensor_size(&p->t, &p->bytes, err), "%s", w->path);
+        GEODEC_TRY_MSG(geodec__safetensors_size(&p->t, &p->bytes, err), "%s", w->path);
         if (p->bytes > INT64_MAX / 2 - w->bytes) GEODEC_THROW(GEODEC_LIMIT, "%s: too large", w->path);
         w->bytes += p->bytes;
     }
@@ -69,7 +69,7 @@ static geodec_status make_header(const geodec_safetensors_writer *w, const geode
     for (int i = 0; i < w->n; i++) {
         const geodec__safetensor_place *p = &w->tensor[i];
         geodec_json_begin_object(j, p->t.name);
-        geodec_json_put_str(j, "dtype", geodec__safetensor_dtype(p->t.type));
+        geodec_json_put_str(j, "dtype", geodec__safetensors_dtype(p->t.type));
         geodec_json_begin_array(j, "shape");
         for (int d = 0; d < p->t.rank; d++) geodec_json_put_i64(j, NULL, p->t.shape[d]);
         geodec_json_end(j);

@@ -1,8 +1,8 @@
 #include "linalg/surrogate.h"
 
+#include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/choose.h"
 #include "base/vec_internal.h"
 #include "linalg/chol.h"
 #include "linalg/fft.h"

@@ -31,13 +31,13 @@ static geodec_status new_moments(const geodec_model_config *c, unsigned slots, g
     m->n_layer = c->n_layer;
     *widest = 1;
     for (int k = 0; k < GEODEC_SLOTS; k++) {
-        const geodec_side side = geodec_side_of((geodec_slot)k);
+        const geodec_side side = geodec_factors_side_of((geodec_slot)k);
         int64_t rows, cols;
         if (!(slots >> k & 1) || m->c[side]) continue;
-        if (!geodec_slot_single(c, (geodec_slot)k))
+        if (!geodec_factors_slot_single(c, (geodec_slot)k))
             GEODEC_THROW(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not projected",
-                         geodec_slot_name((geodec_slot)k));
-        geodec_slot_shape(c, (geodec_slot)k, &rows, &cols);
+                         geodec_factors_slot_name((geodec_slot)k));
+        geodec_factors_slot_shape(c, (geodec_slot)k, &rows, &cols);
         m->width[side] = cols;
         GEODEC_NEW(m->c[side], c->n_layer * cols * cols);
         if (cols > *widest) *widest = cols;
@@ -87,7 +87,7 @@ geodec_status geodec_input_moments_run(const geodec_model *m, unsigned slots, in
         if (lead) ids[0] = bos;
         memcpy(ids + lead, token + at, (size_t)count * sizeof *ids);
         geodec_session_truncate(s, 0);
-        GEODEC_TRY(geodec_prefill(s, ids, count + lead, NULL, err));
+        GEODEC_TRY(geodec_forward_prefill(s, ids, count + lead, NULL, err));
         made.tokens += count + lead;
         at += count;
         GEODEC_TRY(geodec_hooks_progress(hooks, "reading", at, n, err));
@@ -109,8 +109,8 @@ void geodec_input_moments_clear(geodec_input_moments *m)
     *m = (geodec_input_moments){0};
 }
 
-geodec_status geodec__moments_roots(const geodec_input_moments *m, geodec_side side, int32_t layer, double ridge,
-                                    double *root, double *unroot, geodec_err *err)
+geodec_status geodec__input_moments_roots(const geodec_input_moments *m, geodec_side side, int32_t layer, double ridge,
+                                          double *root, double *unroot, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t d = m->width[side];

@@ -142,13 +142,13 @@ static geodec_status fit_side(const geodec_model *m, const geodec_kv_projection_
     for (int32_t l = 0; l < c->n_layer; l++) {
         GEODEC_TRY(geodec_model_weights(m, l, slot, k.raw, err));
         if (o->moments)
-            GEODEC_TRY(geodec__moments_roots(o->moments, GEODEC_SIDE_STREAM, l, o->ridge, k.root, k.unroot, err));
+            GEODEC_TRY(geodec__input_moments_roots(o->moments, GEODEC_SIDE_STREAM, l, o->ridge, k.root, k.unroot, err));
         for (int64_t g = 0; g < groups; g++) {
             for (int64_t i = 0; i < k.m * d; i++) {
                 k.w[i] = k.raw[g * k.m * d + i];
                 if (!isfinite(k.w[i]))
                     GEODEC_THROW(GEODEC_NUMERIC, "layer %d, slot '%s' holds a weight that is not finite", l,
-                                 geodec_slot_name(slot));
+                                 geodec_factors_slot_name(slot));
             }
             GEODEC_TRY(fit_basis(&k, ((uint64_t)slot * (uint64_t)c->n_layer + (uint64_t)l) * 4096 + (uint64_t)g, err));
             store(&k, k.rank * d, k.in, true, side->in + (l * groups + g) * k.rank * d);

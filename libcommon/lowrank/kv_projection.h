@@ -11,8 +11,8 @@
 #ifndef GEODEC_LOWRANK_KV_PROJECTION_H
 #define GEODEC_LOWRANK_KV_PROJECTION_H
 
-#include "model/lowkv.h"
 #include "lowrank/projection.h"
+#include "model/lowkv.h"
 
 typedef struct geodec_kv_projection_options {
     geodec_projection_basis basis;       /* weights, whitened or random */
@@ -49,7 +49,7 @@ GEODEC_API geodec_status geodec_kv_projection_apply(const geodec_kv_projection *
                                                     geodec_err *err) GEODEC_MUST_USE;
 
 /* The kvprojection artifact. */
-extern const geodec_kind geodec_kind_kvprojection;
+extern const geodec_kind geodec_kv_projection_kind;
 GEODEC_API geodec_status geodec_kv_projection_write(const geodec_kv_projection *p, geodec_artifact *a,
                                                     geodec_err *err) GEODEC_MUST_USE;
 /* What apply needs, checked against the model. GEODEC_CHECKSUM: made for another model. */

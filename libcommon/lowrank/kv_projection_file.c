@@ -1,6 +1,6 @@
 /* The kvprojection artifact. */
-#include "base/finite.h"
 #include "artifact/binding.h"
+#include "base/finite.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection_internal.h"
 
@@ -33,7 +33,7 @@ static const geodec_attr attrs[] = {
     {"basis", GEODEC_ATTR_STR, 0, "weights, whitened or random (control)",
      GEODEC_NAMED(kv_file, p.basis, geodec_projection_basis_names)},
     {"storage", GEODEC_ATTR_STR, 0, "of the matrices at run time: f32 or f16",
-     GEODEC_NAMED(kv_file, p.half, geodec__factor_types)},
+     GEODEC_NAMED(kv_file, p.half, geodec__projection_factor_types)},
     {"k_group", GEODEC_ATTR_I64, 0, "key heads that share coefficients of keys; 0 = keys stay whole", IN(p.k.group)},
     {"v_group", GEODEC_ATTR_I64, 0, "the same of values", IN(p.v.group)},
     {"k_rank", GEODEC_ATTR_I64, 0, "coefficients of a group's keys", IN(p.k.rank)},
@@ -47,7 +47,7 @@ static const geodec_extent extents[] = {{"L", IN(p.n_layer)}, {"W", IN(width)}, 
                                         {"KC", IN(k_cols)},   {"KR", IN(k_rows)}, {"VC", IN(v_cols)},
                                         {"VR", IN(v_rows)}};
 
-const geodec_kind geodec_kind_kvprojection = {
+const geodec_kind geodec_kv_projection_kind = {
     .name = "kvprojection",
     .major = 1,
     .minor = 0,
@@ -58,7 +58,7 @@ const geodec_kind geodec_kind_kvprojection = {
 
 void geodec_kv_projection_clear(geodec_kv_projection *p)
 {
-    geodec_artifact_clear(&geodec_kind_kvprojection, p); /* every member that it owns is in p */
+    geodec_artifact_clear(&geodec_kv_projection_kind, p); /* every member that it owns is in p */
     *p = (geodec_kv_projection){0};
 }
 
@@ -117,7 +117,7 @@ geodec_status geodec_kv_projection_load(const char *path, geodec_model *m, geode
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
     geodec_kv_projection p = {0};
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_kvprojection, path, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_kv_projection_kind, path, &a, err));
     GEODEC_TRY(geodec_kv_projection_read(a, m, &p, err));
     GEODEC_TRY_MSG(geodec_kv_projection_apply(&p, m, err), "%s", path);
 done:

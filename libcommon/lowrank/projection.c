@@ -91,7 +91,7 @@ static geodec_status gather(work *k, int64_t first, int64_t last, geodec_err *er
             at[j] = k->raw[j];
             if (!isfinite(at[j]))
                 GEODEC_THROW(GEODEC_NUMERIC, "layer %d, slot '%s' holds a weight that is not finite", t->layer,
-                             geodec_slot_name(t->slot));
+                             geodec_factors_slot_name(t->slot));
         }
         geodec_blas_syrk(t->rows, d, 1, at, d, 1, k->gram, d);
         at += t->rows * d;
@@ -104,8 +104,8 @@ done:
 static geodec_status whiten(work *k, const geodec_projection_part *t, geodec_err *err)
 {
     if (!k->o->moments) return GEODEC_OK;
-    return geodec__moments_roots(k->o->moments, geodec_side_of(t->slot), t->layer, k->o->ridge, k->root, k->unroot,
-                                 err);
+    return geodec__input_moments_roots(k->o->moments, geodec_factors_side_of(t->slot), t->layer, k->o->ridge, k->root,
+                                       k->unroot, err);
 }
 
 /* Rows of basis: eigenvectors of `gram`, largest first, the largest entry of each positive. */
@@ -232,7 +232,7 @@ static geodec_status fit_group(work *k, int64_t index, int64_t first, int64_t la
     const double *w = k->w;
     for (int64_t i = first; i < last; i++) {
         GEODEC_TRY_MSG(fit_slot(k, &p->part[i], w, err), "layer %d, slot '%s'", p->part[i].layer,
-                       geodec_slot_name(p->part[i].slot));
+                       geodec_factors_slot_name(p->part[i].slot));
         w += p->part[i].rows * d;
     }
 done:
@@ -252,14 +252,15 @@ static geodec_status check_options(const geodec_model *m, const geodec_projectio
         GEODEC_THROW(GEODEC_INVAL, "whitening wants activations: a text to run the model on");
     for (int k = 0; k < GEODEC_SLOTS; k++) {
         int64_t rows, cols;
-        const geodec_side side = geodec_side_of((geodec_slot)k);
+        const geodec_side side = geodec_factors_side_of((geodec_slot)k);
         if (!(o->slots >> k & 1)) continue;
-        if (!geodec_slot_single(c, (geodec_slot)k))
+        if (!geodec_factors_slot_single(c, (geodec_slot)k))
             GEODEC_THROW(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not projected",
-                         geodec_slot_name((geodec_slot)k));
-        geodec_slot_shape(c, (geodec_slot)k, &rows, &cols);
+                         geodec_factors_slot_name((geodec_slot)k));
+        geodec_factors_slot_shape(c, (geodec_slot)k, &rows, &cols);
         if (o->moments && (o->moments->n_layer != c->n_layer || o->moments->width[side] != cols))
-            GEODEC_THROW(GEODEC_INVAL, "there are no activations for slot '%s'", geodec_slot_name((geodec_slot)k));
+            GEODEC_THROW(GEODEC_INVAL, "there are no activations for slot '%s'",
+                         geodec_factors_slot_name((geodec_slot)k));
     }
 done:
     return st;
@@ -278,9 +279,9 @@ static geodec_status list(const geodec_model *m, const geodec_projection_options
             geodec_projection_part *t = &p->part[p->parts];
             if (!(o->slots >> k & 1)) continue;
             *t = (geodec_projection_part){.layer = layer, .slot = (geodec_slot)k};
-            geodec_slot_shape(c, t->slot, &t->rows, &t->cols);
+            geodec_factors_slot_shape(c, t->slot, &t->rows, &t->cols);
             const bool joins = o->shared && p->parts > 0 && t[-1].layer == layer &&
-                               geodec_side_of(t[-1].slot) == geodec_side_of(t->slot);
+                               geodec_factors_side_of(t[-1].slot) == geodec_factors_side_of(t->slot);
             if (!joins) {
                 p->group[p->groups] = (geodec_projection_group){.spectrum = p->spectra, .width = t->cols};
                 p->spectra += t->cols;

@@ -1,6 +1,6 @@
 /* The projection artifact. */
-#include "base/finite.h"
 #include "artifact/binding.h"
+#include "base/finite.h"
 #include "lowrank/projection_internal.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static const geodec_attr attrs[] = {
      GEODEC_NAMED(geodec_projection, basis, geodec_projection_basis_names)},
     {"shared", GEODEC_ATTR_I64, 0, "1: slots of one input share a basis", IN(shared)},
     {"storage", GEODEC_ATTR_STR, 0, "of the factors at run time: f32 or f16",
-     GEODEC_NAMED(geodec_projection, half, geodec__factor_types)},
+     GEODEC_NAMED(geodec_projection, half, geodec__projection_factor_types)},
     {"tokens", GEODEC_ATTR_I64, 0, "tokens that C is from; 0 = no activations", IN(tokens)},
     {"bytes_full", GEODEC_ATTR_I64, 0, "bytes of weights that a pass of one token reads, without projection",
      IN(bytes_full)},
@@ -57,7 +57,7 @@ static const geodec_attr attrs[] = {
     {"mean_energy", GEODEC_ATTR_F64, 0, "mean of /energy"},
 };
 
-const char *const geodec__factor_types[] = {"f32", "f16", NULL};
+const char *const geodec__projection_factor_types[] = {"f32", "f16", NULL};
 
 static const geodec_extent extents[] = {{"S", IN(parts)}, {"G", IN(groups)}, {"V", IN(spectra)}, {"F", IN(values)}};
 
@@ -74,7 +74,7 @@ static geodec_status put_mean(const void *object, geodec_artifact *a, const char
     return geodec_artifact_put_f64(a, name, sum, err);
 }
 
-const geodec_kind geodec_kind_projection = {
+const geodec_kind geodec_projection_kind = {
     .name = "projection",
     .major = 1,
     .minor = 0,
@@ -87,7 +87,7 @@ const geodec_kind geodec_kind_projection = {
 
 void geodec_projection_clear(geodec_projection *p)
 {
-    geodec_artifact_clear(&geodec_kind_projection, p);
+    geodec_artifact_clear(&geodec_projection_kind, p);
     *p = (geodec_projection){0};
 }
 
@@ -106,8 +106,8 @@ static geodec_status check_part(const geodec_projection *p, int64_t i, const geo
     for (int64_t j = 0; j < i; j++)
         if (p->part[j].layer == t->layer && p->part[j].slot == t->slot)
             GEODEC_THROW(GEODEC_FORMAT, "entries %lld and %lld are both layer %d, slot '%s'", (long long)j,
-                         (long long)i, t->layer, geodec_slot_name(t->slot));
-    geodec_slot_shape(c, t->slot, &t->rows, &t->cols);
+                         (long long)i, t->layer, geodec_factors_slot_name(t->slot));
+    geodec_factors_slot_shape(c, t->slot, &t->rows, &t->cols);
     if (t->k < 1 || t->k > t->cols)
         GEODEC_THROW(GEODEC_FORMAT, "entry %lld: rank %lld is outside 1 to %lld", (long long)i, (long long)t->k,
                      (long long)t->cols);
@@ -133,7 +133,7 @@ geodec_status geodec__projection_finite(const geodec_artifact *a, const char *fi
                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t bad = geodec_nonfinite_f32(x, n);
+    const int64_t bad = geodec_finite_first_not_f32(x, n);
     if (bad >= 0)
         GEODEC_THROW(GEODEC_FORMAT, "%s: %s: element %lld is %g", geodec_artifact_path(a), field, (long long)bad,
                      (double)x[bad]);

@@ -4,7 +4,7 @@
 
 #include "lowrank/projection.h"
 
-extern const char *const geodec__factor_types[]; /* of the attribute storage, by `half` */
+extern const char *const geodec__projection_factor_types[]; /* of the attribute storage, by `half` */
 
 /* GEODEC_CHECKSUM: the artifact is made for another model. */
 geodec_status geodec__projection_owner(const geodec_artifact *a, const geodec_model *m,

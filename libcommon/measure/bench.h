@@ -58,7 +58,7 @@ typedef struct geodec_interval {
     double value, low, high;
 } geodec_interval;
 
-typedef struct geodec_bench_row {
+typedef struct geodec_speed_row {
     int32_t drafter, gamma; /* gamma: longest path */
     int32_t budget;         /* drafts of a tree; 0 = chains */
     bool sampled, every_position;
@@ -75,10 +75,10 @@ typedef struct geodec_bench_row {
     double tokens_by_position;          /* E from the acceptance of each position */
     geodec_tally confidence[GEODEC_CONFIDENCE_BINS];
     double claimed[GEODEC_CONFIDENCE_BINS]; /* mean confidence of the reached drafts of a bin, 0 for none */
-} geodec_bench_row;
+} geodec_speed_row;
 
 typedef struct geodec_bench_counts {
-    geodec_bench_row *row; /* [n] */
+    geodec_speed_row *row; /* [n] */
     int64_t n, prompts;
     /* [n][prompts] of each text, seeds together: for differences paired by text (measure/gain.h). accepted over rounds
      * is mean_accepted, decided over passes tokens_per_pass. */
@@ -96,7 +96,7 @@ GEODEC_API geodec_status geodec_bench_count(const geodec_bench_plan *plan, const
  * and, with trees, the adaptive tree (budget = largest of the plan). Every prompt runs twice. Predictions are forecasts
  * by two folds (even and odd prompts): costs, pass lengths and acceptance come from the prompts of one fold, and the
  * speed-ups that they are compared with from the other. What an adaptive row learns of a text it keeps for the next. */
-typedef struct geodec_speed_row {
+typedef struct geodec_bench_timing_row {
     int32_t drafter, gamma;
     int32_t budget; /* drafts of a tree; 0 = chains */
     bool adaptive;
@@ -112,21 +112,21 @@ typedef struct geodec_speed_row {
     /* E(alpha, gamma) alone, alpha of the other fold: v = 1, c = o = 0; NaN when adaptive, for trees, and with one
      * prompt */
     double predicted_textbook;
-} geodec_speed_row;
+} geodec_bench_timing_row;
 
-typedef struct geodec_speed {
-    geodec_speed_row *row; /* [n] */
+typedef struct geodec_bench_timing {
+    geodec_bench_timing_row *row; /* [n] */
     int64_t n;
     int64_t prompts;     /* timed */
     geodec_cost cost;    /* v(b), quiet, at half the output length; T(1) and o_plain of the loop */
     geodec_cost loop[2]; /* v(b) of the passes of the loop: chains, trees */
-} geodec_speed;
-GEODEC_API void geodec_speed_free(geodec_speed *s);
+} geodec_bench_timing;
+GEODEC_API void geodec_bench_timing_free(geodec_bench_timing *s);
 
 /* Plain, drafter, plain, drafter, .. on the first n_prompts prompts; one target, the rest of the machine idle for a
  * fair figure. Not reproducible by nature. */
 GEODEC_API geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts,
-                                            const geodec_target *target, geodec_speed *out,
+                                            const geodec_target *target, geodec_bench_timing *out,
                                             geodec_err *err) GEODEC_MUST_USE;
 
 #endif

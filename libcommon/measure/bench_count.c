@@ -101,7 +101,7 @@ typedef struct worker {
 
 typedef struct job {
     const geodec_bench_plan *plan;
-    geodec_bench_row *row; /* [n_rows] drafter, gamma, mode set */
+    geodec_speed_row *row; /* [n_rows] drafter, gamma, mode set */
     int64_t n_rows;
     int64_t first; /* prompt of task 0 */
     cell *cell;    /* [prompts][n_rows] */
@@ -111,7 +111,7 @@ typedef struct job {
 } job;
 
 /* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then trees, then both at every position). */
-static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
+static int64_t lay_rows(const geodec_bench_plan *p, geodec_speed_row *row)
 {
     int64_t n = 0;
     for (int sampled = 0; sampled < 2; sampled++) {
@@ -121,11 +121,11 @@ static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
                 if (every && (p->loop_only || !p->drafter[d].create)) continue;
                 for (int32_t g = 0; g < p->n_gammas; g++, n++)
                     if (row)
-                        row[n] = (geodec_bench_row){
+                        row[n] = (geodec_speed_row){
                             .drafter = d, .gamma = p->gamma[g], .sampled = sampled, .every_position = every};
                 for (int32_t b = 0; b < p->n_budgets; b++, n++)
                     if (row)
-                        row[n] = (geodec_bench_row){.drafter = d,
+                        row[n] = (geodec_speed_row){.drafter = d,
                                                     .gamma = GEODEC_BENCH_GAMMA,
                                                     .budget = p->budget[b],
                                                     .sampled = sampled,
@@ -145,9 +145,9 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
     const int64_t n = p->prompts->offset[prompt + 1] - p->prompts->offset[prompt];
     geodec_drafter *drafter = w->drafters.d[d];
     geodec_decoded got = {0};
-    if (geodec__oracle_is(drafter)) geodec__oracle_set(drafter, plain);
+    if (geodec__bench_oracle_is(drafter)) geodec__bench_oracle_set(drafter, plain);
     for (int64_t r = 0; r < j->n_rows; r++) {
-        const geodec_bench_row *row = &j->row[r];
+        const geodec_speed_row *row = &j->row[r];
         if (row->drafter != d || row->sampled != sampled || row->every_position) continue;
         geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, row->gamma);
         o.budget = row->budget;
@@ -157,17 +157,17 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         cell_add(&c[r], &got.counters, row->gamma);
         geodec_decoded_free(&got);
     }
-    if (p->loop_only || geodec__oracle_is(drafter) || (sampled && drafter->ops->distribution)) goto done;
+    if (p->loop_only || geodec__bench_oracle_is(drafter) || (sampled && drafter->ops->distribution)) goto done;
     /* One pass of plain decoding serves the rows of every position. */
     const geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, 1);
-    geodec__probe_set(w->probe, drafter);
+    geodec__bench_probe_set(w->probe, drafter);
     GEODEC_TRY(geodec_decode(w->target, ids, n, w->probe, &o, &got, err));
     geodec_decode_counters fate = {.target_passes = got.counters.target_passes,
                                    .prompt_passes = got.counters.prompt_passes,
                                    .decided = got.counters.decided};
-    geodec__probe_tally(w->probe, &got, &fate);
+    geodec__bench_probe_tally(w->probe, &got, &fate);
     for (int64_t r = 0; r < j->n_rows; r++) {
-        const geodec_bench_row *row = &j->row[r];
+        const geodec_speed_row *row = &j->row[r];
         if (row->drafter != d || row->sampled != sampled || !row->every_position) continue;
         geodec_decode_counters tree = fate;
         if (row->budget > 0) {
@@ -175,7 +175,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
             memset(tree.position, 0, sizeof tree.position);
             memset(tree.confidence, 0, sizeof tree.confidence);
             memset(tree.confidence_sum, 0, sizeof tree.confidence_sum);
-            geodec__probe_tally_tree(w->probe, &got, row->budget, &tree);
+            geodec__bench_probe_tally_tree(w->probe, &got, row->budget, &tree);
         }
         cell whole = {0}; /* nothing was sent, so equality is no evidence; a difference is one all the same */
         compare(&whole, &got, plain);
@@ -257,7 +257,7 @@ done:
 static geodec_status summarise(const job *j, int64_t r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_bench_row *row = &j->row[r];
+    geodec_speed_row *row = &j->row[r];
     const int64_t n = j->plan->prompts->n;
     int64_t *top = NULL, *bottom = NULL, reached = 0, accepted = 0;
     double beta[GEODEC_BENCH_GAMMA] = {0};
@@ -343,10 +343,12 @@ geodec_status geodec_bench_count(const geodec_bench_plan *plan, const geodec_tar
         w->target = &target[opened];
         w->verifier = target[opened];
         if (plan->fault != GEODEC_FAULT_NONE)
-            geodec_faulty_target(&w->faulty, w->target, plan->fault, geodec_margins[GEODEC_MARGINS - 1], &w->verifier);
+            geodec_faults_target(&w->faulty, w->target, plan->fault, geodec_margin_all[GEODEC_MARGINS - 1],
+                                 &w->verifier);
         GEODEC_TRY(geodec__bench_drafters_open(plan, &w->drafters, err));
-        GEODEC_TRY(geodec__probe_create(plan->max_tokens, plan->gamma[plan->n_gammas - 1],
-                                        plan->n_budgets > 0 ? plan->budget[plan->n_budgets - 1] : 0, &w->probe, err));
+        GEODEC_TRY(geodec__bench_probe_create(plan->max_tokens, plan->gamma[plan->n_gammas - 1],
+                                              plan->n_budgets > 0 ? plan->budget[plan->n_budgets - 1] : 0, &w->probe,
+                                              err));
     }
     const int64_t step = 2 * geodec_pool_threads(pool); /* prompts between two looks at the progress hook */
     for (j.first = 0; j.first < n; j.first += step) {

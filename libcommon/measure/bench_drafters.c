@@ -14,7 +14,8 @@ geodec_status geodec__bench_drafters_open(const geodec_bench_plan *plan, bench_d
     bench_drafters b = {{NULL}};
     for (int32_t i = 0; i < plan->n_drafters; i++) {
         const geodec_bench_drafter *d = &plan->drafter[i];
-        GEODEC_TRY_MSG(d->create ? d->create(d->ctx, &b.d[i], err) : geodec__oracle_create(d->alpha, &b.d[i], err),
+        GEODEC_TRY_MSG(d->create ? d->create(d->ctx, &b.d[i], err)
+                                 : geodec__bench_oracle_create(d->alpha, &b.d[i], err),
                        "drafter %s", d->name);
     }
     *out = b;
@@ -144,7 +145,7 @@ static const geodec_drafter_ops oracle_ops = {.name = "oracle",
                                               .children = oracle_children,
                                               .adopt = oracle_adopt};
 
-geodec_status geodec__oracle_create(double alpha, geodec_drafter **out, geodec_err *err)
+geodec_status geodec__bench_oracle_create(double alpha, geodec_drafter **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     oracle *o = NULL;
@@ -157,9 +158,9 @@ done:
     return st;
 }
 
-bool geodec__oracle_is(const geodec_drafter *d) { return d && d->ops == &oracle_ops; }
+bool geodec__bench_oracle_is(const geodec_drafter *d) { return d && d->ops == &oracle_ops; }
 
-void geodec__oracle_set(geodec_drafter *d, const geodec_decoded *plain)
+void geodec__bench_oracle_set(geodec_drafter *d, const geodec_decoded *plain)
 {
     oracle *o = (oracle *)d;
     o->plain = plain;
@@ -224,8 +225,8 @@ static void probe_destroy(geodec_drafter *d)
     geodec_mem_free(p);
 }
 
-geodec_status geodec__probe_create(int64_t max_tokens, int32_t gamma, int32_t budget, geodec_drafter **out,
-                                   geodec_err *err)
+geodec_status geodec__bench_probe_create(int64_t max_tokens, int32_t gamma, int32_t budget, geodec_drafter **out,
+                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     probe *p = NULL;
@@ -246,7 +247,7 @@ done:
     return st;
 }
 
-void geodec__probe_set(geodec_drafter *d, geodec_drafter *inner)
+void geodec__bench_probe_set(geodec_drafter *d, geodec_drafter *inner)
 {
     probe *p = (probe *)d;
     p->inner = inner;
@@ -265,7 +266,7 @@ static void fate(geodec_tally *t, bool reached, bool accepted)
     t->rejected += reached && !accepted;
 }
 
-void geodec__probe_tally(const geodec_drafter *d, const geodec_decoded *plain, geodec_decode_counters *c)
+void geodec__bench_probe_tally(const geodec_drafter *d, const geodec_decoded *plain, geodec_decode_counters *c)
 {
     const probe *p = (const probe *)d;
     /* Only positions behind which a whole draft's worth of truth is known. */
@@ -289,8 +290,8 @@ void geodec__probe_tally(const geodec_drafter *d, const geodec_decoded *plain, g
     }
 }
 
-void geodec__probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
-                              geodec_decode_counters *c)
+void geodec__bench_probe_tally_tree(const geodec_drafter *d, const geodec_decoded *plain, int32_t budget,
+                                    geodec_decode_counters *c)
 {
     const probe *p = (const probe *)d;
     const int64_t known = plain->n + (plain->stop >= 0);

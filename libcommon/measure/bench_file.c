@@ -19,9 +19,9 @@ typedef struct counts_file {
 } counts_file;
 #define AT(m) GEODEC_AT(counts_file, m)
 #define IN(m) GEODEC_IN(counts_file, m)
-#define OF(m) GEODEC_OF_ROW(geodec_bench_row, m)
-#define TALLY(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_tally))
-#define RANGE(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_interval))
+#define OF(m) GEODEC_OF_ROW(geodec_speed_row, m)
+#define TALLY(m) GEODEC_OF_ROW_APART(geodec_speed_row, m, sizeof(geodec_tally))
+#define RANGE(m) GEODEC_OF_ROW_APART(geodec_speed_row, m, sizeof(geodec_interval))
 
 /* C rows, G = largest draft length of the plan, B confidence bins. Counts say where a ratio had nothing to divide. */
 static const geodec_field count_fields[] = {
@@ -90,21 +90,22 @@ static const geodec_attr count_attrs[] = {
 static const geodec_extent count_extents[] = {
     {"C", IN(counts.n)}, {"G", IN(gammas)}, {"B", .plus = GEODEC_CONFIDENCE_BINS}, {"P", IN(counts.prompts)}};
 
-const geodec_kind geodec_kind_benchdecode = {
+const geodec_kind geodec_bench_decode_kind = {
     .name = "benchdecode",
     .major = 1,
     .minor = 4,
     .tool = "geodec-bench-decode",
     .purpose = "exactness, acceptance and tokens per pass of drafters",
     GEODEC_TABLES(count_fields, count_attrs, count_extents),
-    .rows = {"C", sizeof(geodec_bench_row), offsetof(counts_file, counts.row), false},
+    .rows = {"C", sizeof(geodec_speed_row), offsetof(counts_file, counts.row), false},
     .attrs_first = true};
 
-geodec_status geodec__about_plan(const geodec_bench_plan *plan, int64_t prompts, geodec__about *out, geodec_err *err)
+geodec_status geodec__bench_about_plan(const geodec_bench_plan *plan, int64_t prompts, geodec__about *out,
+                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const bool divided = plan->prompts->rule != GEODEC_SEPARATOR_AUTO;
-    *out = (geodec__about){.separator = divided ? geodec_separator_name(plan->prompts->rule) : NULL,
+    *out = (geodec__about){.separator = divided ? geodec_documents_separator_name(plan->prompts->rule) : NULL,
                            .documents = divided ? &plan->prompts->documents : NULL,
                            .prompts = prompts,
                            .max_tokens = plan->max_tokens,
@@ -126,8 +127,8 @@ geodec_status geodec_bench_write_counts(const char *path, const geodec_provenanc
                      .gammas = plan->n_budgets > 0 ? GEODEC_BENCH_GAMMA : plan->gamma[plan->n_gammas - 1],
                      .seeds = plan->sampled ? plan->n_seeds : 0,
                      .sampling = plan->sampling};
-    GEODEC_TRY(geodec__about_plan(plan, plan->prompts->n, &f.about, err));
-    GEODEC_TRY(geodec_artifact_save_as(&geodec_kind_benchdecode, path, p, &f, err));
+    GEODEC_TRY(geodec__bench_about_plan(plan, plan->prompts->n, &f.about, err));
+    GEODEC_TRY(geodec_artifact_save_as(&geodec_bench_decode_kind, path, p, &f, err));
 done:
     return st;
 }
@@ -149,7 +150,7 @@ done:
 /* ---- speed ------------------------------------------------------------------------------------------------------- */
 
 typedef struct speed_file {
-    const geodec_speed_row *row;
+    const geodec_bench_timing_row *row;
     int64_t n;
     int32_t widths;                   /* W */
     const double *v, *chains, *trees; /* [widths] from one row on */
@@ -162,7 +163,7 @@ typedef struct speed_file {
 #undef OF
 #define AT(m) GEODEC_AT(speed_file, m)
 #define IN(m) GEODEC_IN(speed_file, m)
-#define OF(m) GEODEC_OF_ROW(geodec_speed_row, m)
+#define OF(m) GEODEC_OF_ROW(geodec_bench_timing_row, m)
 
 static const geodec_field speed_fields[] = {
     {"/drafter", GEODEC_I32, "C", 0, "1", "index into the attribute drafters", 0, OF(drafter)},
@@ -207,17 +208,18 @@ static const geodec_attr speed_attrs[] = {
 };
 static const geodec_extent speed_extents[] = {{"C", IN(n)}, {"W", IN(widths)}};
 
-const geodec_kind geodec_kind_speed = {.name = "speed",
-                                       .major = 1,
-                                       .minor = 4,
-                                       .tool = "geodec-bench-decode",
-                                       .purpose = "decoding speed beside the closed form (timings: not reproducible)",
-                                       GEODEC_TABLES(speed_fields, speed_attrs, speed_extents),
-                                       .rows = {"C", sizeof(geodec_speed_row), offsetof(speed_file, row), false},
-                                       .attrs_first = true};
+const geodec_kind geodec_bench_speed_kind = {
+    .name = "speed",
+    .major = 1,
+    .minor = 4,
+    .tool = "geodec-bench-decode",
+    .purpose = "decoding speed beside the closed form (timings: not reproducible)",
+    GEODEC_TABLES(speed_fields, speed_attrs, speed_extents),
+    .rows = {"C", sizeof(geodec_bench_timing_row), offsetof(speed_file, row), false},
+    .attrs_first = true};
 
 geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
-                                       const geodec_speed *s, const char *isa, geodec_err *err)
+                                       const geodec_bench_timing *s, const char *isa, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     speed_file f = {.row = s->row,
@@ -229,8 +231,8 @@ geodec_status geodec_bench_write_speed(const char *path, const geodec_provenance
                     .isa = isa,
                     .seconds = s->cost.seconds,
                     .o_plain = s->cost.o_plain};
-    GEODEC_TRY(geodec__about_plan(plan, s->prompts, &f.about, err));
-    GEODEC_TRY(geodec_artifact_save_as(&geodec_kind_speed, path, p, &f, err));
+    GEODEC_TRY(geodec__bench_about_plan(plan, s->prompts, &f.about, err));
+    GEODEC_TRY(geodec_artifact_save_as(&geodec_bench_speed_kind, path, p, &f, err));
 done:
     return st;
 }

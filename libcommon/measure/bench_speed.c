@@ -48,20 +48,21 @@ static double other_seconds(const geodec_decode_counters *c)
 
 static double rate(double tokens, double seconds) { return seconds > 0 ? tokens / seconds : 0; }
 
-static int64_t lay_rows(const geodec_bench_plan *p, geodec_speed_row *row)
+static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_timing_row *row)
 {
     int64_t n = 0;
     const int32_t longest = p->gamma[p->n_gammas - 1];
     for (int32_t d = 0; d < p->n_drafters; d++) {
         for (int32_t g = 0; g < p->n_gammas; g++, n++)
-            if (row) row[n] = (geodec_speed_row){.drafter = d, .gamma = p->gamma[g]};
+            if (row) row[n] = (geodec_bench_timing_row){.drafter = d, .gamma = p->gamma[g]};
         for (int32_t b = 0; b < p->n_budgets; b++, n++)
-            if (row) row[n] = (geodec_speed_row){.drafter = d, .gamma = GEODEC_BENCH_GAMMA, .budget = p->budget[b]};
-        if (row) row[n] = (geodec_speed_row){.drafter = d, .gamma = longest, .adaptive = true};
+            if (row)
+                row[n] = (geodec_bench_timing_row){.drafter = d, .gamma = GEODEC_BENCH_GAMMA, .budget = p->budget[b]};
+        if (row) row[n] = (geodec_bench_timing_row){.drafter = d, .gamma = longest, .adaptive = true};
         n++;
         if (p->n_budgets == 0) continue;
         if (row)
-            row[n] = (geodec_speed_row){
+            row[n] = (geodec_bench_timing_row){
                 .drafter = d, .gamma = GEODEC_BENCH_GAMMA, .budget = p->budget[p->n_budgets - 1], .adaptive = true};
         n++;
     }
@@ -76,7 +77,7 @@ typedef struct outcome {
 } outcome;
 
 /* Position i follows when i drafts were accepted; a draft that was not there counts as one that failed. */
-static outcome outcome_of(const geodec_speed_row *row, const geodec_decode_counters *c)
+static outcome outcome_of(const geodec_bench_timing_row *row, const geodec_decode_counters *c)
 {
     double beta[GEODEC_BENCH_GAMMA] = {0};
     int64_t before = c->rounds;
@@ -92,7 +93,7 @@ static outcome outcome_of(const geodec_speed_row *row, const geodec_decode_count
 
 /* v(b) as the loop met it: the mean of all passes of that width, chains (or trees) of all rows; where there were few,
  * the quiet one times their common ratio. */
-static geodec_cost loop_cost(const geodec_cost *quiet, const geodec_speed *s, const geodec_decode_counters *sum,
+static geodec_cost loop_cost(const geodec_cost *quiet, const geodec_bench_timing *s, const geodec_decode_counters *sum,
                              bool trees)
 {
     enum { FEW = 16 };
@@ -116,7 +117,8 @@ static geodec_cost loop_cost(const geodec_cost *quiet, const geodec_speed *s, co
 }
 
 /* The rates and costs of a row over all timed prompts. */
-static void finish(geodec_speed_row *row, const geodec_decode_counters *sum, const geodec_cost *cost, double plain_rate)
+static void finish(geodec_bench_timing_row *row, const geodec_decode_counters *sum, const geodec_cost *cost,
+                   double plain_rate)
 {
     row->tok_per_s = rate((double)sum->decided, decode_seconds(sum));
     row->plain_tok_per_s = plain_rate;
@@ -142,11 +144,11 @@ done:
     return st;
 }
 
-void geodec_speed_free(geodec_speed *s)
+void geodec_bench_timing_free(geodec_bench_timing *s)
 {
     if (!s) return;
     geodec_mem_free(s->row);
-    *s = (geodec_speed){0};
+    *s = (geodec_bench_timing){0};
 }
 
 /* Prompts are dealt to two folds in turn. What is forecast for the prompts of one fold comes from the other one alone:
@@ -155,7 +157,7 @@ enum { FOLDS = 2, RUNS = 2 };
 typedef struct fold {
     geodec_decode_counters *sum, plain; /* sum [rows]; of all runs of the fold's prompts */
     int64_t prompts;
-    geodec_cost cost, loop[2]; /* as of geodec_speed, of these prompts */
+    geodec_cost cost, loop[2]; /* as of geodec_bench_timing, of these prompts */
 } fold;
 
 /* By prompt. */
@@ -166,8 +168,8 @@ typedef struct timed {
 
 /* Plain, row 0, plain, row 1, .. of one prompt; a row's ratio is its tok/s over that of its two neighbours. */
 static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_target *target, int64_t prompt,
-                                 const geodec_speed *s, const bench_drafters *drafters, geodec_gamma *memory, fold *h,
-                                 const timed *out, geodec_err *err)
+                                 const geodec_bench_timing *s, const bench_drafters *drafters, geodec_gamma *memory,
+                                 fold *h, const timed *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int32_t *ids = plan->prompts->token + plan->prompts->offset[prompt];
@@ -186,9 +188,9 @@ static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_tar
                 0.5 * (before + now) > 0 ? during / (0.5 * (before + now)) / RUNS : NAN;
         before = now;
         if (r == s->n) break;
-        const geodec_speed_row *row = &s->row[r];
+        const geodec_bench_timing_row *row = &s->row[r];
         geodec_drafter *d = drafters->d[row->drafter];
-        if (geodec__oracle_is(d)) geodec__oracle_set(d, &plain);
+        if (geodec__bench_oracle_is(d)) geodec__bench_oracle_set(d, &plain);
         geodec_decode_options o = geodec__bench_options(plan, false, prompt, 0, row->gamma);
         o.budget = row->budget;
         o.adaptive = row->adaptive;
@@ -215,7 +217,8 @@ static void cost_in_the_loop(geodec_cost *cost, const geodec_decode_counters *pl
 }
 
 /* The fold's own costs from its prompts' quiet measurements and its passes. quiet: [prompts of all folds]. */
-static geodec_status fold_costs(fold *h, int which, const geodec_speed *s, const geodec_cost *quiet, geodec_err *err)
+static geodec_status fold_costs(fold *h, int which, const geodec_bench_timing *s, const geodec_cost *quiet,
+                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_cost *of = NULL;
@@ -232,7 +235,7 @@ done:
 }
 
 /* The closed form of one prompt. */
-static double closed_form(const geodec_speed_row *row, const fold *from, int64_t r, const outcome *x)
+static double closed_form(const geodec_bench_timing_row *row, const fold *from, int64_t r, const outcome *x)
 {
     const geodec_decode_counters *sum = &from->sum[r];
     geodec_cost cost = from->loop[row->budget > 0];
@@ -245,8 +248,8 @@ static double closed_form(const geodec_speed_row *row, const fold *from, int64_t
 
 /* Forecasts of each fold's median speed-up from the other fold's prompts; both folds together by their sizes. NaN where
  * one of them has no prompt. */
-static geodec_status forecast(geodec_speed_row *row, int64_t r, const geodec_speed *s, const fold *h, const timed *t,
-                              geodec_err *err)
+static geodec_status forecast(geodec_bench_timing_row *row, int64_t r, const geodec_bench_timing *s, const fold *h,
+                              const timed *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_cost textbook = geodec_cost_linear(0);
@@ -281,7 +284,7 @@ done:
 }
 
 /* Rows from the folds together; their sums go to the first fold. */
-static geodec_status finish_rows(const geodec_bench_plan *plan, geodec_speed *s, fold *h, const timed *t,
+static geodec_status finish_rows(const geodec_bench_plan *plan, geodec_bench_timing *s, fold *h, const timed *t,
                                  const geodec_cost *quiet, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -302,10 +305,10 @@ done:
 }
 
 geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompts, const geodec_target *target,
-                                 geodec_speed *out, geodec_err *err)
+                                 geodec_bench_timing *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_speed s = {0};
+    geodec_bench_timing s = {0};
     bench_drafters drafters = {{NULL}};
     fold h[FOLDS] = {{.sum = NULL}};
     timed t = {NULL, NULL};
@@ -336,9 +339,9 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
     }
     GEODEC_TRY(finish_rows(plan, &s, h, &t, costs, err));
     *out = s;
-    s = (geodec_speed){0};
+    s = (geodec_bench_timing){0};
 done:
-    geodec_speed_free(&s);
+    geodec_bench_timing_free(&s);
     geodec__bench_drafters_close(&drafters);
     for (int f = 0; f < FOLDS; f++) geodec_mem_free(h[f].sum);
     geodec_mem_free(t.ratio);

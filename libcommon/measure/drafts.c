@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-const double geodec_gates[GEODEC_GATES] = {0, 0.1, 0.25, 0.45, 0.65, 0.85};
+const double geodec_drafts_gates[GEODEC_GATES] = {0, 0.1, 0.25, 0.45, 0.65, 0.85};
 
 static geodec_status check(const geodec_bench_plan *plan, geodec_err *err)
 {
@@ -64,8 +64,8 @@ static void add_gate(geodec_gate_row *row, const geodec_decoded *got, const geod
     row->different += differences(got, plain, &first) + longer;
 }
 
-geodec_status geodec_first_stops(const geodec_target *target, const geodec_prompts *prompts, const int32_t *stop,
-                                 int32_t n_stop, int64_t *count, geodec_err *err)
+geodec_status geodec_drafts_first_stops(const geodec_target *target, const geodec_prompts *prompts, const int32_t *stop,
+                                        int32_t n_stop, int64_t *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_decoded got = {0};
@@ -112,7 +112,7 @@ geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_ta
             geodec_decoded_free(&got);
             for (int g = 0; g < GEODEC_GATES; g++)
                 for (int32_t k = 0; k < plan->n_gammas; k++) {
-                    o.gate = geodec_gates[g];
+                    o.gate = geodec_drafts_gates[g];
                     o.gamma = plan->gamma[k];
                     GEODEC_TRY(geodec_decode(target, ids, n, drafters.d[d], &o, &got, err));
                     add_gate(&out->gate[d][g][k], &got, &plain);

@@ -11,7 +11,7 @@
 #include "measure/rejections.h"
 
 enum { GEODEC_GATES = 6 };
-GEODEC_API extern const double geodec_gates[GEODEC_GATES]; /* thresholds: 0, .1, .25, .45, .65, .85 */
+GEODEC_API extern const double geodec_drafts_gates[GEODEC_GATES]; /* thresholds: 0, .1, .25, .45, .65, .85 */
 
 /* One drafter, one threshold, one draft length. */
 typedef struct geodec_gate_row {
@@ -45,9 +45,9 @@ GEODEC_API geodec_status geodec_drafts_count(const geodec_bench_plan *plan, cons
 /* Prompts whose first plain greedy token is one of the stop tokens: a model that ends before it begins is what a
  * minimum of tokens (decode/guard.h) was made for. Without a chat format, in one, on a changed model: the caller's
  * prompts and target say which. */
-GEODEC_API geodec_status geodec_first_stops(const geodec_target *target, const geodec_prompts *prompts,
-                                            const int32_t *stop, int32_t n_stop, int64_t *count,
-                                            geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_drafts_first_stops(const geodec_target *target, const geodec_prompts *prompts,
+                                                   const int32_t *stop, int32_t n_stop, int64_t *count,
+                                                   geodec_err *err) GEODEC_MUST_USE;
 
 /* Tokens per second of CPU time of the one thread, prompts not counted, with intervals over prompts. */
 typedef struct geodec_three_way {
@@ -62,8 +62,8 @@ GEODEC_API geodec_status geodec_drafts_time(const geodec_bench_plan *plan, int64
                                             const geodec_target *target, geodec_three_way *out,
                                             geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_kind_drafts;
-GEODEC_API extern const geodec_kind geodec_kind_threeway;
+GEODEC_API extern const geodec_kind geodec_drafts_kind;
+GEODEC_API extern const geodec_kind geodec_drafts_threeway_kind;
 /* margins [n_drafters][GEODEC_MARGINS] of the experiment (measure/margin.h), or NULL: then its fields are left out. */
 GEODEC_API geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p,
                                              const geodec_bench_plan *plan, const geodec_drafts *d,

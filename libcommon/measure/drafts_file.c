@@ -1,7 +1,7 @@
 #include "measure/drafts.h"
 
-#include "base/mem.h"
 #include "artifact/binding.h"
+#include "base/mem.h"
 #include "measure/bench_internal.h"
 
 #include <math.h>
@@ -101,7 +101,7 @@ static const geodec_extent extents[] = {{"D", IN(n)},
                                         {"P", IN(longest)},
                                         {"S", .plus = GEODEC_DRAFT_SOURCES_MAX},
                                         {"M", .plus = GEODEC_MARGINS}};
-const geodec_kind geodec_kind_drafts = {.name = "drafts",
+const geodec_kind geodec_drafts_kind = {.name = "drafts",
                                         .major = 1,
                                         .minor = 3,
                                         .tool = "geodec-drafts",
@@ -163,7 +163,7 @@ static void fill_margins(const geodec_margin_row *row, drafts_file *f)
         f->each_departed[i] = share(row[i].departed, row[i].decided);
         f->each_rate[i] = share(row[i].decided, row[i].passes);
     }
-    f->margin = geodec_margins;
+    f->margin = geodec_margin_all;
     f->perplexity = &f->each_perplexity[0].value;
     f->different = f->each_different;
     f->departed = f->each_departed;
@@ -178,11 +178,11 @@ geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p, 
     const int64_t prompts = plan->prompts->n;
     drafts_file *f = NULL;
     GEODEC_NEW(f, 1);
-    GEODEC_TRY(geodec__about_plan(plan, prompts, &f->about, err));
+    GEODEC_TRY(geodec__bench_about_plan(plan, prompts, &f->about, err));
     f->n = plan->n_drafters;
     f->gammas = plan->n_gammas;
     f->longest = plan->gamma[plan->n_gammas - 1];
-    f->threshold = geodec_gates;
+    f->threshold = geodec_drafts_gates;
     f->gamma = f->lengths;
     f->first_stop = share(s->first_stop, prompts);
     f->chat_stop = share(s->first_stop_chat, prompts);
@@ -197,7 +197,7 @@ geodec_status geodec_drafts_write(const char *path, const geodec_provenance *p, 
     for (int32_t d = 0; d < plan->n_drafters; d++) fill_drafter(plan, s, d, &f->row[d]);
     fill_uniform(n_vocab, f->uniform);
     if (margins) fill_margins(margins, f);
-    GEODEC_TRY(geodec_artifact_save_as(&geodec_kind_drafts, path, p, f, err));
+    GEODEC_TRY(geodec_artifact_save_as(&geodec_drafts_kind, path, p, f, err));
 done:
     geodec_mem_free(f);
     return st;
@@ -230,13 +230,13 @@ static const geodec_attr time_attrs[] = {
     {"repeats", GEODEC_ATTR_I64, 0, "of each prompt, in turn", IN(repeats)},
 };
 static const geodec_extent time_extents[] = {{"D", IN(n)}};
-const geodec_kind geodec_kind_threeway = {.name = "threeway",
-                                          .major = 1,
-                                          .minor = 1,
-                                          .tool = "geodec-drafts",
-                                          .purpose = "verifier alone, drafter alone, both (timings)",
-                                          GEODEC_TABLES(time_fields, time_attrs, time_extents),
-                                          .attrs_first = true};
+const geodec_kind geodec_drafts_threeway_kind = {.name = "threeway",
+                                                 .major = 1,
+                                                 .minor = 1,
+                                                 .tool = "geodec-drafts",
+                                                 .purpose = "verifier alone, drafter alone, both (timings)",
+                                                 GEODEC_TABLES(time_fields, time_attrs, time_extents),
+                                                 .attrs_first = true};
 
 geodec_status geodec_drafts_write_times(const char *path, const geodec_provenance *p, const geodec_bench_plan *plan,
                                         const geodec_three_way *t, geodec_err *err)
@@ -248,8 +248,8 @@ geodec_status geodec_drafts_write_times(const char *path, const geodec_provenanc
                     .predicted = t->predicted,
                     .n = plan->n_drafters,
                     .repeats = t->repeats};
-    GEODEC_TRY(geodec__about_plan(plan, t->prompts, &f.about, err));
-    GEODEC_TRY(geodec_artifact_save_as(&geodec_kind_threeway, path, p, &f, err));
+    GEODEC_TRY(geodec__bench_about_plan(plan, t->prompts, &f.about, err));
+    GEODEC_TRY(geodec_artifact_save_as(&geodec_drafts_threeway_kind, path, p, &f, err));
 done:
     return st;
 }

@@ -7,9 +7,9 @@
 
 static const char *const names[GEODEC_FAULTS] = {"none", "margin", "stale", "sibling", "rounding"};
 
-const char *geodec_fault_name(geodec_fault f) { return (unsigned)f < GEODEC_FAULTS ? names[f] : "?"; }
+const char *geodec_faults_name(geodec_fault f) { return (unsigned)f < GEODEC_FAULTS ? names[f] : "?"; }
 
-geodec_fault geodec_fault_named(const char *name)
+geodec_fault geodec_faults_named(const char *name)
 {
     int f = 0;
     while (f < GEODEC_FAULTS && strcmp(names[f], name) != 0) f++;
@@ -106,7 +106,7 @@ static geodec_counters counters(const void *self)
     return f->inner->counters(f->inner->self);
 }
 
-void geodec_faulty_target(geodec_faulty *f, const geodec_target *inner, geodec_fault fault, double margin,
+void geodec_faults_target(geodec_faulty *f, const geodec_target *inner, geodec_fault fault, double margin,
                           geodec_target *out)
 {
     *f = (geodec_faulty){.inner = inner, .fault = fault, .margin = margin};

@@ -42,7 +42,7 @@ static geodec_status read_counts(const char *path, const char *name, counts *c, 
 {
     geodec_status st = GEODEC_OK;
     const char *names = NULL;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_benchdecode, path, &c->file, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_bench_decode_kind, path, &c->file, err));
     GEODEC_TRY(geodec_artifact_get_str(c->file, "drafters", &names, err));
     c->which = place_of(names, name);
     if (c->which < 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no drafter %s among %s", path, name, names);
@@ -123,10 +123,10 @@ done:
 }
 
 /* The row of b like row x, -1 = none. */
-static int64_t like(const geodec_bench_row *x, const counts *b)
+static int64_t like(const geodec_speed_row *x, const counts *b)
 {
     for (int64_t i = 0; i < b->of.n; i++) {
-        const geodec_bench_row *y = &b->of.row[i];
+        const geodec_speed_row *y = &b->of.row[i];
         if (y->drafter == b->which && y->gamma == x->gamma && y->budget == x->budget && y->sampled == x->sampled &&
             y->every_position == x->every_position)
             return i;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-const double geodec_margins[GEODEC_MARGINS] = {0, 0.5, 1, 2, 2.8};
+const double geodec_margin_all[GEODEC_MARGINS] = {0, 0.5, 1, 2, 2.8};
 
 geodec_status geodec_margin_decode(const geodec_target *target, double margin, const int32_t *prompt, int64_t n,
                                    geodec_drafter *drafter, const geodec_decode_options *options, geodec_decoded *out,
@@ -21,7 +21,7 @@ geodec_status geodec_margin_decode(const geodec_target *target, double margin, c
     if (!(margin >= 0)) GEODEC_THROW(GEODEC_INVAL, "a margin of %g", margin);
     if (options->budget != 0 || options->sampling.temperature > 0)
         GEODEC_THROW(GEODEC_INVAL, "the margin rule is for greedy chains");
-    geodec_faulty_target(&rule, target, GEODEC_FAULT_MARGIN, margin, &t);
+    geodec_faults_target(&rule, target, GEODEC_FAULT_MARGIN, margin, &t);
     GEODEC_TRY(geodec_decode(&t, prompt, n, drafter, options, out, err));
 done:
     return st;
@@ -95,7 +95,7 @@ geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_ta
         o.gamma = plan->gamma[plan->n_gammas - 1];
         for (int64_t c = 0; c < cells; c++) {
             geodec_margin_row *row = &out[c];
-            GEODEC_TRY(geodec_margin_decode(target, geodec_margins[c % GEODEC_MARGINS], ids, length,
+            GEODEC_TRY(geodec_margin_decode(target, geodec_margin_all[c % GEODEC_MARGINS], ids, length,
                                             drafters.d[c / GEODEC_MARGINS], &o, &got, err));
             const int64_t different = differences(&got, &plain);
             if (c % GEODEC_MARGINS == 0 && (different > 0 || got.end != plain.end))

@@ -12,7 +12,7 @@
 #include "measure/bench.h"
 
 enum { GEODEC_MARGINS = 5 };
-GEODEC_API extern const double geodec_margins[GEODEC_MARGINS]; /* 0, .5, 1, 2, 2.8 nat */
+GEODEC_API extern const double geodec_margin_all[GEODEC_MARGINS]; /* 0, .5, 1, 2, 2.8 nat */
 
 /* One drafter and one margin over all prompts. */
 typedef struct geodec_margin_row {

@@ -85,7 +85,7 @@ GEODEC_API geodec_status geodec_readiness_write(const char *path, const geodec_r
  * (the largest length when s has no rows), greedy. Exactness is over every row of the drafter. Fills what is counted
  * and timed; the texts of model and artifacts are the caller's. GEODEC_INVAL: the bench has no greedy chain of d. */
 GEODEC_API geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geodec_bench_counts *c,
-                                                   const geodec_speed *s, int32_t d, geodec_readiness *out,
+                                                   const geodec_bench_timing *s, int32_t d, geodec_readiness *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
 
 #endif

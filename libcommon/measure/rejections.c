@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-void geodec_token_classes(const geodec_tokenizer *t, uint8_t *class)
+void geodec_rejections_token_classes(const geodec_tokenizer *t, uint8_t *class)
 {
     enum { PUNCTUATION, BLANK, START, INSIDE, OTHER };
     static const char metaspace[] = "\xe2\x96\x81", byte_space[] = "\xc4\xa0", byte_line[] = "\xc4\x8a";

@@ -30,7 +30,7 @@ typedef struct geodec_rejections {
 } geodec_rejections;
 
 /* class [vocab size of t], owned by the caller: the class of every token, by its piece. */
-GEODEC_API void geodec_token_classes(const geodec_tokenizer *t, uint8_t *class);
+GEODEC_API void geodec_rejections_token_classes(const geodec_tokenizer *t, uint8_t *class);
 
 /* Decodes like geodec_decode with chains and without sampling, and adds to sum. class [n_vocab].
  * GEODEC_INVAL: a sampling, a tree or a guard among the options. */

@@ -164,7 +164,7 @@ static void decode_low(const tile *t, const geodec__attend_keys *keys, int64_t b
             geodec__cache_decode_keys(s, keys, t->w->low);
             coefficient = t->w->low;
         }
-        geodec__low_keys(s, t->a->layer, t->head, base, rows, coefficient, GEODEC__KEYS, t->w->k);
+        geodec__lowkv_keys(s, t->a->layer, t->head, base, rows, coefficient, GEODEC__KEYS, t->w->k);
     } else {
         geodec__cache_decode_keys(s, keys, t->w->k);
     }
@@ -183,7 +183,7 @@ static void row_low(const tile *t, int64_t row, int64_t base, int64_t lane)
     const geodec_session *s = t->a->s;
     if (s->model->low->k_group) {
         geodec__cache_key(s, t->a->layer, k_piece(s, t->head), row, t->w->low, 1);
-        geodec__low_keys(s, t->a->layer, t->head, base + lane, 1, t->w->low, 1, t->w->k + lane);
+        geodec__lowkv_keys(s, t->a->layer, t->head, base + lane, 1, t->w->low, 1, t->w->k + lane);
     } else {
         geodec__cache_key(s, t->a->layer, t->head, row, t->w->k + lane, GEODEC__KEYS);
     }

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *geodec_kv_name(geodec_kv_type t)
+const char *geodec_cache_kv_name(geodec_kv_type t)
 {
     static const char *const names[] = {"f32", "f16", "q8_0", "q4_0"};
     return names[t];
@@ -61,7 +61,7 @@ geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &s->model->config;
     geodec__cache *a = &s->cache;
-    geodec__low_shape(s->model, a);
+    geodec__lowkv_shape(s->model, a);
     a->k_scale = GEODEC__KEYS * packed(s->kv, a->k_dim);
     a->v_scale = GEODEC__KEYS * packed(s->kv, a->v_dim);
     const int64_t k = a->k_scale + scale_bytes(s->kv, a->k_dim), v = a->v_scale + scale_bytes(s->kv, a->v_dim);

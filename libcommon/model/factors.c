@@ -1,16 +1,16 @@
 #include "model/factors.h"
 
 #include "base/mem.h"
-#include "model/model_internal.h"
 #include "model/loose_internal.h"
+#include "model/model_internal.h"
 
-const char *geodec_slot_name(geodec_slot slot)
+const char *geodec_factors_slot_name(geodec_slot slot)
 {
     static const char *const names[GEODEC_SLOTS] = {"q", "k", "v", "o", "gate", "up", "down"};
     return names[slot];
 }
 
-geodec_side geodec_side_of(geodec_slot slot)
+geodec_side geodec_factors_side_of(geodec_slot slot)
 {
     return slot <= GEODEC_SLOT_V    ? GEODEC_SIDE_STREAM
            : slot == GEODEC_SLOT_O  ? GEODEC_SIDE_HEADS
@@ -18,7 +18,7 @@ geodec_side geodec_side_of(geodec_slot slot)
                                     : GEODEC_SIDE_HIDDEN;
 }
 
-void geodec_slot_shape(const geodec_model_config *c, geodec_slot slot, int64_t *rows, int64_t *cols)
+void geodec_factors_slot_shape(const geodec_model_config *c, geodec_slot slot, int64_t *rows, int64_t *cols)
 {
     const int64_t d = c->d_model, q = (int64_t)c->n_head * c->head_dim, kv = (int64_t)c->n_kv_head * c->head_dim;
     const int64_t shape[GEODEC_SLOTS][2] = {{q, d}, {kv, d}, {kv, d}, {d, q}, {c->d_ff, d}, {c->d_ff, d}, {d, c->d_ff}};
@@ -26,7 +26,7 @@ void geodec_slot_shape(const geodec_model_config *c, geodec_slot slot, int64_t *
     *cols = shape[slot][1];
 }
 
-bool geodec_slot_single(const geodec_model_config *c, geodec_slot slot)
+bool geodec_factors_slot_single(const geodec_model_config *c, geodec_slot slot)
 {
     return c->n_expert == 0 || slot < GEODEC_SLOT_GATE;
 }
@@ -43,9 +43,9 @@ static geodec_status check_slot(const geodec_model *m, int32_t layer, geodec_slo
     if (layer < 0 || layer >= m->config.n_layer || (int)slot < 0 || (int)slot >= GEODEC_SLOTS)
         GEODEC_THROW(GEODEC_RANGE, "layer %d has no slot %d: the model has %d layers of %d slots", layer, (int)slot,
                      m->config.n_layer, GEODEC_SLOTS);
-    if (!geodec_slot_single(&m->config, slot))
+    if (!geodec_factors_slot_single(&m->config, slot))
         GEODEC_THROW(GEODEC_UNSUPPORTED, "slot '%s' holds a matrix of each expert, which is not factored",
-                     geodec_slot_name(slot));
+                     geodec_factors_slot_name(slot));
 done:
     return st;
 }
@@ -55,7 +55,7 @@ done:
 static bool shares(const geodec_factor *f, int64_t i)
 {
     return i > 0 && f[i].in == f[i - 1].in && f[i].layer == f[i - 1].layer && f[i].k == f[i - 1].k &&
-           geodec_side_of(f[i].slot) == geodec_side_of(f[i - 1].slot);
+           geodec_factors_side_of(f[i].slot) == geodec_factors_side_of(f[i - 1].slot);
 }
 
 static geodec_status check_factors(const geodec_model *m, int64_t n, const geodec_factor *f, bool *seen,
@@ -68,14 +68,14 @@ static geodec_status check_factors(const geodec_model *m, int64_t n, const geode
     for (int64_t i = 0; i < n; i++) {
         int64_t rows, cols;
         GEODEC_TRY(check_slot(m, f[i].layer, f[i].slot, err));
-        geodec_slot_shape(&m->config, f[i].slot, &rows, &cols);
+        geodec_factors_slot_shape(&m->config, f[i].slot, &rows, &cols);
         if (f[i].k < 1 || f[i].k > cols)
             GEODEC_THROW(GEODEC_RANGE, "layer %d, slot '%s': rank %lld is outside 1 to %lld", f[i].layer,
-                         geodec_slot_name(f[i].slot), (long long)f[i].k, (long long)cols);
+                         geodec_factors_slot_name(f[i].slot), (long long)f[i].k, (long long)cols);
         bool *s = &seen[(int64_t)f[i].layer * GEODEC_SLOTS + f[i].slot];
         if (*s)
             GEODEC_THROW(GEODEC_RANGE, "layer %d, slot '%s' is factored twice", f[i].layer,
-                         geodec_slot_name(f[i].slot));
+                         geodec_factors_slot_name(f[i].slot));
         *s = true;
     }
 done:
@@ -92,7 +92,7 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
     GEODEC_NEW(seen, (int64_t)m->config.n_layer * GEODEC_SLOTS);
     GEODEC_TRY(check_factors(m, n, f, seen, err));
     for (int64_t i = 0; i < n; i++) {
-        geodec_slot_shape(&m->config, f[i].slot, &rows, &cols);
+        geodec_factors_slot_shape(&m->config, f[i].slot, &rows, &cols);
         bytes += geodec__loose_room(rows, f[i].k, half) + (shares(f, i) ? 0 : geodec__loose_room(f[i].k, cols, half));
         if (f[i].k > widest) widest = f[i].k;
     }
@@ -100,14 +100,14 @@ geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_facto
     GEODEC_NEW(data, bytes);
     uint8_t *at = data;
     for (int64_t i = 0; i < n; i++) {
-        geodec_slot_shape(&m->config, f[i].slot, &rows, &cols);
+        geodec_factors_slot_shape(&m->config, f[i].slot, &rows, &cols);
         if (shares(f, i))
             made[2 * i] = made[2 * (i - 1)];
         else
             GEODEC_TRY_MSG(geodec__loose_put(f[i].in, f[i].k, cols, half, &at, &made[2 * i], err),
-                           "layer %d, slot '%s'", f[i].layer, geodec_slot_name(f[i].slot));
+                           "layer %d, slot '%s'", f[i].layer, geodec_factors_slot_name(f[i].slot));
         GEODEC_TRY_MSG(geodec__loose_put(f[i].out, rows, f[i].k, half, &at, &made[2 * i + 1], err),
-                       "layer %d, slot '%s'", f[i].layer, geodec_slot_name(f[i].slot));
+                       "layer %d, slot '%s'", f[i].layer, geodec_factors_slot_name(f[i].slot));
     }
     for (int64_t i = 0; i < n; i++) {
         geodec__layer *l = &m->layer[f[i].layer];
@@ -139,7 +139,7 @@ geodec_status geodec_model_weights(const geodec_model *m, int32_t layer, geodec_
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(check_slot(m, layer, slot, err));
     if (m->layer[layer].basis[slot].data)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d, slot '%s' is factored", layer, geodec_slot_name(slot));
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d, slot '%s' is factored", layer, geodec_factors_slot_name(slot));
     const geodec__matrix *a = matrix_of(&m->layer[layer], slot);
     const geodec_ggml_traits *t = geodec_ggml_traits_of(a->type);
     for (int64_t r = 0; r < a->rows; r++) t->decode(a->data + r * a->row_bytes, w + r * a->cols, a->cols);
@@ -154,7 +154,7 @@ int64_t geodec_model_slot_bytes(const geodec_model *m, int32_t layer, geodec_slo
     geodec__layer *l = &m->layer[layer];
     const geodec__matrix *b = &l->basis[slot];
     const bool first = slot == 0 || b->data != b[-1].data;
-    const int64_t chosen = geodec_slot_single(&m->config, slot) ? 1 : m->config.n_expert_used;
+    const int64_t chosen = geodec_factors_slot_single(&m->config, slot) ? 1 : m->config.n_expert_used;
     return chosen * bytes_of(matrix_of(l, slot)) + (first ? bytes_of(b) : 0);
 }
 

@@ -13,12 +13,12 @@ typedef struct geodec_factor {
     const float *out; /* [rows][k] */
 } geodec_factor;
 
-GEODEC_API const char *geodec_slot_name(geodec_slot slot); /* "q", "k", "v", "o", "gate", "up", "down" */
-GEODEC_API geodec_side geodec_side_of(geodec_slot slot);
+GEODEC_API const char *geodec_factors_slot_name(geodec_slot slot); /* "q", "k", "v", "o", "gate", "up", "down" */
+GEODEC_API geodec_side geodec_factors_side_of(geodec_slot slot);
 /* Shape of a slot of every layer (with experts: of one expert). */
-GEODEC_API void geodec_slot_shape(const geodec_model_config *c, geodec_slot slot, int64_t *rows, int64_t *cols);
+GEODEC_API void geodec_factors_slot_shape(const geodec_model_config *c, geodec_slot slot, int64_t *rows, int64_t *cols);
 /* Whether the model keeps one matrix in this slot: not so for gate, up and down with experts. */
-GEODEC_API bool geodec_slot_single(const geodec_model_config *c, geodec_slot slot);
+GEODEC_API bool geodec_factors_slot_single(const geodec_model_config *c, geodec_slot slot);
 
 /* Replaces the weights of n slots by factors, which are copied as float32, or rounded to binary16 with `half`. Slots of
  * one side that follow each other with the same `in` share it. Before the model's first session, and once. The

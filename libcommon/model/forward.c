@@ -231,8 +231,8 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
 static void embed_rows(geodec_session *s, const geodec_batch *b)
 {
     const geodec__matrix *e = &s->model->embedding;
-    const geodec__panels panels = geodec__prepared_find(s->prepared, e);
-    const uint8_t *data = geodec__prepared_data(s->copies, e);
+    const geodec__panels panels = geodec__prepare_find(s->prepared, e);
+    const uint8_t *data = geodec__prepare_data(s->copies, e);
     const geodec_ggml_traits *t = geodec_ggml_traits_of(e->type);
     for (int32_t i = 0; i < b->n; i++) {
         if (panels.data)
@@ -319,7 +319,8 @@ geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *lo
     return forward_rows(s, b, logits, false, capture, err);
 }
 
-geodec_status geodec_prefill(geodec_session *s, const int32_t *token, int64_t n, float *last_logits, geodec_err *err)
+geodec_status geodec_forward_prefill(geodec_session *s, const int32_t *token, int64_t n, float *last_logits,
+                                     geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int32_t before = s->length;

@@ -227,12 +227,12 @@ void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
         geodec__job *j = &s->job[i];
         /* all are found by their place in the file */
         j->columns = geodec__columns_find(s->columns, &j->w);
-        j->panels = geodec__prepared_find(s->prepared, &j->w);
-        j->panels_up = j->up.data ? geodec__prepared_find(s->prepared, &j->up) : (geodec__panels){0};
-        j->w.data = geodec__prepared_data(s->copies, &j->w);
+        j->panels = geodec__prepare_find(s->prepared, &j->w);
+        j->panels_up = j->up.data ? geodec__prepare_find(s->prepared, &j->up) : (geodec__panels){0};
+        j->w.data = geodec__prepare_data(s->copies, &j->w);
         if (!j->up.data) continue;
         j->columns_up = geodec__columns_find(s->columns, &j->up);
-        j->up.data = geodec__prepared_data(s->copies, &j->up);
+        j->up.data = geodec__prepare_data(s->copies, &j->up);
     }
     for (int64_t done = 0; done < n_jobs;) {
         const int64_t n = make_inputs(s, s->job + done, n_jobs - done);

@@ -2,9 +2,9 @@
 
 #include "base/mem.h"
 #include "model/factors.h"
-#include "model/model_internal.h"
-#include "model/loose_internal.h"
 #include "model/kernels/lowkv_internal.h"
+#include "model/loose_internal.h"
+#include "model/model_internal.h"
 
 #include <math.h>
 
@@ -58,7 +58,7 @@ static void fold(const geodec_model_config *c, const float *o, const float *b, i
             }
 }
 
-void geodec__low_free(geodec__low *low)
+void geodec__lowkv_free(geodec__low *low)
 {
     if (!low) return;
     geodec_mem_free(low->k_out);
@@ -130,7 +130,7 @@ geodec_status geodec_model_kv_factor(geodec_model *m, const geodec_kv_factors *f
     m->low = low;
     low = NULL;
 done:
-    geodec__low_free(low);
+    geodec__lowkv_free(low);
     geodec_mem_free(made);
     return st;
 }
@@ -139,7 +139,7 @@ bool geodec_model_kv_factored(const geodec_model *m) { return m->low != NULL; }
 
 /* ---- in a session ----------------------------------------------------------------------------------------------- */
 
-void geodec__low_shape(const geodec_model *m, geodec__cache *a)
+void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a)
 {
     const geodec_model_config *c = &m->config;
     const geodec__low *low = m->low;
@@ -159,14 +159,14 @@ void geodec__low_shape(const geodec_model *m, geodec__cache *a)
 static geodec__low_block block_for(const geodec_session *s)
 {
     const geodec_isa isa = s->kernels->isa;
-    if (isa == GEODEC_ISA_AVX512 && geodec__low_block_avx512) return geodec__low_block_avx512;
-    if (isa == GEODEC_ISA_AVX2 && geodec__low_block_avx2) return geodec__low_block_avx2;
-    return geodec__low_block_scalar;
+    if (isa == GEODEC_ISA_AVX512 && geodec__lowkv_block_avx512) return geodec__lowkv_block_avx512;
+    if (isa == GEODEC_ISA_AVX2 && geodec__lowkv_block_avx2) return geodec__lowkv_block_avx2;
+    return geodec__lowkv_block_scalar;
 }
 
 /* Adds in ascending order of the coefficients, for a whole block (step GEODEC__KEYS) as for one lane. */
-void geodec__low_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
-                      const float *coefficient, int64_t step, float *k)
+void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
+                        const float *coefficient, int64_t step, float *k)
 {
     const geodec_model_config *c = &s->model->config;
     const geodec__low *low = s->model->low;

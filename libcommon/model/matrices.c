@@ -1,6 +1,6 @@
 #include "model/model_internal.h"
 
-void geodec__each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx)
+void geodec__matrices_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx)
 {
     const int64_t experts = m->config.n_expert > 0 ? m->config.n_expert : 1;
     for (int32_t i = 0; i < m->config.n_layer; i++) {

@@ -56,8 +56,8 @@ void geodec_model_close(geodec_model *m)
 {
     if (!m) return;
     for (int a = 0; a < GEODEC_ARITHMETICS; a++) {
-        geodec__prepared_free(m->panels[a]);
-        geodec__prepared_free(m->copies[a]);
+        geodec__prepare_free(m->panels[a]);
+        geodec__prepare_free(m->copies[a]);
     }
     geodec__columns_free(m->columns);
     geodec_tokenizer_destroy(m->tokenizer);
@@ -66,7 +66,7 @@ void geodec_model_close(geodec_model *m)
     geodec_mem_free(m->norms);
     geodec_mem_free(m->expert);
     geodec_mem_free(m->factors);
-    geodec__low_free(m->low);
+    geodec__lowkv_free(m->low);
     if (m->lazy) pthread_mutex_destroy(m->lazy);
     geodec_mem_free(m->lazy);
     geodec_mem_free(m);

@@ -68,12 +68,12 @@ typedef enum geodec_arithmetic { GEODEC_EXACT, GEODEC_FAST } geodec_arithmetic;
 enum { GEODEC_ARITHMETICS = 2 };
 /* Element type of the key and value cache. */
 typedef enum geodec_kv_type { GEODEC_KV_F32, GEODEC_KV_F16, GEODEC_KV_Q8_0, GEODEC_KV_Q4_0 } geodec_kv_type;
-GEODEC_API const char *geodec_kv_name(geodec_kv_type t); /* "f32", "f16", "q8_0", "q4_0" */
+GEODEC_API const char *geodec_cache_kv_name(geodec_kv_type t); /* "f32", "f16", "q8_0", "q4_0" */
 
 /* Instruction sets; AUTO takes the best the CPU has. */
 typedef enum geodec_isa { GEODEC_ISA_AUTO, GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512 } geodec_isa;
-GEODEC_API bool geodec_isa_available(geodec_isa isa);
-GEODEC_API const char *geodec_isa_name(geodec_isa isa);
+GEODEC_API bool geodec_kernels_isa_available(geodec_isa isa);
+GEODEC_API const char *geodec_kernels_isa_name(geodec_isa isa);
 
 /* A session: KV cache, work space, counters. One thread at a time. */
 typedef struct geodec_session geodec_session;
@@ -134,8 +134,8 @@ typedef struct geodec_capture {
 GEODEC_API geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *logits,
                                         const geodec_capture *capture, geodec_err *err) GEODEC_MUST_USE;
 /* Prefill: any number of tokens in chunks of max_batch; logits of the last row only ([n_vocab], may be NULL). */
-GEODEC_API geodec_status geodec_prefill(geodec_session *s, const int32_t *token, int64_t n, float *last_logits,
-                                        geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_forward_prefill(geodec_session *s, const int32_t *token, int64_t n, float *last_logits,
+                                                geodec_err *err) GEODEC_MUST_USE;
 
 /* KV cache. */
 GEODEC_API int32_t geodec_session_length(const geodec_session *s);

@@ -12,7 +12,7 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST
 
 /* Calls fn for every matrix that a pass multiplies by, an expert at a time. A tied head is one of them, an embedding
  * that is only looked up is not. */
-void geodec__each_matrix(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
+void geodec__matrices_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
 
 /* A cache of low rank (lowkv.h). */
 typedef struct geodec__low {
@@ -21,7 +21,7 @@ typedef struct geodec__low {
     float *k_out;  /* [n_layer][n_kv_head head_dim][k_rank] */
     uint8_t *data; /* owns the layers' new matrices */
 } geodec__low;
-void geodec__low_free(geodec__low *low);
+void geodec__lowkv_free(geodec__low *low);
 
 /* One matrix product of a dispatch; with up.data set, the fused half of a feed-forward: y = act(w x) * (up x), act
  * as the configuration says. */
@@ -111,10 +111,10 @@ struct geodec_session {
     int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
     int32_t *assigned;    /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
     geodec__job *job;     /* [max(3, n_expert)] */
-    geodec__prepared *copies;
+    geodec__prepare *copies;
     const geodec__column_table *columns; /* NULL where this instruction set has no use for them */
     /* products in integers: NULL where the model has no weights for them */
-    geodec__prepared *prepared;
+    geodec__prepare *prepared;
     const geodec__product *product;
     uint8_t *made; /* [made_size][made_bytes] inputs of one hand-out, rounded or packed, 32 numbers at a time */
     int64_t made_size, made_bytes;
@@ -162,9 +162,9 @@ void geodec__cache_key(const geodec_session *s, int64_t layer, int64_t head, int
 void geodec__cache_value(const geodec_session *s, int64_t layer, int64_t head, int64_t row, float *v);
 /* Shape of the cache's pieces; and keys of n positions rebuilt from coefficients [k_rank][step], rotated, into lanes of
  * k [head_dim][GEODEC__KEYS]. */
-void geodec__low_shape(const geodec_model *m, geodec__cache *a);
-void geodec__low_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
-                      const float *coefficient, int64_t step, float *k);
+void geodec__lowkv_shape(const geodec_model *m, geodec__cache *a);
+void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, int64_t position, int64_t n,
+                        const float *coefficient, int64_t step, float *k);
 /* Tables of angles; their rows up to position end - 1; and the rotation of `heads` heads of x by those of one table. */
 geodec_status geodec__rope_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__rope_reach(geodec_session *s, int32_t end);

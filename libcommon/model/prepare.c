@@ -32,7 +32,7 @@ typedef struct entry {
     atomic_bool ready;
 } entry;
 
-struct geodec__prepared {
+struct geodec__prepare {
     entry *entry;  /* [n] by place in the file */
     entry **order; /* [n] by place here */
     int64_t n, next, passes, bytes, widest;
@@ -46,7 +46,7 @@ struct geodec__prepared {
 /* Matrices get their places in the order of their use: what a product asks for beyond its end is then the next one's.
  */
 typedef struct listing {
-    geodec__prepared *p; /* entry NULL while counting */
+    geodec__prepare *p; /* entry NULL while counting */
     geodec_arithmetic arithmetic;
     int64_t n, at;
 } listing;
@@ -93,15 +93,15 @@ static int by_place(const void *a, const void *b)
 
 /* Copies that are too few or too many to move, or find no memory, stay: an empty table. Panels for which there is no
  * memory are listed and never there. */
-static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool copies, geodec__prepared **out,
+static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool copies, geodec__prepare **out,
                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__prepared *p = NULL;
+    geodec__prepare *p = NULL;
     GEODEC_NEW(p, 1);
     p->copies = copies;
     listing l = {.p = p, .arithmetic = a};
-    geodec__each_matrix(m, add, &l);
+    geodec__matrices_each(m, add, &l);
     const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     const bool wanted = p->copies ? l.at >= SMALLEST && l.at <= memory / PART : l.at <= memory - memory / LEFT;
     if (l.n > 0 && wanted) p->data = geodec_mem_map(l.at);
@@ -110,7 +110,7 @@ static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool cop
         GEODEC_NEW(p->entry, l.n);
         GEODEC_NEW(p->order, l.n);
         l = (listing){.p = p, .arithmetic = a};
-        geodec__each_matrix(m, add, &l);
+        geodec__matrices_each(m, add, &l);
         p->n = l.n;
         qsort(p->entry, (size_t)p->n, sizeof *p->entry, by_place);
         for (int64_t i = 0; i < p->n; i++) p->order[i] = &p->entry[i];
@@ -120,36 +120,34 @@ static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool cop
     *out = p;
     p = NULL;
 done:
-    geodec__prepared_free(p);
+    geodec__prepare_free(p);
     return st;
 }
 
-static geodec_status once(const geodec_model *model, geodec_arithmetic a, bool copies, geodec__prepared **out,
+static geodec_status once(const geodec_model *model, geodec_arithmetic a, bool copies, geodec__prepare **out,
                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = (geodec_model *)(uintptr_t)model;
     pthread_mutex_lock(m->lazy);
-    geodec__prepared **p = copies ? &m->copies[a] : &m->panels[a];
+    geodec__prepare **p = copies ? &m->copies[a] : &m->panels[a];
     if (!*p) st = create(m, a, copies, p, err);
     *out = *p;
     pthread_mutex_unlock(m->lazy);
     return st;
 }
 
-geodec_status geodec__prepare_panels(const geodec_model *m, geodec_arithmetic a, geodec__prepared **out,
-                                     geodec_err *err)
+geodec_status geodec__prepare_panels(const geodec_model *m, geodec_arithmetic a, geodec__prepare **out, geodec_err *err)
 {
     return once(m, a, false, out, err);
 }
 
-geodec_status geodec__prepare_copies(const geodec_model *m, geodec_arithmetic a, geodec__prepared **out,
-                                     geodec_err *err)
+geodec_status geodec__prepare_copies(const geodec_model *m, geodec_arithmetic a, geodec__prepare **out, geodec_err *err)
 {
     return once(m, a, true, out, err);
 }
 
-void geodec__prepared_free(geodec__prepared *p)
+void geodec__prepare_free(geodec__prepare *p)
 {
     if (!p) return;
     geodec_mem_unmap(p->data, p->bytes);
@@ -192,7 +190,7 @@ static void move(const geodec_model *m, entry *e, uint8_t *to, geodec_pool *pool
     atomic_store_explicit(&e->ready, true, memory_order_release);
 }
 
-static void move_share(const geodec_model *m, geodec__prepared *p, geodec_pool *pool, int64_t share)
+static void move_share(const geodec_model *m, geodec__prepare *p, geodec_pool *pool, int64_t share)
 {
     int64_t moved = 0;
     /* what the first pass read must not be in memory beside the panels */
@@ -209,7 +207,7 @@ static void move_share(const geodec_model *m, geodec__prepared *p, geodec_pool *
     atomic_store_explicit(&p->done, true, memory_order_release);
 }
 
-void geodec__prepare_pass(const geodec_model *m, geodec__prepared *p, geodec_pool *pool, bool now)
+void geodec__prepare_pass(const geodec_model *m, geodec__prepare *p, geodec_pool *pool, bool now)
 {
     if (!p || atomic_load_explicit(&p->done, memory_order_acquire)) return;
     pthread_mutex_lock(m->lazy);
@@ -220,7 +218,7 @@ void geodec__prepare_pass(const geodec_model *m, geodec__prepared *p, geodec_poo
 
 /* ---- finding ----------------------------------------------------------------------------------------------------- */
 
-static const entry *find(const geodec__prepared *p, const geodec__matrix *w)
+static const entry *find(const geodec__prepare *p, const geodec__matrix *w)
 {
     int64_t lo = 0, hi = p ? p->n : 0;
     while (lo < hi) {
@@ -234,12 +232,12 @@ static const entry *find(const geodec__prepared *p, const geodec__matrix *w)
     return NULL;
 }
 
-static const uint8_t *moved_to(const geodec__prepared *p, const entry *e)
+static const uint8_t *moved_to(const geodec__prepare *p, const entry *e)
 {
     return atomic_load_explicit(&e->ready, memory_order_acquire) ? p->data + e->at : NULL;
 }
 
-geodec__panels geodec__prepared_find(const geodec__prepared *p, const geodec__matrix *w)
+geodec__panels geodec__prepare_find(const geodec__prepare *p, const geodec__matrix *w)
 {
     const entry *e = find(p, w);
     if (!e) return (geodec__panels){0};
@@ -248,12 +246,12 @@ geodec__panels geodec__prepared_find(const geodec__prepared *p, const geodec__ma
     return panels;
 }
 
-const uint8_t *geodec__prepared_data(const geodec__prepared *p, const geodec__matrix *w)
+const uint8_t *geodec__prepare_data(const geodec__prepare *p, const geodec__matrix *w)
 {
     const entry *e = find(p, w);
     const uint8_t *to = e ? moved_to(p, e) : NULL;
     return to ? to : w->data;
 }
 
-bool geodec__prepared_empty(const geodec__prepared *p) { return p->n == 0; }
-int64_t geodec__prepared_widest(const geodec__prepared *p) { return p->widest; }
+bool geodec__prepare_empty(const geodec__prepare *p) { return p->n == 0; }
+int64_t geodec__prepare_widest(const geodec__prepare *p) { return p->widest; }

@@ -81,12 +81,12 @@ static geodec_status new_product(geodec_session *s, geodec_err *err)
     const geodec_model_config *c = &s->model->config;
     const int64_t n = s->max_batch, places = n * larger(1, c->n_expert_used), d = geodec__pad(c->d_model);
     GEODEC_TRY(geodec__prepare_panels(s->model, s->arithmetic, &s->prepared, err));
-    if (geodec__prepared_empty(s->prepared)) {
+    if (geodec__prepare_empty(s->prepared)) {
         s->prepared = NULL;
     } else {
         s->product = geodec__product_of(geodec__products_for(s->kernels->isa), s->arithmetic);
         s->made_bytes = s->product->block_bytes;
-        for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, geodec__prepared_widest(s->prepared));
+        for (int i = 0; i < s->n_workers; i++) GEODEC_NEW(s->worker[i].panel, geodec__prepare_widest(s->prepared));
     }
     if (s->kernels->gemm) s->made_bytes = larger(s->made_bytes, 32 * (int64_t)sizeof(float));
     const int64_t inputs = larger(larger(3 * n, 2 * places) * d,
@@ -120,7 +120,8 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     s->n_ctx = o->n_ctx ? o->n_ctx : c->n_ctx;
     s->max_batch = o->max_batch ? o->max_batch : DEFAULT_BATCH;
     s->kernels = geodec__kernels_for(o->isa);
-    if (!s->kernels) GEODEC_THROW(GEODEC_UNSUPPORTED, "this processor has no %s instructions", geodec_isa_name(o->isa));
+    if (!s->kernels)
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "this processor has no %s instructions", geodec_kernels_isa_name(o->isa));
     GEODEC_TRY(geodec__cache_create(s, err));
     s->attend_dim = larger(c->head_dim, s->cache.v_dim);
     GEODEC_TRY(geodec__rope_create(s, err));

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/shape_internal.h"
 #include "gguf/gguf.h"
+#include "model/shape_internal.h"
 #include "tokenizer/tokenizer.h"
 
 #include <math.h>
@@ -263,12 +263,12 @@ static geodec_status stream_tensor(geodec_gguf_writer *w, const tensor *t, uint6
                                    uint8_t *buffer, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec__random_blocks *blocks = geodec__random_blocks_of(t->type);
-    const int64_t groups = t->cols * t->rows * t->count / geodec__group_elements(blocks);
+    const geodec__random_blocks *blocks = geodec__shape_random_blocks_of(t->type);
+    const int64_t groups = t->cols * t->rows * t->count / geodec__shape_group_elements(blocks);
     piece p = {.t = t,
                .blocks = blocks,
-               .elements = geodec__group_elements(blocks),
-               .bytes = geodec__group_bytes(blocks),
+               .elements = geodec__shape_group_elements(blocks),
+               .bytes = geodec__shape_group_bytes(blocks),
                .seed = seed,
                .stream = geodec_rng_id(t->name, 0),
                .sigma = t->norm ? 0.0577 : 1.0 / sqrt((double)t->cols),

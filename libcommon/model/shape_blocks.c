@@ -1,7 +1,7 @@
 #include "base/f16.h"
 #include "base/rng.h"
-#include "model/shape_internal.h"
 #include "gguf/gguf.h"
+#include "model/shape_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -118,13 +118,16 @@ static const geodec__random_blocks table[] = {
     {GEODEC_GGML_Q4_K, 1, fill_q4_k}, {GEODEC_GGML_Q6_K, 1, fill_q6_k},
 };
 
-int geodec__group_elements(const geodec__random_blocks *b) { return b->blocks * geodec_ggml_traits_of(b->type)->block; }
-int geodec__group_bytes(const geodec__random_blocks *b)
+int geodec__shape_group_elements(const geodec__random_blocks *b)
+{
+    return b->blocks * geodec_ggml_traits_of(b->type)->block;
+}
+int geodec__shape_group_bytes(const geodec__random_blocks *b)
 {
     return b->blocks * geodec_ggml_traits_of(b->type)->block_bytes;
 }
 
-const geodec__random_blocks *geodec__random_blocks_of(int type)
+const geodec__random_blocks *geodec__shape_random_blocks_of(int type)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].type == type) return &table[i];

@@ -14,10 +14,10 @@ typedef struct geodec__random_blocks {
 } geodec__random_blocks;
 
 /* NULL for a type without random blocks. */
-const geodec__random_blocks *geodec__random_blocks_of(int type);
+const geodec__random_blocks *geodec__shape_random_blocks_of(int type);
 /* Of a group: values, bytes. */
-int geodec__group_elements(const geodec__random_blocks *b);
-int geodec__group_bytes(const geodec__random_blocks *b);
+int geodec__shape_group_elements(const geodec__random_blocks *b);
+int geodec__shape_group_bytes(const geodec__random_blocks *b);
 
 /* What a tensor is, as far as its type depends on it. */
 typedef enum geodec__role {

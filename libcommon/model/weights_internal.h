@@ -69,7 +69,7 @@ struct geodec_model {
     geodec__layer *layer;  /* [n_layer] */
     pthread_mutex_t *lazy; /* guards what is made on first use: */
     /* by arithmetic, NULL until there is a session (panels.h): weights for products in integers, and the others */
-    struct geodec__prepared *panels[GEODEC_ARITHMETICS], *copies[GEODEC_ARITHMETICS];
+    struct geodec__prepare *panels[GEODEC_ARITHMETICS], *copies[GEODEC_ARITHMETICS];
     struct geodec__column_table *columns; /* of a small model (columns.h), NULL until there is a session */
     uint8_t *factors;                     /* what factored slots point into (factors.h), NULL without */
     int64_t factor_rank;                  /* largest k */

@@ -23,12 +23,12 @@ done:
     return st;
 }
 
-geodec_status geodec_prepared_beside(const char *model_path, char **folder, geodec_err *err)
+geodec_status geodec_record_beside(const char *model_path, char **folder, geodec_err *err)
 {
     return join(model_path, ".", "geodec", folder, err);
 }
 
-geodec_status geodec_prepared_cached(const char *cache, const geodec_model *m, char **folder, geodec_err *err)
+geodec_status geodec_record_cached(const char *cache, const geodec_model *m, char **folder, geodec_err *err)
 {
     return join(cache, "/", geodec_model_fingerprint(m), folder, err);
 }
@@ -44,7 +44,7 @@ static int64_t weight_bytes(const geodec_model *m)
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-static void put_trial(geodec_json_writer *w, const geodec_prepared_made *d)
+static void put_trial(geodec_json_writer *w, const geodec_record_made *d)
 {
     const geodec_trial *t = d->trial;
     geodec_json_begin_object(w, "trial");
@@ -74,7 +74,7 @@ static double speedup_of(const geodec_trial *t)
     return NAN;
 }
 
-geodec_status geodec_prepared_write(const geodec_prepared_made *d, geodec_err *err)
+geodec_status geodec_record_write(const geodec_record_made *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *path = NULL;
@@ -111,10 +111,10 @@ done:
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-void geodec_prepared_clear(geodec_prepared *p)
+void geodec_record_clear(geodec_record *p)
 {
     geodec_mem_free(p->request);
-    *p = (geodec_prepared){0};
+    *p = (geodec_record){0};
 }
 
 static geodec_status text_of(const geodec_json *root, const char *key, char *out, size_t room, geodec_err *err)
@@ -128,12 +128,12 @@ done:
     return st;
 }
 
-geodec_status geodec_prepared_read(const char *folder, geodec_prepared *out, geodec_err *err)
+geodec_status geodec_record_read(const char *folder, geodec_record *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *path = NULL;
     geodec_json *root = NULL;
-    geodec_prepared p = {.speedup = NAN};
+    geodec_record p = {.speedup = NAN};
     const char *request = "";
     geodec_err ignored = {0};
     GEODEC_TRY(join(folder, "/", name, &path, err));
@@ -165,11 +165,11 @@ static void warn(const geodec_hooks *hooks, const char *folder, const char *why)
 }
 
 /* Whether the tables there are of this model. What is not there is passed over in silence. */
-static bool fits(const geodec_model *m, const char *folder, const geodec_hooks *hooks, geodec_prepared *out)
+static bool fits(const geodec_model *m, const char *folder, const geodec_hooks *hooks, geodec_record *out)
 {
     geodec_err problem = {0};
     char text[GEODEC_ERR_TEXT];
-    const geodec_status st = geodec_prepared_read(folder, out, &problem);
+    const geodec_status st = geodec_record_read(folder, out, &problem);
     if (st == GEODEC_OK && out->weight_bytes == weight_bytes(m) &&
         strcmp(out->model_sha256, geodec_model_fingerprint(m)) == 0)
         return true;
@@ -177,7 +177,7 @@ static bool fits(const geodec_model *m, const char *folder, const geodec_hooks *
         warn(hooks, folder, "drafting tables of another model");
     else if (st != GEODEC_NOTFOUND)
         warn(hooks, folder, geodec_err_line(&problem, text, sizeof text));
-    geodec_prepared_clear(out);
+    geodec_record_clear(out);
     return false;
 }
 
@@ -189,29 +189,29 @@ static bool cache_has(const char *cache, int64_t bytes)
     if (!d) return false;
     for (const struct dirent *e = readdir(d); e && !found; e = readdir(d)) {
         char *folder = NULL;
-        geodec_prepared p = {0};
+        geodec_record p = {0};
         if (strlen(e->d_name) == GEODEC_SHA256_HEX - 1 && join(cache, "/", e->d_name, &folder, NULL) == GEODEC_OK &&
-            geodec_prepared_read(folder, &p, NULL) == GEODEC_OK)
+            geodec_record_read(folder, &p, NULL) == GEODEC_OK)
             found = p.weight_bytes == bytes;
-        geodec_prepared_clear(&p);
+        geodec_record_clear(&p);
         geodec_mem_free(folder);
     }
     (void)closedir(d);
     return found;
 }
 
-geodec_status geodec_prepared_find(const geodec_model *m, const char *cache, const geodec_hooks *hooks, char **folder,
-                                   geodec_prepared *out, geodec_err *err)
+geodec_status geodec_record_find(const geodec_model *m, const char *cache, const geodec_hooks *hooks, char **folder,
+                                 geodec_record *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char *at = NULL;
     *folder = NULL;
-    GEODEC_TRY(geodec_prepared_beside(geodec_gguf_path(geodec_model_gguf(m)), &at, err));
+    GEODEC_TRY(geodec_record_beside(geodec_gguf_path(geodec_model_gguf(m)), &at, err));
     if (!fits(m, at, hooks, out)) {
         geodec_mem_free(at);
         at = NULL;
         if (!cache || !cache_has(cache, weight_bytes(m))) goto done;
-        GEODEC_TRY(geodec_prepared_cached(cache, m, &at, err));
+        GEODEC_TRY(geodec_record_cached(cache, m, &at, err));
         if (!fits(m, at, hooks, out)) goto done;
     }
     *folder = at;

@@ -21,8 +21,8 @@ enum {
 
 /* Documents of the text up to so many tokens, then the sampled texts. */
 typedef struct both {
-    geodec_text_source *text;
-    geodec_token_source *samples;
+    geodec_export_text_source *text;
+    geodec_export_token_source *samples;
     int64_t left; /* tokens of the text */
 } both;
 
@@ -33,7 +33,7 @@ static geodec_status next_of_both(void *ctx, const int32_t **token, int64_t *n, 
     geodec_export_source source;
     *n = -1;
     if (b->text && b->left > 1) { /* one token alone is no node */
-        source = geodec_text_source_get(b->text);
+        source = geodec_export_text_source_get(b->text);
         GEODEC_TRY(source.next(source.ctx, token, n, err));
         if (*n > b->left) *n = b->left;
         if (*n >= 0) {
@@ -43,16 +43,16 @@ static geodec_status next_of_both(void *ctx, const int32_t **token, int64_t *n, 
         b->left = 0;
     }
     if (b->samples) {
-        source = geodec_token_source_get(b->samples);
+        source = geodec_export_token_source_get(b->samples);
         GEODEC_TRY(source.next(source.ctx, token, n, err));
     }
 done:
     return st;
 }
 
-static geodec_status open_text(const geodec_prepare *p, geodec_text_source **out, geodec_err *err)
+static geodec_status open_text(const geodec_prepare *p, geodec_export_text_source **out, geodec_err *err)
 {
-    return geodec_text_source_create(p->documents, geodec_model_tokenizer(p->model), out, err);
+    return geodec_export_text_source_create(p->documents, geodec_model_tokenizer(p->model), out, err);
 }
 
 geodec_status geodec_prepare_text_tokens(const geodec_prepare *p, int64_t *tokens, geodec_err *err)
@@ -70,7 +70,7 @@ geodec_status geodec_prepare_text_tokens(const geodec_prepare *p, int64_t *token
     }
     *tokens = sum;
 done:
-    geodec_text_source_destroy(b.text);
+    geodec_export_text_source_destroy(b.text);
     return st;
 }
 
@@ -136,15 +136,15 @@ static geodec_status time_reading(const geodec_prepare *p, const geodec__prepare
     geodec_artifact *out = NULL;
     const geodec_provenance none = {0};
     GEODEC_TRY(geodec__prepare_path(p, "store.h5", &path, err));
-    GEODEC_TRY(geodec_token_source_create("probe", s->text, (size_t)s->size,
-                                          geodec_model_configuration(p->model)->n_vocab, &b.samples, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, path, &none, &out, err));
+    GEODEC_TRY(geodec_export_token_source_create("probe", s->text, (size_t)s->size,
+                                                 geodec_model_configuration(p->model)->n_vocab, &b.samples, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, path, &none, &out, err));
     const double before = geodec_clock_seconds();
     GEODEC_TRY(export_states(p, &b, length, out, err));
     *seconds = geodec_clock_seconds() - before;
 done:
     geodec_artifact_close(out);
-    geodec_token_source_destroy(b.samples);
+    geodec_export_token_source_destroy(b.samples);
     geodec_mem_free(path);
     return st;
 }
@@ -275,16 +275,16 @@ done:
 /* ---- the map ---------------------------------------------------------------------------------------------------- */
 
 static geodec_status bake_from(const geodec_prepare *p, const char *states_path, const char *map_path,
-                               const geodec_provenance *provenance, geodec_flow_summary *summary, geodec_err *err)
+                               const geodec_provenance *provenance, geodec_flowmap_summary *summary, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *out = NULL;
     geodec_activations states;
     geodec_flowmap map = {0};
-    const geodec_flow_options o = geodec_flow_defaults();
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, states_path, &in, err));
+    const geodec_flowmap_options o = geodec_flowmap_defaults();
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, states_path, &in, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_flowmap, map_path, provenance, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_flowmap_kind, map_path, provenance, &out, err));
     GEODEC_TRY(geodec_flowmap_bake(&states, &o, &map, summary, p->pool, p->hooks, err));
     GEODEC_TRY(geodec_flowmap_write(&map, out, err));
     st = geodec_artifact_commit(out, err);
@@ -306,16 +306,16 @@ static geodec_status read_all(const geodec_prepare *p, const geodec_prepare_stor
     GEODEC_TRY(geodec__prepare_samples_read(p, &got, err));
     if (p->documents) GEODEC_TRY(open_text(p, &b.text, err));
     if (got.texts > 0)
-        GEODEC_TRY(geodec_token_source_create("sample.tokens", got.text, (size_t)got.size,
-                                              geodec_model_configuration(p->model)->n_vocab, &b.samples, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, path, provenance, &out, err));
+        GEODEC_TRY(geodec_export_token_source_create("sample.tokens", got.text, (size_t)got.size,
+                                                     geodec_model_configuration(p->model)->n_vocab, &b.samples, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, path, provenance, &out, err));
     GEODEC_TRY(export_states(p, &b, s->plan.length, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
 done:
     geodec_artifact_close(out);
-    geodec_text_source_destroy(b.text);
-    geodec_token_source_destroy(b.samples);
+    geodec_export_text_source_destroy(b.text);
+    geodec_export_token_source_destroy(b.samples);
     geodec_mem_free(got.text);
     return st;
 }

@@ -7,13 +7,13 @@
 #ifndef GEODEC_PREPARE_STORE_H
 #define GEODEC_PREPARE_STORE_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "documents/documents.h"
-#include "artifact/artifact.h"
+#include "flowmap/map.h"
 #include "model/model.h"
 #include "prepare/plan.h"
-#include "flowmap/map.h"
 
 typedef struct geodec_prepare {
     const geodec_model *model;
@@ -37,7 +37,7 @@ typedef struct geodec_prepare_store {
     int64_t texts;              /* sampled: 0 .. texts - 1 */
     int64_t sampled;            /* tokens of them */
     int64_t resumed;            /* texts of them that an earlier run left */
-    geodec_flow_summary map;
+    geodec_flowmap_summary map;
 } geodec_prepare_store;
 
 /* Tokens of the documents given, counted up to GEODEC_PREPARE_TOKENS_MAX. */

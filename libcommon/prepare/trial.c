@@ -98,7 +98,7 @@ static geodec_status rig_open(rig *r, const geodec_model *m, const char *dir, co
     r->o.gamma = GEODEC_TRIAL_GAMMA;
     r->o.adaptive = true;
     r->o.stop = r->stop;
-    r->o.n_stop = geodec_stop_tokens(geodec_model_tokenizer(m), r->stop);
+    r->o.n_stop = geodec_drafting_stop_tokens(geodec_model_tokenizer(m), r->stop);
     GEODEC_TRY(
         geodec_cost_measure(&r->target, GEODEC_TRIAL_PROMPT, GEODEC_TRIAL_GAMMA + 1, REPEATS, NULL, &r->o.cost, err));
 done:

@@ -99,9 +99,9 @@ static geodec_status one_query(const geodec__ref_tape *tape, const geodec__layer
     row.n = t + 1;
     row.first = t;
     row.angles[0].n = row.angles[1].n = t + 1;
-    GEODEC_TRY(geodec__ref_project_vjp(&row, l, &l->q, l->q_norm, c->n_head, tape->q0, k, gq, part, gz, err));
-    GEODEC_TRY(geodec__ref_project_vjp(&row, l, &l->k, l->k_norm, c->n_kv_head, tape->k0, k, gk, part, gz, err));
-    geodec__ref_norm_vjp(1, d, (double)c->rms_eps, l->attn_norm, tape->x + t * d, k, gz, gz);
+    GEODEC_TRY(geodec__reference_project_vjp(&row, l, &l->q, l->q_norm, c->n_head, tape->q0, k, gq, part, gz, err));
+    GEODEC_TRY(geodec__reference_project_vjp(&row, l, &l->k, l->k_norm, c->n_kv_head, tape->k0, k, gk, part, gz, err));
+    geodec__reference_norm_vjp(1, d, (double)c->rms_eps, l->attn_norm, tape->x + t * d, k, gz, gz);
     for (int64_t i = 0; i < pairs * H; i++) {
         if (gscore) memcpy(gscore + i * d, gz + 2 * i * d, (size_t)d * sizeof *gz);
         if (gweight) memcpy(gweight + i * d, gz + (2 * i + 1) * d, (size_t)d * sizeof *gz);
@@ -134,10 +134,10 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
     GEODEC_NEW(l.score, H * n);
     GEODEC_NEW(l.weight, H * n);
     GEODEC_NEW(l.slope, H * n);
-    GEODEC_TRY(geodec__ref_tape_create(r, n, 0, &tape, err));
+    GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     memcpy(y, x, (size_t)(n * d) * sizeof *y);
-    GEODEC_TRY_MSG(geodec__ref_mix(&tape, layer, y, err), "block %d", block);
-    const geodec__ref_attention a = geodec__ref_attention_of(&tape, layer);
+    GEODEC_TRY_MSG(geodec__reference_mix(&tape, layer, y, err), "block %d", block);
+    const geodec__ref_attention a = geodec__reference_attention_of(&tape, layer);
     for (int64_t i = 0, count; i < pairs; i += count) {
         for (count = 1; i + count < pairs && pair[i + count].query == pair[i].query;) count++;
         GEODEC_TRY(one_query(&tape, layer, &a, &l, count, pair + i, score ? score + i * H : NULL,
@@ -145,7 +145,7 @@ geodec_status geodec_reference_attended(const geodec_reference *r, int32_t block
                              gweight ? gweight + i * H * d : NULL, err));
     }
 done:
-    geodec__ref_tape_destroy(&tape);
+    geodec__reference_tape_destroy(&tape);
     geodec_mem_free(y);
     geodec_mem_free(l.score);
     geodec_mem_free(l.weight);

@@ -176,21 +176,22 @@ done:
     return st;
 }
 
-geodec_status geodec__ref_attend(geodec_pool *pool, const geodec__ref_attention *a, double *o, geodec_err *err)
+geodec_status geodec__reference_attend(geodec_pool *pool, const geodec__ref_attention *a, double *o, geodec_err *err)
 {
     attention t = {.a = a, .o = o};
     return run(pool, &t, a->n_head * blocks_from(a, 0), forward_task, err);
 }
 
-geodec_status geodec__ref_attend_jvp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k, const double *dq,
-                                     const double *dk, const double *dv, double *d_o, geodec_err *err)
+geodec_status geodec__reference_attend_jvp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k,
+                                           const double *dq, const double *dk, const double *dv, double *d_o,
+                                           geodec_err *err)
 {
     attention t = {.a = a, .k = k, .q = dq, .key = dk, .v = dv, .o = d_o};
     return run(pool, &t, a->n_head * blocks_from(a, a->first), jvp_task, err);
 }
 
-geodec_status geodec__ref_attend_vjp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k, const double *go,
-                                     double *gq, double *gk, double *gv, geodec_err *err)
+geodec_status geodec__reference_attend_vjp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k,
+                                           const double *go, double *gq, double *gk, double *gv, geodec_err *err)
 {
     attention t = {.a = a, .k = k, .q = go, .gq = gq, .gk = gk, .gv = gv};
     return run(pool, &t, a->n_kv_head * ((k + TANGENT_BLOCK - 1) / TANGENT_BLOCK), vjp_task, err);

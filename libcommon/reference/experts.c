@@ -58,7 +58,7 @@ static void gather(const geodec__ref_tape *t, int64_t e, int64_t from, int64_t f
         }
 }
 
-geodec_status geodec__ref_experts(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err)
+geodec_status geodec__reference_experts(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -66,14 +66,14 @@ geodec_status geodec__ref_experts(geodec__ref_tape *t, const geodec__layer *l, g
     const int64_t d = c->d_model;
     double *rows = NULL;
     GEODEC_NEW(rows, t->n * d);
-    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->router, t->n, t->z, t->prob, err));
-    geodec__ref_route(&router, t->n, t->prob, t->prob, t->id, t->weight);
+    GEODEC_TRY(geodec__reference_product(t->r->pool, &l->router, t->n, t->z, t->prob, err));
+    geodec__reference_route(&router, t->n, t->prob, t->prob, t->id, t->weight);
     assign_slots(t);
     memset(t->ffn_out, 0, (size_t)(t->n * d) * sizeof(double));
     for (int32_t e = 0; e < c->n_expert; e++) {
         const geodec__ref_ffn f = network(t, l, e, t->start[e]);
         gather(t, e, t->start[e], 0, 1, false, t->z, rows);
-        GEODEC_TRY(geodec__ref_ffn_run(t->r, &f, rows, t->hidden, t->expert_out + t->start[e] * d, err));
+        GEODEC_TRY(geodec__reference_ffn_run(t->r, &f, rows, t->hidden, t->expert_out + t->start[e] * d, err));
         for (int32_t s = t->start[e]; s < t->start[e + 1]; s++) {
             double *y = t->ffn_out + t->owner[s] / c->n_expert_used * d;
             for (int64_t i = 0; i < d; i++) y[i] += t->weight[t->owner[s]] * t->expert_out[s * d + i];
@@ -84,8 +84,8 @@ done:
     return st;
 }
 
-geodec_status geodec__ref_experts_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *dz,
-                                      double *dy, geodec_err *err)
+geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                            const double *dz, double *dy, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -96,13 +96,13 @@ geodec_status geodec__ref_experts_jvp(const geodec__ref_tape *t, const geodec__l
     GEODEC_NEW(dweight, k * n * used);
     GEODEC_NEW(rows, k * n * d);
     GEODEC_NEW(out, k * n * d);
-    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->router, k * n, dz, dlogits, err));
-    geodec__ref_route_jvp(&router, n, t->prob + t->first * c->n_expert, t->id + before, k, dlogits, dweight);
+    GEODEC_TRY(geodec__reference_product(t->r->pool, &l->router, k * n, dz, dlogits, err));
+    geodec__reference_route_jvp(&router, n, t->prob + t->first * c->n_expert, t->id + before, k, dlogits, dweight);
     memset(dy, 0, (size_t)(k * n * d) * sizeof *dy);
     for (int32_t e = 0; e < c->n_expert; e++) {
         const geodec__ref_ffn f = network(t, l, e, t->vary[e]);
         gather(t, e, t->vary[e], t->first, k, false, dz, rows);
-        GEODEC_TRY(geodec__ref_ffn_jvp(t->r, &f, k, rows, out, err));
+        GEODEC_TRY(geodec__reference_ffn_jvp(t->r, &f, k, rows, out, err));
         for (int64_t j = 0; j < k; j++)
             for (int32_t s = t->vary[e]; s < t->start[e + 1]; s++) {
                 double *to = dy + (j * n + t->owner[s] / used - t->first) * d;
@@ -119,8 +119,8 @@ done:
     return st;
 }
 
-geodec_status geodec__ref_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *gy,
-                                      double *gz, geodec_err *err)
+geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                            const double *gy, double *gz, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -133,16 +133,16 @@ geodec_status geodec__ref_experts_vjp(const geodec__ref_tape *t, const geodec__l
     GEODEC_NEW(part, k * n * d);
     for (int64_t a = 0; a < k * n * used; a++)
         gweight[a] = geodec_blas_dot(d, gy + a / used * d, t->expert_out + t->slot[before + a % (n * used)] * d);
-    geodec__ref_route_vjp(&router, n, t->prob + t->first * c->n_expert, t->id + before, k, gweight, glogits);
-    GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->router, k * n, glogits, gz, err));
+    geodec__reference_route_vjp(&router, n, t->prob + t->first * c->n_expert, t->id + before, k, gweight, glogits);
+    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->router, k * n, glogits, gz, err));
     for (int32_t e = 0; e < c->n_expert; e++) {
         const geodec__ref_ffn f = network(t, l, e, t->vary[e]);
         gather(t, e, t->vary[e], t->first, k, true, gy, rows);
-        GEODEC_TRY(geodec__ref_ffn_vjp(t->r, &f, k, rows, part, err));
+        GEODEC_TRY(geodec__reference_ffn_vjp(t->r, &f, k, rows, part, err));
         for (int64_t j = 0; j < k; j++)
             for (int32_t s = t->vary[e]; s < t->start[e + 1]; s++)
-                geodec__ref_add(d, part + (j * f.m + s - t->vary[e]) * d,
-                                gz + (j * n + t->owner[s] / used - t->first) * d);
+                geodec__reference_add(d, part + (j * f.m + s - t->vary[e]) * d,
+                                      gz + (j * n + t->owner[s] / used - t->first) * d);
     }
 done:
     geodec_mem_free(glogits);

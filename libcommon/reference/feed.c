@@ -4,48 +4,48 @@
 
 #include <string.h>
 
-geodec_status geodec__ref_ffn_run(const geodec_reference *r, const geodec__ref_ffn *f, const double *z, double *hidden,
-                                  double *y, geodec_err *err)
+geodec_status geodec__reference_ffn_run(const geodec_reference *r, const geodec__ref_ffn *f, const double *z,
+                                        double *hidden, double *y, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec__ref_product(r->pool, &f->gate, f->m, z, f->g, err));
-    GEODEC_TRY(geodec__ref_product(r->pool, &f->up, f->m, z, f->u, err));
-    geodec__ref_gated(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, hidden);
-    GEODEC_TRY(geodec__ref_product(r->pool, &f->down, f->m, hidden, y, err));
+    GEODEC_TRY(geodec__reference_product(r->pool, &f->gate, f->m, z, f->g, err));
+    GEODEC_TRY(geodec__reference_product(r->pool, &f->up, f->m, z, f->u, err));
+    geodec__reference_gated(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, hidden);
+    GEODEC_TRY(geodec__reference_product(r->pool, &f->down, f->m, hidden, y, err));
 done:
     return st;
 }
 
-geodec_status geodec__ref_ffn_jvp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k, const double *dz,
-                                  double *dy, geodec_err *err)
+geodec_status geodec__reference_ffn_jvp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k,
+                                        const double *dz, double *dy, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *dg = NULL, *du = NULL;
     GEODEC_NEW(dg, k * f->m * f->gate.rows);
     GEODEC_NEW(du, k * f->m * f->gate.rows);
-    GEODEC_TRY(geodec__ref_product(r->pool, &f->gate, k * f->m, dz, dg, err));
-    GEODEC_TRY(geodec__ref_product(r->pool, &f->up, k * f->m, dz, du, err));
-    geodec__ref_gated_jvp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, dg, du, dg);
-    GEODEC_TRY(geodec__ref_product(r->pool, &f->down, k * f->m, dg, dy, err));
+    GEODEC_TRY(geodec__reference_product(r->pool, &f->gate, k * f->m, dz, dg, err));
+    GEODEC_TRY(geodec__reference_product(r->pool, &f->up, k * f->m, dz, du, err));
+    geodec__reference_gated_jvp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, dg, du, dg);
+    GEODEC_TRY(geodec__reference_product(r->pool, &f->down, k * f->m, dg, dy, err));
 done:
     geodec_mem_free(dg);
     geodec_mem_free(du);
     return st;
 }
 
-geodec_status geodec__ref_ffn_vjp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k, const double *gy,
-                                  double *gz, geodec_err *err)
+geodec_status geodec__reference_ffn_vjp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k,
+                                        const double *gy, double *gz, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *gg = NULL, *gu = NULL, *part = NULL;
     GEODEC_NEW(gg, k * f->m * f->gate.rows);
     GEODEC_NEW(gu, k * f->m * f->gate.rows);
     GEODEC_NEW(part, k * f->m * f->gate.cols);
-    GEODEC_TRY(geodec__ref_product_vjp(r->pool, &f->down, k * f->m, gy, gu, err));
-    geodec__ref_gated_vjp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, gu, gg, gu);
-    GEODEC_TRY(geodec__ref_product_vjp(r->pool, &f->gate, k * f->m, gg, gz, err));
-    GEODEC_TRY(geodec__ref_product_vjp(r->pool, &f->up, k * f->m, gu, part, err));
-    geodec__ref_add(k * f->m * f->gate.cols, part, gz);
+    GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->down, k * f->m, gy, gu, err));
+    geodec__reference_gated_vjp(r->model->config.activation, f->m * f->gate.rows, f->g, f->u, k, gu, gg, gu);
+    GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->gate, k * f->m, gg, gz, err));
+    GEODEC_TRY(geodec__reference_product_vjp(r->pool, &f->up, k * f->m, gu, part, err));
+    geodec__reference_add(k * f->m * f->gate.cols, part, gz);
 done:
     geodec_mem_free(gg);
     geodec_mem_free(gu);
@@ -61,31 +61,31 @@ static geodec__ref_ffn dense(const geodec__ref_tape *t, const geodec__layer *l, 
         .gate = l->gate, .up = l->up, .down = l->down, .m = t->n - first, .g = t->gate + before, .u = t->up + before};
 }
 
-geodec_status geodec__ref_feed(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
+geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n, d = c->d_model;
     memcpy(t->middle, x, (size_t)(n * d) * sizeof *x);
-    geodec__ref_norm(n, d, (double)c->rms_eps, l->ffn_norm, x, t->z);
+    geodec__reference_norm(n, d, (double)c->rms_eps, l->ffn_norm, x, t->z);
     if (l->router.data) {
-        GEODEC_TRY(geodec__ref_experts(t, l, err));
+        GEODEC_TRY(geodec__reference_experts(t, l, err));
     } else {
         const geodec__ref_ffn f = dense(t, l, 0);
-        GEODEC_TRY(geodec__ref_ffn_run(t->r, &f, t->z, t->hidden, t->ffn_out, err));
+        GEODEC_TRY(geodec__reference_ffn_run(t->r, &f, t->z, t->hidden, t->ffn_out, err));
     }
     if (l->ffn_post_norm) { /* nothing needs z any more */
-        geodec__ref_norm(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out, t->z);
-        geodec__ref_add(n * d, t->z, x);
+        geodec__reference_norm(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out, t->z);
+        geodec__reference_add(n * d, t->z, x);
     } else {
-        geodec__ref_add(n * d, t->ffn_out, x);
+        geodec__reference_add(n * d, t->ffn_out, x);
     }
 done:
     return st;
 }
 
-geodec_status geodec__ref_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
-                                   geodec_err *err)
+geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
+                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -93,24 +93,24 @@ geodec_status geodec__ref_feed_jvp(const geodec__ref_tape *t, const geodec__laye
     double *dz = NULL, *dy = NULL;
     GEODEC_NEW(dz, k * n * d);
     GEODEC_NEW(dy, k * n * d);
-    geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle + t->first * d, k, dx, dz);
+    geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle + t->first * d, k, dx, dz);
     if (l->router.data) {
-        GEODEC_TRY(geodec__ref_experts_jvp(t, l, k, dz, dy, err));
+        GEODEC_TRY(geodec__reference_experts_jvp(t, l, k, dz, dy, err));
     } else {
         const geodec__ref_ffn f = dense(t, l, t->first);
-        GEODEC_TRY(geodec__ref_ffn_jvp(t->r, &f, k, dz, dy, err));
+        GEODEC_TRY(geodec__reference_ffn_jvp(t->r, &f, k, dz, dy, err));
     }
     if (l->ffn_post_norm)
-        geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out + t->first * d, k, dy, dy);
-    geodec__ref_add(k * n * d, dy, dx);
+        geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out + t->first * d, k, dy, dy);
+    geodec__reference_add(k * n * d, dy, dx);
 done:
     geodec_mem_free(dz);
     geodec_mem_free(dy);
     return st;
 }
 
-geodec_status geodec__ref_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
-                                   geodec_err *err)
+geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
+                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -120,17 +120,17 @@ geodec_status geodec__ref_feed_vjp(const geodec__ref_tape *t, const geodec__laye
     GEODEC_NEW(gz, k * n * d);
     if (l->ffn_post_norm) {
         GEODEC_NEW(gy, k * n * d);
-        geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out + t->first * d, k, gx, gy);
+        geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out + t->first * d, k, gx, gy);
         in = gy;
     }
     if (l->router.data) {
-        GEODEC_TRY(geodec__ref_experts_vjp(t, l, k, in, gz, err));
+        GEODEC_TRY(geodec__reference_experts_vjp(t, l, k, in, gz, err));
     } else {
         const geodec__ref_ffn f = dense(t, l, t->first);
-        GEODEC_TRY(geodec__ref_ffn_vjp(t->r, &f, k, in, gz, err));
+        GEODEC_TRY(geodec__reference_ffn_vjp(t->r, &f, k, in, gz, err));
     }
-    geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle + t->first * d, k, gz, gz);
-    geodec__ref_add(k * n * d, gz, gx);
+    geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->ffn_norm, t->middle + t->first * d, k, gz, gz);
+    geodec__reference_add(k * n * d, gz, gx);
 done:
     geodec_mem_free(gz);
     geodec_mem_free(gy);

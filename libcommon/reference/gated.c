@@ -18,7 +18,7 @@ static void activate(geodec_activation act, double x, double *value, double *slo
     }
 }
 
-void geodec__ref_gated(geodec_activation act, int64_t n, const double *gate, const double *up, double *y)
+void geodec__reference_gated(geodec_activation act, int64_t n, const double *gate, const double *up, double *y)
 {
     for (int64_t i = 0; i < n; i++) {
         double value, slope;
@@ -37,8 +37,8 @@ static int64_t strip(geodec_activation act, int64_t n, int64_t first, const doub
     return m;
 }
 
-void geodec__ref_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
-                           const double *dgate, const double *dup, double *dy)
+void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
+                                 const double *dgate, const double *dup, double *dy)
 {
     double value[STRIP], slope[STRIP];
     for (int64_t first = 0; first < n; first += STRIP) {
@@ -49,8 +49,8 @@ void geodec__ref_gated_jvp(geodec_activation act, int64_t n, const double *gate,
     }
 }
 
-void geodec__ref_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
-                           const double *gy, double *ggate, double *gup)
+void geodec__reference_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
+                                 const double *gy, double *ggate, double *gup)
 {
     double value[STRIP], slope[STRIP];
     for (int64_t first = 0; first < n; first += STRIP) {

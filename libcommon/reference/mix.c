@@ -22,7 +22,7 @@ static int64_t norm_width(const geodec_model_config *c, int64_t heads)
     return c->qk_norm_whole ? heads * c->head_dim : c->head_dim;
 }
 
-geodec__ref_attention geodec__ref_attention_of(const geodec__ref_tape *t, const geodec__layer *l)
+geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, const geodec__layer *l)
 {
     const geodec_model_config *c = &t->r->model->config;
     return (geodec__ref_attention){.n = t->n,
@@ -45,37 +45,37 @@ static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, 
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
-    GEODEC_TRY(geodec__ref_product(t->r->pool, w, t->n, t->z, y, err));
+    GEODEC_TRY(geodec__reference_product(t->r->pool, w, t->n, t->z, y, err));
     add_bias(t->n, w->rows, bias, y);
     if (gain) {
         memcpy(before, y, (size_t)(t->n * w->rows) * sizeof *y);
-        geodec__ref_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
+        geodec__reference_norm(norm_rows(c, t->n, heads), norm_width(c, heads), (double)c->rms_eps, gain, y, y);
     }
-    geodec__ref_rotate(c, &t->angles[l->rope], 0, 1, heads, false, y);
+    geodec__reference_rotate(c, &t->angles[l->rope], 0, 1, heads, false, y);
 done:
     return st;
 }
 
-geodec_status geodec__ref_mix(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
+geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n, d = c->d_model;
     memcpy(t->x, x, (size_t)(n * d) * sizeof *x);
-    geodec__ref_norm(n, d, (double)c->rms_eps, l->attn_norm, x, t->z);
+    geodec__reference_norm(n, d, (double)c->rms_eps, l->attn_norm, x, t->z);
     GEODEC_TRY(project(t, l, &l->q, l->q_bias, l->q_norm, c->n_head, t->q0, t->q, err));
     GEODEC_TRY(project(t, l, &l->k, l->k_bias, l->k_norm, c->n_kv_head, t->k0, t->k, err));
-    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->v, n, t->z, t->v, err));
+    GEODEC_TRY(geodec__reference_product(t->r->pool, &l->v, n, t->z, t->v, err));
     add_bias(n, l->v.rows, l->v_bias, t->v);
-    const geodec__ref_attention a = geodec__ref_attention_of(t, l);
-    GEODEC_TRY(geodec__ref_attend(t->r->pool, &a, t->mixed, err));
-    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
+    const geodec__ref_attention a = geodec__reference_attention_of(t, l);
+    GEODEC_TRY(geodec__reference_attend(t->r->pool, &a, t->mixed, err));
+    GEODEC_TRY(geodec__reference_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
     add_bias(n, d, l->o_bias, t->attn_out);
     if (l->attn_post_norm) { /* z is free again: the feed-forward half writes its own */
-        geodec__ref_norm(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, t->z);
-        geodec__ref_add(n * d, t->z, x);
+        geodec__reference_norm(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, t->z);
+        geodec__reference_add(n * d, t->z, x);
     } else {
-        geodec__ref_add(n * d, t->attn_out, x);
+        geodec__reference_add(n * d, t->attn_out, x);
     }
 done:
     return st;
@@ -88,17 +88,17 @@ static geodec_status project_jvp(const geodec__ref_tape *t, const geodec__layer 
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
-    GEODEC_TRY(geodec__ref_product(t->r->pool, w, k * n, dz, dy, err));
+    GEODEC_TRY(geodec__reference_product(t->r->pool, w, k * n, dz, dy, err));
     if (gain)
-        geodec__ref_norm_jvp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
-                             before + t->first * w->rows, k, dy, dy);
-    geodec__ref_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
+        geodec__reference_norm_jvp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
+                                   before + t->first * w->rows, k, dy, dy);
+    geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, false, dy);
 done:
     return st;
 }
 
-geodec_status geodec__ref_mix_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
-                                  geodec_err *err)
+geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
+                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -109,16 +109,16 @@ geodec_status geodec__ref_mix_jvp(const geodec__ref_tape *t, const geodec__layer
     GEODEC_NEW(dk, k * n * l->k.rows);
     GEODEC_NEW(dv, k * n * l->v.rows);
     GEODEC_NEW(d_o, k * n * l->q.rows);
-    geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, dx, dz);
+    geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, dx, dz);
     GEODEC_TRY(project_jvp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, dz, dq, err));
     GEODEC_TRY(project_jvp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, dz, dk, err));
-    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->v, k * n, dz, dv, err));
-    const geodec__ref_attention a = geodec__ref_attention_of(t, l);
-    GEODEC_TRY(geodec__ref_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
-    GEODEC_TRY(geodec__ref_product(t->r->pool, &l->o, k * n, d_o, dz, err));
+    GEODEC_TRY(geodec__reference_product(t->r->pool, &l->v, k * n, dz, dv, err));
+    const geodec__ref_attention a = geodec__reference_attention_of(t, l);
+    GEODEC_TRY(geodec__reference_attend_jvp(t->r->pool, &a, k, dq, dk, dv, d_o, err));
+    GEODEC_TRY(geodec__reference_product(t->r->pool, &l->o, k * n, d_o, dz, err));
     if (l->attn_post_norm)
-        geodec__ref_norm_jvp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, dz, dz);
-    geodec__ref_add(k * n * d, dz, dx);
+        geodec__reference_norm_jvp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, dz, dz);
+    geodec__reference_add(k * n * d, dz, dx);
 done:
     geodec_mem_free(dz);
     geodec_mem_free(dq);
@@ -128,25 +128,25 @@ done:
     return st;
 }
 
-geodec_status geodec__ref_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
-                                      const float *gain, int64_t heads, const double *before, int64_t k, double *gy,
-                                      double *scratch, double *gz, geodec_err *err)
+geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
+                                            const float *gain, int64_t heads, const double *before, int64_t k,
+                                            double *gy, double *scratch, double *gz, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
     const int64_t n = t->n - t->first;
-    geodec__ref_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
+    geodec__reference_rotate(c, &t->angles[l->rope], t->first, k, heads, true, gy);
     if (gain)
-        geodec__ref_norm_vjp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
-                             before + t->first * w->rows, k, gy, gy);
-    GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, w, k * n, gy, scratch, err));
-    geodec__ref_add(k * n * c->d_model, scratch, gz);
+        geodec__reference_norm_vjp(norm_rows(c, n, heads), norm_width(c, heads), (double)c->rms_eps, gain,
+                                   before + t->first * w->rows, k, gy, gy);
+    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, w, k * n, gy, scratch, err));
+    geodec__reference_add(k * n * c->d_model, scratch, gz);
 done:
     return st;
 }
 
-geodec_status geodec__ref_mix_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
-                                  geodec_err *err)
+geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
+                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &t->r->model->config;
@@ -160,17 +160,18 @@ geodec_status geodec__ref_mix_vjp(const geodec__ref_tape *t, const geodec__layer
     GEODEC_NEW(gv, k * n * l->v.rows);
     const double *gy = gx;
     if (l->attn_post_norm) {
-        geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, gx, part);
+        geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out + t->first * d, k, gx,
+                                   part);
         gy = part;
     }
-    GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->o, k * n, gy, go, err));
-    const geodec__ref_attention a = geodec__ref_attention_of(t, l);
-    GEODEC_TRY(geodec__ref_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
-    GEODEC_TRY(geodec__ref_product_vjp(t->r->pool, &l->v, k * n, gv, gz, err));
-    GEODEC_TRY(geodec__ref_project_vjp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, gq, part, gz, err));
-    GEODEC_TRY(geodec__ref_project_vjp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, gk, part, gz, err));
-    geodec__ref_norm_vjp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, gz, gz);
-    geodec__ref_add(k * n * d, gz, gx);
+    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->o, k * n, gy, go, err));
+    const geodec__ref_attention a = geodec__reference_attention_of(t, l);
+    GEODEC_TRY(geodec__reference_attend_vjp(t->r->pool, &a, k, go, gq, gk, gv, err));
+    GEODEC_TRY(geodec__reference_product_vjp(t->r->pool, &l->v, k * n, gv, gz, err));
+    GEODEC_TRY(geodec__reference_project_vjp(t, l, &l->q, l->q_norm, c->n_head, t->q0, k, gq, part, gz, err));
+    GEODEC_TRY(geodec__reference_project_vjp(t, l, &l->k, l->k_norm, c->n_kv_head, t->k0, k, gk, part, gz, err));
+    geodec__reference_norm_vjp(n, d, (double)c->rms_eps, l->attn_norm, t->x + t->first * d, k, gz, gz);
+    geodec__reference_add(k * n * d, gz, gx);
 done:
     geodec_mem_free(gz);
     geodec_mem_free(part);

@@ -10,7 +10,7 @@ static double inverse_rms(int64_t d, double eps, const double *x)
     return 1 / sqrt(sum / (double)d + eps);
 }
 
-void geodec__ref_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y)
+void geodec__reference_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y)
 {
     for (int64_t t = 0; t < n; t++, x += d, y += d) {
         const double r = inverse_rms(d, eps, x);
@@ -18,8 +18,8 @@ void geodec__ref_norm(int64_t n, int64_t d, double eps, const float *gain, const
     }
 }
 
-void geodec__ref_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
-                          const double *dx, double *dy)
+void geodec__reference_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
+                                const double *dx, double *dy)
 {
     for (int64_t t = 0; t < n; t++, x += d) {
         const double r = inverse_rms(d, eps, x);
@@ -33,8 +33,8 @@ void geodec__ref_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, c
     }
 }
 
-void geodec__ref_norm_vjp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
-                          const double *gy, double *gx)
+void geodec__reference_norm_vjp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
+                                const double *gy, double *gx)
 {
     for (int64_t t = 0; t < n; t++, x += d) {
         const double r = inverse_rms(d, eps, x);

@@ -11,13 +11,13 @@
 #include "model/weights_internal.h"
 
 /* ---- norm.c: y = x r gain with r = 1 / sqrt(mean(x^2) + eps); rows of d ------------------------------------------ */
-void geodec__ref_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y);
+void geodec__reference_norm(int64_t n, int64_t d, double eps, const float *gain, const double *x, double *y);
 /* dy = gain (r dx - x r^3 (x . dx) / d) */
-void geodec__ref_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
-                          const double *dx, double *dy);
+void geodec__reference_norm_jvp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
+                                const double *dx, double *dy);
 /* gx = r h - x r^3 (x . h) / d with h = gain gy */
-void geodec__ref_norm_vjp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
-                          const double *gy, double *gx);
+void geodec__reference_norm_vjp(int64_t n, int64_t d, double eps, const float *gain, const double *x, int64_t k,
+                                const double *gy, double *gx);
 
 /* ---- rope.c: rotation by position; linear, so it is its own jvp, and its vjp the transpose ------------------------
  */
@@ -26,23 +26,23 @@ typedef struct geodec__ref_angles {
     double *cosine, *sine; /* [n][pairs], times the magnitude */
 } geodec__ref_angles;
 /* table 0 or 1; divisor [pairs] or NULL. */
-geodec_status geodec__ref_angles_create(const geodec_model_config *c, int table, const float *divisor, int64_t n,
-                                        geodec__ref_angles *out, geodec_err *err) GEODEC_MUST_USE;
-void geodec__ref_angles_destroy(geodec__ref_angles *a);
+geodec_status geodec__reference_angles_create(const geodec_model_config *c, int table, const float *divisor, int64_t n,
+                                              geodec__ref_angles *out, geodec_err *err) GEODEC_MUST_USE;
+void geodec__reference_angles_destroy(geodec__ref_angles *a);
 /* In place: x [k][n - first][heads][head_dim] with n = a->n: rows first .. n-1 of k stacked sequences. */
-void geodec__ref_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
-                        int64_t heads, bool transpose, double *x);
+void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
+                              int64_t heads, bool transpose, double *x);
 
 /* ---- product.c: matrices of the file ------------------------------------------------------------------------------
  */
 /* y [n][rows] = x [n][cols] W^T; linear, so it is its own jvp. */
-geodec_status geodec__ref_product(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *x, double *y,
-                                  geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_product(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *x,
+                                        double *y, geodec_err *err) GEODEC_MUST_USE;
 /* gx [n][cols] = gy [n][rows] W */
-geodec_status geodec__ref_product_vjp(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *gy,
-                                      double *gx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_product_vjp(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *gy,
+                                            double *gx, geodec_err *err) GEODEC_MUST_USE;
 /* One row of the matrix. buffer [cols]. */
-void geodec__ref_decode_row(const geodec__matrix *w, int64_t row, float *buffer, double *out);
+void geodec__reference_decode_row(const geodec__matrix *w, int64_t row, float *buffer, double *out);
 
 /* ---- attention.c: q [n][n_head][head_dim], k, v [n][n_kv_head][head_dim] -> o [n][n_head][head_dim] ---------------
  */
@@ -52,22 +52,24 @@ typedef struct geodec__ref_attention {
     double scale, cap;                              /* cap 0 = none */
     const double *q, *k, *v;                        /* the point */
 } geodec__ref_attention;
-geodec_status geodec__ref_attend(geodec_pool *pool, const geodec__ref_attention *a, double *o,
-                                 geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_attend(geodec_pool *pool, const geodec__ref_attention *a, double *o,
+                                       geodec_err *err) GEODEC_MUST_USE;
 /* Tangents and cotangents are [k][n - first][...]. */
-geodec_status geodec__ref_attend_jvp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k, const double *dq,
-                                     const double *dk, const double *dv, double *d_o, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_attend_vjp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k, const double *go,
-                                     double *gq, double *gk, double *gv, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_attend_jvp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k,
+                                           const double *dq, const double *dk, const double *dv, double *d_o,
+                                           geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_attend_vjp(geodec_pool *pool, const geodec__ref_attention *a, int64_t k,
+                                           const double *go, double *gq, double *gk, double *gv,
+                                           geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- gated.c: y = act(gate) up over n values -----------------------------------------------------------------------
  */
-void geodec__ref_gated(geodec_activation act, int64_t n, const double *gate, const double *up, double *y);
-void geodec__ref_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
-                           const double *dgate, const double *dup, double *dy);
+void geodec__reference_gated(geodec_activation act, int64_t n, const double *gate, const double *up, double *y);
+void geodec__reference_gated_jvp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
+                                 const double *dgate, const double *dup, double *dy);
 /* ggate or gup may be gy. */
-void geodec__ref_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
-                           const double *gy, double *ggate, double *gup);
+void geodec__reference_gated_vjp(geodec_activation act, int64_t n, const double *gate, const double *up, int64_t k,
+                                 const double *gy, double *ggate, double *gup);
 
 /* ---- router.c: softmax, choice, weights ----------------------------------------------------------------------------
  */
@@ -77,18 +79,19 @@ typedef struct geodec__ref_router {
     double scale; /* of the weights */
 } geodec__ref_router;
 /* prob [n][n_expert] from logits (may be the same), id and weight [n][n_used], best first. */
-void geodec__ref_route(const geodec__ref_router *r, int64_t n, const double *logits, double *prob, int32_t *id,
-                       double *weight);
+void geodec__reference_route(const geodec__ref_router *r, int64_t n, const double *logits, double *prob, int32_t *id,
+                             double *weight);
 /* From the point's prob and id: dweight [k][n][n_used] from dlogits [k][n][n_expert]. */
-void geodec__ref_route_jvp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id, int64_t k,
-                           const double *dlogits, double *dweight);
-void geodec__ref_route_vjp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id, int64_t k,
-                           const double *gweight, double *glogits);
+void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
+                                 int64_t k, const double *dlogits, double *dweight);
+void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
+                                 int64_t k, const double *gweight, double *glogits);
 
 /* ---- softcap.c: y = cap tanh(x / cap) over n values -----------------------------------------------------------------
  */
-void geodec__ref_softcap(double cap, int64_t n, const double *x, double *y);
+void geodec__reference_softcap(double cap, int64_t n, const double *x, double *y);
 /* y is the forward result. The derivative is diagonal: jvp and vjp are the same. */
-void geodec__ref_softcap_derivative(double cap, int64_t n, const double *y, int64_t k, const double *dx, double *dy);
+void geodec__reference_softcap_derivative(double cap, int64_t n, const double *y, int64_t k, const double *dx,
+                                          double *dy);
 
 #endif

@@ -60,8 +60,8 @@ static geodec_status run_block(geodec__ref_tape *t, int32_t l, double *x, geodec
 {
     geodec_status st = GEODEC_OK;
     const geodec__layer *layer = &t->r->model->layer[l];
-    GEODEC_TRY_MSG(geodec__ref_mix(t, layer, x, err), "block %d", l);
-    GEODEC_TRY_MSG(geodec__ref_feed(t, layer, x, err), "block %d", l);
+    GEODEC_TRY_MSG(geodec__reference_mix(t, layer, x, err), "block %d", l);
+    GEODEC_TRY_MSG(geodec__reference_feed(t, layer, x, err), "block %d", l);
 done:
     return st;
 }
@@ -83,17 +83,17 @@ geodec_status geodec_reference_run(const geodec_reference *r, int32_t from, int3
     const int32_t *row = rows ? rows->row : NULL;
     GEODEC_NEW(state, n * d);
     memcpy(state, x, (size_t)(n * d) * sizeof *x);
-    if (from < last_block(r, to)) GEODEC_TRY(geodec__ref_tape_create(r, n, 0, &tape, err));
+    if (from < last_block(r, to)) GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     for (int32_t l = from; l < last_block(r, to); l++) GEODEC_TRY(run_block(&tape, l, state, err));
     if (to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, out * d);
         pick(row, out, 0, n, d, 1, state, wanted);
-        GEODEC_TRY(geodec__ref_head(r, out, wanted, y, err));
+        GEODEC_TRY(geodec__reference_head(r, out, wanted, y, err));
     } else {
         pick(row, out, 0, n, d, 1, state, y);
     }
 done:
-    geodec__ref_tape_destroy(&tape);
+    geodec__reference_tape_destroy(&tape);
     geodec_mem_free(state);
     geodec_mem_free(wanted);
     return st;
@@ -126,7 +126,7 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
     GEODEC_NEW(p->row, p->n_rows);
     for (int64_t i = 0; i < p->n_rows; i++) p->row[i] = rows ? rows->row[i] : (int32_t)(first + i);
     GEODEC_NEW(p->x, (last - from + 1) * size);
-    GEODEC_TRY(geodec__ref_tape_create(r, n, 0, &tape, err));
+    GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     memcpy(p->x, x, (size_t)size * sizeof *x);
     for (int32_t l = from; l < last; l++) {
         double *next = p->x + (l - from + 1) * size;
@@ -138,13 +138,13 @@ geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from
         pick(p->row, p->n_rows, 0, n, c->d_model, 1, p->x + (last - from) * size, p->y);
         if (c->final_softcap != 0) {
             GEODEC_NEW(p->logits, p->n_rows * c->n_vocab);
-            GEODEC_TRY(geodec__ref_head(r, p->n_rows, p->y, p->logits, err));
+            GEODEC_TRY(geodec__reference_head(r, p->n_rows, p->y, p->logits, err));
         }
     }
     *out = p;
     p = NULL;
 done:
-    geodec__ref_tape_destroy(&tape);
+    geodec__reference_tape_destroy(&tape);
     geodec_reference_point_destroy(p);
     return st;
 }
@@ -180,22 +180,22 @@ geodec_status geodec_reference_jvp(const geodec_reference_point *p, int64_t k, c
     GEODEC_TRY(check_tangents(p, k, err));
     GEODEC_NEW(state, p->n * d);
     GEODEC_NEW(tangent, k * size);
-    GEODEC_TRY(geodec__ref_tape_create(r, p->n, p->first, &tape, err));
+    GEODEC_TRY(geodec__reference_tape_create(r, p->n, p->first, &tape, err));
     memcpy(tangent, dx, (size_t)(k * size) * sizeof *dx);
     for (int32_t l = p->from; l < last_block(r, p->to); l++) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
-        GEODEC_TRY_MSG(geodec__ref_mix_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
-        GEODEC_TRY_MSG(geodec__ref_feed_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_mix_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_feed_jvp(&tape, &r->model->layer[l], k, tangent, err), "block %d", l);
     }
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
         pick(p->row, p->n_rows, p->first, n, d, k, tangent, wanted);
-        GEODEC_TRY(geodec__ref_head_jvp(r, p->n_rows, p->y, p->logits, k, wanted, dy, err));
+        GEODEC_TRY(geodec__reference_head_jvp(r, p->n_rows, p->y, p->logits, k, wanted, dy, err));
     } else {
         pick(p->row, p->n_rows, p->first, n, d, k, tangent, dy);
     }
 done:
-    geodec__ref_tape_destroy(&tape);
+    geodec__reference_tape_destroy(&tape);
     geodec_mem_free(state);
     geodec_mem_free(tangent);
     geodec_mem_free(wanted);
@@ -212,21 +212,21 @@ geodec_status geodec_reference_vjp(const geodec_reference_point *p, int64_t k, c
     double *state = NULL, *wanted = NULL;
     GEODEC_TRY(check_tangents(p, k, err));
     GEODEC_NEW(state, p->n * d);
-    GEODEC_TRY(geodec__ref_tape_create(r, p->n, p->first, &tape, err));
+    GEODEC_TRY(geodec__reference_tape_create(r, p->n, p->first, &tape, err));
     if (p->to > r->model->config.n_layer) {
         GEODEC_NEW(wanted, k * p->n_rows * d);
-        GEODEC_TRY(geodec__ref_head_vjp(r, p->n_rows, p->y, p->logits, k, gy, wanted, err));
+        GEODEC_TRY(geodec__reference_head_vjp(r, p->n_rows, p->y, p->logits, k, gy, wanted, err));
         place(p->row, p->n_rows, p->first, n, d, k, wanted, gx);
     } else {
         place(p->row, p->n_rows, p->first, n, d, k, gy, gx);
     }
     for (int32_t l = last_block(r, p->to) - 1; l >= p->from; l--) {
         GEODEC_TRY(fill_tape(p, &tape, l, state, err));
-        GEODEC_TRY_MSG(geodec__ref_feed_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
-        GEODEC_TRY_MSG(geodec__ref_mix_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_feed_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_mix_vjp(&tape, &r->model->layer[l], k, gx, err), "block %d", l);
     }
 done:
-    geodec__ref_tape_destroy(&tape);
+    geodec__reference_tape_destroy(&tape);
     geodec_mem_free(state);
     geodec_mem_free(wanted);
     return st;

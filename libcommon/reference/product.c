@@ -23,7 +23,7 @@ typedef struct product {
     float *buffer;       /* [workers][cols] */
 } product;
 
-void geodec__ref_decode_row(const geodec__matrix *w, int64_t row, float *buffer, double *out)
+void geodec__reference_decode_row(const geodec__matrix *w, int64_t row, float *buffer, double *out)
 {
     geodec_ggml_traits_of(w->type)->decode(w->data + row * w->row_bytes, buffer, w->cols);
     for (int64_t i = 0; i < w->cols; i++) out[i] = (double)buffer[i];
@@ -34,7 +34,7 @@ static void decode_task(void *ctx, int64_t task, int worker)
     const product *p = ctx;
     const int64_t end = smaller((task + 1) * DECODE_BLOCK, p->rows);
     for (int64_t o = task * DECODE_BLOCK; o < end; o++)
-        geodec__ref_decode_row(p->w, p->first + o, p->buffer + worker * p->w->cols, p->panel + o * p->w->cols);
+        geodec__reference_decode_row(p->w, p->first + o, p->buffer + worker * p->w->cols, p->panel + o * p->w->cols);
 }
 
 /* out [n][rows of w], columns of this panel, = in panel^T */
@@ -81,15 +81,15 @@ done:
     return st;
 }
 
-geodec_status geodec__ref_product(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *x, double *y,
-                                  geodec_err *err)
+geodec_status geodec__reference_product(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *x,
+                                        double *y, geodec_err *err)
 {
     product p = {.w = w, .n = n, .in = x, .out = y};
     return n == 0 ? GEODEC_OK : multiply(pool, &p, forward_task, false, err);
 }
 
-geodec_status geodec__ref_product_vjp(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *gy,
-                                      double *gx, geodec_err *err)
+geodec_status geodec__reference_product_vjp(geodec_pool *pool, const geodec__matrix *w, int64_t n, const double *gy,
+                                            double *gx, geodec_err *err)
 {
     product p = {.w = w, .n = n, .in = gy, .out = gx};
     return n == 0 ? GEODEC_OK : multiply(pool, &p, transposed_task, true, err);

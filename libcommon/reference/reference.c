@@ -56,7 +56,7 @@ geodec_status geodec_reference_embed(const geodec_reference *r, const int32_t *t
         double *row = x + t * c->d_model;
         if (token[t] < 0 || token[t] >= c->n_vocab)
             GEODEC_THROW(GEODEC_RANGE, "token %lld is %d; the vocabulary has %d", (long long)t, token[t], c->n_vocab);
-        geodec__ref_decode_row(&r->model->embedding, token[t], buffer, row);
+        geodec__reference_decode_row(&r->model->embedding, token[t], buffer, row);
         for (int64_t i = 0; i < c->d_model; i++) row[i] *= scale;
     }
 done:
@@ -73,12 +73,12 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
     const int64_t size = n * c->d_model, used = c->n_expert_used;
     geodec__ref_tape tape = {0};
     GEODEC_TRY(geodec_reference_embed(r, token, n, x, err));
-    GEODEC_TRY(geodec__ref_tape_create(r, n, 0, &tape, err));
+    GEODEC_TRY(geodec__reference_tape_create(r, n, 0, &tape, err));
     if (trace && trace->state) memcpy(trace->state, x, (size_t)size * sizeof *x);
     for (int32_t l = 0; l < c->n_layer; l++) {
         const geodec__layer *layer = &r->model->layer[l];
-        GEODEC_TRY_MSG(geodec__ref_mix(&tape, layer, x, err), "block %d", l);
-        GEODEC_TRY_MSG(geodec__ref_feed(&tape, layer, x, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_mix(&tape, layer, x, err), "block %d", l);
+        GEODEC_TRY_MSG(geodec__reference_feed(&tape, layer, x, err), "block %d", l);
         if (trace && trace->state) memcpy(trace->state + (l + 1) * size, x, (size_t)size * sizeof *x);
         for (int64_t t = 0; trace && layer->router.data && t < n; t++) {
             const int64_t at = (t * c->n_layer + l) * used;
@@ -88,7 +88,7 @@ static geodec_status run_tokens(const geodec_reference *r, const int32_t *token,
         }
     }
 done:
-    geodec__ref_tape_destroy(&tape);
+    geodec__reference_tape_destroy(&tape);
     return st;
 }
 
@@ -100,7 +100,7 @@ geodec_status geodec_reference_forward(const geodec_reference *r, const int32_t 
     GEODEC_TRY(check_rows(n, err));
     GEODEC_NEW(x, n * r->model->config.d_model);
     GEODEC_TRY(run_tokens(r, token, n, trace, x, err));
-    if (logits) GEODEC_TRY(geodec__ref_head(r, n, x, logits, err));
+    if (logits) GEODEC_TRY(geodec__reference_head(r, n, x, logits, err));
 done:
     geodec_mem_free(x);
     return st;
@@ -127,7 +127,7 @@ geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *tok
     GEODEC_TRY(run_tokens(r, token, n, NULL, x, err));
     for (int64_t t = 0; t < n - 1; t += LOGIT_ROWS) {
         const int64_t rows = n - 1 - t < LOGIT_ROWS ? n - 1 - t : LOGIT_ROWS;
-        GEODEC_TRY(geodec__ref_head(r, rows, x + t * c->d_model, logits, err));
+        GEODEC_TRY(geodec__reference_head(r, rows, x + t * c->d_model, logits, err));
         for (int64_t i = 0; i < rows; i++) {
             const double *row = logits + i * c->n_vocab;
             nll[t + i] = log_sum_exp(c->n_vocab, row) - row[token[t + i + 1]];

@@ -43,31 +43,33 @@ typedef struct geodec__ref_tape {
     double *expert_out;    /* [slots][d_model] */
 } geodec__ref_tape;
 
-geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, int64_t first, geodec__ref_tape *out,
-                                      geodec_err *err) GEODEC_MUST_USE;
-void geodec__ref_tape_destroy(geodec__ref_tape *t);
+geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n, int64_t first, geodec__ref_tape *out,
+                                            geodec_err *err) GEODEC_MUST_USE;
+void geodec__reference_tape_destroy(geodec__ref_tape *t);
 
 /* The halves of a block. Forward adds to x [n][d_model] and fills the tape; jvp and vjp work on dx and gx
  * [k][n - first][d_model] in place (the residual connection is included) and need the tape of this block. Rows first ..
  * n-1 depend on each other and on constant rows only, so their derivatives are a closed system. */
-geodec_status geodec__ref_mix(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_mix_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
-                                  geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_mix_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
-                                  geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_feed(geodec__ref_tape *t, const geodec__layer *l, double *x, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
-                                   geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
-                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l, double *x,
+                                    geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_mix_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
+                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_mix_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
+                                        geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l, double *x,
+                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *dx,
+                                         geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
+                                         geodec_err *err) GEODEC_MUST_USE;
 
 /* Pieces of the attention half that attended.c needs too. gz [k][n - first][d_model] += the cotangent gy
  * [k][n - first][rows of w] through y = R [N] (W z + bias), without the norm before it; gy is used up, scratch as gz.
  */
-geodec__ref_attention geodec__ref_attention_of(const geodec__ref_tape *t, const geodec__layer *l);
-geodec_status geodec__ref_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
-                                      const float *gain, int64_t heads, const double *before, int64_t k, double *gy,
-                                      double *scratch, double *gz, geodec_err *err) GEODEC_MUST_USE;
+geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, const geodec__layer *l);
+geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
+                                            const float *gain, int64_t heads, const double *before, int64_t k,
+                                            double *gy, double *scratch, double *gz, geodec_err *err) GEODEC_MUST_USE;
 
 /* One gated feed-forward network over m rows: y [m][d_model] from z, the point's gate and up [m][d_ff]. */
 typedef struct geodec__ref_ffn {
@@ -76,30 +78,30 @@ typedef struct geodec__ref_ffn {
     double *g, *u; /* written by forward, read by the derivatives */
 } geodec__ref_ffn;
 /* hidden [m][d_ff] scratch. */
-geodec_status geodec__ref_ffn_run(const geodec_reference *r, const geodec__ref_ffn *f, const double *z, double *hidden,
-                                  double *y, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_ffn_jvp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k, const double *dz,
-                                  double *dy, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_ffn_vjp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k, const double *gy,
-                                  double *gz, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_ffn_run(const geodec_reference *r, const geodec__ref_ffn *f, const double *z,
+                                        double *hidden, double *y, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_ffn_jvp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k,
+                                        const double *dz, double *dy, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_ffn_vjp(const geodec_reference *r, const geodec__ref_ffn *f, int64_t k,
+                                        const double *gy, double *gz, geodec_err *err) GEODEC_MUST_USE;
 
 /* The expert network: y [n][d_model] from z (both in the tape: z, ffn_out); derivatives [k][n - first][d_model]. */
-geodec_status geodec__ref_experts(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_experts_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *dz,
-                                      double *dy, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, const double *gy,
-                                      double *gz, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_experts(geodec__ref_tape *t, const geodec__layer *l, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_experts_jvp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                            const double *dz, double *dy, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_experts_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k,
+                                            const double *gy, double *gz, geodec_err *err) GEODEC_MUST_USE;
 
 /* The head on m rows of the stream: logits [m][n_vocab]. The derivatives take x, and logits as the forward pass made
  * them (read only with a final soft-cap; may be NULL without). */
-geodec_status geodec__ref_head(const geodec_reference *r, int64_t m, const double *x, double *logits,
-                               geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_head_jvp(const geodec_reference *r, int64_t m, const double *x, const double *logits,
-                                   int64_t k, const double *dx, double *dlogits, geodec_err *err) GEODEC_MUST_USE;
-geodec_status geodec__ref_head_vjp(const geodec_reference *r, int64_t m, const double *x, const double *logits,
-                                   int64_t k, const double *glogits, double *gx, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_head(const geodec_reference *r, int64_t m, const double *x, double *logits,
+                                     geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_head_jvp(const geodec_reference *r, int64_t m, const double *x, const double *logits,
+                                         int64_t k, const double *dx, double *dlogits, geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__reference_head_vjp(const geodec_reference *r, int64_t m, const double *x, const double *logits,
+                                         int64_t k, const double *glogits, double *gx, geodec_err *err) GEODEC_MUST_USE;
 
 /* dst += src over n values. */
-void geodec__ref_add(int64_t n, const double *src, double *dst);
+void geodec__reference_add(int64_t n, const double *src, double *dst);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-geodec_status geodec__ref_angles_create(const geodec_model_config *c, int table, const float *divisor, int64_t n,
-                                        geodec__ref_angles *out, geodec_err *err)
+geodec_status geodec__reference_angles_create(const geodec_model_config *c, int table, const float *divisor, int64_t n,
+                                              geodec__ref_angles *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec__ref_angles a = {.n = n, .pairs = c->rope_dim / 2};
@@ -25,19 +25,19 @@ geodec_status geodec__ref_angles_create(const geodec_model_config *c, int table,
     *out = a;
     a = (geodec__ref_angles){0};
 done:
-    geodec__ref_angles_destroy(&a);
+    geodec__reference_angles_destroy(&a);
     return st;
 }
 
-void geodec__ref_angles_destroy(geodec__ref_angles *a)
+void geodec__reference_angles_destroy(geodec__ref_angles *a)
 {
     geodec_mem_free(a->cosine);
     geodec_mem_free(a->sine);
     *a = (geodec__ref_angles){0};
 }
 
-void geodec__ref_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
-                        int64_t heads, bool transpose, double *x)
+void geodec__reference_rotate(const geodec_model_config *c, const geodec__ref_angles *a, int64_t first, int64_t k,
+                              int64_t heads, bool transpose, double *x)
 {
     const bool halves = c->rope_pairs == GEODEC_ROPE_HALVES;
     const double sign = transpose ? -1 : 1;

@@ -26,8 +26,8 @@ static double chosen_sum(const geodec__ref_router *r, const double *prob, const 
     return sum;
 }
 
-void geodec__ref_route(const geodec__ref_router *r, int64_t n, const double *logits, double *prob, int32_t *id,
-                       double *weight)
+void geodec__reference_route(const geodec__ref_router *r, int64_t n, const double *logits, double *prob, int32_t *id,
+                             double *weight)
 {
     for (int64_t t = 0; t < n; t++, logits += r->n_expert, prob += r->n_expert, id += r->n_used, weight += r->n_used) {
         softmax(r->n_expert, logits, prob);
@@ -42,8 +42,8 @@ void geodec__ref_route(const geodec__ref_router *r, int64_t n, const double *log
     }
 }
 
-void geodec__ref_route_jvp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id, int64_t k,
-                           const double *dlogits, double *dweight)
+void geodec__reference_route_jvp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
+                                 int64_t k, const double *dlogits, double *dweight)
 {
     for (int64_t row = 0; row < k * n; row++) {
         const double *p = prob + row % n * r->n_expert, *dl = dlogits + row * r->n_expert;
@@ -59,8 +59,8 @@ void geodec__ref_route_jvp(const geodec__ref_router *r, int64_t n, const double 
     }
 }
 
-void geodec__ref_route_vjp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id, int64_t k,
-                           const double *gweight, double *glogits)
+void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const double *prob, const int32_t *id,
+                                 int64_t k, const double *gweight, double *glogits)
 {
     for (int64_t row = 0; row < k * n; row++) {
         const double *p = prob + row % n * r->n_expert, *gw = gweight + row * r->n_used;

@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "reference/reference_internal.h"
 
-void geodec__ref_add(int64_t n, const double *src, double *dst)
+void geodec__reference_add(int64_t n, const double *src, double *dst)
 {
     for (int64_t i = 0; i < n; i++) dst[i] += src[i];
 }
@@ -22,8 +22,8 @@ static parts parts_of(const geodec_model *m)
     return p;
 }
 
-geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, int64_t first, geodec__ref_tape *out,
-                                      geodec_err *err)
+geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n, int64_t first, geodec__ref_tape *out,
+                                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_config *c = &r->model->config;
@@ -37,8 +37,8 @@ geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, int6
         GEODEC_NEW(t.member, count);                                                                                   \
         t.all[t.n_all++] = t.member;                                                                                   \
     } while (0)
-    GEODEC_TRY(geodec__ref_angles_create(c, 0, r->divisor, n, &t.angles[0], err));
-    if (p.local_rope) GEODEC_TRY(geodec__ref_angles_create(c, 1, NULL, n, &t.angles[1], err));
+    GEODEC_TRY(geodec__reference_angles_create(c, 0, r->divisor, n, &t.angles[0], err));
+    if (p.local_rope) GEODEC_TRY(geodec__reference_angles_create(c, 1, NULL, n, &t.angles[1], err));
     BUFFER(x, n * d);
     BUFFER(z, n * d);
     if (p.qk_norm) {
@@ -69,13 +69,13 @@ geodec_status geodec__ref_tape_create(const geodec_reference *r, int64_t n, int6
     *out = t;
     t = (geodec__ref_tape){0};
 done:
-    geodec__ref_tape_destroy(&t);
+    geodec__reference_tape_destroy(&t);
     return st;
 }
 
-void geodec__ref_tape_destroy(geodec__ref_tape *t)
+void geodec__reference_tape_destroy(geodec__ref_tape *t)
 {
     for (int i = 0; i < t->n_all; i++) geodec_mem_free(t->all[i]);
-    for (int i = 0; i < 2; i++) geodec__ref_angles_destroy(&t->angles[i]);
+    for (int i = 0; i < 2; i++) geodec__reference_angles_destroy(&t->angles[i]);
     *t = (geodec__ref_tape){0};
 }

@@ -43,7 +43,7 @@ size_t geodec__bpe_piece_text(const char *piece, size_t n, char *out)
     const unsigned char *p = (const unsigned char *)piece;
     size_t written = 0;
     for (size_t i = 0; i < n;) {
-        const int k = geodec__utf8(p + i, n - i);
+        const int k = geodec__encode_utf8(p + i, n - i);
         const int c = k == 1 ? p[i] : k == 2 ? (p[i] & 31) << 6 | (p[i + 1] & 63) : -1;
         const int byte = c >= 0 ? byte_of(c) : -1;
         if (byte >= 0)
@@ -120,7 +120,7 @@ static geodec_status grow_extra(geodec__bpe *b, geodec_err *err)
     memset(b->extra_slot, 0xff, 4 * (size_t)room * sizeof *b->extra_slot);
     b->extra_mask = 4 * (int64_t)room - 1;
     for (int32_t i = 0; i < b->n_extra; i++) {
-        uint64_t h = geodec__hash(b->extra[i], (size_t)b->extra_length[i]);
+        uint64_t h = geodec__vocabulary_hash(b->extra[i], (size_t)b->extra_length[i]);
         while (b->extra_slot[h & (uint64_t)b->extra_mask] >= 0) h++;
         b->extra_slot[h & (uint64_t)b->extra_mask] = i;
     }
@@ -137,7 +137,7 @@ static geodec_status number(const geodec_tokenizer *t, geodec__bpe *b, const cha
     if (*id >= 0) goto done;
     if (n > GEODEC__MAX_PIECE) GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: a string of %zu bytes", n);
     if (b->n_extra == b->extra_room) GEODEC_TRY(grow_extra(b, err));
-    uint64_t h = geodec__hash(text, n);
+    uint64_t h = geodec__vocabulary_hash(text, n);
     for (;; h++) {
         const int32_t i = b->extra_slot[h & (uint64_t)b->extra_mask];
         if (i < 0) break;
@@ -400,7 +400,7 @@ static geodec_status encode_word(void *ctx, const char *text, size_t n, geodec_e
     cached *c = NULL;
     if (n == 0) goto done;
     if (n <= CACHED_BYTES) {
-        c = &e->cache[geodec__hash(text, n) & e->cache_mask];
+        c = &e->cache[geodec__vocabulary_hash(text, n) & e->cache_mask];
         if (c->n_bytes == n && memcmp(c->bytes, text, n) == 0) {
             memcpy(e->ids + e->n, c->id, c->n_ids * sizeof *c->id);
             e->n += c->n_ids;

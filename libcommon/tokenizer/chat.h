@@ -48,9 +48,9 @@ typedef struct geodec_conversation {
     int64_t n;
     void *root;
 } geodec_conversation;
-GEODEC_API geodec_status geodec_conversation_parse(const char *json, size_t n, const char *name,
-                                                   geodec_conversation *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_conversation_free(geodec_conversation *c);
+GEODEC_API geodec_status geodec_chat_conversation_parse(const char *json, size_t n, const char *name,
+                                                        geodec_conversation *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_chat_conversation_free(geodec_conversation *c);
 
 typedef struct geodec_chat_text {
     char *text; /* [n] and a zero */

@@ -16,8 +16,8 @@ done:
     return st;
 }
 
-geodec_status geodec_conversation_parse(const char *json, size_t n, const char *name, geodec_conversation *out,
-                                        geodec_err *err)
+geodec_status geodec_chat_conversation_parse(const char *json, size_t n, const char *name, geodec_conversation *out,
+                                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_conversation c = {0};
@@ -36,11 +36,11 @@ geodec_status geodec_conversation_parse(const char *json, size_t n, const char *
     *out = c;
     c = (geodec_conversation){0};
 done:
-    geodec_conversation_free(&c);
+    geodec_chat_conversation_free(&c);
     return st;
 }
 
-void geodec_conversation_free(geodec_conversation *c)
+void geodec_chat_conversation_free(geodec_conversation *c)
 {
     geodec_mem_free(c->message);
     geodec_json_free(c->root);

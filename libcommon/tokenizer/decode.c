@@ -91,11 +91,11 @@ static size_t open_end(const unsigned char *s, size_t n)
     return 0;
 }
 
-void geodec_detok_init(geodec_detok *d, const geodec_tokenizer *t) { *d = (geodec_detok){.t = t}; }
+void geodec_decode_init(geodec_detok *d, const geodec_tokenizer *t) { *d = (geodec_detok){.t = t}; }
 
-size_t geodec_detok_room(const geodec_tokenizer *t) { return t->longest + 8; }
+size_t geodec_decode_room(const geodec_tokenizer *t) { return t->longest + 8; }
 
-size_t geodec_detok_feed(geodec_detok *d, int32_t id, char *out)
+size_t geodec_decode_feed(geodec_detok *d, int32_t id, char *out)
 {
     const size_t held = (size_t)d->n_pending;
     memcpy(out, d->pending, held);
@@ -112,7 +112,7 @@ size_t geodec_detok_feed(geodec_detok *d, int32_t id, char *out)
     return n - keep;
 }
 
-size_t geodec_detok_flush(geodec_detok *d, char *out)
+size_t geodec_decode_flush(geodec_detok *d, char *out)
 {
     const size_t n = (size_t)d->n_pending;
     memcpy(out, d->pending, n);

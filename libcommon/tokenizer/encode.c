@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Bytes that are no part of the shortest form of a character up to U+10FFFF, surrogates left out, are no UTF-8. */
-int geodec__utf8(const unsigned char *p, size_t room)
+int geodec__encode_utf8(const unsigned char *p, size_t room)
 {
     if (p[0] < 0x80) return 1;
     if (p[0] < 0xc2 || p[0] > 0xf4) return 0;
@@ -41,7 +41,7 @@ geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t, const char
         if (t->bos < 0) GEODEC_THROW(GEODEC_UNSUPPORTED, "the vocabulary has no begin-of-sequence token");
         ids[written++] = t->bos;
     }
-    GEODEC_TRY(geodec__specials_cut(t, text, n, options, &part, &n_parts, err));
+    GEODEC_TRY(geodec__special_cut(t, text, n, options, &part, &n_parts, err));
     for (int64_t i = 0; i < n_parts; i++) {
         const geodec__part *p = &part[i];
         if (p->id >= 0) {

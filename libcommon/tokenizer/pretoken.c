@@ -125,7 +125,7 @@ static const row *find_row(const char *name)
     return NULL;
 }
 
-const char *geodec_pretokenizer_name(int i)
+const char *geodec_pretoken_name(int i)
 {
     for (int r = 0; r < N_ROWS; r++)
         for (int k = 0; k < MAX_NAMES && table[r].name[k]; k++)
@@ -274,7 +274,7 @@ static geodec_status seen_by_patterns(const char *text, size_t n, char **copy, g
             i++;
             continue;
         }
-        const int k = geodec__utf8(p + i, n - i);
+        const int k = geodec__encode_utf8(p + i, n - i);
         const uint32_t as = k >= 3 ? stand_in_for(code_point(p + i, k)) : k == 0 ? INVALID : 0;
         if (as && !out) {
             GEODEC_NEW(out, n);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Tokens that are found in text before it is cut into words: user-defined, control and unknown ones. */
-struct geodec__specials {
+struct geodec__special {
     int32_t n;
     int32_t *by_text;    /* [n] ids in byte order of their pieces: those that begin alike stand together */
     int32_t *by_length;  /* [n] ids, the longest first, equal lengths by id: the order in which they are taken */
@@ -45,16 +45,16 @@ static int length_order(const void *a, const void *b, void *ctx)
                                         : (x > y) - (x < y);
 }
 
-static void set_pairs(geodec__specials *s, const unsigned char *p, int32_t n)
+static void set_pairs(geodec__special *s, const unsigned char *p, int32_t n)
 {
     const uint32_t from = (uint32_t)p[0] * 256 + (n > 1 ? p[1] : 0), to = n > 1 ? from : from + 255;
     for (uint32_t b = from; b <= to; b++) s->pair[b >> 6] |= (uint64_t)1 << (b & 63);
 }
 
-geodec_status geodec__specials_create(const geodec_tokenizer *t, geodec__specials **out, geodec_err *err)
+geodec_status geodec__special_create(const geodec_tokenizer *t, geodec__special **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__specials *s = NULL;
+    geodec__special *s = NULL;
     int32_t *place = NULL;
     int32_t n = 0;
     for (int32_t id = 0; id < t->n; id++) n += is_special(t->type[id]) && t->length[id] > 0;
@@ -81,12 +81,12 @@ geodec_status geodec__specials_create(const geodec_tokenizer *t, geodec__special
     *out = s;
     s = NULL;
 done:
-    geodec__specials_destroy(s);
+    geodec__special_destroy(s);
     geodec_mem_free(place);
     return st;
 }
 
-void geodec__specials_destroy(geodec__specials *s)
+void geodec__special_destroy(geodec__special *s)
 {
     if (!s) return;
     geodec_mem_free(s->by_text);
@@ -113,7 +113,7 @@ static int32_t lower(const geodec_tokenizer *t, int32_t lo, int32_t hi, int32_t 
 /* Marks every token that stands in the text at p. */
 static bool mark_at(const geodec_tokenizer *t, const unsigned char *p, size_t room, uint8_t *seen)
 {
-    const geodec__specials *s = t->special;
+    const geodec__special *s = t->special;
     int32_t lo = s->first[p[0]], hi = s->first[p[0] + 1];
     bool any = false;
     for (int32_t d = 1; lo < hi; d++) {
@@ -130,7 +130,7 @@ static bool mark_at(const geodec_tokenizer *t, const unsigned char *p, size_t ro
 
 static bool mark_all(const geodec_tokenizer *t, const unsigned char *text, size_t n, uint8_t *seen)
 {
-    const geodec__specials *s = t->special;
+    const geodec__special *s = t->special;
     bool any = false;
     for (size_t i = 0; i < n; i++) {
         const uint32_t b = (uint32_t)text[i] * 256 + (i + 1 < n ? text[i + 1] : 0);
@@ -264,9 +264,9 @@ done:
     return st;
 }
 
-geodec_status geodec__specials_cut(const geodec_tokenizer *t, const char *text, size_t n,
-                                   const geodec_encode_options *options, geodec__part **parts, int64_t *n_parts,
-                                   geodec_err *err)
+geodec_status geodec__special_cut(const geodec_tokenizer *t, const char *text, size_t n,
+                                  const geodec_encode_options *options, geodec__part **parts, int64_t *n_parts,
+                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     uint8_t *seen = NULL;

@@ -6,7 +6,7 @@
  * none is left; what is no token becomes byte tokens <0xXX>.
  *
  * tokenizer.ggml.model = "gpt2" (byte-level, merges by rank; Radford et al. 2019): the regular expressions of the
- * pre-tokenizer tokenizer.ggml.pre cut the text into words (geodec_pretokenizer_name), each byte of a word becomes a
+ * pre-tokenizer tokenizer.ggml.pre cut the text into words (geodec_pretoken_name), each byte of a word becomes a
  * character of a printable alphabet, and the adjacent pair of the lowest rank in tokenizer.ggml.merges is merged,
  * leftmost first, until none is left. Some pre-tokenizers take a word that is a token whole. A byte the vocabulary has
  * no token for is left out (falcon and starcoder lack some control characters).
@@ -91,7 +91,7 @@ GEODEC_API geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t,
                                                       int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 
 /* Names of all pre-tokenizers that are known, for messages: i = 0, 1, ... until NULL. */
-GEODEC_API const char *geodec_pretokenizer_name(int i);
+GEODEC_API const char *geodec_pretoken_name(int i);
 
 /* Whole sequence to text (control tokens give nothing; the leading space of the first word is dropped). Caller frees.
  */
@@ -107,11 +107,11 @@ typedef struct geodec_detok {
     int n_pending;
     unsigned char pending[8];
 } geodec_detok;
-GEODEC_API void geodec_detok_init(geodec_detok *d, const geodec_tokenizer *t);
-/* out must hold (longest piece + 8) bytes: geodec_detok_room. Returns the number of bytes. */
-GEODEC_API size_t geodec_detok_room(const geodec_tokenizer *t);
-GEODEC_API size_t geodec_detok_feed(geodec_detok *d, int32_t id, char *out);
+GEODEC_API void geodec_decode_init(geodec_detok *d, const geodec_tokenizer *t);
+/* out must hold (longest piece + 8) bytes: geodec_decode_room. Returns the number of bytes. */
+GEODEC_API size_t geodec_decode_room(const geodec_tokenizer *t);
+GEODEC_API size_t geodec_decode_feed(geodec_detok *d, int32_t id, char *out);
 /* The rest at the end of the stream. */
-GEODEC_API size_t geodec_detok_flush(geodec_detok *d, char *out);
+GEODEC_API size_t geodec_decode_flush(geodec_detok *d, char *out);
 
 #endif

@@ -10,7 +10,7 @@ enum { GEODEC__MAX_PIECE = 4096, GEODEC__MARK_BYTES = 3 };
 
 typedef struct geodec__bpe geodec__bpe;           /* bpe.c: merges */
 typedef struct geodec__pretoken geodec__pretoken; /* pretoken.c: compiled patterns that cut text into words */
-typedef struct geodec__specials geodec__specials; /* special.c: tokens found in text before anything else */
+typedef struct geodec__special geodec__special;   /* special.c: tokens found in text before anything else */
 
 struct geodec_tokenizer {
     int32_t n;
@@ -30,7 +30,7 @@ struct geodec_tokenizer {
     bool strip_after;      /* blanks after a control token in the text belong to it (phi-3) */
     geodec__bpe *bpe;      /* NULL: SentencePiece scores */
     geodec__pretoken *pre; /* with bpe */
-    geodec__specials *special;
+    geodec__special *special;
     char fingerprint[GEODEC_SHA256_HEX];
 };
 
@@ -52,11 +52,11 @@ typedef struct geodec__vocabulary {
 geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_tokenizer **out,
                                        geodec_err *err) GEODEC_MUST_USE;
 
-uint64_t geodec__hash(const char *text, size_t n);
+uint64_t geodec__vocabulary_hash(const char *text, size_t n);
 /* Id of the piece text can match, or -1. Control, unknown, byte and unused tokens never match text. */
 int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size_t n);
 /* Bytes of the valid UTF-8 character at p (room >= 1 bytes there), 0 where there is none. */
-int geodec__utf8(const unsigned char *p, size_t room);
+int geodec__encode_utf8(const unsigned char *p, size_t room);
 
 /* A stretch of ordinary text, appended to ids. `first`: nothing or a special token stands before it. */
 geodec_status geodec__spm_encode(const geodec_tokenizer *t, const char *text, size_t n, bool first, int32_t *ids,
@@ -94,13 +94,12 @@ typedef struct geodec__part {
     int64_t at, n; /* bytes of the text */
     int32_t id;    /* a special token, or -1: ordinary text */
 } geodec__part;
-geodec_status geodec__specials_create(const geodec_tokenizer *t, geodec__specials **out,
-                                      geodec_err *err) GEODEC_MUST_USE;
-void geodec__specials_destroy(geodec__specials *s);
+geodec_status geodec__special_create(const geodec_tokenizer *t, geodec__special **out, geodec_err *err) GEODEC_MUST_USE;
+void geodec__special_destroy(geodec__special *s);
 /* The text in parts. User-defined tokens are always found; control and unknown tokens when the options say so, outside
  * the plain spans. Caller frees *parts. */
-geodec_status geodec__specials_cut(const geodec_tokenizer *t, const char *text, size_t n,
-                                   const geodec_encode_options *options, geodec__part **parts, int64_t *n_parts,
-                                   geodec_err *err) GEODEC_MUST_USE;
+geodec_status geodec__special_cut(const geodec_tokenizer *t, const char *text, size_t n,
+                                  const geodec_encode_options *options, geodec__part **parts, int64_t *n_parts,
+                                  geodec_err *err) GEODEC_MUST_USE;
 
 #endif

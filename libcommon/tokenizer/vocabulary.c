@@ -7,7 +7,7 @@
 
 /* ---- pieces by text --------------------------------------------------------------------------------------------- */
 
-uint64_t geodec__hash(const char *text, size_t n)
+uint64_t geodec__vocabulary_hash(const char *text, size_t n)
 {
     uint64_t h = 0x9e3779b97f4a7c15u ^ n;
     for (; n >= 8; n -= 8, text += 8) {
@@ -25,7 +25,7 @@ uint64_t geodec__hash(const char *text, size_t n)
 int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size_t n)
 {
     if (n == 0 || n > t->longest_match) return -1;
-    for (uint64_t i = geodec__hash(text, n);; i++) {
+    for (uint64_t i = geodec__vocabulary_hash(text, n);; i++) {
         const int32_t id = t->slot[i & (uint64_t)t->slot_mask];
         if (id < 0) return -1;
         if ((size_t)t->length[id] == n && memcmp(t->bytes + t->at[id], text, n) == 0) return id;
@@ -68,7 +68,7 @@ static geodec_status index_pieces(geodec_tokenizer *t, geodec_err *err)
         if (twin >= 0)
             GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: tokens %d and %d are the same piece '%.40s'", twin, id,
                          text);
-        uint64_t i = geodec__hash(text, n);
+        uint64_t i = geodec__vocabulary_hash(text, n);
         while (t->slot[i & (uint64_t)t->slot_mask] >= 0) i++;
         t->slot[i & (uint64_t)t->slot_mask] = id;
         if (has_inner_mark(text, n)) t->words_apart = false;
@@ -192,7 +192,7 @@ geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_token
         GEODEC_TRY(geodec__bpe_create(t, v, &t->bpe, err));
         GEODEC_TRY(geodec__pretoken_create(v->pre, &t->pre, err));
     }
-    GEODEC_TRY(geodec__specials_create(t, &t->special, err));
+    GEODEC_TRY(geodec__special_create(t, &t->special, err));
     digest(t);
     *out = t;
     t = NULL;
@@ -229,7 +229,7 @@ void geodec_tokenizer_destroy(geodec_tokenizer *t)
     geodec_mem_free(t->slot);
     geodec__bpe_destroy(t->bpe);
     geodec__pretoken_destroy(t->pre);
-    geodec__specials_destroy(t->special);
+    geodec__special_destroy(t->special);
     geodec_mem_free(t);
 }
 

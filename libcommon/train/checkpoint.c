@@ -1,6 +1,6 @@
 /* Checkpoints and the loss curve as artifacts. */
-#include "base/mem.h"
 #include "artifact/binding.h"
+#include "base/mem.h"
 #include "train/trainer_internal.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static const geodec_attr checkpoint_attrs[] = {
     {"recipe", GEODEC_ATTR_STR, 0, "everything that decides the result; a resume must match it", IN(recipe)},
 };
 static const geodec_extent checkpoint_extents[] = {{"P", IN(total)}, {"C", IN(rows)}};
-const geodec_kind geodec_kind_checkpoint = {
+const geodec_kind geodec_checkpoint_kind = {
     .name = "checkpoint",
     .major = 1,
     .minor = 1,
@@ -81,7 +81,7 @@ geodec_status geodec_trainer_save(const geodec_trainer *t, const char *path, con
         memcpy(c.curve + COLUMNS * i, v, sizeof v);
     }
     GEODEC_TRY(penalties(t, &c.curve_penalty, err));
-    GEODEC_TRY(geodec_artifact_save_as(&geodec_kind_checkpoint, path, p, &c, err));
+    GEODEC_TRY(geodec_artifact_save_as(&geodec_checkpoint_kind, path, p, &c, err));
 done:
     geodec_mem_free(c.curve);
     geodec_mem_free(c.curve_penalty);
@@ -95,7 +95,7 @@ geodec_status geodec_trainer_load(geodec_trainer *t, const char *path, geodec_er
     checkpoint c = {0};
     const char *recipe;
     double penalty_sum = 0;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_checkpoint, path, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_checkpoint_kind, path, &a, err));
     GEODEC_TRY(geodec_artifact_get_str(a, "recipe", &recipe, err));
     if (strcmp(recipe, t->recipe) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM,
@@ -124,7 +124,7 @@ geodec_status geodec_trainer_load(geodec_trainer *t, const char *path, geodec_er
     t->loss_sum = c.loss_sum;
     t->penalty_sum = penalty_sum;
 done:
-    geodec_artifact_clear(&geodec_kind_checkpoint, &c);
+    geodec_artifact_clear(&geodec_checkpoint_kind, &c);
     geodec_artifact_close(a);
     return st;
 }
@@ -172,7 +172,7 @@ static const geodec_attr curve_attrs[] = {
     {"held_out_bytes", GEODEC_ATTR_I64, 0, "bytes of held-out text", IN(bytes)},
 };
 static const geodec_extent curve_extents[] = {{"C", IN(n)}};
-const geodec_kind geodec_kind_losscurve = {
+const geodec_kind geodec_checkpoint_losscurve_kind = {
     .name = "losscurve",
     .major = 1,
     .minor = 1,
@@ -198,7 +198,7 @@ geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *pa
                .penalty_weight = penalised ? &t->penalty.weight : NULL,
                .penalty_recipe = penalised ? t->penalty.recipe : NULL};
     GEODEC_TRY(penalties(t, &c.penalty, err));
-    GEODEC_TRY(geodec_artifact_save_as(&geodec_kind_losscurve, path, p, &c, err));
+    GEODEC_TRY(geodec_artifact_save_as(&geodec_checkpoint_losscurve_kind, path, p, &c, err));
 done:
     geodec_mem_free(c.penalty);
     return st;

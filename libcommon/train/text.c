@@ -91,7 +91,7 @@ done:
     return st;
 }
 
-geodec_status geodec_text_encode(const char *name, const char *text, size_t n, geodec_separator separator,
+geodec_status geodec_text_encode(const char *name, const char *text, size_t n, geodec_documents_separator separator,
                                  const geodec_tokenizer *t, geodec_pool *pool, const geodec_hooks *hooks,
                                  geodec_text **out, geodec_err *err)
 {
@@ -132,15 +132,15 @@ done:
     return st;
 }
 
-geodec_status geodec_text_load(const char *path, geodec_separator separator, const geodec_tokenizer *t,
+geodec_status geodec_text_load(const char *path, geodec_documents_separator separator, const geodec_tokenizer *t,
                                geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_map map = {0};
-    GEODEC_TRY(geodec_map_open(path, &map, err));
+    geodec_file_map map = {0};
+    GEODEC_TRY(geodec_file_map_open(path, &map, err));
     GEODEC_TRY(geodec_text_encode(path, (const char *)map.data, map.size, separator, t, pool, hooks, out, err));
 done:
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
     return st;
 }
 

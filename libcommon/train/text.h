@@ -19,20 +19,21 @@ typedef struct geodec_text {
     int64_t n_tokens;
     int64_t *doc_start; /* [n_docs + 1] index of a document's first token; the last entry is n_tokens */
     int64_t n_docs;
-    int64_t n_bytes;       /* of all documents */
-    int32_t bos;           /* -1 = none */
-    geodec_separator rule; /* what ended documents; never AUTO */
+    int64_t n_bytes;                 /* of all documents */
+    int32_t bos;                     /* -1 = none */
+    geodec_documents_separator rule; /* what ended documents; never AUTO */
 } geodec_text;
 
 /* Documents are tokenized side by side; the result does not depend on the pool. name: of the source,
  * for messages. Refused (GEODEC_FORMAT): what geodec_documents_read refuses, and a text of less than two tokens. */
-GEODEC_API geodec_status geodec_text_encode(const char *name, const char *text, size_t n, geodec_separator separator,
-                                            const geodec_tokenizer *t, geodec_pool *pool, const geodec_hooks *hooks,
-                                            geodec_text **out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_text_encode(const char *name, const char *text, size_t n,
+                                            geodec_documents_separator separator, const geodec_tokenizer *t,
+                                            geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out,
+                                            geodec_err *err) GEODEC_MUST_USE;
 /* The same from a file. */
-GEODEC_API geodec_status geodec_text_load(const char *path, geodec_separator separator, const geodec_tokenizer *t,
-                                          geodec_pool *pool, const geodec_hooks *hooks, geodec_text **out,
-                                          geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_text_load(const char *path, geodec_documents_separator separator,
+                                          const geodec_tokenizer *t, geodec_pool *pool, const geodec_hooks *hooks,
+                                          geodec_text **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_text_destroy(geodec_text *t); /* NULL ok */
 
 /* Document that token i belongs to. */

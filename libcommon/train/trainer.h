@@ -7,10 +7,10 @@
 #ifndef GEODEC_TRAIN_TRAINER_H
 #define GEODEC_TRAIN_TRAINER_H
 
+#include "artifact/artifact.h"
 #include "base/err.h"
 #include "base/hooks.h"
 #include "base/pool.h"
-#include "artifact/artifact.h"
 #include "train/layout.h"
 #include "train/text.h"
 
@@ -101,7 +101,7 @@ GEODEC_API const geodec_curve_row *geodec_trainer_curve(const geodec_trainer *t,
 
 /* Checkpoint artifact: parameters, Adam's averages, steps done, curve, and the recipe, which load compares (shape,
  * options, token digests, first values): another recipe is refused with GEODEC_CHECKSUM. */
-GEODEC_API extern const geodec_kind geodec_kind_checkpoint;
+GEODEC_API extern const geodec_kind geodec_checkpoint_kind;
 GEODEC_API geodec_status geodec_trainer_save(const geodec_trainer *t, const char *path, const geodec_provenance *p,
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_trainer_load(geodec_trainer *t, const char *path, geodec_err *err) GEODEC_MUST_USE;
@@ -120,7 +120,7 @@ typedef struct geodec_train_summary {
 } geodec_train_summary;
 
 /* Loss curve artifact. */
-GEODEC_API extern const geodec_kind geodec_kind_losscurve;
+GEODEC_API extern const geodec_kind geodec_checkpoint_losscurve_kind;
 GEODEC_API geodec_status geodec_trainer_write_curve(const geodec_trainer *t, const char *path,
                                                     const geodec_train_summary *s, const geodec_provenance *p,
                                                     geodec_err *err) GEODEC_MUST_USE;

@@ -99,7 +99,7 @@ static geodec_status index_of(const geodec_artifact *a, const reference_key *k, 
         GEODEC_TRY(geodec_artifact_read(a, field->path, &data, err));
         for (int64_t i = 0; i < extent; i++) {
             if (k->nearest) {
-                const double d = fabs(geodec_element_f64(field->type, data, i) - want);
+                const double d = fabs(geodec_format_element_f64(field->type, data, i) - want);
                 if (d < best) best = d, *at = i;
             } else if (geodec__reference_same(geodec_format_element(field->type, data, i, text), k->word)) {
                 if (*at >= 0) GEODEC_THROW(GEODEC_FORMAT, "several places have %.100s=%.100s", k->key, k->word);
@@ -182,7 +182,7 @@ geodec_status geodec__reference_member(const geodec_artifact *a, const reference
         goto done;
     }
     GEODEC_NEW(x, length);
-    for (int64_t i = 0; i < length; i++) x[i] = geodec_element_f64(field->type, data, offset + i);
+    for (int64_t i = 0; i < length; i++) x[i] = geodec_format_element_f64(field->type, data, offset + i);
     if (r->n_select) GEODEC_TRY(filter(a, r, shape[0], shape[0] ? length / shape[0] : 0, x, &length, err));
     GEODEC_TRY(geodec__reference_summary(r->summary, length, x, &result, err));
     geodec_format_f64(result, value);

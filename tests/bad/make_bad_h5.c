@@ -2,9 +2,9 @@
  *
  * Two sorts of damage: raw bytes changed under the seal, and files rebuilt with HDF5 calls and sealed again with a
  * valid digest, so that the checks behind the digest are reached. */
+#include "artifact/artifact.h"
 #include "base/sha256.h"
 #include "chain/activations.h"
-#include "artifact/artifact.h"
 #include "io/h5.h"
 
 #include <hdf5.h>
@@ -44,7 +44,7 @@ static void write_good(const char *path)
     static int32_t number[ROWS * TOP];
     for (int i = 0; i < ROWS * WIDTH; i++) state[i] = 1.0f + (float)i / 1024;
     for (int i = 0; i < ROWS * TOP; i++) number[i] = i % 97;
-    ok(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, &err), &err);
+    ok(geodec_artifact_create(&geodec_activations_kind, path, &p, &a, &err), &err);
     static const struct {
         const char *name;
         int64_t extent;
@@ -419,8 +419,8 @@ int main(int argc, char **argv)
         return 2;
     }
     geodec_io_init();
-    (void)snprintf(current, sizeof current, "%d.%d", (int)geodec_kind_activations.major,
-                   (int)geodec_kind_activations.minor);
+    (void)snprintf(current, sizeof current, "%d.%d", (int)geodec_activations_kind.major,
+                   (int)geodec_activations_kind.minor);
     (void)snprintf(header_end, sizeof header_end, "%.14s\n", current);
     (void)snprintf(path, sizeof path, "%s/good.h5", argv[1]);
     write_good(path);

@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     geodec_io_init();
     fill();
     for (int i = 0; i < ROWS; i++) argmax[i] = top_index[i][0];
-    ok(geodec_artifact_create(&geodec_kind_activations, argv[1], &p, &a, &err), &err);
+    ok(geodec_artifact_create(&geodec_activations_kind, argv[1], &p, &a, &err), &err);
     ok(geodec_artifact_set_dim(a, "L", LAYERS, &err), &err);
     ok(geodec_artifact_set_dim(a, "d", WIDTH, &err), &err);
     ok(geodec_artifact_set_dim(a, "M", TOP, &err), &err);

@@ -26,7 +26,7 @@ static inline bool bench_arguments_read(int argc, char **argv, const char *name,
         else if (strcmp(argv[i], "--isa") == 0 && i + 1 < argc) {
             const char *isa = argv[++i];
             for (int k = GEODEC_ISA_SCALAR; k <= GEODEC_ISA_AVX512; k++)
-                if (strcmp(isa, geodec_isa_name((geodec_isa)k)) == 0) out->isa = (geodec_isa)k;
+                if (strcmp(isa, geodec_kernels_isa_name((geodec_isa)k)) == 0) out->isa = (geodec_isa)k;
         } else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
             out->threads = atoi(argv[++i]);
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--kv") == 0)
             kv = strcmp(v, "f16") == 0 ? GEODEC_KV_F16 : strcmp(v, "q8_0") == 0 ? GEODEC_KV_Q8_0 : GEODEC_KV_F32;
         for (int k = GEODEC_ISA_SCALAR; strcmp(argv[i], "--isa") == 0 && k <= GEODEC_ISA_AVX512; k++)
-            if (strcmp(v, geodec_isa_name((geodec_isa)k)) == 0) isa = (geodec_isa)k;
+            if (strcmp(v, geodec_kernels_isa_name((geodec_isa)k)) == 0) isa = (geodec_isa)k;
     }
     if (dim < 1 || dim > 256) return 2;
     geodec_err err = {0};

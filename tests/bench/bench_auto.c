@@ -76,17 +76,17 @@ static bool read_options(int argc, char **argv, options *o)
 static geodec_status read_prompts(bench *b, const options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_map map = {0};
+    geodec_file_map map = {0};
     geodec_documents text = {0};
     const geodec_tokenizer *t = geodec_model_tokenizer(b->model);
     const geodec_documents_options how = {.separator = GEODEC_SEPARATOR_AUTO, .tokenizer = t};
     const geodec_prompts_options cut = {.count = o->prompts, .length = o->length, .most = 4 * o->length};
-    GEODEC_TRY(geodec_map_open(o->text, &map, err));
+    GEODEC_TRY(geodec_file_map_open(o->text, &map, err));
     GEODEC_TRY(geodec_documents_read(o->text, (const char *)map.data, map.size, &how, &text, err));
     GEODEC_TRY(geodec_prompts_make(t, &text, &cut, &b->prompts, err));
 done:
     geodec_documents_free(&text);
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
     return st;
 }
 
@@ -108,7 +108,7 @@ static geodec_status set_up(bench *b, const options *o, geodec_err *err)
     b->decode.adaptive = true;
     b->decode.clock = geodec_clock_thread_seconds;
     b->decode.stop = b->stop;
-    b->decode.n_stop = geodec_stop_tokens(geodec_model_tokenizer(b->model), b->stop);
+    b->decode.n_stop = geodec_drafting_stop_tokens(geodec_model_tokenizer(b->model), b->stop);
     GEODEC_NEW(b->time, o->n * b->prompts.n * o->rounds);
 done:
     return st;

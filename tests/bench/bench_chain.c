@@ -17,15 +17,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "chain/compress.h"
+#include "chain/metric.h"
+#include "geometry/curvature.h"
 #include "geometry/geodesic.h"
 #include "geometry/magnus.h"
-#include "chain/metric.h"
 #include "geometry/propagate.h"
-#include "geometry/curvature.h"
 #include "linalg/blas.h"
 #include "linalg/expm.h"
 #include "linalg/lapack.h"
-#include "chain/compress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ typedef struct bench {
     float *packed;
     geodec_path_report path[PATHS];
     geodec_propagate_report report[PATHS];
-    geodec_factors factors[PATHS];
+    geodec_compress_factors factors[PATHS];
     geodec_err errors[PATHS];
     double theirs[STAGES]; /* seconds, 0 = none */
     double *room, *square; /* of the profile */
@@ -82,9 +82,9 @@ static void gamma_at_points(bench *b)
 static void tensors(bench *b)
 {
     geodec_err err = {0};
-    must(
-        geodec_riemann_batch(geodec_rbf_space(b->field), b->pool, NULL, MIDDLES, b->middles, b->riem, NULL, NULL, &err),
-        &err);
+    must(geodec_curvature_batch(geodec_rbf_space(b->field), b->pool, NULL, MIDDLES, b->middles, b->riem, NULL, NULL,
+                                &err),
+         &err);
 }
 
 static void paths(bench *b)
@@ -101,8 +101,8 @@ static void factor(void *ctx, int64_t p, int worker)
 {
     bench *b = ctx;
     (void)worker;
-    must(geodec_factors_make(DIM, NODES, b->phi + p * NODES * NN, 1e-3, b->packed + p * NODES * NN, &b->factors[p],
-                             &b->errors[p]),
+    must(geodec_compress_factors_make(DIM, NODES, b->phi + p * NODES * NN, 1e-3, b->packed + p * NODES * NN,
+                                      &b->factors[p], &b->errors[p]),
          &b->errors[p]);
 }
 
@@ -274,7 +274,7 @@ static void one_symbol(bench *b)
 static void one_tensor(bench *b)
 {
     geodec_err err = {0};
-    must(geodec_riemann_at(geodec_rbf_space(b->field), b->middles, b->room, NULL, NULL, &err), &err);
+    must(geodec_curvature_at(geodec_rbf_space(b->field), b->middles, b->room, NULL, NULL, &err), &err);
 }
 
 /* A step of Magnus-4 and its product with those before. */

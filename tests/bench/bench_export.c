@@ -1,5 +1,5 @@
-/* Cost of an export beside the passes it makes: geodec_prefill over the same windows, and exports of the last and of
- * all layers in both formats, interleaved, as TSV on stdout.
+/* Cost of an export beside the passes it makes: geodec_forward_prefill over the same windows, and exports of the last
+ * and of all layers in both formats, interleaved, as TSV on stdout.
  *
  *     bench-export MODEL TEXT [TOKENS [WINDOW [ROUNDS]]]
  *
@@ -7,8 +7,8 @@
  * alike), and the ratio to prefill beside it. Elapsed time, which has the disk in it, stands last. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "export/export.h"
 #include "chain/activations.h"
+#include "export/export.h"
 #include "io/file.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void keep(timing *best, timing begin)
     if (t.elapsed - begin.elapsed < best->elapsed) best->elapsed = t.elapsed - begin.elapsed;
 }
 
-/* The windows an export would read, through geodec_prefill: what any export has to pay. */
+/* The windows an export would read, through geodec_forward_prefill: what any export has to pay. */
 static int64_t prefill(geodec_session *s, geodec_export_source *source, int32_t bos, int32_t window, int64_t limit)
 {
     geodec_err err = {0};
@@ -73,7 +73,7 @@ static int64_t prefill(geodec_session *s, geodec_export_source *source, int32_t 
             if (at > 0 && bos >= 0) cut[k++] = bos;
             while (k < window && at < n && done + k < limit) cut[k++] = token[at++];
             geodec_session_truncate(s, 0);
-            check(geodec_prefill(s, cut, k, NULL, &err), &err);
+            check(geodec_forward_prefill(s, cut, k, NULL, &err), &err);
             done += k;
         }
     }
@@ -92,7 +92,7 @@ static void export(const geodec_model *m, const setting *k, geodec_export_source
     for (int32_t l = k->all ? 0 : n_layer; l <= n_layer && o.n_layers < LAYERS_MAX; l++) layer[o.n_layers++] = l;
     if (k->h5) {
         geodec_artifact *a = NULL;
-        check(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, &err), &err);
+        check(geodec_artifact_create(&geodec_activations_kind, path, &p, &a, &err), &err);
         check(geodec_export_run(m, &o, source, a, NULL, NULL, NULL, &err), &err);
         check(geodec_artifact_commit(a, &err), &err);
         (void)unlink(path);
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 {
     geodec_err err = {0};
     geodec_model *m = NULL;
-    geodec_map map;
+    geodec_file_map map;
     geodec_session *s = NULL;
     char path[] = "/tmp/bench-export-XXXXXX", file[64];
     timing best[SETTINGS + 1];
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     const int64_t limit = argc > 3 ? atoll(argv[3]) : 10000;
     const int32_t window = argc > 4 ? atoi(argv[4]) : 256, rounds = argc > 5 ? atoi(argv[5]) : 5;
     check(geodec_model_open(argv[1], &m, &err), &err);
-    check(geodec_map_open(argv[2], &map, &err), &err);
+    check(geodec_file_map_open(argv[2], &map, &err), &err);
     (void)geodec_model_fingerprint(m); /* made once, not timed */
     const geodec_documents_options how = {.tokenizer = geodec_model_tokenizer(m)};
     geodec_documents documents = {0};
@@ -129,16 +129,16 @@ int main(int argc, char **argv)
     int64_t tokens = 0;
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i <= SETTINGS; i++) {
-            geodec_text_source *text = NULL;
-            check(geodec_text_source_create(&documents, geodec_model_tokenizer(m), &text, &err), &err);
-            geodec_export_source source = geodec_text_source_get(text);
+            geodec_export_text_source *text = NULL;
+            check(geodec_export_text_source_create(&documents, geodec_model_tokenizer(m), &text, &err), &err);
+            geodec_export_source source = geodec_export_text_source_get(text);
             const timing begin = now();
             if (i == 0)
                 tokens = prefill(s, &source, geodec_tokenizer_start(geodec_model_tokenizer(m)), window, limit);
             else
                 export(m, &settings[i - 1], &source, window, limit, file);
             keep(&best[i], begin);
-            geodec_text_source_destroy(text);
+            geodec_export_text_source_destroy(text);
             check(geodec_export_shards_remove(file, &err), &err);
         }
     (void)rmdir(path);
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
                best[0].elapsed / best[i].elapsed);
     geodec_session_destroy(s);
     geodec_documents_free(&documents);
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
     geodec_model_close(m);
     return 0;
 }

@@ -113,7 +113,7 @@ static void bench(const char *label, const synthetic *shape, geodec_isa isa, geo
     const int64_t widest = shape->d_ff > shape->n_vocab ? shape->d_ff : shape->n_vocab;
     float *x = geodec_mem_new(MAX_ROWS * widest, sizeof *x), *y = geodec_mem_new(MAX_ROWS * widest, sizeof *y);
     for (int64_t i = 0; i < MAX_ROWS * widest; i++) x[i] = (float)(i % 13) / 13.0f;
-    if (!logits || !x || !y || geodec_prefill(s, token, PAST, NULL, &err) != GEODEC_OK) die(&err);
+    if (!logits || !x || !y || geodec_forward_prefill(s, token, PAST, NULL, &err) != GEODEC_OK) die(&err);
 
     static double ours[N_ROWS][ROUNDS], gemm[N_ROWS][ROUNDS], limit[ROUNDS];
     const bool peer = shape->type == GEODEC_GGML_F32 && isa != GEODEC_ISA_SCALAR;
@@ -143,8 +143,8 @@ static void bench(const char *label, const synthetic *shape, geodec_isa isa, geo
             gemm_one = tg;
         }
         (void)printf("%s\t%s\t%s\t%d\t%d\t%.1f\t%.2f\t%.2f\t%.1f\t%.2f\t", label, geodec_ggml_type_name(shape->type),
-                     geodec_isa_name(geodec_session_isa(s)), geodec_pool_threads(pool), rows_list[i], t * 1e6, t / one,
-                     bytes / t * 1e-9, t_limit * 1e6, bytes / t_limit * 1e-9);
+                     geodec_kernels_isa_name(geodec_session_isa(s)), geodec_pool_threads(pool), rows_list[i], t * 1e6,
+                     t / one, bytes / t * 1e-9, t_limit * 1e6, bytes / t_limit * 1e-9);
         if (peer)
             (void)printf("%.1f\t%.2f\n", tg * 1e6, tg / gemm_one);
         else

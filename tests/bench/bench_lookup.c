@@ -36,7 +36,7 @@ static geodec_status on_cloud(const char *path, bool quick, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
     geodec_metric m = {0};
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, path, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_metric_kind, path, &a, err));
     GEODEC_TRY(geodec_metric_read(a, &m, err));
     for (int c = -1; c < CONDITIONS; c++) {
         geodec_lookup_speed r = {.condition = c < 0 ? 0 : conditions[c]};

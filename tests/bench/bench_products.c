@@ -106,8 +106,8 @@ static void bench(int type, geodec_arithmetic a, geodec_isa isa, geodec_pool *po
     }
     for (int i = 0; i < N_ROWS; i++)
         (void)printf("%s\t%s\t%s\t%d\t%d\t%.1f\t%.2f\t%.1f\t%.1f\t%.1f\n", geodec_ggml_type_name(type),
-                     geodec_arithmetic_name(a), geodec_isa_name(set->isa), (int)k.threads, rows_list[i], best[i] * 1e6,
-                     best[i] / best[0], (double)k.bytes / best[i] * 1e-9, limit * 1e-9,
+                     geodec_arithmetic_name(a), geodec_kernels_isa_name(set->isa), (int)k.threads, rows_list[i],
+                     best[i] * 1e6, best[i] / best[0], (double)k.bytes / best[i] * 1e-9, limit * 1e-9,
                      (double)k.w.rows * COLS * rows_list[i] / best[i] * 1e-9);
     (void)fflush(stdout);
     geodec_mem_unmap(data, k.bytes);

@@ -293,9 +293,9 @@ static void run(bench *b, const options *o)
         const double products = 2 * weights * rows, attention = attention_ops(c, o, rows);
         const double arith = products / integers + attention / floats;
         const double cache = value * 2 * c->n_layer * c->n_kv_head * c->head_dim * (o->depth + rows);
-        const double reads = read_seconds(b->pool, geodec_bench_token_bytes(b->model) + (int64_t)cache);
+        const double reads = read_seconds(b->pool, geodec_speed_token_bytes(b->model) + (int64_t)cache);
         (void)printf("%s\t%s\t%d\t%s\t%d\t%.1f\t%.1f\t%.2f\t%.1f\t%.3f\t%.1f\t%.1f\t%.2f\n",
-                     o->arithmetic == GEODEC_FAST ? "fast" : "exact", geodec_isa_name(isa),
+                     o->arithmetic == GEODEC_FAST ? "fast" : "exact", geodec_kernels_isa_name(isa),
                      geodec_pool_threads(b->pool), o->trees ? "tree" : "chain", rows, 1e6 * t, 1e6 * least[i],
                      one > 0 ? t / one : 0, rows > 1 && one > 0 ? 1e6 * (t - one) / (rows - 1) : 0,
                      1e-6 * (products + attention), 1e6 * arith, 1e6 * reads, (arith > reads ? arith : reads) / t);
@@ -328,7 +328,7 @@ static bool read_options(int argc, char **argv, options *o)
                     : strcmp(value, "q8_0") == 0 ? GEODEC_KV_Q8_0
                                                  : GEODEC_KV_F32;
         for (int k = GEODEC_ISA_SCALAR; strcmp(argv[i], "--isa") == 0 && k <= GEODEC_ISA_AVX512; k++)
-            if (strcmp(value, geodec_isa_name((geodec_isa)k)) == 0) o->isa = (geodec_isa)k;
+            if (strcmp(value, geodec_kernels_isa_name((geodec_isa)k)) == 0) o->isa = (geodec_isa)k;
         i++;
     }
     return o->path && o->threads >= 1 && o->depth >= 1 && o->depth < 1 << 20 && o->rounds >= 1 &&
@@ -362,7 +362,7 @@ int main(int argc, char **argv)
     geodec_rng rng = geodec_rng_stream(1, geodec_rng_id("bench tokens", 0));
     for (int i = 0; i < o.depth + MAX_ROWS; i++) b.token[i] = (int32_t)geodec_rng_below(&rng, (uint64_t)c->n_vocab);
     for (int i = 0; i < MAX_ROWS; i++) b.parent[i] = i > 0 ? (i - 1) / 2 : -1;
-    if (geodec_prefill(b.session, b.token, o.depth, NULL, &err) != GEODEC_OK) die(&err);
+    if (geodec_forward_prefill(b.session, b.token, o.depth, NULL, &err) != GEODEC_OK) die(&err);
     run(&b, &o);
     geodec_mem_free(b.token);
     geodec_mem_free(b.logits);

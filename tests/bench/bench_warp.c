@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "io/foreign.h"
 #include "io/h5.h"
-#include "linalg/stats.h"
 #include "lab/warp/published.h"
+#include "linalg/stats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum { ROUNDS = 7, PARTS = 6, FILES = 64 };
 typedef struct input {
     double *point;
     int64_t points, n, *q, *h;
-    geodec_published_warp_draws draws;
+    geodec_warp_published_draws draws;
 } input;
 
 static void die(const geodec_err *err)
@@ -55,10 +55,10 @@ static void load(const char *path, input *in)
 static void sweep(const input *in, geodec_pool *pool, double *part)
 {
     geodec_err err = {0};
-    const geodec_published_options o = geodec_published_defaults();
-    geodec_published_manifold m;
-    geodec_published_warp *w = NULL;
-    geodec_published_warp_before *b = NULL;
+    const geodec_harness_options o = geodec_harness_defaults();
+    geodec_harness_manifold m;
+    geodec_warp_published *w = NULL;
+    geodec_warp_published_before *b = NULL;
     double t = geodec_clock_seconds(), now;
     int at = 0;
 #define LAP()                                                                                                          \
@@ -67,26 +67,26 @@ static void sweep(const input *in, geodec_pool *pool, double *part)
         part[at++] += now - t;                                                                                         \
         t = now;                                                                                                       \
     } while (0)
-    ok(geodec_published_manifold_fit(in->points, in->n, in->point, &o, pool, NULL, &m, &err), &err);
+    ok(geodec_harness_manifold_fit(in->points, in->n, in->point, &o, pool, NULL, &m, &err), &err);
     LAP();
-    ok(geodec_published_warp_create(&m, pool, NULL, &w, &err), &err);
+    ok(geodec_warp_published_create(&m, pool, NULL, &w, &err), &err);
     LAP();
-    ok(geodec_published_warp_prepare(w, &in->draws, 16, 0.1, pool, NULL, &b, &err), &err);
+    ok(geodec_warp_published_prepare(w, &in->draws, 16, 0.1, pool, NULL, &b, &err), &err);
     LAP();
     for (int v = 0; v < 2; v++) {
-        const geodec_published_warp_config c = {.variant = v ? GEODEC_PUBLISHED_WARP_V2 : GEODEC_PUBLISHED_WARP_V1,
+        const geodec_warp_published_config c = {.variant = v ? GEODEC_PUBLISHED_WARP_V2 : GEODEC_PUBLISHED_WARP_V1,
                                                 .alpha = v ? 0.35 : 0.7,
                                                 .extent = 1.2,
                                                 .steps = 16,
                                                 .dl = 0.1};
-        geodec_published_warp_outcome out = {0};
-        ok(geodec_published_warp_run(w, b, &c, pool, NULL, &out, &err), &err);
-        geodec_published_warp_clear(&out);
+        geodec_warp_published_outcome out = {0};
+        ok(geodec_warp_published_run(w, b, &c, pool, NULL, &out, &err), &err);
+        geodec_warp_published_clear(&out);
         LAP();
     }
-    geodec_published_warp_release(b);
-    geodec_published_warp_destroy(w);
-    geodec_published_manifold_clear(&m);
+    geodec_warp_published_release(b);
+    geodec_warp_published_destroy(w);
+    geodec_harness_manifold_clear(&m);
 }
 
 int main(int argc, char **argv)

@@ -30,7 +30,7 @@ static void check_documents(const geodec_documents *d, size_t size)
         const geodec_document *one = &d->item[i];
         must(one->begin >= end && one->end > one->begin && one->end <= d->n_text, "documents that overlap");
         must(!white(d->text[one->begin]) && !white(d->text[one->end - 1]), "white space around a document");
-        must(geodec_utf8_check(d->text + one->begin, (size_t)(one->end - one->begin)) < 0, "a cut character");
+        must(geodec_file_utf8_check(d->text + one->begin, (size_t)(one->end - one->begin)) < 0, "a cut character");
         must(one->first_message >= 0 && one->messages >= 0 && one->first_message + one->messages <= d->n_messages,
              "messages of nobody");
         for (int64_t k = 0; k < one->messages; k++) {
@@ -47,7 +47,7 @@ static void check_plan(const geodec_documents *d)
 {
     geodec_err err = {0};
     const geodec_plan_model m = {.context = 64, .layers = 2, .width = 16, .vocabulary = 300, .bos = true};
-    const geodec_sizes asked = geodec_sizes_defaults();
+    const geodec_plan_sizes asked = geodec_plan_sizes_defaults();
     geodec_plan p;
     int64_t *length = geodec_mem_new(d->n, sizeof *length);
     if (!length) return;
@@ -67,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *own = NULL, line[512];
     size_t n = 0;
     if (size < 1 || size > MAX_INPUT) return 0;
-    const geodec_documents_options o = {.separator = (geodec_separator)((data[0] & 15) % GEODEC_SEPARATOR_COUNT),
+    const geodec_documents_options o = {.separator =
+                                            (geodec_documents_separator)((data[0] & 15) % GEODEC_SEPARATOR_COUNT),
                                         .pieces = data[0] & 16,
                                         .run = data[0] & 32};
     const char *text = (const char *)data + 1;
@@ -82,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_documents(&d, size);
     check_plan(&d);
     must(geodec_documents_run(&d, &run, &n, &own, &err) == GEODEC_OK, "no run");
-    must(geodec_utf8_check(run, n) < 0, "a run that is no UTF-8");
+    must(geodec_file_utf8_check(run, n) < 0, "a run that is no UTF-8");
     fuzz_use(run, n);
     geodec_mem_free(own);
     geodec_documents_free(&d);

@@ -64,7 +64,8 @@ static void run(const geodec_model *m)
     if (geodec_session_create(m, &o, &s, &err) != GEODEC_OK) return;
     const int32_t token[3] = {0, c->n_vocab - 1, c->n_vocab / 2};
     float *logits = geodec_mem_new(c->n_vocab, sizeof *logits);
-    if (geodec_prefill(s, token, 3, logits, &err) == GEODEC_OK) fuzz_use(logits, (size_t)c->n_vocab * sizeof *logits);
+    if (geodec_forward_prefill(s, token, 3, logits, &err) == GEODEC_OK)
+        fuzz_use(logits, (size_t)c->n_vocab * sizeof *logits);
     geodec_mem_free(logits);
     geodec_session_destroy(s);
 }

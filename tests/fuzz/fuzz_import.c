@@ -1,7 +1,7 @@
 /* What geodec-import reads: the first byte says as what (.npy, text, export, HDF5), the rest is the file. */
 #include "base/mem.h"
-#include "fuzz/fuzz.h"
 #include "chain/import.h"
+#include "fuzz/fuzz.h"
 #include "io/foreign.h"
 
 #include <math.h>
@@ -26,14 +26,14 @@ static void check_matrix(geodec_status (*read)(const char *, int64_t *, int64_t 
 
 static void check_export(const char *path)
 {
-    static geodec_export_data e;
+    static geodec_import_data e;
     geodec_err err = {0};
-    if (geodec_export_read(path, &e, &err) != GEODEC_OK) return;
+    if (geodec_import_read(path, &e, &err) != GEODEC_OK) return;
     fuzz_must(e.points > 0 && e.values >= GEODEC_EXPORT_COORDINATES && e.n_attrs <= GEODEC_EXPORT_ATTRS,
               "an absurd export");
     fuzz_use(e.x, (size_t)e.points * GEODEC_EXPORT_COORDINATES * sizeof *e.x);
     fuzz_use(e.eigenvalue, (size_t)e.values * sizeof *e.eigenvalue);
-    geodec_export_clear(&e);
+    geodec_import_clear(&e);
 }
 
 /* A dataset x and its attribute a of somebody's HDF5 file. */

@@ -99,19 +99,19 @@ static void read_merges(maker *m, reader *r)
 
 static void check_stream(const geodec_tokenizer *t, const int32_t *ids, int64_t n, const char *text, size_t length)
 {
-    char *piece = malloc(geodec_detok_room(t));
+    char *piece = malloc(geodec_decode_room(t));
     size_t at = 0;
     geodec_detok d;
-    geodec_detok_init(&d, t);
+    geodec_decode_init(&d, t);
     for (int64_t i = 0; piece && i <= n; i++) {
-        const size_t k = i < n ? geodec_detok_feed(&d, ids[i], piece) : geodec_detok_flush(&d, piece);
+        const size_t k = i < n ? geodec_decode_feed(&d, ids[i], piece) : geodec_decode_flush(&d, piece);
         fuzz_must(at + k <= length && memcmp(text + at, piece, k) == 0, "the stream is not the text");
         at += k;
     }
     fuzz_must(!piece || at == length, "the stream is shorter than the text");
-    geodec_detok_init(&d, t);
+    geodec_decode_init(&d, t);
     d.show_control = true;
-    for (int64_t i = 0; piece && i < n; i++) fuzz_use(piece, geodec_detok_feed(&d, ids[i], piece));
+    for (int64_t i = 0; piece && i < n; i++) fuzz_use(piece, geodec_decode_feed(&d, ids[i], piece));
     free(piece);
 }
 
@@ -169,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     reader r = {data, data + size};
     const int switches = next(&r), pre = next(&r);
     int names = 0;
-    while (geodec_pretokenizer_name(names)) names++;
+    while (geodec_pretoken_name(names)) names++;
     if (switches & ALL_BYTES) add_bytes(&m, switches & BPE);
     read_pieces(&m, &r);
     if (switches & BPE) read_merges(&m, &r);
@@ -185,7 +185,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .add_eos = switches & ADD_EOS,
                                   .add_space_prefix = !(switches & BPE) && (switches & PREFIX),
                                   .strip_after = switches & STRIP,
-                                  .pre = switches & BPE ? geodec_pretokenizer_name(pre % names) : NULL,
+                                  .pre = switches & BPE ? geodec_pretoken_name(pre % names) : NULL,
                                   .merge = m.merge,
                                   .merge_len = m.merge_len,
                                   .n_merges = m.n_merges};

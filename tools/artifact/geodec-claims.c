@@ -1,8 +1,8 @@
 /* geodec-claims: published claims beside their reproductions, correct values and controls, with verdicts. */
 #include "base/mem.h"
-#include "io/tsv.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
+#include "io/tsv.h"
 #include "verdict/claims.h"
 
 #include <stdio.h>

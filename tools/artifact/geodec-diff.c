@@ -1,8 +1,8 @@
 /* geodec-diff: two artifacts of one kind, field by field, with tolerances. */
 #include "artifact/compare.h"
-#include "io/format.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
+#include "io/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* geodec-info: what is in an artifact, and the schema page of each kind. */
-#include "io/json.h"
 #include "cli/cli.h"
 #include "cli/describe.h"
 #include "cli/drafters.h"
 #include "cli/kinds.h"
 #include "cli/schema.h"
+#include "io/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* geodec-table: fields of an artifact as columns of text, for gnuplot and notebooks. */
 #include "base/mem.h"
-#include "io/format.h"
-#include "io/tsv.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
+#include "io/format.h"
+#include "io/tsv.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* geodec-value: single numbers of artifacts and tables by reference, for tables that quote many files. */
-#include "io/tsv.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
+#include "io/tsv.h"
 #include "verdict/reference.h"
 
 #include <stdio.h>

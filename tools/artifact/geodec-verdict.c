@@ -1,8 +1,8 @@
 /* geodec-verdict: the report's headline, each quantity beside its control with the verdict of its rule. */
 #include "base/mem.h"
-#include "io/tsv.h"
 #include "cli/cli.h"
 #include "cli/kinds.h"
+#include "io/tsv.h"
 #include "verdict/headline.h"
 
 #include <limits.h>

@@ -128,7 +128,7 @@ geodec_status bench_prompts(const cli *c, const geodec_model *m, const char *pat
     GEODEC_TRY(text_open(path, lines ? "line" : separator, t, false, &file, err));
     GEODEC_TRY_MSG(geodec_prompts_make(t, &file.documents, &o, out, err), "%s", path);
     cli_say(c, "%s: %lld documents by the rule '%s' (%s)", path, (long long)file.documents.n,
-            geodec_separator_name(file.documents.rule), file.documents.why);
+            geodec_documents_separator_name(file.documents.rule), file.documents.why);
     if (out->n < count)
         cli_say(c, "%lld prompts in place of %lld: the text has no more%s", (long long)out->n, (long long)count,
                 out->too_long ? " that leave room for the reply" : "");

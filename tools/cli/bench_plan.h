@@ -2,10 +2,10 @@
 #ifndef GEODEC_TOOLS_CLI_BENCH_PLAN_H
 #define GEODEC_TOOLS_CLI_BENCH_PLAN_H
 
-#include "drafters/drafting.h"
-#include "measure/bench.h"
 #include "cli/cli.h"
 #include "cli/text.h"
+#include "drafters/drafting.h"
+#include "measure/bench.h"
 
 /* Where prompts come from, how they are cut, and the lengths of drafts. */
 #define CLI_PROMPTS_OPTION(path_)                                                                                      \

@@ -28,7 +28,7 @@ static void interval(geodec_tsv *t, geodec_interval v)
     geodec_tsv_f64(t, v.high);
 }
 
-static void timings(geodec_tsv *t, const geodec_speed_row *s)
+static void timings(geodec_tsv *t, const geodec_bench_timing_row *s)
 {
     static const geodec_interval none = {NAN, NAN, NAN};
     interval(t, s ? s->speedup : none);
@@ -39,7 +39,7 @@ static void timings(geodec_tsv *t, const geodec_speed_row *s)
     geodec_tsv_f64(t, s ? s->plain_tok_per_s : (double)NAN);
 }
 
-static const geodec_speed_row *timing_of(const geodec_speed *s, const geodec_bench_row *r)
+static const geodec_bench_timing_row *timing_of(const geodec_bench_timing *s, const geodec_speed_row *r)
 {
     if (r->sampled || r->every_position) return NULL;
     for (int64_t i = 0; i < s->n; i++)
@@ -49,7 +49,7 @@ static const geodec_speed_row *timing_of(const geodec_speed *s, const geodec_ben
     return NULL;
 }
 
-geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_counts *c, const geodec_speed *s,
+geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_counts *c, const geodec_bench_timing *s,
                           geodec_err *err)
 {
     static const char *const columns[] = {"drafter",
@@ -82,7 +82,7 @@ geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_coun
     GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
     GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), columns, err));
     for (int64_t i = 0; i < c->n; i++) {
-        const geodec_bench_row *r = &c->row[i];
+        const geodec_speed_row *r = &c->row[i];
         geodec_tsv_str(t, plan->drafter[r->drafter].name);
         geodec_tsv_i64(t, r->budget > 0 ? r->budget : r->gamma);
         geodec_tsv_str(t, r->sampled ? "sampled" : "greedy");
@@ -100,7 +100,7 @@ geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_coun
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
     for (int64_t i = 0; i < s->n; i++) {
-        const geodec_speed_row *r = &s->row[i];
+        const geodec_bench_timing_row *r = &s->row[i];
         if (!r->adaptive) continue;
         geodec_tsv_str(t, plan->drafter[r->drafter].name);
         geodec_tsv_str(t, "auto");

@@ -1,8 +1,8 @@
 #include "cli/charts.h"
 
 #include "base/mem.h"
-#include "linalg/expm.h"
 #include "cli/space.h"
+#include "linalg/expm.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ void say_split(const cli *c, const geodec_split *s)
 geodec_status charts_open(charts *s, const char *activations, const char *model, geodec_provenance *p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations, &s->file, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, activations, &s->file, err));
     GEODEC_TRY(geodec_activations_view(s->file, &s->view, err));
     GEODEC_TRY(geodec_artifact_read(s->file, "/layer", &s->layer, err));
     GEODEC_TRY(geodec_activations_units(s->file, &s->text, &s->units, err));
@@ -38,7 +38,7 @@ void charts_close(charts *s)
 }
 
 /* Fisher matrices at the chart's points, regularised; points are in order of layer. */
-static geodec_status fisher_at_points(const charts *s, const geodec_charted *c, double *g, geodec_err *err)
+static geodec_status fisher_at_points(const charts *s, const geodec_harness_charted *c, double *g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     fisher_rows rows = {0};
@@ -63,9 +63,9 @@ geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = s->dim, packed = geodec_sym_packed(n);
-    geodec_chart_options co = geodec_chart_defaults();
+    geodec_harness_chart_options co = geodec_harness_chart_defaults();
     geodec_metric_options mo = geodec_metric_defaults();
-    geodec_charted c = {0};
+    geodec_harness_charted c = {0};
     geodec_metric m = {0};
     double *g = NULL, *log_g = NULL, *mixed = NULL, *l = NULL;
     co.n = n;
@@ -73,7 +73,7 @@ geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *
     co.index = index;
     co.split = s->split;
     mo.sigma_nn = s->sigma_nn;
-    GEODEC_TRY(geodec_charted_make(&s->view, &co, s->c->pool, &s->c->hooks, &c, err));
+    GEODEC_TRY(geodec_harness_charted_make(&s->view, &co, s->c->pool, &s->c->hooks, &c, err));
     GEODEC_TRY(geodec_metric_fit(c.points, n, c.point, &mo, s->c->pool, &s->c->hooks, &m, err));
     cli_say(s->c, "%s: chart of %lld dimensions holds %.1f %% of the variance (the first %.1f %%), %lld points",
             index < 0 ? "layer by layer" : "token by token", (long long)n, 100 * c.explained, 100 * c.leading,
@@ -96,7 +96,7 @@ geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *
     f.log_g = mixed;
     GEODEC_TRY_MSG(fn(ctx, &c, index, &f, "blend", err), "blend");
 done:
-    geodec_charted_clear(&c);
+    geodec_harness_charted_clear(&c);
     geodec_metric_clear(&m);
     geodec_mem_free(g);
     geodec_mem_free(log_g);
@@ -143,8 +143,8 @@ geodec_status charts_file(const charts *s, const char *metric, geodec_provenance
 {
     geodec_status st = GEODEC_OK;
     space_handle in = {0};
-    geodec_chart_options co = geodec_chart_defaults();
-    geodec_charted c = {0};
+    geodec_harness_chart_options co = geodec_harness_chart_defaults();
+    geodec_harness_charted c = {0};
     double *basis = NULL, *mean = NULL;
     int32_t *text = NULL;
     int64_t d, n, layer;
@@ -168,7 +168,7 @@ geodec_status charts_file(const charts *s, const char *metric, geodec_provenance
     co.split = s->split;
     co.basis = basis;
     co.mean = mean;
-    GEODEC_TRY(geodec_charted_make(&s->view, &co, s->c->pool, &s->c->hooks, &c, err));
+    GEODEC_TRY(geodec_harness_charted_make(&s->view, &co, s->c->pool, &s->c->hooks, &c, err));
     const geodec_geodesicity_field f = {.sites = in.metric.points,
                                         .site = in.metric.point,
                                         .log_g = in.metric.log_g,
@@ -176,9 +176,9 @@ geodec_status charts_file(const charts *s, const char *metric, geodec_provenance
                                         .sigma = in.metric.sigma,
                                         .space = in.field ? NULL : in.space,
                                         .whole = true};
-    GEODEC_TRY_MSG(fn(ctx, &c, co.index, &f, geodec_metric_kind_name(in.metric.kind), err), "%s", metric);
+    GEODEC_TRY_MSG(fn(ctx, &c, co.index, &f, geodec_metric_type_name(in.metric.kind), err), "%s", metric);
 done:
-    geodec_charted_clear(&c);
+    geodec_harness_charted_clear(&c);
     space_close(&in);
     geodec_mem_free(basis);
     geodec_mem_free(mean);

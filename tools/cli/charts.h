@@ -3,8 +3,8 @@
 #ifndef GEODEC_TOOLS_CLI_CHARTS_H
 #define GEODEC_TOOLS_CLI_CHARTS_H
 
-#include "lab/harness/trajectories.h"
 #include "cli/fisher.h"
+#include "lab/harness/trajectories.h"
 
 typedef struct charts {
     const cli *c;
@@ -73,8 +73,8 @@ geodec_status charts_open(charts *s, const char *activations, const char *model,
 void charts_close(charts *s); /* all zero is allowed */
 
 /* One chart with one metric. index: kept layer of the file, or -1 = layer by layer. */
-typedef geodec_status (*charts_fn)(void *ctx, const geodec_charted *c, int64_t index, const geodec_geodesicity_field *f,
-                                   const char *metric, geodec_err *err);
+typedef geodec_status (*charts_fn)(void *ctx, const geodec_harness_charted *c, int64_t index,
+                                   const geodec_geodesicity_field *f, const char *metric, geodec_err *err);
 /* The chart of a kept layer (-1: of all), with the metric of its training states (mahalanobis) and, with a model, the
  * Fisher metric of the next token and the blend. */
 geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;

@@ -3,10 +3,10 @@
 #include "base/mem.h"
 #include "base/topology.h"
 #include "base/version.h"
-#include "io/h5.h"
-#include "linalg/lapack.h"
 #include "cli/guard.h"
 #include "cli/report.h"
+#include "io/h5.h"
+#include "linalg/lapack.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -283,7 +283,7 @@ static int64_t default_threads(void)
         const long v = text ? strtol(text, &end, 10) : 0;
         if (text && end != text && !*end && v >= 1 && v <= 1024) return v;
     }
-    const int usable = geodec_cpus_count();
+    const int usable = geodec_topology_cpus_count();
     return usable > 1024 ? 1024 : usable;
 }
 

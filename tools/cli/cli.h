@@ -17,10 +17,10 @@
 #ifndef GEODEC_TOOLS_CLI_CLI_H
 #define GEODEC_TOOLS_CLI_CLI_H
 
+#include "artifact/artifact.h"
 #include "base/err.h"
 #include "base/hooks.h"
 #include "base/pool.h"
-#include "artifact/artifact.h"
 
 #include <stdbool.h>
 #include <stdint.h>

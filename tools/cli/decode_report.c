@@ -2,11 +2,11 @@
 
 #include "base/mem.h"
 #include "base/version.h"
-#include "lab/consistency/correct.h"
+#include "cli/evaluation.h"
 #include "io/json.h"
+#include "lab/consistency/correct.h"
 #include "linalg/lapack.h"
 #include "model/arithmetic.h"
-#include "cli/evaluation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *i
     geodec_status st = GEODEC_OK;
     geodec_session_options o = decode_session_options(n_ctx, isa, arithmetic, kv, pool);
     GEODEC_TRY(geodec_attnres_parse(attnres, &o.attnres, err));
-    if (!geodec_isa_available(o.isa)) GEODEC_THROW(GEODEC_UNSUPPORTED, "this CPU has no %s", isa);
+    if (!geodec_kernels_isa_available(o.isa)) GEODEC_THROW(GEODEC_UNSUPPORTED, "this CPU has no %s", isa);
     GEODEC_TRY(geodec_session_create(m, &o, out, err));
 done:
     return st;
@@ -118,7 +118,7 @@ geodec_status decode_consistency(const char *folder, const geodec_model *m, geod
     GEODEC_NEW(path, (int64_t)room);
     (void)snprintf(path, room, "%s/consistency.h5", folder);
     if (access(path, F_OK) != 0) goto done;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_consistency, path, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_consistency_kind, path, &a, err));
     if (strcmp(geodec_artifact_provenance(a)->model_fingerprint, geodec_model_fingerprint(m)) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: measured on another model", path);
     GEODEC_TRY(geodec_artifact_get_i64(a, "k_int", &dim, err));
@@ -185,9 +185,9 @@ geodec_status decode_report_write(const char *path, const decode_report *r, geod
     geodec_json_put_str(w, "tool_version", geodec_version());
     geodec_json_put_str(w, "command_line", r->cli->command_line);
     geodec_json_put_u64(w, "seed", r->cli->seed);
-    geodec_json_put_str(w, "isa", geodec_isa_name(geodec_session_isa(r->session)));
+    geodec_json_put_str(w, "isa", geodec_kernels_isa_name(geodec_session_isa(r->session)));
     geodec_json_put_str(w, "arithmetic", geodec_arithmetic_name(geodec_session_arithmetic(r->session)));
-    geodec_json_put_str(w, "kv", geodec_kv_name(geodec_session_kv(r->session)));
+    geodec_json_put_str(w, "kv", geodec_cache_kv_name(geodec_session_kv(r->session)));
     geodec_json_put_i64(w, "kv_bytes_per_token", geodec_session_kv_bytes(r->session));
     geodec_json_put_str(w, "blas_core", geodec_linalg_core());
     geodec_json_put_i64(w, "threads", r->cli->threads);

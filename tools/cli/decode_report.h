@@ -2,11 +2,11 @@
 #ifndef GEODEC_TOOLS_CLI_DECODE_REPORT_H
 #define GEODEC_TOOLS_CLI_DECODE_REPORT_H
 
+#include "cli/cli.h"
 #include "decode/loop.h"
 #include "drafters/drafting.h"
 #include "measure/readiness.h"
 #include "model/model.h"
-#include "cli/cli.h"
 
 enum { DECODE_BATCH = GEODEC_DRAFT_MAX + 1, DECODE_GAMMA_AUTO = 8 /* upper limit of an adaptive draft */ };
 

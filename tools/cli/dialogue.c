@@ -1,9 +1,9 @@
 #include "cli/dialogue.h"
 
 #include "base/mem.h"
-#include "io/file.h"
 #include "cli/printer.h"
 #include "cli/report.h"
+#include "io/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -203,7 +203,7 @@ static geodec_status take_turn(talk *t, const char *line, size_t n, geodec_err *
     geodec_status st = GEODEC_OK;
     int32_t *ids = NULL;
     int64_t count = 0;
-    const int64_t bad = geodec_utf8_check(line, n);
+    const int64_t bad = geodec_file_utf8_check(line, n);
     if (bad >= 0) {
         fprintf(stderr, "(not UTF-8 at byte %lld: the line is not taken)\n", (long long)bad);
         goto done;

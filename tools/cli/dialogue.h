@@ -3,8 +3,8 @@
 #ifndef GEODEC_TOOLS_CLI_DIALOGUE_H
 #define GEODEC_TOOLS_CLI_DIALOGUE_H
 
-#include "decode/loop.h"
 #include "cli/cli.h"
+#include "decode/loop.h"
 #include "tokenizer/chat.h"
 
 typedef struct dialogue {

@@ -19,7 +19,7 @@ void drafters_help(char to[DRAFTERS_HELP], const char *before, const char *after
     const geodec_drafter_info *d;
     to[0] = '\0';
     add(to, "%s", before);
-    for (int i = 0; (d = geodec_drafter_at(i)); i++)
+    for (int i = 0; (d = geodec_registry_at(i)); i++)
         add(to, "%s%s%s%s%s%s", i ? ", " : "", d->name, d->flags & GEODEC_DRAFTER_BLOCKS ? "[:N]" : "",
             d->needs[0] ? " (" : "", d->needs, d->needs[0] ? ")" : "");
     add(to, ", a mixture (ngram+flowmap)%s", after);
@@ -34,7 +34,7 @@ void drafters_page(FILE *out)
                   "info --drafters`).\n"
                   "Several joined by `+` are a mixture: `ngram+flowmap`. `name:N` gives it N blocks of the model.\n\n"
                   "| name | takes its drafts from | needs | |\n|---|---|---|---|\n");
-    for (int i = 0; (d = geodec_drafter_at(i)); i++)
+    for (int i = 0; (d = geodec_registry_at(i)); i++)
         (void)fprintf(out, "| `%s` | %s | %s | %s |\n", d->name, d->source, d->needs,
                       d->flags & GEODEC_DRAFTER_CONTROL ? "control"
                       : d->flags & GEODEC_DRAFTER_STOCHASTIC

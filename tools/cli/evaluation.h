@@ -2,8 +2,8 @@
 #ifndef GEODEC_TOOLS_CLI_EVALUATION_H
 #define GEODEC_TOOLS_CLI_EVALUATION_H
 
-#include "evaluate/scorer.h"
 #include "cli/cli.h"
+#include "evaluate/scorer.h"
 
 #define CLI_ARITHMETIC_OPTION(var, choices_)                                                                           \
     {                                                                                                                  \
@@ -46,6 +46,6 @@ geodec_arithmetic arithmetic_of(const char *word);
 geodec_kv_type kv_of(const char *word);
 geodec_isa isa_of(const char *word);
 /* word: exact, fast or float64. */
-geodec_evaluation evaluation_of(const geodec_model *m, const char *arithmetic, const char *kv, const char *isa);
+geodec_scorer_evaluation evaluation_of(const geodec_model *m, const char *arithmetic, const char *kv, const char *isa);
 
 #endif

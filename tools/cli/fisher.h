@@ -2,9 +2,9 @@
 #ifndef GEODEC_TOOLS_CLI_FISHER_H
 #define GEODEC_TOOLS_CLI_FISHER_H
 
-#include "lab/fisher/metric.h"
 #include "chain/activations.h"
 #include "cli/cli.h"
+#include "lab/fisher/metric.h"
 
 typedef struct fisher_source {
     const geodec_artifact *file; /* activations; the caller's */

@@ -52,7 +52,7 @@ static void end(const char *file, const char *what, int code)
     n = add_text(line, n, sizeof line, what);
     line[n++] = '\n';
     (void)!write(STDERR_FILENO, line, n);
-    geodec_partial_unlink();
+    geodec_mapped_partial_unlink();
     _exit(code);
 }
 

@@ -37,15 +37,15 @@ geodec_status printer_open(const geodec_tokenizer *t, const int32_t *prompt, int
 {
     geodec_status st = GEODEC_OK;
     printer *p = NULL;
-    const int64_t room = (int64_t)geodec_detok_room(t);
+    const int64_t room = (int64_t)geodec_decode_room(t);
     GEODEC_NEW(p, 1);
     p->last = '\n';
     GEODEC_NEW(p->piece, room);
     GEODEC_NEW(p->out, room + (stop_text ? (int64_t)strlen(stop_text) : 0));
     if (stop_text) GEODEC_TRY(geodec_stoptext_create(stop_text, &p->stop, err));
-    geodec_detok_init(&p->detok, t);
+    geodec_decode_init(&p->detok, t);
     for (int64_t i = 0; i < n; i++) {
-        const size_t k = geodec_detok_feed(&p->detok, prompt[i], p->piece);
+        const size_t k = geodec_decode_feed(&p->detok, prompt[i], p->piece);
         if (echo) put(p, p->piece, k);
     }
     *out = p;
@@ -58,7 +58,7 @@ done:
 int printer_emit(void *ctx, int32_t token)
 {
     printer *p = ctx;
-    put_piece(p, geodec_detok_feed(&p->detok, token, p->piece));
+    put_piece(p, geodec_decode_feed(&p->detok, token, p->piece));
     return p->ended;
 }
 
@@ -70,7 +70,7 @@ void printer_flush(void *ctx)
 
 void printer_end(printer *p)
 {
-    put_piece(p, geodec_detok_flush(&p->detok, p->piece));
+    put_piece(p, geodec_decode_flush(&p->detok, p->piece));
     if (p->stop) put(p, p->out, geodec_stoptext_flush(p->stop, p->out));
     if (p->last != '\n') put(p, "\n", 1);
     printer_flush(p);

@@ -6,11 +6,11 @@ geodec_status space_open(const char *path, space_handle *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     memset(out, 0, sizeof *out);
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, path, &out->file, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_metric_kind, path, &out->file, err));
     GEODEC_TRY(geodec_metric_read_tables(out->file, &out->metric, err));
     if (out->metric.kind == GEODEC_METRIC_PUBLISHED) {
         GEODEC_TRY(geodec_metric_read_matrices(out->file, &out->metric, err));
-        GEODEC_TRY(geodec_published_manifold_read(out->file, &out->metric, &out->manifold, err));
+        GEODEC_TRY(geodec_harness_manifold_read(out->file, &out->metric, &out->manifold, err));
         out->published = &out->manifold;
         out->space = &out->manifold.space;
     } else {
@@ -32,7 +32,7 @@ geodec_status space_mode(const space_handle *s, const char *mode, bool *ref, geo
     const char *path = geodec_artifact_path(s->file);
     if (asked && !s->published)
         GEODEC_THROW(GEODEC_INVAL, "--mode ref: %s is of kind %s; geodec-metric --mode ref makes the published one",
-                     path, geodec_metric_kind_name(s->metric.kind));
+                     path, geodec_metric_type_name(s->metric.kind));
     if (!asked && s->published) GEODEC_THROW(GEODEC_INVAL, "%s is the published manifold: use --mode ref", path);
     *ref = asked;
 done:
@@ -42,7 +42,7 @@ done:
 void space_close(space_handle *s)
 {
     geodec_metric_space_clear(&s->smooth);
-    if (s->published) geodec_published_manifold_clear(&s->manifold);
+    if (s->published) geodec_harness_manifold_clear(&s->manifold);
     geodec_metric_clear(&s->metric);
     geodec_artifact_close(s->file);
     memset(s, 0, sizeof *s);

@@ -10,13 +10,13 @@ typedef struct space_handle {
     const geodec_space *space; /* the metric, whatever its kind */
     geodec_artifact *file;     /* open, for provenance and the fields of the source */
     geodec_metric metric; /* kind, points, neighbours, matrices (NULL: those of a large field, which stay in a file) */
-    const geodec_rbf *field;                    /* of the kinds that are fields; NULL otherwise */
-    const geodec_published_manifold *published; /* of the kind `published`; NULL otherwise */
-    geodec_metric_space smooth;                 /* owner of space and field but for the kind `published` */
-    geodec_published_manifold manifold;         /* owner for the kind `published` */
+    const geodec_rbf *field;                  /* of the kinds that are fields; NULL otherwise */
+    const geodec_harness_manifold *published; /* of the kind `published`; NULL otherwise */
+    geodec_metric_space smooth;               /* owner of space and field but for the kind `published` */
+    geodec_harness_manifold manifold;         /* owner for the kind `published` */
 } space_handle;
 
-/* The errors of geodec_artifact_open, geodec_metric_read, geodec_metric_space_init and geodec_published_manifold_read.
+/* The errors of geodec_artifact_open, geodec_metric_read, geodec_metric_space_init and geodec_harness_manifold_read.
  * Nothing is left open on failure. */
 geodec_status space_open(const char *path, space_handle *out, geodec_err *err) GEODEC_MUST_USE;
 /* --mode correct|ref of a tool against the metric it was given: *ref. GEODEC_INVAL when they do not go together: ref

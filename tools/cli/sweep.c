@@ -20,7 +20,7 @@ geodec_status sweep_end(const cli *c, const geodec_sweep *s, const geodec_proven
     geodec_artifact *out = NULL;
     *written = geodec_sweep_partial(s);
     if (!*written) goto done;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_sweep, output, p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_sweep_kind, output, p, &out, err));
     GEODEC_TRY(geodec_sweep_write(s, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

@@ -51,7 +51,7 @@ geodec_status tables_open(const cli *c, const geodec_model *m, const char *artif
         if (!t.folder) GEODEC_THROW(GEODEC_NOMEM, "no memory for a path");
     } else if (!none && look) {
         GEODEC_TRY(tables_cache(&cache, err));
-        GEODEC_TRY(geodec_prepared_find(m, cache, &c->hooks, &t.folder, &t.record, err));
+        GEODEC_TRY(geodec_record_find(m, cache, &c->hooks, &t.folder, &t.record, err));
         t.found = t.folder != NULL;
     }
     *out = t;
@@ -65,7 +65,7 @@ done:
 void tables_close(tables *t)
 {
     geodec_mem_free(t->folder);
-    geodec_prepared_clear(&t->record);
+    geodec_record_clear(&t->record);
     *t = (tables){0};
 }
 

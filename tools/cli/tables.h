@@ -2,8 +2,8 @@
 #ifndef GEODEC_TOOLS_CLI_TABLES_H
 #define GEODEC_TOOLS_CLI_TABLES_H
 
-#include "prepare/record.h"
 #include "cli/cli.h"
+#include "prepare/record.h"
 
 /* The user's cache folder of geodec: $XDG_CACHE_HOME/geodec, else $HOME/.cache/geodec; *out NULL where neither is an
  * absolute path. The caller frees. */
@@ -12,9 +12,9 @@ geodec_status tables_cache(char **out, geodec_err *err) GEODEC_MUST_USE;
 geodec_status tables_make_folder(const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 typedef struct tables {
-    char *folder;           /* NULL = none */
-    bool found;             /* by itself; else it is that of --artifacts */
-    geodec_prepared record; /* of what was found */
+    char *folder;         /* NULL = none */
+    bool found;           /* by itself; else it is that of --artifacts */
+    geodec_record record; /* of what was found */
 } tables;
 /* artifacts: --artifacts; "none" = no tables; NULL: those geodec-prepare made for this model are looked for where
  * `look` is set. */

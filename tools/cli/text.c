@@ -8,8 +8,8 @@ geodec_status text_open(const char *path, const char *separator, const geodec_to
     geodec_status st = GEODEC_OK;
     text_file f = {.run = NULL};
     geodec_documents_options o = {.tokenizer = t, .run = run};
-    GEODEC_TRY(geodec_separator_of(separator, &o.separator, err));
-    GEODEC_TRY(geodec_map_open(path, &f.map, err));
+    GEODEC_TRY(geodec_documents_separator_of(separator, &o.separator, err));
+    GEODEC_TRY(geodec_file_map_open(path, &f.map, err));
     GEODEC_TRY(geodec_documents_read(path, (const char *)f.map.data, f.map.size, &o, &f.documents, err));
     if (run) GEODEC_TRY(geodec_documents_run(&f.documents, &f.run, &f.n_run, &f.own_run, err));
     *out = f;
@@ -23,6 +23,6 @@ void text_close(text_file *f)
 {
     geodec_documents_free(&f->documents);
     geodec_mem_free(f->own_run);
-    geodec_map_close(&f->map);
+    geodec_file_map_close(&f->map);
     *f = (text_file){.run = NULL};
 }

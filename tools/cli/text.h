@@ -2,9 +2,9 @@
 #ifndef GEODEC_TOOLS_CLI_TEXT_H
 #define GEODEC_TOOLS_CLI_TEXT_H
 
+#include "cli/cli.h"
 #include "documents/documents.h"
 #include "io/file.h"
-#include "cli/cli.h"
 
 #define CLI_SEPARATOR_OPTION(var)                                                                                      \
     {                                                                                                                  \
@@ -24,7 +24,7 @@
 
 /* A text file as documents. */
 typedef struct text_file {
-    geodec_map map;
+    geodec_file_map map;
     geodec_documents documents;
     const char *run; /* with run: what is read */
     size_t n_run;

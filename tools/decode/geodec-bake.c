@@ -1,8 +1,8 @@
 /* geodec-bake: activations of texts to a flow map. */
 #include "base/mem.h"
 #include "chain/cloud.h"
-#include "flowmap/map.h"
 #include "cli/cli.h"
+#include "flowmap/map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static const cli_tool tool = {
     .max_args = 2,
 };
 
-static geodec_status parse_decays(geodec_flow_options *o, geodec_err *err)
+static geodec_status parse_decays(geodec_flowmap_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const char *p = decays;
@@ -130,27 +130,27 @@ done:
     return st;
 }
 
-static geodec_status parse_charts(geodec_flow_options *o, geodec_err *err)
+static geodec_status parse_charts(geodec_flowmap_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     static const char *const kind[] = {"learned", "euclidean", "features", "random"};
     int k = 0;
     while (k < 4 && strcmp(charts, kind[k]) != 0) k++;
     if (k == 4) GEODEC_THROW(GEODEC_INVAL, "--charts: '%s' is none of learned, euclidean, features, random", charts);
-    o->charts = (geodec_flow_charts)k;
+    o->charts = (geodec_flowmap_charts)k;
 done:
     return st;
 }
 
 /* Directions of a cloud of the same model and layer. */
 static geodec_status use_cloud(const char *path, const geodec_activations *states, geodec_provenance *p,
-                               geodec_cloud *cloud, geodec_flow_options *o, geodec_err *err)
+                               geodec_cloud *cloud, geodec_flowmap_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
     int64_t n_layer;
     const char *mine, *its;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, path, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, path, &a, err));
     GEODEC_TRY(geodec_cloud_read(a, cloud, err));
     GEODEC_TRY(geodec_artifact_get_i64(states->file, "n_layer", &n_layer, err));
     GEODEC_TRY(geodec_artifact_get_str(states->file, "model_fingerprint", &mine, err));
@@ -174,8 +174,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_activations states;
     geodec_cloud cloud = {0};
     geodec_flowmap map = {0};
-    geodec_flow_summary s;
-    geodec_flow_options o = geodec_flow_defaults();
+    geodec_flowmap_summary s;
+    geodec_flowmap_options o = geodec_flowmap_defaults();
     geodec_provenance p = cli_provenance(c);
     o.dims = dims;
     o.state_dims = state_dims;
@@ -189,11 +189,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(parse_charts(&o, err));
     GEODEC_TRY(parse_decays(&o, err));
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     if (c->n_args > 1) GEODEC_TRY(use_cloud(c->args[1], &states, &p, &cloud, &o, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_flowmap, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_flowmap_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_flowmap_bake(&states, &o, &map, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(geodec_flowmap_write(&map, out, err));
     st = geodec_artifact_commit(out, err);

@@ -1,12 +1,6 @@
 /* geodec-bench-decode: drafters against plain decoding: exactness, acceptance, tokens per pass, speed beside the closed
  * form. */
 #include "base/mem.h"
-#include "drafters/drafting.h"
-#include "measure/bench.h"
-#include "measure/bench_file.h"
-#include "measure/readiness.h"
-#include "lowrank/kv_projection.h"
-#include "lowrank/projection.h"
 #include "cli/bench_plan.h"
 #include "cli/bench_table.h"
 #include "cli/cli.h"
@@ -15,6 +9,12 @@
 #include "cli/evaluation.h"
 #include "cli/presets.h"
 #include "cli/tables.h"
+#include "drafters/drafting.h"
+#include "lowrank/kv_projection.h"
+#include "lowrank/projection.h"
+#include "measure/bench.h"
+#include "measure/bench_file.h"
+#include "measure/readiness.h"
 
 #include <string.h>
 
@@ -210,7 +210,7 @@ done:
 
 static geodec_status write_readiness(const cli *c, const geodec_session *s, const geodec_drafting *drafting,
                                      const char *folder, const geodec_bench_plan *plan,
-                                     const geodec_bench_counts *counts, const geodec_speed *speed, int32_t d,
+                                     const geodec_bench_counts *counts, const geodec_bench_timing *speed, int32_t d,
                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -241,7 +241,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_session **sessions = NULL;
     geodec_target *targets = NULL;
     geodec_bench_counts counts = {0};
-    geodec_speed speed = {0};
+    geodec_bench_timing speed = {0};
     bench_request requests[GEODEC_BENCH_DRAFTERS];
     int32_t stop[GEODEC_STOP_TOKENS];
     char *beside = NULL;
@@ -263,7 +263,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(cli_may_write(c, output, err));
     if (timed > 0) GEODEC_TRY(cli_may_write(c, speed_path, err));
     if (readiness_path) GEODEC_TRY(cli_may_write(c, readiness_path, err));
-    plan.fault = geodec_fault_named(fault);
+    plan.fault = geodec_faults_named(fault);
     if (plan.fault == GEODEC_FAULTS) GEODEC_THROW(GEODEC_INVAL, "--fault %s: not of " GEODEC_FAULT_NAMES, fault);
     if (plan.fault != GEODEC_FAULT_NONE) timed = 0;
     if (drafters) GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, trees, modes, err));
@@ -281,7 +281,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
-    plan.n_stop = no_stop ? 0 : geodec_stop_tokens(t, stop);
+    plan.n_stop = no_stop ? 0 : geodec_drafting_stop_tokens(t, stop);
     const char *names[GEODEC_BENCH_DRAFTERS];
     int n_names = 0;
     for (int32_t i = 0; i < plan.n_drafters; i++)
@@ -310,14 +310,14 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_bench_write_counts(output, &p, &plan, &counts, err));
     if (speed.n > 0)
         GEODEC_TRY(geodec_bench_write_speed(speed_path, &p, &plan, &speed,
-                                            geodec_isa_name(geodec_session_isa(sessions[0])), err));
+                                            geodec_kernels_isa_name(geodec_session_isa(sessions[0])), err));
     if (readiness_path)
         GEODEC_TRY(write_readiness(c, sessions[0], drafting, found.folder, &plan, &counts, &speed, about, err));
     GEODEC_TRY(bench_table(&plan, &counts, &speed, err));
     GEODEC_TRY(bench_verdict(c, &plan, &counts, err));
 done:
     geodec_bench_counts_free(&counts);
-    geodec_speed_free(&speed);
+    geodec_bench_timing_free(&speed);
     for (int i = 0; sessions && i < workers; i++) geodec_session_destroy(sessions[i]);
     geodec_mem_free(sessions);
     geodec_mem_free(targets);

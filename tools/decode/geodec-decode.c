@@ -1,12 +1,5 @@
 /* geodec-decode: text from a model, sped up by a drafter, equal to the model's own. */
 #include "base/mem.h"
-#include "decode/loop.h"
-#include "drafters/drafting.h"
-#include "io/file.h"
-#include "measure/compat_counters.h"
-#include "measure/draft_alone.h"
-#include "lowrank/kv_projection.h"
-#include "lowrank/projection.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
 #include "cli/dialogue.h"
@@ -16,6 +9,13 @@
 #include "cli/printer.h"
 #include "cli/report.h"
 #include "cli/tables.h"
+#include "decode/loop.h"
+#include "drafters/drafting.h"
+#include "io/file.h"
+#include "lowrank/kv_projection.h"
+#include "lowrank/projection.h"
+#include "measure/compat_counters.h"
+#include "measure/draft_alone.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -221,7 +221,7 @@ static geodec_status read_prompt(const geodec_tokenizer *t, int32_t **ids, int64
         if (!text) GEODEC_THROW(GEODEC_NOMEM, "no memory for the prompt");
         length = strlen(text);
     }
-    const int64_t bad = geodec_utf8_check(text, length);
+    const int64_t bad = geodec_file_utf8_check(text, length);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: not UTF-8 at byte %lld", name, (long long)bad);
     GEODEC_NEW(id, (int64_t)length + 2);
     GEODEC_TRY_MSG(geodec_tokenizer_encode(t, text, length, true, id, &count, err), "%s", name);
@@ -251,9 +251,9 @@ done:
 /* What the library has become. The drafter is gone, so all its records are made. */
 static void say_library(const cli *c, const geodec_drafting *drafting)
 {
-    const geodec_flowgrown *grown = geodec_drafting_grown(drafting);
+    const geodec_flowmap_library *grown = geodec_drafting_grown(drafting);
     if (!grown) return;
-    const geodec_grown_summary s = geodec_flowgrown_summary(grown);
+    const geodec_flowmap_library_report s = geodec_flowmap_library_summary(grown);
     cli_say(c, "library: %lld records, %lld of them new; room for %lld", (long long)s.records, (long long)s.added,
             (long long)s.room);
 }
@@ -403,7 +403,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.max_tokens = max_tokens;
     o.min_tokens = min_tokens;
     o.stop = stop;
-    o.n_stop = geodec_stop_tokens(t, stop);
+    o.n_stop = geodec_drafting_stop_tokens(t, stop);
     o.gate = gate;
     o.emit = printer_emit;
     o.round_end = printer_flush;

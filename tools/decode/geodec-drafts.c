@@ -1,11 +1,11 @@
 /* geodec-drafts: drafting taken apart: what is rejected, what a gate does, verifier and drafter alone. */
 #include "base/mem.h"
-#include "drafters/drafting.h"
-#include "measure/drafts.h"
 #include "cli/bench_plan.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
 #include "cli/evaluation.h"
+#include "drafters/drafting.h"
+#include "measure/drafts.h"
 
 #include <stdio.h>
 
@@ -126,7 +126,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
-    plan.n_stop = geodec_stop_tokens(t, stop);
+    plan.n_stop = geodec_drafting_stop_tokens(t, stop);
     for (int32_t i = 0; i < plan.n_drafters; i++) names[i] = plan.drafter[i].name;
     GEODEC_TRY(geodec_drafting_open(m, artifacts, names, plan.n_drafters, &drafting, err));
     for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
@@ -144,11 +144,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     decode_second_arithmetic(c, drafting, &draft_arithmetic);
     const geodec_target target = geodec_target_session(s, DECODE_BATCH);
     GEODEC_NEW(class, target.n_vocab > geodec_tokenizer_size(t) ? target.n_vocab : geodec_tokenizer_size(t));
-    geodec_token_classes(t, class);
+    geodec_rejections_token_classes(t, class);
     GEODEC_NEW(d, 1);
     GEODEC_TRY(geodec_drafts_count(&plan, &target, class, d, err));
     if (margin_rule) GEODEC_TRY(geodec_margin_count(&plan, &target, margins, err));
-    GEODEC_TRY(geodec_first_stops(&target, &in_chat, plan.stop, plan.n_stop, &d->first_stop_chat, err));
+    GEODEC_TRY(geodec_drafts_first_stops(&target, &in_chat, plan.stop, plan.n_stop, &d->first_stop_chat, err));
     (void)snprintf(d->chat, sizeof d->chat, "%s", geodec_chat_template_name(chat));
     d->chat_own = chat_own;
     geodec_attnres_text(geodec_session_attnres(s), d->attnres);
@@ -174,7 +174,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                 "experiment, %s: perplexity %.3f greedily, %.3f [%.3f, %.3f] with the papers' margin of %g; %.1f %% of "
                 "the tokens differ",
                 plan.drafter[i].name, row->perplexity.value, last->perplexity.value, last->perplexity.low,
-                last->perplexity.high, geodec_margins[GEODEC_MARGINS - 1],
+                last->perplexity.high, geodec_margin_all[GEODEC_MARGINS - 1],
                 100.0 * (double)last->different / (double)(last->written > 0 ? last->written : 1));
     }
     cli_say(c, "first plain token a stop token: %lld of %lld prompts; as messages in the format %s%s: %lld",

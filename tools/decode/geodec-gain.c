@@ -1,8 +1,8 @@
 /* geodec-gain: what one drafter gains on another, paired by text. */
 #include "base/mem.h"
+#include "cli/cli.h"
 #include "io/tsv.h"
 #include "measure/gain.h"
-#include "cli/cli.h"
 
 #include <stdio.h>
 

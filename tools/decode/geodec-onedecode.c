@@ -1,9 +1,9 @@
 /* geodec-onedecode: OneDecode as counts in cells of states, and as published. */
 #include "base/mem.h"
-#include "model/rows.h"
+#include "cli/cli.h"
 #include "drafters/onedecode.h"
 #include "drafters/onedecode_ref.h"
-#include "cli/cli.h"
+#include "model/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static geodec_status bake(const cli *c, const geodec_activations *a, const geode
     o.step.ridge = ridge;
     o.step.seed = c->seed;
     o.text = strcmp(labels, "text") == 0;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_onedecode, output, p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_onedecode_kind, output, p, &out, err));
     GEODEC_TRY(geodec_onedecode_bake(a, &o, &t, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(geodec_onedecode_write(&t, &s, out, err));
     st = geodec_artifact_commit(out, err);
@@ -141,7 +141,7 @@ static geodec_status bake_ref(const cli *c, const geodec_activations *a, geodec_
     GEODEC_TRY(geodec_onedecode_ref_bake(k->n_vocab, k->d_model, embedding, true, c->pool, &flat, err));
     GEODEC_TRY(geodec_onedecode_ref_rates(&t, &rows, c->seed, &r, err));
     GEODEC_TRY(geodec_onedecode_ref_rates(&flat, &rows, c->seed, &rf, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_onedecode_ref, output, p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_onedecode_ref_kind, output, p, &out, err));
     GEODEC_TRY(geodec_onedecode_ref_write(&t, &r, &rf, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
@@ -174,7 +174,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_activations a;
     geodec_provenance p = cli_provenance(c);
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &a, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     if (strcmp(mode, "ref") == 0)

@@ -1,14 +1,14 @@
 /* geodec-prepare: one command from a model to what drafting needs: texts, states, flow map, and which drafter pays. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "linalg/lapack.h"
-#include "model/arithmetic.h"
-#include "prepare/record.h"
 #include "cli/cli.h"
 #include "cli/decode_report.h"
 #include "cli/evaluation.h"
 #include "cli/tables.h"
 #include "cli/text.h"
+#include "linalg/lapack.h"
+#include "model/arithmetic.h"
+#include "prepare/record.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
 {
     geodec_status st = GEODEC_OK;
     char *beside = NULL, *cache = NULL, *cached = NULL;
-    GEODEC_TRY(geodec_prepared_beside(c->args[0], &beside, err));
+    GEODEC_TRY(geodec_record_beside(c->args[0], &beside, err));
     if (!cache_only) {
         const bool made = mkdir(beside, 0777) == 0 || errno == EEXIST;
         if (made && access(beside, W_OK | X_OK) == 0) {
@@ -111,7 +111,7 @@ static geodec_status choose_folder(const cli *c, const geodec_model *m, char **o
     }
     GEODEC_TRY(tables_cache(&cache, err));
     if (!cache) GEODEC_THROW(GEODEC_IO, "no cache folder: neither XDG_CACHE_HOME nor HOME is set");
-    GEODEC_TRY(geodec_prepared_cached(cache, m, &cached, err));
+    GEODEC_TRY(geodec_record_cached(cache, m, &cached, err));
     GEODEC_TRY(tables_make_folder(cached, err));
     *out = cached;
     cached = NULL;
@@ -127,10 +127,10 @@ static geodec_status check_there(const cli *c, const geodec_prepare *p, const ch
                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_prepared there = {0};
+    geodec_record there = {0};
     geodec_err ignored = {0};
     *done_ = false;
-    if (c->force || geodec_prepared_read(p->folder, &there, &ignored) != GEODEC_OK) goto done;
+    if (c->force || geodec_record_read(p->folder, &there, &ignored) != GEODEC_OK) goto done;
     if (strcmp(there.model_sha256, geodec_model_fingerprint(p->model)) != 0) {
         cli_say(c, "%s is of another model: made again", p->folder);
         goto done;
@@ -141,7 +141,7 @@ static geodec_status check_there(const cli *c, const geodec_prepare *p, const ch
             there.draft);
     *done_ = true;
 done:
-    geodec_prepared_clear(&there);
+    geodec_record_clear(&there);
     return st;
 }
 
@@ -259,8 +259,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(provenance(c, &p, &store, &made_by, err));
     GEODEC_TRY(geodec_prepare_bake(&p, &made_by, &store, err));
     GEODEC_TRY(try_drafters(c, &p, &trial, err));
-    const geodec_prepared_made made = {&p, &store, &trial, c->command_line, request};
-    GEODEC_TRY(geodec_prepared_write(&made, err));
+    const geodec_record_made made = {&p, &store, &trial, c->command_line, request};
+    GEODEC_TRY(geodec_record_write(&made, err));
     GEODEC_TRY(geodec_prepare_end(&p, err));
     say(c, &p, &store, &trial, geodec_clock_seconds() - begun);
 done:

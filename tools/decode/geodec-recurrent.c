@@ -1,6 +1,6 @@
 /* geodec-recurrent: the recurrent net of a model's states, a drafter of texts that are drawn. */
-#include "drafters/recurrent.h"
 #include "cli/cli.h"
+#include "drafters/recurrent.h"
 
 static const char *output = "recurrent.h5";
 static int64_t width = 256, classes = 2048;
@@ -79,10 +79,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.drawn = drawn;
     o.seed = c->seed;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &a, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_recurrent, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_recurrent_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_recurrent_fit(&a, &o, &net, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(geodec_recurrent_write(&net, &s, out, err));
     st = geodec_artifact_commit(out, err);

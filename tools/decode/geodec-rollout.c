@@ -1,11 +1,11 @@
 /* geodec-rollout: the geometric rollout as a drafter, and the ladder of its ablations. */
 #include "base/mem.h"
+#include "cli/cli.h"
 #include "drafters/ngram_drafter.h"
 #include "drafters/onedecode_drafter.h"
 #include "drafters/rollout_drafter.h"
 #include "drafters/rollout_file.h"
 #include "model/rows.h"
-#include "cli/cli.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -110,13 +110,13 @@ typedef struct ladder {
     geodec_onedecode cells;
     geodec_ngram *store;
     int32_t n;
-    geodec_rung rung[GEODEC_RUNGS_MAX];
+    geodec_ablation_variant rung[GEODEC_RUNGS_MAX];
     bool rolls[GEODEC_RUNGS_MAX];
 } ladder;
 
 static int32_t add(ladder *l, const char *name, geodec_drafter *d, int32_t base)
 {
-    l->rung[l->n] = (geodec_rung){.name = name, .drafter = d, .base = base};
+    l->rung[l->n] = (geodec_ablation_variant){.name = name, .drafter = d, .base = base};
     return l->n++;
 }
 
@@ -141,10 +141,10 @@ static geodec_status add_tables(ladder *l, const geodec_activations *a, const ge
         argmax[n++] = r->argmax[i];
     }
     GEODEC_TRY(geodec_counts_make(1, n, cell, argmax, &l->unigram, err));
-    GEODEC_TRY(geodec_counts_drafter_create(&l->unigram, "unigram", false, &d, err));
+    GEODEC_TRY(geodec_ablation_counts_drafter(&l->unigram, "unigram", false, &d, err));
     (void)add(l, "unigram", d, -1);
     GEODEC_TRY(geodec_counts_make(r->vocab, n, token, argmax, &l->bigram, err));
-    GEODEC_TRY(geodec_counts_drafter_create(&l->bigram, "bigram", true, &d, err));
+    GEODEC_TRY(geodec_ablation_counts_drafter(&l->bigram, "bigram", true, &d, err));
     (void)add(l, "bigram", d, -1);
     o.step.seed = c->seed;
     o.step.ridge = ridge;
@@ -202,7 +202,7 @@ static void clear(ladder *l)
 
 static void print_estimate(geodec_estimate e) { printf("\t%.4f\t%.4f\t%.4f", e.value, e.low, e.high); }
 
-static void print(const ladder *l, const geodec_rung_figures *f, const double *broken)
+static void print(const ladder *l, const geodec_ablation_figures *f, const double *broken)
 {
     static const geodec_estimate none = {NAN, NAN, NAN};
     printf("rung\ttop1\ttop1_low\ttop1_high\ttop8\ttop8_low\ttop8_high\tclaimed\tclaimed_low\tclaimed_high\tbase\t"
@@ -229,7 +229,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_rollout r = {0};
     geodec_step_rows rows = {0};
     geodec_rollout_options o = geodec_rollout_defaults();
-    geodec_rung_figures f[GEODEC_RUNGS_MAX];
+    geodec_ablation_figures f[GEODEC_RUNGS_MAX];
     double broken[GEODEC_RUNGS_MAX] = {0};
     ladder l = {.n = 0};
     o.step.k = dims;
@@ -239,25 +239,25 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.dims = field_dims;
     o.sites = sites;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &a, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
     if (strcmp(geodec_model_fingerprint(m), geodec_artifact_provenance(in)->model_fingerprint) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: activations of another model than %s", c->args[0], model_path);
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_rollout, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_rollout_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_rollout_bake(&a, &o, head_rows, m, c->pool, &c->hooks, &r, &rows, err));
     GEODEC_TRY(add_tables(&l, &a, &rows, c, err));
     GEODEC_TRY(add_rollouts(&l, &r, &rows, &o, err));
-    GEODEC_TRY(geodec_rungs_run(&a, &rows, c->seed, places, resamples, l.rung, l.n, &c->hooks, f, err));
+    GEODEC_TRY(geodec_ablation_run(&a, &rows, c->seed, places, resamples, l.rung, l.n, &c->hooks, f, err));
     for (int32_t k = 0; k < l.n; k++) {
         int64_t steps, failed;
         if (!l.rolls[k]) continue;
         geodec_rollout_drafter_steps(l.rung[k].drafter, &steps, &failed);
         broken[k] = steps > 0 ? (double)failed / (double)steps : 0;
     }
-    GEODEC_TRY(geodec_rungs_write(&r, l.rung, f, broken, l.n, out, err));
+    GEODEC_TRY(geodec_rollout_ablation_write(&r, l.rung, f, broken, l.n, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     if (st != GEODEC_OK) goto done;

@@ -1,9 +1,9 @@
 /* geodec-sample: texts drawn from a model, as token ids (for geodec-export --tokens) or as text. */
 #include "base/mem.h"
-#include "decode/sample.h"
-#include "io/atomic.h"
 #include "cli/cli.h"
 #include "cli/evaluation.h"
+#include "decode/sample.h"
+#include "io/atomic.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* geodec-christoffel: Christoffel symbols of a metric field, with their self-tests. */
 #include "base/mem.h"
 #include "chain/christoffel.h"
-#include "linalg/stats.h"
 #include "cli/cli.h"
 #include "cli/shard.h"
 #include "cli/space.h"
+#include "linalg/stats.h"
 
 #include <string.h>
 
@@ -93,7 +93,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_christoffel g = {0};
     geodec_christoffel_options o = geodec_christoffel_defaults();
     geodec_provenance p = cli_provenance(c);
-    geodec_published_fitted fitted;
+    geodec_harness_fitted fitted;
     geodec_rbf *smooth = NULL;
     double *x = NULL, median;
     bool ref;
@@ -110,7 +110,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                 */
         if (strcmp(at, "samples") != 0) GEODEC_THROW(GEODEC_INVAL, "--mode ref has symbols at samples alone");
         if (step == 0) GEODEC_TRY(geodec_artifact_get_f64(in.file, "published_h", &o.step, err));
-        geodec_published_fitted_init(&fitted, in.published, o.step);
+        geodec_harness_fitted_init(&fitted, in.published, o.step);
         GEODEC_TRY(geodec_metric_field(&in.metric, &smooth, err));
         o.deriv = GEODEC_DERIV_FD;
         o.table = in.published->gamma;
@@ -120,7 +120,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(choose_points(&in.metric, count, &x, err));
     GEODEC_TRY(geodec_christoffel_compute(s, count, x, &o, c->pool, &c->hooks, &g, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_christoffel, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_christoffel_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_christoffel_write(&g, x, at, in.metric.sigma, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

@@ -132,12 +132,12 @@ static geodec_status run(const cli *c, geodec_err *err)
         if (o.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);
     }
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
     GEODEC_TRY(choose_layer(in, states.layers, &o.layer, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
-    if (!shard) GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, &p, &out, err));
+    if (!shard) GEODEC_TRY(geodec_artifact_create(&geodec_cloud_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_cloud_build(&states, &o, out, &s, c->pool, &c->hooks, err));
     GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
     if (part) goto done;

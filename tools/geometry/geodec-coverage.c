@@ -1,11 +1,11 @@
 /* geodec-coverage: how often new points find a cached one. */
 #include "base/mem.h"
 #include "chain/cloud.h"
-#include "io/foreign.h"
-#include "lab/coverage/published.h"
 #include "chain/coverage_task.h"
 #include "cli/cli.h"
 #include "cli/sweep.h"
+#include "io/foreign.h"
+#include "lab/coverage/published.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -218,7 +218,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_provenance p = cli_provenance(c);
     double *x = NULL;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     int64_t n = dim;
     if (n == 0) n = cloud.k_int < 2 ? 2 : cloud.k_int > DIM_MAX_AUTO ? DIM_MAX_AUTO : cloud.k_int;
@@ -239,7 +239,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.seed = c->seed;
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     if (activations) {
-        GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations, &states, err));
+        GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, activations, &states, err));
         GEODEC_TRY(geodec_provenance_add_artifact(&p, states, err));
     }
     GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
@@ -247,7 +247,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     if (activations) GEODEC_TRY(run_task(c, &cloud, n, x, states, &o, &t, err));
     GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
     if (part) goto done;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_coverage, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_coverage_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_coverage_write(&v, out, err));
     if (activations) GEODEC_TRY(geodec_coverage_task_write(&t, out, err));
     st = geodec_artifact_commit(out, err);
@@ -269,7 +269,7 @@ done:
 
 /* ---- the published count ---------------------------------------------------------------------------------------- */
 
-static void summarise_ref(const cli *c, const geodec_published_coverage *v)
+static void summarise_ref(const cli *c, const geodec_coverage_published *v)
 {
     for (int64_t s = 0; s < v->shares; s++)
         for (int64_t e = 0; e < v->n_eps; e++)
@@ -289,14 +289,14 @@ static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
-    geodec_published_coverage v = {0};
-    geodec_published_options o = geodec_published_defaults();
+    geodec_coverage_published v = {0};
+    geodec_harness_options o = geodec_harness_defaults();
     geodec_provenance p = cli_provenance(c);
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1}, *cached = NULL, *permutation = NULL;
     double *point = NULL, *eps = NULL;
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
-    geodec_published_splits s = {.points = shape[0], .n = shape[1], .point = point};
+    geodec_coverage_published_splits s = {.points = shape[0], .n = shape[1], .point = point};
     shape[0] = shape[1] = -1, shape[2] = s.points;
     GEODEC_TRY(geodec_foreign_read_i64(draws, "/coverage/permutations", 3, shape, 0, s.points - 1, &permutation, err));
     s.shares = shape[0], s.repeats = shape[1], s.permutation = permutation;
@@ -306,17 +306,17 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_foreign_read(draws, "/coverage/eps", 1, shape, NULL, &eps, err));
     s.n_eps = shape[0], s.eps = eps;
     if (k > 0) o.k = k;
-    GEODEC_TRY(geodec_published_coverage_compute(&s, &o, nulls, c->seed, c->pool, &c->hooks, &v, err));
+    GEODEC_TRY(geodec_coverage_published_compute(&s, &o, nulls, c->seed, c->pool, &c->hooks, &v, err));
     GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_coverage_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_published_coverage_write(&v, out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_coverage_published_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_coverage_published_write(&v, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
     summarise_ref(c, &v);
 done:
     geodec_artifact_close(out);
-    geodec_published_coverage_clear(&v);
+    geodec_coverage_published_clear(&v);
     geodec_mem_free(cached);
     geodec_mem_free(permutation);
     geodec_mem_free(point);

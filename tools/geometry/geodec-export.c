@@ -1,12 +1,12 @@
 /* geodec-export: hidden states, argmax and best logits of a model on a text, as activations.h5. */
 #include "base/mem.h"
-#include "export/export.h"
 #include "chain/activations.h"
-#include "io/file.h"
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/layers.h"
 #include "cli/text.h"
+#include "export/export.h"
+#include "io/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,30 +143,30 @@ done:
 static const char *input_path(void) { return text_path ? text_path : tokens_path; }
 
 typedef struct input {
-    geodec_map map; /* token ids */
+    geodec_file_map map; /* token ids */
     text_file file;
     size_t bytes;
-    geodec_text_source *text;
-    geodec_token_source *tokens;
+    geodec_export_text_source *text;
+    geodec_export_token_source *tokens;
     geodec_export_source source;
 } input;
 
-static geodec_status open_input(const geodec_model *m, input *in, geodec_separator *rule, geodec_err *err)
+static geodec_status open_input(const geodec_model *m, input *in, geodec_documents_separator *rule, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     const char *path = input_path();
     if (text_path) {
         GEODEC_TRY(text_open(path, separator, t, false, &in->file, err));
-        GEODEC_TRY(geodec_text_source_create(&in->file.documents, t, &in->text, err));
-        in->source = geodec_text_source_get(in->text);
+        GEODEC_TRY(geodec_export_text_source_create(&in->file.documents, t, &in->text, err));
+        in->source = geodec_export_text_source_get(in->text);
         in->bytes = in->file.map.size;
         *rule = in->file.documents.rule;
     } else {
-        GEODEC_TRY(geodec_map_open(path, &in->map, err));
-        GEODEC_TRY(geodec_token_source_create(path, (const char *)in->map.data, in->map.size,
-                                              geodec_model_configuration(m)->n_vocab, &in->tokens, err));
-        in->source = geodec_token_source_get(in->tokens);
+        GEODEC_TRY(geodec_file_map_open(path, &in->map, err));
+        GEODEC_TRY(geodec_export_token_source_create(path, (const char *)in->map.data, in->map.size,
+                                                     geodec_model_configuration(m)->n_vocab, &in->tokens, err));
+        in->source = geodec_export_token_source_get(in->tokens);
         in->bytes = in->map.size;
     }
 done:
@@ -175,10 +175,10 @@ done:
 
 static void close_input(input *in)
 {
-    geodec_text_source_destroy(in->text);
-    geodec_token_source_destroy(in->tokens);
+    geodec_export_text_source_destroy(in->text);
+    geodec_export_token_source_destroy(in->tokens);
     text_close(&in->file);
-    geodec_map_close(&in->map);
+    geodec_file_map_close(&in->map);
 }
 
 static geodec_status join(const char *a, const char *b, char **out, geodec_err *err)
@@ -199,7 +199,7 @@ static geodec_status to_artifact(const cli *c, const geodec_model *m, const geod
     geodec_artifact *out = NULL;
     char *parts = NULL;
     const int64_t bytes = (int64_t)in->bytes;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, output, p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, output, p, &out, err));
     GEODEC_TRY(join(output, ".parts", &parts, err));
     if (access(parts, F_OK) != 0 && (bytes < shard_tokens || (max_tokens && max_tokens <= shard_tokens))) {
         GEODEC_TRY_MSG(geodec_export_run(m, o, &in->source, out, s, c->pool, &c->hooks, err), "%s", input_path());
@@ -272,7 +272,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (s.resumed) cli_say(c, "%lld of %lld shards were there", (long long)s.resumed, (long long)s.shards);
     if (text_path)
         cli_say(c, "%lld of %lld documents by the rule '%s' (%s), %lld tokens", (long long)s.documents,
-                (long long)in.file.documents.n, geodec_separator_name(o.separator), in.file.documents.why,
+                (long long)in.file.documents.n, geodec_documents_separator_name(o.separator), in.file.documents.why,
                 (long long)s.tokens);
     cli_say(c, "%lld rows of %lld sequences, %d layers of width %d -> %s", (long long)s.rows, (long long)s.sequences,
             o.n_layers, mc->d_model, output);

@@ -1,10 +1,10 @@
 /* geodec-geodesic: geodesics of the smooth field from points of the cloud. */
 #include "base/mem.h"
 #include "chain/geodesics.h"
-#include "io/foreign.h"
 #include "cli/cli.h"
 #include "cli/shard.h"
 #include "cli/space.h"
+#include "io/foreign.h"
 
 #include <string.h>
 
@@ -172,7 +172,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     }
     GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &o, c->pool, &c->hooks, &g, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_geodesics, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_geodesics_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_geodesics_write(&g, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

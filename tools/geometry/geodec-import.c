@@ -3,8 +3,8 @@
 #include "chain/activations.h"
 #include "chain/cloud.h"
 #include "chain/import.h"
-#include "io/foreign.h"
 #include "cli/cli.h"
+#include "io/foreign.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -124,7 +124,7 @@ done:
 
 static geodec_status import_export(const cli *c, geodec_err *err)
 {
-    static geodec_export_data e;
+    static geodec_import_data e;
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
     geodec_provenance p = cli_provenance(c);
@@ -135,7 +135,7 @@ static geodec_status import_export(const cli *c, geodec_err *err)
     o.seed = c->seed;
     if (coordinates || states || dataset[0])
         GEODEC_THROW(GEODEC_INVAL, "an export takes none of --coordinates, --states and --dataset");
-    GEODEC_TRY(geodec_export_read(c->args[0], &e, err));
+    GEODEC_TRY(geodec_import_read(c->args[0], &e, err));
     const bool noise = strcmp(lift, "noise") == 0;
     const int64_t measured = GEODEC_EXPORT_COORDINATES, n = dim > 0 ? dim : noise ? e.values : measured;
     if (n < measured || n > e.values)
@@ -145,9 +145,9 @@ static geodec_status import_export(const cli *c, geodec_err *err)
         GEODEC_THROW(GEODEC_INVAL, "--dim %lld: only %lld coordinates are measured; --lift noise makes up the others",
                      (long long)n, (long long)measured);
     GEODEC_NEW(x, e.points * n);
-    GEODEC_TRY(geodec_export_lift(&e, n, c->seed, x, err));
+    GEODEC_TRY(geodec_import_lift(&e, n, c->seed, x, err));
     for (int i = 0; i < e.n_files; i++) GEODEC_TRY(geodec_provenance_add_file(&p, e.file[i], err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_cloud_kind, output, &p, &out, err));
     const geodec_cloud_points points = {.points = e.points,
                                         .k = n,
                                         .x = x,
@@ -159,7 +159,7 @@ static geodec_status import_export(const cli *c, geodec_err *err)
                                         .measured = measured,
                                         .source = "export"};
     GEODEC_TRY(geodec_cloud_from_points(&points, &o, out, &s, c->pool, &c->hooks, err));
-    GEODEC_TRY(geodec_export_write_attrs(&e, out, err));
+    GEODEC_TRY(geodec_import_write_attrs(&e, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
@@ -170,7 +170,7 @@ static geodec_status import_export(const cli *c, geodec_err *err)
                          (long long)(n - measured), (long long)n);
 done:
     geodec_artifact_close(out);
-    geodec_export_clear(&e);
+    geodec_import_clear(&e);
     geodec_mem_free(x);
     return st;
 }
@@ -213,7 +213,7 @@ static geodec_status write_cloud(const cli *c, const geodec_provenance *p, int64
         .points = rows, .k = n, .x = x, .k_int = k_int, .consecutive = consecutive, .source = "coordinates"};
     o.variance = variance;
     o.seed = c->seed;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_cloud_kind, output, p, &out, err));
     GEODEC_TRY_MSG(geodec_cloud_from_points(&points, &o, out, &s, c->pool, &c->hooks, err), "%s", c->args[0]);
     st = geodec_artifact_commit(out, err);
     out = NULL;
@@ -231,7 +231,7 @@ static geodec_status write_states(const cli *c, const geodec_provenance *p, int6
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, output, p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, output, p, &out, err));
     GEODEC_TRY_MSG(geodec_activations_write_states(rows, n, x, consecutive, out, err), "%s", c->args[0]);
     st = geodec_artifact_commit(out, err);
     out = NULL;

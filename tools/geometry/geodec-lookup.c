@@ -1,6 +1,6 @@
 /* geodec-lookup: how fast the nearest record is found, and how surely. */
-#include "lab/lookup/correct.h"
 #include "cli/cli.h"
+#include "lab/lookup/correct.h"
 
 static const char *output = "speed-lookup.h5";
 static int64_t dim = 8, most = 100000;
@@ -73,7 +73,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                 r->screen_us, r->recall, r->recall_screen);
             if (r->recall < 1) GEODEC_THROW(GEODEC_INTERNAL, "the search missed a nearest record");
         }
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_lookup_speed, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_lookup_speed_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_lookup_speed_write(rows, row, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

@@ -3,13 +3,13 @@
 #include "base/mem.h"
 #include "chain/cloud.h"
 #include "chain/metric.h"
+#include "cli/cli.h"
+#include "cli/fisher.h"
 #include "geometry/pca.h"
+#include "lab/harness/manifold.h"
 #include "linalg/chol.h"
 #include "linalg/expm.h"
 #include "linalg/stats.h"
-#include "lab/harness/manifold.h"
-#include "cli/cli.h"
-#include "cli/fisher.h"
 
 #include <errno.h>
 #include <math.h>
@@ -243,9 +243,9 @@ done:
 }
 
 /* The published harness's values where none is given. */
-static geodec_published_options published_options(void)
+static geodec_harness_options published_options(void)
 {
-    geodec_published_options o = geodec_published_defaults();
+    geodec_harness_options o = geodec_harness_defaults();
     if (k > 0) o.k = k;
     if (ridge > 0) o.ridge = ridge;
     if (clip_min > 0) o.clip_min = clip_min;
@@ -260,14 +260,14 @@ static geodec_status constant_matrices(const cli *c, int64_t count, int64_t n, c
                                        geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_moments moments = {0};
+    geodec_pca_moments moments = {0};
     double *g = NULL, *cov = NULL;
     GEODEC_NEW(g, count * n * n);
     if (strcmp(scale, "covariance") == 0) {
         GEODEC_NEW(cov, n * n);
-        GEODEC_TRY(geodec_moments_init(&moments, n, x, err));
-        GEODEC_TRY(geodec_moments_add(&moments, count, x, c->pool, err));
-        GEODEC_TRY(geodec_moments_result(&moments, NULL, cov, err));
+        GEODEC_TRY(geodec_pca_moments_init(&moments, n, x, err));
+        GEODEC_TRY(geodec_pca_moments_add(&moments, count, x, c->pool, err));
+        GEODEC_TRY(geodec_pca_moments_result(&moments, NULL, cov, err));
         GEODEC_TRY_MSG(geodec_chol_factor(n, cov, err), "covariance of all points");
         geodec_chol_inverse(n, cov, g);
     } else {
@@ -277,7 +277,7 @@ static geodec_status constant_matrices(const cli *c, int64_t count, int64_t n, c
     *out = g;
     g = NULL;
 done:
-    geodec_moments_clear(&moments);
+    geodec_pca_moments_clear(&moments);
     geodec_mem_free(g);
     geodec_mem_free(cov);
     return st;
@@ -286,7 +286,7 @@ done:
 static void summarise(const cli *c, const geodec_metric *m, const geodec_metric_medians *own,
                       const geodec_metric_medians *control)
 {
-    cli_say(c, "%s: %lld points, dimension %lld, %lld neighbours; sigma %.4g", geodec_metric_kind_name(m->kind),
+    cli_say(c, "%s: %lld points, dimension %lld, %lld neighbours; sigma %.4g", geodec_metric_type_name(m->kind),
             (long long)m->points, (long long)m->n, (long long)m->k, m->sigma);
     if (m->kind == GEODEC_METRIC_MAHALANOBIS)
         cli_say(
@@ -325,7 +325,7 @@ static geodec_status fisher_matrices(const cli *c, const geodec_cloud *cloud, in
     GEODEC_NEW(entropy, count);
     GEODEC_NEW(condition, count);
     GEODEC_NEW(floored, count);
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations_path, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, activations_path, &a, err));
     GEODEC_TRY(fisher_open(c, model_path, a, &source, err));
     if (source.view.d != cloud->d) GEODEC_THROW(GEODEC_CHECKSUM, "the cloud is not from %s", activations_path);
     for (int64_t i = 0; i < count; i++)
@@ -373,24 +373,24 @@ done:
 /* Fits what was asked for to x [points][n]; manifold stays empty but in --mode ref. The local covariances of many
  * points are inverted slab by slab, into the file. */
 static geodec_status fit(const cli *c, const geodec_cloud *cloud, int64_t n, const double *x, geodec_metric *m,
-                         geodec_published_manifold *manifold, geodec_metric_medians *control, fisher_figures *fisher,
+                         geodec_harness_manifold *manifold, geodec_metric_medians *control, fisher_figures *fisher,
                          geodec_provenance *p, geodec_metric_writer *w, geodec_err *err)
 {
     const int64_t count = cloud->points;
     geodec_status st = GEODEC_OK;
     geodec_metric_options o;
-    const geodec_published_options published = published_options();
+    const geodec_harness_options published = published_options();
     double *g = NULL;
     GEODEC_TRY(read_options(&o, err));
     if (strcmp(mode, "ref") == 0) {
-        GEODEC_TRY(geodec_published_manifold_fit(count, n, x, &published, c->pool, &c->hooks, manifold, err));
-        GEODEC_TRY(geodec_published_manifold_metric(manifold, &published, c->pool, &c->hooks, m, err));
+        GEODEC_TRY(geodec_harness_manifold_fit(count, n, x, &published, c->pool, &c->hooks, manifold, err));
+        GEODEC_TRY(geodec_harness_manifold_metric(manifold, &published, c->pool, &c->hooks, m, err));
     } else if (strcmp(kind, "euclidean") == 0) {
         GEODEC_TRY(constant_matrices(c, count, n, x, &g, err));
         GEODEC_TRY(
             geodec_metric_from_matrices(GEODEC_METRIC_EUCLIDEAN, count, n, x, g, &o, c->pool, &c->hooks, m, err));
     } else if (strcmp(kind, "mahalanobis") == 0) {
-        GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, p, &w->file, err));
+        GEODEC_TRY(geodec_artifact_create(&geodec_metric_kind, output, p, &w->file, err));
         GEODEC_TRY(geodec_metric_fit_slabs(count, n, x, &o, geodec_metric_write_slab, w, c->pool, &c->hooks, m, err));
         GEODEC_TRY(geodec_metric_control(m, c->seed, c->pool, &c->hooks, control, err));
     } else {
@@ -413,12 +413,12 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     geodec_metric_writer out = {.f32 = strcmp(precision, "f32") == 0};
     geodec_cloud cloud = {0};
     geodec_metric m = {0};
-    geodec_published_manifold manifold = {0};
+    geodec_harness_manifold manifold = {0};
     geodec_metric_medians own, control = {0};
     fisher_figures fisher = {0};
     geodec_provenance p = cli_provenance(c);
     double *x = NULL;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     int64_t n = dim;
     if (n == 0) n = cloud.k_int < 2 ? 2 : (cloud.k_int > DIM_MAX_AUTO ? DIM_MAX_AUTO : cloud.k_int);
@@ -440,7 +440,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
     GEODEC_TRY(fit(c, &cloud, n, x, &m, &manifold, &control, &fisher, &p, &out, err));
     GEODEC_TRY(geodec_metric_summary(&m, &own, err));
     if (!out.file) {
-        GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, &p, &out.file, err));
+        GEODEC_TRY(geodec_artifact_create(&geodec_metric_kind, output, &p, &out.file, err));
         GEODEC_TRY(geodec_metric_write_slab(&out, 0, m.points, m.log_g, err));
     }
     const geodec_metric_source source = {.cloud_row = cloud.cloud_row,
@@ -463,7 +463,7 @@ static geodec_status from_cloud(const cli *c, geodec_err *err)
                                           .blend = blend};
     GEODEC_TRY(geodec_metric_write(&m, &source, out.file, err));
     if (m.kind == GEODEC_METRIC_PUBLISHED)
-        GEODEC_TRY(geodec_published_manifold_write(&manifold, published_options().h, out.file, err));
+        GEODEC_TRY(geodec_harness_manifold_write(&manifold, published_options().h, out.file, err));
     st = geodec_artifact_commit(out.file, err);
     out.file = NULL;
     GEODEC_TRY(st);
@@ -478,7 +478,7 @@ done:
     geodec_artifact_close(in);
     geodec_cloud_clear(&cloud);
     geodec_metric_clear(&m);
-    geodec_published_manifold_clear(&manifold);
+    geodec_harness_manifold_clear(&manifold);
     geodec_mem_free(x);
     return st;
 }
@@ -489,18 +489,18 @@ static geodec_status test_space(const cli *c, geodec_err *err)
     geodec_artifact *out = NULL;
     geodec_metric m = {0};
     geodec_metric_options o;
-    geodec_metric_kind which;
+    geodec_metric_type which;
     geodec_metric_medians own;
     geodec_provenance p = cli_provenance(c);
     if (points == 1) GEODEC_THROW(GEODEC_INVAL, "--points 1: a space is sampled at 2 points or more");
-    GEODEC_TRY(geodec_metric_kind_find(kind, &which, err));
+    GEODEC_TRY(geodec_metric_type_find(kind, &which, err));
     GEODEC_TRY(read_options(&o, err));
     const bool plane = which == GEODEC_METRIC_POLAR || which == GEODEC_METRIC_GAUSSIAN_FISHER;
     const int64_t n = dim > 0 ? dim : plane ? 2 : TEST_DIM;
     GEODEC_TRY(geodec_metric_test_space(which, points > 0 ? points : TEST_POINTS, n, curvature, c->seed, &o, c->pool,
                                         &c->hooks, &m, err));
     GEODEC_TRY(geodec_metric_summary(&m, &own, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_metric, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_metric_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_metric_write(&m, NULL, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

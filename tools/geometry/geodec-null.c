@@ -40,9 +40,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_provenance p = cli_provenance(c);
     GEODEC_TRY(geodec_surrogate_find(kind, &what, err));
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_cloud_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_null_build(in, what, c->seed, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

@@ -1,10 +1,10 @@
 /* geodec-plan: the sizes of a run, adapted to a model and a text. */
 #include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/text.h"
 #include "documents/plan.h"
 #include "io/tsv.h"
 #include "model/model.h"
-#include "cli/cli.h"
-#include "cli/text.h"
 
 #include <stdio.h>
 
@@ -94,13 +94,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     text_file text = {.run = NULL};
     int64_t *length = NULL, sum = 0;
     geodec_plan plan;
-    const geodec_sizes asked = {.tokens = tokens,
-                                .points = points,
-                                .store_texts = store_texts,
-                                .store_length = store_length,
-                                .prompts = prompts,
-                                .prompt_length = prompt_length,
-                                .new_tokens = new_tokens};
+    const geodec_plan_sizes asked = {.tokens = tokens,
+                                     .points = points,
+                                     .store_texts = store_texts,
+                                     .store_length = store_length,
+                                     .prompts = prompts,
+                                     .prompt_length = prompt_length,
+                                     .new_tokens = new_tokens};
     if (output) GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
@@ -117,7 +117,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(write_plan(&plan, err));
     if (output)
         cli_say(c, "%lld documents by the rule '%s', %lld tokens -> %s", (long long)text.documents.n,
-                geodec_separator_name(text.documents.rule), (long long)sum, output);
+                geodec_documents_separator_name(text.documents.rule), (long long)sum, output);
 done:
     geodec_mem_free(length);
     text_close(&text);

@@ -96,11 +96,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(space_open(c->args[0], &in, err));
     GEODEC_TRY(space_mode(&in, mode, &ref, err));
     if (ref) {
-        o.rule = geodec_published_rule;
+        o.rule = geodec_harness_rule;
         o.rule_ctx = in.published;
         o.rule_name = "published";
     }
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_geodesics, c->args[1], &path_file, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_geodesics_kind, c->args[1], &path_file, err));
     GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, path_file, err));
@@ -121,7 +121,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (gap > check && !ref) /* the published rule is not the derivative of the flow: told, not refused */
         GEODEC_THROW(GEODEC_CHECK, "propagators differ from differences of the flow by %.1e (--scheme %s)", gap,
                      scheme);
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_propagators, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_propagators_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_propagators_write(&r, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

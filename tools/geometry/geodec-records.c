@@ -2,12 +2,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/foreign.h"
-#include "lab/records/published.h"
 #include "chain/lookup.h"
 #include "chain/records.h"
 #include "cli/cli.h"
 #include "cli/space.h"
+#include "io/foreign.h"
+#include "lab/records/published.h"
 
 #include <string.h>
 
@@ -147,7 +147,7 @@ static void summarise(const cli *c, const geodec_records *r, const geodec_lookup
 
 enum { PUBLISHED_ANCHORS = 24, PUBLISHED_RANK = 5, PUBLISHED_EPS = 3 };
 
-static void summarise_ref(const cli *c, const geodec_published_records *r)
+static void summarise_ref(const cli *c, const geodec_records_published *r)
 {
     double kept = 0, shift = 0;
     for (int64_t i = 0; i < r->records; i++) {
@@ -170,14 +170,14 @@ static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
-    geodec_published_records r = {0};
+    geodec_records_published r = {0};
     geodec_provenance p = cli_provenance(c);
-    const geodec_published_options o = geodec_published_defaults();
+    const geodec_harness_options o = geodec_harness_defaults();
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
     double *point = NULL, *v0 = NULL, *query = NULL, steps;
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
-    geodec_published_records_draws d = {.points = shape[0],
+    geodec_records_published_draws d = {.points = shape[0],
                                         .n = shape[1],
                                         .point = point,
                                         .rank = PUBLISHED_RANK,
@@ -193,17 +193,17 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_foreign_attr(draws, "/geodesic", "dl", &d.dl, err));
     if (!(steps >= 1 && steps <= 1e5)) GEODEC_THROW(GEODEC_FORMAT, "%s: paths of %g steps", draws, steps);
     d.steps = (int64_t)steps;
-    GEODEC_TRY(geodec_published_records_compute(&d, &o, c->pool, &c->hooks, &r, err));
+    GEODEC_TRY(geodec_records_published_compute(&d, &o, c->pool, &c->hooks, &r, err));
     GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_records_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_published_records_write(&r, out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_records_published_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_records_published_write(&r, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
     summarise_ref(c, &r);
 done:
     geodec_artifact_close(out);
-    geodec_published_records_clear(&r);
+    geodec_records_published_clear(&r);
     geodec_mem_free(point);
     geodec_mem_free(v0);
     geodec_mem_free(query);
@@ -229,13 +229,13 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.logits = logits;
     o.seed = c->seed;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_propagators, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_propagators_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_propagators_read(in, &g, err));
     GEODEC_TRY(space_open(c->args[1], &metric, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, metric.file, err));
     if (c->n_args > 2) {
-        GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[2], &activations, err));
+        GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[2], &activations, err));
         GEODEC_TRY(geodec_provenance_add_artifact(&p, activations, err));
     }
     const geodec_space *s = metric.space;
@@ -244,7 +244,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     const double begin = geodec_clock_seconds();
     GEODEC_TRY(geodec_lookup_try(&r, s, count, x, c->pool, &c->hooks, &trial, err));
     const double seconds = geodec_clock_seconds() - begin;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_records, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_records_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_records_write(&r, &trial, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

@@ -1,10 +1,10 @@
 /* geodec-riemann: curvature of the smooth field. */
 #include "base/mem.h"
 #include "chain/riemann.h"
-#include "io/foreign.h"
 #include "cli/cli.h"
 #include "cli/shard.h"
 #include "cli/space.h"
+#include "io/foreign.h"
 
 static const char *shard, *output = "riemann.h5", *geodesics, *mode = "correct", *draws;
 static int64_t samples = 512, midpoints = 256;
@@ -79,8 +79,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_artifact *path_file = NULL, *out = NULL;
     space_handle in = {0};
     geodec_geodesics paths = {0};
-    geodec_curvature r = {0};
-    geodec_curvature_options o = {.samples = samples, .midpoints = midpoints, .tensors = tensors, .seed = c->seed};
+    geodec_riemann r = {0};
+    geodec_riemann_options o = {.samples = samples, .midpoints = midpoints, .tensors = tensors, .seed = c->seed};
     geodec_provenance p = cli_provenance(c);
     double *x = NULL;
     bool ref;
@@ -97,13 +97,13 @@ static geodec_status run(const cli *c, geodec_err *err)
         o.given = shape[0];
     }
     if (geodesics) {
-        GEODEC_TRY(geodec_artifact_open(&geodec_kind_geodesics, geodesics, &path_file, err));
+        GEODEC_TRY(geodec_artifact_open(&geodec_geodesics_kind, geodesics, &path_file, err));
         GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
         GEODEC_TRY(geodec_provenance_add_artifact(&p, path_file, err));
     }
     GEODEC_TRY(
-        geodec_curvature_compute(&in.metric, in.space, geodesics ? &paths : NULL, &o, c->pool, &c->hooks, &r, err));
-    const geodec_riemann_check *w = &r.worst;
+        geodec_riemann_compute(&in.metric, in.space, geodesics ? &paths : NULL, &o, c->pool, &c->hooks, &r, err));
+    const geodec_curvature_check *w = &r.worst;
     const double pairs = w->first_pair > w->exchange ? w->first_pair : w->exchange;
     /* what the harness calls the Riemann tensor has no such symmetries: they are reported, not asked for */
     /* the same code on the sphere tells a wrong tensor from one that a rough field loses in rounding */
@@ -114,8 +114,8 @@ static geodec_status run(const cli *c, geodec_err *err)
                      (long long)in.metric.points, pairs, check, r.sphere_error);
     if (!ref && (pairs > check || w->bianchi > check))
         GEODEC_THROW(GEODEC_CHECK, "symmetries of the tensor are broken: pairs %.1e, Bianchi %.1e", pairs, w->bianchi);
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_riemann, output, &p, &out, err));
-    GEODEC_TRY(geodec_curvature_write(&r, out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_riemann_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_riemann_write(&r, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
@@ -129,7 +129,7 @@ done:
     geodec_artifact_close(path_file);
     space_close(&in);
     geodec_geodesics_clear(&paths);
-    geodec_curvature_clear(&r);
+    geodec_riemann_clear(&r);
     geodec_mem_free(x);
     return st;
 }

@@ -1,12 +1,12 @@
 /* geodec-validity: how far a start may be moved before the linear propagator fails. */
 #include "base/mem.h"
-#include "geometry/space_closed.h"
 #include "chain/validity.h"
-#include "io/foreign.h"
-#include "lab/validity/published.h"
 #include "cli/cli.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
+#include "geometry/space_closed.h"
+#include "io/foreign.h"
+#include "lab/validity/published.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -234,7 +234,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
             GEODEC_CHECK,
             "the error of the linear map has slope %.2f, below %.2f: the map is not the derivative (sphere: %.2f)",
             v.slope.value, slope_min, sphere.slope.value);
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_validity, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_validity_kind, output, &p, &out, err));
     o.settles = tolerance > 0;
     o.halvings = halvings;
     o.settled = settled;
@@ -245,7 +245,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     summarise(c, "field", &v);
     summarise(c, "sphere", &sphere);
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++)
-        summarise(c, geodec_metric_kind_name(geodec_validity_case_kind(w)), &cases[w]);
+        summarise(c, geodec_metric_type_name(geodec_validity_case_kind(w)), &cases[w]);
 done:
     geodec_artifact_close(out);
     geodec_sweep_close(o.sweep);
@@ -263,7 +263,7 @@ done:
 /* The draws of a golden file: a cloud's own table in /validity, or the sphere's at the root. */
 typedef struct published {
     bool sphere;
-    geodec_published_manifold m;
+    geodec_harness_manifold m;
     geodec_published_perturbations p;
     double *point, *g, *gamma, *x0, *v0, *delta0, *eps, *tau;
     int64_t *index;
@@ -274,7 +274,7 @@ static void published_clear(published *d)
     double *all[] = {d->point, d->g, d->gamma, d->x0, d->v0, d->delta0, d->eps, d->tau};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     geodec_mem_free(d->index);
-    geodec_published_manifold_clear(&d->m);
+    geodec_harness_manifold_clear(&d->m);
 }
 
 static geodec_status published_read(published *d, geodec_err *err)
@@ -293,7 +293,7 @@ static geodec_status published_read(published *d, geodec_err *err)
     GEODEC_TRY(geodec_foreign_read(draws, d->sphere ? "/g" : "/validity/g_field", 3, shape, NULL, &d->g, err));
     GEODEC_TRY(geodec_foreign_read(draws, d->sphere ? "/gamma_fd" : "/validity/gamma", 4, shape, NULL, &d->gamma, err));
     if (!d->sphere) GEODEC_TRY(geodec_foreign_attr(draws, "/", "sigma", &sigma, err));
-    GEODEC_TRY(geodec_published_manifold_table(samples, n, d->point, d->g, d->gamma, sigma, &d->m, err));
+    GEODEC_TRY(geodec_harness_manifold_table(samples, n, d->point, d->g, d->gamma, sigma, &d->m, err));
     geodec_published_perturbations *p = &d->p;
     shape[0] = shape[1] = shape[2] = -1, shape[3] = n;
     GEODEC_TRY(geodec_foreign_read(draws, "/validity/delta0", 4, shape, NULL, &d->delta0, err));
@@ -319,7 +319,7 @@ done:
 
 /* On the unit sphere: the published rule with exact geometry, and the right map, from unit velocities of the same
  * directions. */
-static geodec_status sphere_controls(const cli *c, published *d, geodec_published_validity *rule,
+static geodec_status sphere_controls(const cli *c, published *d, geodec_validity_published *rule,
                                      geodec_validity *correct, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -341,7 +341,7 @@ static geodec_status sphere_controls(const cli *c, published *d, geodec_publishe
         if (!(length > 0)) GEODEC_THROW(GEODEC_NUMERIC, "%s: velocity %lld is zero", draws, (long long)i);
         for (int64_t k = 0; k < n; k++) d->v0[i * n + k] /= length;
     }
-    GEODEC_TRY(geodec_published_validity_control(&sphere.base, p, c->pool, &c->hooks, rule, err));
+    GEODEC_TRY(geodec_validity_published_control(&sphere.base, p, c->pool, &c->hooks, rule, err));
     o.path.steps = p->steps;
     o.path.dl = p->dl;
     o.perturbations = p->perturbations;
@@ -360,16 +360,16 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
     published d = {0};
-    geodec_published_validity v = {0}, rule = {0};
+    geodec_validity_published v = {0}, rule = {0};
     geodec_validity correct = {0};
     geodec_provenance p = cli_provenance(c);
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(published_read(&d, err));
-    GEODEC_TRY(geodec_published_validity_run(&d.m, &d.p, c->pool, &c->hooks, &v, err));
+    GEODEC_TRY(geodec_validity_published_run(&d.m, &d.p, c->pool, &c->hooks, &v, err));
     if (d.sphere) GEODEC_TRY(sphere_controls(c, &d, &rule, &correct, err));
     GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_validity_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_published_validity_write(&v, d.sphere ? &rule : NULL, d.sphere ? &correct : NULL, out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_validity_published_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_validity_published_write(&v, d.sphere ? &rule : NULL, d.sphere ? &correct : NULL, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
@@ -383,8 +383,8 @@ static geodec_status run_published(const cli *c, geodec_err *err)
 done:
     geodec_artifact_close(out);
     published_clear(&d);
-    geodec_published_validity_clear(&v);
-    geodec_published_validity_clear(&rule);
+    geodec_validity_published_clear(&v);
+    geodec_validity_published_clear(&rule);
     geodec_validity_clear(&correct);
     return st;
 }

@@ -1,13 +1,13 @@
 /* geodec-blocks: block summaries of one text from those of others. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/blocks/correct.h"
-#include "lab/harness/trajectories.h"
 #include "chain/metric.h"
-#include "io/foreign.h"
-#include "lab/blocks/published.h"
 #include "cli/charts.h"
 #include "cli/cli.h"
+#include "io/foreign.h"
+#include "lab/blocks/correct.h"
+#include "lab/blocks/published.h"
+#include "lab/harness/trajectories.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -173,7 +173,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_provenance p = cli_provenance(c);
-    geodec_published_blocks r, today;
+    geodec_blocks_published r, today;
     geodec_artifact *out = NULL;
     double *point = NULL, *velocity = NULL;
     int64_t *anchor = NULL, *query = NULL, n_anchor = 0, n_query = 0, shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
@@ -189,14 +189,14 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_NEW(taken, count);
     GEODEC_TRY(pick_anchors(c, count, n, anchor, velocity, &n_anchor, taken, err));
     GEODEC_TRY(pick_queries(c, count, query, &n_query, taken, err));
-    GEODEC_TRY(geodec_published_blocks_run(count, n, point, n_anchor, anchor, velocity, n_query, query, true, c->pool,
+    GEODEC_TRY(geodec_blocks_published_run(count, n, point, n_anchor, anchor, velocity, n_query, query, true, c->pool,
                                            &c->hooks, &r, err));
-    GEODEC_TRY(geodec_published_blocks_run(count, n, point, n_anchor, anchor, velocity, n_query, query, false, c->pool,
+    GEODEC_TRY(geodec_blocks_published_run(count, n, point, n_anchor, anchor, velocity, n_query, query, false, c->pool,
                                            &c->hooks, &today, err));
     GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
     if (anchor_file) GEODEC_TRY(geodec_provenance_add_file(&p, anchor_file, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_blocks_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_published_blocks_write(&r, &today, anchor_file && query_list, out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_blocks_published_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_blocks_published_write(&r, &today, anchor_file && query_list, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
@@ -225,13 +225,13 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *out = NULL;
     geodec_activations view;
-    geodec_charted chart = {0};
+    geodec_harness_charted chart = {0};
     geodec_metric m = {0};
     geodec_rbf *field = NULL;
     geodec_blocks r;
     geodec_provenance p = cli_provenance(c);
     geodec_geodesicity_options split = geodec_geodesicity_defaults();
-    geodec_chart_options co = geodec_chart_defaults();
+    geodec_harness_chart_options co = geodec_harness_chart_defaults();
     const geodec_metric_options mo = geodec_metric_defaults();
     geodec_blocks_options o = geodec_blocks_defaults();
     split.seed = o.seed = c->seed;
@@ -240,19 +240,19 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.queries = queries;
     o.top = top;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &view, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     co.n = dim;
     co.points = points;
     co.index = view.layers - 1;
     co.split = &split;
-    GEODEC_TRY(geodec_charted_make(&view, &co, c->pool, &c->hooks, &chart, err));
+    GEODEC_TRY(geodec_harness_charted_make(&view, &co, c->pool, &c->hooks, &chart, err));
     say_split(c, &chart.split);
     GEODEC_TRY(geodec_metric_fit(chart.points, dim, chart.point, &mo, c->pool, &c->hooks, &m, err));
     GEODEC_TRY(geodec_metric_field(&m, &field, err));
     GEODEC_TRY(geodec_blocks_run(geodec_rbf_space(field), &chart.t, &split, &o, c->pool, &c->hooks, &r, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_blocks, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_blocks_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_blocks_write(&r, &o, geodec_split_name(chart.split.by_document), out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
@@ -269,7 +269,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
 done:
     geodec_artifact_close(out);
     geodec_artifact_close(in);
-    geodec_charted_clear(&chart);
+    geodec_harness_charted_clear(&chart);
     geodec_metric_clear(&m);
     geodec_rbf_destroy(field);
     return st;

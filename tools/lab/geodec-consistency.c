@@ -1,9 +1,9 @@
 /* geodec-consistency: measures whether the metric of one half of the texts holds for the states of the other half. */
 #include "base/mem.h"
-#include "lab/consistency/correct.h"
 #include "chain/cloud.h"
 #include "cli/charts.h"
 #include "cli/cli.h"
+#include "lab/consistency/correct.h"
 
 #include <string.h>
 
@@ -83,10 +83,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.replicates = bootstrap;
     o.seed = c->seed;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[1], &states, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[1], &states, err));
     GEODEC_TRY(geodec_activations_view(states, &v, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, states, err));
     GEODEC_TRY(geodec_activations_units(states, &unit_of_row, &split, err));
@@ -104,7 +104,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         unit[i] = unit_of_row[cloud.row[i]];
     }
     GEODEC_TRY(geodec_consistency_run(cloud.points, n, x, cloud.sequence, unit, &o, c->pool, &c->hooks, &r, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_consistency, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_consistency_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_consistency_write(&r, &cloud, &split, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

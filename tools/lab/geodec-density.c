@@ -1,10 +1,10 @@
 /* geodec-density: how near new states lie to a library of states. */
 #include "base/mem.h"
-#include "lab/density/correct.h"
 #include "chain/cloud.h"
-#include "lab/density/published.h"
 #include "cli/cli.h"
 #include "cli/sweep.h"
+#include "lab/density/correct.h"
+#include "lab/density/published.h"
 
 #include <string.h>
 
@@ -88,7 +88,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_provenance p = cli_provenance(c);
     bool part;
     double *x = NULL;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     if (dim > cloud.k)
@@ -105,7 +105,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_density_run(cloud.points, n, x, cloud.sequence, cloud.position, &o, c->pool, &c->hooks, &d, err));
     GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
     if (part) goto done;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_density, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_density_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_density_write(&d, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
@@ -139,13 +139,13 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
     geodec_telemetry t = {0};
-    geodec_published_density d = {0};
+    geodec_density_published d = {0};
     geodec_provenance p = cli_provenance(c);
-    GEODEC_TRY(geodec_telemetry_read(telemetry, &t, err));
-    GEODEC_TRY(geodec_published_density_run(&t, strcmp(metric, "cosine") == 0, radius, c->pool, &c->hooks, &d, err));
+    GEODEC_TRY(geodec_density_telemetry_read(telemetry, &t, err));
+    GEODEC_TRY(geodec_density_published_run(&t, strcmp(metric, "cosine") == 0, radius, c->pool, &c->hooks, &d, err));
     GEODEC_TRY(geodec_provenance_add_file(&p, telemetry, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_density_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_published_density_write(&d, out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_density_published_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_density_published_write(&d, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
@@ -158,8 +158,8 @@ static geodec_status run_published(const cli *c, geodec_err *err)
         cli_say(c, "ratio to the radius %.3g: %.3g, enrichment %lld", radius, d.ratio, (long long)d.enrichment);
 done:
     geodec_artifact_close(out);
-    geodec_telemetry_clear(&t);
-    geodec_published_density_clear(&d);
+    geodec_density_telemetry_clear(&t);
+    geodec_density_published_clear(&d);
     return st;
 }
 

@@ -1,11 +1,11 @@
 /* geodec-divergence: what metrics on hidden states know of the model's output. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/divergence/correct.h"
-#include "chain/metric.h"
 #include "base/vec_internal.h"
+#include "chain/metric.h"
 #include "cli/cli.h"
 #include "cli/fisher.h"
+#include "lab/divergence/correct.h"
 
 #include <string.h>
 
@@ -79,7 +79,7 @@ static geodec_status read_metrics(work *w, geodec_provenance *p, geodec_err *err
     for (w->metrics = 0; w->metrics < w->c->n_args; w->metrics++) {
         const char *path = w->c->args[w->metrics];
         geodec_metric *m = w->metric + w->metrics;
-        GEODEC_TRY(geodec_artifact_open(&geodec_kind_metric, path, &a, err));
+        GEODEC_TRY(geodec_artifact_open(&geodec_metric_kind, path, &a, err));
         GEODEC_TRY(geodec_metric_read(a, m, err));
         int64_t d;
         GEODEC_TRY(geodec_artifact_dim(a, "d", &d, err));
@@ -208,7 +208,7 @@ static geodec_status predict(work *w, const fisher_source *s, const double *delt
         if (w->metric[k].kind == GEODEC_METRIC_FISHER) continue; /* fresh above, without ridge */
         for (int64_t j = 0; j < pairs; j++)
             GEODEC_TRY(geodec_metric_at_point(w->metric + k, w->from[j], other + j * size, err));
-        lengths(w, other, delta, NEXT(geodec_metric_kind_name(w->metric[k].kind)));
+        lengths(w, other, delta, NEXT(geodec_metric_type_name(w->metric[k].kind)));
     }
 #undef NEXT
 done:
@@ -255,7 +255,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     double *delta = NULL, *predicted = NULL;
     int32_t *own = NULL, *next = NULL, *text = NULL;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations_path, &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, activations_path, &in, err));
     GEODEC_TRY(fisher_open(c, model_path, in, &source, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(read_metrics(&w, &p, err));
@@ -282,7 +282,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     d.kl = w.kl;
     d.predicted = predicted;
     GEODEC_TRY(geodec_divergence_compute(&d, text, REPLICATES, c->seed, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_divergence, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_divergence_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_divergence_write(&d, w.layer, w.n, w.explained, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

@@ -2,11 +2,11 @@
 #include "lab/fisher/rank.h"
 
 #include "base/mem.h"
-#include "io/file.h"
-#include "io/tsv.h"
 #include "cli/cli.h"
 #include "cli/layers.h"
 #include "cli/text.h"
+#include "io/file.h"
+#include "io/tsv.h"
 
 #include <string.h>
 

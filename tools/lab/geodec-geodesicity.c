@@ -77,8 +77,8 @@ typedef struct state {
     int64_t n_cases;
 } state;
 
-static geodec_status evaluate(void *ctx, const geodec_charted *c, int64_t index, const geodec_geodesicity_field *f,
-                              const char *metric, geodec_err *err)
+static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index,
+                              const geodec_geodesicity_field *f, const char *metric, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     state *s = ctx;
@@ -144,7 +144,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     }
     if (both || strcmp(along, "layers") == 0) GEODEC_TRY(charts_fitted(&s.charts, -1, evaluate, &s, err));
     for (int i = 1; i < c->n_args; i++) GEODEC_TRY(charts_file(&s.charts, c->args[i], &p, evaluate, &s, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_geodesicity, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_geodesicity_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_geodesicity_write(s.n_cases, s.cases, ahead, &s.o, geodec_split_name(s.charts.units.by_document),
                                         out, err));
     st = geodec_artifact_commit(out, err);

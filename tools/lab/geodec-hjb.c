@@ -1,11 +1,11 @@
 /* geodec-hjb: residuals of the geodesic equation along trajectories; and the published ones. */
 #include "base/mem.h"
-#include "lab/hjb/correct.h"
-#include "io/foreign.h"
-#include "lab/hjb/published.h"
 #include "cli/cli.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
+#include "io/foreign.h"
+#include "lab/hjb/correct.h"
+#include "lab/hjb/published.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(space_open(c->args[0], &in, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     if (c->n_args == 2) {
-        GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[1], &states, err));
+        GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[1], &states, err));
         GEODEC_TRY(geodec_provenance_add_artifact(&p, states, err));
         GEODEC_TRY(geodec_activations_view(states, &v, err));
         GEODEC_TRY(geodec_artifact_dim(in.file, "d", &d, err));
@@ -105,7 +105,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
                               c->pool, &c->hooks, &h, err));
     GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
     if (part) goto done;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_hjb, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_hjb_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_hjb_write(&h, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
@@ -131,11 +131,11 @@ done:
 }
 
 /* Means of one published class. */
-static geodec_status published_class(const char *name, const geodec_published_manifold *m, const geodec_space *smooth,
-                                     geodec_published_hjb_means *out, geodec_err *err)
+static geodec_status published_class(const char *name, const geodec_harness_manifold *m, const geodec_space *smooth,
+                                     geodec_hjb_published_means *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_hjb_means r = {0};
+    geodec_hjb_published_means r = {0};
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1, m->n};
     double *xs = NULL, *part = NULL;
     GEODEC_TRY(geodec_foreign_read(draws, name, 3, shape, NULL, &xs, err));
@@ -145,7 +145,7 @@ static geodec_status published_class(const char *name, const geodec_published_ma
     for (int64_t p = 0; p < shape[0]; p++) {
         const double *x = xs + p * shape[1] * m->n;
         const geodec_residual_parts parts = {.total = part + 3 * inner, .connection = part + 4 * inner};
-        GEODEC_TRY(geodec_published_hjb(m, shape[1], x, part, part + inner, part + 2 * inner, err));
+        GEODEC_TRY(geodec_hjb_published(m, shape[1], x, part, part + inner, part + 2 * inner, err));
         GEODEC_TRY(geodec_residual_path(smooth, shape[1], x, &parts, err));
         for (int64_t l = 0; l < inner; l++) {
             r.total += part[l];
@@ -171,26 +171,26 @@ static geodec_status run_published(const cli *c, geodec_err *err)
                                                                     "/hjb/straight/xs"};
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
-    geodec_published_manifold m = {0};
+    geodec_harness_manifold m = {0};
     geodec_metric metric = {0};
     geodec_rbf *field = NULL;
-    geodec_published_hjb_means row[GEODEC_PUBLISHED_HJB_CLASSES];
-    const geodec_published_options o = geodec_published_defaults();
+    geodec_hjb_published_means row[GEODEC_PUBLISHED_HJB_CLASSES];
+    const geodec_harness_options o = geodec_harness_defaults();
     const geodec_metric_options wide = geodec_metric_defaults();
     geodec_provenance p = cli_provenance(c);
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
     double *point = NULL;
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
-    GEODEC_TRY(geodec_published_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
+    GEODEC_TRY(geodec_harness_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
     GEODEC_TRY(geodec_metric_from_matrices(GEODEC_METRIC_MAHALANOBIS, shape[0], shape[1], point, m.g_raw, &wide,
                                            c->pool, &c->hooks, &metric, err));
     GEODEC_TRY(geodec_metric_field(&metric, &field, err));
     for (int k = 0; k < GEODEC_PUBLISHED_HJB_CLASSES; k++)
         GEODEC_TRY(published_class(names[k], &m, geodec_rbf_space(field), &row[k], err));
     GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_hjb_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_published_hjb_write(row, shape[0], shape[1], metric.sigma, out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_hjb_published_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_hjb_published_write(row, shape[0], shape[1], metric.sigma, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
@@ -199,7 +199,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
                 names[k] + 5, row[k].kinetic, row[k].curvature, row[k].covariant);
 done:
     geodec_artifact_close(out);
-    geodec_published_manifold_clear(&m);
+    geodec_harness_manifold_clear(&m);
     geodec_metric_clear(&metric);
     geodec_rbf_destroy(field);
     geodec_mem_free(point);

@@ -1,11 +1,11 @@
 /* geodec-injectivity: how far the exponential map is one to one, and what an estimate of it is worth. */
 #include "base/mem.h"
-#include "lab/injectivity/correct.h"
-#include "io/foreign.h"
-#include "lab/injectivity/published.h"
 #include "cli/cli.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
+#include "io/foreign.h"
+#include "lab/injectivity/correct.h"
+#include "lab/injectivity/published.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -139,7 +139,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_provenance p = cli_provenance(c);
-    geodec_published_injectivity r = {0};
+    geodec_injectivity_published r = {0};
     geodec_injectivity_held_out held;
     geodec_artifact *out = NULL;
     double *point = NULL, *lists[3] = {0}, nn[4] = {0};
@@ -157,15 +157,15 @@ static geodec_status run_published(const cli *c, geodec_err *err)
                      (long long)(anchor_list ? count[0] : 0));
     GEODEC_TRY(whole(lists[0], count[0], points, "--points", &index[0], err));
     GEODEC_TRY(whole(lists[1], count[1], points, "--queries", &index[1], err));
-    GEODEC_TRY(geodec_published_injectivity_run(points, n, point, count[0], index[0], lists[2], count[1], index[1],
+    GEODEC_TRY(geodec_injectivity_published_run(points, n, point, count[0], index[0], lists[2], count[1], index[1],
                                                 c->seed, c->pool, &c->hooks, &r, err));
     GEODEC_TRY(geodec_injectivity_nearest(points, n, point, c->seed, c->pool, nn, err));
     uint8_t inside[4096];
     for (int64_t i = 0; i < points; i++) inside[i] = r.all_measured[i] > 0;
     geodec_injectivity_leave_one_out(points, r.all_raw, r.all_measured, inside, c->seed, &held);
     GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_injectivity_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_published_injectivity_write(
+    GEODEC_TRY(geodec_artifact_create(&geodec_injectivity_published_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_injectivity_published_write(
         &r, nn, (const double[]){held.r_out, held.mape_out, held.mape_constant}, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
@@ -177,7 +177,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
             held.r_out, 100 * held.mape_out, 100 * held.mape_constant, r.cosine, r.error);
 done:
     geodec_artifact_close(out);
-    geodec_published_injectivity_clear(&r);
+    geodec_injectivity_published_clear(&r);
     geodec_mem_free(point);
     for (int i = 0; i < 3; i++) geodec_mem_free(lists[i]);
     for (int i = 0; i < 2; i++) geodec_mem_free(index[i]);
@@ -217,7 +217,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_injectivity_nearest(s.metric.points, s.metric.n, s.metric.point, c->seed, c->pool, nn, err));
     GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
     if (part) goto done;
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_injectivity, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_injectivity_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_injectivity_write(&r, nn, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

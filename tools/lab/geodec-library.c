@@ -1,8 +1,8 @@
 /* geodec-library: growth of a library that stores what it misses. */
 #include "base/mem.h"
-#include "lab/library/correct.h"
 #include "chain/cloud.h"
 #include "cli/cli.h"
+#include "lab/library/correct.h"
 
 #include <string.h>
 
@@ -95,7 +95,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_provenance p = cli_provenance(c);
     double *x = NULL;
     GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     if (dim > cloud.k)
@@ -104,7 +104,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (points > 0 && points < cloud.points) cloud.points = points; /* the first ones */
     const int64_t n = dim > 0 ? dim : cloud.k;
     if (activations) {
-        GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, activations, &states, err));
+        GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, activations, &states, err));
         GEODEC_TRY(geodec_activations_view(states, &view, err));
         GEODEC_TRY(geodec_successors_read(&cloud, &view, c->pool, &next, err));
         GEODEC_TRY(geodec_provenance_add_artifact(&p, states, err));
@@ -116,7 +116,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.surrogate = geodec_surrogate_for(cloud.points, cloud.sequence);
     GEODEC_TRY(
         geodec_library_sweep_run(cloud.points, n, x, activations ? &next : NULL, &o, c->pool, &c->hooks, &s, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_library, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_library_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_library_sweep_write(&s, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

@@ -1,10 +1,10 @@
 /* geodec-resonance: what corrections by a propagator cost, and what they are worth. */
 #include "base/mem.h"
-#include "lab/resonance/correct.h"
 #include "chain/geodesics.h"
-#include "io/foreign.h"
 #include "cli/cli.h"
 #include "cli/space.h"
+#include "io/foreign.h"
+#include "lab/resonance/correct.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static const cli_tool tool = {
 
 static void summarise(const cli *c, const geodec_resonance *r)
 {
-    const geodec_published_resonance p = geodec_published_resonance_explain();
+    const geodec_resonance_published_row p = geodec_resonance_published_explain();
     cli_say(c, "one core: %.1f GFLOP/s; floor of %lld x %lld: %.4f us, of %lld x %lld: %.4f us", 1e-9 * r->peak,
             (long long)r->n, (long long)r->n, r->floor_us[0], (long long)(2 * r->n), (long long)(2 * r->n),
             r->floor_us[1]);
@@ -100,7 +100,7 @@ static geodec_status run_correct(const cli *c, geodec_resonance_options *o, geod
     space_handle s = {0};
     geodec_geodesics g = {0};
     GEODEC_TRY(space_open(c->args[0], &s, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_geodesics, c->args[1], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_geodesics_kind, c->args[1], &in, err));
     GEODEC_TRY(geodec_geodesics_read(in, &g, err));
     if (g.n != s.space->n)
         GEODEC_THROW(GEODEC_FORMAT, "%s has dimension %lld, %s %d", c->args[1], (long long)g.n, c->args[0],
@@ -140,7 +140,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                      published ? "--mode ref takes no artifacts" : "a metric and geodesics are wanted");
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(published ? run_published(c, &o, &p, &r, err) : run_correct(c, &o, &p, &r, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_resonance, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_resonance_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_resonance_write(&r, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

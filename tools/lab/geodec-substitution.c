@@ -2,16 +2,16 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/substitution/correct.h"
-#include "lab/harness/trajectories.h"
-#include "chain/metric.h"
-#include "io/foreign.h"
-#include "lab/substitution/published.h"
 #include "chain/coverage.h"
 #include "chain/lookup.h"
+#include "chain/metric.h"
 #include "cli/charts.h"
 #include "cli/cli.h"
 #include "cli/fisher.h"
+#include "io/foreign.h"
+#include "lab/harness/trajectories.h"
+#include "lab/substitution/correct.h"
+#include "lab/substitution/published.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,21 +101,21 @@ static geodec_status run_ref(const cli *c, geodec_err *err)
     static const double share[REF_SHARES] = {0.25, 0.5};
     geodec_artifact *out = NULL;
     geodec_provenance p = cli_provenance(c);
-    geodec_published_manifold m = {0};
-    const geodec_published_options o = geodec_published_defaults();
+    geodec_harness_manifold m = {0};
+    const geodec_harness_options o = geodec_harness_defaults();
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1}, *permutation = NULL;
     double *point = NULL;
-    geodec_published_substitution row[REF_SHARES];
+    geodec_substitution_published row[REF_SHARES];
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     const int64_t points = shape[0], n = shape[1];
     memcpy(shape, (int64_t[]){-1, -1, points}, 3 * sizeof *shape);
     GEODEC_TRY(geodec_foreign_read_i64(draws, "/coverage/permutations", 3, shape, 0, points - 1, &permutation, err));
     if (shape[0] < 1 || shape[1] < 1) GEODEC_THROW(GEODEC_FORMAT, "%s: no permutation", draws);
-    GEODEC_TRY(geodec_published_manifold_fit(points, n, point, &o, c->pool, &c->hooks, &m, err));
+    GEODEC_TRY(geodec_harness_manifold_fit(points, n, point, &o, c->pool, &c->hooks, &m, err));
     for (int i = 0; i < REF_SHARES; i++) {
-        geodec_published_substitution *s = &row[i];
+        geodec_substitution_published *s = &row[i];
         const int64_t cached = (int64_t)fmax(1, rint(share[i] * (double)points)); /* the harness's first draw */
-        GEODEC_TRY(geodec_published_substitution_run(&m, cached, permutation, 3, 0.4, s, err));
+        GEODEC_TRY(geodec_substitution_published_run(&m, cached, permutation, 3, 0.4, s, err));
         s->share = share[i];
         s->closed_form = geodec_coverage_closed_form(points, o.k, cached);
         cli_say(c,
@@ -124,13 +124,13 @@ static geodec_status run_ref(const cli *c, geodec_err *err)
                 100 * share[i], 100 * s->hit, 100 * s->closed_form, 100 * s->correctable, s->distance, s->projected);
     }
     GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_substitution_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_published_substitution_write(REF_SHARES, row, out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_substitution_published_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_substitution_published_write(REF_SHARES, row, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
 done:
     geodec_artifact_close(out);
-    geodec_published_manifold_clear(&m);
+    geodec_harness_manifold_clear(&m);
     geodec_mem_free(point);
     geodec_mem_free(permutation);
     return st;
@@ -142,7 +142,7 @@ typedef struct work {
     const cli *c;
     fisher_source source;
     geodec_geodesicity_options split;
-    geodec_charted chart;
+    geodec_harness_charted chart;
     geodec_rbf *field;
     geodec_substitution_data data;
     double *from, *to, *query, *truth;
@@ -226,7 +226,7 @@ done:
 static geodec_status make_field(work *w, int64_t layer, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_charted *ch = &w->chart;
+    const geodec_harness_charted *ch = &w->chart;
     const geodec_metric_options o = geodec_metric_defaults();
     geodec_metric m = {0};
     fisher_rows rows = {0};
@@ -287,8 +287,8 @@ static geodec_status time_pass(const work *w, bool head, double *us, geodec_err 
     float *logits = NULL;
     GEODEC_NEW(logits, geodec_model_configuration(w->source.model)->n_vocab);
     GEODEC_TRY(geodec_session_create(w->source.model, &o, &s, err));
-    GEODEC_TRY(
-        geodec_prefill(s, w->source.token, CONTEXT < w->source.view.rows ? CONTEXT : w->source.view.rows, logits, err));
+    GEODEC_TRY(geodec_forward_prefill(s, w->source.token, CONTEXT < w->source.view.rows ? CONTEXT : w->source.view.rows,
+                                      logits, err));
     *us = INFINITY;
     for (int i = 0; i < TIMED; i++) {
         const bool want = head;
@@ -338,8 +338,8 @@ static void summarise(const cli *c, const geodec_substitution *s)
         cli_say(c,
                 "%-10s error %.3f [%.3f, %.3f] steps, same token %4.1f %% [%.1f, %.1f]; of the nearest 10 %%: %.3f, "
                 "%4.1f %%",
-                geodec_substitute_name((geodec_substitute)k), s->error[k][ALL].value, s->error[k][ALL].low,
-                s->error[k][ALL].high, 100 * s->agree[k][ALL].value, 100 * s->agree[k][ALL].low,
+                geodec_substitution_method_name((geodec_substitution_method)k), s->error[k][ALL].value,
+                s->error[k][ALL].low, s->error[k][ALL].high, 100 * s->agree[k][ALL].value, 100 * s->agree[k][ALL].low,
                 100 * s->agree[k][ALL].high, s->error[k][1].value, 100 * s->agree[k][1].value);
     if (s->full_us > 0)
         cli_say(c, "a step %.0f us, its head %.0f us, a lookup %.1f us: substituting all %.1f x, a tenth %.2f x",
@@ -353,10 +353,10 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_artifact *in = NULL, *out = NULL;
     geodec_provenance p = cli_provenance(c);
     work w = {.c = c, .split = geodec_geodesicity_defaults()};
-    geodec_chart_options co = geodec_chart_defaults();
+    geodec_harness_chart_options co = geodec_harness_chart_defaults();
     geodec_substitution_predictions predicted = {0};
     geodec_substitution s;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, c->args[0], &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(fisher_open(c, model_path, in, &w.source, err));
     const int32_t layer = geodec_model_configuration(w.source.model)->n_layer;
     w.split.seed = c->seed;
@@ -364,7 +364,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     co.points = records;
     co.split = &w.split;
     GEODEC_TRY(geodec_activations_find_layer(&w.source.view, layer, &co.index, err));
-    GEODEC_TRY(geodec_charted_make(&w.source.view, &co, c->pool, &c->hooks, &w.chart, err));
+    GEODEC_TRY(geodec_harness_charted_make(&w.source.view, &co, c->pool, &c->hooks, &w.chart, err));
     say_split(c, &w.source.units);
     GEODEC_TRY(make_field(&w, layer, err));
     GEODEC_TRY(gather(&w, layer, err));
@@ -393,7 +393,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_TRY(time_lookup(&w, &s.lookup_us, err));
     }
     GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_substitution, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_substitution_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_substitution_write(&s, geodec_split_name(w.source.units.by_document), out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
@@ -402,7 +402,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
 done:
     geodec_artifact_close(out);
     geodec_substitution_clear(&predicted);
-    geodec_charted_clear(&w.chart);
+    geodec_harness_charted_clear(&w.chart);
     geodec_rbf_destroy(w.field);
     fisher_close(&w.source);
     geodec_artifact_close(in);

@@ -1,10 +1,10 @@
 /* geodec-varadhan: does attention look along geodesics, as a heat kernel would? */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/varadhan/attention_gradient.h"
-#include "lab/varadhan/correct.h"
 #include "cli/charts.h"
 #include "cli/layers.h"
+#include "lab/varadhan/attention_gradient.h"
+#include "lab/varadhan/correct.h"
 
 #include <math.h>
 #include <string.h>
@@ -110,8 +110,8 @@ static bool whole(const state *s, int64_t row)
 }
 
 /* Four different keys of a row: at random, or the first two the nearest in the chart. */
-static void pick_keys(const geodec_charted *c, int64_t row, int64_t from, int64_t count, bool near, geodec_rng *r,
-                      geodec_attention_query *q)
+static void pick_keys(const geodec_harness_charted *c, int64_t row, int64_t from, int64_t count, bool near,
+                      geodec_rng *r, geodec_attention_query *q)
 {
     int64_t key[KEYS];
     for (int k = 0; k < KEYS; k++) {
@@ -138,7 +138,7 @@ static void pick_keys(const geodec_charted *c, int64_t row, int64_t from, int64_
     for (int k = 0; k < KEYS; k++) q->key[k] = (int32_t)key[k];
 }
 
-static geodec_status pick(const state *s, const geodec_charted *c, int32_t layer, bool near, picked *out,
+static geodec_status pick(const state *s, const geodec_harness_charted *c, int32_t layer, bool near, picked *out,
                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -183,7 +183,7 @@ static void clear(gradients *g)
 }
 
 /* Asks the model, text by text. */
-static geodec_status ask(const state *s, const geodec_charted *c, int32_t layer, const picked *p, gradients *g,
+static geodec_status ask(const state *s, const geodec_harness_charted *c, int32_t layer, const picked *p, gradients *g,
                          geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -218,8 +218,8 @@ done:
     return st;
 }
 
-static geodec_status one_case(state *s, const geodec_charted *c, int32_t layer, const geodec_geodesicity_field *f,
-                              const char *metric, bool near, geodec_err *err)
+static geodec_status one_case(state *s, const geodec_harness_charted *c, int32_t layer,
+                              const geodec_geodesicity_field *f, const char *metric, bool near, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli *cl = s->charts.c;
@@ -251,8 +251,8 @@ done:
     return st;
 }
 
-static geodec_status evaluate(void *ctx, const geodec_charted *c, int64_t index, const geodec_geodesicity_field *f,
-                              const char *metric, geodec_err *err)
+static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index,
+                              const geodec_geodesicity_field *f, const char *metric, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     state *s = ctx;
@@ -317,7 +317,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY_MSG(charts_fitted(&s.charts, index, evaluate, &s, err), "layer %d", list[i]);
     }
     for (int i = 1; i < c->n_args; i++) GEODEC_TRY(charts_file(&s.charts, c->args[i], &p, evaluate, &s, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_varadhan, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_varadhan_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_varadhan_write(s.n_cases, s.cases, s.columns, &s.o, geodec_split_name(s.charts.units.by_document),
                                      out, err));
     st = geodec_artifact_commit(out, err);

@@ -1,9 +1,9 @@
 /* geodec-velocity: what can be known of the next step of a residual stream before it is taken? */
 #include "base/mem.h"
-#include "lab/velocity/correct.h"
-#include "geometry/pca.h"
 #include "cli/charts.h"
 #include "cli/layers.h"
+#include "geometry/pca.h"
+#include "lab/velocity/correct.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,18 +65,18 @@ static const cli_tool tool = {
 typedef struct state {
     charts charts;
     geodec_geodesicity_options split;
-    geodec_initial_options o;
-    geodec_initial_case cases[CASES_MAX];
+    geodec_velocity_initial_options o;
+    geodec_velocity_initial_case cases[CASES_MAX];
     int64_t n_cases;
 } state;
 
 /* Surrogates' predicted next states, [starts][n] each. */
 typedef struct ends {
     double *end[GEODEC_INITIAL_SURROGATES];
-    geodec_initial_ends view;
+    geodec_velocity_initial_ends view;
 } ends;
 
-static geodec_status add(ends *e, geodec_initial_surrogate s, int64_t count, geodec_err *err)
+static geodec_status add(ends *e, geodec_velocity_initial_surrogate s, int64_t count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_NEW(e->end[s], count);
@@ -113,9 +113,9 @@ static int64_t kept(const state *s, int64_t layer)
 }
 
 /* end = x + B (state at layer a - state at layer b), where both are kept. */
-static geodec_status add_difference(const state *s, const geodec_charted *c, geodec_initial_surrogate which,
-                                    int64_t layer_a, int64_t layer_b, int64_t count, const int64_t *row, ends *e,
-                                    geodec_err *err)
+static geodec_status add_difference(const state *s, const geodec_harness_charted *c,
+                                    geodec_velocity_initial_surrogate which, int64_t layer_a, int64_t layer_b,
+                                    int64_t count, const int64_t *row, ends *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t a = kept(s, layer_a), b = kept(s, layer_b), d = c->d, n = c->n;
@@ -139,7 +139,8 @@ done:
 }
 
 /* Mean chart coordinates of the training states of each token, NaN without one: mean [n_vocab][n]. */
-static geodec_status token_means(const state *s, const geodec_charted *c, int64_t vocab, double *mean, geodec_err *err)
+static geodec_status token_means(const state *s, const geodec_harness_charted *c, int64_t vocab, double *mean,
+                                 geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const fisher_source *f = &s->charts.source;
@@ -181,8 +182,8 @@ static int64_t most_probable(int64_t vocab, const double *logit, int32_t *token,
 }
 
 /* What the model itself says comes next, from the last layer's state at the row: nothing after it. */
-static geodec_status add_of_model(const state *s, const geodec_charted *c, int64_t count, const int64_t *row, ends *e,
-                                  geodec_err *err)
+static geodec_status add_of_model(const state *s, const geodec_harness_charted *c, int64_t count, const int64_t *row,
+                                  ends *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const fisher_source *f = &s->charts.source;
@@ -225,8 +226,8 @@ done:
     return st;
 }
 
-static geodec_status evaluate(void *ctx, const geodec_charted *c, int64_t index, const geodec_geodesicity_field *f,
-                              const char *metric, geodec_err *err)
+static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index,
+                              const geodec_geodesicity_field *f, const char *metric, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     state *s = ctx;
@@ -235,14 +236,15 @@ static geodec_status evaluate(void *ctx, const geodec_charted *c, int64_t index,
     ends e = {0};
     int64_t count, *row = NULL;
     if (s->n_cases == CASES_MAX) GEODEC_THROW(GEODEC_LIMIT, "more than %d cases", (int)CASES_MAX);
-    GEODEC_TRY(geodec_initial_starts(&c->t, &s->split, &s->o, &count, &row, err));
+    GEODEC_TRY(geodec_velocity_initial_starts(&c->t, &s->split, &s->o, &count, &row, err));
     GEODEC_TRY(add_difference(s, c, GEODEC_INITIAL_LAYER_DELTA, layer, layer - 1, count, row, &e, err));
     const int64_t sink = (2 * s->charts.n_layer + 1) / 3;
     GEODEC_TRY(add_difference(s, c, GEODEC_INITIAL_DEPTH, sink, 0, count, row, &e, err));
     GEODEC_TRY(add_of_model(s, c, count, row, &e, err));
-    geodec_initial_case *k = s->cases + s->n_cases;
-    *k = (geodec_initial_case){.metric = metric, .layer = layer};
-    GEODEC_TRY(geodec_initial_run(&c->t, f, &e.view, &s->split, &s->o, cl->pool, &cl->hooks, &k->figures, err));
+    geodec_velocity_initial_case *k = s->cases + s->n_cases;
+    *k = (geodec_velocity_initial_case){.metric = metric, .layer = layer};
+    GEODEC_TRY(
+        geodec_velocity_initial_run(&c->t, f, &e.view, &s->split, &s->o, cl->pool, &cl->hooks, &k->figures, err));
     s->n_cases++;
 done:
     for (int i = 0; i < GEODEC_INITIAL_SURROGATES; i++) geodec_mem_free(e.end[i]);
@@ -253,8 +255,8 @@ done:
 static void summarise(const state *s)
 {
     for (int64_t i = 0; i < s->n_cases; i++) {
-        const geodec_initial_case *k = s->cases + i;
-        const geodec_initial *v = &k->figures;
+        const geodec_velocity_initial_case *k = s->cases + i;
+        const geodec_velocity_initial *v = &k->figures;
         cli_say(s->charts.c, "%s layer %d: %lld starts of %lld texts", k->metric, k->layer, (long long)v->starts,
                 (long long)v->texts);
         for (int p = 0; p < GEODEC_INITIAL_SURROGATES; p++) {
@@ -263,9 +265,9 @@ static void summarise(const state *s)
                 s->charts.c,
                 "  %-14s cosine %+.3f [%+.3f, %+.3f], in the metric %+.3f of %lld, another's step %+.3f, leak %.3f, "
                 "above %g %.0f %%",
-                geodec_initial_name((geodec_initial_surrogate)p), v->cosine[p][0].value, v->cosine[p][0].low,
-                v->cosine[p][0].high, v->cosine[p][1].value, (long long)v->counted[p][1], v->chance[p].value,
-                v->leak[p].value, s->o.close, 100 * v->close[p].value);
+                geodec_velocity_initial_name((geodec_velocity_initial_surrogate)p), v->cosine[p][0].value,
+                v->cosine[p][0].low, v->cosine[p][0].high, v->cosine[p][1].value, (long long)v->counted[p][1],
+                v->chance[p].value, v->leak[p].value, s->o.close, 100 * v->close[p].value);
         }
     }
 }
@@ -275,7 +277,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
     geodec_provenance p = cli_provenance(c);
-    state s = {.split = geodec_geodesicity_defaults(), .o = geodec_initial_defaults()};
+    state s = {.split = geodec_geodesicity_defaults(), .o = geodec_velocity_initial_defaults()};
     int32_t list[MAX_LAYERS], n_list = 0;
     s.charts = (charts){.c = c,
                         .split = &s.split,
@@ -300,8 +302,9 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY_MSG(charts_fitted(&s.charts, index, evaluate, &s, err), "layer %d", list[i]);
     }
     for (int i = 1; i < c->n_args; i++) GEODEC_TRY(charts_file(&s.charts, c->args[i], &p, evaluate, &s, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_velocity, output, &p, &out, err));
-    GEODEC_TRY(geodec_initial_write(s.n_cases, s.cases, &s.o, geodec_split_name(s.charts.units.by_document), out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_velocity_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_velocity_initial_write(s.n_cases, s.cases, &s.o, geodec_split_name(s.charts.units.by_document),
+                                             out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);

@@ -1,12 +1,12 @@
 /* geodec-verify-geometry: is this a Riemannian geometry, and if not, in whose convention would it be one? */
 #include "base/mem.h"
-#include "lab/verification/correct.h"
+#include "cli/cli.h"
+#include "cli/space.h"
 #include "io/foreign.h"
 #include "io/format.h"
 #include "io/json.h"
 #include "io/tsv.h"
-#include "cli/cli.h"
-#include "cli/space.h"
+#include "lab/verification/correct.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -132,7 +132,7 @@ typedef struct given {
     double *x, *g, *dg, *gamma, *dgamma, *riem, *ricci, *scalar;
 } given;
 
-static geodec_status read_field(const char *path, given *a, geodec_verify_field *f, geodec_err *err)
+static geodec_status read_field(const char *path, given *a, geodec_verification_field *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char full[512];
@@ -154,7 +154,7 @@ static geodec_status read_field(const char *path, given *a, geodec_verify_field 
     GEODEC_TRY(optional(path, "riemann", 5, points, n, &a->riem, err));
     GEODEC_TRY(optional(path, "ricci", 3, points, n, &a->ricci, err));
     GEODEC_TRY(optional(path, "scalar_curvature", 1, points, n, &a->scalar, err));
-    *f = (geodec_verify_field){points, n, a->x, a->g, a->dg, a->gamma, a->dgamma, a->riem, a->ricci, a->scalar};
+    *f = (geodec_verification_field){points, n, a->x, a->g, a->dg, a->gamma, a->dgamma, a->riem, a->ricci, a->scalar};
 done:
     return st;
 }
@@ -210,20 +210,20 @@ static bool kind_curvature(const geodec_metric *m, double *k)
 /* ---- reports -------------------------------------------------------------------------------------------------------
  */
 
-static int failures(const geodec_verify *v)
+static int failures(const geodec_verification *v)
 {
     int n = 0;
     for (int c = 0; c < GEODEC_VERIFY_CHECKS; c++) n += !v->check[c].pass;
     return n;
 }
 
-static void text_report(const geodec_verify *v, const geodec_verify_control *c, const char *subject)
+static void text_report(const geodec_verification *v, const geodec_verification_control *c, const char *subject)
 {
     double worst = 0;
     int exact = 0, found = 0;
     (void)printf("%s: %lld points, n = %lld\n", subject, (long long)v->points, (long long)v->n);
     for (int i = 0; i < GEODEC_VERIFY_CHECKS; i++) {
-        const geodec_verify_about *a = &geodec_verify_abouts[i];
+        const geodec_verification_about *a = &geodec_verification_abouts[i];
         if (!v->check[i].run) continue;
         (void)printf("  %s  %-22s %9.2e  limit %6.0e  point %-6lld %s\n", v->check[i].pass ? "ok  " : "FAIL", a->name,
                      v->check[i].worst, v->check[i].limit, (long long)v->check[i].where, a->what);
@@ -231,7 +231,7 @@ static void text_report(const geodec_verify *v, const geodec_verify_control *c, 
     const char *separator = "  not run (an array is missing, or the curvature is not known): ";
     for (int i = 0; i < GEODEC_VERIFY_CHECKS; i++) {
         if (v->check[i].run) continue;
-        (void)printf("%s%s", separator, geodec_verify_abouts[i].name);
+        (void)printf("%s%s", separator, geodec_verification_abouts[i].name);
         separator = ", ";
     }
     if (separator[0] == ',') (void)printf("\n");
@@ -245,8 +245,8 @@ static void text_report(const geodec_verify *v, const geodec_verify_control *c, 
                  GEODEC_VERIFY_EXACT, worst, found, GEODEC_VERIFY_FAULTS);
 }
 
-static geodec_status json_report(const geodec_verify *v, const geodec_verify_control *c, const char *subject,
-                                 geodec_err *err)
+static geodec_status json_report(const geodec_verification *v, const geodec_verification_control *c,
+                                 const char *subject, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_json_writer *w = NULL;
@@ -262,8 +262,8 @@ static geodec_status json_report(const geodec_verify *v, const geodec_verify_con
     for (int i = 0; i < GEODEC_VERIFY_CHECKS; i++) {
         if (!v->check[i].run) continue;
         geodec_json_begin_object(w, NULL);
-        geodec_json_put_str(w, "name", geodec_verify_abouts[i].name);
-        geodec_json_put_str(w, "identity", geodec_verify_abouts[i].what);
+        geodec_json_put_str(w, "name", geodec_verification_abouts[i].name);
+        geodec_json_put_str(w, "identity", geodec_verification_abouts[i].what);
         geodec_json_put_f64(w, "worst", v->check[i].worst);
         geodec_json_put_f64(w, "limit", v->check[i].limit);
         geodec_json_put_i64(w, "point", v->check[i].where);
@@ -297,7 +297,7 @@ done:
     return st;
 }
 
-static geodec_status tsv_report(const geodec_verify *v, geodec_err *err)
+static geodec_status tsv_report(const geodec_verification *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_tsv *t = NULL;
@@ -308,12 +308,12 @@ static geodec_status tsv_report(const geodec_verify *v, geodec_err *err)
     GEODEC_TRY(geodec_tsv_columns(t, 6, (const char *[]){"check", "worst", "limit", "point", "pass", "identity"}, err));
     for (int i = 0; i < GEODEC_VERIFY_CHECKS; i++) {
         if (!v->check[i].run) continue;
-        geodec_tsv_str(t, geodec_verify_abouts[i].name);
+        geodec_tsv_str(t, geodec_verification_abouts[i].name);
         geodec_tsv_f64(t, v->check[i].worst);
         geodec_tsv_f64(t, v->check[i].limit);
         geodec_tsv_i64(t, v->check[i].where);
         geodec_tsv_i64(t, v->check[i].pass);
-        geodec_tsv_str(t, geodec_verify_abouts[i].what);
+        geodec_tsv_str(t, geodec_verification_abouts[i].what);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
     st = geodec_tsv_commit(t, err);
@@ -333,12 +333,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     const char *path = c->args[0], *slash = strrchr(path, '/');
     space_handle space = {0};
     given a = {0};
-    geodec_verify_field f = {0};
-    geodec_verify v = {0};
-    geodec_verify_control control;
+    geodec_verification_field f = {0};
+    geodec_verification v = {0};
+    geodec_verification_control control;
     geodec_artifact *out = NULL;
     geodec_provenance p = cli_provenance(c);
-    geodec_verify_options o = geodec_verify_defaults();
+    geodec_verification_options o = geodec_verification_defaults();
     double k = 0, *x = NULL;
     char subject[512];
     o.step = step;
@@ -351,25 +351,26 @@ static geodec_status run(const cli *c, geodec_err *err)
         o.curvature = &k;
     }
     if (output) GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_verify_controls(c->seed, &control, err));
+    GEODEC_TRY(geodec_verification_controls(c->seed, &control, err));
     if (is_artifact(path)) {
         GEODEC_TRY(space_open(path, &space, err));
         GEODEC_TRY(geodec_provenance_add_artifact(&p, space.file, err));
         if (!known && kind_curvature(&space.metric, &k)) o.curvature = &k;
         GEODEC_TRY(choose(&space, &x, &f.points, err));
         f.x = x;
-        GEODEC_TRY_MSG(geodec_verify_space(space.space, f.points, x, &o, c->pool, &c->hooks, &v, err), "%s", path);
+        GEODEC_TRY_MSG(geodec_verification_space(space.space, f.points, x, &o, c->pool, &c->hooks, &v, err), "%s",
+                       path);
         (void)snprintf(subject, sizeof subject, "%.200s (%s)", slash ? slash + 1 : path,
-                       geodec_metric_kind_name(space.metric.kind));
+                       geodec_metric_type_name(space.metric.kind));
     } else {
         GEODEC_TRY(read_field(path, &a, &f, err));
         GEODEC_TRY(geodec_provenance_add_file(&p, path, err));
-        GEODEC_TRY_MSG(geodec_verify_arrays(&f, &o, c->pool, &c->hooks, &v, err), "%s", path);
+        GEODEC_TRY_MSG(geodec_verification_arrays(&f, &o, c->pool, &c->hooks, &v, err), "%s", path);
         (void)snprintf(subject, sizeof subject, "%.200s %.200s", slash ? slash + 1 : path, group);
     }
     if (output) {
-        GEODEC_TRY(geodec_artifact_create(&geodec_kind_verification, output, &p, &out, err));
-        GEODEC_TRY(geodec_verify_write(&v, f.x, subject, &control, out, err));
+        GEODEC_TRY(geodec_artifact_create(&geodec_verification_kind, output, &p, &out, err));
+        GEODEC_TRY(geodec_verification_write(&v, f.x, subject, &control, out, err));
         st = geodec_artifact_commit(out, err);
         out = NULL;
         GEODEC_TRY(st);
@@ -385,7 +386,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_artifact_close(out);
     space_close(&space);
-    geodec_verify_clear(&v);
+    geodec_verification_clear(&v);
     double *const all[] = {a.x, a.g, a.dg, a.gamma, a.dgamma, a.riem, a.ricci, a.scalar, x};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     return st;

@@ -1,12 +1,12 @@
 /* geodec-warp: what a local change of the metric does to geodesics, there and elsewhere; and the published protocols.
  */
 #include "base/mem.h"
-#include "lab/warp/correct.h"
-#include "io/foreign.h"
-#include "lab/warp/published.h"
 #include "cli/cli.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
+#include "io/foreign.h"
+#include "lab/warp/correct.h"
+#include "lab/warp/published.h"
 
 #include <math.h>
 #include <string.h>
@@ -161,7 +161,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     if (field.zero_failures + sphere.zero_failures + flat.zero_failures > 0)
         GEODEC_THROW(GEODEC_CHECK, "a warp of strength 0 changed %lld values",
                      (long long)(field.zero_failures + sphere.zero_failures + flat.zero_failures));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_warp, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_warp_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_warp_write(&field, &sphere, &flat, &o, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
@@ -184,9 +184,9 @@ static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
-    geodec_published_manifold m = {0};
-    geodec_published_warp_row row[GEODEC_PUBLISHED_WARP_ROWS];
-    const geodec_published_options o = geodec_published_defaults();
+    geodec_harness_manifold m = {0};
+    geodec_warp_published_row row[GEODEC_PUBLISHED_WARP_ROWS];
+    const geodec_harness_options o = geodec_harness_defaults();
     geodec_provenance p = cli_provenance(c);
     double *point = NULL;
     int64_t *query = NULL, *holdout = NULL, shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1},
@@ -197,28 +197,28 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     GEODEC_TRY(geodec_foreign_read_i64(draws, "/warp/v1/query_index", 1, found, 0, shape[0] - 1, &query, err));
     GEODEC_TRY(geodec_foreign_read_i64(draws, "/warp/v1/holdout_index", 1, others, 0, shape[0] - 1, &holdout, err));
-    const geodec_published_warp_draws d = {
+    const geodec_warp_published_draws d = {
         .facts = found[0], .holdouts = others[0], .query = query, .holdout = holdout};
-    GEODEC_TRY(geodec_published_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
+    GEODEC_TRY(geodec_harness_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
     if (sweep) {
-        GEODEC_TRY(geodec_published_warp_sweep(&m, &d, c->pool, &c->hooks, row, err));
+        GEODEC_TRY(geodec_warp_published_sweep(&m, &d, c->pool, &c->hooks, row, err));
     } else {
-        const geodec_published_warp_config one = {.variant = strcmp(variant, "v1") == 0 ? GEODEC_PUBLISHED_WARP_V1
+        const geodec_warp_published_config one = {.variant = strcmp(variant, "v1") == 0 ? GEODEC_PUBLISHED_WARP_V1
                                                                                         : GEODEC_PUBLISHED_WARP_V2,
                                                   .alpha = alpha,
                                                   .extent = extent,
                                                   .steps = steps > 0 ? steps : 16,
                                                   .dl = dl};
-        GEODEC_TRY(geodec_published_warp_one(&m, &d, &one, c->pool, &c->hooks, row, err));
+        GEODEC_TRY(geodec_warp_published_one(&m, &d, &one, c->pool, &c->hooks, row, err));
     }
     GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_warp_ref, output, &p, &out, err));
-    GEODEC_TRY(geodec_published_warp_write(row, rows, m.samples, m.n, out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_warp_published_kind, output, &p, &out, err));
+    GEODEC_TRY(geodec_warp_published_write(row, rows, m.samples, m.n, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     GEODEC_TRY(st);
     for (int64_t i = 0; i < (sweep ? 4 : 1); i++) {
-        const geodec_published_warp_summary *s = &row[i].summary;
+        const geodec_warp_published_summary *s = &row[i].summary;
         cli_say(c,
                 "v%d alpha %.2f: improvement %.1f %%, spillover mean %.1f %% p95 %.1f %%; not finite: %lld facts, %lld "
                 "of %lld holdouts",
@@ -228,7 +228,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     }
 done:
     geodec_artifact_close(out);
-    geodec_published_manifold_clear(&m);
+    geodec_harness_manifold_clear(&m);
     geodec_mem_free(point);
     geodec_mem_free(query);
     geodec_mem_free(holdout);

@@ -1,9 +1,9 @@
 /* geodec-bench: speed and memory of a model's passes, each number beside its control. */
+#include "cli/cli.h"
+#include "cli/evaluation.h"
 #include "evaluate/speed.h"
 #include "io/json.h"
 #include "io/tsv.h"
-#include "cli/cli.h"
-#include "cli/evaluation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static const cli_tool tool = {
     .max_args = 1,
 };
 
-static geodec_status parse_widths(geodec_bench_options *o, geodec_err *err)
+static geodec_status parse_widths(geodec_speed_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (strcmp(widths, "none") == 0) goto done;
@@ -94,7 +94,7 @@ done:
     return st;
 }
 
-static geodec_status print_tsv(const geodec_bench_result *r, geodec_err *err)
+static geodec_status print_tsv(const geodec_speed_result *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_tsv *t = NULL;
@@ -102,7 +102,7 @@ static geodec_status print_tsv(const geodec_bench_result *r, geodec_err *err)
     GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
     GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), columns, err));
     for (int i = 0; i < r->n_rows; i++) {
-        const geodec_bench_row *row = &r->row[i];
+        const geodec_speed_row *row = &r->row[i];
         geodec_tsv_str(t, row->name);
         geodec_tsv_i64(t, row->n);
         geodec_tsv_str(t, row->unit);
@@ -120,14 +120,14 @@ done:
     return st;
 }
 
-static geodec_status print_json(const char *file, const geodec_bench_result *r, geodec_err *err)
+static geodec_status print_json(const char *file, const geodec_speed_result *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_json_writer *w = NULL;
     GEODEC_TRY(geodec_json_on(stdout, &w, err));
     geodec_json_put_str(w, "model", file);
     geodec_json_put_str(w, "arithmetic", arithmetic);
-    geodec_json_put_str(w, "isa", geodec_isa_name(r->isa));
+    geodec_json_put_str(w, "isa", geodec_kernels_isa_name(r->isa));
     geodec_json_put_str(w, "kv", kv);
     geodec_json_put_i64(w, "threads", r->threads);
     geodec_json_put_i64(w, "depth", depth);
@@ -138,7 +138,7 @@ static geodec_status print_json(const char *file, const geodec_bench_result *r, 
     geodec_json_put_i64(w, "token_bytes", r->token_bytes);
     geodec_json_begin_array(w, "rows");
     for (int i = 0; i < r->n_rows; i++) {
-        const geodec_bench_row *row = &r->row[i];
+        const geodec_speed_row *row = &r->row[i];
         geodec_json_begin_object(w, NULL);
         geodec_json_put_str(w, "measure", row->name);
         geodec_json_put_i64(w, "n", row->n);
@@ -163,8 +163,8 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_bench_result r;
-    geodec_bench_options o = {.arithmetic = arithmetic_of(arithmetic),
+    geodec_speed_result r;
+    geodec_speed_options o = {.arithmetic = arithmetic_of(arithmetic),
                               .isa = isa_of(isa),
                               .kv = kv_of(kv),
                               .pool = c->pool,
@@ -177,14 +177,14 @@ static geodec_status run(const cli *c, geodec_err *err)
                               .read_limit = !no_limit,
                               .seed = c->seed};
     GEODEC_TRY(parse_widths(&o, err));
-    GEODEC_TRY(geodec_bench_run(c->args[0], &o, &c->hooks, &r, err));
+    GEODEC_TRY(geodec_speed_run(c->args[0], &o, &c->hooks, &r, err));
     const char *slash = strrchr(c->args[0], '/');
     if (strcmp(format, "json") == 0)
         GEODEC_TRY(print_json(slash ? slash + 1 : c->args[0], &r, err));
     else
         GEODEC_TRY(print_tsv(&r, err));
     cli_say(c, "%s: %s, %s, %s cache, %d threads, %d repeats; %.1f MB, %.1f MB of them a token",
-            slash ? slash + 1 : c->args[0], arithmetic, geodec_isa_name(r.isa), kv, r.threads, (int)repeats,
+            slash ? slash + 1 : c->args[0], arithmetic, geodec_kernels_isa_name(r.isa), kv, r.threads, (int)repeats,
             (double)r.file_bytes * 1e-6, (double)r.token_bytes * 1e-6);
 done:
     return st;

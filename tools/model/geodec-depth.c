@@ -1,6 +1,6 @@
 /* geodec-depth: where the residual stream has its final dimension, and a probe of a model there. */
-#include "drafters/depth_sink.h"
 #include "cli/cli.h"
+#include "drafters/depth_sink.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static geodec_status run_probe(const cli *c, const geodec_model *m, geodec_err *
     geodec_depth d = {0};
     double difference;
     const char *fingerprint;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_depth, probe, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_depth_kind, probe, &a, err));
     GEODEC_TRY(geodec_depth_read(a, &d, err));
     GEODEC_TRY(geodec_artifact_get_str(a, "model_fingerprint", &fingerprint, err));
     GEODEC_TRY_MSG(geodec_depth_probe(m, &d, &difference, err), "%s", probe);
@@ -74,7 +74,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     p.model_fingerprint = geodec_model_fingerprint(m);
     p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
     GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_depth, output, &p, &a, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_depth_kind, output, &p, &a, err));
     GEODEC_TRY(geodec_depth_write(&d, a, err));
     geodec_artifact *whole = a;
     a = NULL;

@@ -1,6 +1,6 @@
 /* geodec-model-info: what a model is, after opening all of it. */
-#include "model/model.h"
 #include "cli/cli.h"
+#include "model/model.h"
 
 #include <stdio.h>
 

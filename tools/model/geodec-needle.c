@@ -1,12 +1,12 @@
 /* geodec-needle: does a model find a sentence again, by depth? */
 #include "evaluate/needle.h"
 
-#include "io/file.h"
-#include "io/tsv.h"
-#include "lowrank/kv_projection.h"
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
+#include "io/file.h"
+#include "io/tsv.h"
+#include "lowrank/kv_projection.h"
 
 static const char *model_path, *kv = "f32", *isa = "auto", *separator = "auto", *kv_projection;
 static int64_t window, needle = 16, cue = 6, depths = 10, trials = 40;
@@ -122,7 +122,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
-    geodec_evaluation e = evaluation_of(m, "exact", kv, isa);
+    geodec_scorer_evaluation e = evaluation_of(m, "exact", kv, isa);
     e.kv_merge = merge;
     o.window = (int32_t)(window ? window : n_ctx < o.window ? n_ctx : o.window);
     o.needle = (int32_t)needle;

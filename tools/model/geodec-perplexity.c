@@ -2,14 +2,14 @@
 #include "evaluate/perplexity.h"
 
 #include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/evaluation.h"
+#include "cli/text.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/tsv.h"
 #include "lowrank/kv_projection.h"
 #include "lowrank/projection.h"
-#include "cli/cli.h"
-#include "cli/evaluation.h"
-#include "cli/text.h"
 
 #include <string.h>
 
@@ -141,7 +141,7 @@ static const cli_tool tool = {
 };
 
 typedef struct state {
-    geodec_evaluation p, q;
+    geodec_scorer_evaluation p, q;
     bool compared;
     geodec_perplexity_options o;
     geodec_tsv *table;
@@ -211,14 +211,14 @@ static geodec_status table_row(state *s, const char *text, const geodec_perplexi
     return geodec_tsv_end_row(s->table, err);
 }
 
-static void json_model(geodec_json_writer *w, const char *key, const geodec_evaluation *e)
+static void json_model(geodec_json_writer *w, const char *key, const geodec_scorer_evaluation *e)
 {
     char text[GEODEC_ATTNRES_TEXT];
     geodec_json_begin_object(w, key);
     geodec_json_put_str(w, "name", geodec_model_name(e->model));
     geodec_json_put_str(w, "fingerprint", geodec_model_fingerprint(e->model));
-    geodec_json_put_str(w, "arithmetic", geodec_evaluation_arithmetic(e));
-    geodec_json_put_str(w, "kv", geodec_evaluation_kv(e));
+    geodec_json_put_str(w, "arithmetic", geodec_scorer_evaluation_arithmetic(e));
+    geodec_json_put_str(w, "kv", geodec_scorer_evaluation_kv(e));
     geodec_attnres_text(&e->attnres, text);
     geodec_json_put_str(w, "attnres", text);
     geodec_json_end(w);
@@ -247,7 +247,7 @@ static void json_text(state *s, const char *text, const char *sha256, const geod
     geodec_json_begin_object(w, NULL);
     geodec_json_put_str(w, "text", text);
     geodec_json_put_str(w, "sha256", sha256);
-    geodec_json_put_str(w, "separator", geodec_separator_name(d->rule));
+    geodec_json_put_str(w, "separator", geodec_documents_separator_name(d->rule));
     geodec_json_put_i64(w, "documents", d->n);
     geodec_json_put_i64(w, "windows", r->windows);
     geodec_json_put_i64(w, "blocks", r->blocks);
@@ -292,7 +292,7 @@ static geodec_status one_text(const cli *c, state *s, const char *path, geodec_e
     if (s->json) json_text(s, name, hex, &file.documents, &r);
     if (file.documents.rule != GEODEC_SEPARATOR_NONE)
         cli_say(c, "%s: %lld documents by the rule '%s', read as one text", name, (long long)file.documents.n,
-                geodec_separator_name(file.documents.rule));
+                geodec_documents_separator_name(file.documents.rule));
 done:
     geodec_perplexity_free(&r);
     text_close(&file);

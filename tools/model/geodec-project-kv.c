@@ -1,9 +1,9 @@
 /* geodec-project-kv: bases for a key and value cache of low rank. */
 #include "base/mem.h"
-#include "io/file.h"
-#include "lowrank/kv_projection.h"
 #include "cli/cli.h"
 #include "cli/text.h"
+#include "io/file.h"
+#include "lowrank/kv_projection.h"
 
 #include <math.h>
 #include <string.h>
@@ -130,7 +130,7 @@ static bool half_of(const geodec_model *m)
 {
     int64_t rows, cols;
     if (strcmp(storage, "auto") != 0) return strcmp(storage, "f16") == 0;
-    geodec_slot_shape(geodec_model_configuration(m), GEODEC_SLOT_K, &rows, &cols);
+    geodec_factors_slot_shape(geodec_model_configuration(m), GEODEC_SLOT_K, &rows, &cols);
     return geodec_model_slot_bytes(m, 0, GEODEC_SLOT_K) < 4 * rows * cols;
 }
 
@@ -158,7 +158,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     prov.model_fingerprint = geodec_model_fingerprint(m);
     GEODEC_TRY(geodec_provenance_add_file(&prov, model_path, err));
     if (text) GEODEC_TRY(geodec_provenance_add_file(&prov, text, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_kvprojection, output, &prov, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_kv_projection_kind, output, &prov, &out, err));
     GEODEC_TRY(geodec_kv_projection_write(&p, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

@@ -1,9 +1,9 @@
 /* geodec-project: weights of a model in two factors of low rank. */
 #include "base/mem.h"
-#include "io/file.h"
-#include "lowrank/projection.h"
 #include "cli/cli.h"
 #include "cli/text.h"
+#include "io/file.h"
+#include "lowrank/projection.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,14 +127,14 @@ static geodec_status parse_slots(const geodec_model_config *c, unsigned *out, ge
     *out = 0;
     if (strcmp(slots, "all") == 0) {
         for (int k = 0; k < GEODEC_SLOTS; k++)
-            if (geodec_slot_single(c, (geodec_slot)k)) *out |= 1u << k;
+            if (geodec_factors_slot_single(c, (geodec_slot)k)) *out |= 1u << k;
         goto done;
     }
     for (const char *at = slots; *at;) {
         const size_t n = strcspn(at, ",");
         int k = 0;
-        while (k < GEODEC_SLOTS &&
-               (strlen(geodec_slot_name((geodec_slot)k)) != n || strncmp(at, geodec_slot_name((geodec_slot)k), n) != 0))
+        while (k < GEODEC_SLOTS && (strlen(geodec_factors_slot_name((geodec_slot)k)) != n ||
+                                    strncmp(at, geodec_factors_slot_name((geodec_slot)k), n) != 0))
             k++;
         if (k == GEODEC_SLOTS) GEODEC_THROW(GEODEC_INVAL, "--slots: '%.*s' is no slot", (int)(n < 40 ? n : 40), at);
         *out |= 1u << k;
@@ -152,7 +152,7 @@ static bool half_of(const geodec_model *m, unsigned set)
     for (int k = 0; k < GEODEC_SLOTS; k++) {
         int64_t rows, cols;
         if (!(set >> k & 1)) continue;
-        geodec_slot_shape(c, (geodec_slot)k, &rows, &cols);
+        geodec_factors_slot_shape(c, (geodec_slot)k, &rows, &cols);
         for (int32_t l = 0; l < c->n_layer; l++)
             if (geodec_model_slot_bytes(m, l, (geodec_slot)k) < 4 * rows * cols) return true;
     }
@@ -198,7 +198,7 @@ static void say_slots(const cli *c, const geodec_projection *p)
         }
         if (n > 0)
             cli_say(c, "%-4s mean rank %.1f of %.0f: relative squared error %.4f (best possible %.4f), of outputs %.4f",
-                    geodec_slot_name((geodec_slot)k), kept / n, width, error / n, best / n, output_error / n);
+                    geodec_factors_slot_name((geodec_slot)k), kept / n, width, error / n, best / n, output_error / n);
     }
 }
 
@@ -236,7 +236,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     prov.model_fingerprint = geodec_model_fingerprint(m);
     GEODEC_TRY(geodec_provenance_add_file(&prov, model_path, err));
     if (text) GEODEC_TRY(geodec_provenance_add_file(&prov, text, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_projection, output, &prov, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_projection_kind, output, &prov, &out, err));
     GEODEC_TRY(geodec_projection_write(&p, out, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;

@@ -2,9 +2,9 @@
 #include "gguf/quantize.h"
 
 #include "base/mem.h"
+#include "cli/cli.h"
 #include "io/json.h"
 #include "io/tsv.h"
-#include "cli/cli.h"
 
 #include <math.h>
 #include <stdio.h>

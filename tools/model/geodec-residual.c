@@ -1,12 +1,12 @@
 /* geodec-residual: the residual stream's length by depth. */
 #include "evaluate/residual.h"
 
-#include "io/file.h"
-#include "io/tsv.h"
-#include "lowrank/projection.h"
 #include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/text.h"
+#include "io/file.h"
+#include "io/tsv.h"
+#include "lowrank/projection.h"
 
 #include <math.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                                        .max_windows = windows,
                                        .replicates = REPLICATES,
                                        .seed = c->seed};
-    geodec_evaluation e = evaluation_of(m, "exact", "f32", isa);
+    geodec_scorer_evaluation e = evaluation_of(m, "exact", "f32", isa);
     GEODEC_TRY(geodec_attnres_parse(attnres, &e.attnres, err));
     GEODEC_TRY(text_open(c->args[0], separator, geodec_model_tokenizer(m), true, &file, err));
     GEODEC_TRY_MSG(geodec_residual_run(&e, &o, file.run, file.n_run, c->pool, &c->hooks, &p, err), "%s", c->args[0]);

@@ -1,6 +1,6 @@
 /* geodec-shape: a model of a public shape with random weights, for measurements of speed. */
-#include "model/shape.h"
 #include "cli/cli.h"
+#include "model/shape.h"
 
 #include <stdio.h>
 

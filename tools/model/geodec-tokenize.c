@@ -1,8 +1,8 @@
 /* geodec-tokenize: text to token ids and back. */
 #include "base/mem.h"
+#include "cli/cli.h"
 #include "documents/documents.h"
 #include "io/file.h"
-#include "cli/cli.h"
 #include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
 
@@ -100,7 +100,7 @@ static const cli_tool tool = {
 static size_t character(const char *s, size_t n)
 {
     for (size_t k = 1; k <= 4 && k <= n; k++)
-        if (geodec_utf8_check(s, k) < 0) return k;
+        if (geodec_file_utf8_check(s, k) < 0) return k;
     return 0;
 }
 
@@ -157,7 +157,7 @@ static geodec_status encode_documents(const geodec_tokenizer *t, const char *pat
     const geodec_encode_options how = {.bos = bos, .parse_special = parse_special};
     int32_t *ids = NULL;
     int64_t *end = NULL, written = 0, count;
-    GEODEC_TRY(geodec_separator_of(separator, &o.separator, err));
+    GEODEC_TRY(geodec_documents_separator_of(separator, &o.separator, err));
     GEODEC_TRY(geodec_documents_read(path, text, n, &o, &d, err));
     GEODEC_NEW(ids, d.bytes + 3 * d.n); /* three above the length of each sequence */
     GEODEC_NEW(end, d.n);
@@ -183,7 +183,7 @@ static geodec_status encode(const geodec_tokenizer *t, const char *path, const c
     geodec_status st = GEODEC_OK;
     int32_t *ids = NULL;
     int64_t *end = NULL, n_sequences = 0, written = 0;
-    const int64_t bad = geodec_utf8_check(text, n);
+    const int64_t bad = geodec_file_utf8_check(text, n);
     if (bad >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: byte %lld is not valid UTF-8", path, (long long)bad);
     for (size_t i = 0; i < n; i++) n_sequences += text[i] == '\n';
     n_sequences = lines ? n_sequences + 1 : 1;
@@ -223,7 +223,7 @@ static geodec_status converse(const geodec_gguf *g, const geodec_tokenizer *t, c
         GEODEC_TRY(geodec_chat_template_of(g, &k, err));
     else
         GEODEC_TRY(geodec_chat_template_find(template_name, &k, err));
-    GEODEC_TRY(geodec_conversation_parse(json, n, path, &c, err));
+    GEODEC_TRY(geodec_chat_conversation_parse(json, n, path, &c, err));
     GEODEC_TRY_MSG(geodec_chat_render(k, c.message, c.n, !closed, &text, err), "%s", path);
     GEODEC_TRY_MSG(geodec_chat_encode(k, t, c.message, c.n, !closed, &ids, &count, err), "%s", path);
     if (only_text)
@@ -234,7 +234,7 @@ static geodec_status converse(const geodec_gguf *g, const geodec_tokenizer *t, c
         print_sequence(t, ids, count);
 done:
     geodec_chat_text_free(&text);
-    geodec_conversation_free(&c);
+    geodec_chat_conversation_free(&c);
     geodec_mem_free(ids);
     return st;
 }
@@ -270,7 +270,7 @@ static geodec_status sequence_text(const geodec_tokenizer *t, const int32_t *ids
 {
     geodec_status st = GEODEC_OK;
     char *out = NULL;
-    size_t at = 0, room = geodec_detok_room(t);
+    size_t at = 0, room = geodec_decode_room(t);
     geodec_detok d;
     if (!show_control) return geodec_tokenizer_decode(t, ids, n, text, length, err);
     for (int64_t i = 0; i < n; i++) {
@@ -279,10 +279,10 @@ static geodec_status sequence_text(const geodec_tokenizer *t, const int32_t *ids
         room += piece;
     }
     GEODEC_NEW(out, room);
-    geodec_detok_init(&d, t);
+    geodec_decode_init(&d, t);
     d.show_control = true;
-    for (int64_t i = 0; i < n; i++) at += geodec_detok_feed(&d, ids[i], out + at);
-    at += geodec_detok_flush(&d, out + at);
+    for (int64_t i = 0; i < n; i++) at += geodec_decode_feed(&d, ids[i], out + at);
+    at += geodec_decode_flush(&d, out + at);
     *text = out;
     *length = at;
 done:

@@ -1,7 +1,7 @@
 /* geodec-train: text and vocabulary -> model files and a loss curve. */
-#include "lab/shf/correct.h"
 #include "cli/cli.h"
 #include "cli/text.h"
+#include "lab/shf/correct.h"
 #include "train/params.h"
 #include "train/start.h"
 #include "train/trainer.h"
@@ -222,8 +222,8 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     static run_state s;
-    geodec_separator separator;
-    GEODEC_TRY(geodec_separator_of(separator_name, &separator, err));
+    geodec_documents_separator separator;
+    GEODEC_TRY(geodec_documents_separator_of(separator_name, &separator, err));
     s.summary.floor_bytes = NAN;
     const int n = snprintf(s.checkpoint, sizeof s.checkpoint, "%s%s", checkpoint_path ? checkpoint_path : output,
                            checkpoint_path ? "" : ".ckpt.h5");
@@ -242,8 +242,8 @@ static geodec_status run(const cli *c, geodec_err *err)
         geodec_trainer_create(s.start.layout, &o, s.start.params, s.train, s.held_out, c->pool, &s.trainer, err));
     if (shf_weight > 0) GEODEC_TRY(add_penalty(c, &s, err));
     cli_say(c, "%lld training documents by the rule '%s', %lld held-out ones by '%s'", (long long)s.train->n_docs,
-            geodec_separator_name(s.train->rule), (long long)s.held_out->n_docs,
-            geodec_separator_name(s.held_out->rule));
+            geodec_documents_separator_name(s.train->rule), (long long)s.held_out->n_docs,
+            geodec_documents_separator_name(s.held_out->rule));
     cli_say(c, "%lld parameters, %lld training tokens, %.2f bytes a token", (long long)s.start.layout->total,
             (long long)s.train->n_tokens, (double)s.train->n_bytes / (double)s.train->n_tokens);
     if (going_on) {

@@ -1,8 +1,8 @@
 /* geodec-vocab: a byte-pair vocabulary learned from text. */
 #include "base/mem.h"
-#include "gguf/gguf.h"
 #include "cli/cli.h"
 #include "cli/text.h"
+#include "gguf/gguf.h"
 #include "tokenizer/vocab_train.h"
 
 static const char *output = "vocab.gguf", *separator = "auto";

@@ -2,10 +2,10 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "geometry/propagate.h"
-#include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/propagate.h"
+#include "geometry/space_closed.h"
 #include "linalg/chol.h"
 #include "linalg/simplex_ls.h"
 

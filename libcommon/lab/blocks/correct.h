@@ -64,7 +64,7 @@ GEODEC_API geodec_status geodec_blocks_run(const geodec_space *s, const geodec_t
                                            geodec_pool *pool, const geodec_hooks *hooks, geodec_blocks *out,
                                            geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_kind_blocks;
+GEODEC_API extern const geodec_kind geodec_blocks_kind;
 /* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
 GEODEC_API geodec_status geodec_blocks_write(const geodec_blocks *b, const geodec_blocks_options *o, const char *split,
                                              geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;

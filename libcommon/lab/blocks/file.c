@@ -1,6 +1,6 @@
 /* The blocks artifact. */
-#include "lab/blocks/correct.h"
 #include "artifact/binding.h"
+#include "lab/blocks/correct.h"
 
 typedef struct report {
     geodec_blocks r;
@@ -36,7 +36,7 @@ static const geodec_attr attrs[] = {
 };
 static const geodec_extent extents[] = {{"P", .plus = GEODEC_BLOCKS_PREDICTORS}, {"B", IN(o.blocks)}};
 
-const geodec_kind geodec_kind_blocks = {
+const geodec_kind geodec_blocks_kind = {
     .name = "blocks",
     .major = 1,
     .minor = 1,

@@ -1,9 +1,9 @@
 #include "lab/blocks/published.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
-#include "artifact/binding.h"
 #include "linalg/stats.h"
 #include "linalg/svd.h"
 
@@ -21,7 +21,7 @@ enum {
 #define DL 0.05
 
 typedef struct job {
-    const geodec_published_manifold *m;
+    const geodec_harness_manifold *m;
     const double *point;
     int64_t anchors;
     const int64_t *anchor, *query;
@@ -42,17 +42,17 @@ static geodec_status anchor_task(void *ctx, int64_t a, geodec_err *err)
     const double *q = j->point + j->anchor[a] * n;
     double *xs = j->xs + a * (STEPS + 1) * n, *v = j->velocity + a * n, *vs = NULL;
     GEODEC_NEW(vs, (STEPS + 1) * n);
-    GEODEC_TRY(geodec_published_unit(j->m, q, v, err));
-    geodec_published_geodesic(j->m, q, v, STEPS, DL, xs, vs);
+    GEODEC_TRY(geodec_harness_unit(j->m, q, v, err));
+    geodec_harness_geodesic(j->m, q, v, STEPS, DL, xs, vs);
     if (!geodec__finite((STEPS + 1) * n, xs))
         GEODEC_THROW(GEODEC_NUMERIC, "the path of anchor %lld blows up", (long long)a);
-    GEODEC_TRY(geodec_published_propagator(j->m, xs, vs, STEPS, DL, j->phi + a * (STEPS + 1) * n * n, err));
+    GEODEC_TRY(geodec_harness_propagator(j->m, xs, vs, STEPS, DL, j->phi + a * (STEPS + 1) * n * n, err));
 done:
     geodec_mem_free(vs);
     return st;
 }
 
-static geodec_status distance(const geodec_published_manifold *m, const double *x, const double *y, double *d,
+static geodec_status distance(const geodec_harness_manifold *m, const double *x, const double *y, double *d,
                               geodec_err *err)
 {
     double mid[MAX_N], v[MAX_N], g[MAX_N * MAX_N];
@@ -60,7 +60,7 @@ static geodec_status distance(const geodec_published_manifold *m, const double *
         mid[i] = 0.5 * (x[i] + y[i]);
         v[i] = y[i] - x[i];
     }
-    const geodec_status st = geodec_published_g_at(m, mid, g, err);
+    const geodec_status st = geodec_harness_g_at(m, mid, g, err);
     if (st == GEODEC_OK) *d = sqrt(fmax(geodec__norm2(m->n, g, v), 0));
     return st;
 }
@@ -116,7 +116,7 @@ static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
         different += !seen;
     }
     j->unlike[q] = (double)different / TOP;
-    geodec_published_geodesic(j->m, x, j->velocity + top[0] * n, STEPS, DL, xs, NULL);
+    geodec_harness_geodesic(j->m, x, j->velocity + top[0] * n, STEPS, DL, xs, NULL);
     if (!geodec__finite((STEPS + 1) * n, xs))
         GEODEC_THROW(GEODEC_NUMERIC, "the path of query %lld blows up", (long long)q);
     for (int64_t b = 0; b <= B; b++) {
@@ -159,16 +159,16 @@ static void summary(int64_t count, double *x, double *mean, double *p50, double 
     *p95 = geodec_stats_percentile(count, x, 0.95);
 }
 
-geodec_status geodec_published_blocks_run(int64_t points, int64_t n, const double *point, int64_t anchors,
+geodec_status geodec_blocks_published_run(int64_t points, int64_t n, const double *point, int64_t anchors,
                                           const int64_t *anchor, const double *velocity, int64_t queries,
                                           const int64_t *query, bool nearest, geodec_pool *pool,
-                                          const geodec_hooks *hooks, geodec_published_blocks *out, geodec_err *err)
+                                          const geodec_hooks *hooks, geodec_blocks_published *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_manifold m = {0}, fitted = {0};
-    geodec_published_blocks r = {.anchors = anchors, .queries = queries};
+    geodec_harness_manifold m = {0}, fitted = {0};
+    geodec_blocks_published r = {.anchors = anchors, .queries = queries};
     double *block = NULL;
-    const geodec_published_options o = geodec_published_defaults();
+    const geodec_harness_options o = geodec_harness_defaults();
     if (anchors < TOP || queries < 1)
         GEODEC_THROW(GEODEC_RANGE, "%lld anchors and %lld queries: %d and 1 are needed", (long long)anchors,
                      (long long)queries, TOP);
@@ -188,9 +188,8 @@ geodec_status geodec_published_blocks_run(int64_t points, int64_t n, const doubl
     j.unlike = j.near + queries;
     double *column = j.unlike + queries;
     memcpy(j.velocity, velocity, (size_t)(anchors * n) * sizeof *velocity);
-    GEODEC_TRY(geodec_published_manifold_fit(points, n, point, &o, pool, hooks, nearest ? &fitted : &m, err));
-    if (nearest)
-        GEODEC_TRY(geodec_published_manifold_table(points, n, fitted.point, fitted.g, fitted.gamma, 0, &m, err));
+    GEODEC_TRY(geodec_harness_manifold_fit(points, n, point, &o, pool, hooks, nearest ? &fitted : &m, err));
+    if (nearest) GEODEC_TRY(geodec_harness_manifold_table(points, n, fitted.point, fitted.g, fitted.gamma, 0, &m, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "anchors", anchors, anchor_task, &j, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "queries", queries, query_task, &j, err));
     for (int64_t b = 0; b <= B; b++) {
@@ -212,15 +211,15 @@ geodec_status geodec_published_blocks_run(int64_t points, int64_t n, const doubl
     summary(queries, j.near, &r.nearest[0], &r.nearest[1], &r.nearest[2]);
     *out = r;
 done:
-    geodec_published_manifold_clear(&m);
-    geodec_published_manifold_clear(&fitted);
+    geodec_harness_manifold_clear(&m);
+    geodec_harness_manifold_clear(&fitted);
     geodec_mem_free(block);
     return st;
 }
 
 /* The artifact, in percent; index 0 propagator of the nearest, 1 blend. */
 typedef struct report {
-    geodec_published_blocks b;
+    geodec_blocks_published b;
     double error[2][B + 1][3], displacement[2][B + 1], today[2][B + 1], shift[B + 1];
     bool given;
 } report;
@@ -254,7 +253,7 @@ static const geodec_attr attrs[] = {
     {"distinct_mean", GEODEC_ATTR_F64, 0, "share of different indices among the four nearest: 1 by construction",
      IN(b.distinct[0])},
 };
-const geodec_kind geodec_kind_blocks_ref = {
+const geodec_kind geodec_blocks_published_kind = {
     .name = "blocks-ref",
     .major = 1,
     .minor = 0,
@@ -268,7 +267,7 @@ const geodec_kind geodec_kind_blocks_ref = {
 };
 _Static_assert(B + 1 == 9, "extents in the table above");
 
-geodec_status geodec_published_blocks_write(const geodec_published_blocks *b, const geodec_published_blocks *today,
+geodec_status geodec_blocks_published_write(const geodec_blocks_published *b, const geodec_blocks_published *today,
                                             bool given, geodec_artifact *a, geodec_err *err)
 {
     report r = {.b = *b, .given = given};

@@ -19,27 +19,27 @@ typedef struct geodec_published_block {
     double shift;           /* control: the same without any propagator, nearest anchor moved along */
 } geodec_published_block;
 
-typedef struct geodec_published_blocks {
+typedef struct geodec_blocks_published {
     int64_t anchors, queries;
     geodec_published_block block[GEODEC_PUBLISHED_BLOCKS + 1];
     double nearest[3];  /* g-distance of the nearest anchor: mean, median, 95th percentile */
     double distinct[2]; /* share of different indices among the four nearest: mean, least; 1 whatever happens */
-} geodec_published_blocks;
+} geodec_blocks_published;
 
 /* point [points][n]; anchor [anchors] at least 4 of them, velocity [anchors][n] of any length (scaled to unit speed),
  * query [queries]; 8 blocks of 4 steps of 0.05. nearest: the metric of the
  * nearest sample, which the printed figures were made with; else today's accessor, which smooths the samples again.
  * GEODEC_RANGE, GEODEC_NUMERIC (a path that is not finite included), GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_published_blocks_run(int64_t points, int64_t n, const double *point, int64_t anchors,
+GEODEC_API geodec_status geodec_blocks_published_run(int64_t points, int64_t n, const double *point, int64_t anchors,
                                                      const int64_t *anchor, const double *velocity, int64_t queries,
                                                      const int64_t *query, bool nearest, geodec_pool *pool,
-                                                     const geodec_hooks *hooks, geodec_published_blocks *out,
+                                                     const geodec_hooks *hooks, geodec_blocks_published *out,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_kind_blocks_ref;
+GEODEC_API extern const geodec_kind geodec_blocks_published_kind;
 /* b with the metric of the nearest sample, today with the accessor; given: the draws were given. */
-GEODEC_API geodec_status geodec_published_blocks_write(const geodec_published_blocks *b,
-                                                       const geodec_published_blocks *today, bool given,
+GEODEC_API geodec_status geodec_blocks_published_write(const geodec_blocks_published *b,
+                                                       const geodec_blocks_published *today, bool given,
                                                        geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

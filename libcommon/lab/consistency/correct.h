@@ -18,12 +18,12 @@
 #ifndef GEODEC_LAB_CONSISTENCY_CORRECT_H
 #define GEODEC_LAB_CONSISTENCY_CORRECT_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "base/split.h"
 #include "chain/cloud.h"
 #include "chain/metric.h"
-#include "artifact/artifact.h"
 #include "linalg/stats.h"
 
 typedef enum geodec_consistency_metric {
@@ -71,7 +71,7 @@ GEODEC_API geodec_status geodec_consistency_run(int64_t points, int64_t n, const
                                                 geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_consistency_clear(geodec_consistency *c);
 
-GEODEC_API extern const geodec_kind geodec_kind_consistency;
+GEODEC_API extern const geodec_kind geodec_consistency_kind;
 /* Fills a new artifact; the caller commits. source: the cloud of the points, row by row. */
 GEODEC_API geodec_status geodec_consistency_write(const geodec_consistency *c, const geodec_cloud *source,
                                                   const geodec_split *split, geodec_artifact *a,

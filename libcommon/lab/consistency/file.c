@@ -1,7 +1,7 @@
 /* The consistency artifact. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "lab/consistency/correct.h"
-#include "artifact/binding.h"
 
 typedef struct report {
     geodec_consistency c;
@@ -50,7 +50,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"H", IN(c.held_out)}, {"K", .plus = GEODEC_CONSISTENT_METRICS}};
 
-const geodec_kind geodec_kind_consistency = {
+const geodec_kind geodec_consistency_kind = {
     .name = "consistency",
     .major = 1,
     .minor = 0,

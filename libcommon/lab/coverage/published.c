@@ -2,11 +2,11 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "linalg/surrogate.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
-#include "linalg/stats.h"
 #include "chain/coverage.h"
+#include "linalg/stats.h"
+#include "linalg/surrogate.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum { V = GEODEC_PUBLISHED_VARIANTS };
 /* ---- the metrics of one cloud ----------------------------------------------------------------------------------- */
 
 typedef struct fields {
-    const geodec_published_field *field;
+    const geodec_harness_field *field;
     const double *point;
     double *g;
 } fields;
@@ -27,37 +27,38 @@ static geodec_status field_task(void *ctx, int64_t p, geodec_err *err)
     const fields *f = ctx;
     const int64_t n = f->field->n;
     double *scratch = NULL;
-    GEODEC_NEW(scratch, geodec_published_field_scratch(n));
-    GEODEC_TRY(geodec_published_field_at(f->field, f->point + p * n, f->g + p * n * n, scratch, err));
+    GEODEC_NEW(scratch, geodec_harness_field_scratch(n));
+    GEODEC_TRY(geodec_harness_field_at(f->field, f->point + p * n, f->g + p * n * n, scratch, err));
 done:
     geodec_mem_free(scratch);
     return st;
 }
 
 /* g [V][N][n][n] at the points x [N][n]; variants beyond `wanted` are left alone. */
-static geodec_status metrics(const geodec_published_splits *s, const double *x, const geodec_published_options *o,
-                             int wanted, geodec_pool *pool, const geodec_hooks *hooks, double *g, geodec_err *err)
+static geodec_status metrics(const geodec_coverage_published_splits *s, const double *x,
+                             const geodec_harness_options *o, int wanted, geodec_pool *pool, const geodec_hooks *hooks,
+                             double *g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t N = s->points, n = s->n, size = N * n * n;
-    geodec_published_field field = {0};
-    GEODEC_TRY(geodec_published_metric(N, n, x, o, pool, hooks, g, NULL, err));
+    geodec_harness_field field = {0};
+    GEODEC_TRY(geodec_harness_metric(N, n, x, o, pool, hooks, g, NULL, err));
     for (int v = 1; v < wanted; v++) { /* the field through the matrices before; the accessor's has no identity */
-        GEODEC_TRY(geodec_published_field_init(&field, N, n, x, g + (v - 1) * size, o->sigma,
-                                               v == GEODEC_PUBLISHED_TWICE, err));
+        GEODEC_TRY(
+            geodec_harness_field_init(&field, N, n, x, g + (v - 1) * size, o->sigma, v == GEODEC_PUBLISHED_TWICE, err));
         fields f = {&field, x, g + v * size};
         GEODEC_TRY(geodec__tasks_run(pool, hooks, "published metric of point", N, field_task, &f, err));
-        geodec_published_field_clear(&field);
+        geodec_harness_field_clear(&field);
     }
 done:
-    geodec_published_field_clear(&field);
+    geodec_harness_field_clear(&field);
     return st;
 }
 
 /* ---- counting --------------------------------------------------------------------------------------------------- */
 
 /* g-distance of each held-out point of one split to its Euclid-nearest cached one: distance [N - cached]. */
-static void held_out(const geodec_published_splits *s, const double *x, const double *g, int64_t cached,
+static void held_out(const geodec_coverage_published_splits *s, const double *x, const double *g, int64_t cached,
                      const int64_t *order, double *distance)
 {
     const int64_t n = s->n;
@@ -78,8 +79,8 @@ static void held_out(const geodec_published_splits *s, const double *x, const do
 
 /* Means and percentiles over the splits of one cloud with metrics g [N][n][n]: hit, p10, p90 [S][E], mean [S]; all but
  * hit may be NULL. */
-static geodec_status count(const geodec_published_splits *s, const double *x, const double *g, double *hit, double *p10,
-                           double *p90, double *mean, geodec_err *err)
+static geodec_status count(const geodec_coverage_published_splits *s, const double *x, const double *g, double *hit,
+                           double *p10, double *p90, double *mean, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t R = s->repeats, E = s->n_eps;
@@ -115,7 +116,7 @@ done:
 
 /* ---- the experiment --------------------------------------------------------------------------------------------- */
 
-static geodec_status splits_ok(const geodec_published_splits *s, geodec_err *err)
+static geodec_status splits_ok(const geodec_coverage_published_splits *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     uint8_t *seen = NULL;
@@ -140,7 +141,7 @@ done:
     return st;
 }
 
-static geodec_status reserve(const geodec_published_splits *s, geodec_published_coverage *c, geodec_err *err)
+static geodec_status reserve(const geodec_coverage_published_splits *s, geodec_coverage_published *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t S = s->shares, E = s->n_eps;
@@ -163,9 +164,9 @@ done:
     return st;
 }
 
-static geodec_status run_nulls(const geodec_published_splits *s, const geodec_published_options *o, int64_t nulls,
-                               uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks, double *g,
-                               geodec_published_coverage *c, geodec_err *err)
+static geodec_status run_nulls(const geodec_coverage_published_splits *s, const geodec_harness_options *o,
+                               int64_t nulls, uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks, double *g,
+                               geodec_coverage_published *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t SE = s->shares * s->n_eps, size = s->points * s->n;
@@ -194,13 +195,13 @@ done:
     return st;
 }
 
-geodec_status geodec_published_coverage_compute(const geodec_published_splits *s, const geodec_published_options *o,
-                                                int64_t nulls, uint64_t seed, geodec_pool *pool,
-                                                const geodec_hooks *hooks, geodec_published_coverage *out,
-                                                geodec_err *err)
+geodec_status geodec_coverage_published_compute(const geodec_coverage_published_splits *s,
+                                                const geodec_harness_options *o, int64_t nulls, uint64_t seed,
+                                                geodec_pool *pool, const geodec_hooks *hooks,
+                                                geodec_coverage_published *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_coverage c = {.nulls = nulls};
+    geodec_coverage_published c = {.nulls = nulls};
     double *g = NULL;
     GEODEC_TRY(splits_ok(s, err));
     if (nulls < 0 || nulls > 10000) GEODEC_THROW(GEODEC_RANGE, "%lld null clouds", (long long)nulls);
@@ -214,9 +215,9 @@ geodec_status geodec_published_coverage_compute(const geodec_published_splits *s
         c.closed_form[f] = geodec_coverage_closed_form(s->points, o->k, s->cached[f]);
     GEODEC_TRY(run_nulls(s, o, nulls, seed, pool, hooks, g, &c, err));
     *out = c;
-    c = (geodec_published_coverage){0};
+    c = (geodec_coverage_published){0};
 done:
     geodec_mem_free(g);
-    geodec_published_coverage_clear(&c);
+    geodec_coverage_published_clear(&c);
     return st;
 }

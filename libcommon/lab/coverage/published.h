@@ -17,7 +17,7 @@
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_coverage_ref;
+GEODEC_API extern const geodec_kind geodec_coverage_published_kind;
 
 typedef enum geodec_published_smoothing {
     GEODEC_PUBLISHED_RAW,
@@ -27,7 +27,7 @@ typedef enum geodec_published_smoothing {
 } geodec_published_smoothing;
 
 /* What the harness drew and asked for. */
-typedef struct geodec_published_splits {
+typedef struct geodec_coverage_published_splits {
     int64_t points, n;
     const double *point;        /* [N][n] */
     int64_t shares, repeats;    /* S, R */
@@ -35,9 +35,9 @@ typedef struct geodec_published_splits {
     const int64_t *permutation; /* [S][R][N] of 0 .. N - 1: the first `cached` are the cache */
     int64_t n_eps;
     const double *eps; /* [E] */
-} geodec_published_splits;
+} geodec_coverage_published_splits;
 
-typedef struct geodec_published_coverage {
+typedef struct geodec_coverage_published {
     int64_t shares, n_eps, repeats, points, n, nulls;
     int64_t *cached;                                                         /* [S] */
     double *eps;                                                             /* [E] */
@@ -46,18 +46,18 @@ typedef struct geodec_published_coverage {
     double *distance[GEODEC_PUBLISHED_VARIANTS];                             /* [S] mean g-distance */
     double *closed_form;                                                     /* [S] */
     double *null_mean, *null_sd, *z; /* [S][E] of the metric smoothed once; 0 without nulls */
-} geodec_published_coverage;
+} geodec_coverage_published;
 
 /* nulls: normal clouds of the same covariance (GEODEC_SURROGATE_GAUSSIAN), each with the same splits; 0 = none.
  * GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM. Cost of a cloud: N metrics and 2 N field evaluations of N sites. */
-GEODEC_API geodec_status geodec_published_coverage_compute(const geodec_published_splits *splits,
-                                                           const geodec_published_options *o, int64_t nulls,
+GEODEC_API geodec_status geodec_coverage_published_compute(const geodec_coverage_published_splits *splits,
+                                                           const geodec_harness_options *o, int64_t nulls,
                                                            uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
-                                                           geodec_published_coverage *out,
+                                                           geodec_coverage_published *out,
                                                            geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_published_coverage_clear(geodec_published_coverage *c);
-/* Fills a new artifact of geodec_kind_coverage_ref; the caller commits. */
-GEODEC_API geodec_status geodec_published_coverage_write(const geodec_published_coverage *c, geodec_artifact *a,
+GEODEC_API void geodec_coverage_published_clear(geodec_coverage_published *c);
+/* Fills a new artifact of geodec_coverage_published_kind; the caller commits. */
+GEODEC_API geodec_status geodec_coverage_published_write(const geodec_coverage_published *c, geodec_artifact *a,
                                                          geodec_err *err) GEODEC_MUST_USE;
 
 #endif

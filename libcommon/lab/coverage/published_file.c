@@ -2,8 +2,8 @@
 #include "artifact/binding.h"
 #include "lab/coverage/published.h"
 
-#define AT(m) GEODEC_AT(geodec_published_coverage, m)
-#define IN(m) GEODEC_IN(geodec_published_coverage, m)
+#define AT(m) GEODEC_AT(geodec_coverage_published, m)
+#define IN(m) GEODEC_IN(geodec_coverage_published, m)
 
 /* clang-format off */
 #define VARIANT(name, v, text)                                                                                         \
@@ -36,7 +36,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"S", IN(shares)}, {"E", IN(n_eps)}};
 
-const geodec_kind geodec_kind_coverage_ref = {
+const geodec_kind geodec_coverage_published_kind = {
     .name = "coverage-ref",
     .major = 1,
     .minor = 0,
@@ -45,13 +45,13 @@ const geodec_kind geodec_kind_coverage_ref = {
     GEODEC_TABLES(fields, attrs, extents),
 };
 
-geodec_status geodec_published_coverage_write(const geodec_published_coverage *c, geodec_artifact *a, geodec_err *err)
+geodec_status geodec_coverage_published_write(const geodec_coverage_published *c, geodec_artifact *a, geodec_err *err)
 {
     return geodec_artifact_save(a, c, err);
 }
 
-void geodec_published_coverage_clear(geodec_published_coverage *c)
+void geodec_coverage_published_clear(geodec_coverage_published *c)
 {
-    geodec_artifact_clear(&geodec_kind_coverage_ref, c);
-    *c = (geodec_published_coverage){0};
+    geodec_artifact_clear(&geodec_coverage_published_kind, c);
+    *c = (geodec_coverage_published){0};
 }

@@ -17,15 +17,15 @@
 #ifndef GEODEC_LAB_DENSITY_CORRECT_H
 #define GEODEC_LAB_DENSITY_CORRECT_H
 
+#include "artifact/artifact.h"
+#include "artifact/sweep.h"
 #include "base/hooks.h"
 #include "base/pool.h"
-#include "linalg/surrogate.h"
-#include "artifact/sweep.h"
 #include "geometry/twonn.h"
-#include "artifact/artifact.h"
 #include "linalg/stats.h"
+#include "linalg/surrogate.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_density;
+GEODEC_API extern const geodec_kind geodec_density_kind;
 
 enum { GEODEC_DENSITY_WINDOWS = 16 };
 
@@ -62,7 +62,7 @@ GEODEC_API geodec_status geodec_density_run(int64_t points, int64_t n, const dou
                                             const geodec_hooks *hooks, geodec_density *out,
                                             geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_density_clear(geodec_density *d);
-/* Fills a new artifact of geodec_kind_density; the caller commits. */
+/* Fills a new artifact of geodec_density_kind; the caller commits. */
 GEODEC_API geodec_status geodec_density_write(const geodec_density *d, geodec_artifact *a,
                                               geodec_err *err) GEODEC_MUST_USE;
 

@@ -1,6 +1,6 @@
 /* The density artifact. */
-#include "lab/density/correct.h"
 #include "artifact/binding.h"
+#include "lab/density/correct.h"
 
 #define AT(m) GEODEC_AT(geodec_density, m)
 #define IN(m) GEODEC_IN(geodec_density, m)
@@ -55,7 +55,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"W", IN(n_windows), 0, 0}};
 
-const geodec_kind geodec_kind_density = {
+const geodec_kind geodec_density_kind = {
     .name = "density",
     .major = 1,
     .minor = 0,

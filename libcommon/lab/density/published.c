@@ -1,9 +1,9 @@
 #include "lab/density/published.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
-#include "artifact/binding.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -55,11 +55,11 @@ done:
     return st;
 }
 
-geodec_status geodec_published_density_run(const geodec_telemetry *t, bool cosine, double radius, geodec_pool *pool,
-                                           const geodec_hooks *hooks, geodec_published_density *out, geodec_err *err)
+geodec_status geodec_density_published_run(const geodec_telemetry *t, bool cosine, double radius, geodec_pool *pool,
+                                           const geodec_hooks *hooks, geodec_density_published *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_density p = {
+    geodec_density_published p = {
         .states = t->states, .d = t->d, .left_out = t->left_out, .cosine = cosine, .radius = radius};
     if (t->states < 2 || t->d < 1 || !(radius >= 0) || !isfinite(radius))
         GEODEC_THROW(GEODEC_RANGE, "density of %lld states, radius %g", (long long)t->states, radius);
@@ -79,22 +79,22 @@ geodec_status geodec_published_density_run(const geodec_telemetry *t, bool cosin
         if (p.ratio > 1.5) p.enrichment = (int64_t)enrichment;
     }
     *out = p;
-    p = (geodec_published_density){0};
+    p = (geodec_density_published){0};
 done:
-    geodec_published_density_clear(&p);
+    geodec_density_published_clear(&p);
     return st;
 }
 
-void geodec_published_density_clear(geodec_published_density *p)
+void geodec_density_published_clear(geodec_density_published *p)
 {
-    geodec_artifact_clear(&geodec_kind_density_ref, p);
-    *p = (geodec_published_density){0};
+    geodec_artifact_clear(&geodec_density_published_kind, p);
+    *p = (geodec_density_published){0};
 }
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
-#define AT(m) GEODEC_AT(geodec_published_density, m)
-#define IN(m) GEODEC_IN(geodec_published_density, m)
+#define AT(m) GEODEC_AT(geodec_density_published, m)
+#define IN(m) GEODEC_IN(geodec_density_published, m)
 static const char *const metrics[] = {"l2", "cosine", NULL};
 
 static const geodec_field fields[] = {
@@ -103,7 +103,7 @@ static const geodec_field fields[] = {
 };
 
 static const geodec_attr attrs[] = {
-    {"metric", GEODEC_ATTR_STR, 0, "cosine or l2", GEODEC_NAMED(geodec_published_density, cosine, metrics)},
+    {"metric", GEODEC_ATTR_STR, 0, "cosine or l2", GEODEC_NAMED(geodec_density_published, cosine, metrics)},
     {"left_out", GEODEC_ATTR_I64, 0, "lines that are no states", IN(left_out)},
     {"consecutive_mean", GEODEC_ATTR_F64, 0, "mean distance of consecutive states", IN(consecutive.mean)},
     {"consecutive_p50", GEODEC_ATTR_F64, 0, "median", IN(consecutive.p50)},
@@ -120,7 +120,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"C", IN(consecutive.count)}, {"S", IN(nearest.count)}};
 
-const geodec_kind geodec_kind_density_ref = {
+const geodec_kind geodec_density_published_kind = {
     .name = "density-ref",
     .major = 1,
     .minor = 0,
@@ -129,7 +129,7 @@ const geodec_kind geodec_kind_density_ref = {
     GEODEC_TABLES(fields, attrs, extents),
 };
 
-geodec_status geodec_published_density_write(const geodec_published_density *p, geodec_artifact *a, geodec_err *err)
+geodec_status geodec_density_published_write(const geodec_density_published *p, geodec_artifact *a, geodec_err *err)
 {
     return geodec_artifact_save(a, p, err);
 }

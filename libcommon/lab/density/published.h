@@ -11,13 +11,13 @@
 #ifndef GEODEC_LAB_DENSITY_PUBLISHED_H
 #define GEODEC_LAB_DENSITY_PUBLISHED_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
-#include "artifact/artifact.h"
 
 #include <stdbool.h>
 
-GEODEC_API extern const geodec_kind geodec_kind_density_ref;
+GEODEC_API extern const geodec_kind geodec_density_published_kind;
 
 /* The runtime's telemetry: lines "step TAB source TAB token TAB x_1 TAB .. x_d"; lines that begin with '#' are
  * remarks, of which "dim=D" fixes d; lines with fewer than four cells or with cells that are no numbers are left out
@@ -33,9 +33,9 @@ enum { GEODEC_TELEMETRY_STATES = 1 << 20, GEODEC_TELEMETRY_DIM = 1 << 16 };
 /* Reads a file that may hold anything: GEODEC_LIMIT for a line of more than 64 MiB, too many states or a too wide one;
  * GEODEC_FORMAT for states of different widths, another width than the header's, GEODEC_SCARCE for fewer than two
  * states; GEODEC_NUMERIC for a number that is not finite; GEODEC_NOTFOUND, GEODEC_IO. */
-GEODEC_API geodec_status geodec_telemetry_read(const char *path, geodec_telemetry *out,
-                                               geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_telemetry_clear(geodec_telemetry *t);
+GEODEC_API geodec_status geodec_density_telemetry_read(const char *path, geodec_telemetry *out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_density_telemetry_clear(geodec_telemetry *t);
 
 typedef struct geodec_published_distances {
     int64_t count;
@@ -43,21 +43,21 @@ typedef struct geodec_published_distances {
     double mean, p50, p90, max; /* percentiles interpolated linearly */
 } geodec_published_distances;
 
-typedef struct geodec_published_density {
+typedef struct geodec_density_published {
     int64_t states, d, left_out;
     bool cosine;
     geodec_published_distances consecutive, nearest; /* [states - 1], [states] */
     double radius, ratio;                            /* 0 without a radius */
     int64_t enrichment;                              /* 0 when the ratio is at most 1.5 */
-} geodec_published_density;
+} geodec_density_published;
 
 /* radius 0 = none. A state shorter than 1e-12 is at cosine distance 1 from all. O(states^2 d). */
-GEODEC_API geodec_status geodec_published_density_run(const geodec_telemetry *t, bool cosine, double radius,
+GEODEC_API geodec_status geodec_density_published_run(const geodec_telemetry *t, bool cosine, double radius,
                                                       geodec_pool *pool, const geodec_hooks *hooks,
-                                                      geodec_published_density *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_published_density_clear(geodec_published_density *p);
-/* Fills a new artifact of geodec_kind_density_ref; the caller commits. */
-GEODEC_API geodec_status geodec_published_density_write(const geodec_published_density *p, geodec_artifact *a,
+                                                      geodec_density_published *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_density_published_clear(geodec_density_published *p);
+/* Fills a new artifact of geodec_density_published_kind; the caller commits. */
+GEODEC_API geodec_status geodec_density_published_write(const geodec_density_published *p, geodec_artifact *a,
                                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { BLOCK = 1 << 16 };
 
-void geodec_telemetry_clear(geodec_telemetry *t)
+void geodec_density_telemetry_clear(geodec_telemetry *t)
 {
     geodec_mem_free(t->state);
     *t = (geodec_telemetry){0};
@@ -152,7 +152,7 @@ done:
     return st;
 }
 
-geodec_status geodec_telemetry_read(const char *path, geodec_telemetry *out, geodec_err *err)
+geodec_status geodec_density_telemetry_read(const char *path, geodec_telemetry *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     reader r = {.room = BLOCK, .row_room = 1024};
@@ -186,6 +186,6 @@ done:
     if (r.file) (void)fclose(r.file);
     geodec_mem_free(r.line);
     geodec_mem_free(r.row);
-    geodec_telemetry_clear(&r.t);
+    geodec_density_telemetry_clear(&r.t);
     return st;
 }

@@ -1,8 +1,8 @@
 #include "lab/divergence/correct.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "artifact/binding.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"K", IN(d.kinds)}, {"Q", IN(d.pairs)}};
 
-const geodec_kind geodec_kind_divergence = {
+const geodec_kind geodec_divergence_kind = {
     .name = "divergence",
     .major = 1,
     .minor = 0,

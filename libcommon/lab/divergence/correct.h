@@ -29,7 +29,7 @@ typedef struct geodec_divergence {
 GEODEC_API geodec_status geodec_divergence_compute(geodec_divergence *d, const int32_t *group, int64_t replicates,
                                                    uint64_t seed, geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_kind_divergence;
+GEODEC_API extern const geodec_kind geodec_divergence_kind;
 /* Fills a new artifact; the caller commits. */
 GEODEC_API geodec_status geodec_divergence_write(const geodec_divergence *d, int64_t layer, int64_t n, double explained,
                                                  geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;

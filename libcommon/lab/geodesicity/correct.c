@@ -3,14 +3,14 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/split.h"
-#include "linalg/regression.h"
-#include "lab/harness/starts.h"
-#include "lab/harness/three_metrics.h"
-#include "geometry/geodesic.h"
-#include "geometry/logmap.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/geodesic.h"
+#include "geometry/logmap.h"
+#include "lab/harness/starts.h"
+#include "lab/harness/three_metrics.h"
 #include "linalg/expm.h"
+#include "linalg/regression.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,13 +20,13 @@ enum { MAX_N = GEODEC_RBF_MAX_N, AHEAD = GEODEC_GEODESICITY_AHEAD, PLANTED = 3, 
  * states often have several geodesics between them, and none can be told from its ends. */
 static const double planted_share = 0.25;
 
-const char *const geodec_predictor_names[] = {"stay",     "line",   "linear_x",     "linear_xv",   "geodesic",
-                                              "shuffled", "random", "geodesic_log", "line_fitted", "geodesic_fitted",
-                                              NULL};
+const char *const geodec_geodesicity_predictor_names[] = {
+    "stay",   "line",         "linear_x",    "linear_xv",       "geodesic", "shuffled",
+    "random", "geodesic_log", "line_fitted", "geodesic_fitted", NULL};
 
-const char *geodec_predictor_name(geodec_predictor p)
+const char *geodec_geodesicity_predictor_name(geodec_geodesicity_predictor p)
 {
-    return (int)p >= 0 && p < GEODEC_PREDICTORS ? geodec_predictor_names[p] : "?";
+    return (int)p >= 0 && p < GEODEC_PREDICTORS ? geodec_geodesicity_predictor_names[p] : "?";
 }
 
 geodec_geodesicity_options geodec_geodesicity_defaults(void)
@@ -63,7 +63,7 @@ typedef struct place {
     int64_t n, ahead;
     double *map_x[AHEAD], *map_xv[AHEAD]; /* regressions (regression.h) of s_(k+m) - s_k */
     int64_t starts, planted_starts;
-    geodec__start *start;
+    geodec__starts_row *start;
     double *error;   /* [starts][P][AHEAD][NORMS], -1 = none */
     double *step;    /* [starts][NORMS] */
     double *planted; /* [starts][PLANTED][AHEAD], -1 = none */
@@ -78,7 +78,7 @@ static void features(int64_t n, const double *x, bool both, double *z)
     }
 }
 
-static geodec_status fit_maps(place *p, int64_t count, const geodec__start *s, geodec_err *err)
+static geodec_status fit_maps(place *p, int64_t count, const geodec__starts_row *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = p->n;
@@ -136,8 +136,8 @@ static geodec_status log_velocity(const place *p, const double *x, const double 
     return st;
 }
 
-static void record(const place *p, double *error, geodec_predictor which, int64_t m, const double *g, const double *x,
-                   const double *target)
+static void record(const place *p, double *error, geodec_geodesicity_predictor which, int64_t m, const double *g,
+                   const double *x, const double *target)
 {
     double e[MAX_N];
     for (int64_t i = 0; i < p->n; i++) e[i] = x[i] - target[i];
@@ -152,7 +152,7 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const place *p = ctx;
     const int64_t n = p->n;
-    const geodec__start *s = p->start + task;
+    const geodec__starts_row *s = p->start + task;
     const double *x = p->t->x + s->row * n;
     double g[MAX_N * MAX_N * AHEAD], xs[(AHEAD + 1) * MAX_N], v[MAX_N], w[MAX_N], fitted[MAX_N], z[2 * MAX_N], y[MAX_N];
     double *error = p->error + task * GEODEC_PREDICTORS * AHEAD * NORMS, *step = p->step + task * NORMS;
@@ -184,7 +184,7 @@ static geodec_status predict(void *ctx, int64_t task, geodec_err *err)
     bool found;
     GEODEC_TRY(log_velocity(p, x, x - n, w, &found, err));
     const struct {
-        geodec_predictor which;
+        geodec_geodesicity_predictor which;
         const geodec_space *space;
         const double *v;
     } runs[] = {{GEODEC_PREDICT_GEODESIC, p->f->own, v},
@@ -335,7 +335,7 @@ static geodec_status run_place(const geodec_trajectories *t, const geodec_three_
 {
     geodec_status st = GEODEC_OK;
     place p = {.t = t, .o = o, .f = f, .n = t->n};
-    geodec__start *training = NULL;
+    geodec__starts_row *training = NULL;
     const int64_t count = geodec__starts_gather(t, o, number, false, NULL);
     p.starts = geodec__starts_gather(t, o, number, true, NULL);
     if (count < 2 || p.starts < 2)

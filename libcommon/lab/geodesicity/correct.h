@@ -26,13 +26,13 @@
 #ifndef GEODEC_LAB_GEODESICITY_CORRECT_H
 #define GEODEC_LAB_GEODESICITY_CORRECT_H
 
-#include "geometry/rbf.h"
 #include "artifact/artifact.h"
+#include "geometry/rbf.h"
 #include "linalg/stats.h"
 
 enum { GEODEC_GEODESICITY_AHEAD = 8 };
 
-typedef enum geodec_predictor {
+typedef enum geodec_geodesicity_predictor {
     GEODEC_PREDICT_STAY,
     GEODEC_PREDICT_LINE,
     GEODEC_PREDICT_LINEAR_X,
@@ -44,10 +44,10 @@ typedef enum geodec_predictor {
     GEODEC_PREDICT_LINE_FITTED,
     GEODEC_PREDICT_GEODESIC_FITTED,
     GEODEC_PREDICTORS
-} geodec_predictor;
+} geodec_geodesicity_predictor;
 /* "stay", .. as above; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_predictor_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_predictor_name(geodec_predictor p);
+GEODEC_API extern const char *const geodec_geodesicity_predictor_names[]; /* by number, then NULL */
+GEODEC_API const char *geodec_geodesicity_predictor_name(geodec_geodesicity_predictor p);
 
 /* Trajectories in one chart. Path i is the states offset[i] .. offset[i+1]-1 of x, and belongs to text[i]. */
 typedef struct geodec_trajectories {
@@ -113,7 +113,7 @@ GEODEC_API bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o,
 GEODEC_API bool geodec_geodesicity_on(const geodec_geodesicity_options *o, int32_t text, bool held_out);
 
 /* ---- the artifact: places of several metrics, one after the other ------------------------------------------------ */
-GEODEC_API extern const geodec_kind geodec_kind_geodesicity;
+GEODEC_API extern const geodec_kind geodec_geodesicity_kind;
 typedef struct geodec_geodesicity_case {
     const char *along;  /* "tokens" or "layers" */
     const char *metric; /* kind of the metric */

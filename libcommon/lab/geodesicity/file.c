@@ -1,7 +1,7 @@
 /* The geodesicity artifact. */
+#include "artifact/binding.h"
 #include "lab/geodesicity/correct.h"
 #include "lab/harness/names_internal.h"
-#include "artifact/binding.h"
 
 typedef struct report {
     geodec_geodesicity_options o;
@@ -46,7 +46,8 @@ static const geodec_field fields[] = {
 static const geodec_attr attrs[] = {
     {"cases", GEODEC_ATTR_STR, 0, "name of each case: along, metric, layer, joined by ':' and separated by commas",
      IN(cases)},
-    {"predictors", GEODEC_ATTR_STR, 0, "names along P, separated by commas", GEODEC_LIST(geodec_predictor_names)},
+    {"predictors", GEODEC_ATTR_STR, 0, "names along P, separated by commas",
+     GEODEC_LIST(geodec_geodesicity_predictor_names)},
     {"held_out", GEODEC_ATTR_F64, 0, "share of texts held out", IN(o.held_out)},
     {"ridge", GEODEC_ATTR_F64, 0, "of the regressions, in mean variances of their inputs", IN(o.ridge)},
     {"rtol", GEODEC_ATTR_F64, 0, "of the geodesics", IN(o.rtol)},
@@ -59,7 +60,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"C", IN(n_cases)}, {"P", .plus = GEODEC_PREDICTORS}, {"M", IN(ahead)}};
 
-const geodec_kind geodec_kind_geodesicity = {
+const geodec_kind geodec_geodesicity_kind = {
     .name = "geodesicity",
     .major = 1,
     .minor = 1,

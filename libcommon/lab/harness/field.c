@@ -1,9 +1,9 @@
 #include "lab/harness/field.h"
 
 #include "base/mem.h"
+#include "lab/harness/kernels_internal.h"
 #include "linalg/chol.h"
 #include "linalg/eig.h"
-#include "lab/harness/kernels_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,11 +26,11 @@ done:
     return st;
 }
 
-geodec_status geodec_published_field_init(geodec_published_field *f, int64_t sites, int64_t n, const double *site,
-                                          const double *g, double sigma, bool nearest, geodec_err *err)
+geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, int64_t n, const double *site,
+                                        const double *g, double sigma, bool nearest, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_field o = {.sites = sites, .n = n, .sigma = sigma, .nearest = nearest};
+    geodec_harness_field o = {.sites = sites, .n = n, .sigma = sigma, .nearest = nearest};
     double *scratch = NULL;
     if (sites < 1 || n < 1 || n > GEODEC_PUBLISHED_MAX_N || !(sigma > 0) || !isfinite(sigma)) {
         GEODEC_THROW(GEODEC_RANGE, "published field of %lld sites, dimension %lld, sigma %g", (long long)sites,
@@ -41,7 +41,7 @@ geodec_status geodec_published_field_init(geodec_published_field *f, int64_t sit
     GEODEC_NEW(o.site_t, n * o.padded);
     GEODEC_NEW(o.g, sites * n * n);
     GEODEC_NEW(o.log_g, sites * n * n);
-    GEODEC_NEW(scratch, geodec_published_field_scratch(n));
+    GEODEC_NEW(scratch, geodec_harness_field_scratch(n));
     memcpy(o.site, site, (size_t)(sites * n) * sizeof *site);
     memcpy(o.g, g, (size_t)(sites * n * n) * sizeof *g);
     for (int64_t i = 0; i < sites * n; i++)
@@ -52,20 +52,20 @@ geodec_status geodec_published_field_init(geodec_published_field *f, int64_t sit
         GEODEC_TRY_MSG(site_log(n, g + p * n * n, o.log_g + p * n * n, scratch, err), "metric of site %lld",
                        (long long)p);
     *f = o;
-    o = (geodec_published_field){0};
+    o = (geodec_harness_field){0};
 done:
-    geodec_published_field_clear(&o);
+    geodec_harness_field_clear(&o);
     geodec_mem_free(scratch);
     return st;
 }
 
-void geodec_published_field_clear(geodec_published_field *f)
+void geodec_harness_field_clear(geodec_harness_field *f)
 {
     geodec_mem_free(f->site);
     geodec_mem_free(f->site_t);
     geodec_mem_free(f->g);
     geodec_mem_free(f->log_g);
-    *f = (geodec_published_field){0};
+    *f = (geodec_harness_field){0};
 }
 
 /* Which of two samples is nearer to the middle of their edge is decided by rounding, and the goldens ask: so the sum is
@@ -81,7 +81,7 @@ static double distance2(int64_t n, const double *a, const double *b)
     return lane[0] + lane[1];
 }
 
-int64_t geodec_published_nearest(int64_t sites, int64_t n, const double *site, const double *x)
+int64_t geodec_harness_field_nearest(int64_t sites, int64_t n, const double *site, const double *x)
 {
     int64_t best = 0;
     double least = INFINITY;
@@ -95,14 +95,14 @@ int64_t geodec_published_nearest(int64_t sites, int64_t n, const double *site, c
     return best;
 }
 
-int64_t geodec_published_field_scratch(int64_t n) { return 2 * n * n + n + geodec_eig_sym_scratch(n); }
+int64_t geodec_harness_field_scratch(int64_t n) { return 2 * n * n + n + geodec_eig_sym_scratch(n); }
 
-geodec_status geodec_published_field_eigen(const geodec_published_field *f, const double *x, double *d, double *v,
-                                           bool *far, double *scratch, geodec_err *err)
+geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const double *x, double *d, double *v,
+                                         bool *far, double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
-    const geodec__published_kernels *kernels = geodec__published_best();
+    const geodec__harness_kernels_kernels *kernels = geodec__harness_kernels_best();
     double *l = scratch, *eig = l + n * n, total = 0;
     memset(l, 0, (size_t)(n * n) * sizeof *l);
     for (int64_t first = 0; first < f->sites; first += BLOCK) {
@@ -129,14 +129,14 @@ done:
     return st;
 }
 
-geodec_status geodec_published_field_at(const geodec_published_field *f, const double *x, double *g, double *scratch,
-                                        geodec_err *err)
+geodec_status geodec_harness_field_at(const geodec_harness_field *f, const double *x, double *g, double *scratch,
+                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
     double d[GEODEC_PUBLISHED_MAX_N], *v = scratch;
     bool far;
-    GEODEC_TRY(geodec_published_field_eigen(f, x, d, v, &far, scratch + n * n, err));
+    GEODEC_TRY(geodec_harness_field_eigen(f, x, d, v, &far, scratch + n * n, err));
     if (!far) {
         geodec_eig_compose(n, d, v, g);
         goto done;
@@ -144,7 +144,7 @@ geodec_status geodec_published_field_at(const geodec_published_field *f, const d
     memset(g, 0, (size_t)(n * n) * sizeof *g);
     for (int64_t i = 0; i < n; i++) g[i * n + i] = 1;
     if (f->nearest)
-        memcpy(g, f->g + geodec_published_nearest(f->sites, n, f->site, x) * n * n, (size_t)(n * n) * sizeof *g);
+        memcpy(g, f->g + geodec_harness_field_nearest(f->sites, n, f->site, x) * n * n, (size_t)(n * n) * sizeof *g);
 done:
     return st;
 }
@@ -152,11 +152,11 @@ done:
 /* ---- Christoffel symbols ------------------------------------------------------------------------------------------
  */
 
-int64_t geodec_published_christoffel_scratch(int64_t n) { return 2 * n * n * n + 2 * n * n + n; }
+int64_t geodec_harness_field_christoffel_scratch(int64_t n) { return 2 * n * n * n + 2 * n * n + n; }
 
-geodec_status geodec_published_christoffel_from(int64_t n, const double *g_x, const double *g_plus,
-                                                const double *g_minus, double h, double *gamma, double *scratch,
-                                                geodec_err *err)
+geodec_status geodec_harness_field_christoffel_from(int64_t n, const double *g_x, const double *g_plus,
+                                                    const double *g_minus, double h, double *gamma, double *scratch,
+                                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *l = scratch, *inverse = l + n * n;
@@ -179,8 +179,9 @@ done:
     return st;
 }
 
-geodec_status geodec_published_christoffel(int64_t n, geodec_published_metric_fn fn, const void *ctx, const double *x,
-                                           const double *g_x, double h, double *gamma, double *scratch, geodec_err *err)
+geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_metric_fn fn, const void *ctx,
+                                               const double *x, const double *g_x, double h, double *gamma,
+                                               double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *y = scratch, *plus = y + n, *minus = plus + n * n * n, *rest = minus + n * n * n;
@@ -192,7 +193,7 @@ geodec_status geodec_published_christoffel(int64_t n, geodec_published_metric_fn
         GEODEC_TRY(fn(ctx, y, minus + a * n * n, err));
         y[a] = x[a];
     }
-    GEODEC_TRY(geodec_published_christoffel_from(n, g_x, plus, minus, h, gamma, rest, err));
+    GEODEC_TRY(geodec_harness_field_christoffel_from(n, g_x, plus, minus, h, gamma, rest, err));
 done:
     return st;
 }

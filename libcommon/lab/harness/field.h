@@ -19,7 +19,7 @@
 
 enum { GEODEC_PUBLISHED_MAX_N = 64 };
 
-typedef struct geodec_published_field {
+typedef struct geodec_harness_field {
     int64_t sites, n;
     double sigma;
     bool nearest;   /* far from all sites: the nearest site's matrix; else the identity */
@@ -28,39 +28,39 @@ typedef struct geodec_published_field {
     int64_t padded; /* sites, rounded up to a multiple of eight */
     double *g;      /* [sites][n][n] as given */
     double *log_g;  /* [sites][n][n] */
-} geodec_published_field;
+} geodec_harness_field;
 
 /* site [sites][n], g [sites][n][n] symmetric positive definite; copied. sigma > 0. 1 <= n <= 64.
  * GEODEC_RANGE, GEODEC_NUMERIC (not finite). */
-GEODEC_API geodec_status geodec_published_field_init(geodec_published_field *f, int64_t sites, int64_t n,
-                                                     const double *site, const double *g, double sigma, bool nearest,
-                                                     geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_published_field_clear(geodec_published_field *f);
+GEODEC_API geodec_status geodec_harness_field_init(geodec_harness_field *f, int64_t sites, int64_t n,
+                                                   const double *site, const double *g, double sigma, bool nearest,
+                                                   geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_harness_field_clear(geodec_harness_field *f);
 /* Index of the nearest of `sites` points site [sites][n], the lowest of several; x [n]. A coordinate that is not a
  * number gives site 0, as the harness's argmin does. */
-GEODEC_API int64_t geodec_published_nearest(int64_t sites, int64_t n, const double *site, const double *x);
-/* g [n][n] at x [n]; scratch: geodec_published_field_scratch(n) doubles. GEODEC_NUMERIC at a point that is not finite.
+GEODEC_API int64_t geodec_harness_field_nearest(int64_t sites, int64_t n, const double *site, const double *x);
+/* g [n][n] at x [n]; scratch: geodec_harness_field_scratch(n) doubles. GEODEC_NUMERIC at a point that is not finite.
  */
-GEODEC_API int64_t geodec_published_field_scratch(int64_t n);
-GEODEC_API geodec_status geodec_published_field_at(const geodec_published_field *f, const double *x, double *g,
-                                                   double *scratch, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API int64_t geodec_harness_field_scratch(int64_t n);
+GEODEC_API geodec_status geodec_harness_field_at(const geodec_harness_field *f, const double *x, double *g,
+                                                 double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 /* The same as eigenvalues d [n] of g, rising, and eigenvectors, rows of v [n][n]; *far = there is no weight (the
  * fallback applies; d and v are untouched). */
-GEODEC_API geodec_status geodec_published_field_eigen(const geodec_published_field *f, const double *x, double *d,
-                                                      double *v, bool *far, double *scratch,
-                                                      geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const double *x, double *d,
+                                                    double *v, bool *far, double *scratch,
+                                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* Gamma^k_ij by central differences of step h of any metric function, with the inverse of (g_x + 1e-9 I), where g_x
- * [n][n] is the metric at x; gamma [n][n][n], k last. scratch: geodec_published_christoffel_scratch(n) doubles. */
-typedef geodec_status (*geodec_published_metric_fn)(const void *ctx, const double *x, double *g, geodec_err *err);
-GEODEC_API int64_t geodec_published_christoffel_scratch(int64_t n);
-GEODEC_API geodec_status geodec_published_christoffel(int64_t n, geodec_published_metric_fn fn, const void *ctx,
-                                                      const double *x, const double *g_x, double h, double *gamma,
-                                                      double *scratch, geodec_err *err) GEODEC_MUST_USE;
+ * [n][n] is the metric at x; gamma [n][n][n], k last. scratch: geodec_harness_field_christoffel_scratch(n) doubles. */
+typedef geodec_status (*geodec_harness_field_metric_fn)(const void *ctx, const double *x, double *g, geodec_err *err);
+GEODEC_API int64_t geodec_harness_field_christoffel_scratch(int64_t n);
+GEODEC_API geodec_status geodec_harness_field_christoffel(int64_t n, geodec_harness_field_metric_fn fn, const void *ctx,
+                                                          const double *x, const double *g_x, double h, double *gamma,
+                                                          double *scratch, geodec_err *err) GEODEC_MUST_USE;
 /* The same from metrics already known: g_plus, g_minus [n][n][n] at x + h e_a and x - h e_a (index a first). */
-GEODEC_API geodec_status geodec_published_christoffel_from(int64_t n, const double *g_x, const double *g_plus,
-                                                           const double *g_minus, double h, double *gamma,
-                                                           double *scratch, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_field_christoffel_from(int64_t n, const double *g_x, const double *g_plus,
+                                                               const double *g_minus, double h, double *gamma,
+                                                               double *scratch, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

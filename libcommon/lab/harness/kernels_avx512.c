@@ -1,2 +1,2 @@
-#define KERNELS geodec__published_avx512
+#define KERNELS geodec__harness_kernels_avx512
 #include "lab/harness/kernels_body.h"

@@ -10,17 +10,16 @@
 #include <math.h>
 #include <string.h>
 
-geodec_published_options geodec_published_defaults(void)
+geodec_harness_options geodec_harness_defaults(void)
 {
-    return (geodec_published_options){
-        .k = 8, .ridge = 1e-3, .clip_min = 1e-3, .clip_max = 1e3, .sigma = 0.6, .h = 1e-2};
+    return (geodec_harness_options){.k = 8, .ridge = 1e-3, .clip_min = 1e-3, .clip_max = 1e3, .sigma = 0.6, .h = 1e-2};
 }
 
 /* ---- metric -------------------------------------------------------------------------------------------------------
  */
 
 static geodec_status local_metric(int64_t n, int64_t k, const double *point, const int32_t *index, int64_t p,
-                                  const geodec_published_options *o, double *g, double *scratch, geodec_err *err)
+                                  const geodec_harness_options *o, double *g, double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *d = scratch, *c = d + k * n, *w = c + n * n, *eig = w + n;
@@ -37,8 +36,8 @@ done:
 }
 
 typedef struct fit {
-    const geodec_published_options *o;
-    geodec_published_manifold *m;
+    const geodec_harness_options *o;
+    geodec_harness_manifold *m;
     const double *point;
     const int32_t *index;
     int64_t n, k;
@@ -58,9 +57,9 @@ done:
     return st;
 }
 
-geodec_status geodec_published_metric(int64_t points, int64_t n, const double *point, const geodec_published_options *o,
-                                      geodec_pool *pool, const geodec_hooks *hooks, double *g, int32_t *index,
-                                      geodec_err *err)
+geodec_status geodec_harness_metric(int64_t points, int64_t n, const double *point, const geodec_harness_options *o,
+                                    geodec_pool *pool, const geodec_hooks *hooks, double *g, int32_t *index,
+                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int32_t *own = NULL;
@@ -85,22 +84,22 @@ static geodec_status space_at(const geodec_space *s, const double *x, double *g,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_published_manifold *m = (const geodec_published_manifold *)(const void *)s;
+    const geodec_harness_manifold *m = (const geodec_harness_manifold *)(const void *)s;
     if (dg) GEODEC_THROW(GEODEC_UNSUPPORTED, "the published manifold has no derivative of its metric");
     for (int64_t i = 0; i < m->n; i++)
         if (!isfinite(x[i])) GEODEC_THROW(GEODEC_NUMERIC, "a point that is not finite");
-    if (g) GEODEC_TRY(geodec_published_g_at(m, x, g, err));
-    if (gamma) memcpy(gamma, geodec_published_gamma_at(m, x), (size_t)(m->n * m->n * m->n) * sizeof *gamma);
+    if (g) GEODEC_TRY(geodec_harness_g_at(m, x, g, err));
+    if (gamma) memcpy(gamma, geodec_harness_gamma_at(m, x), (size_t)(m->n * m->n * m->n) * sizeof *gamma);
 done:
     return st;
 }
 
 /* Storage and the space; g and gamma of the samples are left to the caller. */
-static geodec_status begin(geodec_published_manifold *m, int64_t samples, int64_t n, const double *point, double sigma,
+static geodec_status begin(geodec_harness_manifold *m, int64_t samples, int64_t n, const double *point, double sigma,
                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    *m = (geodec_published_manifold){.samples = samples, .n = n, .sigma = sigma};
+    *m = (geodec_harness_manifold){.samples = samples, .n = n, .sigma = sigma};
     if (samples < 1 || n < 1 || n > GEODEC_PUBLISHED_MAX_N || !(sigma >= 0) || !isfinite(sigma)) {
         GEODEC_THROW(GEODEC_RANGE, "published manifold of %lld samples, dimension %lld, sigma %g", (long long)samples,
                      (long long)n, sigma);
@@ -115,116 +114,116 @@ done:
 }
 
 typedef struct fitted_at {
-    const geodec_published_field *f;
+    const geodec_harness_field *f;
     double *scratch;
 } fitted_at;
 
 static geodec_status fitted_metric(const void *ctx, const double *x, double *g, geodec_err *err)
 {
     const fitted_at *c = ctx;
-    return geodec_published_field_at(c->f, x, g, c->scratch, err);
+    return geodec_harness_field_at(c->f, x, g, c->scratch, err);
 }
 
 static geodec_status sample_task(void *ctx, int64_t p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const fit *f = ctx;
-    geodec_published_manifold *m = f->m;
+    geodec_harness_manifold *m = f->m;
     const int64_t n = m->n;
     fitted_at at = {.f = &m->fitted};
     double *scratch = NULL;
-    GEODEC_NEW(at.scratch, geodec_published_field_scratch(n));
-    GEODEC_NEW(scratch, geodec_published_christoffel_scratch(n));
+    GEODEC_NEW(at.scratch, geodec_harness_field_scratch(n));
+    GEODEC_NEW(scratch, geodec_harness_field_christoffel_scratch(n));
     GEODEC_TRY(fitted_metric(&at, m->point + p * n, m->g + p * n * n, err));
-    GEODEC_TRY(geodec_published_christoffel(n, fitted_metric, &at, m->point + p * n, m->g + p * n * n, f->o->h,
-                                            m->gamma + p * n * n * n, scratch, err));
+    GEODEC_TRY(geodec_harness_field_christoffel(n, fitted_metric, &at, m->point + p * n, m->g + p * n * n, f->o->h,
+                                                m->gamma + p * n * n * n, scratch, err));
 done:
     geodec_mem_free(at.scratch);
     geodec_mem_free(scratch);
     return st;
 }
 
-geodec_status geodec_published_manifold_fit(int64_t points, int64_t n, const double *point,
-                                            const geodec_published_options *o, geodec_pool *pool,
-                                            const geodec_hooks *hooks, geodec_published_manifold *m, geodec_err *err)
+geodec_status geodec_harness_manifold_fit(int64_t points, int64_t n, const double *point,
+                                          const geodec_harness_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                          geodec_harness_manifold *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(begin(m, points, n, point, o->sigma, err));
     if (!(o->sigma > 0) || !(o->h > 0)) GEODEC_THROW(GEODEC_RANGE, "sigma %g, step %g", o->sigma, o->h);
     GEODEC_NEW(m->g_raw, points * n * n);
-    GEODEC_TRY(geodec_published_metric(points, n, point, o, pool, hooks, m->g_raw, NULL, err));
-    GEODEC_TRY(geodec_published_field_init(&m->fitted, points, n, point, m->g_raw, o->sigma, false, err));
+    GEODEC_TRY(geodec_harness_metric(points, n, point, o, pool, hooks, m->g_raw, NULL, err));
+    GEODEC_TRY(geodec_harness_field_init(&m->fitted, points, n, point, m->g_raw, o->sigma, false, err));
     fit f = {.o = o, .m = m};
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "published symbols of point", points, sample_task, &f, err));
-    GEODEC_TRY(geodec_published_field_init(&m->accessor, points, n, point, m->g, o->sigma, true, err));
+    GEODEC_TRY(geodec_harness_field_init(&m->accessor, points, n, point, m->g, o->sigma, true, err));
 done:
-    if (st != GEODEC_OK) geodec_published_manifold_clear(m);
+    if (st != GEODEC_OK) geodec_harness_manifold_clear(m);
     return st;
 }
 
-geodec_status geodec_published_manifold_table(int64_t samples, int64_t n, const double *point, const double *g,
-                                              const double *gamma, double sigma, geodec_published_manifold *m,
-                                              geodec_err *err)
+geodec_status geodec_harness_manifold_table(int64_t samples, int64_t n, const double *point, const double *g,
+                                            const double *gamma, double sigma, geodec_harness_manifold *m,
+                                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(begin(m, samples, n, point, sigma, err));
     memcpy(m->g, g, (size_t)(samples * n * n) * sizeof *g);
     memcpy(m->gamma, gamma, (size_t)(samples * n * n * n) * sizeof *gamma);
-    if (sigma > 0) GEODEC_TRY(geodec_published_field_init(&m->accessor, samples, n, point, g, sigma, true, err));
+    if (sigma > 0) GEODEC_TRY(geodec_harness_field_init(&m->accessor, samples, n, point, g, sigma, true, err));
 done:
-    if (st != GEODEC_OK) geodec_published_manifold_clear(m);
+    if (st != GEODEC_OK) geodec_harness_manifold_clear(m);
     return st;
 }
 
-void geodec_published_manifold_clear(geodec_published_manifold *m)
+void geodec_harness_manifold_clear(geodec_harness_manifold *m)
 {
     geodec_mem_free(m->point);
     geodec_mem_free(m->g);
     geodec_mem_free(m->gamma);
     geodec_mem_free(m->g_raw);
-    geodec_published_field_clear(&m->fitted);
-    geodec_published_field_clear(&m->accessor);
-    *m = (geodec_published_manifold){0};
+    geodec_harness_field_clear(&m->fitted);
+    geodec_harness_field_clear(&m->accessor);
+    *m = (geodec_harness_manifold){0};
 }
 
 static geodec_status fitted_space_at(const geodec_space *s, const double *x, double *g, double *dg, double *gamma,
                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_published_fitted *f = (const geodec_published_fitted *)(const void *)s;
+    const geodec_harness_fitted *f = (const geodec_harness_fitted *)(const void *)s;
     double *scratch = NULL;
     if (dg || gamma) GEODEC_THROW(GEODEC_UNSUPPORTED, "the published field has no derivative of its own");
-    GEODEC_NEW(scratch, geodec_published_field_scratch(s->n));
-    GEODEC_TRY(geodec_published_field_at(f->field, x, g, scratch, err));
+    GEODEC_NEW(scratch, geodec_harness_field_scratch(s->n));
+    GEODEC_TRY(geodec_harness_field_at(f->field, x, g, scratch, err));
 done:
     geodec_mem_free(scratch);
     return st;
 }
 
-void geodec_published_fitted_init(geodec_published_fitted *f, const geodec_published_manifold *m, double h)
+void geodec_harness_fitted_init(geodec_harness_fitted *f, const geodec_harness_manifold *m, double h)
 {
-    *f = (geodec_published_fitted){
+    *f = (geodec_harness_fitted){
         .space = {.n = (int32_t)m->n, .name = "published field", .at = fitted_space_at, .fd_step = h},
         .field = &m->fitted};
 }
 
-geodec_status geodec_published_g_at(const geodec_published_manifold *m, const double *x, double *g, geodec_err *err)
+geodec_status geodec_harness_g_at(const geodec_harness_manifold *m, const double *x, double *g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n;
     double *scratch = NULL;
     if (m->sigma > 0) {
-        GEODEC_NEW(scratch, geodec_published_field_scratch(n));
-        GEODEC_TRY(geodec_published_field_at(&m->accessor, x, g, scratch, err));
+        GEODEC_NEW(scratch, geodec_harness_field_scratch(n));
+        GEODEC_TRY(geodec_harness_field_at(&m->accessor, x, g, scratch, err));
     } else {
-        memcpy(g, m->g + geodec_published_nearest(m->samples, n, m->point, x) * n * n, (size_t)(n * n) * sizeof *g);
+        memcpy(g, m->g + geodec_harness_field_nearest(m->samples, n, m->point, x) * n * n, (size_t)(n * n) * sizeof *g);
     }
 done:
     geodec_mem_free(scratch);
     return st;
 }
 
-const double *geodec_published_gamma_at(const geodec_published_manifold *m, const double *x)
+const double *geodec_harness_gamma_at(const geodec_harness_manifold *m, const double *x)
 {
-    return m->gamma + geodec_published_nearest(m->samples, m->n, m->point, x) * m->n * m->n * m->n;
+    return m->gamma + geodec_harness_field_nearest(m->samples, m->n, m->point, x) * m->n * m->n * m->n;
 }

@@ -3,8 +3,9 @@
  *
  * Built in three steps: a metric at each point, the inverse of
  *     C = D^T D / (k - 1) + ridge I,   D = the k nearest neighbours minus the point,
- * with eigenvalues clipped; the field of lab/harness/field.h through them with the identity far away; its values and its
- * finite-difference Christoffel symbols at the points. The accessor then smooths the already smoothed samples again.
+ * with eigenvalues clipped; the field of lab/harness/field.h through them with the identity far away; its values and
+ * its finite-difference Christoffel symbols at the points. The accessor then smooths the already smoothed samples
+ * again.
  *
  * What follows from the nearest-sample symbols: within a cell a geodesic solves an equation with constant coefficients
  * (which blows up in finite time), and the derivative of the symbols is zero, so that the "Riemann tensor" is the
@@ -20,93 +21,92 @@
 #include "geometry/space.h"
 #include "lab/harness/field.h"
 
-typedef struct geodec_published_options {
+typedef struct geodec_harness_options {
     int64_t k;                 /* neighbours; at most points - 1; default 8 */
     double ridge;              /* default 1e-3 */
     double clip_min, clip_max; /* of the eigenvalues of g; default 1e-3 .. 1e3 */
     double sigma;              /* default 0.6 */
     double h;                  /* of the finite differences; default 1e-2 */
-} geodec_published_options;
-GEODEC_API geodec_published_options geodec_published_defaults(void);
+} geodec_harness_options;
+GEODEC_API geodec_harness_options geodec_harness_defaults(void);
 
 /* The local metrics: g [points][n][n], index [points][k] nearest first (may be NULL).
  * GEODEC_RANGE, GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_published_metric(int64_t points, int64_t n, const double *point,
-                                                 const geodec_published_options *o, geodec_pool *pool,
-                                                 const geodec_hooks *hooks, double *g, int32_t *index,
-                                                 geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_metric(int64_t points, int64_t n, const double *point,
+                                               const geodec_harness_options *o, geodec_pool *pool,
+                                               const geodec_hooks *hooks, double *g, int32_t *index,
+                                               geodec_err *err) GEODEC_MUST_USE;
 
-typedef struct geodec_published_manifold {
+typedef struct geodec_harness_manifold {
     geodec_space space; /* first: g by the accessor, Gamma of the nearest sample; dg is not there (UNSUPPORTED) */
     int64_t samples, n;
-    double *point;                   /* [samples][n] */
-    double *g;                       /* [samples][n][n] of the table: smoothed once */
-    double *gamma;                   /* [samples][n][n][n] */
-    double *g_raw;                   /* [samples][n][n] before smoothing; NULL for a manifold made from tables */
-    double sigma;                    /* of the accessor; 0 = the nearest sample's g */
-    geodec_published_field fitted;   /* through g_raw; empty for a manifold made from tables */
-    geodec_published_field accessor; /* through g; empty when sigma is 0 */
-} geodec_published_manifold;
+    double *point;                 /* [samples][n] */
+    double *g;                     /* [samples][n][n] of the table: smoothed once */
+    double *gamma;                 /* [samples][n][n][n] */
+    double *g_raw;                 /* [samples][n][n] before smoothing; NULL for a manifold made from tables */
+    double sigma;                  /* of the accessor; 0 = the nearest sample's g */
+    geodec_harness_field fitted;   /* through g_raw; empty for a manifold made from tables */
+    geodec_harness_field accessor; /* through g; empty when sigma is 0 */
+} geodec_harness_manifold;
 
 /* All three steps. The manifold stays where it is: it is its own space's context. */
-GEODEC_API geodec_status geodec_published_manifold_fit(int64_t points, int64_t n, const double *point,
-                                                       const geodec_published_options *o, geodec_pool *pool,
-                                                       const geodec_hooks *hooks, geodec_published_manifold *m,
-                                                       geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_manifold_fit(int64_t points, int64_t n, const double *point,
+                                                     const geodec_harness_options *o, geodec_pool *pool,
+                                                     const geodec_hooks *hooks, geodec_harness_manifold *m,
+                                                     geodec_err *err) GEODEC_MUST_USE;
 /* From tables that exist; copied. */
-GEODEC_API geodec_status geodec_published_manifold_table(int64_t samples, int64_t n, const double *point,
-                                                         const double *g, const double *gamma, double sigma,
-                                                         geodec_published_manifold *m, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_manifold_table(int64_t samples, int64_t n, const double *point, const double *g,
+                                                       const double *gamma, double sigma, geodec_harness_manifold *m,
+                                                       geodec_err *err) GEODEC_MUST_USE;
 /* A metric of kind `published` with the unsmoothed local metrics of a fitted manifold, for the artifact. */
-GEODEC_API geodec_status geodec_published_manifold_metric(const geodec_published_manifold *m,
-                                                          const geodec_published_options *o, geodec_pool *pool,
-                                                          const geodec_hooks *hooks, geodec_metric *out,
-                                                          geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_manifold_metric(const geodec_harness_manifold *m,
+                                                        const geodec_harness_options *o, geodec_pool *pool,
+                                                        const geodec_hooks *hooks, geodec_metric *out,
+                                                        geodec_err *err) GEODEC_MUST_USE;
 /* The tables of a fitted manifold into a metric artifact whose other fields geodec_metric_write has written; h: step of
  * its differences. */
-GEODEC_API geodec_status geodec_published_manifold_write(const geodec_published_manifold *m, double h,
-                                                         geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_manifold_write(const geodec_harness_manifold *m, double h, geodec_artifact *a,
+                                                       geodec_err *err) GEODEC_MUST_USE;
 /* And back; metric: what geodec_metric_read gave of the same artifact. GEODEC_FORMAT when it holds none. */
-GEODEC_API geodec_status geodec_published_manifold_read(const geodec_artifact *a, const geodec_metric *metric,
-                                                        geodec_published_manifold *m, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_published_manifold_clear(geodec_published_manifold *m);
+GEODEC_API geodec_status geodec_harness_manifold_read(const geodec_artifact *a, const geodec_metric *metric,
+                                                      geodec_harness_manifold *m, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_harness_manifold_clear(geodec_harness_manifold *m);
 
 /* The field the samples' symbols were differenced from, as a space: g alone (no derivative, no symbols). */
-typedef struct geodec_published_fitted {
+typedef struct geodec_harness_fitted {
     geodec_space space;
-    const geodec_published_field *field;
-} geodec_published_fitted;
+    const geodec_harness_field *field;
+} geodec_harness_fitted;
 /* m must have been fitted and outlive it; h: step of the differences. */
-GEODEC_API void geodec_published_fitted_init(geodec_published_fitted *f, const geodec_published_manifold *m, double h);
+GEODEC_API void geodec_harness_fitted_init(geodec_harness_fitted *f, const geodec_harness_manifold *m, double h);
 
 /* g [n][n] at x by the accessor. */
-GEODEC_API geodec_status geodec_published_g_at(const geodec_published_manifold *m, const double *x, double *g,
-                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_g_at(const geodec_harness_manifold *m, const double *x, double *g,
+                                             geodec_err *err) GEODEC_MUST_USE;
 /* Gamma [n][n][n] of the sample nearest to x; inside the manifold. */
-GEODEC_API const double *geodec_published_gamma_at(const geodec_published_manifold *m, const double *x);
+GEODEC_API const double *geodec_harness_gamma_at(const geodec_harness_manifold *m, const double *x);
 /* v [n] to unit speed at x; left alone when its squared length is below 1e-12. */
-GEODEC_API geodec_status geodec_published_unit(const geodec_published_manifold *m, const double *x, double *v,
-                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_unit(const geodec_harness_manifold *m, const double *x, double *v,
+                                             geodec_err *err) GEODEC_MUST_USE;
 /* Classical Runge-Kutta: xs, vs [steps + 1][n] (vs may be NULL). Values that overflow stay as they come: NaN included.
  */
-GEODEC_API void geodec_published_geodesic(const geodec_published_manifold *m, const double *x0, const double *v0,
-                                          int64_t steps, double dl, double *xs, double *vs);
+GEODEC_API void geodec_harness_geodesic(const geodec_harness_manifold *m, const double *x0, const double *v0,
+                                        int64_t steps, double dl, double *xs, double *vs);
 /* riem [n][n][n][n] at x with differences of step h (5e-3 in the harness) of the nearest sample's symbols.
  * scratch: n^4 doubles. */
-GEODEC_API void geodec_published_riemann(const geodec_published_manifold *m, const double *x, double h, double *riem,
-                                         double *scratch);
+GEODEC_API void geodec_harness_riemann(const geodec_harness_manifold *m, const double *x, double h, double *riem,
+                                       double *scratch);
 /* The "Magnus-3" propagator along a path xs, vs [steps + 1][n]: a cubic Taylor step of the mean of the end points'
  * tensors; phi [steps + 1][n][n]. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_published_propagator(const geodec_published_manifold *m, const double *xs,
-                                                     const double *vs, int64_t steps, double dl, double *phi,
-                                                     geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_propagator(const geodec_harness_manifold *m, const double *xs, const double *vs,
+                                                   int64_t steps, double dl, double *phi,
+                                                   geodec_err *err) GEODEC_MUST_USE;
 /* The same as a rule of geodec_propagators_options; ctx: the manifold. */
-GEODEC_API geodec_status geodec_published_rule(const void *ctx, int64_t steps, double dl, const double *xs,
-                                               const double *vs, double *phi, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_harness_rule(const void *ctx, int64_t steps, double dl, const double *xs,
+                                             const double *vs, double *phi, geodec_err *err) GEODEC_MUST_USE;
 /* The same rule with any other tensor: riem [n]^4 at x (a space's true one: what is left is the fault of the rule). */
-typedef geodec_status (*geodec_published_riemann_fn)(const void *ctx, const double *x, double *riem, geodec_err *err);
-GEODEC_API geodec_status geodec_published_propagator_with(int64_t n, geodec_published_riemann_fn tensor,
-                                                          const void *ctx, const double *xs, const double *vs,
-                                                          int64_t steps, double dl, double *phi,
-                                                          geodec_err *err) GEODEC_MUST_USE;
+typedef geodec_status (*geodec_harness_riemann_fn)(const void *ctx, const double *x, double *riem, geodec_err *err);
+GEODEC_API geodec_status geodec_harness_propagator_with(int64_t n, geodec_harness_riemann_fn tensor, const void *ctx,
+                                                        const double *xs, const double *vs, int64_t steps, double dl,
+                                                        double *phi, geodec_err *err) GEODEC_MUST_USE;
 #endif

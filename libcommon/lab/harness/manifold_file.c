@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "lab/harness/manifold.h"
 
-geodec_status geodec_published_manifold_metric(const geodec_published_manifold *m, const geodec_published_options *o,
-                                               geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
-                                               geodec_err *err)
+geodec_status geodec_harness_manifold_metric(const geodec_harness_manifold *m, const geodec_harness_options *o,
+                                             geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
+                                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_metric_options options = geodec_metric_defaults();
@@ -22,8 +22,8 @@ done:
     return st;
 }
 
-geodec_status geodec_published_manifold_write(const geodec_published_manifold *m, double h, geodec_artifact *a,
-                                              geodec_err *err)
+geodec_status geodec_harness_manifold_write(const geodec_harness_manifold *m, double h, geodec_artifact *a,
+                                            geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(geodec_artifact_write(a, "/published/g_raw", m->g_raw, err));
@@ -34,8 +34,8 @@ done:
     return st;
 }
 
-geodec_status geodec_published_manifold_read(const geodec_artifact *a, const geodec_metric *metric,
-                                             geodec_published_manifold *m, geodec_err *err)
+geodec_status geodec_harness_manifold_read(const geodec_artifact *a, const geodec_metric *metric,
+                                           geodec_harness_manifold *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double *g_raw = NULL, *g = NULL, *gamma = NULL;
@@ -48,10 +48,10 @@ geodec_status geodec_published_manifold_read(const geodec_artifact *a, const geo
     GEODEC_TRY(geodec_artifact_read(a, "/published/g", &g, err));
     GEODEC_TRY(geodec_artifact_read(a, "/published/gamma", &gamma, err));
     GEODEC_TRY(
-        geodec_published_manifold_table(metric->points, metric->n, metric->point, g, gamma, metric->sigma, m, err));
-    st = geodec_published_field_init(&m->fitted, m->samples, m->n, m->point, g_raw, m->sigma, false, err);
+        geodec_harness_manifold_table(metric->points, metric->n, metric->point, g, gamma, metric->sigma, m, err));
+    st = geodec_harness_field_init(&m->fitted, m->samples, m->n, m->point, g_raw, m->sigma, false, err);
     if (st != GEODEC_OK) {
-        geodec_published_manifold_clear(m);
+        geodec_harness_manifold_clear(m);
         goto done;
     }
     m->g_raw = g_raw;

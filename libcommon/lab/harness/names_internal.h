@@ -2,8 +2,8 @@
 #ifndef GEODEC_LAB_HARNESS_NAMES_INTERNAL_H
 #define GEODEC_LAB_HARNESS_NAMES_INTERNAL_H
 
-#include "base/err.h"
 #include "artifact/artifact.h"
+#include "base/err.h"
 
 /* Appends a name; text begins as "". GEODEC_LIMIT when it does not fit; text is not to be used then. */
 geodec_status geodec__names_add(char text[GEODEC_ATTR_TEXT_MAX], geodec_err *err, const char *format,

@@ -1,20 +1,20 @@
 /* Paths, tensors and propagators of the published manifold. */
 #include "base/mem.h"
-#include "geometry/geodesic.h"
 #include "base/vec_internal.h"
-#include "linalg/blas.h"
+#include "geometry/geodesic.h"
 #include "lab/harness/manifold.h"
+#include "linalg/blas.h"
 
 #include <math.h>
 #include <string.h>
 
-geodec_status geodec_published_unit(const geodec_published_manifold *m, const double *x, double *v, geodec_err *err)
+geodec_status geodec_harness_unit(const geodec_harness_manifold *m, const double *x, double *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n;
     double *g = NULL;
     GEODEC_NEW(g, n * n);
-    GEODEC_TRY(geodec_published_g_at(m, x, g, err));
+    GEODEC_TRY(geodec_harness_g_at(m, x, g, err));
     const double q = geodec__norm2(n, g, v);
     if (!(q < 1e-12))
         for (int64_t i = 0; i < n; i++) v[i] /= sqrt(q);
@@ -23,8 +23,8 @@ done:
     return st;
 }
 
-void geodec_published_geodesic(const geodec_published_manifold *m, const double *x0, const double *v0, int64_t steps,
-                               double dl, double *xs, double *vs)
+void geodec_harness_geodesic(const geodec_harness_manifold *m, const double *x0, const double *v0, int64_t steps,
+                             double dl, double *xs, double *vs)
 {
     enum { N = GEODEC_PUBLISHED_MAX_N };
     const int64_t n = m->n;
@@ -39,7 +39,7 @@ void geodec_published_geodesic(const geodec_published_manifold *m, const double 
                 u[s][i] = s == 0 ? v[i] : v[i] + c * k[s - 1][i];
                 y[i] = s == 0 ? xs[i] : xs[i] + c * u[s - 1][i];
             }
-            geodec_geodesic_accel(n, geodec_published_gamma_at(m, y), u[s], k[s]);
+            geodec_geodesic_accel(n, geodec_harness_gamma_at(m, y), u[s], k[s]);
         }
         for (int64_t i = 0; i < n; i++) {
             xs[n + i] = xs[i] + dl / 6 * (u[0][i] + 2 * u[1][i] + 2 * u[2][i] + u[3][i]);
@@ -49,18 +49,17 @@ void geodec_published_geodesic(const geodec_published_manifold *m, const double 
     }
 }
 
-void geodec_published_riemann(const geodec_published_manifold *m, const double *x, double h, double *riem,
-                              double *scratch)
+void geodec_harness_riemann(const geodec_harness_manifold *m, const double *x, double h, double *riem, double *scratch)
 {
     const int64_t n = m->n, n2 = n * n, n3 = n2 * n;
-    const double *gamma = geodec_published_gamma_at(m, x);
+    const double *gamma = geodec_harness_gamma_at(m, x);
     double *dgamma = scratch, y[GEODEC_PUBLISHED_MAX_N];
     memcpy(y, x, (size_t)n * sizeof *y);
     for (int64_t c = 0; c < n; c++) {
         y[c] = x[c] + h;
-        const double *plus = geodec_published_gamma_at(m, y);
+        const double *plus = geodec_harness_gamma_at(m, y);
         y[c] = x[c] - h;
-        const double *minus = geodec_published_gamma_at(m, y);
+        const double *minus = geodec_harness_gamma_at(m, y);
         y[c] = x[c];
         for (int64_t i = 0; i < n3; i++) dgamma[c * n3 + i] = (plus[i] - minus[i]) / (2 * h);
     }
@@ -79,7 +78,7 @@ void geodec_published_riemann(const geodec_published_manifold *m, const double *
 }
 
 typedef struct nearest_tensor {
-    const geodec_published_manifold *m;
+    const geodec_harness_manifold *m;
     double *scratch; /* [n^4] */
 } nearest_tensor;
 
@@ -87,25 +86,25 @@ static geodec_status nearest_riemann(const void *ctx, const double *x, double *r
 {
     const nearest_tensor *t = ctx;
     (void)err;
-    geodec_published_riemann(t->m, x, 5e-3, riem, t->scratch);
+    geodec_harness_riemann(t->m, x, 5e-3, riem, t->scratch);
     return GEODEC_OK;
 }
 
-geodec_status geodec_published_propagator(const geodec_published_manifold *m, const double *xs, const double *vs,
-                                          int64_t steps, double dl, double *phi, geodec_err *err)
+geodec_status geodec_harness_propagator(const geodec_harness_manifold *m, const double *xs, const double *vs,
+                                        int64_t steps, double dl, double *phi, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     nearest_tensor t = {.m = m};
     GEODEC_NEW(t.scratch, m->n * m->n * m->n * m->n);
-    GEODEC_TRY(geodec_published_propagator_with(m->n, nearest_riemann, &t, xs, vs, steps, dl, phi, err));
+    GEODEC_TRY(geodec_harness_propagator_with(m->n, nearest_riemann, &t, xs, vs, steps, dl, phi, err));
 done:
     geodec_mem_free(t.scratch);
     return st;
 }
 
-geodec_status geodec_published_propagator_with(int64_t n, geodec_published_riemann_fn tensor, const void *ctx,
-                                               const double *xs, const double *vs, int64_t steps, double dl,
-                                               double *phi, geodec_err *err)
+geodec_status geodec_harness_propagator_with(int64_t n, geodec_harness_riemann_fn tensor, const void *ctx,
+                                             const double *xs, const double *vs, int64_t steps, double dl, double *phi,
+                                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n2 = n * n, n4 = n2 * n2, w = 2 * n;
@@ -150,8 +149,8 @@ done:
     return st;
 }
 
-geodec_status geodec_published_rule(const void *ctx, int64_t steps, double dl, const double *xs, const double *vs,
-                                    double *phi, geodec_err *err)
+geodec_status geodec_harness_rule(const void *ctx, int64_t steps, double dl, const double *xs, const double *vs,
+                                  double *phi, geodec_err *err)
 {
-    return geodec_published_propagator(ctx, xs, vs, steps, dl, phi, err);
+    return geodec_harness_propagator(ctx, xs, vs, steps, dl, phi, err);
 }

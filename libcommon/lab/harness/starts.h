@@ -5,15 +5,16 @@
 #include "lab/geodesicity/correct.h"
 
 /* Row of x and the path's end. */
-typedef struct geodec__start {
+typedef struct geodec__starts_row {
     int64_t row, end;
     int32_t text;
-} geodec__start;
+} geodec__starts_row;
 
 /* Starts of a place (-1: all) in one part of the texts, in order; out NULL counts. */
 GEODEC_API int64_t geodec__starts_gather(const geodec_trajectories *t, const geodec_geodesicity_options *o,
-                                         int64_t place, bool held_out, geodec__start *out);
+                                         int64_t place, bool held_out, geodec__starts_row *out);
 /* Keeps a random choice of the starts, in their order; keep <= 0: all. */
-GEODEC_API void geodec__starts_choose(geodec__start *s, int64_t *count, int64_t keep, uint64_t seed, int64_t number);
+GEODEC_API void geodec__starts_choose(geodec__starts_row *s, int64_t *count, int64_t keep, uint64_t seed,
+                                      int64_t number);
 
 #endif

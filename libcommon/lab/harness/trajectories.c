@@ -9,15 +9,15 @@
 
 enum { SLAB = 1024 /* rows */ };
 
-geodec_chart_options geodec_chart_defaults(void)
+geodec_harness_chart_options geodec_harness_chart_defaults(void)
 {
-    return (geodec_chart_options){.n = 8, .points = 800, .paths = 4000};
+    return (geodec_harness_chart_options){.n = 8, .points = 800, .paths = 4000};
 }
 
 /* What is known of the rows without their states. */
 typedef struct rows {
     const geodec_activations *a;
-    const geodec_chart_options *o;
+    const geodec_harness_chart_options *o;
     int64_t first, last; /* kept layers looked at: first .. last */
     int32_t *text, *sequence, *position;
     bool *training; /* neither held out nor in a gap */
@@ -61,7 +61,7 @@ done:
 
 typedef struct gather_moments {
     const rows *r;
-    geodec_moments moments;
+    geodec_pca_moments moments;
     geodec_pool *pool;
     double *kept; /* [SLAB][d] */
 } gather_moments;
@@ -75,10 +75,10 @@ static geodec_status add_training(void *ctx, int64_t layer, int64_t row0, int64_
     (void)layer;
     for (int64_t i = 0; i < count; i++)
         if (usable(g->r, row0 + i)) memcpy(g->kept + kept++ * d, x + i * d, (size_t)d * sizeof *x);
-    return kept > 0 ? geodec_moments_add(&g->moments, kept, g->kept, g->pool, err) : GEODEC_OK;
+    return kept > 0 ? geodec_pca_moments_add(&g->moments, kept, g->kept, g->pool, err) : GEODEC_OK;
 }
 
-static geodec_status make_chart(const rows *r, geodec_pool *pool, const geodec_hooks *hooks, geodec_charted *c,
+static geodec_status make_chart(const rows *r, geodec_pool *pool, const geodec_hooks *hooks, geodec_harness_charted *c,
                                 geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -86,7 +86,7 @@ static geodec_status make_chart(const rows *r, geodec_pool *pool, const geodec_h
     geodec_pca pca = {0};
     double kept = 0;
     GEODEC_NEW(g.kept, SLAB * r->a->d);
-    GEODEC_TRY(geodec_moments_init(&g.moments, r->a->d, NULL, err));
+    GEODEC_TRY(geodec_pca_moments_init(&g.moments, r->a->d, NULL, err));
     GEODEC_TRY(each_slab(r, hooks, "chart", add_training, &g, err));
     GEODEC_TRY(geodec_pca_from_moments(&g.moments, 1, &pca, err));
     if (pca.k < c->n)
@@ -100,14 +100,14 @@ static geodec_status make_chart(const rows *r, geodec_pool *pool, const geodec_h
     c->explained = kept / pca.total;
     c->leading = pca.eigenvalue[0] / pca.total;
 done:
-    geodec_moments_clear(&g.moments);
+    geodec_pca_moments_clear(&g.moments);
     geodec_pca_clear(&pca);
     geodec_mem_free(g.kept);
     return st;
 }
 
 /* The given chart; its shares of the variance are not known without another pass: 0. */
-static geodec_status take_chart(const geodec_chart_options *o, geodec_charted *c, geodec_err *err)
+static geodec_status take_chart(const geodec_harness_chart_options *o, geodec_harness_charted *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     GEODEC_NEW(c->basis, c->n * c->d);
@@ -122,7 +122,7 @@ done:
 
 typedef struct places {
     const rows *r;
-    geodec_charted *c;
+    geodec_harness_charted *c;
     int64_t layers;      /* looked at */
     int64_t *path;       /* [rows] path of the row layer by layer, -1 = not taken */
     const int64_t *pick; /* [points] layer * rows + row, rising */
@@ -135,7 +135,7 @@ static geodec_status place_slab(void *ctx, int64_t layer, int64_t row0, int64_t 
 {
     geodec_status st = GEODEC_OK;
     places *p = ctx;
-    geodec_charted *c = p->c;
+    geodec_harness_charted *c = p->c;
     const int64_t n = c->n, l = layer - p->r->first, R = p->r->a->rows;
     GEODEC_TRY(geodec_pca_project(c->d, n, c->basis, c->mean, count, x, p->y, p->pool, err));
     for (int64_t i = 0; i < count; i++) {
@@ -163,7 +163,7 @@ static void thin(int64_t *list, int64_t *count, int64_t keep, geodec_rng r)
     *count = out;
 }
 
-static geodec_status lay_out(const rows *r, int64_t *path, geodec_charted *c, geodec_err *err)
+static geodec_status lay_out(const rows *r, int64_t *path, geodec_harness_charted *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t R = r->a->rows, layers = r->last - r->first + 1;
@@ -203,7 +203,7 @@ done:
     return st;
 }
 
-static geodec_status place_all(const rows *r, geodec_pool *pool, const geodec_hooks *hooks, geodec_charted *c,
+static geodec_status place_all(const rows *r, geodec_pool *pool, const geodec_hooks *hooks, geodec_harness_charted *c,
                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -244,12 +244,13 @@ done:
     return st;
 }
 
-geodec_status geodec_charted_make(const geodec_activations *a, const geodec_chart_options *o, geodec_pool *pool,
-                                  const geodec_hooks *hooks, geodec_charted *out, geodec_err *err)
+geodec_status geodec_harness_charted_make(const geodec_activations *a, const geodec_harness_chart_options *o,
+                                          geodec_pool *pool, const geodec_hooks *hooks, geodec_harness_charted *out,
+                                          geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     rows r = {.a = a, .o = o, .first = o->index < 0 ? 0 : o->index, .last = o->index < 0 ? a->layers - 1 : o->index};
-    geodec_charted c = {.n = o->n, .d = a->d};
+    geodec_harness_charted c = {.n = o->n, .d = a->d};
     if (o->n > a->d && o->n <= GEODEC_RBF_MAX_N)
         GEODEC_THROW(GEODEC_SCARCE, "states of width %lld; the chart needs %lld dimensions", (long long)a->d,
                      (long long)o->n);
@@ -262,7 +263,7 @@ geodec_status geodec_charted_make(const geodec_activations *a, const geodec_char
     *out = c;
     memset(&c, 0, sizeof c);
 done:
-    geodec_charted_clear(&c);
+    geodec_harness_charted_clear(&c);
     geodec_mem_free(r.text);
     geodec_mem_free(r.sequence);
     geodec_mem_free(r.position);
@@ -270,7 +271,7 @@ done:
     return st;
 }
 
-void geodec_charted_clear(geodec_charted *c)
+void geodec_harness_charted_clear(geodec_harness_charted *c)
 {
     geodec_mem_free(c->basis);
     geodec_mem_free(c->mean);

@@ -6,21 +6,21 @@
 #ifndef GEODEC_LAB_HARNESS_TRAJECTORIES_H
 #define GEODEC_LAB_HARNESS_TRAJECTORIES_H
 
-#include "lab/geodesicity/correct.h"
 #include "chain/activations.h"
+#include "lab/geodesicity/correct.h"
 
-typedef struct geodec_chart_options {
+typedef struct geodec_harness_chart_options {
     int64_t n;                               /* dimension; default 8 */
     int64_t points;                          /* for the metric, a seeded choice of training states; default 800 */
     int64_t index;                           /* kept layer of the file (0..L-1), token by token; -1 = layer by layer */
     int64_t paths;                           /* layer by layer: at most so many tokens, a seeded choice; default 4000 */
     const geodec_geodesicity_options *split; /* which texts are held out */
     const double *basis, *mean; /* [n][d] with orthonormal rows, [d]: this chart instead of the principal one */
-} geodec_chart_options;
-GEODEC_API geodec_chart_options geodec_chart_defaults(void);
+} geodec_harness_chart_options;
+GEODEC_API geodec_harness_chart_options geodec_harness_chart_defaults(void);
 
-/* Everything owned; geodec_charted_clear frees it. */
-typedef struct geodec_charted {
+/* Everything owned; geodec_harness_charted_clear frees it. */
+typedef struct geodec_harness_charted {
     int64_t n, d;
     geodec_split split;    /* what texts are: documents or blocks */
     double *basis, *mean;  /* [n][d], [d] */
@@ -35,15 +35,15 @@ typedef struct geodec_charted {
     double *state;        /* [points][d] */
     int64_t *point_row;   /* [points] row of the activations, rising within a layer */
     int32_t *point_place; /* [points] kept layer, rising */
-} geodec_charted;
+} geodec_harness_charted;
 
 /* Texts are the units of geodec_activations_units: documents, or blocks with gaps. Paths are broken where positions are
  * not consecutive, and the first state of a text, which is the same in every text, is on none.
  * GEODEC_RANGE (n), GEODEC_SCARCE (the states fill fewer than n dimensions), GEODEC_NUMERIC, GEODEC_INTERRUPTED.
  * Memory: the chart's coordinates of all states, points d, d^2. */
-GEODEC_API geodec_status geodec_charted_make(const geodec_activations *a, const geodec_chart_options *o,
-                                             geodec_pool *pool, const geodec_hooks *hooks, geodec_charted *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_charted_clear(geodec_charted *c);
+GEODEC_API geodec_status geodec_harness_charted_make(const geodec_activations *a, const geodec_harness_chart_options *o,
+                                                     geodec_pool *pool, const geodec_hooks *hooks,
+                                                     geodec_harness_charted *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_harness_charted_clear(geodec_harness_charted *c);
 
 #endif

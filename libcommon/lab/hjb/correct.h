@@ -15,12 +15,12 @@
 #ifndef GEODEC_LAB_HJB_CORRECT_H
 #define GEODEC_LAB_HJB_CORRECT_H
 
+#include "artifact/artifact.h"
+#include "artifact/sweep.h"
 #include "base/hooks.h"
 #include "base/pool.h"
-#include "lab/harness/residual.h"
 #include "chain/activations.h"
-#include "artifact/sweep.h"
-#include "artifact/artifact.h"
+#include "lab/harness/residual.h"
 #include "linalg/stats.h"
 
 typedef enum geodec_hjb_class {
@@ -91,7 +91,7 @@ GEODEC_API geodec_status geodec_hjb_run(const geodec_space *s, int64_t points, c
                                         const geodec_hooks *hooks, geodec_hjb *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API const char *geodec_hjb_name(geodec_hjb_class c); /* "geodesic", ..; static */
 
-GEODEC_API extern const geodec_kind geodec_kind_hjb;
+GEODEC_API extern const geodec_kind geodec_hjb_kind;
 GEODEC_API geodec_status geodec_hjb_write(const geodec_hjb *h, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,6 +1,6 @@
 /* The artifact of the residuals. */
-#include "lab/hjb/correct.h"
 #include "artifact/binding.h"
+#include "lab/hjb/correct.h"
 
 #define IN(m) GEODEC_IN(geodec_hjb, m)
 
@@ -37,7 +37,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"C", .plus = GEODEC_HJB_CLASSES}, {"S", .plus = GEODEC_HJB_STEPS}};
 
-const geodec_kind geodec_kind_hjb = {
+const geodec_kind geodec_hjb_kind = {
     .name = "hjb",
     .major = 1,
     .minor = 0,

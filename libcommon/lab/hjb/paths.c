@@ -1,10 +1,10 @@
 /* Trajectories for the residuals: of the cloud, and of the model. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/hjb/correct.h"
 #include "geometry/geodesic.h"
 #include "geometry/pca.h"
 #include "geometry/space_closed.h"
+#include "lab/hjb/correct.h"
 
 #include <math.h>
 #include <string.h>

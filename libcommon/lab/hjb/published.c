@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/vec_internal.h"
 
-geodec_status geodec_published_hjb(const geodec_published_manifold *m, int64_t nodes, const double *xs, double *total,
+geodec_status geodec_hjb_published(const geodec_harness_manifold *m, int64_t nodes, const double *xs, double *total,
                                    double *kinetic, double *curvature, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -18,7 +18,7 @@ geodec_status geodec_published_hjb(const geodec_published_manifold *m, int64_t n
             d[i] = s[n + i] - s[i];
             d2[i] = s[n + i] - 2 * s[i] + s[i - n];
         }
-        geodec_published_riemann(m, s, 5e-3, riem, riem + n4);
+        geodec_harness_riemann(m, s, 5e-3, riem, riem + n4);
         for (int64_t a = 0; a < n; a++) {
             r[a] = 0;
             for (int64_t q = 0; q < n; q++) { /* K^a_q = R^a_iql v^i v^l first, as the harness does */

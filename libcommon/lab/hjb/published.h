@@ -14,19 +14,19 @@
 #include "lab/harness/manifold.h"
 
 /* xs [nodes][n], nodes >= 3; total, kinetic, curvature [nodes - 2] squared Euclidean lengths. GEODEC_RANGE. */
-GEODEC_API geodec_status geodec_published_hjb(const geodec_published_manifold *m, int64_t nodes, const double *xs,
+GEODEC_API geodec_status geodec_hjb_published(const geodec_harness_manifold *m, int64_t nodes, const double *xs,
                                               double *total, double *kinetic, double *curvature,
                                               geodec_err *err) GEODEC_MUST_USE;
 
 /* Means over the nodes and paths of a class, and the artifact of the three classes (geodesic, nn_walk, straight). */
 enum { GEODEC_PUBLISHED_HJB_CLASSES = 3 };
-typedef struct geodec_published_hjb_means {
+typedef struct geodec_hjb_published_means {
     int64_t paths;
     double total, kinetic, curvature;
     double covariant, connection; /* of lab/harness/residual.h in the smooth field: the control */
-} geodec_published_hjb_means;
-GEODEC_API extern const geodec_kind geodec_kind_hjb_ref;
-GEODEC_API geodec_status geodec_published_hjb_write(const geodec_published_hjb_means *row, int64_t points, int64_t n,
+} geodec_hjb_published_means;
+GEODEC_API extern const geodec_kind geodec_hjb_published_kind;
+GEODEC_API geodec_status geodec_hjb_published_write(const geodec_hjb_published_means *row, int64_t points, int64_t n,
                                                     double sigma, geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

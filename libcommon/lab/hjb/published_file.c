@@ -3,12 +3,12 @@
 #include "lab/hjb/published.h"
 
 typedef struct report {
-    const geodec_published_hjb_means *row;
+    const geodec_hjb_published_means *row;
     int64_t n, flops;
     double sigma;
 } report;
 #define IN(m) GEODEC_IN(report, m)
-#define OF(m) GEODEC_OF_ROW(geodec_published_hjb_means, m)
+#define OF(m) GEODEC_OF_ROW(geodec_hjb_published_means, m)
 
 /* clang-format off */
 static const geodec_field fields[] = {
@@ -30,17 +30,17 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"C", .plus = GEODEC_PUBLISHED_HJB_CLASSES}};
 
-const geodec_kind geodec_kind_hjb_ref = {
+const geodec_kind geodec_hjb_published_kind = {
     .name = "hjb-ref",
     .major = 1,
     .minor = 0,
     .tool = "geodec-hjb --mode ref",
     .purpose = "the published residual along the published trajectories",
     GEODEC_TABLES(fields, attrs, extents),
-    .rows = {"C", sizeof(geodec_published_hjb_means), offsetof(report, row), false},
+    .rows = {"C", sizeof(geodec_hjb_published_means), offsetof(report, row), false},
 };
 
-geodec_status geodec_published_hjb_write(const geodec_published_hjb_means *row, int64_t points, int64_t n, double sigma,
+geodec_status geodec_hjb_published_write(const geodec_hjb_published_means *row, int64_t points, int64_t n, double sigma,
                                          geodec_artifact *a, geodec_err *err)
 {
     const report r = {row, n, 2 * n * n * n * n * points + n * n * n * n * n, sigma};

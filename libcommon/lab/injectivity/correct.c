@@ -2,12 +2,12 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "geometry/propagate.h"
-#include "geometry/curvature.h"
-#include "geometry/space_closed.h"
 #include "base/tasks.h"
-#include "chain/validity.h"
 #include "base/vec_internal.h"
+#include "chain/validity.h"
+#include "geometry/curvature.h"
+#include "geometry/propagate.h"
+#include "geometry/space_closed.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
 #include "linalg/eig.h"
@@ -303,7 +303,7 @@ geodec_status geodec_injectivity_sectional(const geodec_space *s, const double *
     geodec_status st = GEODEC_OK;
     const int64_t n = s->n, n2 = n * n, n3 = n2 * n, n4 = n3 * n, pairs = n * (n - 1) / 2;
     double *block = NULL;
-    geodec_riemann_invariants inv;
+    geodec_curvature_invariants inv;
     *k_max = *k_operator = 0;
     if (n < 2) goto done;
     if (n > SECTIONAL_MAX_N)
@@ -311,7 +311,7 @@ geodec_status geodec_injectivity_sectional(const geodec_space *s, const double *
     GEODEC_NEW(block, 2 * n4 + 4 * n2 + 2 * n + pairs * pairs + pairs);
     double *r = block, *t = r + n4, *l = t + n4, *e = l + n2, *b = e + n2, *vec = b + n2, *w = vec + n2, *u = w + n,
            *op = u + n, *ow = op + pairs * pairs;
-    GEODEC_TRY(geodec_riemann_at(s, x, r, NULL, &inv, err));
+    GEODEC_TRY(geodec_curvature_at(s, x, r, NULL, &inv, err));
     GEODEC_TRY(frame(s, x, l, err));
     for (int64_t i = 0; i < n; i++) e[i * n + i] = 1;
     geodec_chol_solve_lower(n, l, n, e); /* e = L^-T: columns are the frame */

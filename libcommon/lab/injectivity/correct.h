@@ -4,18 +4,18 @@
  * Carmo 1992, ch. 13). All three are searched along seeded directions, so the result is an upper bound; where nothing
  * is found up to the reach, it is censored there.
  *
- * Beside it stand the paper's estimate from a heat kernel (lab/injectivity/published.h: the raw value, here with the given
- * metric), calibrated on all anchors but the one that is predicted, and what it is to predict: the validity radius of
- * the propagator and the injectivity radius. Controls: a constant (the mean of the other anchors), permuted anchors,
- * and a sphere (pi), hyperbolic space (none) and a flat torus (half its shortest side). */
+ * Beside it stand the paper's estimate from a heat kernel (lab/injectivity/published.h: the raw value, here with the
+ * given metric), calibrated on all anchors but the one that is predicted, and what it is to predict: the validity
+ * radius of the propagator and the injectivity radius. Controls: a constant (the mean of the other anchors), permuted
+ * anchors, and a sphere (pi), hyperbolic space (none) and a flat torus (half its shortest side). */
 #ifndef GEODEC_LAB_INJECTIVITY_CORRECT_H
 #define GEODEC_LAB_INJECTIVITY_CORRECT_H
 
+#include "artifact/artifact.h"
+#include "artifact/sweep.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "geometry/space.h"
-#include "artifact/sweep.h"
-#include "artifact/artifact.h"
 
 #include <stdbool.h>
 
@@ -93,7 +93,7 @@ GEODEC_API geodec_status geodec_injectivity_sectional(const geodec_space *s, con
                                                       double *k_max, double *k_operator,
                                                       geodec_err *err) GEODEC_MUST_USE;
 
-GEODEC_API extern const geodec_kind geodec_kind_injectivity;
+GEODEC_API extern const geodec_kind geodec_injectivity_kind;
 /* Fills a new artifact; the caller commits. universal, nn: of the paper's calibration-free radius (see the attributes);
  * nn [4]: universal, mean nearest distance, its closed form for a normal cloud of the same covariance, the same
  * measured on such a cloud. */

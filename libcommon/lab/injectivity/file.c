@@ -1,6 +1,6 @@
 /* The injectivity artifact. */
-#include "lab/injectivity/correct.h"
 #include "artifact/binding.h"
+#include "lab/injectivity/correct.h"
 
 typedef struct report {
     geodec_injectivity r;
@@ -72,7 +72,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"A", IN(r.anchors)}};
 
-const geodec_kind geodec_kind_injectivity = {
+const geodec_kind geodec_injectivity_kind = {
     .name = "injectivity",
     .major = 1,
     .minor = 0,

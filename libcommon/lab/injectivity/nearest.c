@@ -2,10 +2,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "lab/injectivity/correct.h"
+#include "lab/injectivity/published.h"
 #include "linalg/chol.h"
 #include "linalg/eig.h"
 #include "linalg/knn.h"
-#include "lab/injectivity/published.h"
 
 #include <math.h>
 
@@ -48,7 +48,7 @@ geodec_status geodec_injectivity_nearest(int64_t points, int64_t n, const double
         }
         sigma += sqrt(trace / (double)n) / (double)points;
     }
-    nn[0] = geodec_published_universal(n, points, sigma);
+    nn[0] = geodec_injectivity_published_universal(n, points, sigma);
     GEODEC_TRY(mean_nearest(points, n, point, index, d2, pool, &nn[1], err));
     /* a normal cloud of the same covariance */
     for (int64_t p = 0; p < points; p++)

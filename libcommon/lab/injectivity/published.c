@@ -10,14 +10,14 @@
 
 enum { MAX_N = GEODEC_PUBLISHED_MAX_N };
 
-geodec_published_radius_options geodec_published_radius_defaults(void)
+geodec_injectivity_published_radius_options geodec_injectivity_published_radius_defaults(void)
 {
-    return (geodec_published_radius_options){
+    return (geodec_injectivity_published_radius_options){
         .tau = 0.5, .h = 1e-3, .local = 1.6, .most = 12, .dl = 0.05, .steps = 8, .tau_err = 1e-9};
 }
 
 /* By the accessor's metric half-way. */
-static geodec_status distance(const geodec_published_manifold *m, const double *x, const double *y, double *d,
+static geodec_status distance(const geodec_harness_manifold *m, const double *x, const double *y, double *d,
                               geodec_err *err)
 {
     double mid[MAX_N], v[MAX_N], g[MAX_N * MAX_N];
@@ -25,12 +25,12 @@ static geodec_status distance(const geodec_published_manifold *m, const double *
         mid[i] = 0.5 * (x[i] + y[i]);
         v[i] = y[i] - x[i];
     }
-    const geodec_status st = geodec_published_g_at(m, mid, g, err);
+    const geodec_status st = geodec_harness_g_at(m, mid, g, err);
     if (st == GEODEC_OK) *d = sqrt(fmax(geodec__norm2(m->n, g, v), 0));
     return st;
 }
 
-static geodec_status kernel(const geodec_published_manifold *m, const double *x, const double *y, double tau, double *a,
+static geodec_status kernel(const geodec_harness_manifold *m, const double *x, const double *y, double tau, double *a,
                             geodec_err *err)
 {
     double d;
@@ -40,8 +40,8 @@ static geodec_status kernel(const geodec_published_manifold *m, const double *x,
 }
 
 /* d/dx of A_y, or of -log A_y. */
-static geodec_status gradient(const geodec_published_manifold *m, const double *x, const double *y, bool log_form,
-                              const geodec_published_radius_options *o, double *out, geodec_err *err)
+static geodec_status gradient(const geodec_harness_manifold *m, const double *x, const double *y, bool log_form,
+                              const geodec_injectivity_published_radius_options *o, double *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     double z[MAX_N], plus = 0, minus = 0;
@@ -63,7 +63,7 @@ done:
 }
 
 /* Distances of all points and their order, ties by index. */
-static geodec_status sorted(const geodec_published_manifold *m, int64_t points, const double *point, const double *x,
+static geodec_status sorted(const geodec_harness_manifold *m, int64_t points, const double *point, const double *x,
                             double *d, int64_t *order, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -77,9 +77,10 @@ done:
     return st;
 }
 
-geodec_status geodec_published_radius_raw(const geodec_published_manifold *m, int64_t points, const double *point,
-                                          int64_t anchor, const geodec_published_radius_options *o,
-                                          geodec_published_raw *out, geodec_err *err)
+geodec_status geodec_injectivity_published_radius_raw(const geodec_harness_manifold *m, int64_t points,
+                                                      const double *point, int64_t anchor,
+                                                      const geodec_injectivity_published_radius_options *o,
+                                                      geodec_published_raw *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n;
@@ -128,18 +129,19 @@ done:
     return st;
 }
 
-geodec_status geodec_published_radius_measure(const geodec_published_manifold *m, const double *x0, const double *v0,
-                                              int64_t levels, const double *eps, int64_t per, const double *delta,
-                                              const geodec_published_radius_options *o, double *error, double *radius,
-                                              geodec_err *err)
+geodec_status geodec_injectivity_published_radius_measure(const geodec_harness_manifold *m, const double *x0,
+                                                          const double *v0, int64_t levels, const double *eps,
+                                                          int64_t per, const double *delta,
+                                                          const geodec_injectivity_published_radius_options *o,
+                                                          double *error, double *radius, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n, T = o->steps;
     double *block = NULL, start[MAX_N], g[MAX_N * MAX_N], miss[MAX_N], moved[MAX_N];
     GEODEC_NEW(block, 3 * (T + 1) * n + (T + 1) * n * n);
     double *xs = block, *vs = xs + (T + 1) * n, *ys = vs + (T + 1) * n, *phi = ys + (T + 1) * n;
-    geodec_published_geodesic(m, x0, v0, T, o->dl, xs, vs);
-    GEODEC_TRY(geodec_published_propagator(m, xs, vs, T, o->dl, phi, err));
+    geodec_harness_geodesic(m, x0, v0, T, o->dl, xs, vs);
+    GEODEC_TRY(geodec_harness_propagator(m, xs, vs, T, o->dl, phi, err));
     const double *end = xs + T * n, *map = phi + T * n * n;
     *radius = 0;
     for (int64_t e = 0; e < levels; e++) {
@@ -148,13 +150,13 @@ geodec_status geodec_published_radius_measure(const geodec_published_manifold *m
             const double *u = delta + (e * per + q) * n;
             const double scale = eps[e] / fmax(sqrt(geodec__dot(n, u, u)), 1e-12);
             for (int64_t i = 0; i < n; i++) start[i] = x0[i] + scale * u[i];
-            geodec_published_geodesic(m, start, v0, T, o->dl, ys, NULL);
+            geodec_harness_geodesic(m, start, v0, T, o->dl, ys, NULL);
             const double *to = ys + T * n;
             for (int64_t i = 0; i < n; i++) {
                 miss[i] = to[i] - end[i] - scale * geodec__dot(n, map + i * n, u);
                 moved[i] = to[i] - x0[i];
             }
-            GEODEC_TRY(geodec_published_g_at(m, to, g, err));
+            GEODEC_TRY(geodec_harness_g_at(m, to, g, err));
             sum += sqrt(fmax(geodec__norm2(n, g, miss), 0)) / fmax(sqrt(fmax(geodec__norm2(n, g, moved), 0)), 1e-9);
         }
         const double mean = sum / (double)per;
@@ -185,11 +187,11 @@ static double correlation(int64_t count, const double *x, const double *y, const
     return n >= 2 && xx > 1e-24 * n && yy > 1e-24 * n ? xy / sqrt(xx * yy) : 0;
 }
 
-void geodec_published_radius_calibrate(int64_t count, const double *raw, const double *measured, double low,
-                                       double high, geodec_published_radius_fit *out)
+void geodec_injectivity_published_radius_calibrate(int64_t count, const double *raw, const double *measured, double low,
+                                                   double high, geodec_injectivity_published_radius_fit *out)
 {
     uint8_t use[4096];
-    *out = (geodec_published_radius_fit){.total = count};
+    *out = (geodec_injectivity_published_radius_fit){.total = count};
     if (count < 1 || count > (int64_t)sizeof use) return;
     for (int64_t i = 0; i < count; i++) out->fitted += use[i] = measured[i] > low + 1e-12 && measured[i] < high - 1e-12;
     if (out->fitted < 2) {
@@ -222,9 +224,10 @@ static double cosine(int64_t n, const double *a, const double *b)
     return na < 1e-12 || nb < 1e-12 ? 0 : fmin(fmax(geodec__dot(n, a, b) / (na * nb), -1), 1);
 }
 
-geodec_status geodec_published_velocity_proxy(const geodec_published_manifold *m, int64_t points, const double *point,
-                                              int64_t query, const geodec_published_radius_options *o,
-                                              geodec_published_velocity *out, geodec_err *err)
+geodec_status geodec_injectivity_published_velocity_proxy(const geodec_harness_manifold *m, int64_t points,
+                                                          const double *point, int64_t query,
+                                                          const geodec_injectivity_published_radius_options *o,
+                                                          geodec_published_velocity *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n, T = o->steps;
@@ -241,7 +244,7 @@ geodec_status geodec_published_velocity_proxy(const geodec_published_manifold *m
     const double *y = point + order[1] * n;
     GEODEC_TRY(gradient(m, x, y, true, o, v[0], err));
     for (int64_t i = 0; i < n; i++) v[0][i] = -v[0][i];
-    GEODEC_TRY(geodec_published_g_at(m, x, g, err));
+    GEODEC_TRY(geodec_harness_g_at(m, x, g, err));
     for (int64_t i = 0; i < n; i++) diff[i] = y[i] - x[i];
     for (int64_t i = 0; i < n; i++) v[1][i] = geodec__dot(n, g + i * n, diff) / fmax(2 * o->tau, 1e-12);
     memcpy(l, g, sizeof *l * (size_t)(n * n));
@@ -250,12 +253,12 @@ geodec_status geodec_published_velocity_proxy(const geodec_published_manifold *m
     geodec_chol_solve(n, l, 1, v[1]);
     memcpy(v[2], diff, sizeof *diff * (size_t)n);
     for (int k = 0; k < 3; k++) {
-        GEODEC_TRY(geodec_published_unit(m, x, v[k], err));
-        geodec_published_geodesic(m, x, v[k], T, o->dl, paths + k * (T + 1) * n, NULL);
+        GEODEC_TRY(geodec_harness_unit(m, x, v[k], err));
+        geodec_harness_geodesic(m, x, v[k], T, o->dl, paths + k * (T + 1) * n, NULL);
     }
     const double *end = paths + (2 * (T + 1) + T) * n;
     double error[2];
-    GEODEC_TRY(geodec_published_g_at(m, end, g, err));
+    GEODEC_TRY(geodec_harness_g_at(m, end, g, err));
     for (int64_t i = 0; i < n; i++) w[i] = end[i] - x[i];
     const double length = fmax(sqrt(fmax(geodec__norm2(n, g, w), 0)), 1e-9);
     for (int k = 0; k < 2; k++) {
@@ -273,7 +276,7 @@ done:
     return st;
 }
 
-double geodec_published_universal(int64_t k, int64_t points, double sigma)
+double geodec_injectivity_published_universal(int64_t k, int64_t points, double sigma)
 {
     const double d = (double)k, ball = exp(0.5 * d * log(M_PI) - lgamma(0.5 * d + 1));
     return tgamma(1 / d) / sqrt(M_PI) * pow(ball / (double)points, 1 / d) * sigma;

@@ -17,7 +17,7 @@
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"
 
-typedef struct geodec_published_radius_options {
+typedef struct geodec_injectivity_published_radius_options {
     double tau;     /* 0.5 */
     double h;       /* of the gradient; 1e-3 */
     double local;   /* largest g-distance of a neighbour, where at least 4 are as near; 1.6 */
@@ -25,78 +25,78 @@ typedef struct geodec_published_radius_options {
     double dl;      /* 0.05 */
     int64_t steps;  /* 8 */
     double tau_err; /* tolerated error of the propagator; 1e-9 */
-} geodec_published_radius_options;
-GEODEC_API geodec_published_radius_options geodec_published_radius_defaults(void);
+} geodec_injectivity_published_radius_options;
+GEODEC_API geodec_injectivity_published_radius_options geodec_injectivity_published_radius_defaults(void);
 
 typedef struct geodec_published_raw {
     double raw, size, lambda; /* rho_raw, |A|, lambda_max */
     int64_t neighbours;
 } geodec_published_raw;
 /* At point `anchor` of point [points][n]. */
-GEODEC_API geodec_status geodec_published_radius_raw(const geodec_published_manifold *m, int64_t points,
-                                                     const double *point, int64_t anchor,
-                                                     const geodec_published_radius_options *o,
-                                                     geodec_published_raw *out, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_injectivity_published_radius_raw(const geodec_harness_manifold *m, int64_t points,
+                                                                 const double *point, int64_t anchor,
+                                                                 const geodec_injectivity_published_radius_options *o,
+                                                                 geodec_published_raw *out,
+                                                                 geodec_err *err) GEODEC_MUST_USE;
 
 /* The largest of eps [levels] whose mean relative error over the perturbations is at most tau_err; 0 = none.
  * v0 [n] of unit speed; delta [levels][per][n] in any length: scaled to |delta| = eps. error [levels]: the means, may
  * be NULL. */
-GEODEC_API geodec_status geodec_published_radius_measure(const geodec_published_manifold *m, const double *x0,
-                                                         const double *v0, int64_t levels, const double *eps,
-                                                         int64_t per, const double *delta,
-                                                         const geodec_published_radius_options *o, double *error,
-                                                         double *radius, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_injectivity_published_radius_measure(
+    const geodec_harness_manifold *m, const double *x0, const double *v0, int64_t levels, const double *eps,
+    int64_t per, const double *delta, const geodec_injectivity_published_radius_options *o, double *error,
+    double *radius, geodec_err *err) GEODEC_MUST_USE;
 
-typedef struct geodec_published_radius_fit {
+typedef struct geodec_injectivity_published_radius_fit {
     int64_t fitted, total, nonzero;
     double C, r_fit, r_all, mape, rmse; /* mape over anchors whose measured radius is above 1e-6 */
-} geodec_published_radius_fit;
+} geodec_injectivity_published_radius_fit;
 /* raw, measured [count]; fitted are the measured strictly inside low..high. fit_mask [count] may be NULL. */
-GEODEC_API void geodec_published_radius_calibrate(int64_t count, const double *raw, const double *measured, double low,
-                                                  double high, geodec_published_radius_fit *out);
+GEODEC_API void geodec_injectivity_published_radius_calibrate(int64_t count, const double *raw, const double *measured,
+                                                              double low, double high,
+                                                              geodec_injectivity_published_radius_fit *out);
 
 typedef struct geodec_published_velocity {
     int64_t target;                   /* nearest other point by g-distance */
     double cosine, error;             /* gradient form: cosine with y - x, and of the endpoints after `steps` steps */
     double local_cosine, local_error; /* the form that is y - x */
 } geodec_published_velocity;
-GEODEC_API geodec_status geodec_published_velocity_proxy(const geodec_published_manifold *m, int64_t points,
-                                                         const double *point, int64_t query,
-                                                         const geodec_published_radius_options *o,
-                                                         geodec_published_velocity *out,
-                                                         geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status
+geodec_injectivity_published_velocity_proxy(const geodec_harness_manifold *m, int64_t points, const double *point,
+                                            int64_t query, const geodec_injectivity_published_radius_options *o,
+                                            geodec_published_velocity *out, geodec_err *err) GEODEC_MUST_USE;
 
 /* Gamma(1/k) / sqrt(pi) (V_k / N)^(1/k) sigma, V_k the volume of the unit ball: the "universal" radius. The expected
  * distance to the nearest of N points of density f is Gamma(1 + 1/k) (N V_k f)^(-1/k): V_k belongs below. */
-GEODEC_API double geodec_published_universal(int64_t k, int64_t points, double sigma);
+GEODEC_API double geodec_injectivity_published_universal(int64_t k, int64_t points, double sigma);
 
 /* ---- the whole experiment ---------------------------------------------------------------------------------------- */
 
 /* The published run: its anchors with the radii it measured there (both numpy's draws, printed in its result file), and
  * its queries. Beside it the same on every point, radii measured with our own directions: what the calibration is worth
  * when the anchors are not ten. */
-typedef struct geodec_published_injectivity {
+typedef struct geodec_injectivity_published {
     int64_t anchors, queries, points;
     int64_t *anchor, *query;             /* [anchors], [queries] */
     double *raw, *measured;              /* [anchors] */
     geodec_published_velocity *velocity; /* [queries] */
     double *all_raw, *all_measured;      /* [points] */
-    geodec_published_radius_fit fit, all;
+    geodec_injectivity_published_radius_fit fit, all;
     double cosine, error, local_cosine, local_error; /* means over the queries */
-} geodec_published_injectivity;
-GEODEC_API void geodec_published_injectivity_clear(geodec_published_injectivity *r);
+} geodec_injectivity_published;
+GEODEC_API void geodec_injectivity_published_clear(geodec_injectivity_published *r);
 /* measured [anchors], or NULL: by our own draws. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_published_injectivity_run(int64_t points, int64_t n, const double *point,
+GEODEC_API geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const double *point,
                                                           int64_t anchors, const int64_t *anchor,
                                                           const double *measured, int64_t queries, const int64_t *query,
                                                           uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
-                                                          geodec_published_injectivity *out,
+                                                          geodec_injectivity_published *out,
                                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API extern const geodec_kind geodec_kind_injectivity_ref;
+GEODEC_API extern const geodec_kind geodec_injectivity_published_kind;
 /* nn [4]: as in lab/injectivity/correct.h (universal radius, nearest distance, its closed form, its null). held_out
  * [3]: on all points, correlation and mean relative error of predictions with C of the others, and that error for a
  * constant. */
-GEODEC_API geodec_status geodec_published_injectivity_write(const geodec_published_injectivity *r, const double nn[4],
+GEODEC_API geodec_status geodec_injectivity_published_write(const geodec_injectivity_published *r, const double nn[4],
                                                             const double held_out[3], geodec_artifact *a,
                                                             geodec_err *err) GEODEC_MUST_USE;
 

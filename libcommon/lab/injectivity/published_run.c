@@ -1,8 +1,8 @@
 /* The published experiment as a whole, and its artifact. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/tasks.h"
-#include "artifact/binding.h"
 #include "lab/injectivity/published.h"
 
 #include <math.h>
@@ -11,18 +11,18 @@
 enum { LEVELS = 8, PER = 6, MAX_N = GEODEC_PUBLISHED_MAX_N };
 static const double grid[LEVELS] = {0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4};
 
-void geodec_published_injectivity_clear(geodec_published_injectivity *r)
+void geodec_injectivity_published_clear(geodec_injectivity_published *r)
 {
     void *const all[] = {r->anchor, r->query, r->raw, r->measured, r->velocity, r->all_raw, r->all_measured};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    *r = (geodec_published_injectivity){0};
+    *r = (geodec_injectivity_published){0};
 }
 
 typedef struct job {
-    const geodec_published_manifold *m;
+    const geodec_harness_manifold *m;
     const double *point;
-    geodec_published_injectivity *r;
-    geodec_published_radius_options o;
+    geodec_injectivity_published *r;
+    geodec_injectivity_published_radius_options o;
     uint64_t seed;
 } job;
 
@@ -37,11 +37,11 @@ static geodec_status point_task(void *ctx, int64_t p, geodec_err *err)
     geodec_rng g = geodec_rng_stream(j->seed, geodec_rng_id("published-injectivity", (uint64_t)p));
     for (int64_t i = 0; i < n; i++) v[i] = geodec_rng_normal(&g);
     for (int64_t i = 0; i < LEVELS * PER * n; i++) delta[i] = geodec_rng_normal(&g);
-    GEODEC_TRY(geodec_published_unit(j->m, j->point + p * n, v, err));
-    GEODEC_TRY(geodec_published_radius_raw(j->m, j->r->points, j->point, p, &j->o, &raw, err));
+    GEODEC_TRY(geodec_harness_unit(j->m, j->point + p * n, v, err));
+    GEODEC_TRY(geodec_injectivity_published_radius_raw(j->m, j->r->points, j->point, p, &j->o, &raw, err));
     j->r->all_raw[p] = raw.raw;
-    GEODEC_TRY(geodec_published_radius_measure(j->m, j->point + p * n, v, LEVELS, grid, PER, delta, &j->o, NULL,
-                                               &j->r->all_measured[p], err));
+    GEODEC_TRY(geodec_injectivity_published_radius_measure(j->m, j->point + p * n, v, LEVELS, grid, PER, delta, &j->o,
+                                                           NULL, &j->r->all_measured[p], err));
 done:
     geodec_mem_free(delta);
     return st;
@@ -50,20 +50,20 @@ done:
 static geodec_status query_task(void *ctx, int64_t q, geodec_err *err)
 {
     const job *j = ctx;
-    return geodec_published_velocity_proxy(j->m, j->r->points, j->point, j->r->query[q], &j->o, &j->r->velocity[q],
-                                           err);
+    return geodec_injectivity_published_velocity_proxy(j->m, j->r->points, j->point, j->r->query[q], &j->o,
+                                                       &j->r->velocity[q], err);
 }
 
-geodec_status geodec_published_injectivity_run(int64_t points, int64_t n, const double *point, int64_t anchors,
+geodec_status geodec_injectivity_published_run(int64_t points, int64_t n, const double *point, int64_t anchors,
                                                const int64_t *anchor, const double *measured, int64_t queries,
                                                const int64_t *query, uint64_t seed, geodec_pool *pool,
-                                               const geodec_hooks *hooks, geodec_published_injectivity *out,
+                                               const geodec_hooks *hooks, geodec_injectivity_published *out,
                                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_injectivity r = {.anchors = anchors, .queries = queries, .points = points};
-    geodec_published_manifold m = {0};
-    const geodec_published_options o = geodec_published_defaults();
+    geodec_injectivity_published r = {.anchors = anchors, .queries = queries, .points = points};
+    geodec_harness_manifold m = {0};
+    const geodec_harness_options o = geodec_harness_defaults();
     if (anchors < 2 || queries < 1 || anchors > 4096)
         GEODEC_THROW(GEODEC_RANGE, "%lld anchors and %lld queries: 2 and 1 are needed", (long long)anchors,
                      (long long)queries);
@@ -81,17 +81,17 @@ geodec_status geodec_published_injectivity_run(int64_t points, int64_t n, const 
     GEODEC_NEW(r.all_measured, points);
     memcpy(r.anchor, anchor, (size_t)anchors * sizeof *anchor);
     memcpy(r.query, query, (size_t)queries * sizeof *query);
-    GEODEC_TRY(geodec_published_manifold_fit(points, n, point, &o, pool, hooks, &m, err));
-    job j = {&m, point, &r, geodec_published_radius_defaults(), seed};
+    GEODEC_TRY(geodec_harness_manifold_fit(points, n, point, &o, pool, hooks, &m, err));
+    job j = {&m, point, &r, geodec_injectivity_published_radius_defaults(), seed};
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "points", points, point_task, &j, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "queries", queries, query_task, &j, err));
     for (int64_t i = 0; i < anchors; i++) {
         r.raw[i] = r.all_raw[anchor[i]];
         r.measured[i] = measured ? measured[i] : r.all_measured[anchor[i]];
     }
-    geodec_published_radius_calibrate(anchors, r.raw, r.measured, grid[0], grid[LEVELS - 1], &r.fit);
-    geodec_published_radius_calibrate(points < 4096 ? points : 4096, r.all_raw, r.all_measured, grid[0],
-                                      grid[LEVELS - 1], &r.all);
+    geodec_injectivity_published_radius_calibrate(anchors, r.raw, r.measured, grid[0], grid[LEVELS - 1], &r.fit);
+    geodec_injectivity_published_radius_calibrate(points < 4096 ? points : 4096, r.all_raw, r.all_measured, grid[0],
+                                                  grid[LEVELS - 1], &r.all);
     for (int64_t q = 0; q < queries; q++) {
         r.cosine += r.velocity[q].cosine / (double)queries;
         r.error += r.velocity[q].error / (double)queries;
@@ -99,15 +99,15 @@ geodec_status geodec_published_injectivity_run(int64_t points, int64_t n, const 
         r.local_error += r.velocity[q].local_error / (double)queries;
     }
     *out = r;
-    r = (geodec_published_injectivity){0};
+    r = (geodec_injectivity_published){0};
 done:
-    geodec_published_manifold_clear(&m);
-    geodec_published_injectivity_clear(&r);
+    geodec_harness_manifold_clear(&m);
+    geodec_injectivity_published_clear(&r);
     return st;
 }
 
 typedef struct report {
-    geodec_published_injectivity r;
+    geodec_injectivity_published r;
     double mape, all_mape, nn[4], held_out[3]; /* errors in percent */
 } report;
 #define AT(m) GEODEC_AT(report, r.m)
@@ -152,7 +152,7 @@ static const geodec_attr attrs[] = {
 };
 static const geodec_extent extents[] = {{"A", IN(r.anchors)}, {"Q", IN(r.queries)}, {"P", IN(r.points)}};
 
-const geodec_kind geodec_kind_injectivity_ref = {
+const geodec_kind geodec_injectivity_published_kind = {
     .name = "injectivity-ref",
     .major = 1,
     .minor = 0,
@@ -162,7 +162,7 @@ const geodec_kind geodec_kind_injectivity_ref = {
     .rows = {"Q", sizeof(geodec_published_velocity), offsetof(report, r.velocity), false},
 };
 
-geodec_status geodec_published_injectivity_write(const geodec_published_injectivity *r, const double nn[4],
+geodec_status geodec_injectivity_published_write(const geodec_injectivity_published *r, const double nn[4],
                                                  const double held_out[3], geodec_artifact *a, geodec_err *err)
 {
     const report all = {.r = *r,

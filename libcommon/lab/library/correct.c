@@ -1,8 +1,8 @@
 #include "lab/library/correct.h"
 
+#include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/choose.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
 #include "linalg/knn.h"

@@ -18,13 +18,13 @@
 #ifndef GEODEC_LAB_LIBRARY_CORRECT_H
 #define GEODEC_LAB_LIBRARY_CORRECT_H
 
-#include "base/pool.h"
-#include "lab/library/growth.h"
-#include "chain/successors.h"
-#include "linalg/surrogate.h"
 #include "artifact/artifact.h"
+#include "base/pool.h"
+#include "chain/successors.h"
+#include "lab/library/growth.h"
+#include "linalg/surrogate.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_library;
+GEODEC_API extern const geodec_kind geodec_library_kind;
 
 enum { GEODEC_LIBRARY_RADII = 32 };
 typedef enum geodec_library_stream {
@@ -75,7 +75,7 @@ GEODEC_API geodec_status geodec_library_sweep_run(int64_t points, int64_t n, con
                                                   geodec_pool *pool, const geodec_hooks *hooks,
                                                   geodec_library_sweep *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_library_sweep_clear(geodec_library_sweep *s);
-/* Fills a new artifact of geodec_kind_library; the caller commits. */
+/* Fills a new artifact of geodec_library_kind; the caller commits. */
 GEODEC_API geodec_status geodec_library_sweep_write(const geodec_library_sweep *s, geodec_artifact *a,
                                                     geodec_err *err) GEODEC_MUST_USE;
 

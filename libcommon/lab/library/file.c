@@ -1,6 +1,6 @@
 /* The library artifact. */
-#include "lab/library/correct.h"
 #include "artifact/binding.h"
+#include "lab/library/correct.h"
 
 #include <string.h>
 
@@ -55,7 +55,7 @@ static geodec_status put(const void *object, geodec_artifact *a, const char *nam
     return s->has_quality ? geodec_artifact_write(a, name, s->target_quality, err) : GEODEC_OK;
 }
 
-const geodec_kind geodec_kind_library = {
+const geodec_kind geodec_library_kind = {
     .name = "library",
     .major = 1,
     .minor = 0,
@@ -79,6 +79,6 @@ geodec_status geodec_library_sweep_write(const geodec_library_sweep *s, geodec_a
 
 void geodec_library_sweep_clear(geodec_library_sweep *s)
 {
-    geodec_artifact_clear(&geodec_kind_library, s);
+    geodec_artifact_clear(&geodec_library_kind, s);
     *s = (geodec_library_sweep){0};
 }

@@ -1,13 +1,13 @@
 #include "lab/lookup/correct.h"
 
+#include "artifact/binding.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "artifact/binding.h"
+#include "chain/lookup.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
 #include "linalg/stats.h"
-#include "chain/lookup.h"
 
 #include <math.h>
 #include <string.h>
@@ -252,7 +252,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"K", GEODEC_IN(report, rows)}};
 
-const geodec_kind geodec_kind_lookup_speed = {
+const geodec_kind geodec_lookup_speed_kind = {
     .name = "lookup_speed",
     .major = 1,
     .minor = 0,

@@ -7,11 +7,11 @@
 #ifndef GEODEC_LAB_LOOKUP_CORRECT_H
 #define GEODEC_LAB_LOOKUP_CORRECT_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "chain/metric.h"
-#include "artifact/artifact.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_lookup_speed;
+GEODEC_API extern const geodec_kind geodec_lookup_speed_kind;
 
 typedef enum geodec_lookup_queries {
     GEODEC_LOOKUP_NEAR,

@@ -1,21 +1,21 @@
 #include "lab/records/published.h"
 
+#include "artifact/binding.h"
 #include "base/f16.h"
 #include "base/mem.h"
-#include "artifact/binding.h"
-#include "linalg/svd.h"
 #include "chain/lookup.h"
+#include "linalg/svd.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { SCREEN = 8 };
 
-void geodec_published_records_clear(geodec_published_records *r)
+void geodec_records_published_clear(geodec_records_published *r)
 {
-    geodec_artifact_clear(&geodec_kind_records_ref, r);
+    geodec_artifact_clear(&geodec_records_published_kind, r);
     geodec_mem_free(r->g_query);
-    *r = (geodec_published_records){0};
+    *r = (geodec_records_published){0};
 }
 
 static double size_of(int64_t count, const double *a)
@@ -42,7 +42,7 @@ done:
     return st;
 }
 
-static geodec_status factor(const double *phi, int64_t i, geodec_published_records *r, geodec_err *err)
+static geodec_status factor(const double *phi, int64_t i, geodec_records_published *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = r->n, nn = n * n, k = r->rank;
@@ -69,8 +69,8 @@ done:
     return st;
 }
 
-static geodec_status make(const geodec_published_records_draws *d, const geodec_published_manifold *m,
-                          geodec_published_records *r, geodec_err *err)
+static geodec_status make(const geodec_records_published_draws *d, const geodec_harness_manifold *m,
+                          geodec_records_published *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = r->n, S = r->nodes;
@@ -81,9 +81,9 @@ static geodec_status make(const geodec_published_records_draws *d, const geodec_
     GEODEC_NEW(g, n * n);
     for (int64_t i = 0; i < r->records; i++) {
         const double *x0 = d->point + i * n, *v0 = d->v0 + i * n;
-        geodec_published_geodesic(m, x0, v0, d->steps, d->dl, xs, vs);
-        GEODEC_TRY(geodec_published_propagator(m, xs, vs, d->steps, d->dl, phi, err));
-        GEODEC_TRY(geodec_published_g_at(m, x0, g, err));
+        geodec_harness_geodesic(m, x0, v0, d->steps, d->dl, xs, vs);
+        GEODEC_TRY(geodec_harness_propagator(m, xs, vs, d->steps, d->dl, phi, err));
+        GEODEC_TRY(geodec_harness_g_at(m, x0, g, err));
         memcpy(r->q + i * n, x0, (size_t)n * sizeof *x0);
         memcpy(r->v0 + i * n, v0, (size_t)n * sizeof *v0);
         for (int64_t k = 0; k < S * n; k++) r->xs[i * S * n + k] = geodec_f32_to_f16((float)xs[k]);
@@ -98,8 +98,8 @@ done:
     return st;
 }
 
-static geodec_status look_up(const geodec_published_records_draws *d, const geodec_published_manifold *m,
-                             geodec_published_records *r, geodec_err *err)
+static geodec_status look_up(const geodec_records_published_draws *d, const geodec_harness_manifold *m,
+                             geodec_records_published *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = r->n, Q = r->queries;
@@ -111,7 +111,7 @@ static geodec_status look_up(const geodec_published_records_draws *d, const geod
         const double *q = d->query + i * n;
         double *g = r->g_query + i * n * n;
         geodec_lookup_hit two, best;
-        GEODEC_TRY(geodec_published_g_at(m, q, g, err));
+        GEODEC_TRY(geodec_harness_g_at(m, q, g, err));
         GEODEC_TRY(geodec_lookup_screened(few, q, g, SCREEN, &two, err));
         r->index[i] = two.index;
         r->distance[i] = two.distance;
@@ -139,7 +139,7 @@ static double chance(int64_t points, int64_t anchors, int64_t k)
     return 1 - none;
 }
 
-static geodec_status reserve(geodec_published_records *r, geodec_err *err)
+static geodec_status reserve(geodec_records_published *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t R = r->records, n = r->n, S = r->nodes, k = r->rank, Q = r->queries;
@@ -159,14 +159,13 @@ done:
     return st;
 }
 
-geodec_status geodec_published_records_compute(const geodec_published_records_draws *d,
-                                               const geodec_published_options *o, geodec_pool *pool,
-                                               const geodec_hooks *hooks, geodec_published_records *out,
-                                               geodec_err *err)
+geodec_status geodec_records_published_compute(const geodec_records_published_draws *d, const geodec_harness_options *o,
+                                               geodec_pool *pool, const geodec_hooks *hooks,
+                                               geodec_records_published *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_manifold m = {0};
-    geodec_published_records r = {.records = d->records,
+    geodec_harness_manifold m = {0};
+    geodec_records_published r = {.records = d->records,
                                   .nodes = d->steps + 1,
                                   .n = d->n,
                                   .rank = d->rank < d->n ? d->rank : d->n,
@@ -177,7 +176,7 @@ geodec_status geodec_published_records_compute(const geodec_published_records_dr
         GEODEC_THROW(GEODEC_RANGE, "%lld records and %lld anchors of %lld points, %lld steps, rank %lld",
                      (long long)d->records, (long long)d->anchors, (long long)d->points, (long long)d->steps,
                      (long long)d->rank);
-    GEODEC_TRY(geodec_published_manifold_fit(d->points, d->n, d->point, o, pool, hooks, &m, err));
+    GEODEC_TRY(geodec_harness_manifold_fit(d->points, d->n, d->point, o, pool, hooks, &m, err));
     GEODEC_TRY(reserve(&r, err));
     GEODEC_TRY(make(d, &m, &r, err));
     GEODEC_TRY(look_up(d, &m, &r, err));
@@ -186,17 +185,17 @@ geodec_status geodec_published_records_compute(const geodec_published_records_dr
     r.bytes = fixed + (double)(2 * r.nodes * r.n * r.rank * 4);
     r.bytes_full = fixed + (double)(r.nodes * r.n * r.n * 4);
     *out = r;
-    r = (geodec_published_records){0};
+    r = (geodec_records_published){0};
 done:
-    geodec_published_manifold_clear(&m);
-    geodec_published_records_clear(&r);
+    geodec_harness_manifold_clear(&m);
+    geodec_records_published_clear(&r);
     return st;
 }
 
 /* ---- the artifact ------------------------------------------------------------------------------------------------ */
 
-#define AT(m) GEODEC_AT(geodec_published_records, m)
-#define IN(m) GEODEC_IN(geodec_published_records, m)
+#define AT(m) GEODEC_AT(geodec_records_published, m)
+#define IN(m) GEODEC_IN(geodec_records_published, m)
 static const geodec_field fields[] = {
     {"/q", GEODEC_F64, "R,n", 0, "activation", "anchors: the first points", 0, AT(q)},
     {"/v0", GEODEC_F64, "R,n", 0, "activation", "initial velocities, random directions", 0, AT(v0)},
@@ -249,13 +248,13 @@ static double middle(int64_t rows, int64_t n, int64_t c, const double *a)
 
 static geodec_status put(const void *object, geodec_artifact *a, const char *name, geodec_err *err)
 {
-    const geodec_published_records *r = object;
+    const geodec_records_published *r = object;
     if (strcmp(name, "kib_per_record") == 0) return geodec_artifact_put_f64(a, name, r->bytes / 1024, err);
     const double *error = strcmp(name, "rank_error_median") == 0 ? r->rank_error : r->shift_error;
     return geodec_artifact_put_f64(a, name, middle(r->records, r->n, r->rank - 1, error), err);
 }
 
-const geodec_kind geodec_kind_records_ref = {
+const geodec_kind geodec_records_published_kind = {
     .name = "records_ref",
     .major = 1,
     .minor = 0,
@@ -265,7 +264,7 @@ const geodec_kind geodec_kind_records_ref = {
     .put = put,
 };
 
-geodec_status geodec_published_records_write(const geodec_published_records *r, geodec_artifact *a, geodec_err *err)
+geodec_status geodec_records_published_write(const geodec_records_published *r, geodec_artifact *a, geodec_err *err)
 {
     return geodec_artifact_save(a, r, err);
 }

@@ -17,9 +17,9 @@
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_records_ref;
+GEODEC_API extern const geodec_kind geodec_records_published_kind;
 
-typedef struct geodec_published_records_draws {
+typedef struct geodec_records_published_draws {
     int64_t points, n;
     const double *point; /* [points][n]; the first R are the anchors */
     int64_t records;
@@ -31,9 +31,9 @@ typedef struct geodec_published_records_draws {
     int64_t rank;    /* r */
     int64_t anchors; /* A: of the hit rate, at most `points` (24 published) */
     double eps;      /* 3 published */
-} geodec_published_records_draws;
+} geodec_records_published_draws;
 
-typedef struct geodec_published_records {
+typedef struct geodec_records_published {
     int64_t records, nodes, n, rank, queries, anchors;
     double *q, *v0;                /* [R][n] */
     uint16_t *xs;                  /* [R][T1][n] float16 */
@@ -49,16 +49,16 @@ typedef struct geodec_published_records {
     double hit, hit_exact, recall; /* over A anchors: two stages, exact search, agreement of the two */
     double closed_form;            /* control: chance that the query's point or one of its 8 neighbours is cached */
     double bytes, bytes_full;      /* a record's payload as stored, and with Phi itself in place of U, V */
-} geodec_published_records;
+} geodec_records_published;
 
 /* GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_published_records_compute(const geodec_published_records_draws *d,
-                                                          const geodec_published_options *o, geodec_pool *pool,
-                                                          const geodec_hooks *hooks, geodec_published_records *out,
+GEODEC_API geodec_status geodec_records_published_compute(const geodec_records_published_draws *d,
+                                                          const geodec_harness_options *o, geodec_pool *pool,
+                                                          const geodec_hooks *hooks, geodec_records_published *out,
                                                           geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_published_records_clear(geodec_published_records *r);
-/* Fills a new artifact of geodec_kind_records_ref; the caller commits. */
-GEODEC_API geodec_status geodec_published_records_write(const geodec_published_records *r, geodec_artifact *a,
+GEODEC_API void geodec_records_published_clear(geodec_records_published *r);
+/* Fills a new artifact of geodec_records_published_kind; the caller commits. */
+GEODEC_API geodec_status geodec_records_published_write(const geodec_records_published *r, geodec_artifact *a,
                                                         geodec_err *err) GEODEC_MUST_USE;
 
 #endif

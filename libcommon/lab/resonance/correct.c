@@ -1,13 +1,13 @@
 #include "lab/resonance/correct.h"
 
+#include "artifact/binding.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "chain/validity.h"
-#include "artifact/binding.h"
+#include "linalg/apply.h"
 #include "linalg/blas.h"
 #include "linalg/stats.h"
-#include "linalg/apply.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -256,7 +256,7 @@ done:
 
 typedef struct report {
     geodec_resonance r;
-    geodec_published_resonance p;
+    geodec_resonance_published_row p;
     double speedup[GEODEC_RESONANCE_SIZES][GEODEC_RESONANCE_BATCHES], loop[GEODEC_RESONANCE_BATCHES],
         product[GEODEC_RESONANCE_BATCHES], gflops;
     const int64_t *batch;
@@ -305,7 +305,7 @@ static const geodec_extent extents[] = {{"B", .plus = GEODEC_RESONANCE_BATCHES},
                                         {"Z", .plus = GEODEC_RESONANCE_SIZES},
                                         {"E", .plus = GEODEC_RESONANCE_MOVES}};
 
-const geodec_kind geodec_kind_resonance = {
+const geodec_kind geodec_resonance_kind = {
     .name = "resonance",
     .major = 1,
     .minor = 0,
@@ -319,12 +319,12 @@ const geodec_kind geodec_kind_resonance = {
 geodec_status geodec_resonance_write(const geodec_resonance *r, geodec_artifact *a, geodec_err *err)
 {
     report all = {
-        .r = *r, .p = geodec_published_resonance_explain(), .gflops = 1e-9 * r->peak, .batch = geodec_resonance_batch};
+        .r = *r, .p = geodec_resonance_published_explain(), .gflops = 1e-9 * r->peak, .batch = geodec_resonance_batch};
     for (int b = 0; b < GEODEC_RESONANCE_BATCHES; b++) {
         const double each = 1e6 / (double)geodec_resonance_batch[b];
         for (int z = 0; z < GEODEC_RESONANCE_SIZES; z++) all.speedup[z][b] = r->loop_us[z][b] / r->gemm_us[z][b];
-        all.loop[b] = each * geodec_published_loop_seconds[b];
-        all.product[b] = each * geodec_published_product_seconds[b];
+        all.loop[b] = each * geodec_resonance_published_loop_seconds[b];
+        all.product[b] = each * geodec_resonance_published_product_seconds[b];
     }
     if (r->move[0] > 0) {
         all.move = r->move;

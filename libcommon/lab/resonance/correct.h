@@ -9,11 +9,11 @@
 #ifndef GEODEC_LAB_RESONANCE_CORRECT_H
 #define GEODEC_LAB_RESONANCE_CORRECT_H
 
-#include "geometry/propagate.h"
 #include "artifact/artifact.h"
+#include "geometry/propagate.h"
 #include "lab/resonance/published.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_resonance;
+GEODEC_API extern const geodec_kind geodec_resonance_kind;
 
 enum { GEODEC_RESONANCE_SIZES = 2, GEODEC_RESONANCE_MOVES = 5 };
 

@@ -16,14 +16,14 @@ enum { GEODEC_RESONANCE_BATCHES = 5 };
 extern const int64_t geodec_resonance_batch[GEODEC_RESONANCE_BATCHES]; /* 1, 10, 100, 1000, 10000 */
 
 /* Seconds for all B queries in the harness's results file, clock steps of 1e-7. */
-extern const double geodec_published_loop_seconds[GEODEC_RESONANCE_BATCHES];
-extern const double geodec_published_product_seconds[GEODEC_RESONANCE_BATCHES];
+extern const double geodec_resonance_published_loop_seconds[GEODEC_RESONANCE_BATCHES];
+extern const double geodec_resonance_published_product_seconds[GEODEC_RESONANCE_BATCHES];
 
-typedef struct geodec_published_resonance {
+typedef struct geodec_resonance_published_row {
     double speedup[GEODEC_RESONANCE_BATCHES]; /* loop / product: as printed */
     double steady[GEODEC_RESONANCE_BATCHES];  /* with the loop's time a query at the largest B in every row */
     double overhead;                          /* that time, us */
-} geodec_published_resonance;
-geodec_published_resonance geodec_published_resonance_explain(void);
+} geodec_resonance_published_row;
+geodec_resonance_published_row geodec_resonance_published_explain(void);
 
 #endif

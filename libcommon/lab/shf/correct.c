@@ -1,12 +1,12 @@
 #include "lab/shf/correct.h"
 
+#include "base/choose.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/harness/residual.h"
-#include "base/choose.h"
 #include "chain/metric.h"
 #include "geometry/pca.h"
 #include "geometry/space_closed.h"
+#include "lab/harness/residual.h"
 
 #include <math.h>
 #include <stdio.h>

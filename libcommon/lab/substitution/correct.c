@@ -1,14 +1,14 @@
 #include "lab/substitution/correct.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "linalg/regression.h"
+#include "base/tasks.h"
+#include "base/vec_internal.h"
 #include "geometry/geodesic.h"
 #include "geometry/pca.h"
 #include "geometry/propagate.h"
-#include "base/tasks.h"
-#include "base/vec_internal.h"
-#include "artifact/binding.h"
+#include "linalg/regression.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,12 +19,12 @@ static const double stretch_max = 100; /* |Phi|_F beyond which a linear propagat
 
 const double geodec_substitution_shares[GEODEC_SUBSTITUTION_SHARES] = {0.05, 0.1, 0.25, 0.5, 1};
 
-const char *const geodec_substitute_names[] = {"stay",  "linear",     "copy",  "copy_near", "copy_whole",
-                                               "shift", "propagator", "other", NULL};
+const char *const geodec_substitution_method_names[] = {"stay",  "linear",     "copy",  "copy_near", "copy_whole",
+                                                        "shift", "propagator", "other", NULL};
 
-const char *geodec_substitute_name(geodec_substitute s)
+const char *geodec_substitution_method_name(geodec_substitution_method s)
 {
-    return (int)s >= 0 && s < GEODEC_SUBSTITUTES ? geodec_substitute_names[s] : "?";
+    return (int)s >= 0 && s < GEODEC_SUBSTITUTES ? geodec_substitution_method_names[s] : "?";
 }
 
 typedef struct work {
@@ -302,7 +302,7 @@ static const geodec_field fields[] = {
 };
 
 static const geodec_attr attrs[] = {
-    {"kinds", GEODEC_ATTR_STR, 0, "names along K, separated by commas", GEODEC_LIST(geodec_substitute_names)},
+    {"kinds", GEODEC_ATTR_STR, 0, "names along K, separated by commas", GEODEC_LIST(geodec_substitution_method_names)},
     {"records", GEODEC_ATTR_I64, 0, "pairs of consecutive states, of training texts", IN(s.records)},
     {"queries", GEODEC_ATTR_I64, 0, "states of held-out texts", IN(s.queries)},
     {"n", GEODEC_ATTR_I64, 0, "dimension of the chart", IN(s.n)},
@@ -317,7 +317,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"K", .plus = GEODEC_SUBSTITUTES}, {"S", .plus = GEODEC_SUBSTITUTION_SHARES}};
 
-const geodec_kind geodec_kind_substitution = {
+const geodec_kind geodec_substitution_kind = {
     .name = "substitution",
     .major = 1,
     .minor = 1,

@@ -18,11 +18,11 @@
 #ifndef GEODEC_LAB_SUBSTITUTION_CORRECT_H
 #define GEODEC_LAB_SUBSTITUTION_CORRECT_H
 
-#include "geometry/rbf.h"
 #include "artifact/artifact.h"
+#include "geometry/rbf.h"
 #include "linalg/stats.h"
 
-typedef enum geodec_substitute {
+typedef enum geodec_substitution_method {
     GEODEC_SUBSTITUTE_STAY,
     GEODEC_SUBSTITUTE_LINEAR,
     GEODEC_SUBSTITUTE_COPY,
@@ -32,10 +32,10 @@ typedef enum geodec_substitute {
     GEODEC_SUBSTITUTE_PROPAGATOR,
     GEODEC_SUBSTITUTE_OTHER,
     GEODEC_SUBSTITUTES
-} geodec_substitute;
+} geodec_substitution_method;
 /* "stay", .. as above; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_substitute_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_substitute_name(geodec_substitute s);
+GEODEC_API extern const char *const geodec_substitution_method_names[]; /* by number, then NULL */
+GEODEC_API const char *geodec_substitution_method_name(geodec_substitution_method s);
 
 typedef struct geodec_substitution_data {
     int64_t records, queries, n, d;
@@ -81,7 +81,7 @@ GEODEC_API geodec_status geodec_substitution_figures(const geodec_substitution_d
                                                      geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API double geodec_substitution_speedup(const geodec_substitution *s, double share);
 
-GEODEC_API extern const geodec_kind geodec_kind_substitution;
+GEODEC_API extern const geodec_kind geodec_substitution_kind;
 /* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
 GEODEC_API geodec_status geodec_substitution_write(const geodec_substitution *s, const char *split, geodec_artifact *a,
                                                    geodec_err *err) GEODEC_MUST_USE;

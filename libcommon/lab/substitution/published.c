@@ -1,17 +1,17 @@
 #include "lab/substitution/published.h"
 
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "base/vec_internal.h"
-#include "artifact/binding.h"
 #include "linalg/stats.h"
 
 #include <math.h>
 
 typedef struct report {
     int64_t rows;
-    const geodec_published_substitution *row; /* [rows] */
+    const geodec_substitution_published *row; /* [rows] */
 } report;
-#define OF(m) GEODEC_OF_ROW(geodec_published_substitution, m)
+#define OF(m) GEODEC_OF_ROW(geodec_substitution_published, m)
 
 static const geodec_field fields[] = {
     {"/share", GEODEC_F64, "S", 0, "1", "cached share of the points", 0, OF(share)},
@@ -27,7 +27,7 @@ static const geodec_field fields[] = {
 
 static const geodec_extent extents[] = {{"S", GEODEC_IN(report, rows)}};
 
-const geodec_kind geodec_kind_substitution_ref = {
+const geodec_kind geodec_substitution_published_kind = {
     .name = "substitution-ref",
     .major = 1,
     .minor = 0,
@@ -37,10 +37,10 @@ const geodec_kind geodec_kind_substitution_ref = {
     .n_fields = (int)(sizeof fields / sizeof *fields),
     .extents = extents,
     .n_extents = (int)(sizeof extents / sizeof *extents),
-    .rows = {"S", sizeof(geodec_published_substitution), offsetof(report, row), false},
+    .rows = {"S", sizeof(geodec_substitution_published), offsetof(report, row), false},
 };
 
-geodec_status geodec_published_substitution_write(int64_t rows, const geodec_published_substitution *row,
+geodec_status geodec_substitution_published_write(int64_t rows, const geodec_substitution_published *row,
                                                   geodec_artifact *a, geodec_err *err)
 {
     const report r = {rows, row};
@@ -50,7 +50,7 @@ geodec_status geodec_published_substitution_write(int64_t rows, const geodec_pub
 enum { SCREEN = 8, MAX_N = GEODEC_PUBLISHED_MAX_N };
 
 /* g-distance of point p to the g-nearest of its SCREEN Euclid-nearest cached points. */
-static geodec_status step_distance(const geodec_published_manifold *m, int64_t cached, const int64_t *permutation,
+static geodec_status step_distance(const geodec_harness_manifold *m, int64_t cached, const int64_t *permutation,
                                    int64_t p, double *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -71,7 +71,7 @@ static geodec_status step_distance(const geodec_published_manifold *m, int64_t c
         near[at] = d;
         who[at] = permutation[c];
     }
-    GEODEC_TRY(geodec_published_g_at(m, x, g, err));
+    GEODEC_TRY(geodec_harness_g_at(m, x, g, err));
     double best = INFINITY;
     for (int64_t c = 0; c < kept; c++) {
         for (int64_t i = 0; i < n; i++) delta[i] = x[i] - m->point[who[c] * n + i];
@@ -82,12 +82,12 @@ done:
     return st;
 }
 
-geodec_status geodec_published_substitution_run(const geodec_published_manifold *m, int64_t cached,
+geodec_status geodec_substitution_published_run(const geodec_harness_manifold *m, int64_t cached,
                                                 const int64_t *permutation, double eps, double rho,
-                                                geodec_published_substitution *out, geodec_err *err)
+                                                geodec_substitution_published *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_substitution s = {.cached = cached, .steps = m->samples - cached};
+    geodec_substitution_published s = {.cached = cached, .steps = m->samples - cached};
     double *d = NULL;
     if (cached < 1 || cached >= m->samples || m->n > MAX_N)
         GEODEC_THROW(GEODEC_RANGE, "%lld of %lld points cached", (long long)cached, (long long)m->samples);

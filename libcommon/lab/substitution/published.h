@@ -17,9 +17,9 @@
 #include "lab/harness/manifold.h"
 
 /* The figures for several cached shares. */
-GEODEC_API extern const geodec_kind geodec_kind_substitution_ref;
+GEODEC_API extern const geodec_kind geodec_substitution_published_kind;
 
-typedef struct geodec_published_substitution {
+typedef struct geodec_substitution_published {
     int64_t cached, steps;
     double hit;         /* share with d <= eps */
     double correctable; /* share with d <= rho */
@@ -27,15 +27,15 @@ typedef struct geodec_published_substitution {
     double distance_p95;
     double projected;          /* speed-up with t_full / 2 for B and everything else free */
     double share, closed_form; /* the caller's: cached share asked for; the control */
-} geodec_published_substitution;
+} geodec_substitution_published;
 
 /* m fitted to all points; permutation [samples]: the first `cached` are the cache. GEODEC_RANGE, GEODEC_NUMERIC. */
-GEODEC_API geodec_status geodec_published_substitution_run(const geodec_published_manifold *m, int64_t cached,
+GEODEC_API geodec_status geodec_substitution_published_run(const geodec_harness_manifold *m, int64_t cached,
                                                            const int64_t *permutation, double eps, double rho,
-                                                           geodec_published_substitution *out,
+                                                           geodec_substitution_published *out,
                                                            geodec_err *err) GEODEC_MUST_USE;
 /* Fills a new artifact with one row a share; the caller commits. */
-GEODEC_API geodec_status geodec_published_substitution_write(int64_t rows, const geodec_published_substitution *row,
+GEODEC_API geodec_status geodec_substitution_published_write(int64_t rows, const geodec_substitution_published *row,
                                                              geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

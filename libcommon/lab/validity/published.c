@@ -1,20 +1,20 @@
 #include "lab/validity/published.h"
 
 #include "base/mem.h"
-#include "geometry/geodesic.h"
-#include "geometry/curvature.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/curvature.h"
+#include "geometry/geodesic.h"
 #include "linalg/stats.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct run {
-    const geodec_published_manifold *m; /* or */
+    const geodec_harness_manifold *m; /* or */
     const geodec_space *s;
     const geodec_published_perturbations *p;
-    geodec_published_validity *v;
+    geodec_validity_published *v;
     double *shift; /* [starts][n_eps][perturbations] */
 } run;
 
@@ -27,7 +27,7 @@ static geodec_status path(const run *r, const double *x0, const double *v0, doub
     geodec_status st = GEODEC_OK;
     const int64_t n = dimension(r), T = r->p->steps;
     if (r->m) {
-        geodec_published_geodesic(r->m, x0, v0, T, r->p->dl, xs, vs);
+        geodec_harness_geodesic(r->m, x0, v0, T, r->p->dl, xs, vs);
     } else {
         geodec_geodesic_options o = geodec_geodesic_defaults();
         geodec_path_report report;
@@ -48,8 +48,8 @@ done:
 
 static geodec_status true_riemann(const void *ctx, const double *x, double *riem, geodec_err *err)
 {
-    geodec_riemann_invariants unused;
-    return geodec_riemann_at(ctx, x, riem, NULL, &unused, err);
+    geodec_curvature_invariants unused;
+    return geodec_curvature_at(ctx, x, riem, NULL, &unused, err);
 }
 
 static double g_norm(int64_t n, const double *g, const double *v) { return sqrt(fmax(geodec__norm2(n, g, v), 0)); }
@@ -71,7 +71,7 @@ static geodec_status one_error(const run *r, int64_t start, const double *d, dou
     if (!finite) goto done;
     const double *end = xs + T * n;
     if (r->m)
-        GEODEC_TRY(geodec_published_g_at(r->m, end, g, err));
+        GEODEC_TRY(geodec_harness_g_at(r->m, end, g, err));
     else
         GEODEC_TRY(r->s->at(r->s, end, g, NULL, NULL, err));
     for (int64_t i = 0; i < n; i++) {
@@ -97,9 +97,9 @@ static geodec_status start_task(void *ctx, int64_t i, geodec_err *err)
     double *xs = block, *vs = xs + (T + 1) * n, *phi = vs + (T + 1) * n, *work = phi + (T + 1) * n * n;
     GEODEC_TRY(path(r, r->p->x0 + i * n, r->p->v0 + i * n, xs, vs, &finite, err));
     if (finite && r->m)
-        GEODEC_TRY(geodec_published_propagator(r->m, xs, vs, T, r->p->dl, phi, err));
+        GEODEC_TRY(geodec_harness_propagator(r->m, xs, vs, T, r->p->dl, phi, err));
     else if (finite)
-        GEODEC_TRY(geodec_published_propagator_with(n, true_riemann, r->s, xs, vs, T, r->p->dl, phi, err));
+        GEODEC_TRY(geodec_harness_propagator_with(n, true_riemann, r->s, xs, vs, T, r->p->dl, phi, err));
     finite = finite && geodec__finite(n * n, phi + T * n * n);
     if (finite) {
         memcpy(r->v->x_T + i * n, xs + T * n, (size_t)n * sizeof *xs);
@@ -118,7 +118,7 @@ done:
 static geodec_status summarise(const run *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_validity *v = r->v;
+    geodec_validity_published *v = r->v;
     double *sorted = NULL, x[3], y[3];
     int points = 0;
     GEODEC_NEW(sorted, v->starts * v->perturbations);
@@ -153,12 +153,12 @@ done:
     return st;
 }
 
-void geodec_published_validity_clear(geodec_published_validity *v)
+void geodec_validity_published_clear(geodec_validity_published *v)
 {
     double *all[] = {v->eps, v->tau, v->x_T, v->phi, v->error, v->mean, v->median, v->p95, v->shift, v->radius};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     geodec_mem_free(v->broken);
-    *v = (geodec_published_validity){0};
+    *v = (geodec_validity_published){0};
 }
 
 static geodec_status input_ok(const geodec_published_perturbations *p, int64_t n, geodec_err *err)
@@ -180,13 +180,13 @@ done:
     return st;
 }
 
-static geodec_status compute(const geodec_published_manifold *m, const geodec_space *s,
+static geodec_status compute(const geodec_harness_manifold *m, const geodec_space *s,
                              const geodec_published_perturbations *p, geodec_pool *pool, const geodec_hooks *hooks,
-                             geodec_published_validity *out, geodec_err *err)
+                             geodec_validity_published *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m ? m->n : s->n, all = p->starts * p->n_eps * p->perturbations;
-    geodec_published_validity v = {
+    geodec_validity_published v = {
         .starts = p->starts, .n = n, .n_eps = p->n_eps, .perturbations = p->perturbations, .n_tau = p->n_tau};
     run r = {.m = m, .s = s, .p = p, .v = &v};
     GEODEC_TRY(input_ok(p, n, err));
@@ -207,23 +207,23 @@ static geodec_status compute(const geodec_published_manifold *m, const geodec_sp
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "published starts", p->starts, start_task, &r, err));
     GEODEC_TRY(summarise(&r, err));
     *out = v;
-    v = (geodec_published_validity){0};
+    v = (geodec_validity_published){0};
 done:
     geodec_mem_free(r.shift);
-    geodec_published_validity_clear(&v);
+    geodec_validity_published_clear(&v);
     return st;
 }
 
-geodec_status geodec_published_validity_run(const geodec_published_manifold *m, const geodec_published_perturbations *p,
+geodec_status geodec_validity_published_run(const geodec_harness_manifold *m, const geodec_published_perturbations *p,
                                             geodec_pool *pool, const geodec_hooks *hooks,
-                                            geodec_published_validity *out, geodec_err *err)
+                                            geodec_validity_published *out, geodec_err *err)
 {
     return compute(m, NULL, p, pool, hooks, out, err);
 }
 
-geodec_status geodec_published_validity_control(const geodec_space *s, const geodec_published_perturbations *p,
+geodec_status geodec_validity_published_control(const geodec_space *s, const geodec_published_perturbations *p,
                                                 geodec_pool *pool, const geodec_hooks *hooks,
-                                                geodec_published_validity *out, geodec_err *err)
+                                                geodec_validity_published *out, geodec_err *err)
 {
     return compute(NULL, s, p, pool, hooks, out, err);
 }

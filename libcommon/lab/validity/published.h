@@ -16,12 +16,12 @@
 #ifndef GEODEC_LAB_VALIDITY_PUBLISHED_H
 #define GEODEC_LAB_VALIDITY_PUBLISHED_H
 
-#include "geometry/space.h"
-#include "chain/validity.h"
 #include "artifact/artifact.h"
+#include "chain/validity.h"
+#include "geometry/space.h"
 #include "lab/harness/manifold.h"
 
-GEODEC_API extern const geodec_kind geodec_kind_validity_ref;
+GEODEC_API extern const geodec_kind geodec_validity_published_kind;
 
 /* Width of the accessor of the published sphere (radius 1). */
 #define GEODEC_PUBLISHED_SPHERE_SIGMA 0.15
@@ -36,7 +36,7 @@ typedef struct geodec_published_perturbations {
     const double *tau;     /* [n_tau] */
 } geodec_published_perturbations;
 
-typedef struct geodec_published_validity {
+typedef struct geodec_validity_published {
     int64_t starts, n, n_eps, perturbations, n_tau;
     double *eps, *tau;           /* [n_eps], [n_tau] */
     double *x_T, *phi;           /* [starts][n], [starts][n][n] */
@@ -46,25 +46,25 @@ typedef struct geodec_published_validity {
     int64_t *broken;             /* [n_eps] errors that are not finite */
     double *radius;              /* [n_tau] eps*; an eps with broken paths counts as beyond tau */
     double slope;                /* log-log, of the mean error over the smallest three eps; 0 = not measurable */
-} geodec_published_validity;
+} geodec_validity_published;
 
 /* GEODEC_RANGE, GEODEC_NUMERIC (input not finite), GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_published_validity_run(const geodec_published_manifold *m,
+GEODEC_API geodec_status geodec_validity_published_run(const geodec_harness_manifold *m,
                                                        const geodec_published_perturbations *p, geodec_pool *pool,
-                                                       const geodec_hooks *hooks, geodec_published_validity *out,
+                                                       const geodec_hooks *hooks, geodec_validity_published *out,
                                                        geodec_err *err) GEODEC_MUST_USE;
 /* The control: geodesics of the space by the Runge-Kutta of geometry/geodesic.h, the published rule with the space's
  * own Riemann tensor. */
-GEODEC_API geodec_status geodec_published_validity_control(const geodec_space *s,
+GEODEC_API geodec_status geodec_validity_published_control(const geodec_space *s,
                                                            const geodec_published_perturbations *p, geodec_pool *pool,
-                                                           const geodec_hooks *hooks, geodec_published_validity *out,
+                                                           const geodec_hooks *hooks, geodec_validity_published *out,
                                                            geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_published_validity_clear(geodec_published_validity *v);
+GEODEC_API void geodec_validity_published_clear(geodec_validity_published *v);
 
-/* Fills a new artifact of geodec_kind_validity_ref; the caller commits. control: the published rule with exact
+/* Fills a new artifact of geodec_validity_published_kind; the caller commits. control: the published rule with exact
  * geometry; correct: the right linear map on the same draws (geodec_validity_run); both or neither (NULL). */
-GEODEC_API geodec_status geodec_published_validity_write(const geodec_published_validity *v,
-                                                         const geodec_published_validity *control,
+GEODEC_API geodec_status geodec_validity_published_write(const geodec_validity_published *v,
+                                                         const geodec_validity_published *control,
                                                          const geodec_validity *correct, geodec_artifact *a,
                                                          geodec_err *err) GEODEC_MUST_USE;
 

@@ -4,7 +4,7 @@
 
 /* Pointers that are NULL: there are no controls. */
 typedef struct report {
-    geodec_published_validity v;
+    geodec_validity_published v;
     const double *control_mean, *control_slope, *correct_mean, *correct_slope;
     const geodec_validity_estimate *correct_radius;
 } report;
@@ -46,7 +46,7 @@ static const geodec_attr attrs[] = {
 static const geodec_extent extents[] = {
     {"A", IN(v.starts)}, {"E", IN(v.n_eps)}, {"U", IN(v.perturbations)}, {"K", IN(v.n_tau)}, {"n", IN(v.n)}};
 
-const geodec_kind geodec_kind_validity_ref = {
+const geodec_kind geodec_validity_published_kind = {
     .name = "validity-ref",
     .major = 1,
     .minor = 0,
@@ -56,8 +56,8 @@ const geodec_kind geodec_kind_validity_ref = {
     .first = "/eps,/tau,/x_T,/phi,/error,/mean,/median,/p95,/broken,/radius,/shift,slope",
 };
 
-geodec_status geodec_published_validity_write(const geodec_published_validity *v,
-                                              const geodec_published_validity *control, const geodec_validity *correct,
+geodec_status geodec_validity_published_write(const geodec_validity_published *v,
+                                              const geodec_validity_published *control, const geodec_validity *correct,
                                               geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -2,10 +2,10 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/harness/three_metrics.h"
-#include "geometry/logmap.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/logmap.h"
+#include "lab/harness/three_metrics.h"
 #include "linalg/chol.h"
 
 #include <math.h>

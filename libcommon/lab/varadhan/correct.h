@@ -4,8 +4,8 @@
  *
  * so if a row's attention weight were one, the gradient of its logarithm in the row's state would point along the
  * geodesic to the key: log_x(y), the velocity with exp_x(log_x(y)) = y (geometry/logmap.h). Measured: the cosine of the
- * gradient (lab/varadhan/attention_gradient.h: of log weight, of the score, and of the difference of two keys, where what
- * the softmax divides by is gone and the expected direction is log_x(a) - log_x(b)) with
+ * gradient (lab/varadhan/attention_gradient.h: of log weight, of the score, and of the difference of two keys, where
+ * what the softmax divides by is gone and the expected direction is log_x(a) - log_x(b)) with
  *
  *     log            log_x(a), in g(x)
  *     chord          a - x, in g(x): the metric taken as constant, as the paper's closed form does
@@ -85,7 +85,7 @@ GEODEC_API geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, c
 GEODEC_API void geodec_varadhan_clear(geodec_varadhan *v);
 
 /* ---- the artifact ------------------------------------------------------------------------------------------------ */
-GEODEC_API extern const geodec_kind geodec_kind_varadhan;
+GEODEC_API extern const geodec_kind geodec_varadhan_kind;
 typedef struct geodec_varadhan_case {
     const char *metric, *keys; /* kind of the metric; which keys: "any", "near" */
     int32_t layer;

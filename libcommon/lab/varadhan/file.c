@@ -1,8 +1,8 @@
 /* The varadhan artifact. */
+#include "artifact/binding.h"
 #include "base/mem.h"
 #include "lab/harness/names_internal.h"
 #include "lab/varadhan/correct.h"
-#include "artifact/binding.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static const geodec_extent extents[] = {{"C", IN(n_cases)},
                                         {"F", .plus = GEODEC_VARADHAN_FORMS},
                                         {"D", .plus = GEODEC_VARADHAN_DIRECTIONS}};
 
-const geodec_kind geodec_kind_varadhan = {
+const geodec_kind geodec_varadhan_kind = {
     .name = "varadhan",
     .major = 1,
     .minor = 1,

@@ -2,12 +2,12 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "linalg/regression.h"
-#include "lab/harness/starts.h"
-#include "lab/harness/three_metrics.h"
-#include "geometry/logmap.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/logmap.h"
+#include "lab/harness/starts.h"
+#include "lab/harness/three_metrics.h"
+#include "linalg/regression.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,24 +21,24 @@ enum {
 };
 static const double none = 4; /* no cosine */
 
-const char *const geodec_initial_names[] = {
+const char *const geodec_velocity_initial_names[] = {
     "mean",      "centre",   "previous",   "neighbour", "ridge_x",        "ridge_xv",   "layer_delta", "depth",
     "embedding", "centroid", "token_mean", "random",    "ridge_shuffled", "next_token", "target",      NULL};
 
-const char *geodec_initial_name(geodec_initial_surrogate s)
+const char *geodec_velocity_initial_name(geodec_velocity_initial_surrogate s)
 {
-    return (int)s >= 0 && (int)s < SURROGATES ? geodec_initial_names[s] : "?";
+    return (int)s >= 0 && (int)s < SURROGATES ? geodec_velocity_initial_names[s] : "?";
 }
 
-geodec_initial_options geodec_initial_defaults(void)
+geodec_velocity_initial_options geodec_velocity_initial_defaults(void)
 {
-    return (geodec_initial_options){
+    return (geodec_velocity_initial_options){
         .starts = 100, .ridge = 1e-3, .close = 0.82, .rtol = 1e-3, .drift_max = 1e-2, .replicates = 400};
 }
 
 /* Starts of one part of the texts. */
 static geodec_status starts_of(const geodec_trajectories *t, const geodec_geodesicity_options *split, bool held_out,
-                               int64_t *count, geodec__start **out, geodec_err *err)
+                               int64_t *count, geodec__starts_row **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     *count = geodec__starts_gather(t, split, -1, held_out, NULL);
@@ -52,18 +52,20 @@ done:
 }
 
 static geodec_status chosen(const geodec_trajectories *t, const geodec_geodesicity_options *split,
-                            const geodec_initial_options *o, int64_t *count, geodec__start **out, geodec_err *err)
+                            const geodec_velocity_initial_options *o, int64_t *count, geodec__starts_row **out,
+                            geodec_err *err)
 {
     const geodec_status st = starts_of(t, split, true, count, out, err);
     if (st == GEODEC_OK) geodec__starts_choose(*out, count, o->starts, o->seed, -1);
     return st;
 }
 
-geodec_status geodec_initial_starts(const geodec_trajectories *t, const geodec_geodesicity_options *split,
-                                    const geodec_initial_options *o, int64_t *count, int64_t **row, geodec_err *err)
+geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const geodec_geodesicity_options *split,
+                                             const geodec_velocity_initial_options *o, int64_t *count, int64_t **row,
+                                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec__start *s = NULL;
+    geodec__starts_row *s = NULL;
     GEODEC_TRY(chosen(t, split, o, count, &s, err));
     GEODEC_NEW(*row, *count);
     for (int64_t i = 0; i < *count; i++) (*row)[i] = s[i].row;
@@ -74,11 +76,11 @@ done:
 
 typedef struct work {
     const geodec_trajectories *t;
-    const geodec_initial_ends *ends;
-    const geodec_initial_options *o;
+    const geodec_velocity_initial_ends *ends;
+    const geodec_velocity_initial_options *o;
     const geodec_space *metric;
     int64_t n, starts, training;
-    geodec__start *start, *trained;
+    geodec__starts_row *start, *trained;
     int64_t *other;                                 /* [starts] whose future stands in for the own */
     double *mean, *centre, *map_x, *map_xv, *dealt; /* step, regressions */
     double *figure; /* [starts][SURROGATES][FIGURES] cosines: chart, metric, other future, chance */
@@ -335,7 +337,7 @@ done:
     return st;
 }
 
-static geodec_status figures(const work *w, geodec_initial *v, geodec_err *err)
+static geodec_status figures(const work *w, geodec_velocity_initial *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t unused;
@@ -352,14 +354,15 @@ done:
     return st;
 }
 
-geodec_status geodec_initial_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
-                                 const geodec_initial_ends *ends, const geodec_geodesicity_options *split,
-                                 const geodec_initial_options *o, geodec_pool *pool, const geodec_hooks *hooks,
-                                 geodec_initial *out, geodec_err *err)
+geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+                                          const geodec_velocity_initial_ends *ends,
+                                          const geodec_geodesicity_options *split,
+                                          const geodec_velocity_initial_options *o, geodec_pool *pool,
+                                          const geodec_hooks *hooks, geodec_velocity_initial *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_three_metrics three = {0};
-    geodec_initial v = {0};
+    geodec_velocity_initial v = {0};
     work w = {.t = t, .ends = ends, .o = o, .n = t->n};
     if (t->n < 1 || t->n > MAX_N || t->places || !(o->ridge >= 0) || !(o->rtol > 0 && o->rtol < 1) ||
         !(o->drift_max > 0) || o->replicates < 0)

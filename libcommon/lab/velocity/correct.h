@@ -32,7 +32,7 @@
 
 #include "lab/geodesicity/correct.h"
 
-typedef enum geodec_initial_surrogate {
+typedef enum geodec_velocity_initial_surrogate {
     GEODEC_INITIAL_MEAN,
     GEODEC_INITIAL_CENTRE,
     GEODEC_INITIAL_PREVIOUS,
@@ -49,12 +49,12 @@ typedef enum geodec_initial_surrogate {
     GEODEC_INITIAL_NEXT_TOKEN,
     GEODEC_INITIAL_TARGET,
     GEODEC_INITIAL_SURROGATES
-} geodec_initial_surrogate;
+} geodec_velocity_initial_surrogate;
 /* "mean", ..; "?" otherwise. Static storage. */
-GEODEC_API extern const char *const geodec_initial_names[]; /* by number, then NULL */
-GEODEC_API const char *geodec_initial_name(geodec_initial_surrogate s);
+GEODEC_API extern const char *const geodec_velocity_initial_names[]; /* by number, then NULL */
+GEODEC_API const char *geodec_velocity_initial_name(geodec_velocity_initial_surrogate s);
 
-typedef struct geodec_initial_options {
+typedef struct geodec_velocity_initial_options {
     int64_t starts;     /* at most so many, a seeded choice; default 100 */
     double ridge;       /* of the regressions, in mean variances of the predictors; default 1e-3 */
     double close;       /* cosine above which a prediction counts as close; default 0.82, the paper's */
@@ -62,23 +62,24 @@ typedef struct geodec_initial_options {
     double drift_max;   /* default 1e-2 */
     int64_t replicates; /* of the bootstrap; default 400 */
     uint64_t seed;
-} geodec_initial_options;
-GEODEC_API geodec_initial_options geodec_initial_defaults(void);
+} geodec_velocity_initial_options;
+GEODEC_API geodec_velocity_initial_options geodec_velocity_initial_defaults(void);
 
 /* Rows of t->x at which predictions are made, rising: *row [*count], freed by the caller with geodec_mem_free.
  * GEODEC_SCARCE (fewer than 2). */
-GEODEC_API geodec_status geodec_initial_starts(const geodec_trajectories *t, const geodec_geodesicity_options *split,
-                                               const geodec_initial_options *o, int64_t *count, int64_t **row,
-                                               geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t,
+                                                        const geodec_geodesicity_options *split,
+                                                        const geodec_velocity_initial_options *o, int64_t *count,
+                                                        int64_t **row, geodec_err *err) GEODEC_MUST_USE;
 
 /* Predicted next states of surrogates that a model or other layers are needed for, at those rows in their order:
  * [starts][n], NaN where there is none; NULL: not there at all. Those of the others are not read. */
-typedef struct geodec_initial_ends {
+typedef struct geodec_velocity_initial_ends {
     const double *end[GEODEC_INITIAL_SURROGATES];
-} geodec_initial_ends;
+} geodec_velocity_initial_ends;
 
 /* Index of the norm: 0 chart, 1 metric at the state. */
-typedef struct geodec_initial {
+typedef struct geodec_velocity_initial {
     int64_t starts, training, texts;
     int64_t counted[GEODEC_INITIAL_SURROGATES][2];
     geodec_estimate cosine[GEODEC_INITIAL_SURROGATES][2];
@@ -86,26 +87,27 @@ typedef struct geodec_initial {
     geodec_estimate leak[GEODEC_INITIAL_SURROGATES];    /* chart: cosine minus the one with another's future */
     geodec_estimate chance[GEODEC_INITIAL_SURROGATES];  /* chart: cosine with another start's step */
     geodec_estimate close[GEODEC_INITIAL_SURROGATES];   /* chart: share of cosines above o->close */
-} geodec_initial;
+} geodec_velocity_initial;
 
 /* t: token by token (no places). Bytes do not depend on threads. GEODEC_RANGE, GEODEC_NUMERIC (not finite),
  * GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_initial_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
-                                            const geodec_initial_ends *ends, const geodec_geodesicity_options *split,
-                                            const geodec_initial_options *o, geodec_pool *pool,
-                                            const geodec_hooks *hooks, geodec_initial *out,
-                                            geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+                                                     const geodec_velocity_initial_ends *ends,
+                                                     const geodec_geodesicity_options *split,
+                                                     const geodec_velocity_initial_options *o, geodec_pool *pool,
+                                                     const geodec_hooks *hooks, geodec_velocity_initial *out,
+                                                     geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the artifact ------------------------------------------------------------------------------------------------ */
-GEODEC_API extern const geodec_kind geodec_kind_velocity;
-typedef struct geodec_initial_case {
+GEODEC_API extern const geodec_kind geodec_velocity_kind;
+typedef struct geodec_velocity_initial_case {
     const char *metric;
     int32_t layer;
-    geodec_initial figures;
-} geodec_initial_case;
+    geodec_velocity_initial figures;
+} geodec_velocity_initial_case;
 /* Fills a new artifact; the caller commits. split: what was held out (geodec_split_name). */
-GEODEC_API geodec_status geodec_initial_write(int64_t cases, const geodec_initial_case *c,
-                                              const geodec_initial_options *o, const char *split, geodec_artifact *a,
-                                              geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_velocity_initial_write(int64_t cases, const geodec_velocity_initial_case *c,
+                                                       const geodec_velocity_initial_options *o, const char *split,
+                                                       geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

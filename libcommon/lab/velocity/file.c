@@ -1,16 +1,16 @@
 /* The velocity artifact. */
+#include "artifact/binding.h"
 #include "lab/harness/names_internal.h"
 #include "lab/velocity/correct.h"
-#include "artifact/binding.h"
 
 typedef struct report {
-    geodec_initial_options o;
+    geodec_velocity_initial_options o;
     int64_t n_cases;
-    const geodec_initial_case *c; /* [n_cases] */
+    const geodec_velocity_initial_case *c; /* [n_cases] */
     const char *cases, *split;
 } report;
 #define IN(m) GEODEC_IN(report, m)
-#define OF(m) GEODEC_OF_ROW(geodec_initial_case, m)
+#define OF(m) GEODEC_OF_ROW(geodec_velocity_initial_case, m)
 
 static const geodec_field fields[] = {
     {"/layer", GEODEC_I32, "C", 0, "1", "layer of the states", 0, OF(layer)},
@@ -40,7 +40,8 @@ static const geodec_field fields[] = {
 
 static const geodec_attr attrs[] = {
     {"cases", GEODEC_ATTR_STR, 0, "name of each case: metric, layer, joined by ':' and separated by commas", IN(cases)},
-    {"surrogates", GEODEC_ATTR_STR, 0, "names along S, separated by commas", GEODEC_LIST(geodec_initial_names)},
+    {"surrogates", GEODEC_ATTR_STR, 0, "names along S, separated by commas",
+     GEODEC_LIST(geodec_velocity_initial_names)},
     {"close", GEODEC_ATTR_F64, 0, "cosine above which a prediction counts as close", IN(o.close)},
     {"ridge", GEODEC_ATTR_F64, 0, "of the regressions, in mean variances of their inputs", IN(o.ridge)},
     {"rtol", GEODEC_ATTR_F64, 0, "of the geodesics", IN(o.rtol)},
@@ -51,18 +52,19 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"C", IN(n_cases)}, {"S", .plus = GEODEC_INITIAL_SURROGATES}};
 
-const geodec_kind geodec_kind_velocity = {
+const geodec_kind geodec_velocity_kind = {
     .name = "velocity",
     .major = 1,
     .minor = 1,
     .tool = "geodec-velocity",
     .purpose = "surrogates of the initial velocity against true next steps, with a leak test",
     GEODEC_TABLES(fields, attrs, extents),
-    .rows = {"C", sizeof(geodec_initial_case), offsetof(report, c), false},
+    .rows = {"C", sizeof(geodec_velocity_initial_case), offsetof(report, c), false},
 };
 
-geodec_status geodec_initial_write(int64_t cases, const geodec_initial_case *c, const geodec_initial_options *o,
-                                   const char *split, geodec_artifact *a, geodec_err *err)
+geodec_status geodec_velocity_initial_write(int64_t cases, const geodec_velocity_initial_case *c,
+                                            const geodec_velocity_initial_options *o, const char *split,
+                                            geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char text[GEODEC_ATTR_TEXT_MAX] = "";

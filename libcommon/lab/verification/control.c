@@ -1,10 +1,10 @@
 /* The checker's own control: what is exact must pass, what is broken must be named. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/verification/verification_internal.h"
-#include "geometry/rbf.h"
 #include "geometry/curvature.h"
+#include "geometry/rbf.h"
 #include "geometry/space_closed.h"
+#include "lab/verification/verification_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void points_of(int e, uint64_t seed, double *x)
     }
 }
 
-static double worst_ratio(const geodec_verify *v)
+static double worst_ratio(const geodec_verification *v)
 {
     double worst = 0;
     for (int c = 0; c < GEODEC_VERIFY_CHECKS; c++) {
@@ -87,7 +87,7 @@ static double worst_ratio(const geodec_verify *v)
  */
 
 /* All arrays of a space at POINTS points, in one block the field points into. */
-static geodec_status arrays_of(const geodec_space *s, const double *x, double **block, geodec_verify_field *f,
+static geodec_status arrays_of(const geodec_space *s, const double *x, double **block, geodec_verification_field *f,
                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -100,9 +100,9 @@ static geodec_status arrays_of(const geodec_space *s, const double *x, double **
     for (int64_t p = 0; p < POINTS; p++) {
         GEODEC_TRY(s->at(s, x + p * n, g + p * n2, dg + p * n3, gamma + p * n3, err));
         GEODEC_TRY(geodec_space_dgamma(s, x + p * n, dgamma + p * n4, err));
-        GEODEC_TRY(geodec_riemann_tensor((int32_t)n, gamma + p * n3, dgamma + p * n4, riem + p * n4, err));
+        GEODEC_TRY(geodec_curvature_tensor((int32_t)n, gamma + p * n3, dgamma + p * n4, riem + p * n4, err));
     }
-    *f = (geodec_verify_field){
+    *f = (geodec_verification_field){
         .points = POINTS, .n = n, .x = xs, .g = g, .dg = dg, .gamma = gamma, .dgamma = dgamma, .riem = riem};
     *block = b;
     b = NULL;
@@ -137,13 +137,13 @@ static const struct {
 };
 
 /* Copies f with one fault into block (as large as f's). */
-static void break_field(int fault, const geodec_verify_field *f, double *block, geodec_verify_field *out)
+static void break_field(int fault, const geodec_verification_field *f, double *block, geodec_verification_field *out)
 {
     const int64_t n = f->n, n2 = n * n, n3 = n2 * n, n4 = n3 * n;
     double *xs = block, *g = xs + POINTS * n, *dg = g + POINTS * n2, *gamma = dg + POINTS * n3,
            *dgamma = gamma + POINTS * n3, *riem = dgamma + POINTS * n4;
     memcpy(block, f->x, (size_t)(POINTS * (n + n2 + 2 * n3 + 2 * n4)) * sizeof *block);
-    *out = (geodec_verify_field){
+    *out = (geodec_verification_field){
         .points = POINTS, .n = n, .x = xs, .g = g, .dg = dg, .gamma = gamma, .dgamma = dgamma, .riem = riem};
     for (int64_t p = 0; p < POINTS; p++) {
         const double *G = f->gamma + p * n3, *D = f->dg + p * n3, *R = f->riem + p * n4;
@@ -162,7 +162,7 @@ static void break_field(int fault, const geodec_verify_field *f, double *block, 
                         if (fault == 5) to4[((j * n + k) * n + l) * n + i] = r;
                     }
                 }
-        if (fault == 6) geodec__verify_lower(n, f->g + p * n2, R, to4);
+        if (fault == 6) geodec__verification_lower(n, f->g + p * n2, R, to4);
         if (fault == 7) {
             const double swap = to3[2]; /* Gamma^2_00 and Gamma^0_00 */
             to3[2] = to3[0];
@@ -171,19 +171,19 @@ static void break_field(int fault, const geodec_verify_field *f, double *block, 
     }
 }
 
-geodec_status geodec_verify_controls(uint64_t seed, geodec_verify_control *out, geodec_err *err)
+geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_control *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_verify_control c = {.pass = true};
-    geodec_verify v = {0};
+    geodec_verification_control c = {.pass = true};
+    geodec_verification v = {0};
     geodec_rbf *generic = NULL;
     double *block = NULL, *broken = NULL, x[POINTS * DIM_MAX];
-    geodec_verify_field f, b;
+    geodec_verification_field f, b;
     any_space s;
     for (int e = 0; e < GEODEC_VERIFY_EXACT; e++) {
         const bool arrays = e >= SPACES; /* the last two: a sphere and the generic field as arrays */
         const int from = arrays ? 1 : e;
-        geodec_verify_options o = geodec_verify_defaults();
+        geodec_verification_options o = geodec_verification_defaults();
         o.bianchi = 2;
         if (e < SPACES + 1) {
             o.curvature = &exact[from].curvature;
@@ -192,7 +192,7 @@ geodec_status geodec_verify_controls(uint64_t seed, geodec_verify_control *out, 
         }
         if (!arrays) {
             (void)snprintf(c.exact[e].name, sizeof c.exact[e].name, "%s", exact[e].name);
-            GEODEC_TRY_MSG(geodec_verify_space(&s.base, POINTS, x, &o, NULL, NULL, &v, err), "%s", exact[e].name);
+            GEODEC_TRY_MSG(geodec_verification_space(&s.base, POINTS, x, &o, NULL, NULL, &v, err), "%s", exact[e].name);
         } else {
             (void)snprintf(c.exact[e].name, sizeof c.exact[e].name, "%s",
                            e == SPACES ? "sphere, n = 3, as arrays" : "generic field, as arrays");
@@ -201,12 +201,12 @@ geodec_status geodec_verify_controls(uint64_t seed, geodec_verify_control *out, 
             block = NULL;
             GEODEC_TRY(arrays_of(e > SPACES ? geodec_rbf_space(generic) : &s.base, x, &block, &f, err));
             if (e == SPACES) o.curvature = NULL; /* its dGamma may be by differences: the symmetries speak */
-            GEODEC_TRY(geodec_verify_arrays(&f, &o, NULL, NULL, &v, err));
+            GEODEC_TRY(geodec_verification_arrays(&f, &o, NULL, NULL, &v, err));
         }
         c.exact[e].pass = v.pass;
         c.exact[e].worst = worst_ratio(&v);
         c.pass = c.pass && v.pass;
-        geodec_verify_clear(&v);
+        geodec_verification_clear(&v);
     }
     /* f is the generic field now */
     const int64_t n = f.n;
@@ -214,18 +214,18 @@ geodec_status geodec_verify_controls(uint64_t seed, geodec_verify_control *out, 
     for (int i = 0; i < GEODEC_VERIFY_FAULTS; i++) {
         (void)snprintf(c.fault[i].name, sizeof c.fault[i].name, "%s", faults[i].name);
         break_field(i, &f, broken, &b);
-        GEODEC_TRY(geodec_verify_arrays(&b, NULL, NULL, NULL, &v, err));
+        GEODEC_TRY(geodec_verification_arrays(&b, NULL, NULL, NULL, &v, err));
         for (int k = 0; k < v.notes && !v.pass; k++) {
             if (!strstr(v.note[k], faults[i].key)) continue;
             c.fault[i].found = true;
             memcpy(c.fault[i].note, v.note[k], sizeof c.fault[i].note);
         }
         c.pass = c.pass && c.fault[i].found;
-        geodec_verify_clear(&v);
+        geodec_verification_clear(&v);
     }
     *out = c;
 done:
-    geodec_verify_clear(&v);
+    geodec_verification_clear(&v);
     geodec_rbf_destroy(generic);
     geodec_mem_free(block);
     geodec_mem_free(broken);

@@ -1,9 +1,9 @@
 /* What a field that fails would fit: the orders of axes, signs and factors other packages use are tried one by one. */
 #include "base/mem.h"
-#include "lab/verification/verification_internal.h"
+#include "base/vec_internal.h"
 #include "geometry/curvature.h"
 #include "geometry/space_closed.h"
-#include "base/vec_internal.h"
+#include "lab/verification/verification_internal.h"
 #include "linalg/chol.h"
 
 #include <math.h>
@@ -91,7 +91,7 @@ static const char *const factor_texts[] = {"",
                                            "; opposite sign, and the factor 1/2 missing?"};
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
-static void GEODEC_PRINTF(2, 3) note(geodec_verify *v, const char *format, ...)
+static void GEODEC_PRINTF(2, 3) note(geodec_verification *v, const char *format, ...)
 {
     va_list args;
     if (v->notes >= GEODEC_VERIFY_NOTES) return;
@@ -119,11 +119,11 @@ static void read_riemann(int64_t n, const reading *r, const double *inverse, con
                          double *tmp)
 {
     permute(n, 4, r, src, r->lowered ? tmp : dst);
-    if (r->lowered) geodec__verify_lower(n, inverse, tmp, dst); /* raises: the same product with the inverse */
+    if (r->lowered) geodec__verification_lower(n, inverse, tmp, dst); /* raises: the same product with the inverse */
 }
 
 typedef struct search {
-    const geodec_verify_field *f;
+    const geodec_verification_field *f;
     int64_t probe[PROBES_MAX], probes;
     double *inverse;                            /* [probes][n][n] */
     double *gamma, *dgamma, *tensor, *tmp, *dg; /* of one point */
@@ -134,14 +134,14 @@ typedef struct search {
 
 static double worst_compatibility(search *s, const reading *dg, const reading *gamma, double factor)
 {
-    const geodec_verify_field *f = s->f;
+    const geodec_verification_field *f = s->f;
     const int64_t n = f->n, n2 = n * n, n3 = n2 * n;
     double worst = 0;
     for (int64_t q = 0; q < s->probes; q++) {
         const int64_t p = s->probe[q];
         permute(n, 3, dg, f->dg + p * n3, s->dg);
         read_gamma(n, gamma, factor, s->inverse + q * n2, f->gamma + p * n3, s->gamma, s->tmp);
-        worst = fmax(worst, geodec__verify_compatibility(n, f->g + p * n2, s->dg, s->gamma, s->least, NULL));
+        worst = fmax(worst, geodec__verification_compatibility(n, f->g + p * n2, s->dg, s->gamma, s->least, NULL));
     }
     return worst;
 }
@@ -161,9 +161,9 @@ static double worst_asymmetry(search *s, const reading *gamma)
     return worst;
 }
 
-static void diagnose_gamma(search *s, geodec_verify *v)
+static void diagnose_gamma(search *s, geodec_verification *v)
 {
-    const geodec_verify_field *f = s->f;
+    const geodec_verification_field *f = s->f;
     const bool symmetric = v->check[GEODEC_VERIFY_GAMMA_SYMMETRY].pass,
                compatible = v->check[GEODEC_VERIFY_COMPATIBILITY].pass;
     s->gamma_as = gamma_readings;
@@ -197,8 +197,8 @@ static void diagnose_gamma(search *s, geodec_verify *v)
     s->gamma_as = NULL;
     int64_t at[3] = {0};
     const int64_t n = f->n, p = v->check[GEODEC_VERIFY_COMPATIBILITY].where;
-    (void)geodec__verify_compatibility(n, f->g + p * n * n, f->dg + p * n * n * n, f->gamma + p * n * n * n, s->least,
-                                       at);
+    (void)geodec__verification_compatibility(n, f->g + p * n * n, f->dg + p * n * n * n, f->gamma + p * n * n * n,
+                                             s->least, at);
     note(v,
          "Gamma and the derivatives of g fit no common convention; metric compatibility is worst at point %lld, "
          "d_%lld g_%lld%lld: a wrong entry there?",
@@ -208,13 +208,13 @@ static void diagnose_gamma(search *s, geodec_verify *v)
 /* The tensor of the chosen Gamma and a reading of dGamma at probe q -> s->tensor. */
 static geodec_status formula(search *s, const reading *dgamma, int64_t q, geodec_err *err)
 {
-    const geodec_verify_field *f = s->f;
+    const geodec_verification_field *f = s->f;
     const int64_t n = f->n, n2 = n * n, p = s->probe[q];
     reading full = *dgamma;
     full.factor = s->gamma_factor;
     read_gamma(n, s->gamma_as, s->gamma_factor, s->inverse + q * n2, f->gamma + p * n2 * n, s->gamma, s->tmp);
     permute(n, 4, &full, f->dgamma + p * n2 * n2, s->dgamma);
-    return geodec_riemann_tensor((int32_t)n, s->gamma, s->dgamma, s->tensor, err);
+    return geodec_curvature_tensor((int32_t)n, s->gamma, s->dgamma, s->tensor, err);
 }
 
 static geodec_status formula_fits(search *s, const reading *dgamma, const reading *riemann, bool *fits, geodec_err *err)
@@ -237,7 +237,7 @@ done:
 /* A reading of the tensor for which its own symmetries hold, and the known curvature if there is one. */
 static bool symmetries_fit(search *s, const reading *riemann, const double *curvature)
 {
-    const geodec_verify_field *f = s->f;
+    const geodec_verification_field *f = s->f;
     const int64_t n = f->n, n2 = n * n, n3 = n2 * n, n4 = n3 * n;
     for (int64_t q = 0; q < s->probes; q++) {
         const double *g = f->g + s->probe[q] * n2;
@@ -252,19 +252,19 @@ static bool symmetries_fit(search *s, const reading *riemann, const double *curv
             }
             continue;
         }
-        geodec__verify_lower(n, g, s->tensor, s->tmp);
-        geodec__verify_symmetries(n, s->tmp, sym);
+        geodec__verification_lower(n, g, s->tensor, s->tmp);
+        geodec__verification_symmetries(n, s->tmp, sym);
         const double top = FITS * geodec__largest(n4, s->tmp);
         if (sym[0] > top || sym[1] > top || sym[2] > top || sym[3] > top) return false;
     }
     return true;
 }
 
-static geodec_status diagnose_riemann(search *s, const double *curvature, geodec_verify *v, geodec_err *err)
+static geodec_status diagnose_riemann(search *s, const double *curvature, geodec_verification *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     bool fits = false, failed = false;
-    static const geodec_verify_check about[] = {
+    static const geodec_verification_check about[] = {
         GEODEC_VERIFY_DGAMMA_SYMMETRY, GEODEC_VERIFY_RIEMANN_FORMULA, GEODEC_VERIFY_FIRST_PAIR,
         GEODEC_VERIFY_LAST_PAIR,       GEODEC_VERIFY_EXCHANGE,        GEODEC_VERIFY_BIANCHI_1,
         GEODEC_VERIFY_CLOSED_FORM,     GEODEC_VERIFY_RICCI_SYMMETRY,  GEODEC_VERIFY_SCALAR};
@@ -300,7 +300,7 @@ done:
 
 /* The point at which the tensor (or Gamma, or dg) is largest, after the one given: where it is small there is nothing
  * to tell readings apart by. */
-static int64_t probe_after(const geodec_verify_field *f, int64_t last)
+static int64_t probe_after(const geodec_verification_field *f, int64_t last)
 {
     const double *of = f->riem ? f->riem : f->gamma ? f->gamma : f->dg ? f->dg : f->g;
     const int64_t n = f->n, size = n * n * (f->riem ? n * n : f->gamma || f->dg ? n : 1);
@@ -317,8 +317,8 @@ static int64_t probe_after(const geodec_verify_field *f, int64_t last)
     return best >= 0 ? best : 0;
 }
 
-geodec_status geodec__verify_diagnose(const geodec_verify_field *f, const double *curvature, geodec_verify *v,
-                                      geodec_err *err)
+geodec_status geodec__verification_diagnose(const geodec_verification_field *f, const double *curvature,
+                                            geodec_verification *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n, n2 = n * n, n3 = n2 * n, n4 = n3 * n;

@@ -1,11 +1,11 @@
 #include "lab/verification/correct.h"
 
 #include "base/mem.h"
-#include "lab/verification/verification_internal.h"
-#include "geometry/curvature.h"
-#include "geometry/space_closed.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/curvature.h"
+#include "geometry/space_closed.h"
+#include "lab/verification/verification_internal.h"
 #include "linalg/blas.h"
 #include "linalg/chol.h"
 #include "linalg/eig.h"
@@ -17,7 +17,7 @@
 /* Limits: identities that hold term by term 1e-10 (a few hundred roundings of terms that may cancel to 1e-4);
  * extrapolated differences 1e-7, those of Gamma and of the tensor 1e-5; a condition number above 1e12 leaves
  * no digits to any of them. */
-const geodec_verify_about geodec_verify_abouts[GEODEC_VERIFY_CHECKS] = {
+const geodec_verification_about geodec_verification_abouts[GEODEC_VERIFY_CHECKS] = {
     {"metric symmetry", "g_ij = g_ji", 1e-12, 1e-12},
     {"metric signature", "eigenvalues of g that are not positive", 0, 0},
     {"metric condition", "largest over smallest eigenvalue of g", 1e12, 1e12},
@@ -38,20 +38,20 @@ const geodec_verify_about geodec_verify_abouts[GEODEC_VERIFY_CHECKS] = {
     {"closed form", "R^a_bcd = K (delta^a_c g_bd - delta^a_d g_bc)", 1e-10, 1e-6},
 };
 
-geodec_verify_options geodec_verify_defaults(void) { return (geodec_verify_options){.bianchi = 16}; }
+geodec_verification_options geodec_verification_defaults(void) { return (geodec_verification_options){.bianchi = 16}; }
 
-void geodec_verify_clear(geodec_verify *v)
+void geodec_verification_clear(geodec_verification *v)
 {
     geodec_mem_free(v->value);
-    *v = (geodec_verify){0};
+    *v = (geodec_verification){0};
 }
 
 /* ---- identities at one point
  * -----------------------------------------------------------------------------------------
  */
 
-double geodec__verify_compatibility(int64_t n, const double *g, const double *dg, const double *gamma, double least,
-                                    int64_t at[3])
+double geodec__verification_compatibility(int64_t n, const double *g, const double *dg, const double *gamma,
+                                          double least, int64_t at[3])
 {
     const int64_t n2 = n * n;
     double worst = 0;
@@ -72,12 +72,12 @@ double geodec__verify_compatibility(int64_t n, const double *g, const double *dg
     return worst > 0 ? worst / fmax(scale, least) : 0;
 }
 
-void geodec__verify_lower(int64_t n, const double *g, const double *riem, double *low)
+void geodec__verification_lower(int64_t n, const double *g, const double *riem, double *low)
 {
     geodec_blas_gemm(false, false, n, n * n * n, n, 1, g, n, riem, n * n * n, 0, low, n * n * n);
 }
 
-void geodec__verify_symmetries(int64_t n, const double *low, double out[4])
+void geodec__verification_symmetries(int64_t n, const double *low, double out[4])
 {
     const int64_t n2 = n * n, n3 = n2 * n;
     double first = 0, last = 0, exchange = 0, bianchi = 0;
@@ -218,13 +218,13 @@ static geodec_status curvature_checks(const local *p, const double *curvature, d
     GEODEC_NEW(block, 2 * n4);
     double *low = block, *other = low + n4;
     const double gm = geodec__largest(n2, p->g);
-    geodec__verify_lower(n, p->g, p->riem, low);
-    geodec__verify_symmetries(n, low, sym);
+    geodec__verification_lower(n, p->g, p->riem, low);
+    geodec__verification_symmetries(n, low, sym);
     double scale = fmax(geodec__largest(n4, low), gm * p->least_riem), terms = 0;
     if (p->gamma && p->dgamma) {
         const double c = geodec__largest(n3, p->gamma);
         terms = geodec__largest(n4, p->dgamma) + (double)n * c * c;
-        GEODEC_TRY(geodec_riemann_tensor((int32_t)n, p->gamma, p->dgamma, other, err));
+        GEODEC_TRY(geodec_curvature_tensor((int32_t)n, p->gamma, p->dgamma, other, err));
         value[GEODEC_VERIFY_RIEMANN_FORMULA] =
             gap(n4, p->riem, other, fmax(geodec__largest(n4, p->riem), fmax(p->least_riem, 1e-4 * terms)));
         scale = fmax(scale, 1e-4 * gm * terms);
@@ -259,7 +259,8 @@ static geodec_status point_checks(const local *p, const double *curvature, doubl
     if (p->dg) value[GEODEC_VERIFY_DG_SYMMETRY] = pair_asymmetry(n, n, 1, p->dg, p->least_dg);
     if (p->gamma) value[GEODEC_VERIFY_GAMMA_SYMMETRY] = pair_asymmetry(1, n, n, p->gamma, p->least_gamma);
     if (p->dg && p->gamma)
-        value[GEODEC_VERIFY_COMPATIBILITY] = geodec__verify_compatibility(n, p->g, p->dg, p->gamma, p->least_dg, NULL);
+        value[GEODEC_VERIFY_COMPATIBILITY] =
+            geodec__verification_compatibility(n, p->g, p->dg, p->gamma, p->least_dg, NULL);
     if (p->dgamma) value[GEODEC_VERIFY_DGAMMA_SYMMETRY] = pair_asymmetry(n, n, n, p->dgamma, p->least_dgamma);
     if (p->riem) GEODEC_TRY(curvature_checks(p, curvature, value, err));
 done:
@@ -271,12 +272,12 @@ done:
  */
 
 /* first, second: whether the derivatives of g and of Gamma had to be taken by differences */
-static geodec_status verdict(geodec_verify *v, bool first, bool second, double tolerance, geodec_err *err)
+static geodec_status verdict(geodec_verification *v, bool first, bool second, double tolerance, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     v->pass = true;
     for (int c = 0; c < GEODEC_VERIFY_CHECKS; c++) {
-        const geodec_verify_about *about = &geodec_verify_abouts[c];
+        const geodec_verification_about *about = &geodec_verification_abouts[c];
         const bool differences = c <= GEODEC_VERIFY_COMPATIBILITY ? first : second;
         v->check[c].limit = differences ? about->limit_diff : about->limit;
         if (c != GEODEC_VERIFY_G_POSITIVE) v->check[c].limit = fmax(v->check[c].limit, tolerance);
@@ -296,10 +297,10 @@ done:
     return st;
 }
 
-static geodec_status begin(int64_t points, int64_t n, geodec_verify *v, geodec_err *err)
+static geodec_status begin(int64_t points, int64_t n, geodec_verification *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    *v = (geodec_verify){.points = points, .n = n};
+    *v = (geodec_verification){.points = points, .n = n};
     if (n < 1 || n > GEODEC_SPACE_DIM_MAX)
         GEODEC_THROW(GEODEC_RANGE, "dimension %lld is outside 1..%d", (long long)n, GEODEC_SPACE_DIM_MAX);
     if (points < 1) GEODEC_THROW(GEODEC_RANGE, "there are no points to check");
@@ -317,7 +318,7 @@ done:
 #define LEAST 1e-6
 
 typedef struct arrays {
-    const geodec_verify_field *f;
+    const geodec_verification_field *f;
     const double *curvature;
     double *value;
     double least_dg, least_gamma, least_dgamma, least_riem;
@@ -326,7 +327,7 @@ typedef struct arrays {
 static geodec_status arrays_task(void *ctx, int64_t p, geodec_err *err)
 {
     const arrays *a = ctx;
-    const geodec_verify_field *f = a->f;
+    const geodec_verification_field *f = a->f;
     const int64_t n = f->n, n2 = n * n, n3 = n2 * n, n4 = n3 * n;
     const local l = {
         .n = n,
@@ -345,7 +346,7 @@ static geodec_status arrays_task(void *ctx, int64_t p, geodec_err *err)
     return point_checks(&l, a->curvature, a->value + p * GEODEC_VERIFY_CHECKS, err);
 }
 
-static geodec_status all_finite(const geodec_verify_field *f, geodec_err *err)
+static geodec_status all_finite(const geodec_verification_field *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t P = f->points, n = f->n, n2 = n * n;
@@ -368,11 +369,12 @@ done:
     return st;
 }
 
-geodec_status geodec_verify_arrays(const geodec_verify_field *f, const geodec_verify_options *o, geodec_pool *pool,
-                                   const geodec_hooks *hooks, geodec_verify *out, geodec_err *err)
+geodec_status geodec_verification_arrays(const geodec_verification_field *f, const geodec_verification_options *o,
+                                         geodec_pool *pool, const geodec_hooks *hooks, geodec_verification *out,
+                                         geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_verify v = {0};
+    geodec_verification v = {0};
     GEODEC_TRY(begin(f->points, f->n, &v, err));
     if (!f->x || !f->g) GEODEC_THROW(GEODEC_INVAL, "a field needs points and a metric");
     GEODEC_TRY(all_finite(f, err));
@@ -384,7 +386,7 @@ geodec_status geodec_verify_arrays(const geodec_verify_field *f, const geodec_ve
     if (f->riem) a.least_riem = LEAST * geodec__largest(n4, f->riem);
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "checks", f->points, arrays_task, &a, err));
     GEODEC_TRY(verdict(&v, false, false, o ? o->tolerance : 0, err));
-    if (!v.pass) GEODEC_TRY(geodec__verify_diagnose(f, a.curvature, &v, err));
+    if (!v.pass) GEODEC_TRY(geodec__verification_diagnose(f, a.curvature, &v, err));
     *out = v;
     v.value = NULL;
 done:
@@ -398,7 +400,7 @@ done:
 
 typedef struct spaced {
     const geodec_space *s;
-    const geodec_verify_options *o;
+    const geodec_verification_options *o;
     const double *x;
     double h, *value;
     int64_t points;
@@ -450,7 +452,7 @@ static geodec_status bianchi_2(const geodec_space *s, const double *x, double h,
             y[e] = x[e] + sign * step;
             GEODEC_TRY(s->at(s, y, NULL, NULL, sym, err));
             GEODEC_TRY(geodec_space_dgamma(s, y, dgamma, err));
-            GEODEC_TRY(geodec_riemann_tensor((int32_t)n, sym, dgamma, t, err));
+            GEODEC_TRY(geodec_curvature_tensor((int32_t)n, sym, dgamma, t, err));
             const double weight = (part < 2 ? -1.0 : 4.0) / 3 * sign / (2 * step);
             for (int64_t i = 0; i < n4; i++) de[i] += weight * t[i];
         }
@@ -515,7 +517,7 @@ static geodec_status space_task(void *ctx, int64_t p, geodec_err *err)
     } else {
         memcpy(dgamma, by_differences, (size_t)n4 * sizeof *dgamma); /* better by two orders than the plain ones */
     }
-    GEODEC_TRY(geodec_riemann_tensor((int32_t)n, gamma, dgamma, riem, err));
+    GEODEC_TRY(geodec_curvature_tensor((int32_t)n, gamma, dgamma, riem, err));
     const local l = {.n = n, .g = g, .dg = dg, .gamma = gamma, .dgamma = dgamma, .riem = riem};
     GEODEC_TRY(point_checks(&l, a->o->curvature, value, err));
     value[GEODEC_VERIFY_RIEMANN_FORMULA] = -1; /* it was made by it */
@@ -526,14 +528,14 @@ done:
     return st;
 }
 
-geodec_status geodec_verify_space(const geodec_space *s, int64_t points, const double *x,
-                                  const geodec_verify_options *o, geodec_pool *pool, const geodec_hooks *hooks,
-                                  geodec_verify *out, geodec_err *err)
+geodec_status geodec_verification_space(const geodec_space *s, int64_t points, const double *x,
+                                        const geodec_verification_options *o, geodec_pool *pool,
+                                        const geodec_hooks *hooks, geodec_verification *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_verify v = {0};
+    geodec_verification v = {0};
     double *probe = NULL;
-    const geodec_verify_options defaults = geodec_verify_defaults();
+    const geodec_verification_options defaults = geodec_verification_defaults();
     GEODEC_TRY(begin(points, s->n, &v, err));
     if (!o) o = &defaults;
     spaced a = {.s = s, .o = o, .x = x, .h = o->step > 0 ? o->step : s->fd_step, .value = v.value, .points = points};

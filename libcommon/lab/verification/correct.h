@@ -5,7 +5,7 @@
  * Conventions of space.h: g[i][j]; dg[a][i][j] = d_a g_ij; gamma[i][j][k] = Gamma^k_ij; dgamma[c][i][j][k] = d_c
  * Gamma^k_ij; riem[a][b][c][d] = R^a_bcd with R^a_bcd = K (delta^a_c g_bd - delta^a_d g_bc) on constant curvature K.
  *
- * What every check compares, and the limit, is in the table geodec_verify_about. Deviations are relative: to the
+ * What every check compares, and the limit, is in the table geodec_verification_about. Deviations are relative: to the
  * largest magnitude of the terms of the identity, so that a point where the terms vanish passes. The scale of the
  * symmetries of the lowered tensor is max |R_abcd|, but not less than 1e-4 of the terms that cancel in it (|g| |dgamma|
  * and n |g| |gamma|^2) where these are known: below that rounding is all that is seen. Nor is a scale less than 1e-6 of
@@ -14,14 +14,14 @@
 #ifndef GEODEC_LAB_VERIFICATION_CORRECT_H
 #define GEODEC_LAB_VERIFICATION_CORRECT_H
 
+#include "artifact/artifact.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "geometry/space.h"
-#include "artifact/artifact.h"
 
 #include <stdbool.h>
 
-typedef enum geodec_verify_check {
+typedef enum geodec_verification_check {
     GEODEC_VERIFY_G_SYMMETRY,         /* g_ij - g_ji */
     GEODEC_VERIFY_G_POSITIVE,         /* eigenvalues of g that are not positive: a count */
     GEODEC_VERIFY_CONDITION,          /* largest over smallest |eigenvalue| of g */
@@ -42,18 +42,18 @@ typedef enum geodec_verify_check {
                                          a given one */
     GEODEC_VERIFY_CLOSED_FORM,        /* the tensor against constant curvature */
     GEODEC_VERIFY_CHECKS
-} geodec_verify_check;
+} geodec_verification_check;
 
-typedef struct geodec_verify_about {
+typedef struct geodec_verification_about {
     const char *name;  /* "metric compatibility" */
     const char *what;  /* the identity */
     double limit;      /* largest deviation that passes */
     double limit_diff; /* the same where derivatives of a given metric had to be taken by differences */
-} geodec_verify_about;
-GEODEC_API extern const geodec_verify_about geodec_verify_abouts[GEODEC_VERIFY_CHECKS];
+} geodec_verification_about;
+GEODEC_API extern const geodec_verification_about geodec_verification_abouts[GEODEC_VERIFY_CHECKS];
 
 /* Arrays of somebody; all but x and g may be NULL. Row-major with a leading [points]. */
-typedef struct geodec_verify_field {
+typedef struct geodec_verification_field {
     int64_t points, n;
     const double *x;      /* [points][n] */
     const double *g;      /* [points][n][n] */
@@ -63,74 +63,75 @@ typedef struct geodec_verify_field {
     const double *riem;   /* [points][n][n][n][n] */
     const double *ricci;  /* [points][n][n] */
     const double *scalar; /* [points] */
-} geodec_verify_field;
+} geodec_verification_field;
 
 enum { GEODEC_VERIFY_NOTES = 6, GEODEC_VERIFY_NOTE = 320 };
 
-typedef struct geodec_verify_result {
+typedef struct geodec_verification_result {
     bool run, pass;
     double worst;  /* largest deviation */
     double limit;  /* that counted */
     int64_t where; /* first point that has it */
-} geodec_verify_result;
-typedef struct geodec_verify {
+} geodec_verification_result;
+typedef struct geodec_verification {
     int64_t points, n;
-    geodec_verify_result check[GEODEC_VERIFY_CHECKS];
+    geodec_verification_result check[GEODEC_VERIFY_CHECKS];
     double *value; /* [points][GEODEC_VERIFY_CHECKS]; -1 where a check was not run */
     bool pass;
     int32_t notes; /* what a failure probably is */
     char note[GEODEC_VERIFY_NOTES][GEODEC_VERIFY_NOTE];
-} geodec_verify;
-GEODEC_API void geodec_verify_clear(geodec_verify *v);
+} geodec_verification;
+GEODEC_API void geodec_verification_clear(geodec_verification *v);
 
-typedef struct geodec_verify_options {
+typedef struct geodec_verification_options {
     const double *curvature; /* the constant curvature the space must have; NULL = not known */
     double tolerance;        /* deviations up to it pass whatever the limit (but for the signature); default 0 */
     double step;             /* h of the differences; 0 = the space's fd_step */
     int64_t bianchi;         /* points at which the second Bianchi identity is tested (2 n tensors each), evenly spread
                                 among all; default 16 */
-} geodec_verify_options;
-GEODEC_API geodec_verify_options geodec_verify_defaults(void);
+} geodec_verification_options;
+GEODEC_API geodec_verification_options geodec_verification_defaults(void);
 
 /* A space at points x [points][n]. Where the space has no dg (UNSUPPORTED), the differences take its place. A point
  * outside the chart is an error. GEODEC_RANGE, GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_verify_space(const geodec_space *s, int64_t points, const double *x,
-                                             const geodec_verify_options *o, geodec_pool *pool,
-                                             const geodec_hooks *hooks, geodec_verify *out,
-                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_verification_space(const geodec_space *s, int64_t points, const double *x,
+                                                   const geodec_verification_options *o, geodec_pool *pool,
+                                                   const geodec_hooks *hooks, geodec_verification *out,
+                                                   geodec_err *err) GEODEC_MUST_USE;
 /* Arrays; all values finite. When a check fails, the conventions of other packages are tried and notes name those
  * that would fit. */
-GEODEC_API geodec_status geodec_verify_arrays(const geodec_verify_field *f, const geodec_verify_options *o,
-                                              geodec_pool *pool, const geodec_hooks *hooks, geodec_verify *out,
-                                              geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_verification_arrays(const geodec_verification_field *f,
+                                                    const geodec_verification_options *o, geodec_pool *pool,
+                                                    const geodec_hooks *hooks, geodec_verification *out,
+                                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* The checker on spaces known in closed form (sphere, hyperbolic space and both Euclidean charts in several dimensions,
  * flat torus, polar plane, normal distributions), as spaces and as arrays; then on the same arrays with one fault each
  * (upper index first, derivative index last, a factor, a sign, the last pair exchanged, one entry changed). */
 enum { GEODEC_VERIFY_EXACT = 12, GEODEC_VERIFY_FAULTS = 8 };
-typedef struct geodec_verify_exact {
+typedef struct geodec_verification_exact {
     char name[32];
     bool pass;
     double worst; /* largest deviation over its limit, of all checks */
-} geodec_verify_exact;
-typedef struct geodec_verify_fault {
+} geodec_verification_exact;
+typedef struct geodec_verification_fault {
     char name[64];
     bool found; /* failed, and with a note that names the fault */
     char note[GEODEC_VERIFY_NOTE];
-} geodec_verify_fault;
-typedef struct geodec_verify_control {
-    geodec_verify_exact exact[GEODEC_VERIFY_EXACT];
-    geodec_verify_fault fault[GEODEC_VERIFY_FAULTS];
+} geodec_verification_fault;
+typedef struct geodec_verification_control {
+    geodec_verification_exact exact[GEODEC_VERIFY_EXACT];
+    geodec_verification_fault fault[GEODEC_VERIFY_FAULTS];
     bool pass;
-} geodec_verify_control;
-GEODEC_API geodec_status geodec_verify_controls(uint64_t seed, geodec_verify_control *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
+} geodec_verification_control;
+GEODEC_API geodec_status geodec_verification_controls(uint64_t seed, geodec_verification_control *out,
+                                                      geodec_err *err) GEODEC_MUST_USE;
 
 /* The verification artifact. */
-GEODEC_API extern const geodec_kind geodec_kind_verification;
+GEODEC_API extern const geodec_kind geodec_verification_kind;
 /* Fills a new artifact; the caller commits. x [points][n]; subject: what was checked, for people. */
-GEODEC_API geodec_status geodec_verify_write(const geodec_verify *v, const double *x, const char *subject,
-                                             const geodec_verify_control *c, geodec_artifact *a,
-                                             geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_verification_write(const geodec_verification *v, const double *x, const char *subject,
+                                                   const geodec_verification_control *c, geodec_artifact *a,
+                                                   geodec_err *err) GEODEC_MUST_USE;
 
 #endif

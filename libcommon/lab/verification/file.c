@@ -1,13 +1,13 @@
 /* The verification artifact. */
-#include "lab/verification/correct.h"
 #include "artifact/binding.h"
+#include "lab/verification/correct.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef struct report {
-    geodec_verify v;
-    geodec_verify_control c;
+    geodec_verification v;
+    geodec_verification_control c;
     const double *x;
     const char *subject, *checks, *controls, *faults, *notes;
     int64_t failed;
@@ -15,9 +15,9 @@ typedef struct report {
 } report;
 #define IN(m) GEODEC_IN(report, m)
 #define CHECKS "18"
-static const geodec_rows exact = {"12", sizeof(geodec_verify_exact), offsetof(report, c.exact), true},
-                         fault = {"8", sizeof(geodec_verify_fault), offsetof(report, c.fault), true};
-#define OF(m) GEODEC_OF_ROW(geodec_verify_result, m)
+static const geodec_rows exact = {"12", sizeof(geodec_verification_exact), offsetof(report, c.exact), true},
+                         fault = {"8", sizeof(geodec_verification_fault), offsetof(report, c.fault), true};
+#define OF(m) GEODEC_OF_ROW(geodec_verification_result, m)
 static const geodec_field fields[] = {
     {"/x", GEODEC_F64, "Q,n", 0, "chart", "points that were checked", 0, GEODEC_AT(report, x)},
     {"/deviation", GEODEC_F64, "Q," CHECKS, 0, "1",
@@ -29,10 +29,10 @@ static const geodec_field fields[] = {
     {"/pass", GEODEC_U8, CHECKS, 0, "1", "1 = passed or not run", 0, OF(pass)},
     {"/control_worst", GEODEC_F64, "12", 0, "1",
      "control: largest deviation over its limit on spaces known in closed form, in the order of `controls`", 0,
-     GEODEC_OF_ROWS(&exact, geodec_verify_exact, worst, 0, 0)},
+     GEODEC_OF_ROWS(&exact, geodec_verification_exact, worst, 0, 0)},
     {"/control_fault_found", GEODEC_U8, "8", 0, "1",
      "control: 1 = the fault put into a right field failed and was named, in the order of `faults`", 0,
-     GEODEC_OF_ROWS(&fault, geodec_verify_fault, found, 0, 0)},
+     GEODEC_OF_ROWS(&fault, geodec_verification_fault, found, 0, 0)},
 };
 
 static const geodec_attr attrs[] = {
@@ -52,14 +52,14 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"Q", IN(v.points)}, {"n", IN(v.n)}};
 
-const geodec_kind geodec_kind_verification = {
+const geodec_kind geodec_verification_kind = {
     .name = "verification",
     .major = 1,
     .minor = 0,
     .tool = "geodec-verify-geometry",
     .purpose = "identities of a metric, its connection and its curvature",
     GEODEC_TABLES(fields, attrs, extents),
-    .rows = {CHECKS, sizeof(geodec_verify_result), offsetof(report, v.check), true},
+    .rows = {CHECKS, sizeof(geodec_verification_result), offsetof(report, v.check), true},
 };
 _Static_assert(GEODEC_VERIFY_CHECKS == 18 && GEODEC_VERIFY_EXACT == 12 && GEODEC_VERIFY_FAULTS == 8,
                "extents in the table above");
@@ -70,15 +70,15 @@ static void append(char *to, size_t size, const char *separator, const char *tex
     (void)snprintf(to + used, size - used, "%s%s", used ? separator : "", text);
 }
 
-geodec_status geodec_verify_write(const geodec_verify *v, const double *x, const char *subject,
-                                  const geodec_verify_control *c, geodec_artifact *a, geodec_err *err)
+geodec_status geodec_verification_write(const geodec_verification *v, const double *x, const char *subject,
+                                        const geodec_verification_control *c, geodec_artifact *a, geodec_err *err)
 {
     char checks[1024] = "", controls[1024] = "", faults[1024] = "",
          notes[GEODEC_VERIFY_NOTES * GEODEC_VERIFY_NOTE] = "";
     report r = {*v, *c, x, subject, checks, controls, faults, notes, 0, -1};
     for (int i = 0; i < GEODEC_VERIFY_CHECKS; i++) {
         r.failed += !v->check[i].pass;
-        append(checks, sizeof checks, ";", geodec_verify_abouts[i].name);
+        append(checks, sizeof checks, ";", geodec_verification_abouts[i].name);
         if (i >= GEODEC_VERIFY_FIRST_PAIR && i <= GEODEC_VERIFY_BIANCHI_1 && v->check[i].worst > r.symmetries)
             r.symmetries = v->check[i].worst;
     }

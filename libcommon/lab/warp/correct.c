@@ -2,9 +2,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "geometry/geodesic.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
+#include "geometry/geodesic.h"
 #include "geometry/space_warped.h"
 
 #include <math.h>

@@ -4,9 +4,9 @@
  * A fact is a point q, the g-unit direction u from q to its nearest neighbour, along which a geodesic of length
  * `length` is shot, and a target t at that very length: t = exp_q(length (cos(angle) u + sin(angle) e)), e orthogonal
  * to u in g(q), in the plane of u and the direction to another point. So t can be reached by a path of the length and
- * speed used, and its distance is a matter of the redirection alone. The warp is the space of geometry/space_warped.h around
- * q ("query") or around t ("target"), along the Euclidean direction from q to t, its width a multiple of the path's
- * extent in the chart. The path is shot again from q with the same velocity.
+ * speed used, and its distance is a matter of the redirection alone. The warp is the space of geometry/space_warped.h
+ * around q ("query") or around t ("target"), along the Euclidean direction from q to t, its width a multiple of the
+ * path's extent in the chart. The path is shot again from q with the same velocity.
  *
  * Distances are taken in the metric before the warp, before and after, at the middle of the two points; the figures in
  * the warped metric stand beside them. Holdouts are other points with a path towards their own nearest neighbour, of
@@ -20,11 +20,11 @@
 #ifndef GEODEC_LAB_WARP_CORRECT_H
 #define GEODEC_LAB_WARP_CORRECT_H
 
+#include "artifact/artifact.h"
+#include "artifact/sweep.h"
 #include "base/hooks.h"
 #include "base/pool.h"
 #include "geometry/space.h"
-#include "artifact/sweep.h"
-#include "artifact/artifact.h"
 #include "linalg/stats.h"
 
 #include <stdbool.h>
@@ -84,7 +84,7 @@ GEODEC_API geodec_status geodec_warp_exact(int32_t n, double curvature, const ge
                                            geodec_err *err) GEODEC_MUST_USE;
 
 /* The artifact: the metric's own experiment and the two exact spaces. */
-GEODEC_API extern const geodec_kind geodec_kind_warp;
+GEODEC_API extern const geodec_kind geodec_warp_kind;
 GEODEC_API geodec_status geodec_warp_write(const geodec_warp *field, const geodec_warp *sphere, const geodec_warp *flat,
                                            const geodec_warp_options *o, geodec_artifact *a,
                                            geodec_err *err) GEODEC_MUST_USE;

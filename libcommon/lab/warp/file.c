@@ -1,6 +1,6 @@
 /* The warp artifact: the experiment on the metric and, with the same options, on the unit sphere and in flat space. */
-#include "lab/warp/correct.h"
 #include "artifact/binding.h"
+#include "lab/warp/correct.h"
 
 typedef struct report {
     geodec_warp field, sphere, flat;
@@ -88,7 +88,7 @@ static const geodec_extent extents[] = {
     {"A", IN(o.strengths)},           {"W", IN(o.widths)},    {"P", .plus = GEODEC_WARP_PLACES},
     {"R", .plus = GEODEC_WARP_RADII}, {"F", IN(field.facts)}, {"H", IN(field.holdouts)}};
 
-const geodec_kind geodec_kind_warp = {
+const geodec_kind geodec_warp_kind = {
     .name = "warp",
     .major = 1,
     .minor = 0,

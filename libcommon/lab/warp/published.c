@@ -4,20 +4,20 @@
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
-#include "linalg/chol.h"
-#include "linalg/eig.h"
 #include "lab/harness/kernels_internal.h"
 #include "lab/warp/published_internal.h"
+#include "linalg/chol.h"
+#include "linalg/eig.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { N_MAX = GEODEC_PUBLISHED_MAX_N };
 
-struct geodec_published_warp {
-    const geodec_published_manifold *m;
-    const geodec__published_kernels *kernels;
-    geodec_published_field field; /* through the manifold's table, the identity far away */
+struct geodec_warp_published {
+    const geodec_harness_manifold *m;
+    const geodec__harness_kernels_kernels *kernels;
+    geodec_harness_field field; /* through the manifold's table, the identity far away */
     int64_t samples, n;
     int64_t stencil;    /* 2 n + 1: the sample, then +h and -h along each axis */
     int64_t ld, packed; /* symbols of a pair i <= j take ld >= n places; packed = ld n (n+1) / 2 */
@@ -76,23 +76,23 @@ static int64_t symbols_scratch(int64_t n) { return 2 * n * n + n * n * n; }
 static geodec_status stencil_task(void *ctx, int64_t p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_warp *w = ctx;
+    geodec_warp_published *w = ctx;
     const int64_t n = w->n;
     double *scratch = NULL;
-    GEODEC_NEW(scratch, geodec_published_field_scratch(n) + symbols_scratch(n));
+    GEODEC_NEW(scratch, geodec_harness_field_scratch(n) + symbols_scratch(n));
     for (int64_t t = 0; t < w->stencil; t++) {
         const int64_t at = p * w->stencil + t;
         double *x = w->x + at * n;
         bool far = false;
         memcpy(x, w->m->point + p * n, (size_t)n * sizeof *x);
         if (t > 0) x[(t - 1) / 2] += (t - 1) % 2 ? -warp_h : warp_h;
-        GEODEC_TRY(geodec_published_field_eigen(&w->field, x, w->d + at * n, w->v + at * n * n, &far, scratch, err));
+        GEODEC_TRY(geodec_harness_field_eigen(&w->field, x, w->d + at * n, w->v + at * n * n, &far, scratch, err));
         if (far) GEODEC_THROW(GEODEC_NUMERIC, "sample %lld is far from itself", (long long)p);
         geodec_eig_compose(n, w->d + at * n, w->v + at * n * n, w->g + at * n * n);
     }
     GEODEC_TRY(symbols(n, w->ld, w->g + p * w->stencil * n * n, w->gamma + p * w->packed, scratch, err));
     pack(n, w->ld, w->m->gamma + p * n * n * n, w->first + p * w->packed);
-    GEODEC_TRY(geodec_published_g_at(w->m, w->m->point + p * n, w->unit + p * n * n, err));
+    GEODEC_TRY(geodec_harness_g_at(w->m, w->m->point + p * n, w->unit + p * n * n, err));
     double least = INFINITY;
     for (int64_t o = 0; o < w->samples; o++) {
         double d2 = 0;
@@ -108,19 +108,19 @@ done:
     return st;
 }
 
-geodec_status geodec_published_warp_create(const geodec_published_manifold *m, geodec_pool *pool,
-                                           const geodec_hooks *hooks, geodec_published_warp **out, geodec_err *err)
+geodec_status geodec_warp_published_create(const geodec_harness_manifold *m, geodec_pool *pool,
+                                           const geodec_hooks *hooks, geodec_warp_published **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n, s = m->samples, t = 2 * n + 1;
-    geodec_published_warp *w = NULL;
+    geodec_warp_published *w = NULL;
     GEODEC_NEW(w, 1);
-    *w = (geodec_published_warp){.m = m,
+    *w = (geodec_warp_published){.m = m,
                                  .samples = s,
                                  .n = n,
                                  .stencil = t,
                                  .ld = (n + LANES - 1) / LANES * LANES,
-                                 .kernels = geodec__published_best()};
+                                 .kernels = geodec__harness_kernels_best()};
     w->packed = w->ld * n * (n + 1) / 2;
     GEODEC_NEW(w->x, s * t * n);
     GEODEC_NEW(w->g, s * t * n * n);
@@ -130,19 +130,19 @@ geodec_status geodec_published_warp_create(const geodec_published_manifold *m, g
     GEODEC_NEW(w->first, s * w->packed);
     GEODEC_NEW(w->unit, s * n * n);
     GEODEC_NEW(w->inner2, s);
-    GEODEC_TRY(geodec_published_field_init(&w->field, s, n, m->point, m->g, warp_sigma, false, err));
+    GEODEC_TRY(geodec_harness_field_init(&w->field, s, n, m->point, m->g, warp_sigma, false, err));
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: stencil of sample", s, stencil_task, w, err));
     *out = w;
     w = NULL;
 done:
-    geodec_published_warp_destroy(w);
+    geodec_warp_published_destroy(w);
     return st;
 }
 
-void geodec_published_warp_destroy(geodec_published_warp *w)
+void geodec_warp_published_destroy(geodec_warp_published *w)
 {
     if (!w) return;
-    geodec_published_field_clear(&w->field);
+    geodec_harness_field_clear(&w->field);
     double *const all[] = {w->x, w->g, w->v, w->d, w->gamma, w->first, w->unit, w->inner2};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     geodec_mem_free(w);
@@ -152,8 +152,8 @@ void geodec_published_warp_destroy(geodec_published_warp *w)
  */
 
 typedef struct fact {
-    const geodec_published_warp *w;
-    const geodec_published_warp_config *c;
+    const geodec_warp_published *w;
+    const geodec_warp_published_config *c;
     const double *centre;
     double dir[N_MAX];    /* w of warp.h; all zero for a target that is the query */
     uint8_t *known;       /* [samples] 1: metric of the sample there, 2: symbols too */
@@ -194,7 +194,7 @@ done:
 
 static geodec_status first_kind(const fact *f, int64_t at, double r2, double *out, geodec_err *err)
 {
-    const geodec_published_warp *w = f->w;
+    const geodec_warp_published *w = f->w;
     const int64_t n = w->n;
     const double *g = w->g + at * n * n, *d = w->d + at * n, *v = w->v + at * n * n;
     const double c = f->c->alpha * (1 - exp(-r2 / (2 * f->c->extent * f->c->extent)));
@@ -225,7 +225,7 @@ static geodec_status first_kind(const fact *f, int64_t at, double r2, double *ou
 static geodec_status second_kind(const fact *f, int64_t at, double r2, double *out, bool *same, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_published_warp *w = f->w;
+    const geodec_warp_published *w = f->w;
     const int64_t n = w->n;
     const double *g = w->g + at * n * n, *d = w->d + at * n, *x = w->x + at * n;
     const double r = sqrt(r2) / fmax(f->c->extent, 1e-9), bump = r < 1 ? (1 - r * r) * (1 - r * r) : 0;
@@ -286,7 +286,7 @@ done:
 static geodec_status sample_symbols(fact *f, int64_t p, const double **gamma, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_published_warp *w = f->w;
+    const geodec_warp_published *w = f->w;
     const int64_t n2 = w->n * w->n;
     if (f->known[p] < 2) {
         bool same = true;
@@ -321,11 +321,11 @@ static void accel(int64_t n, int64_t ld, const double *packed, const double *v, 
         }
 }
 
-/* geodec_published_nearest, which sums in an order of its own, asked only where rounding could decide. */
-static int64_t nearest(const geodec_published_warp *w, const double *y)
+/* geodec_harness_field_nearest, which sums in an order of its own, asked only where rounding could decide. */
+static int64_t nearest(const geodec_warp_published *w, const double *y)
 {
     enum { BLOCK = 512 };
-    const geodec_published_field *f = &w->field;
+    const geodec_harness_field *f = &w->field;
     double d2[BLOCK], least = INFINITY, second = INFINITY;
     int64_t best = 0;
     for (int64_t first = 0; first < f->sites; first += BLOCK) {
@@ -343,11 +343,11 @@ static int64_t nearest(const geodec_published_warp *w, const double *y)
             }
         }
     }
-    return second > least * (1 + 1e-12) ? best : geodec_published_nearest(w->samples, w->n, w->m->point, y);
+    return second > least * (1 + 1e-12) ? best : geodec_harness_field_nearest(w->samples, w->n, w->m->point, y);
 }
 
 /* Symbols of the sample nearest to y: of the warped table, or of the manifold (f NULL). *cell is the last one used. */
-static geodec_status visit(const geodec_published_warp *w, fact *f, const double *y, int64_t *cell,
+static geodec_status visit(const geodec_warp_published *w, fact *f, const double *y, int64_t *cell,
                            const double **gamma, geodec_err *err)
 {
     const double *s = w->m->point + *cell * w->n;
@@ -360,7 +360,7 @@ static geodec_status visit(const geodec_published_warp *w, fact *f, const double
 }
 
 /* End of the path from sample `from` with velocity v. */
-static geodec_status path_end(const geodec_published_warp *w, fact *f, int64_t from, double *v, int64_t steps,
+static geodec_status path_end(const geodec_warp_published *w, fact *f, int64_t from, double *v, int64_t steps,
                               double dl, double *x, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -400,20 +400,20 @@ done:
 /* ---- before -------------------------------------------------------------------------------------------------------
  */
 
-struct geodec_published_warp_before {
-    const geodec_published_warp *w;
-    geodec_published_warp_draws draws;
+struct geodec_warp_published_before {
+    const geodec_warp_published *w;
+    geodec_warp_published_draws draws;
     int64_t steps;
     double dl;
-    geodec_published_warp_outcome shape; /* target, neighbour, pre */
+    geodec_warp_published_outcome shape; /* target, neighbour, pre */
     double *holdout;                     /* [facts][holdouts] errors */
 };
 
-static geodec_status before_error(const geodec_published_warp_before *b, int64_t from, int64_t to, double *error,
+static geodec_status before_error(const geodec_warp_published_before *b, int64_t from, int64_t to, double *error,
                                   double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_published_warp *w = b->w;
+    const geodec_warp_published *w = b->w;
     const int64_t n = w->n;
     const double *target = w->m->point + to * n;
     double v[N_MAX], x[N_MAX], middle[N_MAX], *g = scratch;
@@ -423,9 +423,9 @@ static geodec_status before_error(const geodec_published_warp_before *b, int64_t
     *error = NAN;
     if (w->m->sigma > 0 && !geodec__finite(n, middle)) goto done;
     if (w->m->sigma > 0)
-        GEODEC_TRY(geodec_published_field_at(&w->m->accessor, middle, g, g + n * n, err));
+        GEODEC_TRY(geodec_harness_field_at(&w->m->accessor, middle, g, g + n * n, err));
     else
-        GEODEC_TRY(geodec_published_g_at(w->m, middle, g, err));
+        GEODEC_TRY(geodec_harness_g_at(w->m, middle, g, err));
     *error = geodec__warp_length(n, g, x, target);
 done:
     return st;
@@ -434,10 +434,10 @@ done:
 static geodec_status before_task(void *ctx, int64_t f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_warp_before *b = ctx;
+    geodec_warp_published_before *b = ctx;
     const int64_t n = b->w->n, q = b->draws.query[f], t = b->shape.target[f];
     double *scratch = NULL;
-    GEODEC_NEW(scratch, n * n + geodec_published_field_scratch(n));
+    GEODEC_NEW(scratch, n * n + geodec_harness_field_scratch(n));
     GEODEC_TRY(before_error(b, q, t, &b->shape.pre[f], scratch, err));
     for (int64_t i = 0; i < b->draws.holdouts; i++) {
         const int64_t h = b->draws.holdout[i];
@@ -449,30 +449,30 @@ done:
     return st;
 }
 
-geodec_status geodec_published_warp_prepare(const geodec_published_warp *w, const geodec_published_warp_draws *draws,
+geodec_status geodec_warp_published_prepare(const geodec_warp_published *w, const geodec_warp_published_draws *draws,
                                             int64_t steps, double dl, geodec_pool *pool, const geodec_hooks *hooks,
-                                            geodec_published_warp_before **out, geodec_err *err)
+                                            geodec_warp_published_before **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_warp_before *b = NULL;
+    geodec_warp_published_before *b = NULL;
     if (steps < 1 || !isfinite(dl)) GEODEC_THROW(GEODEC_RANGE, "%lld steps of %g", (long long)steps, dl);
     GEODEC_TRY(geodec__warp_check(w->samples, draws, err));
     GEODEC_NEW(b, 1);
-    *b = (geodec_published_warp_before){.w = w, .draws = *draws, .steps = steps, .dl = dl};
+    *b = (geodec_warp_published_before){.w = w, .draws = *draws, .steps = steps, .dl = dl};
     GEODEC_TRY(geodec__warp_begin(w->m, draws, &b->shape, err));
     GEODEC_NEW(b->holdout, draws->facts * draws->holdouts);
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: paths of fact", draws->facts, before_task, b, err));
     *out = b;
     b = NULL;
 done:
-    geodec_published_warp_release(b);
+    geodec_warp_published_release(b);
     return st;
 }
 
-void geodec_published_warp_release(geodec_published_warp_before *b)
+void geodec_warp_published_release(geodec_warp_published_before *b)
 {
     if (!b) return;
-    geodec_published_warp_clear(&b->shape);
+    geodec_warp_published_clear(&b->shape);
     geodec_mem_free(b->holdout);
     geodec_mem_free(b);
 }
@@ -481,15 +481,15 @@ void geodec_published_warp_release(geodec_published_warp_before *b)
  */
 
 typedef struct running {
-    const geodec_published_warp_before *b;
-    const geodec_published_warp_config *c;
-    geodec_published_warp_outcome *o;
+    const geodec_warp_published_before *b;
+    const geodec_warp_published_config *c;
+    geodec_warp_published_outcome *o;
 } running;
 
 static geodec_status after_error(fact *f, int64_t from, int64_t to, double *error, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_published_warp *w = f->w;
+    const geodec_warp_published *w = f->w;
     const int64_t n = w->n;
     const double *target = w->m->point + to * n, *g;
     double v[N_MAX], x[N_MAX], middle[N_MAX];
@@ -507,15 +507,15 @@ static geodec_status fact_task(void *ctx, int64_t at, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const running *r = ctx;
-    const geodec_published_warp_before *b = r->b;
-    const geodec_published_warp *w = b->w;
+    const geodec_warp_published_before *b = r->b;
+    const geodec_warp_published *w = b->w;
     const int64_t n = w->n, q = b->draws.query[at], t = b->shape.target[at];
     fact f = {.w = w, .c = r->c, .centre = w->m->point + q * n};
     GEODEC_NEW(f.known, w->samples);
     GEODEC_NEW(f.g, w->samples * n * n);
     GEODEC_NEW(f.gamma, w->samples * w->packed);
     GEODEC_NEW(f.at, w->stencil * n * n);
-    GEODEC_NEW(f.scratch, symbols_scratch(n) + geodec_published_field_scratch(n));
+    GEODEC_NEW(f.scratch, symbols_scratch(n) + geodec_harness_field_scratch(n));
     if (geodec__warp_direction(n, w->unit + q * n * n, f.centre, w->m->point + t * n, f.dir) < 1e-12)
         memset(f.dir, 0, sizeof f.dir);
     r->o->pre[at] = b->shape.pre[at];
@@ -538,17 +538,17 @@ done:
     return st;
 }
 
-geodec_status geodec_published_warp_run(const geodec_published_warp *w, const geodec_published_warp_before *b,
-                                        const geodec_published_warp_config *c, geodec_pool *pool,
-                                        const geodec_hooks *hooks, geodec_published_warp_outcome *out, geodec_err *err)
+geodec_status geodec_warp_published_run(const geodec_warp_published *w, const geodec_warp_published_before *b,
+                                        const geodec_warp_published_config *c, geodec_pool *pool,
+                                        const geodec_hooks *hooks, geodec_warp_published_outcome *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_warp_outcome o = {0};
+    geodec_warp_published_outcome o = {0};
     if (b->w != w || c->steps != b->steps || c->dl != b->dl)
         GEODEC_THROW(GEODEC_INVAL, "paths were prepared for %lld steps of %g", (long long)b->steps, b->dl);
     if (!(c->extent > 0) || !isfinite(c->extent) || !isfinite(c->alpha))
         GEODEC_THROW(GEODEC_RANGE, "alpha %g, extent %g", c->alpha, c->extent);
-    o = (geodec_published_warp_outcome){.facts = b->draws.facts, .holdouts = b->draws.holdouts};
+    o = (geodec_warp_published_outcome){.facts = b->draws.facts, .holdouts = b->draws.holdouts};
     GEODEC_NEW(o.target, o.facts);
     GEODEC_NEW(o.neighbour, o.facts);
     GEODEC_NEW(o.pre, o.facts);
@@ -561,8 +561,8 @@ geodec_status geodec_published_warp_run(const geodec_published_warp *w, const ge
     GEODEC_TRY(geodec__tasks_run(pool, hooks, "warp: fact", o.facts, fact_task, &r, err));
     GEODEC_TRY(geodec__warp_summary(&o, err));
     *out = o;
-    o = (geodec_published_warp_outcome){0};
+    o = (geodec_warp_published_outcome){0};
 done:
-    geodec_published_warp_clear(&o);
+    geodec_warp_published_clear(&o);
     return st;
 }

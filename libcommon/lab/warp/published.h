@@ -24,42 +24,42 @@
 #include "artifact/artifact.h"
 #include "lab/harness/manifold.h"
 
-typedef enum geodec_published_warp_variant {
+typedef enum geodec_warp_published_variant {
     GEODEC_PUBLISHED_WARP_V1,
     GEODEC_PUBLISHED_WARP_V2
-} geodec_published_warp_variant;
+} geodec_warp_published_variant;
 
-typedef struct geodec_published_warp_draws {
+typedef struct geodec_warp_published_draws {
     int64_t facts, holdouts;
     const int64_t *query;   /* [facts] samples of the manifold */
     const int64_t *holdout; /* [holdouts] */
-} geodec_published_warp_draws;
+} geodec_warp_published_draws;
 
-typedef struct geodec_published_warp_config {
-    geodec_published_warp_variant variant;
+typedef struct geodec_warp_published_config {
+    geodec_warp_published_variant variant;
     double alpha, extent; /* strength; sigma of v1, radius of v2 */
     int64_t steps;        /* 16 */
     double dl;            /* 0.1 */
-} geodec_published_warp_config;
+} geodec_warp_published_config;
 
 /* Aggregates as the harness forms them: NaN where a value is; the *_finite ones leave such facts and holdouts out. p95
  * by linear interpolation. */
-typedef struct geodec_published_warp_summary {
+typedef struct geodec_warp_published_summary {
     double pre_mean, post_mean, improvement, spill_mean, spill_p95;
     double improvement_finite, spill_mean_finite, spill_p95_finite;
     int64_t facts, spills, nan_post, nan_spill;
     bool target_halved, spill_small; /* mean post < half of mean pre; mean spillover < 5 %: both = pass */
-} geodec_published_warp_summary;
+} geodec_warp_published_summary;
 
-typedef struct geodec_published_warp_outcome {
+typedef struct geodec_warp_published_outcome {
     int64_t facts, holdouts;
     int64_t *target, *neighbour; /* [facts] */
     double *pre, *post;          /* [facts] errors */
     double *spillover;           /* [facts][holdouts]; 0 where not used */
     uint8_t *used;               /* [facts][holdouts] */
-    geodec_published_warp_summary summary;
-} geodec_published_warp_outcome;
-GEODEC_API void geodec_published_warp_clear(geodec_published_warp_outcome *o);
+    geodec_warp_published_summary summary;
+} geodec_warp_published_outcome;
+GEODEC_API void geodec_warp_published_clear(geodec_warp_published_outcome *o);
 
 /* ---- fast: what the facts of a manifold share is computed once ---------------------------------------------------
  *
@@ -67,70 +67,70 @@ GEODEC_API void geodec_published_warp_clear(geodec_published_warp_outcome *o);
  * cells. A warp then costs only at samples that a path visits, and v1 no eigenproblem: a downdate of rank one moves at
  * most one eigenvalue below 1e-3, whose place is the root of the secular equation
  * 1 = c sum_i z_i^2 / (d_i - lambda) (Golub 1973), as long as no eigenvalue of g itself lies below. */
-typedef struct geodec_published_warp geodec_published_warp;
+typedef struct geodec_warp_published geodec_warp_published;
 /* m stays the caller's and must outlive it. GEODEC_NOMEM. */
-GEODEC_API geodec_status geodec_published_warp_create(const geodec_published_manifold *m, geodec_pool *pool,
-                                                      const geodec_hooks *hooks, geodec_published_warp **out,
+GEODEC_API geodec_status geodec_warp_published_create(const geodec_harness_manifold *m, geodec_pool *pool,
+                                                      const geodec_hooks *hooks, geodec_warp_published **out,
                                                       geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_published_warp_destroy(geodec_published_warp *w); /* NULL ok */
+GEODEC_API void geodec_warp_published_destroy(geodec_warp_published *w); /* NULL ok */
 
 /* Paths before any warp, for one set of draws and one path length: shared by all configurations of a sweep. Draws are
  * kept by reference. GEODEC_RANGE (an index outside the samples, fewer than 4 samples). */
-typedef struct geodec_published_warp_before geodec_published_warp_before;
-GEODEC_API geodec_status geodec_published_warp_prepare(const geodec_published_warp *w,
-                                                       const geodec_published_warp_draws *draws, int64_t steps,
+typedef struct geodec_warp_published_before geodec_warp_published_before;
+GEODEC_API geodec_status geodec_warp_published_prepare(const geodec_warp_published *w,
+                                                       const geodec_warp_published_draws *draws, int64_t steps,
                                                        double dl, geodec_pool *pool, const geodec_hooks *hooks,
-                                                       geodec_published_warp_before **out,
+                                                       geodec_warp_published_before **out,
                                                        geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_published_warp_release(geodec_published_warp_before *b); /* NULL ok */
+GEODEC_API void geodec_warp_published_release(geodec_warp_published_before *b); /* NULL ok */
 /* c->steps and c->dl must be those of b (GEODEC_INVAL). Facts are tasks. The caller clears out. */
-GEODEC_API geodec_status geodec_published_warp_run(const geodec_published_warp *w,
-                                                   const geodec_published_warp_before *b,
-                                                   const geodec_published_warp_config *c, geodec_pool *pool,
-                                                   const geodec_hooks *hooks, geodec_published_warp_outcome *out,
+GEODEC_API geodec_status geodec_warp_published_run(const geodec_warp_published *w,
+                                                   const geodec_warp_published_before *b,
+                                                   const geodec_warp_published_config *c, geodec_pool *pool,
+                                                   const geodec_hooks *hooks, geodec_warp_published_outcome *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- the published sweeps ---------------------------------------------------------------------------------------- */
 
-typedef enum geodec_published_warp_grid {
+typedef enum geodec_warp_published_grid {
     GEODEC_PUBLISHED_WARP_CROSS, /* v1 at 0.7 and 1.2, v2 at 0.35 and 1.2; then both at strength 0, the control */
     GEODEC_PUBLISHED_WARP_GRID1, /* v1: 0.4 0.7 0.9 0.99 x 0.3 0.6 1.2 2.4 x dl 0.05 0.1, 20 facts */
     GEODEC_PUBLISHED_WARP_GRID2, /* v2: 0.1 0.2 0.3 0.4 x 0.6 0.9 1.2 1.8 x dl 0.05 0.1, 32 facts */
     GEODEC_PUBLISHED_WARP_GRIDS
-} geodec_published_warp_grid;
+} geodec_warp_published_grid;
 
-typedef struct geodec_published_warp_row {
-    geodec_published_warp_grid grid;
-    geodec_published_warp_config config;
-    geodec_published_warp_summary summary;
-} geodec_published_warp_row;
+typedef struct geodec_warp_published_row {
+    geodec_warp_published_grid grid;
+    geodec_warp_published_config config;
+    geodec_warp_published_summary summary;
+} geodec_warp_published_row;
 
 enum { GEODEC_PUBLISHED_WARP_ROWS = 4 + 32 + 32 };
 /* All sweeps in this order: row [GEODEC_PUBLISHED_WARP_ROWS]. The grids use the first 20 and 32 facts of the draws, or
  * as many as there are (the harness drew others for them, from another seed). */
-GEODEC_API geodec_status geodec_published_warp_sweep(const geodec_published_manifold *m,
-                                                     const geodec_published_warp_draws *draws, geodec_pool *pool,
-                                                     const geodec_hooks *hooks, geodec_published_warp_row *row,
+GEODEC_API geodec_status geodec_warp_published_sweep(const geodec_harness_manifold *m,
+                                                     const geodec_warp_published_draws *draws, geodec_pool *pool,
+                                                     const geodec_hooks *hooks, geodec_warp_published_row *row,
                                                      geodec_err *err) GEODEC_MUST_USE;
 /* One configuration. */
-GEODEC_API geodec_status geodec_published_warp_one(const geodec_published_manifold *m,
-                                                   const geodec_published_warp_draws *draws,
-                                                   const geodec_published_warp_config *c, geodec_pool *pool,
-                                                   const geodec_hooks *hooks, geodec_published_warp_row *row,
+GEODEC_API geodec_status geodec_warp_published_one(const geodec_harness_manifold *m,
+                                                   const geodec_warp_published_draws *draws,
+                                                   const geodec_warp_published_config *c, geodec_pool *pool,
+                                                   const geodec_hooks *hooks, geodec_warp_published_row *row,
                                                    geodec_err *err) GEODEC_MUST_USE;
 
 /* The artifact of the published mode; m and draws for its sizes. */
-GEODEC_API extern const geodec_kind geodec_kind_warp_ref;
-GEODEC_API geodec_status geodec_published_warp_write(const geodec_published_warp_row *row, int64_t rows,
+GEODEC_API extern const geodec_kind geodec_warp_published_kind;
+GEODEC_API geodec_status geodec_warp_published_write(const geodec_warp_published_row *row, int64_t rows,
                                                      int64_t samples, int64_t n, geodec_artifact *a,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- plain: the harness's steps in its order, the whole table for every fact: what the fast one is tested against --
  */
-GEODEC_API geodec_status geodec_published_warp_plain(const geodec_published_manifold *m,
-                                                     const geodec_published_warp_draws *draws,
-                                                     const geodec_published_warp_config *c,
-                                                     geodec_published_warp_outcome *out,
+GEODEC_API geodec_status geodec_warp_published_plain(const geodec_harness_manifold *m,
+                                                     const geodec_warp_published_draws *draws,
+                                                     const geodec_warp_published_config *c,
+                                                     geodec_warp_published_outcome *out,
                                                      geodec_err *err) GEODEC_MUST_USE;
 
 #endif

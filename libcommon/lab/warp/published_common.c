@@ -1,13 +1,13 @@
 /* What both computations of the published warp share: neighbours, masks, lengths, aggregates. */
 #include "base/mem.h"
 #include "base/vec_internal.h"
-#include "linalg/stats.h"
 #include "lab/warp/published_internal.h"
+#include "linalg/stats.h"
 
 #include <math.h>
 #include <string.h>
 
-geodec_status geodec__warp_check(int64_t samples, const geodec_published_warp_draws *d, geodec_err *err)
+geodec_status geodec__warp_check(int64_t samples, const geodec_warp_published_draws *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     if (samples < 4) GEODEC_THROW(GEODEC_RANGE, "a warp needs 4 samples, not %lld", (long long)samples);
@@ -34,7 +34,7 @@ static double distance2(int64_t n, const double *a, const double *b)
 }
 
 /* Number of the sample that has `rank` others nearer to q (q itself is one); ties by index. */
-static int64_t ranked(const geodec_published_manifold *m, int64_t q, int64_t rank, const double *d2)
+static int64_t ranked(const geodec_harness_manifold *m, int64_t q, int64_t rank, const double *d2)
 {
     for (int64_t p = 0; p < m->samples; p++) {
         int64_t nearer = 0;
@@ -45,11 +45,11 @@ static int64_t ranked(const geodec_published_manifold *m, int64_t q, int64_t ran
     return q;
 }
 
-geodec_status geodec__warp_begin(const geodec_published_manifold *m, const geodec_published_warp_draws *draws,
-                                 geodec_published_warp_outcome *out, geodec_err *err)
+geodec_status geodec__warp_begin(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
+                                 geodec_warp_published_outcome *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_warp_outcome o = {.facts = draws->facts, .holdouts = draws->holdouts};
+    geodec_warp_published_outcome o = {.facts = draws->facts, .holdouts = draws->holdouts};
     double *d2 = NULL;
     GEODEC_NEW(o.target, o.facts);
     GEODEC_NEW(o.neighbour, o.facts);
@@ -65,14 +65,14 @@ geodec_status geodec__warp_begin(const geodec_published_manifold *m, const geode
         o.neighbour[f] = ranked(m, draws->query[f], m->samples / 4, d2);
     }
     *out = o;
-    o = (geodec_published_warp_outcome){0};
+    o = (geodec_warp_published_outcome){0};
 done:
-    geodec_published_warp_clear(&o);
+    geodec_warp_published_clear(&o);
     geodec_mem_free(d2);
     return st;
 }
 
-void geodec_published_warp_clear(geodec_published_warp_outcome *o)
+void geodec_warp_published_clear(geodec_warp_published_outcome *o)
 {
     geodec_mem_free(o->target);
     geodec_mem_free(o->neighbour);
@@ -80,10 +80,10 @@ void geodec_published_warp_clear(geodec_published_warp_outcome *o)
     geodec_mem_free(o->post);
     geodec_mem_free(o->spillover);
     geodec_mem_free(o->used);
-    *o = (geodec_published_warp_outcome){0};
+    *o = (geodec_warp_published_outcome){0};
 }
 
-bool geodec__warp_uses(const geodec_published_manifold *m, const geodec_published_warp_config *c, int64_t query,
+bool geodec__warp_uses(const geodec_harness_manifold *m, const geodec_warp_published_config *c, int64_t query,
                        int64_t target, int64_t holdout)
 {
     if (holdout == query || holdout == target) return false;
@@ -109,10 +109,10 @@ double geodec__warp_direction(int64_t n, const double *g, const double *x, const
     return q;
 }
 
-geodec_status geodec__warp_summary(geodec_published_warp_outcome *o, geodec_err *err)
+geodec_status geodec__warp_summary(geodec_warp_published_outcome *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_warp_summary s = {.facts = o->facts};
+    geodec_warp_published_summary s = {.facts = o->facts};
     double *all = NULL, pre = 0, post = 0;
     GEODEC_NEW(all, o->facts * o->holdouts + 1);
     s.pre_mean = geodec_stats_mean(o->facts, o->pre);

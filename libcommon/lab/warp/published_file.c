@@ -1,37 +1,37 @@
 /* The published sweeps of the warp, and their artifact. */
-#include "base/mem.h"
 #include "artifact/binding.h"
+#include "base/mem.h"
 #include "lab/warp/published.h"
 
 #include <math.h>
 
 /* Configurations of one path length. */
-static geodec_status batch(const geodec_published_warp *w, const geodec_published_warp_draws *draws, int64_t steps,
-                           double dl, geodec_pool *pool, const geodec_hooks *hooks, geodec_published_warp_row *row,
-                           int64_t rows, geodec_published_warp_grid grid, geodec_err *err)
+static geodec_status batch(const geodec_warp_published *w, const geodec_warp_published_draws *draws, int64_t steps,
+                           double dl, geodec_pool *pool, const geodec_hooks *hooks, geodec_warp_published_row *row,
+                           int64_t rows, geodec_warp_published_grid grid, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_warp_before *b = NULL;
-    geodec_published_warp_outcome out = {0};
-    GEODEC_TRY(geodec_published_warp_prepare(w, draws, steps, dl, pool, hooks, &b, err));
+    geodec_warp_published_before *b = NULL;
+    geodec_warp_published_outcome out = {0};
+    GEODEC_TRY(geodec_warp_published_prepare(w, draws, steps, dl, pool, hooks, &b, err));
     for (int64_t i = 0; i < rows; i++) {
         if (row[i].grid != grid || row[i].config.dl != dl) continue;
-        GEODEC_TRY(geodec_published_warp_run(w, b, &row[i].config, pool, hooks, &out, err));
+        GEODEC_TRY(geodec_warp_published_run(w, b, &row[i].config, pool, hooks, &out, err));
         row[i].summary = out.summary;
-        geodec_published_warp_clear(&out);
+        geodec_warp_published_clear(&out);
     }
 done:
-    geodec_published_warp_release(b);
-    geodec_published_warp_clear(&out);
+    geodec_warp_published_release(b);
+    geodec_warp_published_clear(&out);
     return st;
 }
 
-static void grid_rows(geodec_published_warp_row *row, geodec_published_warp_grid grid, const double *alpha,
+static void grid_rows(geodec_warp_published_row *row, geodec_warp_published_grid grid, const double *alpha,
                       const double *extent)
 {
     const double dl[2] = {0.05, 0.1};
     for (int i = 0; i < 32; i++)
-        row[i] = (geodec_published_warp_row){.grid = grid,
+        row[i] = (geodec_warp_published_row){.grid = grid,
                                              .config = {.variant = grid == GEODEC_PUBLISHED_WARP_GRID1
                                                                        ? GEODEC_PUBLISHED_WARP_V1
                                                                        : GEODEC_PUBLISHED_WARP_V2,
@@ -41,18 +41,18 @@ static void grid_rows(geodec_published_warp_row *row, geodec_published_warp_grid
                                                         .dl = dl[i % 2]}};
 }
 
-geodec_status geodec_published_warp_sweep(const geodec_published_manifold *m, const geodec_published_warp_draws *draws,
-                                          geodec_pool *pool, const geodec_hooks *hooks, geodec_published_warp_row *row,
+geodec_status geodec_warp_published_sweep(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
+                                          geodec_pool *pool, const geodec_hooks *hooks, geodec_warp_published_row *row,
                                           geodec_err *err)
 {
     static const double alpha1[4] = {0.4, 0.7, 0.9, 0.99}, sigma[4] = {0.3, 0.6, 1.2, 2.4},
                         alpha2[4] = {0.1, 0.2, 0.3, 0.4}, radius[4] = {0.6, 0.9, 1.2, 1.8};
     geodec_status st = GEODEC_OK;
-    geodec_published_warp *w = NULL;
+    geodec_warp_published *w = NULL;
     const int64_t facts[GEODEC_PUBLISHED_WARP_GRIDS] = {draws->facts, draws->facts < 20 ? draws->facts : 20,
                                                         draws->facts < 32 ? draws->facts : 32};
     for (int i = 0; i < 4; i++)
-        row[i] = (geodec_published_warp_row){
+        row[i] = (geodec_warp_published_row){
             .grid = GEODEC_PUBLISHED_WARP_CROSS,
             .config = {.variant = i % 2 ? GEODEC_PUBLISHED_WARP_V2 : GEODEC_PUBLISHED_WARP_V1,
                        .alpha = i >= 2 ? 0 : (i ? 0.35 : 0.7),
@@ -61,30 +61,30 @@ geodec_status geodec_published_warp_sweep(const geodec_published_manifold *m, co
                        .dl = 0.1}};
     grid_rows(row + 4, GEODEC_PUBLISHED_WARP_GRID1, alpha1, sigma);
     grid_rows(row + 36, GEODEC_PUBLISHED_WARP_GRID2, alpha2, radius);
-    GEODEC_TRY(geodec_published_warp_create(m, pool, hooks, &w, err));
+    GEODEC_TRY(geodec_warp_published_create(m, pool, hooks, &w, err));
     for (int g = 0; g < GEODEC_PUBLISHED_WARP_GRIDS; g++) {
-        geodec_published_warp_draws d = *draws;
+        geodec_warp_published_draws d = *draws;
         d.facts = facts[g];
         for (int i = g == GEODEC_PUBLISHED_WARP_CROSS ? 1 : 0; i < 2; i++)
             GEODEC_TRY(batch(w, &d, 16, i ? 0.1 : 0.05, pool, hooks, row, GEODEC_PUBLISHED_WARP_ROWS,
-                             (geodec_published_warp_grid)g, err));
+                             (geodec_warp_published_grid)g, err));
     }
 done:
-    geodec_published_warp_destroy(w);
+    geodec_warp_published_destroy(w);
     return st;
 }
 
-geodec_status geodec_published_warp_one(const geodec_published_manifold *m, const geodec_published_warp_draws *draws,
-                                        const geodec_published_warp_config *c, geodec_pool *pool,
-                                        const geodec_hooks *hooks, geodec_published_warp_row *row, geodec_err *err)
+geodec_status geodec_warp_published_one(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
+                                        const geodec_warp_published_config *c, geodec_pool *pool,
+                                        const geodec_hooks *hooks, geodec_warp_published_row *row, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_published_warp *w = NULL;
-    *row = (geodec_published_warp_row){.grid = GEODEC_PUBLISHED_WARP_CROSS, .config = *c};
-    GEODEC_TRY(geodec_published_warp_create(m, pool, hooks, &w, err));
+    geodec_warp_published *w = NULL;
+    *row = (geodec_warp_published_row){.grid = GEODEC_PUBLISHED_WARP_CROSS, .config = *c};
+    GEODEC_TRY(geodec_warp_published_create(m, pool, hooks, &w, err));
     GEODEC_TRY(batch(w, draws, c->steps, c->dl, pool, hooks, row, 1, row->grid, err));
 done:
-    geodec_published_warp_destroy(w);
+    geodec_warp_published_destroy(w);
     return st;
 }
 
@@ -143,7 +143,7 @@ static const geodec_attr attrs[] = {
 
 static const geodec_extent extents[] = {{"C", IN(rows)}};
 
-const geodec_kind geodec_kind_warp_ref = {
+const geodec_kind geodec_warp_published_kind = {
     .name = "warp-ref",
     .major = 1,
     .minor = 0,
@@ -154,11 +154,11 @@ const geodec_kind geodec_kind_warp_ref = {
     .first = "/alpha,/extent,/dl,/pre,/improvement,/spill_mean,/spill_p95,/facts,/spills,/nan_post,/nan_spill",
 };
 
-static void add_up(const geodec_published_warp_row *row, int64_t rows, geodec_published_warp_grid grid, total *out)
+static void add_up(const geodec_warp_published_row *row, int64_t rows, geodec_warp_published_grid grid, total *out)
 {
     bool any = false;
     for (int64_t i = 0; i < rows; i++) {
-        const geodec_published_warp_summary *s = &row[i].summary;
+        const geodec_warp_published_summary *s = &row[i].summary;
         if (row[i].grid != grid) continue;
         out->passes += s->target_halved && s->spill_small ? 1 : 0;
         out->diverged += s->nan_post + s->nan_spill > 0 ? 1 : 0;
@@ -168,15 +168,15 @@ static void add_up(const geodec_published_warp_row *row, int64_t rows, geodec_pu
     }
 }
 
-geodec_status geodec_published_warp_write(const geodec_published_warp_row *row, int64_t rows, int64_t samples,
+geodec_status geodec_warp_published_write(const geodec_warp_published_row *row, int64_t rows, int64_t samples,
                                           int64_t n, geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     report r = {.rows = rows, .points = samples, .n = n};
     GEODEC_NEW(r.cell, rows);
     for (int64_t i = 0; i < rows; i++) {
-        const geodec_published_warp_config *c = &row[i].config;
-        const geodec_published_warp_summary *s = &row[i].summary;
+        const geodec_warp_published_config *c = &row[i].config;
+        const geodec_warp_published_summary *s = &row[i].summary;
         r.cell[i] = (cell){.alpha = c->alpha,
                            .extent = c->extent,
                            .dl = c->dl,
@@ -193,7 +193,7 @@ geodec_status geodec_published_warp_write(const geodec_published_warp_row *row, 
                            .diverged = s->nan_post + s->nan_spill > 0,
                            .pass = s->target_halved && s->spill_small};
     }
-    for (int g = 0; g < GEODEC_PUBLISHED_WARP_GRIDS; g++) add_up(row, rows, (geodec_published_warp_grid)g, &r.grid[g]);
+    for (int g = 0; g < GEODEC_PUBLISHED_WARP_GRIDS; g++) add_up(row, rows, (geodec_warp_published_grid)g, &r.grid[g]);
     GEODEC_TRY(geodec_artifact_save(a, &r, err));
 done:
     geodec_mem_free(r.cell);

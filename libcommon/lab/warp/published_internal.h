@@ -7,12 +7,12 @@
 static const double warp_h = 1e-2, warp_sigma = 0.6; /* of the warped table, whatever the manifold's own are */
 static const double warp_v1_floor = 1e-3, warp_v2_floor = 1e-6;
 
-geodec_status geodec__warp_check(int64_t samples, const geodec_published_warp_draws *draws, geodec_err *err);
+geodec_status geodec__warp_check(int64_t samples, const geodec_warp_published_draws *draws, geodec_err *err);
 /* Arrays of the outcome with target and neighbour filled in. */
-geodec_status geodec__warp_begin(const geodec_published_manifold *m, const geodec_published_warp_draws *draws,
-                                 geodec_published_warp_outcome *out, geodec_err *err);
+geodec_status geodec__warp_begin(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
+                                 geodec_warp_published_outcome *out, geodec_err *err);
 /* Whether a holdout of a fact takes part. */
-bool geodec__warp_uses(const geodec_published_manifold *m, const geodec_published_warp_config *c, int64_t query,
+bool geodec__warp_uses(const geodec_harness_manifold *m, const geodec_warp_published_config *c, int64_t query,
                        int64_t target, int64_t holdout);
 /* sqrt(v^T g v) as the harness takes it: NaN stays NaN, below zero is zero. */
 double geodec__warp_length(int64_t n, const double *g, const double *x, const double *y);
@@ -25,6 +25,6 @@ static inline double warp_spill(double before, double after)
     return d / before;
 }
 /* Fills the summary from the arrays. */
-geodec_status geodec__warp_summary(geodec_published_warp_outcome *out, geodec_err *err);
+geodec_status geodec__warp_summary(geodec_warp_published_outcome *out, geodec_err *err);
 
 #endif

@@ -1,15 +1,15 @@
 /* The published warp step by step: a whole new table of metrics and symbols for every fact. */
 #include "base/mem.h"
 #include "base/vec_internal.h"
-#include "linalg/eig.h"
 #include "lab/warp/published_internal.h"
+#include "linalg/eig.h"
 
 #include <math.h>
 #include <string.h>
 
 typedef struct warp {
-    const geodec_published_warp_config *c;
-    const geodec_published_field *field; /* through the table, the identity far away */
+    const geodec_warp_published_config *c;
+    const geodec_harness_field *field; /* through the table, the identity far away */
     const double *centre, *w;
     double *scratch;
 } warp;
@@ -28,7 +28,7 @@ static geodec_status warped(const void *ctx, const double *x, double *g, geodec_
     const int64_t n = w->field->n;
     double d[GEODEC_PUBLISHED_MAX_N], v[GEODEC_PUBLISHED_MAX_N], radial[GEODEC_PUBLISHED_MAX_N], r2 = 0;
     double *a = w->scratch, *eig = a + n * n;
-    GEODEC_TRY(geodec_published_field_at(w->field, x, g, w->scratch, err));
+    GEODEC_TRY(geodec_harness_field_at(w->field, x, g, w->scratch, err));
     for (int64_t i = 0; i < n; i++) {
         radial[i] = x[i] - w->centre[i];
         r2 += radial[i] * radial[i];
@@ -66,7 +66,7 @@ done:
 }
 
 /* Error of the path from sample `from` towards `to` in m. */
-static geodec_status path_error(const geodec_published_manifold *m, const geodec_published_warp_config *c, int64_t from,
+static geodec_status path_error(const geodec_harness_manifold *m, const geodec_warp_published_config *c, int64_t from,
                                 int64_t to, double *xs, double *error, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -76,39 +76,39 @@ static geodec_status path_error(const geodec_published_manifold *m, const geodec
     double *g = NULL;
     GEODEC_NEW(g, n * n);
     for (int64_t i = 0; i < n; i++) v[i] = target[i] - x0[i];
-    GEODEC_TRY(geodec_published_unit(m, x0, v, err));
-    geodec_published_geodesic(m, x0, v, c->steps, c->dl, xs, NULL);
+    GEODEC_TRY(geodec_harness_unit(m, x0, v, err));
+    geodec_harness_geodesic(m, x0, v, c->steps, c->dl, xs, NULL);
     for (int64_t i = 0; i < n; i++) middle[i] = 0.5 * (end[i] + target[i]);
     *error = NAN;
     if (m->sigma > 0 && !geodec__finite(n, middle)) goto done; /* the smooth accessor takes no such point */
-    GEODEC_TRY(geodec_published_g_at(m, middle, g, err));
+    GEODEC_TRY(geodec_harness_g_at(m, middle, g, err));
     *error = geodec__warp_length(n, g, end, target);
 done:
     geodec_mem_free(g);
     return st;
 }
 
-static geodec_status fact(const geodec_published_manifold *m, const geodec_published_field *field,
-                          const geodec_published_warp_draws *draws, const geodec_published_warp_config *c, int64_t f,
-                          double *table, geodec_published_warp_outcome *o, geodec_err *err)
+static geodec_status fact(const geodec_harness_manifold *m, const geodec_harness_field *field,
+                          const geodec_warp_published_draws *draws, const geodec_warp_published_config *c, int64_t f,
+                          double *table, geodec_warp_published_outcome *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n, q = draws->query[f], t = o->target[f];
-    geodec_published_manifold after = {0};
+    geodec_harness_manifold after = {0};
     double *g = table, *gamma = g + m->samples * n * n, *xs = gamma + m->samples * n * n * n,
-           *field_scratch = xs + (c->steps + 1) * n, *scratch = field_scratch + geodec_published_field_scratch(n);
+           *field_scratch = xs + (c->steps + 1) * n, *scratch = field_scratch + geodec_harness_field_scratch(n);
     double w[GEODEC_PUBLISHED_MAX_N];
     warp u = {.c = c, .field = field, .centre = m->point + q * n, .w = w, .scratch = field_scratch};
     GEODEC_TRY(path_error(m, c, q, t, xs, &o->pre[f], err));
-    GEODEC_TRY(geodec_published_g_at(m, u.centre, g, err));
+    GEODEC_TRY(geodec_harness_g_at(m, u.centre, g, err));
     if (geodec__warp_direction(n, g, u.centre, m->point + t * n, w) < 1e-12) memset(w, 0, sizeof w);
     for (int64_t p = 0; p < m->samples; p++) {
         const double *x = m->point + p * n;
         GEODEC_TRY(warped(&u, x, g + p * n * n, err));
-        GEODEC_TRY(
-            geodec_published_christoffel(n, warped, &u, x, g + p * n * n, warp_h, gamma + p * n * n * n, scratch, err));
+        GEODEC_TRY(geodec_harness_field_christoffel(n, warped, &u, x, g + p * n * n, warp_h, gamma + p * n * n * n,
+                                                    scratch, err));
     }
-    GEODEC_TRY(geodec_published_manifold_table(m->samples, n, m->point, g, gamma, 0, &after, err));
+    GEODEC_TRY(geodec_harness_manifold_table(m->samples, n, m->point, g, gamma, 0, &after, err));
     GEODEC_TRY(path_error(&after, c, q, t, xs, &o->post[f], err));
     for (int64_t i = 0; i < draws->holdouts; i++) {
         const int64_t h = draws->holdout[i], at = f * draws->holdouts + i;
@@ -121,34 +121,34 @@ static geodec_status fact(const geodec_published_manifold *m, const geodec_publi
         o->spillover[at] = warp_spill(before, behind);
     }
 done:
-    geodec_published_manifold_clear(&after);
+    geodec_harness_manifold_clear(&after);
     return st;
 }
 
-geodec_status geodec_published_warp_plain(const geodec_published_manifold *m, const geodec_published_warp_draws *draws,
-                                          const geodec_published_warp_config *c, geodec_published_warp_outcome *out,
+geodec_status geodec_warp_published_plain(const geodec_harness_manifold *m, const geodec_warp_published_draws *draws,
+                                          const geodec_warp_published_config *c, geodec_warp_published_outcome *out,
                                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = m->n;
-    geodec_published_warp_outcome o = {0};
-    geodec_published_field field = {0};
+    geodec_warp_published_outcome o = {0};
+    geodec_harness_field field = {0};
     double *table = NULL;
     if (c->steps < 1 || !(c->extent > 0))
         GEODEC_THROW(GEODEC_RANGE, "%lld steps, extent %g", (long long)c->steps, c->extent);
     GEODEC_TRY(geodec__warp_check(m->samples, draws, err));
     GEODEC_TRY(geodec__warp_begin(m, draws, &o, err));
-    GEODEC_TRY(geodec_published_field_init(&field, m->samples, n, m->point, m->g, warp_sigma, false, err));
-    GEODEC_NEW(table, m->samples * n * n * (n + 1) + (c->steps + 1) * n + geodec_published_field_scratch(n) +
-                          geodec_published_christoffel_scratch(n));
+    GEODEC_TRY(geodec_harness_field_init(&field, m->samples, n, m->point, m->g, warp_sigma, false, err));
+    GEODEC_NEW(table, m->samples * n * n * (n + 1) + (c->steps + 1) * n + geodec_harness_field_scratch(n) +
+                          geodec_harness_field_christoffel_scratch(n));
     for (int64_t f = 0; f < draws->facts; f++)
         GEODEC_TRY_MSG(fact(m, &field, draws, c, f, table, &o, err), "fact %lld", (long long)f);
     GEODEC_TRY(geodec__warp_summary(&o, err));
     *out = o;
-    o = (geodec_published_warp_outcome){0};
+    o = (geodec_warp_published_outcome){0};
 done:
-    geodec_published_warp_clear(&o);
-    geodec_published_field_clear(&field);
+    geodec_warp_published_clear(&o);
+    geodec_harness_field_clear(&field);
     geodec_mem_free(table);
     return st;
 }

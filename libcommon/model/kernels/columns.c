@@ -101,17 +101,17 @@ static geodec_status create(const geodec_model *m, geodec__column_table **out, g
     float *room = NULL;
     GEODEC_NEW(t, 1);
     listing l = {.t = t};
-    geodec__each_matrix(m, add, &l);
+    geodec__matrices_each(m, add, &l);
     if (l.floats <= DECODED) {
         l = (listing){.t = t, .decode = true};
-        geodec__each_matrix(m, add, &l);
+        geodec__matrices_each(m, add, &l);
     }
     if (l.n > 0 && l.at <= MOST && (t->data = geodec_mem_map(l.at))) {
         int64_t widest = 0;
         t->bytes = l.at;
         GEODEC_NEW(t->entry, l.n);
         l = (listing){.t = t, .decode = l.decode};
-        geodec__each_matrix(m, add, &l);
+        geodec__matrices_each(m, add, &l);
         t->n = l.n;
         for (int64_t i = 0; i < t->n; i++) widest = t->entry[i].w.cols > widest ? t->entry[i].w.cols : widest;
         GEODEC_NEW(room, widest);

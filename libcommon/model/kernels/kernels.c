@@ -28,9 +28,9 @@ const geodec__kernels *geodec__kernels_for(geodec_isa isa)
     return NULL;
 }
 
-bool geodec_isa_available(geodec_isa isa) { return geodec__kernels_for(isa) != NULL; }
+bool geodec_kernels_isa_available(geodec_isa isa) { return geodec__kernels_for(isa) != NULL; }
 
-const char *geodec_isa_name(geodec_isa isa)
+const char *geodec_kernels_isa_name(geodec_isa isa)
 {
     switch (isa) {
     case GEODEC_ISA_AUTO:

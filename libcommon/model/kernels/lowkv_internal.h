@@ -6,6 +6,6 @@
 
 /* b [dims][rank], x [rank][64], k [dims][64]. NULL where the compiler had no such instructions. */
 typedef void (*geodec__low_block)(const float *b, int64_t dims, int64_t rank, const float *x, float *k);
-extern const geodec__low_block geodec__low_block_scalar, geodec__low_block_avx2, geodec__low_block_avx512;
+extern const geodec__low_block geodec__lowkv_block_scalar, geodec__lowkv_block_avx2, geodec__lowkv_block_avx512;
 
 #endif

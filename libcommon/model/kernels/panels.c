@@ -1,6 +1,6 @@
 /* Packing of panels, a row's block at a time, and the way back. */
-#include "model/kernels/panels_internal.h"
 #include "base/unroll_internal.h"
+#include "model/kernels/panels_internal.h"
 
 #include "base/mem.h"
 

@@ -4,10 +4,10 @@ const geodec__products *geodec__products_for(geodec_isa isa)
 {
 #if defined(__x86_64__)
     const bool any = isa == GEODEC_ISA_AUTO;
-    if ((any || isa == GEODEC_ISA_AVX512) && geodec_isa_available(GEODEC_ISA_AVX512) &&
+    if ((any || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX512) &&
         __builtin_cpu_supports("avx512vnni"))
         return &geodec__products_vnni;
-    if ((any || isa == GEODEC_ISA_AVX2 || isa == GEODEC_ISA_AVX512) && geodec_isa_available(GEODEC_ISA_AVX2))
+    if ((any || isa == GEODEC_ISA_AVX2 || isa == GEODEC_ISA_AVX512) && geodec_kernels_isa_available(GEODEC_ISA_AVX2))
         return &geodec__products_avx2;
 #else
     (void)isa;

@@ -1,7 +1,7 @@
 /* The artifact engine: what goes in comes out, the same bytes every time, and mistakes are refused. */
+#include "artifact/artifact.h"
 #include "base/f16.h"
 #include "base/mem.h"
-#include "artifact/artifact.h"
 #include "io/file.h"
 #include "io/h5.h"
 #include "sample.h"
@@ -513,14 +513,14 @@ Test(artifact, fields_that_do_not_fit_the_table)
 Test(artifact, any_flipped_bit_cut_or_addition_is_refused)
 {
     const char *path = test_tmp("a.h5"), *bad = test_tmp("bad.h5");
-    geodec_map m;
+    geodec_file_map m;
     geodec_artifact *a = NULL;
     sample_write(&sample_kind, path);
-    test_ok(geodec_map_open(path, &m, &err), &err);
+    test_ok(geodec_file_map_open(path, &m, &err), &err);
     uint8_t *copy = geodec_mem_new((int64_t)m.size + 1, 1);
     memcpy(copy, m.data, m.size);
     const size_t n = m.size;
-    geodec_map_close(&m);
+    geodec_file_map_close(&m);
     /* every byte of the header, then a stride through the rest; cuts at other places */
     for (size_t at = 0; at < n; at += at < 160 ? 1 : 397) {
         FILE *f = fopen(bad, "wb");

@@ -1,6 +1,6 @@
 /* Structs that are saved and loaded by their kind's tables. */
-#include "base/mem.h"
 #include "artifact/binding.h"
+#include "base/mem.h"
 #include "io/file.h"
 #include "io/h5.h"
 #include "support/support.h"

@@ -1,6 +1,6 @@
 /* Structs with several arrays of rows, lists and an order of their own, saved and loaded by their tables. */
-#include "base/mem.h"
 #include "artifact/binding.h"
+#include "base/mem.h"
 #include "io/file.h"
 #include "io/h5.h"
 #include "support/support.h"

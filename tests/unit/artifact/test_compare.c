@@ -1,7 +1,7 @@
 /* Verification and comparison of artifacts. */
+#include "artifact/compare.h"
 #include "base/f16.h"
 #include "base/mem.h"
-#include "artifact/compare.h"
 #include "io/format.h"
 #include "io/h5.h"
 #include "sample.h"
@@ -204,5 +204,5 @@ Test(compare, elements_as_text)
     cr_assert_str_eq(geodec_format_element(GEODEC_F64, &(double){0.1}, 0, text), "0.1");
     const uint16_t h = geodec_f32_to_f16(1.5f);
     cr_assert_str_eq(geodec_format_element(GEODEC_F16, &h, 0, text), "1.5");
-    cr_assert_eq(geodec_element_f64(GEODEC_U16, &h, 0), (double)h);
+    cr_assert_eq(geodec_format_element_f64(GEODEC_U16, &h, 0), (double)h);
 }

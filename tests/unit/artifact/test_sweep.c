@@ -1,7 +1,7 @@
 /* A sweep in slices, through the artifact: its results are those of one run, and what is not its own is refused. */
+#include "artifact/merge.h"
 #include "artifact/sweep.h"
 #include "io/h5.h"
-#include "artifact/merge.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -53,7 +53,7 @@ static geodec_provenance made_by(const char *line) { return (geodec_provenance){
 /* Parts 1/m .. m/m, joined into `whole`. */
 static void divide(int64_t m, const char *whole)
 {
-    static const geodec_kind *const kinds[] = {&geodec_kind_sweep};
+    static const geodec_kind *const kinds[] = {&geodec_sweep_kind};
     const char *part[8];
     geodec_err err = {0};
     geodec_merge *merge;
@@ -72,7 +72,7 @@ static void divide(int64_t m, const char *whole)
         int64_t first, end;
         test_ok(geodec_shard_range((geodec_shard){i, m}, ITEMS, &first, &end, &err), &err);
         cr_assert_eq(r.runs, (end - first) * PER); /* its own items alone */
-        test_ok(geodec_artifact_create(&geodec_kind_sweep, part[i - 1], &p, &a, &err), &err);
+        test_ok(geodec_artifact_create(&geodec_sweep_kind, part[i - 1], &p, &a, &err), &err);
         test_ok(geodec_sweep_write(s, a, &err), &err);
         test_ok(geodec_artifact_commit(a, &err), &err);
         geodec_sweep_close(s);

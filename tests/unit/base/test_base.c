@@ -119,16 +119,16 @@ Test(base, the_first_value_that_is_no_number_is_found)
         x[i] = i % 2 ? -3.4e38f : 1e-45f * (float)i;
         h[i] = i % 2 ? 0xfbff : (uint16_t)i;
     }
-    cr_assert_eq(geodec_nonfinite_f32(x, N), -1);
-    cr_assert_eq(geodec_nonfinite_f16(h, N), -1);
+    cr_assert_eq(geodec_finite_first_not_f32(x, N), -1);
+    cr_assert_eq(geodec_finite_first_not_f16(h, N), -1);
     for (int i = 0; i < N; i++) {
         const float old = x[i];
         const uint16_t before = h[i];
         x[i] = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
         h[i] = i % 3 == 0 ? 0x7e01 : i % 3 == 1 ? 0x7c00 : 0xfc00;
-        cr_assert_eq(geodec_nonfinite_f32(x, N), i);
-        cr_assert_eq(geodec_nonfinite_f16(h, N), i);
-        cr_assert_eq(geodec_nonfinite_f32(x, i), -1);
+        cr_assert_eq(geodec_finite_first_not_f32(x, N), i);
+        cr_assert_eq(geodec_finite_first_not_f16(h, N), i);
+        cr_assert_eq(geodec_finite_first_not_f32(x, i), -1);
         x[i] = old;
         h[i] = before;
     }
@@ -172,13 +172,13 @@ Test(base, partial_outputs_are_removed_and_no_others)
     for (int i = 0; i < 2; i++) {
         FILE *f = fopen(path[i], "w");
         cr_assert(f && fclose(f) == 0);
-        slot[i] = geodec_partial_add(path[i]);
+        slot[i] = geodec_mapped_partial_add(path[i]);
         cr_assert_geq(slot[i], 0);
     }
-    cr_assert_eq(geodec_partial_add(longer), -1);
-    geodec_partial_remove(-1);
-    geodec_partial_remove(slot[0]);
-    geodec_partial_unlink();
+    cr_assert_eq(geodec_mapped_partial_add(longer), -1);
+    geodec_mapped_partial_remove(-1);
+    geodec_mapped_partial_remove(slot[0]);
+    geodec_mapped_partial_unlink();
     cr_assert_eq(access(kept, F_OK), 0);
     cr_assert_neq(access(gone, F_OK), 0);
 }

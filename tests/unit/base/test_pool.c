@@ -143,7 +143,7 @@ Test(pool, pinned_workers_stay_and_the_mask_is_respected)
     CPU_ZERO(&one);
     CPU_SET((size_t)last, &one);
     cr_assert_eq(sched_setaffinity(0, sizeof one, &one), 0);
-    cr_assert_eq(geodec_cpus_count(), 1);
+    cr_assert_eq(geodec_topology_cpus_count(), 1);
     test_ok(geodec_pool_create_with(&(geodec_pool_options){.pin = true}, &pool, &err), &err);
     cr_assert_eq(geodec_pool_threads(pool), 1);
     cr_assert_eq(geodec_pool_cpu(pool, 0), last);
@@ -163,10 +163,11 @@ static void check_order(const geodec_cpu *machine, int n, int threads, const int
 {
     geodec_cpu cpu[16];
     memcpy(cpu, machine, (size_t)n * sizeof *cpu);
-    geodec_cpus_order(cpu, n, threads);
+    geodec_topology_cpus_order(cpu, n, threads);
     for (int w = 0; w < threads; w++)
-        cr_assert_eq(geodec_cpus_of_worker(cpu, n, threads, w)->number, want[w], "worker %d of %d: processor %d", w,
-                     threads, geodec_cpus_of_worker(cpu, n, threads, w)->number);
+        cr_assert_eq(geodec_topology_cpus_of_worker(cpu, n, threads, w)->number, want[w],
+                     "worker %d of %d: processor %d", w, threads,
+                     geodec_topology_cpus_of_worker(cpu, n, threads, w)->number);
 }
 
 Test(topology, cores_before_hyperthreads_and_nodes_in_equal_shares)
@@ -210,8 +211,8 @@ Test(topology, reads_the_kernels_description)
     geodec_err err = {0};
     geodec_cpu *cpu = NULL;
     int n = 0;
-    test_ok(geodec_cpus_usable(NULL, &cpu, &n, &err), &err);
-    cr_assert_eq(n, geodec_cpus_count());
+    test_ok(geodec_topology_cpus_usable(NULL, &cpu, &n, &err), &err);
+    cr_assert_eq(n, geodec_topology_cpus_count());
     char root[500], name[200], text[200];
     (void)snprintf(root, sizeof root, "%s", test_tmp("sysfs"));
     (void)mkdir(root, 0777);
@@ -228,7 +229,7 @@ Test(topology, reads_the_kernels_description)
     put(root, "node/node0/cpulist", "\n");
     (void)snprintf(text, sizeof text, "%d-%d\n", first, last);
     put(root, "node/node2/cpulist", text);
-    test_ok(geodec_cpus_usable(root, &cpu, &n, &err), &err);
+    test_ok(geodec_topology_cpus_usable(root, &cpu, &n, &err), &err);
     for (int i = 0; i < n; i++) {
         cr_assert_eq(cpu[i].package, 3);
         cr_assert_eq(cpu[i].node, 2);
@@ -239,7 +240,7 @@ Test(topology, reads_the_kernels_description)
     put(root, "node/online", "7-3,x\n");
     (void)snprintf(name, sizeof name, "cpu/cpu%d/topology/thread_siblings_list", first);
     put(root, name, "99999999999999999999-,,\n");
-    test_ok(geodec_cpus_usable(root, &cpu, &n, &err), &err);
+    test_ok(geodec_topology_cpus_usable(root, &cpu, &n, &err), &err);
     cr_assert(cpu[0].node == 0 && cpu[0].thread == 0 && cpu[0].core == first);
     geodec_mem_free(cpu);
 }

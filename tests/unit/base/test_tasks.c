@@ -1,8 +1,8 @@
-#include "base/mem.h"
-#include "geometry/bumps.h"
 #include "base/choose.h"
+#include "base/mem.h"
 #include "base/tasks.h"
 #include "chain/validity.h"
+#include "geometry/bumps.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -133,11 +133,11 @@ Test(geometry, christoffel_file_is_the_same_with_three_threads)
         geodec_christoffel c;
         geodec_artifact *a = NULL;
         test_ok(geodec_christoffel_compute(geodec_rbf_space(f), M, x, &o, t ? pool : NULL, NULL, &c, &err), &err);
-        test_ok(geodec_artifact_create(&geodec_kind_christoffel, path, &p, &a, &err), &err);
+        test_ok(geodec_artifact_create(&geodec_christoffel_kind, path, &p, &a, &err), &err);
         test_ok(geodec_christoffel_write(&c, x, "samples", 0.5, a, &err), &err);
         test_ok(geodec_artifact_commit(a, &err), &err);
         test_ok(geodec_file_sha256(path, hex[t], &err), &err);
-        test_ok(geodec_artifact_open(&geodec_kind_christoffel, path, &a, &err), &err);
+        test_ok(geodec_artifact_open(&geodec_christoffel_kind, path, &a, &err), &err);
         double *gamma = NULL;
         test_ok(geodec_artifact_read(a, "/gamma", &gamma, &err), &err);
         cr_assert_arr_eq(gamma, c.gamma, sizeof(double) * M * N * N * N);

@@ -155,7 +155,7 @@ static const char *activations(const char *name, int64_t n, int64_t d, const dou
         .tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
     geodec_artifact *a = NULL;
     const int32_t layer[LAYERS] = {1, 4};
-    test_ok(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_activations_kind, path, &p, &a, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "L", LAYERS, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "d", d, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "M", 1, &err), &err);
@@ -195,9 +195,9 @@ static geodec_status build(const char *from, const char *to, const geodec_cloud_
     geodec_activations v;
     geodec_provenance p = {
         .tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, from, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, from, &a, err));
     GEODEC_TRY(geodec_activations_view(a, &v, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, to, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_cloud_kind, to, &p, &out, err));
     GEODEC_TRY(geodec_cloud_build(&v, o, out, s, pool, NULL, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
@@ -232,7 +232,7 @@ static void check_cloud(int64_t n, int64_t d, bool half)
     cr_assert(p.k == s.k && fabs(p.total / s.total_variance - 1) < 1e-12);
     geodec_artifact *a = NULL;
     geodec_cloud c;
-    test_ok(geodec_artifact_open(&geodec_kind_cloud, to, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_cloud_kind, to, &a, &err), &err);
     test_ok(geodec_cloud_read(a, &c, &err), &err);
     cr_assert(c.points == kept && c.k == p.k && c.d == d && c.layer == 4 && c.k_int == s.k_int && c.values == p.values);
     cr_assert_lt(test_max_abs_diff(c.eigenvalue, p.eigenvalue, p.values), 1e-11 * p.eigenvalue[0]);
@@ -382,11 +382,11 @@ Test(geometry, null_cloud_keeps_the_spectrum_and_nothing_else)
         .tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
     o.layer = 4;
     test_ok(build(from, to, &o, NULL, &s, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_cloud, to, &in, &err), &err);
-    test_ok(geodec_artifact_create(&geodec_kind_cloud, null, &p, &out, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_cloud_kind, to, &in, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_cloud_kind, null, &p, &out, &err), &err);
     test_ok(geodec_null_build(in, GEODEC_SURROGATE_GAUSSIAN, 9, out, &err), &err);
     test_ok(geodec_artifact_commit(out, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_cloud, null, &back, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_cloud_kind, null, &back, &err), &err);
     test_ok(geodec_cloud_read(in, &c, &err), &err);
     test_ok(geodec_cloud_read(back, &g, &err), &err);
     cr_assert(g.points == c.points && g.k == c.k && g.k_int == c.k_int && g.d == c.d);

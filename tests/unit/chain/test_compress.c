@@ -33,16 +33,16 @@ Test(records, factors_meet_the_tolerance_with_the_smallest_rank)
     for (int rank = 0; rank <= 3; rank++) {
         double phi[COUNT * NN], back[NN];
         float packed[COUNT * NN];
-        geodec_factors f;
+        geodec_compress_factors f;
         geodec_err err = {0};
         for (int i = 0; i < COUNT; i++) near_identity(rank, 0.5, phi + i * NN, &r);
-        test_ok(geodec_factors_make(N, COUNT, phi, 1e-6, packed, &f, &err), &err);
+        test_ok(geodec_compress_factors_make(N, COUNT, phi, 1e-6, packed, &f, &err), &err);
         cr_assert_eq(f.rank, rank);
         cr_assert(!f.full);
-        cr_assert_eq(geodec_factors_size(N, COUNT, f.rank, f.full), COUNT * 2 * N * rank);
+        cr_assert_eq(geodec_compress_factors_size(N, COUNT, f.rank, f.full), COUNT * 2 * N * rank);
         double worst = 0;
         for (int i = 0; i < COUNT; i++) {
-            geodec_factors_expand(N, f.rank, f.full, packed, i, back);
+            geodec_compress_factors_expand(N, f.rank, f.full, packed, i, back);
             worst = fmax(worst, relative(back, phi + i * NN));
         }
         cr_assert_float_eq(worst, f.error, 1e-15);
@@ -52,7 +52,7 @@ Test(records, factors_meet_the_tolerance_with_the_smallest_rank)
         if (rank == 0) cr_assert_float_eq(f.naive, 1, 1e-12);
         /* a coarser tolerance gives a lower rank and keeps its promise */
         if (rank < 2) continue;
-        test_ok(geodec_factors_make(N, COUNT, phi, 0.05, packed, &f, &err), &err);
+        test_ok(geodec_compress_factors_make(N, COUNT, phi, 0.05, packed, &f, &err), &err);
         cr_assert_lt(f.rank, rank);
         cr_assert_lt(f.error, 0.05 + 1e-6);
     }
@@ -64,23 +64,23 @@ Test(records, full_storage_where_factors_would_be_larger)
     geodec_rng r = geodec_rng_stream(2, geodec_rng_id("factors", 1));
     double phi[COUNT * NN], back[NN];
     float packed[COUNT * NN];
-    geodec_factors f;
+    geodec_compress_factors f;
     geodec_err err = {0};
     for (int i = 0; i < COUNT * NN; i++) phi[i] = geodec_rng_normal(&r);
-    test_ok(geodec_factors_make(N, COUNT, phi, 1e-3, packed, &f, &err), &err);
+    test_ok(geodec_compress_factors_make(N, COUNT, phi, 1e-3, packed, &f, &err), &err);
     cr_assert(f.full && f.rank == N);
-    cr_assert_eq(geodec_factors_size(N, COUNT, f.rank, f.full), COUNT * NN);
+    cr_assert_eq(geodec_compress_factors_size(N, COUNT, f.rank, f.full), COUNT * NN);
     cr_assert_lt(f.error, 1e-7);
     for (int i = 0; i < COUNT; i++) {
-        geodec_factors_expand(N, f.rank, f.full, packed, i, back);
+        geodec_compress_factors_expand(N, f.rank, f.full, packed, i, back);
         cr_assert_lt(test_max_abs_diff(back, phi + i * NN, NN), 1e-6);
     }
     near_identity(4, 0.5, phi, &r); /* 2 * 8 * 4 = 64: no gain */
-    test_ok(geodec_factors_make(N, 1, phi, 1e-9, packed, &f, &err), &err);
+    test_ok(geodec_compress_factors_make(N, 1, phi, 1e-9, packed, &f, &err), &err);
     cr_assert(f.full);
     phi[3] = NAN;
-    cr_assert_eq(geodec_factors_make(N, 1, phi, 1e-3, packed, &f, NULL), GEODEC_NUMERIC);
-    cr_assert_eq(geodec_factors_make(0, 1, phi, 1e-3, packed, &f, NULL), GEODEC_RANGE);
+    cr_assert_eq(geodec_compress_factors_make(N, 1, phi, 1e-3, packed, &f, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_compress_factors_make(0, 1, phi, 1e-3, packed, &f, NULL), GEODEC_RANGE);
 }
 
 /* A circle of radius 3 far from the origin: Hermite interpolation is of fourth order until float16 limits it. */
@@ -97,16 +97,16 @@ Test(records, waypoints_reproduce_the_path)
         vs[2 * k] = -3 * sin(t), vs[2 * k + 1] = 3 * cos(t);
     }
     for (int64_t stride = 1; stride <= T; stride *= 2) {
-        geodec_waypoints_make(2, T, stride, xs, vs, wx, wv, &x_scale, &v_scale);
-        const geodec_waypoints w = {2, T / stride + 1, dl * (double)stride, xs, x_scale, v_scale, wx, wv};
+        geodec_compress_waypoints_make(2, T, stride, xs, vs, wx, wv, &x_scale, &v_scale);
+        const geodec_compress_waypoints w = {2, T / stride + 1, dl * (double)stride, xs, x_scale, v_scale, wx, wv};
         double worst = 0;
         for (int k = 0; k <= T; k++) {
-            geodec_waypoints_at(&w, dl * k, x);
+            geodec_compress_waypoints_at(&w, dl * k, x);
             worst = fmax(worst, test_max_abs_diff(x, xs + 2 * k, 2));
         }
         const double h = dl * (double)stride, hermite = 3 * h * h * h * h / 384, rounding = 2e-3 * (1 + h);
         cr_assert_lt(worst, hermite + rounding, "stride %d: %g", (int)stride, worst);
-        geodec_waypoints_at(&w, 0, x);
+        geodec_compress_waypoints_at(&w, 0, x);
         cr_assert_lt(test_max_abs_diff(x, xs, 2), 1e-11);
     }
 }

@@ -1,8 +1,8 @@
 /* Coverage by the task where the next state is known: a rotation, whose step at a neighbour is nearly the own one. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/h5.h"
 #include "chain/coverage_task.h"
+#include "io/h5.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

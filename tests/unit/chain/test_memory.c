@@ -56,16 +56,16 @@ static geodec_status cloud(geodec_err *err)
     geodec_cloud_options o = geodec_cloud_defaults();
     const geodec_provenance p = {
         .tool = "test", .command_line = "", .model_fingerprint = "", .tokenizer_fingerprint = ""};
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, input, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, input, &a, err));
     GEODEC_TRY(geodec_activations_view(a, &v, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_cloud, output, &p, &out, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_cloud_kind, output, &p, &out, err));
     GEODEC_TRY(geodec_cloud_build(&v, &o, out, NULL, NULL, NULL, err));
     st = geodec_artifact_commit(out, err);
     out = NULL;
     geodec_artifact_close(a);
     a = NULL;
     if (st != GEODEC_OK) goto done;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_cloud, output, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, output, &a, err));
     GEODEC_TRY(geodec_cloud_read(a, &c, err));
 done:
     geodec_cloud_clear(&c);
@@ -111,7 +111,7 @@ Test(geometry, out_of_memory_leaves_no_cloud)
     for (int i = 0; i < POINTS * WIDTH; i++) state[i] = sinf((float)i * 1.7f) + 0.1f * cosf((float)(i * i));
     input = test_tmp("in.h5");
     output = test_tmp("out.h5");
-    test_ok(geodec_artifact_create(&geodec_kind_activations, input, &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_activations_kind, input, &p, &a, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "L", 1, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "d", WIDTH, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "M", 1, &err), &err);

@@ -228,10 +228,10 @@ Test(geometry, metric_is_the_same_with_three_threads_and_survives_the_file)
     geodec_artifact *file = NULL;
     const geodec_metric_source source = {
         .cloud_row = row, .activation_row = row, .d = D, .basis = basis, .mean = mean, .layer = 2};
-    test_ok(geodec_artifact_create(&geodec_kind_metric, path, &p, &file, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_metric_kind, path, &p, &file, &err), &err);
     test_ok(geodec_metric_write(&a, &source, file, &err), &err);
     test_ok(geodec_artifact_commit(file, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_metric, path, &file, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_metric_kind, path, &file, &err), &err);
     test_ok(geodec_metric_read(file, &c, &err), &err);
     cr_assert_arr_eq(a.log_g, c.log_g, sizeof(double) * M * N * (N + 1) / 2);
     cr_assert(c.points == M && c.n == N && c.k == 16 && c.sigma == a.sigma && c.median_nn == a.median_nn);
@@ -292,14 +292,14 @@ Test(geometry, metric_in_slabs_has_the_bits_of_the_whole)
     const geodec_provenance p = {.tool = "test", .command_line = "test"};
     geodec_metric_writer w = {.n = N, .f32 = true};
     geodec_io_init();
-    test_ok(geodec_artifact_create(&geodec_kind_metric, path, &p, &w.file, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_metric_kind, path, &p, &w.file, &err), &err);
     test_ok(geodec_metric_write_slab(&w, 0, M / 2, log_g, &err), &err);
     test_ok(geodec_metric_write_slab(&w, M / 2, M - M / 2, log_g + (int64_t)(M / 2) * PACKED, &err), &err);
     slabs.rounded = true;
     slabs.rounding = w.rounding;
     test_ok(geodec_metric_write(&slabs, NULL, w.file, &err), &err);
     test_ok(geodec_artifact_commit(w.file, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_metric, path, &w.file, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_metric_kind, path, &w.file, &err), &err);
     test_ok(geodec_metric_read(w.file, &tables, &err), &err);
     double largest = 0, stated;
     back = tables.log_g;

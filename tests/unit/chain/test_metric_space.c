@@ -1,9 +1,9 @@
 /* Metrics of every kind: written, read back, and opened as the space they stand for. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/vec_internal.h"
 #include "chain/metric_space.h"
 #include "geometry/curvature.h"
-#include "base/vec_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -17,7 +17,7 @@ static void test_fill(uint64_t seed, int64_t n, double *x)
 }
 
 /* The metric of a test space, through a file. */
-static geodec_metric through_file(geodec_metric_kind kind, int64_t n, double curvature)
+static geodec_metric through_file(geodec_metric_type kind, int64_t n, double curvature)
 {
     geodec_err err = {0};
     geodec_metric m, back;
@@ -26,10 +26,10 @@ static geodec_metric through_file(geodec_metric_kind kind, int64_t n, double cur
     const geodec_provenance p = {.tool = "test"};
     const char *path = test_tmp("space.h5");
     test_ok(geodec_metric_test_space(kind, 40, n, curvature, 7, &o, NULL, NULL, &m, &err), &err);
-    test_ok(geodec_artifact_create(&geodec_kind_metric, path, &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_metric_kind, path, &p, &a, &err), &err);
     test_ok(geodec_metric_write(&m, NULL, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_metric, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_metric_kind, path, &a, &err), &err);
     test_ok(geodec_metric_read(a, &back, &err), &err);
     geodec_artifact_close(a);
     cr_assert_eq(back.kind, kind);
@@ -42,7 +42,7 @@ static geodec_metric through_file(geodec_metric_kind kind, int64_t n, double cur
 Test(metric_space, curvature_of_every_test_space)
 {
     static const struct {
-        geodec_metric_kind kind;
+        geodec_metric_type kind;
         int64_t n;
         double given, want; /* scalar curvature over n (n - 1) */
     } list[] = {
@@ -61,11 +61,11 @@ Test(metric_space, curvature_of_every_test_space)
         test_ok(geodec_metric_space_init(&m, &s, &err), &err);
         cr_assert_null(s.field);
         for (int64_t p = 0; p < m.points; p++) {
-            geodec_riemann_invariants inv;
-            test_ok(geodec_riemann_at(s.space, m.point + p * m.n, NULL, NULL, &inv, &err), &err);
+            geodec_curvature_invariants inv;
+            test_ok(geodec_curvature_at(s.space, m.point + p * m.n, NULL, NULL, &inv, &err), &err);
             const double pairs = (double)(m.n * (m.n - 1));
             cr_assert_float_eq(inv.scalar / pairs, list[i].want, 1e-12 * (1 + fabs(list[i].want)), "%s at %d: %g",
-                               geodec_metric_kind_name(m.kind), (int)p, inv.scalar / pairs);
+                               geodec_metric_type_name(m.kind), (int)p, inv.scalar / pairs);
         }
         geodec_metric_space_clear(&s);
         geodec_metric_clear(&m);

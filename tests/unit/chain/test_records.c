@@ -1,8 +1,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
-#include "geometry/space_closed.h"
 #include "chain/lookup.h"
 #include "chain/records.h"
+#include "geometry/space_closed.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -135,7 +135,7 @@ static void write_store(const char *path, const geodec_records *r)
     const geodec_provenance provenance = {.tool = "test", .command_line = "test", .seed = 1};
     geodec_artifact *a;
     geodec_err err = {0};
-    test_ok(geodec_artifact_create(&geodec_kind_records, path, &provenance, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_records_kind, path, &provenance, &a, &err), &err);
     test_ok(geodec_records_write(r, &trial, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
 }
@@ -144,7 +144,7 @@ static geodec_status read_store(const char *path, geodec_records *r)
 {
     geodec_artifact *a;
     geodec_err err = {0};
-    test_ok(geodec_artifact_open(&geodec_kind_records, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_records_kind, path, &a, &err), &err);
     const geodec_status st = geodec_records_read(a, r, NULL);
     geodec_artifact_close(a);
     return st;

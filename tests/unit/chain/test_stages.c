@@ -2,9 +2,9 @@
  * through the artifacts. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/riemann.h"
 #include "chain/geodesics.h"
 #include "chain/propagators.h"
+#include "chain/riemann.h"
 #include "chain/validity.h"
 #include "support/support.h"
 
@@ -49,10 +49,10 @@ static stage make(bool with_text)
                                          .layer = 1};
     const char *path = test_tmp(with_text ? "metric.h5" : "bare.h5");
     geodec_artifact *a;
-    test_ok(geodec_artifact_create(&geodec_kind_metric, path, &provenance, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_metric_kind, path, &provenance, &a, &err), &err);
     test_ok(geodec_metric_write(&s.metric, &source, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_metric, path, &s.file, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_metric_kind, path, &s.file, &err), &err);
     return s;
 }
 
@@ -93,10 +93,10 @@ Test(stages, geodesics_follow_the_text)
     }
     const char *path = test_tmp("geodesics.h5");
     geodec_artifact *a;
-    test_ok(geodec_artifact_create(&geodec_kind_geodesics, path, &provenance, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_geodesics_kind, path, &provenance, &a, &err), &err);
     test_ok(geodec_geodesics_write(&g, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_geodesics, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_geodesics_kind, path, &a, &err), &err);
     test_ok(geodec_geodesics_read(a, &back, &err), &err);
     geodec_artifact_close(a);
     cr_assert_eq(back.paths, g.paths);
@@ -152,13 +152,13 @@ Test(stages, curvature_with_its_controls)
 {
     stage s = make(true);
     geodec_geodesics g;
-    geodec_curvature c;
+    geodec_riemann c;
     geodec_err err = {0};
     geodec_geodesics_options go = geodec_geodesics_defaults();
     go.paths = 5;
     test_ok(geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &go, NULL, NULL, &g, &err), &err);
-    const geodec_curvature_options o = {.samples = 20, .midpoints = 10, .tensors = true, .seed = 1};
-    test_ok(geodec_curvature_compute(&s.metric, geodec_rbf_space(s.field), &g, &o, NULL, NULL, &c, &err), &err);
+    const geodec_riemann_options o = {.samples = 20, .midpoints = 10, .tensors = true, .seed = 1};
+    test_ok(geodec_riemann_compute(&s.metric, geodec_rbf_space(s.field), &g, &o, NULL, NULL, &c, &err), &err);
     cr_assert_eq(c.points, 20 + 10 + 2 * 5);
     cr_assert_lt(c.worst.first_pair, 1e-9);
     cr_assert_lt(c.worst.bianchi, 1e-9);
@@ -177,16 +177,16 @@ Test(stages, curvature_with_its_controls)
     }
     cr_assert(c.median_abs_scalar[0] > 0 && c.median_abs_scalar[1] > 0 && c.median_abs_scalar[2] > 0);
     geodec_artifact *a;
-    test_ok(geodec_artifact_create(&geodec_kind_riemann, test_tmp("riemann.h5"), &provenance, &a, &err), &err);
-    test_ok(geodec_curvature_write(&c, a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_riemann_kind, test_tmp("riemann.h5"), &provenance, &a, &err), &err);
+    test_ok(geodec_riemann_write(&c, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_riemann, test_tmp("riemann.h5"), &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_riemann_kind, test_tmp("riemann.h5"), &a, &err), &err);
     double *riem;
     test_ok(geodec_artifact_read(a, "/riemann", &riem, &err), &err);
     cr_assert_eq(memcmp(riem, c.riem, (size_t)(c.points * N * N * N * N) * sizeof *riem), 0);
     geodec_mem_free(riem);
     geodec_artifact_close(a);
-    geodec_curvature_clear(&c);
+    geodec_riemann_clear(&c);
     geodec_geodesics_clear(&g);
     release(&s);
 }
@@ -213,10 +213,10 @@ Test(stages, propagators_with_their_control)
     }
     const char *path = test_tmp("propagators.h5");
     geodec_artifact *a;
-    test_ok(geodec_artifact_create(&geodec_kind_propagators, path, &provenance, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_propagators_kind, path, &provenance, &a, &err), &err);
     test_ok(geodec_propagators_write(&p, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_propagators, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_propagators_kind, path, &a, &err), &err);
     cr_assert(geodec_artifact_has(a, "/flow"));
     test_ok(geodec_propagators_read(a, &back, &err), &err);
     geodec_artifact_close(a);
@@ -248,10 +248,10 @@ Test(stages, validity_of_the_field_beside_the_sphere)
     for (int64_t e = 0; e < 3; e++) cr_assert_lt(v.mean[e], v.shift[e]); /* better than no propagator */
     geodec_artifact *a;
     const char *path = test_tmp("validity.h5");
-    test_ok(geodec_artifact_create(&geodec_kind_validity, path, &provenance, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_validity_kind, path, &provenance, &a, &err), &err);
     test_ok(geodec_validity_write(&v, &sphere, NULL, &o, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_validity, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_validity_kind, path, &a, &err), &err);
     const char *verdict;
     double *mean;
     test_ok(geodec_artifact_get_str(a, "slope_verdict", &verdict, &err), &err);
@@ -271,7 +271,7 @@ Test(stages, every_failing_allocation_is_reported)
 {
     stage s = make(true);
     geodec_geodesics_options go = geodec_geodesics_defaults();
-    const geodec_curvature_options co = {.samples = 2, .midpoints = 1, .seed = 1};
+    const geodec_riemann_options co = {.samples = 2, .midpoints = 1, .seed = 1};
     geodec_propagators_options po = geodec_propagators_defaults();
     go.paths = 2;
     go.path.steps = 3;
@@ -280,13 +280,13 @@ Test(stages, every_failing_allocation_is_reported)
     int64_t k = 1;
     for (bool done = false; !done; k += 1 + k / 24) {
         geodec_geodesics g = {0};
-        geodec_curvature c = {0};
+        geodec_riemann c = {0};
         geodec_propagators p = {0};
         geodec_mem_fail_after(k);
         geodec_status st =
             geodec_geodesics_compute(&s.metric, geodec_rbf_space(s.field), s.file, &go, NULL, NULL, &g, NULL);
         if (st == GEODEC_OK)
-            st = geodec_curvature_compute(&s.metric, geodec_rbf_space(s.field), &g, &co, NULL, NULL, &c, NULL);
+            st = geodec_riemann_compute(&s.metric, geodec_rbf_space(s.field), &g, &co, NULL, NULL, &c, NULL);
         if (st == GEODEC_OK) st = geodec_propagators_compute(geodec_rbf_space(s.field), &g, &po, NULL, NULL, &p, NULL);
         geodec_mem_fail_after(0);
         done = st == GEODEC_OK;
@@ -294,7 +294,7 @@ Test(stages, every_failing_allocation_is_reported)
         if (done)
             for (int64_t i = 0; i < 2; i++) cr_assert_eq(p.paths.status[i], GEODEC_PATH_OK);
         geodec_geodesics_clear(&g);
-        geodec_curvature_clear(&c);
+        geodec_riemann_clear(&c);
         geodec_propagators_clear(&p);
     }
     cr_assert_gt(k, 100);

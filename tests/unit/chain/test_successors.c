@@ -23,10 +23,10 @@ static geodec_artifact *write_states(const char *name, const double *x, bool con
     geodec_err err = {0};
     geodec_artifact *a = NULL;
     const geodec_provenance p = {0};
-    test_ok(geodec_artifact_create(&geodec_kind_activations, test_tmp(name), &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_activations_kind, test_tmp(name), &p, &a, &err), &err);
     test_ok(geodec_activations_write_states(ROWS, D, x, consecutive, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_activations, test_tmp(name), &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_activations_kind, test_tmp(name), &a, &err), &err);
     return a;
 }
 
@@ -37,10 +37,10 @@ static void make_cloud(const geodec_activations *v, geodec_cloud *c)
     const geodec_provenance p = {0};
     geodec_cloud_options o = geodec_cloud_defaults();
     o.variance = 1;
-    test_ok(geodec_artifact_create(&geodec_kind_cloud, test_tmp("cloud.h5"), &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_cloud_kind, test_tmp("cloud.h5"), &p, &a, &err), &err);
     test_ok(geodec_cloud_build(v, &o, a, NULL, NULL, NULL, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_cloud, test_tmp("cloud.h5"), &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_cloud_kind, test_tmp("cloud.h5"), &a, &err), &err);
     test_ok(geodec_cloud_read(a, c, &err), &err);
     geodec_artifact_close(a);
 }

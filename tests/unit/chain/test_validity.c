@@ -1,7 +1,7 @@
 #include "base/mem.h"
+#include "chain/validity.h"
 #include "geometry/bumps.h"
 #include "geometry/space_closed.h"
-#include "chain/validity.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -241,12 +241,12 @@ Test(validity, cases_known_in_closed_form)
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++) {
         geodec_validity v;
         test_ok(geodec_validity_case(w, 5, &o, NULL, NULL, 6, 3, &v, &err), &err);
-        const geodec_metric_kind kind = geodec_validity_case_kind(w);
+        const geodec_metric_type kind = geodec_validity_case_kind(w);
         cr_assert_eq(v.n, kind == GEODEC_METRIC_GAUSSIAN_FISHER ? 2 : 5);
         if (kind == GEODEC_METRIC_FLAT) {
             cr_assert(!v.slope_known && !v.slope_ok && v.flat && v.mean[10] < 1e-12);
         } else {
-            cr_assert(v.slope_known && fabs(v.slope.value - 2) < 0.15, "%s: slope %g", geodec_metric_kind_name(kind),
+            cr_assert(v.slope_known && fabs(v.slope.value - 2) < 0.15, "%s: slope %g", geodec_metric_type_name(kind),
                       v.slope.value);
         }
         geodec_validity_clear(&v);

@@ -19,7 +19,7 @@ Test(derivations, choices_are_drawn_with_the_probabilities_that_are_counted)
     double bits = 0, chi2 = 0;
     for (int i = 0; i < DRAWS; i++) {
         double before = g.bits;
-        int c = geodec__choose(&g, N, weight);
+        int c = geodec__template_choose(&g, N, weight);
         g.n_choices = 0;
         seen[c]++;
         cr_assert_float_eq(g.bits - before, -log2(weight[c] / 6.5), 1e-9);

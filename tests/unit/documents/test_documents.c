@@ -16,7 +16,7 @@ static geodec_documents read_with(const char *text, size_t n, geodec_documents_o
     return d;
 }
 
-static geodec_documents read_by(const char *text, geodec_separator rule)
+static geodec_documents read_by(const char *text, geodec_documents_separator rule)
 {
     return read_with(text, strlen(text), (geodec_documents_options){.separator = rule});
 }
@@ -30,10 +30,10 @@ static void expect(const geodec_documents *d, int64_t i, const char *text)
               "document %lld is '%.*s', not '%s'", (long long)i, (int)n, d->text + d->item[i].begin, text);
 }
 
-static void expect_rule(const geodec_documents *d, geodec_separator rule, int64_t n)
+static void expect_rule(const geodec_documents *d, geodec_documents_separator rule, int64_t n)
 {
-    cr_assert_eq(d->rule, rule, "rule %s, not %s: %s", geodec_separator_name(d->rule), geodec_separator_name(rule),
-                 d->why);
+    cr_assert_eq(d->rule, rule, "rule %s, not %s: %s", geodec_documents_separator_name(d->rule),
+                 geodec_documents_separator_name(rule), d->why);
     if (n >= 0) cr_assert_eq(d->n, n, "%lld documents, not %lld: %s", (long long)d->n, (long long)n, d->why);
 }
 
@@ -276,7 +276,7 @@ static void refused(const char *text, size_t n, const char *message)
         geodec_err err = {0};
         geodec_documents d;
         char line[512];
-        const geodec_documents_options o = {.separator = (geodec_separator)rule};
+        const geodec_documents_options o = {.separator = (geodec_documents_separator)rule};
         cr_assert_eq(geodec_documents_read("my.txt", text, n, &o, &d, &err), GEODEC_FORMAT);
         (void)geodec_err_line(&err, line, sizeof line);
         cr_assert(strstr(line, "my.txt") && strstr(line, message), "%s", line);
@@ -293,10 +293,12 @@ Test(documents, refuses_what_is_no_text)
             4, "offset 2");
     refused("a\0b", 3, "NUL");
     geodec_err err = {0};
-    geodec_separator s;
-    cr_assert_eq(geodec_separator_of("paragraph", &s, &err), GEODEC_INVAL);
+    geodec_documents_separator s;
+    cr_assert_eq(geodec_documents_separator_of("paragraph", &s, &err), GEODEC_INVAL);
     for (int rule = 0; rule < GEODEC_SEPARATOR_COUNT; rule++) {
-        test_ok(geodec_separator_of(geodec_separator_name((geodec_separator)rule), &s, &err), &err);
+        test_ok(
+            geodec_documents_separator_of(geodec_documents_separator_name((geodec_documents_separator)rule), &s, &err),
+            &err);
         cr_assert_eq((int)s, rule);
     }
 }

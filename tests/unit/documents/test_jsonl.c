@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static geodec_status read_jsonl(const char *text, geodec_separator rule, geodec_documents *d, geodec_err *err)
+static geodec_status read_jsonl(const char *text, geodec_documents_separator rule, geodec_documents *d, geodec_err *err)
 {
     const geodec_documents_options o = {.separator = rule};
     return geodec_documents_read("my.jsonl", text, strlen(text), &o, d, err);

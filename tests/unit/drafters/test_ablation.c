@@ -1,8 +1,8 @@
 /* The ladder: what rungs are shown, and figures against a count by hand. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "drafters/recycle_drafter.h"
 #include "drafters/ablation.h"
+#include "drafters/recycle_drafter.h"
 #include "io/h5.h"
 #include "support/support.h"
 
@@ -35,7 +35,7 @@ static geodec_artifact *texts(geodec_activations *v)
         .tool = "t", .command_line = "t", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
     const int32_t layer = 1;
     geodec_io_init();
-    test_ok(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_activations_kind, path, &p, &a, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "L", 1, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "d", D, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "M", 1, &err), &err);
@@ -65,7 +65,7 @@ static geodec_artifact *texts(geodec_activations *v)
     test_ok(geodec_artifact_put_i64(a, "n_vocab", VOCAB, &err), &err);
     test_ok(geodec_artifact_put_i64(a, "n_ctx", LENGTH, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_activations, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_activations_kind, path, &a, &err), &err);
     test_ok(geodec_activations_view(a, v, &err), &err);
     return a;
 }
@@ -153,10 +153,10 @@ Test(rungs, show_the_past_and_count_what_is_said)
     o.seed = SEED;
     test_ok(geodec_step_fit(&v, &o, NULL, &step, &rows, &err), &err);
     test_ok(geodec_counts_make(VOCAB, rows.rows, rows.token, rows.argmax, &counts, &err), &err);
-    test_ok(geodec_counts_drafter_create(&counts, "bigram", true, &bigram, &err), &err);
-    const geodec_rung rung[] = {{"bigram", bigram, -1}, {"watch", &w.base, 0}};
-    geodec_rung_figures f[2], few[2];
-    test_ok(geodec_rungs_run(&v, &rows, SEED, 1 << 20, 200, rung, 2, NULL, f, &err), &err);
+    test_ok(geodec_ablation_counts_drafter(&counts, "bigram", true, &bigram, &err), &err);
+    const geodec_ablation_variant rung[] = {{"bigram", bigram, -1}, {"watch", &w.base, 0}};
+    geodec_ablation_figures f[2], few[2];
+    test_ok(geodec_ablation_run(&v, &rows, SEED, 1 << 20, 200, rung, 2, NULL, f, &err), &err);
     double places = 0, right = 0, eight = 0, claimed = 0;
     for (int64_t t = 0; t < TEXTS; t++) {
         if (geodec_step_part_of(SEED, (int32_t)t) != GEODEC_STEP_TEST) continue;
@@ -185,12 +185,12 @@ Test(rungs, show_the_past_and_count_what_is_said)
     cr_assert_float_eq(f[1].gain8.value, more - eight / places, 1e-12);
     cr_assert(f[1].gain1.low <= f[1].gain1.value && f[1].gain1.value <= f[1].gain1.high &&
               f[1].gain1.low < f[1].gain1.high);
-    test_ok(geodec_rungs_run(&v, &rows, SEED, 3 * LENGTH, 10, rung, 2, NULL, few, &err), &err);
+    test_ok(geodec_ablation_run(&v, &rows, SEED, 3 * LENGTH, 10, rung, 2, NULL, few, &err), &err);
     cr_assert(few[0].places >= LENGTH - 1 && few[0].places <= 4 * LENGTH);
     /* Who asks for candidates gets none here. */
     test_ok(geodec_recycle_drafter_create(VOCAB, &recycle, &err), &err);
-    const geodec_rung wrong = {"recycle", recycle, -1};
-    cr_assert_eq(geodec_rungs_run(&v, &rows, SEED, 10, 10, &wrong, 1, NULL, f, &err), GEODEC_INVAL);
+    const geodec_ablation_variant wrong = {"recycle", recycle, -1};
+    cr_assert_eq(geodec_ablation_run(&v, &rows, SEED, 10, 10, &wrong, 1, NULL, f, &err), GEODEC_INVAL);
     geodec_drafter_destroy(recycle);
     geodec_drafter_destroy(bigram);
     geodec_counts_clear(&counts);

@@ -17,10 +17,10 @@ static geodec_depth kept(const geodec_model *m, const char *name)
     const geodec_provenance p = {
         .tool = "test", .command_line = "test", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
     test_ok(geodec_depth_measure(m, &d, &err), &err);
-    test_ok(geodec_artifact_create(&geodec_kind_depth, test_tmp(name), &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_depth_kind, test_tmp(name), &p, &a, &err), &err);
     test_ok(geodec_depth_write(&d, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_depth, test_tmp(name), &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_depth_kind, test_tmp(name), &a, &err), &err);
     test_ok(geodec_depth_read(a, &back, &err), &err);
     geodec_artifact_close(a);
     cr_assert_eq(memcmp(&d.sink, &back.sink, sizeof d.sink), 0);

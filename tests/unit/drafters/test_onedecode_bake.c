@@ -1,11 +1,11 @@
 /* Counts, the first-order step, OneDecode's cells and the published table. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "drafters/onedecode.h"
+#include "drafters/onedecode_ref.h"
 #include "flowmap/flow_world.h"
 #include "io/file.h"
 #include "io/h5.h"
-#include "drafters/onedecode.h"
-#include "drafters/onedecode_ref.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -64,7 +64,7 @@ static geodec_artifact *world(geodec_activations *v)
     geodec_artifact *a = NULL;
     geodec_io_init();
     test_ok(
-        geodec_artifact_open(&geodec_kind_activations, world_file("onedecode-world.h5", 5, TEXTS, LENGTH), &a, &err),
+        geodec_artifact_open(&geodec_activations_kind, world_file("onedecode-world.h5", 5, TEXTS, LENGTH), &a, &err),
         &err);
     test_ok(geodec_activations_view(a, v, &err), &err);
     return a;
@@ -157,7 +157,7 @@ static void bake_to(const char *path, int threads, geodec_onedecode_summary *s)
     o.cells = 200;
     test_ok(geodec_pool_create(threads, &pool, &err), &err);
     test_ok(geodec_onedecode_bake(&v, &o, &t, s, pool, NULL, &err), &err);
-    test_ok(geodec_artifact_create(&geodec_kind_onedecode, path, &p, &out, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_onedecode_kind, path, &p, &out, &err), &err);
     test_ok(geodec_onedecode_write(&t, s, out, &err), &err);
     test_ok(geodec_artifact_commit(out, &err), &err);
     geodec_onedecode_clear(&t);
@@ -183,7 +183,7 @@ Test(onedecode, knows_more_than_a_bigram_and_how_much)
     test_ok(geodec_file_read(one, 1 << 28, &x, &nx, &err), &err);
     test_ok(geodec_file_read(two, 1 << 28, &y, &ny, &err), &err);
     cr_assert(nx == ny && memcmp(x, y, nx) == 0, "the bytes depend on the threads");
-    test_ok(geodec_artifact_open(&geodec_kind_onedecode, one, &in, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_onedecode_kind, one, &in, &err), &err);
     test_ok(geodec_onedecode_read(in, &t, &err), &err);
     for (int64_t c = 0; c < t.counts.cells; c++) /* every centre is its own nearest, or stands on another's place */
         cr_assert_leq(geodec_onedecode_cell(&t, t.centroid + c * t.step.k), c);

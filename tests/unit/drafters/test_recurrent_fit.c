@@ -1,10 +1,10 @@
 /* The recurrent net: its equations, its fit on a world with a known flow, and files that lie. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "drafters/recurrent.h"
 #include "flowmap/flow_world.h"
 #include "io/file.h"
 #include "io/h5.h"
-#include "drafters/recurrent.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -132,12 +132,12 @@ static void fit_to(const char *path, int threads, geodec_recurrent_summary *s)
     o.epochs = 6;
     o.drawn = 1; /* the world's logits are not those that its texts are drawn from */
     test_ok(
-        geodec_artifact_open(&geodec_kind_activations, world_file("recurrent-world.h5", 5, TEXTS, LENGTH), &a, &err),
+        geodec_artifact_open(&geodec_activations_kind, world_file("recurrent-world.h5", 5, TEXTS, LENGTH), &a, &err),
         &err);
     test_ok(geodec_activations_view(a, &v, &err), &err);
     test_ok(geodec_pool_create(threads, &pool, &err), &err);
     test_ok(geodec_recurrent_fit(&v, &o, &r, s, pool, NULL, &err), &err);
-    test_ok(geodec_artifact_create(&geodec_kind_recurrent, path, &p, &out, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_recurrent_kind, path, &p, &out, &err), &err);
     test_ok(geodec_recurrent_write(&r, s, out, &err), &err);
     test_ok(geodec_artifact_commit(out, &err), &err);
     geodec_recurrent_clear(&r);
@@ -162,7 +162,7 @@ Test(recurrent, knows_more_than_a_bigram)
     cr_assert_lt(s.loss[0], s.bigram - 0.1, "%g, bigram %g", s.loss[0], s.bigram);
     cr_assert_lt(s.bigram, s.unigram);
     cr_assert_lt(s.loss[3], s.unigram, "four drafts on it still knows something: %g", s.loss[3]);
-    test_ok(geodec_artifact_open(&geodec_kind_recurrent, one, &in, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_recurrent_kind, one, &in, &err), &err);
     test_ok(geodec_recurrent_read(in, &r, &err), &err);
     cr_assert_eq(r.d, WORLD_D);
     cr_assert_eq(r.vocab, WORLD_VOCAB);
@@ -182,7 +182,7 @@ Test(recurrent, refuses_what_it_cannot_fit)
     geodec_recurrent r;
     geodec_recurrent_summary s;
     geodec_io_init();
-    test_ok(geodec_artifact_open(&geodec_kind_activations, world_file("recurrent-small.h5", 5, 2, 4), &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_activations_kind, world_file("recurrent-small.h5", 5, 2, 4), &a, &err), &err);
     test_ok(geodec_activations_view(a, &v, &err), &err);
     geodec_recurrent_options o = geodec_recurrent_defaults();
     cr_assert_eq(geodec_recurrent_fit(&v, &o, &r, &s, NULL, NULL, &err), GEODEC_SCARCE);
@@ -211,10 +211,10 @@ static void lies(int how, geodec_status want)
     if (how == 4) r.token_of[CLASSES - 1] = VOCAB;
     if (how == 5) r.vocab = 3;
     if (how == 6) r.cover = 2;
-    test_ok(geodec_artifact_create(&geodec_kind_recurrent, path, &p, &out, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_recurrent_kind, path, &p, &out, &err), &err);
     test_ok(geodec_recurrent_write(&r, &s, out, &err), &err);
     test_ok(geodec_artifact_commit(out, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_recurrent, path, &in, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_recurrent_kind, path, &in, &err), &err);
     cr_assert_eq(geodec_recurrent_read(in, &got, &err), want, "lie %d", how);
     if (want == GEODEC_OK) {
         cr_assert_eq(memcmp(got.weight, r.weight, (size_t)r.weights * sizeof *r.weight), 0);

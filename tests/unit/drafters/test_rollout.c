@@ -258,12 +258,12 @@ static geodec_status write_to(const char *path, const geodec_rollout *r, geodec_
     geodec_artifact *a = NULL;
     const geodec_provenance p = {
         .tool = "t", .command_line = "t", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
-    const geodec_rung rung[] = {{"one", NULL, -1}, {"two", NULL, 0}};
-    const geodec_rung_figures f[2] = {{.places = 7}, {.places = 7}};
+    const geodec_ablation_variant rung[] = {{"one", NULL, -1}, {"two", NULL, 0}};
+    const geodec_ablation_figures f[2] = {{.places = 7}, {.places = 7}};
     const double broken[2] = {0, 0.5};
     geodec_io_init();
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_rollout, path, &p, &a, err));
-    GEODEC_TRY(geodec_rungs_write(r, rung, f, broken, 2, a, err));
+    GEODEC_TRY(geodec_artifact_create(&geodec_rollout_kind, path, &p, &a, err));
+    GEODEC_TRY(geodec_rollout_ablation_write(r, rung, f, broken, 2, a, err));
     st = geodec_artifact_commit(a, err);
     a = NULL;
 done:
@@ -275,7 +275,7 @@ static geodec_status read_from(const char *path, geodec_rollout *r, geodec_err *
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *a = NULL;
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_rollout, path, &a, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_rollout_kind, path, &a, err));
     GEODEC_TRY(geodec_rollout_read(a, r, err));
 done:
     geodec_artifact_close(a);

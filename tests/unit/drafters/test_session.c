@@ -70,7 +70,7 @@ static geodec_session *open_session(const geodec_model *m, int32_t n_ctx)
     return s;
 }
 
-/* Plain decoding by geodec_prefill and single forwards: no loop code shared. */
+/* Plain decoding by geodec_forward_prefill and single forwards: no loop code shared. */
 static int64_t plain_decode(geodec_session *s, const int32_t *prompt, int64_t n, const geodec_sampling *o, int64_t max,
                             int32_t *out)
 {
@@ -80,7 +80,7 @@ static int64_t plain_decode(geodec_session *s, const int32_t *prompt, int64_t n,
     geodec_sampler *sampler = NULL;
     geodec_session_truncate(s, 0);
     test_ok(geodec_sampler_create(o, v, &sampler, &err), &err);
-    test_ok(geodec_prefill(s, prompt, n, row, &err), &err);
+    test_ok(geodec_forward_prefill(s, prompt, n, row, &err), &err);
     for (int64_t k = 0; k < max; k++) {
         test_ok(geodec_sampler_draw(sampler, k, row, &out[k], &err), &err);
         const geodec_batch b = {.n = 1, .token = &out[k]};
@@ -182,7 +182,7 @@ Test(session, context_full_and_prompts_too_long)
 
 /* Prompts of a text by a rule. */
 static geodec_status prompts_of(const geodec_tokenizer *t, const char *text, size_t n, geodec_prompts_options o,
-                                geodec_separator rule, geodec_prompts *out, geodec_err *err)
+                                geodec_documents_separator rule, geodec_prompts *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_documents_options how = {.separator = rule, .tokenizer = t};
@@ -273,7 +273,7 @@ Test(prompts, pieces_and_lines)
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     const char text[] = "abcdefghij\n\nklmno\r\npq";
     const size_t n = sizeof text - 1;
-    const geodec_separator line = GEODEC_SEPARATOR_LINE, none = GEODEC_SEPARATOR_NONE;
+    const geodec_documents_separator line = GEODEC_SEPARATOR_LINE, none = GEODEC_SEPARATOR_NONE;
     test_ok(prompts_of(t, text, n, (geodec_prompts_options){.count = 3, .whole = true}, line, &p, &err), &err);
     cr_assert_eq(p.n, 3);
     for (int i = 0; i < 3; i++) cr_assert_eq(p.token[p.offset[i]], 1, "BOS first");
@@ -305,7 +305,7 @@ Test(prompts, stay_in_their_document_and_adapt)
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     const char text[] = "abcdefghi\n<|endoftext|>\nj\n<|endoftext|>\nklmnopqrstuvw\n";
     const size_t n = sizeof text - 1;
-    const geodec_separator mark = GEODEC_SEPARATOR_AUTO;
+    const geodec_documents_separator mark = GEODEC_SEPARATOR_AUTO;
     int32_t whole[64];
     int64_t count = 0;
     test_ok(prompts_of(t, text, n, (geodec_prompts_options){.count = 5, .length = 6}, mark, &p, &err), &err);

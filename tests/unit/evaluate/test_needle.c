@@ -7,20 +7,20 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static geodec_model *opened(const char *path, const char *text, geodec_map *map)
+static geodec_model *opened(const char *path, const char *text, geodec_file_map *map)
 {
     geodec_err err = {0};
     geodec_model *m = NULL;
     test_ok(geodec_model_open(path, &m, &err), &err);
-    test_ok(geodec_map_open(text, map, &err), &err);
+    test_ok(geodec_file_map_open(text, map, &err), &err);
     return m;
 }
 
 /* Twice the same trials; the figures are in order and their mean is the whole. */
-static geodec_needle_result run(const geodec_model *m, const geodec_map *map, const geodec_needle_options *o)
+static geodec_needle_result run(const geodec_model *m, const geodec_file_map *map, const geodec_needle_options *o)
 {
     geodec_err err = {0};
-    const geodec_evaluation e = {.model = m};
+    const geodec_scorer_evaluation e = {.model = m};
     geodec_needle_result r, again;
     test_ok(geodec_needle_run(&e, o, (const char *)map->data, map->size, NULL, &r, &err), &err);
     test_ok(geodec_needle_run(&e, o, (const char *)map->data, map->size, NULL, &again, &err), &err);
@@ -41,9 +41,9 @@ static geodec_needle_result run(const geodec_model *m, const geodec_map *map, co
 
 Test(needle, same_trials_for_the_same_seed_and_refusals)
 {
-    geodec_map map = {0};
+    geodec_file_map map = {0};
     geodec_model *m = opened(test_golden("model/geodec-stories-q8_0.gguf"), test_golden("text/stories.txt"), &map);
-    const geodec_evaluation e = {.model = m};
+    const geodec_scorer_evaluation e = {.model = m};
     geodec_needle_options o = geodec_needle_defaults();
     geodec_err err = {0};
     o.window = 96;
@@ -57,14 +57,14 @@ Test(needle, same_trials_for_the_same_seed_and_refusals)
     o = geodec_needle_defaults();
     cr_assert_eq(geodec_needle_run(&e, &o, "once", 4, NULL, &r, &err), GEODEC_SCARCE);
     geodec_err_clear(&err);
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
     geodec_model_close(m);
 }
 
 Test(needle, a_trained_model_finds_what_stood_there)
 {
     const char *path = test_shared("models/stories260K-f32.gguf"), *text = test_shared("text/tinystories-a.txt");
-    geodec_map map = {0};
+    geodec_file_map map = {0};
     geodec_model *m = opened(path, text, &map);
     geodec_needle_options o = geodec_needle_defaults();
     o.window = 128;
@@ -74,6 +74,6 @@ Test(needle, a_trained_model_finds_what_stood_there)
     /* a little: such a small model copies hardly anything */
     cr_assert_gt(r.hits.value, r.control.value);
     geodec_needle_free(&r);
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
     geodec_model_close(m);
 }

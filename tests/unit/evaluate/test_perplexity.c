@@ -55,7 +55,7 @@ static double nll_of(geodec_session *s, const int32_t *context, int32_t n, int32
     const int32_t vocab = geodec_model_configuration(geodec_session_model(s))->n_vocab;
     long double sum = 0;
     geodec_session_truncate(s, 0);
-    test_ok(geodec_prefill(s, context, n, row, &err), &err);
+    test_ok(geodec_forward_prefill(s, context, n, row, &err), &err);
     for (int32_t v = 0; v < vocab; v++) sum += expl((long double)row[v]);
     return (double)(logl(sum) - (long double)row[token]);
 }
@@ -66,7 +66,7 @@ Test(perplexity, equals_single_passes_in_both_protocols)
     geodec_model *m = open_tiny(3);
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     const geodec_session_options so = {.n_ctx = 64};
-    const geodec_evaluation p = {.model = m};
+    const geodec_scorer_evaluation p = {.model = m};
     geodec_session *s = NULL;
     int32_t ids[128];
     int64_t n;
@@ -110,7 +110,7 @@ Test(perplexity, standard_error_and_controls_are_the_formulas)
 {
     geodec_err err = {0};
     geodec_model *m = open_tiny(3);
-    const geodec_evaluation p = {.model = m};
+    const geodec_scorer_evaluation p = {.model = m};
     const geodec_perplexity_options o = {.window = 9, .max_windows = 5};
     geodec_perplexity_result r;
     int32_t ids[128];
@@ -140,7 +140,7 @@ Test(perplexity, against_itself_and_another)
 {
     geodec_err err = {0};
     geodec_model *m = open_tiny(3), *other = open_tiny(4);
-    const geodec_evaluation p = {.model = m}, q = {.model = other};
+    const geodec_scorer_evaluation p = {.model = m}, q = {.model = other};
     const geodec_perplexity_options o = {.window = 8};
     geodec_perplexity_result same, r, back, threads;
     geodec_pool *pool = NULL;
@@ -175,7 +175,7 @@ Test(perplexity, float64)
     geodec_reference *reference = NULL;
     geodec_pool *pool = NULL;
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
-    const geodec_evaluation p = {.model = m, .float64 = true}, q = {.model = m};
+    const geodec_scorer_evaluation p = {.model = m, .float64 = true}, q = {.model = m};
     int32_t ids[128];
     int64_t n;
     geodec_linalg_init();
@@ -214,7 +214,7 @@ Test(perplexity, refusals)
 {
     geodec_err err = {0};
     geodec_model *m = open_tiny(3);
-    const geodec_evaluation p = {.model = m};
+    const geodec_scorer_evaluation p = {.model = m};
     geodec_perplexity_options o = {.window = 1};
     geodec_perplexity_result r;
     cr_assert_eq(geodec_perplexity_text(&p, NULL, &o, text, 9, &r, NULL, NULL, &err), GEODEC_RANGE);
@@ -246,7 +246,7 @@ static void golden(const golden_case *o)
     const char *figures = test_shared(relative);
     geodec_model *m = NULL;
     geodec_json *root = NULL;
-    geodec_map map;
+    geodec_file_map map;
     geodec_perplexity_result r;
     int64_t tokens, windows;
     double mean, nll;
@@ -255,9 +255,9 @@ static void golden(const golden_case *o)
     test_ok(geodec_json_get_i64(g, "windows", &windows, &err), &err);
     const geodec_perplexity_options options = {.window = 256, .max_windows = windows};
     test_ok(geodec_model_open(model, &m, &err), &err);
-    test_ok(geodec_map_open(o->book, &map, &err), &err);
+    test_ok(geodec_file_map_open(o->book, &map, &err), &err);
     const geodec_json *sums = geodec_json_member(g, o->float64 ? "float64_per_window_nll" : "per_window_nll");
-    const geodec_evaluation p = {.model = m, .arithmetic = o->arithmetic};
+    const geodec_scorer_evaluation p = {.model = m, .arithmetic = o->arithmetic};
     test_ok(geodec_perplexity_text(&p, NULL, &options, (const char *)map.data, map.size, &r, NULL, NULL, &err), &err);
     test_ok(geodec_json_get_i64(g, "scored_tokens", &tokens, &err), &err);
     test_ok(geodec_json_get_f64(g, o->float64 ? "float64_mean_nll" : "mean_nll", &mean, &err), &err);
@@ -271,7 +271,7 @@ static void golden(const golden_case *o)
     }
     geodec_perplexity_free(&r);
     geodec_json_free(root);
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
     geodec_model_close(m);
 }
 
@@ -301,16 +301,16 @@ Test(perplexity, exact_mode_of_a_quantised_model_is_the_float64_one)
     geodec_err err = {0};
     const char *model = test_golden("model/geodec-stories-q8_0.gguf"), *book = test_golden("text/stories.txt");
     geodec_model *m = NULL;
-    geodec_map map;
+    geodec_file_map map;
     geodec_perplexity_result r;
     const geodec_perplexity_options o = {.window = 128, .max_windows = 2};
     test_ok(geodec_model_open(model, &m, &err), &err);
-    test_ok(geodec_map_open(book, &map, &err), &err);
-    const geodec_evaluation p = {.model = m, .float64 = true}, q = {.model = m};
+    test_ok(geodec_file_map_open(book, &map, &err), &err);
+    const geodec_scorer_evaluation p = {.model = m, .float64 = true}, q = {.model = m};
     test_ok(geodec_perplexity_text(&p, &q, &o, (const char *)map.data, map.size, &r, NULL, NULL, &err), &err);
     cr_assert_float_eq(r.difference.mean, 0, 1e-5, "%g", r.difference.mean);
     cr_assert(r.kl.mean < 1e-9, "%g", r.kl.mean);
     geodec_perplexity_free(&r);
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
     geodec_model_close(m);
 }

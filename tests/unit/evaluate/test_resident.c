@@ -1,6 +1,6 @@
 /* Matrices leave the file's map after the first pass: the same bytes elsewhere, or panels that give the same bits. */
-#include "model/shape.h"
 #include "model/model_internal.h"
+#include "model/shape.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -31,13 +31,13 @@ static const void *in_file(const geodec_model *m, const char *name)
 static void pass(geodec_session *s, int32_t token, float *logits)
 {
     geodec_err err = {0};
-    test_ok(geodec_prefill(s, &token, 1, logits, &err), &err);
+    test_ok(geodec_forward_prefill(s, &token, 1, logits, &err), &err);
 }
 
 /* Does this session read the matrix from somewhere else than the file's map? */
 static bool moved(const geodec_session *s, const geodec__matrix *w)
 {
-    return geodec__prepared_data(s->copies, w) != w->data;
+    return geodec__prepare_data(s->copies, w) != w->data;
 }
 
 Test(resident, large_float_matrices_move_pass_by_pass_and_keep_their_bytes)
@@ -59,14 +59,14 @@ Test(resident, large_float_matrices_move_pass_by_pass_and_keep_their_bytes)
     cr_assert(moved(s, &m->layer[0].q) && !moved(s, &m->head), "the second moves a share");
     for (int i = 2; i < PASSES; i++) pass(s, 1 + i, first[i]);
     cr_assert(moved(s, down) && moved(s, &m->head) && moved(s, &m->embedding));
-    const uint8_t *const at = geodec__prepared_data(s->copies, down);
+    const uint8_t *const at = geodec__prepare_data(s->copies, down);
     cr_assert_eq((const void *)down->data, in_file(m, "blk.0.ffn_down.weight"));
     cr_assert_eq(memcmp(at, down->data, (size_t)(down->rows * down->row_bytes)), 0);
-    cr_assert_eq(memcmp(geodec__prepared_data(s->copies, &m->head), in_file(m, "token_embd.weight"),
+    cr_assert_eq(memcmp(geodec__prepare_data(s->copies, &m->head), in_file(m, "token_embd.weight"),
                         (size_t)(m->head.rows * m->head.row_bytes)),
                  0);
     test_ok(geodec_session_create(m, &o, &second, &err), &err);
-    cr_assert_eq((const void *)geodec__prepared_data(second->copies, down), (const void *)at);
+    cr_assert_eq((const void *)geodec__prepare_data(second->copies, down), (const void *)at);
     for (int i = 0; i < PASSES; i++) {
         pass(second, 1 + i, again);
         cr_assert_eq(memcmp(first[i], again, sizeof again), 0, "pass %d", i);
@@ -119,16 +119,16 @@ Test(resident, panels_are_there_from_the_second_pass_and_give_the_same_bits)
         const geodec_session_options o = {.n_ctx = 16, .max_batch = PROMPT, .arithmetic = GEODEC_FAST};
         const geodec_session_options small = {.n_ctx = 16, .max_batch = 2, .arithmetic = GEODEC_FAST};
         test_ok(geodec_session_create(m, &o, &s, &err), &err);
-        test_ok(geodec_prefill(s, token, PROMPT, loose, &err), &err);
-        cr_assert_not_null(geodec__prepared_find(s->prepared, &m->head).format);
-        cr_assert_null(geodec__prepared_find(s->prepared, &m->head).data);
+        test_ok(geodec_forward_prefill(s, token, PROMPT, loose, &err), &err);
+        cr_assert_not_null(geodec__prepare_find(s->prepared, &m->head).format);
+        cr_assert_null(geodec__prepare_find(s->prepared, &m->head).data);
         geodec_session_truncate(s, 0);
-        test_ok(geodec_prefill(s, token, PROMPT, packed, &err), &err);
-        cr_assert_not_null(geodec__prepared_find(s->prepared, &m->head).data);
+        test_ok(geodec_forward_prefill(s, token, PROMPT, packed, &err), &err);
+        cr_assert_not_null(geodec__prepare_find(s->prepared, &m->head).data);
         cr_assert_eq(memcmp(loose, packed, sizeof loose), 0, "%s", types[i]);
         test_ok(geodec_session_create(other, &small, &whole, &err), &err);
-        test_ok(geodec_prefill(whole, token, PROMPT, packed, &err), &err);
-        cr_assert_not_null(geodec__prepared_find(whole->prepared, &other->head).data);
+        test_ok(geodec_forward_prefill(whole, token, PROMPT, packed, &err), &err);
+        cr_assert_not_null(geodec__prepare_find(whole->prepared, &other->head).data);
         cr_assert_eq(memcmp(loose, packed, sizeof loose), 0, "%s", types[i]);
         geodec_session_destroy(s);
         geodec_session_destroy(whole);
@@ -152,7 +152,7 @@ Test(resident, without_memory_for_panels_every_pass_packs)
     test_ok(geodec_model_open(path, &other, &err), &err);
     test_ok(geodec_session_create(m, &o, &s, &err), &err);
     for (int32_t k = 0; k < 3; k++) pass(s, 1 + k, want);
-    cr_assert_not_null(geodec__prepared_find(s->prepared, &m->layer[0].down).data);
+    cr_assert_not_null(geodec__prepare_find(s->prepared, &m->layer[0].down).data);
     FILE *f = fopen("/proc/self/statm", "r");
     if (!f || fscanf(f, "%ld", &pages) != 1) cr_skip_test("no /proc/self/statm");
     (void)fclose(f);
@@ -164,8 +164,8 @@ Test(resident, without_memory_for_panels_every_pass_packs)
     cr_assert_eq(setrlimit(RLIMIT_AS, &before), 0);
     test_ok(st, &err);
     for (int32_t k = 0; k < 3; k++) pass(poor, 1 + k, got);
-    cr_assert_not_null(geodec__prepared_find(poor->prepared, &other->layer[0].down).format);
-    cr_assert_null(geodec__prepared_find(poor->prepared, &other->layer[0].down).data);
+    cr_assert_not_null(geodec__prepare_find(poor->prepared, &other->layer[0].down).format);
+    cr_assert_null(geodec__prepare_find(poor->prepared, &other->layer[0].down).data);
     cr_assert_eq(memcmp(want, got, sizeof want), 0);
     geodec_session_destroy(s);
     geodec_session_destroy(poor);

@@ -34,7 +34,7 @@ Test(residual, equals_the_states_of_single_windows)
     const geodec_tokenizer *t = geodec_model_tokenizer(m);
     const int32_t bos = geodec_tokenizer_start(t);
     const geodec_residual_options o = {.window = WINDOW, .replicates = 200, .seed = 7};
-    geodec_evaluation e = {.model = m};
+    geodec_scorer_evaluation e = {.model = m};
     geodec_residual_profile p;
     int32_t ids[MOST], layers[16];
     int64_t n;

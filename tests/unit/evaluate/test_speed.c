@@ -1,7 +1,7 @@
 /* Measurements: what is counted is right, every number has its control, options are checked. */
 #include "evaluate/read_limit.h"
-#include "model/shape.h"
 #include "evaluate/speed.h"
+#include "model/shape.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -25,7 +25,7 @@ static const char *model_of(const char *shape, const char *type)
     return path;
 }
 
-static const geodec_bench_row *find(const geodec_bench_result *r, const char *name, int64_t n)
+static const geodec_speed_row *find(const geodec_speed_result *r, const char *name, int64_t n)
 {
     for (int i = 0; i < r->n_rows; i++)
         if (strcmp(r->row[i].name, name) == 0 && r->row[i].n == n) return &r->row[i];
@@ -39,7 +39,7 @@ Test(speed, bytes_of_a_token)
     geodec_model *m = NULL;
     test_ok(geodec_model_open(model_of("smollm2-135m", "q8_0"), &m, &err), &err);
     const int64_t weights = 1024 * 128 + 2 * (4 * 128 * 128 + 3 * 128 * 256), norms = 128 * (1 + 2 * 2) * 4;
-    cr_assert_eq(geodec_bench_token_bytes(m), weights / 32 * 34 + norms);
+    cr_assert_eq(geodec_speed_token_bytes(m), weights / 32 * 34 + norms);
     geodec_model_close(m);
 }
 
@@ -47,9 +47,9 @@ Test(speed, every_number_has_its_row)
 {
     geodec_err err = {0};
     geodec_pool *pool = NULL;
-    geodec_bench_result r;
+    geodec_speed_result r;
     test_ok(geodec_pool_create(2, &pool, &err), &err);
-    const geodec_bench_options o = {.pool = pool,
+    const geodec_speed_options o = {.pool = pool,
                                     .prompt = 32,
                                     .generate = 8,
                                     .n_widths = 2,
@@ -59,13 +59,13 @@ Test(speed, every_number_has_its_row)
                                     .first = 4,
                                     .repeats = 3,
                                     .read_limit = true};
-    test_ok(geodec_bench_run(model_of("smollm2-135m", "f16"), &o, NULL, &r, &err), &err);
+    test_ok(geodec_speed_run(model_of("smollm2-135m", "f16"), &o, NULL, &r, &err), &err);
     static const char *const names[] = {"read_limit", "pp", "tg",          "bandwidth",    "settle",
                                         "v",          "v",  "first_token", "start_memory", "peak_memory"};
     static const int64_t n[] = {0, 32, 8, 0, 12, 1, 4, 4, 0, 0};
     cr_assert_eq(r.n_rows, 10);
     for (int i = 0; i < 10; i++) {
-        const geodec_bench_row *row = find(&r, names[i], n[i]);
+        const geodec_speed_row *row = find(&r, names[i], n[i]);
         cr_assert(row->min > 0 && row->min <= row->median && row->median <= row->max, "%s", names[i]);
     }
     cr_assert_eq(find(&r, "bandwidth", 0)->control, find(&r, "read_limit", 0)->median);
@@ -116,15 +116,15 @@ Test(speed, bytes_of_the_cache_are_those_that_a_session_allocates)
     for (int kv = 0; kv < 4; kv++) {
         grown[kv] = growth(m, (geodec_kv_type)kv, TOKENS, &cache[kv]);
         cr_assert_geq(cache[kv], TOKENS * PIECES * token[kv]);
-        cr_assert_leq(cache[kv], TOKENS * PIECES * token[kv] + 4096, "%s", geodec_kv_name((geodec_kv_type)kv));
+        cr_assert_leq(cache[kv], TOKENS * PIECES * token[kv] + 4096, "%s", geodec_cache_kv_name((geodec_kv_type)kv));
         const int64_t off = (grown[0] - grown[kv]) - (cache[0] - cache[kv]);
         cr_assert(grown[kv] >= cache[kv] && llabs(off) < 1 << 20, "%s: off by %lld of %lld bytes",
-                  geodec_kv_name((geodec_kv_type)kv), (long long)off, (long long)cache[kv]);
+                  geodec_cache_kv_name((geodec_kv_type)kv), (long long)off, (long long)cache[kv]);
     }
     for (int kv = 0; kv < 4; kv++) { /* what is reported is that of the session that was measured */
-        const geodec_bench_options o = {.generate = 4, .batch = 8, .repeats = 1, .kv = (geodec_kv_type)kv};
-        geodec_bench_result r;
-        test_ok(geodec_bench_run(path, &o, NULL, &r, &err), &err);
+        const geodec_speed_options o = {.generate = 4, .batch = 8, .repeats = 1, .kv = (geodec_kv_type)kv};
+        geodec_speed_result r;
+        test_ok(geodec_speed_run(path, &o, NULL, &r, &err), &err);
         (void)growth(m, (geodec_kv_type)kv, 4 + 12, &cache[kv]);
         cr_assert_eq(r.kv_bytes, cache[kv]);
     }
@@ -134,10 +134,10 @@ Test(speed, bytes_of_the_cache_are_those_that_a_session_allocates)
 Test(speed, options_out_of_range)
 {
     geodec_err err = {0};
-    geodec_bench_result r;
-    const geodec_bench_options none = {.batch = 8}, wide = {.batch = 8, .repeats = 1, .n_widths = 1, .width = {65}};
-    cr_assert_eq(geodec_bench_run("absent.gguf", &none, NULL, &r, &err), GEODEC_RANGE);
-    cr_assert_eq(geodec_bench_run("absent.gguf", &wide, NULL, &r, &err), GEODEC_RANGE);
-    const geodec_bench_options good = {.batch = 8, .repeats = 1};
-    cr_assert_eq(geodec_bench_run("absent.gguf", &good, NULL, &r, &err), GEODEC_NOTFOUND);
+    geodec_speed_result r;
+    const geodec_speed_options none = {.batch = 8}, wide = {.batch = 8, .repeats = 1, .n_widths = 1, .width = {65}};
+    cr_assert_eq(geodec_speed_run("absent.gguf", &none, NULL, &r, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_speed_run("absent.gguf", &wide, NULL, &r, &err), GEODEC_RANGE);
+    const geodec_speed_options good = {.batch = 8, .repeats = 1};
+    cr_assert_eq(geodec_speed_run("absent.gguf", &good, NULL, &r, &err), GEODEC_NOTFOUND);
 }

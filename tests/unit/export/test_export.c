@@ -1,8 +1,8 @@
 /* Export against single forward passes; sources of sequences. */
 #include "base/mem.h"
+#include "chain/activations.h"
 #include "decode/tiny.h"
 #include "export/export.h"
-#include "chain/activations.h"
 #include "io/file.h"
 #include "support/support.h"
 
@@ -23,21 +23,21 @@ static geodec_status make(const geodec_model *m, const char *tokens, const char 
 {
     geodec_status st = GEODEC_OK;
     geodec_pool *pool = NULL;
-    geodec_token_source *s = NULL;
+    geodec_export_token_source *s = NULL;
     geodec_artifact *a = NULL;
     const geodec_provenance p = {
         .tool = "test", .command_line = "test", .model_fingerprint = "", .tokenizer_fingerprint = ""};
     GEODEC_TRY(geodec_pool_create(threads, &pool, err));
-    GEODEC_TRY(
-        geodec_token_source_create("tokens", tokens, strlen(tokens), geodec_model_configuration(m)->n_vocab, &s, err));
-    const geodec_export_source source = geodec_token_source_get(s);
-    GEODEC_TRY(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, err));
+    GEODEC_TRY(geodec_export_token_source_create("tokens", tokens, strlen(tokens),
+                                                 geodec_model_configuration(m)->n_vocab, &s, err));
+    const geodec_export_source source = geodec_export_token_source_get(s);
+    GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, path, &p, &a, err));
     GEODEC_TRY(geodec_export_run(m, &o, &source, a, sum, pool, NULL, err));
     st = geodec_artifact_commit(a, err);
     a = NULL;
 done:
     geodec_artifact_close(a);
-    geodec_token_source_destroy(s);
+    geodec_export_token_source_destroy(s);
     geodec_pool_destroy(pool);
     return st;
 }
@@ -61,7 +61,7 @@ Test(export, rows_are_what_a_forward_pass_gives)
     geodec_artifact *a = NULL;
     int32_t *token, *position, *sequence, *next, *argmax, *top;
     float *state, *logits, *best;
-    test_ok(geodec_artifact_open(&geodec_kind_activations, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_activations_kind, path, &a, &err), &err);
     test_ok(geodec_artifact_read(a, "/token", &token, &err), &err);
     test_ok(geodec_artifact_read(a, "/position", &position, &err), &err);
     test_ok(geodec_artifact_read(a, "/sequence", &sequence, &err), &err);

@@ -2,9 +2,9 @@
  * belong to something else. */
 #include "base/f16.h"
 #include "base/mem.h"
+#include "chain/activations.h"
 #include "decode/tiny.h"
 #include "export/export.h"
-#include "chain/activations.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "support/support.h"
@@ -43,15 +43,15 @@ static geodec_status shards(const geodec_model *m, const geodec_export_options *
 {
     geodec_status st = GEODEC_OK;
     geodec_pool *pool = NULL;
-    geodec_token_source *s = NULL;
+    geodec_export_token_source *s = NULL;
     const geodec_export_sharding g = {folder, tokens, &provenance, replace, unfinished};
     if (threads > 1) GEODEC_TRY(geodec_pool_create(threads, &pool, err));
-    GEODEC_TRY(
-        geodec_token_source_create("tokens", text, strlen(text), geodec_model_configuration(m)->n_vocab, &s, err));
-    const geodec_export_source source = geodec_token_source_get(s);
+    GEODEC_TRY(geodec_export_token_source_create("tokens", text, strlen(text), geodec_model_configuration(m)->n_vocab,
+                                                 &s, err));
+    const geodec_export_source source = geodec_export_token_source_get(s);
     GEODEC_TRY(geodec_export_shards(m, o, &source, &g, sum, pool, hooks, err));
 done:
-    geodec_token_source_destroy(s);
+    geodec_export_token_source_destroy(s);
     geodec_pool_destroy(pool);
     return st;
 }
@@ -59,15 +59,16 @@ done:
 static void artifact(const geodec_model *m, const geodec_export_options *o, const char *path)
 {
     geodec_err err = {0};
-    geodec_token_source *s = NULL;
+    geodec_export_token_source *s = NULL;
     geodec_artifact *a = NULL;
-    test_ok(geodec_token_source_create("tokens", text, strlen(text), geodec_model_configuration(m)->n_vocab, &s, &err),
+    test_ok(geodec_export_token_source_create("tokens", text, strlen(text), geodec_model_configuration(m)->n_vocab, &s,
+                                              &err),
             &err);
-    const geodec_export_source source = geodec_token_source_get(s);
-    test_ok(geodec_artifact_create(&geodec_kind_activations, path, &provenance, &a, &err), &err);
+    const geodec_export_source source = geodec_export_token_source_get(s);
+    test_ok(geodec_artifact_create(&geodec_activations_kind, path, &provenance, &a, &err), &err);
     test_ok(geodec_export_run(m, o, &source, a, NULL, NULL, NULL, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    geodec_token_source_destroy(s);
+    geodec_export_token_source_destroy(s);
 }
 
 /* ---- a reader that shares nothing with the library's ------------------------------------------------------------ */
@@ -198,7 +199,7 @@ Test(shards, hold_what_the_artifact_holds)
         o.to = 8;
         (void)snprintf(name, sizeof name, "a%d.h5", i);
         artifact(m, &o, test_tmp(name));
-        test_ok(geodec_artifact_open(&geodec_kind_activations, test_tmp(name), &a, &err), &err);
+        test_ok(geodec_artifact_open(&geodec_activations_kind, test_tmp(name), &a, &err), &err);
         (void)snprintf(name, sizeof name, "shards%d", i);
         test_ok(shards(m, &o, test_tmp(name), 10, false, false, 3, NULL, &sum, &err), &err);
         cr_assert_gt(sum.shards, 3);
@@ -305,7 +306,7 @@ Test(shards, assembled_into_the_artifact_of_one_go)
         o.logits = !half;
         artifact(m, &o, test_tmp("one.h5"));
         test_ok(shards(m, &o, test_tmp("parts"), 10, true, true, 1, NULL, &sum, &err), &err);
-        test_ok(geodec_artifact_create(&geodec_kind_activations, test_tmp("parts.h5"), &provenance, &a, &err), &err);
+        test_ok(geodec_artifact_create(&geodec_activations_kind, test_tmp("parts.h5"), &provenance, &a, &err), &err);
         test_ok(geodec_export_assemble(m, &o, test_tmp("parts"), sum.shards, a, NULL, &err), &err);
         test_ok(geodec_artifact_commit(a, &err), &err);
         test_ok(geodec_file_sha256(test_tmp("one.h5"), hex[0], &err), &err);

@@ -61,7 +61,7 @@ const char *world_file(const char *name, uint64_t seed, int64_t texts, int32_t n
     const geodec_provenance p = {
         .tool = "test", .command_line = "test", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
     const int32_t layers[2] = {1, 3};
-    test_ok(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_activations_kind, path, &p, &a, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "L", 2, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "d", WORLD_D, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "M", WORLD_TOP, &err), &err);

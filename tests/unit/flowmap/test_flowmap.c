@@ -2,11 +2,11 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "flowmap/flow_world.h"
-#include "io/file.h"
-#include "io/h5.h"
 #include "flowmap/flowmap_internal.h"
 #include "flowmap/map.h"
 #include "flowmap/track.h"
+#include "io/file.h"
+#include "io/h5.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -17,8 +17,8 @@
 
 enum { TEXTS = 80, LENGTH = 60 };
 
-static geodec_status bake_with(const char *from, const char *to, const geodec_flow_options *o, int threads,
-                               geodec_flow_summary *s, geodec_err *err)
+static geodec_status bake_with(const char *from, const char *to, const geodec_flowmap_options *o, int threads,
+                               geodec_flowmap_summary *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *out = NULL;
@@ -29,11 +29,11 @@ static geodec_status bake_with(const char *from, const char *to, const geodec_fl
         .tool = "test", .command_line = "test", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
     geodec_io_init();
     GEODEC_TRY(geodec_pool_create(threads, &pool, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_kind_activations, from, &in, err));
+    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, from, &in, err));
     GEODEC_TRY(geodec_activations_view(in, &v, err));
     GEODEC_TRY(geodec_flowmap_bake(&v, o, &map, s, pool, NULL, err));
     if (to) {
-        GEODEC_TRY(geodec_artifact_create(&geodec_kind_flowmap, to, &p, &out, err));
+        GEODEC_TRY(geodec_artifact_create(&geodec_flowmap_kind, to, &p, &out, err));
         GEODEC_TRY(geodec_flowmap_write(&map, out, err));
         st = geodec_artifact_commit(out, err);
         out = NULL;
@@ -47,7 +47,7 @@ done:
 }
 
 /* A baked world, read back from its file. */
-static geodec_flowmap baked_so(const char *name, const geodec_flow_options *o, geodec_flow_summary *s)
+static geodec_flowmap baked_so(const char *name, const geodec_flowmap_options *o, geodec_flowmap_summary *s)
 {
     geodec_err err = {0};
     geodec_flowmap map;
@@ -55,22 +55,23 @@ static geodec_flowmap baked_so(const char *name, const geodec_flow_options *o, g
     const char *path = test_tmp(name);
     geodec_io_init();
     test_ok(bake_with(world_file("world.h5", 5, TEXTS, LENGTH), path, o, 2, s, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_flowmap, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_flowmap_kind, path, &a, &err), &err);
     test_ok(geodec_flowmap_read(a, &map, &err), &err);
     geodec_artifact_close(a);
     return map;
 }
 
-static geodec_flowmap baked(const char *name, geodec_flow_summary *s)
+static geodec_flowmap baked(const char *name, geodec_flowmap_summary *s)
 {
-    const geodec_flow_options o = geodec_flow_defaults();
+    const geodec_flowmap_options o = geodec_flowmap_defaults();
     return baked_so(name, &o, s);
 }
 
 Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
 {
-    const geodec__flow_kernels *all[] = {&geodec__flow_avx2, &geodec__flow_avx512, &geodec__flow_vnni},
-                               *ref = &geodec__flow_scalar;
+    const geodec__flowmap_scan_kernels *all[] = {&geodec__flowmap_scan_avx2, &geodec__flowmap_scan_avx512,
+                                                 &geodec__flowmap_scan_vnni},
+                                       *ref = &geodec__flowmap_scan_scalar;
     const bool wide = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
     const bool has[] = {__builtin_cpu_supports("avx2"), wide, wide && __builtin_cpu_supports("avx512vnni")};
     geodec_rng r = geodec_rng_stream(3, 0);
@@ -105,7 +106,7 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
         positive[i] = 0.1f + x[i] * x[i];
     }
     for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
-        const geodec__flow_kernels *k = all[v];
+        const geodec__flowmap_scan_kernels *k = all[v];
         if (!has[v] || !k->name) {
             fprintf(stderr, "SKIP kernels %zu: the processor lacks them\n", v);
             continue;
@@ -202,18 +203,18 @@ Test(flowmap, kernels_of_all_instruction_sets_agree_bit_for_bit)
 
 static int by_distance(const void *a, const void *b)
 {
-    const geodec_flow_hit *x = a, *y = b;
+    const geodec_flowmap_hit *x = a, *y = b;
     if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
     return (x->node > y->node) - (x->node < y->node);
 }
 
 Test(flowmap, nearest_nodes_are_those_of_a_full_sort)
 {
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     geodec_flowmap map = baked("nearest.h5", &s);
     geodec_rng r = geodec_rng_stream(8, 0);
-    geodec_flow_hit *all = geodec_mem_new(map.nodes, sizeof *all), hit[GEODEC_FLOW_NEAR_MAX];
-    int32_t *scratch = geodec_mem_new(geodec_flow_room(&map), sizeof *scratch), full = 0, skipped = 0;
+    geodec_flowmap_hit *all = geodec_mem_new(map.nodes, sizeof *all), hit[GEODEC_FLOW_NEAR_MAX];
+    int32_t *scratch = geodec_mem_new(geodec_flowmap_room(&map), sizeof *scratch), full = 0, skipped = 0;
     for (int trial = 0; trial < 400; trial++) {
         const int32_t token = (int32_t)geodec_rng_below(&r, WORLD_VOCAB);
         const int32_t k = 1 + (int32_t)geodec_rng_below(&r, GEODEC_FLOW_NEAR_MAX);
@@ -236,18 +237,18 @@ Test(flowmap, nearest_nodes_are_those_of_a_full_sort)
                 const int32_t diff = key[c] - map.key[i * map.dims + c];
                 d += diff * diff;
             }
-            all[n++] = (geodec_flow_hit){d, (int32_t)i};
+            all[n++] = (geodec_flowmap_hit){d, (int32_t)i};
         }
         qsort(all, (size_t)n, sizeof *all, by_distance);
-        const int32_t got = geodec_flow_nearest(&map, token, key, k, skip, scratch, hit);
+        const int32_t got = geodec_flowmap_nearest(&map, token, key, k, skip, scratch, hit);
         cr_assert_eq(got, n < k ? n : k);
         cr_assert_eq(memcmp(hit, all, (size_t)got * sizeof *hit), 0, "trial %d", trial);
         full += got == k;
     }
     cr_assert_gt(full, 50);
     cr_assert_gt(skipped, 50);
-    cr_assert_eq(geodec_flow_nearest(&map, -1, map.key, 4, -1, scratch, hit), 0);
-    cr_assert_eq(geodec_flow_nearest(&map, WORLD_VOCAB, map.key, 4, -1, scratch, hit), 0);
+    cr_assert_eq(geodec_flowmap_nearest(&map, -1, map.key, 4, -1, scratch, hit), 0);
+    cr_assert_eq(geodec_flowmap_nearest(&map, WORLD_VOCAB, map.key, 4, -1, scratch, hit), 0);
     geodec_mem_free(all);
     geodec_mem_free(scratch);
     geodec_flowmap_clear(&map);
@@ -264,15 +265,15 @@ static outcome follow(const geodec_flowmap *map, uint64_t seed, int64_t texts)
 {
     geodec_err err = {0};
     outcome o = {0};
-    geodec_flowtrack *t = NULL;
-    test_ok(geodec_flowtrack_create(map, &t, &err), &err);
+    geodec_flowmap_track *t = NULL;
+    test_ok(geodec_flowmap_track_create(map, &t, &err), &err);
     for (int64_t i = 0; i < texts; i++) {
         world_text x = world_write(seed, (uint64_t)i, LENGTH, 0);
-        test_ok(geodec_flowtrack_begin(t, &err), &err);
+        test_ok(geodec_flowmap_track_begin(t, &err), &err);
         for (int32_t p = 0; p < x.n; p++) {
             geodec_flow_draft d[4];
             if (p > 1 && p + 4 < x.n) {
-                const int32_t n = geodec_flowtrack_propose(t, x.token[p], 4, -1, false, NULL, NULL, d);
+                const int32_t n = geodec_flowmap_track_propose(t, x.token[p], 4, -1, false, NULL, NULL, d);
                 o.asked++;
                 for (int32_t k = 0; k < n; k++) {
                     o.reached++;
@@ -284,17 +285,17 @@ static outcome follow(const geodec_flowmap *map, uint64_t seed, int64_t texts)
                     if (k == 0) o.first++;
                 }
             }
-            test_ok(geodec_flowtrack_push(t, x.token[p], x.argmax[p], x.state + p * WORLD_D, &err), &err);
+            test_ok(geodec_flowmap_track_push(t, x.token[p], x.argmax[p], x.state + p * WORLD_D, &err), &err);
         }
         world_free(&x);
     }
-    geodec_flowtrack_destroy(t);
+    geodec_flowmap_track_destroy(t);
     return o;
 }
 
 Test(flowmap, a_known_flow_is_followed_where_the_token_alone_says_little)
 {
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     geodec_flowmap map = baked("known.h5", &s);
     cr_assert_eq(s.nodes, TEXTS * (LENGTH - 1));
     cr_assert_eq(map.nodes, s.nodes);
@@ -324,10 +325,10 @@ Test(flowmap, learned_charts_beat_a_random_projection_of_their_rank)
 {
     double first[GEODEC_FLOW_RANDOM + 1];
     for (int kind = 0; kind <= GEODEC_FLOW_RANDOM; kind++) {
-        geodec_flow_options o = geodec_flow_defaults();
-        geodec_flow_summary s;
+        geodec_flowmap_options o = geodec_flowmap_defaults();
+        geodec_flowmap_summary s;
         o.dims = 4;
-        o.charts = (geodec_flow_charts)kind;
+        o.charts = (geodec_flowmap_charts)kind;
         geodec_flowmap map = baked_so("kind.h5", &o, &s);
         if (kind != GEODEC_FLOW_LEARNED) cr_assert_eq(s.charts, 1, "controls share one chart");
         map.vote.own = 0;
@@ -342,7 +343,7 @@ Test(flowmap, learned_charts_beat_a_random_projection_of_their_rank)
 
 Test(flowmap, successors_are_the_text_or_the_nearest_node)
 {
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     geodec_flowmap map = baked("next.h5", &s);
     int64_t followed = 0;
     for (int64_t q = 0; q < map.sequences; q++)
@@ -364,11 +365,11 @@ Test(flowmap, successors_are_the_text_or_the_nearest_node)
 
 Test(flowmap, calibration_rises_and_is_honest)
 {
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     geodec_flowmap map = baked("calibration.h5", &s);
     for (int d = 0; d < GEODEC_FLOW_DEPTHS; d++)
         for (double x = 0; x < 1; x += 0.01)
-            cr_assert_leq(geodec_flow_reliability(&map, d, x), geodec_flow_reliability(&map, d, x + 0.01));
+            cr_assert_leq(geodec_flowmap_reliability(&map, d, x), geodec_flowmap_reliability(&map, d, x + 0.01));
     cr_assert_geq(s.calibrated, 1000);
     const outcome o = follow(&map, 1234, 20);
     cr_assert_gt(o.reached, 1000);
@@ -378,8 +379,8 @@ Test(flowmap, calibration_rises_and_is_honest)
 
 Test(flowmap, consistency_is_that_of_the_bake_and_above_shuffled_labels)
 {
-    geodec_flow_options o = geodec_flow_defaults();
-    geodec_flow_summary s;
+    geodec_flowmap_options o = geodec_flowmap_defaults();
+    geodec_flowmap_summary s;
     geodec_flowmap map = baked("consistency.h5", &s);
     cr_assert_eq(map.consistency, s.first); /* read back from the file: the very value */
     cr_assert_eq(map.consistency_shuffled, s.shuffled);
@@ -396,30 +397,30 @@ Test(flowmap, consistency_is_that_of_the_bake_and_above_shuffled_labels)
 Test(flowmap, the_text_at_hand_teaches)
 {
     geodec_err err = {0};
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     geodec_flowmap map = baked("own.h5", &s);
-    geodec_flowtrack *t = NULL;
+    geodec_flowmap_track *t = NULL;
     geodec_flow_draft d[8];
-    test_ok(geodec_flowtrack_create(&map, &t, &err), &err);
-    cr_assert_eq(geodec_flowtrack_propose(t, 5, 4, -1, false, NULL, NULL, d), 0); /* no state yet */
+    test_ok(geodec_flowmap_track_create(&map, &t, &err), &err);
+    cr_assert_eq(geodec_flowmap_track_propose(t, 5, 4, -1, false, NULL, NULL, d), 0); /* no state yet */
     /* a phrase the store does not know (token 2 is in no text), said twice */
     const int32_t phrase[] = {1, 2, 5, 2, 9, 2, 7, 2, 5, 2, 9};
     float state[WORLD_D];
     for (size_t p = 0; p < sizeof phrase / sizeof *phrase; p++) {
         for (int c = 0; c < WORLD_D; c++)
             state[c] = (float)sin((double)(phrase[p] * 7 + c) + (p > 0 ? phrase[p - 1] : 0));
-        test_ok(geodec_flowtrack_push(t, phrase[p], -1, state, &err), &err);
+        test_ok(geodec_flowmap_track_push(t, phrase[p], -1, state, &err), &err);
     }
-    const int32_t n = geodec_flowtrack_propose(t, 2, 2, -1, false, NULL, NULL, d);
+    const int32_t n = geodec_flowmap_track_propose(t, 2, 2, -1, false, NULL, NULL, d);
     cr_assert_eq(n, 2);
     cr_assert_eq(d[0].token, 7);
     cr_assert(d[0].own);
     cr_assert_eq(d[1].token, 2);
-    cr_assert_eq(geodec_flowtrack_push(t, WORLD_VOCAB, -1, state, &err), GEODEC_RANGE);
-    test_ok(geodec_flowtrack_begin(t, &err), &err); /* forgotten */
-    test_ok(geodec_flowtrack_push(t, 1, -1, state, &err), &err);
-    cr_assert_eq(geodec_flowtrack_propose(t, 2, 2, -1, false, NULL, NULL, d), 0);
-    geodec_flowtrack_destroy(t);
+    cr_assert_eq(geodec_flowmap_track_push(t, WORLD_VOCAB, -1, state, &err), GEODEC_RANGE);
+    test_ok(geodec_flowmap_track_begin(t, &err), &err); /* forgotten */
+    test_ok(geodec_flowmap_track_push(t, 1, -1, state, &err), &err);
+    cr_assert_eq(geodec_flowmap_track_propose(t, 2, 2, -1, false, NULL, NULL, d), 0);
+    geodec_flowmap_track_destroy(t);
     geodec_flowmap_clear(&map);
 }
 
@@ -432,27 +433,27 @@ static bool no_evens(void *ctx, int32_t i, int32_t token)
 Test(flowmap, a_forbidden_token_is_not_drafted)
 {
     geodec_err err = {0};
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     geodec_flowmap map = baked("forbid.h5", &s);
-    geodec_flowtrack *t = NULL;
+    geodec_flowmap_track *t = NULL;
     geodec_flow_draft d[2];
     int asked = 0, changed = 0;
-    test_ok(geodec_flowtrack_create(&map, &t, &err), &err);
+    test_ok(geodec_flowmap_track_create(&map, &t, &err), &err);
     world_text x = world_write(77, 0, LENGTH, 0);
     for (int32_t p = 0; p < x.n; p++) {
-        if (p > 1 && geodec_flowtrack_propose(t, x.token[p], 1, -1, false, NULL, NULL, d) == 1) {
+        if (p > 1 && geodec_flowmap_track_propose(t, x.token[p], 1, -1, false, NULL, NULL, d) == 1) {
             const int32_t free_choice = d[0].token;
-            if (geodec_flowtrack_propose(t, x.token[p], 2, -1, false, no_evens, &asked, d) > 0) {
+            if (geodec_flowmap_track_propose(t, x.token[p], 2, -1, false, no_evens, &asked, d) > 0) {
                 cr_assert_eq(d[0].token % 2, 1);
                 if (free_choice % 2) cr_assert_eq(d[0].token, free_choice);
                 changed += d[0].token != free_choice;
             }
         }
-        test_ok(geodec_flowtrack_push(t, x.token[p], x.argmax[p], x.state + p * WORLD_D, &err), &err);
+        test_ok(geodec_flowmap_track_push(t, x.token[p], x.argmax[p], x.state + p * WORLD_D, &err), &err);
     }
     cr_assert_gt(asked, 10);
     world_free(&x);
-    geodec_flowtrack_destroy(t);
+    geodec_flowmap_track_destroy(t);
     geodec_flowmap_clear(&map);
     (void)changed;
 }
@@ -460,8 +461,8 @@ Test(flowmap, a_forbidden_token_is_not_drafted)
 Test(flowmap, file_is_the_same_for_any_number_of_threads_and_small)
 {
     geodec_err err = {0};
-    geodec_flow_summary s;
-    const geodec_flow_options o = geodec_flow_defaults();
+    geodec_flowmap_summary s;
+    const geodec_flowmap_options o = geodec_flowmap_defaults();
     const char *from = world_file("threads.h5", 6, TEXTS, LENGTH), *one = test_tmp("one.h5"), *three = test_tmp("3.h5");
     char a[GEODEC_SHA256_HEX], b[GEODEC_SHA256_HEX];
     test_ok(bake_with(from, one, &o, 1, &s, &err), &err);
@@ -472,7 +473,7 @@ Test(flowmap, file_is_the_same_for_any_number_of_threads_and_small)
     cr_assert_lt(s.bytes_per_node, 64); /* 16 of them are the choices */
     geodec_artifact *file = NULL;
     geodec_flowmap map;
-    test_ok(geodec_artifact_open(&geodec_kind_flowmap, one, &file, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_flowmap_kind, one, &file, &err), &err);
     test_ok(geodec_flowmap_read(file, &map, &err), &err);
     cr_assert_float_eq((double)geodec_flowmap_bytes(&map) / (double)map.nodes, s.bytes_per_node, 1e-12);
     /* the texts come back */
@@ -500,7 +501,7 @@ Test(flowmap, file_is_the_same_for_any_number_of_threads_and_small)
 Test(flowmap, indices_that_lead_astray_are_refused)
 {
     geodec_err err = {0};
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     geodec_flowmap map = baked("astray.h5", &s);
     test_ok(geodec__flowmap_finish(&map, "sound", &err), &err);
 #define REFUSED(place, value)                                                                                          \
@@ -541,9 +542,9 @@ Test(flowmap, indices_that_lead_astray_are_refused)
 Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
 {
     geodec_err err = {0};
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     geodec_flowmap map = baked("choices.h5", &s);
-    geodec_flowtrack *t = NULL;
+    geodec_flowmap_track *t = NULL;
     geodec_flow_draft draft[8];
     double total = 0, p[WORLD_TOP];
     for (int k = 0; k < WORLD_TOP; k++) total += exp((double)world_logit(k));
@@ -558,12 +559,12 @@ Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
     /* A text the map has not seen: its children are about the distribution of what the model says; neighbours across
      * the border of a sector say the next one's. */
     world_text x = world_write(77, 0, 12, 0);
-    test_ok(geodec_flowtrack_create(&map, &t, &err), &err);
-    test_ok(geodec_flowtrack_begin(t, &err), &err);
+    test_ok(geodec_flowmap_track_create(&map, &t, &err), &err);
+    test_ok(geodec_flowmap_track_begin(t, &err), &err);
     for (int32_t i = 0; i < 11; i++)
-        test_ok(geodec_flowtrack_push(t, x.token[i], -1, x.state + i * WORLD_D, &err), &err);
-    cr_assert(geodec_flowtrack_root(t, x.token[11], -1, true));
-    const int32_t n = geodec_flowtrack_children(t, 0, 8, NULL, NULL, draft);
+        test_ok(geodec_flowmap_track_push(t, x.token[i], -1, x.state + i * WORLD_D, &err), &err);
+    cr_assert(geodec_flowmap_track_root(t, x.token[11], -1, true));
+    const int32_t n = geodec_flowmap_track_children(t, 0, 8, NULL, NULL, draft);
     cr_assert_geq(n, 1 + GEODEC_FLOW_CHOICES);
     for (int k = 0; k <= GEODEC_FLOW_CHOICES; k++) {
         double got = 0;
@@ -572,11 +573,11 @@ Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
         cr_assert(got > 0.2 * p[k] && got < 3 * p[k], "token %d beside the argmax: %g, model %g", k, got, p[k]);
     }
     /* Greedily the argmax alone is voted for. */
-    cr_assert(geodec_flowtrack_root(t, x.token[11], -1, false));
-    const int32_t greedy = geodec_flowtrack_children(t, 0, 8, NULL, NULL, draft);
+    cr_assert(geodec_flowmap_track_root(t, x.token[11], -1, false));
+    const int32_t greedy = geodec_flowmap_track_children(t, 0, 8, NULL, NULL, draft);
     cr_assert_lt(greedy, n);
     cr_assert_eq(draft[0].token, x.argmax[11]);
-    geodec_flowtrack_destroy(t);
+    geodec_flowmap_track_destroy(t);
     world_free(&x);
     /* A map without them still drafts for drawn texts. */
     geodec_mem_free(map.choice);
@@ -587,11 +588,11 @@ Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
     const geodec_provenance provenance = {
         .tool = "test", .command_line = "test", .model_fingerprint = "aa", .tokenizer_fingerprint = "bb"};
     const char *path = test_tmp("without.h5");
-    test_ok(geodec_artifact_create(&geodec_kind_flowmap, path, &provenance, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_flowmap_kind, path, &provenance, &a, &err), &err);
     test_ok(geodec_flowmap_write(&map, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
     geodec_flowmap_clear(&map);
-    test_ok(geodec_artifact_open(&geodec_kind_flowmap, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_flowmap_kind, path, &a, &err), &err);
     test_ok(geodec_flowmap_read(a, &map, &err), &err);
     cr_assert(map.choice == NULL && map.chance == NULL);
     geodec_artifact_close(a);
@@ -601,10 +602,10 @@ Test(flowmap, nodes_vote_with_their_distribution_when_the_text_is_drawn)
 Test(flowmap, bad_requests_are_named)
 {
     geodec_err err = {0};
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     const char *from = world_file("requests.h5", 7, 8, 20);
-    const geodec_flow_options good = geodec_flow_defaults();
-    geodec_flow_options o = good;
+    const geodec_flowmap_options good = geodec_flowmap_defaults();
+    geodec_flowmap_options o = good;
     test_ok(bake_with(from, NULL, &o, 1, &s, &err), &err);
     o.dims = 18;
     cr_assert_eq(bake_with(from, NULL, &o, 1, &s, &err), GEODEC_RANGE);
@@ -628,8 +629,8 @@ Test(flowmap, memory_that_runs_out_is_an_error_and_nothing_more)
 {
     geodec_err err = {0};
     const char *from = world_file("memory.h5", 7, 8, 20);
-    const geodec_flow_options o = geodec_flow_defaults();
-    geodec_flow_summary s;
+    const geodec_flowmap_options o = geodec_flowmap_defaults();
+    geodec_flowmap_summary s;
     int failed = 0;
     for (int64_t k = 1; k < 4000; k += 1 + k / 8) {
         geodec_mem_fail_after(k);

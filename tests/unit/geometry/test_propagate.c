@@ -1,12 +1,12 @@
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/vec_internal.h"
 #include "geometry/analytic.h"
 #include "geometry/bumps.h"
+#include "geometry/curvature.h"
 #include "geometry/field.h"
 #include "geometry/jacobi.h"
 #include "geometry/propagate.h"
-#include "geometry/curvature.h"
-#include "base/vec_internal.h"
 #include "support/goldens.h"
 #include "support/support.h"
 
@@ -23,7 +23,7 @@ Test(propagate, generator_is_the_jacobi_equation)
     for (uint64_t seed = 1; seed <= 4; seed++) {
         const bumps b = bumps_make(seed);
         geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("vectors", 0));
-        geodec_riemann_invariants inv;
+        geodec_curvature_invariants inv;
         geodec_err err = {0};
         double x[N], v[N], j[N], w[N], a[M * M], gamma[N * N * N], dgamma[N * N * N * N], riem[N * N * N * N], acc[N];
         for (int i = 0; i < N; i++) {
@@ -37,7 +37,7 @@ Test(propagate, generator_is_the_jacobi_equation)
         geodec_mem_free(scratch);
         test_ok(b.base.at(&b.base, x, NULL, NULL, gamma, &err), &err);
         test_ok(geodec_space_dgamma(&b.base, x, dgamma, &err), &err);
-        test_ok(geodec_riemann_at(&b.base, x, riem, NULL, &inv, &err), &err);
+        test_ok(geodec_curvature_at(&b.base, x, riem, NULL, &inv, &err), &err);
         geodec_geodesic_accel(N, gamma, v, acc);
         double dj[N], second[N], scale = 0;
         for (int k = 0; k < N; k++) { /* W' from the generator */
@@ -266,9 +266,10 @@ static void smooth_curvature(const char *file)
     for (size_t c = 0; c < 2; c++) {
         geodec_rbf *field = field_make(file, cases[c].sigma);
         for (int64_t p = 0; p < shape[0]; p++) {
-            geodec_riemann_invariants inv;
+            geodec_curvature_invariants inv;
             geodec_err err = {0};
-            test_ok(geodec_riemann_at(geodec_rbf_space(field), points + p * n, riem + p * n4, NULL, &inv, &err), &err);
+            test_ok(geodec_curvature_at(geodec_rbf_space(field), points + p * n, riem + p * n4, NULL, &inv, &err),
+                    &err);
             cr_assert_lt(inv.check.first_pair, 1e-8, "%g", inv.check.first_pair);
             cr_assert_lt(inv.check.exchange, 1e-8);
             cr_assert_lt(inv.check.bianchi, 1e-8);

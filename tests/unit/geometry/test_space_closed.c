@@ -12,7 +12,7 @@
 
 /* On constant curvature K: scalar K n (n-1), Ricci (n-1) K g, every sectional curvature K. */
 static void check_constant_curvature(const analytic_space *a, const double *g, const double *ricci,
-                                     const geodec_riemann_invariants *inv)
+                                     const geodec_curvature_invariants *inv)
 {
     const int64_t n = a->n;
     const double k = a->space.conformal.curvature, nn = (double)n, size = fmax(1, fabs(k)), all = nn * (nn - 1) * size;
@@ -46,9 +46,9 @@ Test(spaces, golden_metric_christoffel_curvature)
         double *my_gamma = mine + n2, *my_riem = my_gamma + n3, *ricci = my_riem + n4;
         for (int64_t p = 0; p < shape[0]; p++) {
             const double *gp = g + p * n2, *gammap = gamma + p * n3, *riemp = riem + p * n4;
-            geodec_riemann_invariants inv;
+            geodec_curvature_invariants inv;
             test_ok(s->at(s, points + p * n, mine, NULL, my_gamma, &err), &err);
-            test_ok(geodec_riemann_at(s, points + p * n, my_riem, ricci, &inv, &err), &err);
+            test_ok(geodec_curvature_at(s, points + p * n, my_riem, ricci, &inv, &err), &err);
             cr_assert_leq(test_max_abs_diff(mine, gp, n2), tol * test_max_abs(gp, n2), "%s: %g of %g", a.group,
                           test_max_abs_diff(mine, gp, n2), test_max_abs(gp, n2));
             cr_assert_leq(test_max_abs_diff(my_gamma, gammap, n3), tol * fmax(1, test_max_abs(gammap, n3)));

@@ -268,8 +268,8 @@ Test(gguf, every_truncation_is_refused)
     const char *path = test_tmp("whole.gguf"), *cut = test_tmp("cut.gguf");
     put_everything(path);
     geodec_err err = {0};
-    geodec_map map;
-    test_ok(geodec_map_open(path, &map, &err), &err);
+    geodec_file_map map;
+    test_ok(geodec_file_map_open(path, &map, &err), &err);
     for (size_t n = 0; n < map.size; n += n < 900 ? 1 : 37) {
         FILE *f = fopen(cut, "wb");
         cr_assert_eq(fwrite(map.data, 1, n, f), n);
@@ -281,7 +281,7 @@ Test(gguf, every_truncation_is_refused)
         cr_assert(st == GEODEC_OK || st == GEODEC_FORMAT, "%s at %zu", geodec_status_name(st), n);
         geodec_gguf_close(g);
     }
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
 }
 
 Test(gguf, every_flipped_head_byte_ends_in_a_status)
@@ -289,9 +289,9 @@ Test(gguf, every_flipped_head_byte_ends_in_a_status)
     const char *path = test_tmp("whole2.gguf"), *bad = test_tmp("flip.gguf");
     put_everything(path);
     geodec_err err = {0};
-    geodec_map map;
+    geodec_file_map map;
     int refused = 0;
-    test_ok(geodec_map_open(path, &map, &err), &err);
+    test_ok(geodec_file_map_open(path, &map, &err), &err);
     unsigned char *copy = geodec_mem_new((int64_t)map.size, 1);
     const size_t head = map.size < 640 ? map.size : 640;
     for (size_t at = 0; at < head; at++)
@@ -313,7 +313,7 @@ Test(gguf, every_flipped_head_byte_ends_in_a_status)
         }
     cr_assert_gt(refused, 300);
     geodec_mem_free(copy);
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
 }
 
 Test(gguf, allocation_failures_are_clean)

@@ -150,17 +150,17 @@ Test(file, map_and_digest)
 {
     const char *path = test_tmp("abc");
     char hex[GEODEC_SHA256_HEX];
-    geodec_map m;
+    geodec_file_map m;
     put(path, "abc");
-    test_ok(geodec_map_open(path, &m, &err), &err);
+    test_ok(geodec_file_map_open(path, &m, &err), &err);
     cr_assert(m.size == 3 && memcmp(m.data, "abc", 3) == 0);
-    geodec_map_close(&m);
+    geodec_file_map_close(&m);
     test_ok(geodec_file_sha256(path, hex, &err), &err);
     cr_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     put(path, "");
-    test_ok(geodec_map_open(path, &m, &err), &err);
+    test_ok(geodec_file_map_open(path, &m, &err), &err);
     cr_assert(m.size == 0 && !m.data);
-    geodec_map_close(&m);
+    geodec_file_map_close(&m);
 }
 
 Test(file, refusals_name_the_file)
@@ -168,13 +168,13 @@ Test(file, refusals_name_the_file)
     const char *pipe_path = test_tmp("pipe");
     char line[512], hex[GEODEC_SHA256_HEX], *text;
     size_t n;
-    geodec_map m;
-    cr_assert_eq(geodec_map_open(test_tmp("missing"), &m, &err), GEODEC_NOTFOUND);
+    geodec_file_map m;
+    cr_assert_eq(geodec_file_map_open(test_tmp("missing"), &m, &err), GEODEC_NOTFOUND);
     cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), "missing"));
-    cr_assert_eq(geodec_map_open(test_tmpdir(), &m, &err), GEODEC_IO);
+    cr_assert_eq(geodec_file_map_open(test_tmpdir(), &m, &err), GEODEC_IO);
     cr_assert_eq(geodec_file_read(test_tmpdir(), 10, &text, &n, &err), GEODEC_IO);
     cr_assert_eq(mkfifo(pipe_path, 0600), 0);
-    cr_assert_eq(geodec_map_open(pipe_path, &m, &err), GEODEC_IO, "a pipe is refused, not waited for");
+    cr_assert_eq(geodec_file_map_open(pipe_path, &m, &err), GEODEC_IO, "a pipe is refused, not waited for");
     cr_assert_eq(geodec_file_sha256(pipe_path, hex, &err), GEODEC_IO);
 }
 
@@ -226,5 +226,5 @@ Test(file, utf8)
         {"\xff", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        cr_assert_eq(geodec_utf8_check(cases[i].text, strlen(cases[i].text)), cases[i].at, "case %zu", i);
+        cr_assert_eq(geodec_file_utf8_check(cases[i].text, strlen(cases[i].text)), cases[i].at, "case %zu", i);
 }

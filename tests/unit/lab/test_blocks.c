@@ -1,7 +1,7 @@
 /* Block summaries where the answer is known: on flat space with straight texts the nearest anchor's shift is exact for
  * parallel texts, a blend is exact for affine ones, and a shuffled anchor is neither. */
-#include "lab/blocks/correct.h"
 #include "geometry/space_closed.h"
+#include "lab/blocks/correct.h"
 #include "lab/blocks/published.h"
 #include "support/support.h"
 
@@ -65,16 +65,16 @@ Test(blocks, published_first_block_is_where_the_query_is)
     double point[P * N], velocity[6 * N];
     const int64_t anchor[6] = {0, 3, 7, 11, 18, 25}, query[4] = {1, 2, 9, 28};
     geodec_err err = {0};
-    geodec_published_blocks r;
+    geodec_blocks_published r;
     for (int i = 0; i < P * N; i++) point[i] = 3 * sin(1.7 * i * i + 0.3);
     for (int i = 0; i < 6 * N; i++) velocity[i] = cos(2.9 * i * i);
-    test_ok(geodec_published_blocks_run(P, N, point, 6, anchor, velocity, 4, query, false, NULL, NULL, &r, &err), &err);
+    test_ok(geodec_blocks_published_run(P, N, point, 6, anchor, velocity, 4, query, false, NULL, NULL, &r, &err), &err);
     cr_assert_lt(r.block[0].mean[0], 1e-12);
     cr_assert_lt(r.block[0].mean[1], 1e-12);
     cr_assert_eq(r.distinct[0], 1);
-    cr_assert_eq(geodec_published_blocks_run(P, N, point, 3, anchor, velocity, 4, query, false, NULL, NULL, &r, &err),
+    cr_assert_eq(geodec_blocks_published_run(P, N, point, 3, anchor, velocity, 4, query, false, NULL, NULL, &r, &err),
                  GEODEC_RANGE);
     const int64_t bad[4] = {1, 2, 9, P};
-    cr_assert_eq(geodec_published_blocks_run(P, N, point, 6, anchor, velocity, 4, bad, true, NULL, NULL, &r, &err),
+    cr_assert_eq(geodec_blocks_published_run(P, N, point, 6, anchor, velocity, 4, bad, true, NULL, NULL, &r, &err),
                  GEODEC_RANGE);
 }

@@ -2,11 +2,11 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
-#include "lab/geodesicity/correct.h"
-#include "linalg/regression.h"
 #include "geometry/space_closed.h"
+#include "lab/geodesicity/correct.h"
 #include "linalg/expm.h"
 #include "linalg/lapack.h"
+#include "linalg/regression.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -62,7 +62,10 @@ static void draw(int p, double *x0, double *v0)
     v0[1] = 0.15 * sin(turn);
 }
 
-static double error_of(const geodec_geodesicity *g, geodec_predictor p, int m) { return g->error[p][m - 1][0].value; }
+static double error_of(const geodec_geodesicity *g, geodec_geodesicity_predictor p, int m)
+{
+    return g->error[p][m - 1][0].value;
+}
 
 /* States on exact geodesics of the sphere, known in closed form; the field approximates its metric. */
 Test(geodesicity, geodesics_of_a_sphere_are_found_to_be_geodesics)

@@ -1,12 +1,12 @@
 /* Residuals of the geodesic equation: goldens, orders, gradients, Jacobi's equation. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/hjb/correct.h"
-#include "geometry/geodesic.h"
 #include "chain/metric.h"
+#include "geometry/geodesic.h"
 #include "geometry/space_closed.h"
-#include "linalg/expm.h"
 #include "lab/harness/manifold.h"
+#include "lab/hjb/correct.h"
+#include "linalg/expm.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -32,10 +32,10 @@ static void golden(const char *path)
     int64_t shape[8];
     double *point = test_h5(path, "/cloud/points", shape, NULL);
     const int64_t points = shape[0], n = shape[1], packed = n * (n + 1) / 2;
-    const geodec_published_options o = geodec_published_defaults();
+    const geodec_harness_options o = geodec_harness_defaults();
     double *g = geodec_mem_new(points * n * n, sizeof *g), *log_g = geodec_mem_new(points * packed, sizeof *g),
            *l = geodec_mem_new(n * n, sizeof *l);
-    test_ok(geodec_published_metric(points, n, point, &o, NULL, NULL, g, NULL, &err), &err);
+    test_ok(geodec_harness_metric(points, n, point, &o, NULL, NULL, g, NULL, &err), &err);
     for (int64_t p = 0; p < points; p++) {
         test_ok(geodec_logm_spd(n, g + p * n * n, l, &err), &err);
         geodec_sym_pack(n, l, log_g + p * packed);

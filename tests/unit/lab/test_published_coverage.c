@@ -29,7 +29,7 @@ static void coverage(const char *path)
     int64_t shape[8];
     char name[64];
     double *point = test_h5(path, "/cloud/points", shape, NULL);
-    geodec_published_splits s = {.points = shape[0], .n = shape[1], .point = point};
+    geodec_coverage_published_splits s = {.points = shape[0], .n = shape[1], .point = point};
     int64_t *permutation = whole(path, "/coverage/permutations", shape);
     s.permutation = permutation;
     s.shares = shape[0], s.repeats = shape[1];
@@ -37,9 +37,9 @@ static void coverage(const char *path)
     s.cached = cached;
     double *eps = test_h5(path, "/coverage/eps", shape, NULL);
     s.eps = eps, s.n_eps = shape[0];
-    const geodec_published_options o = geodec_published_defaults();
-    geodec_published_coverage c;
-    test_ok(geodec_published_coverage_compute(&s, &o, 0, 1, NULL, NULL, &c, &err), &err);
+    const geodec_harness_options o = geodec_harness_defaults();
+    geodec_coverage_published c;
+    test_ok(geodec_coverage_published_compute(&s, &o, 0, 1, NULL, NULL, &c, &err), &err);
     for (int v = 0; v < GEODEC_PUBLISHED_VARIANTS; v++) {
         (void)snprintf(name, sizeof name, "/coverage/hit_%s", names[v]);
         goldens_compare(path, name, c.shares * c.n_eps, c.hit[v], 1e-12);
@@ -47,7 +47,7 @@ static void coverage(const char *path)
         goldens_compare(path, name, c.shares, c.distance[v], 1e-8);
     }
     goldens_compare(path, "/coverage/hypergeometric", c.shares, c.closed_form, 1e-12);
-    geodec_published_coverage_clear(&c);
+    geodec_coverage_published_clear(&c);
     geodec_mem_free(point);
     geodec_mem_free(permutation);
     geodec_mem_free(cached);
@@ -72,10 +72,10 @@ Test(published_coverage, noise_gives_the_closed_form)
             permutation[s * N + j] = i;
         }
     }
-    const geodec_published_splits s = {N, D, point, 1, R, cached, permutation, 2, eps};
-    const geodec_published_options o = geodec_published_defaults();
-    geodec_published_coverage c;
-    test_ok(geodec_published_coverage_compute(&s, &o, 8, 1, NULL, NULL, &c, &err), &err);
+    const geodec_coverage_published_splits s = {N, D, point, 1, R, cached, permutation, 2, eps};
+    const geodec_harness_options o = geodec_harness_defaults();
+    geodec_coverage_published c;
+    test_ok(geodec_coverage_published_compute(&s, &o, 8, 1, NULL, NULL, &c, &err), &err);
     cr_assert_float_eq(c.closed_form[0], 0.919, 5e-4);
     for (int v = 0; v < GEODEC_PUBLISHED_VARIANTS; v++) {
         cr_assert_float_eq(c.hit[v][1], c.closed_form[0], 0.04);
@@ -84,12 +84,12 @@ Test(published_coverage, noise_gives_the_closed_form)
     }
     cr_assert_float_eq(c.null_mean[1], c.closed_form[0], 0.04);
     cr_assert_lt(fabs(c.z[1]), 4);
-    geodec_published_coverage_clear(&c);
+    geodec_coverage_published_clear(&c);
 
     permutation[3] = permutation[4];
-    cr_assert_eq(geodec_published_coverage_compute(&s, &o, 0, 1, NULL, NULL, &c, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_coverage_published_compute(&s, &o, 0, 1, NULL, NULL, &c, &err), GEODEC_RANGE);
     permutation[3] = N;
-    cr_assert_eq(geodec_published_coverage_compute(&s, &o, 0, 1, NULL, NULL, &c, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_coverage_published_compute(&s, &o, 0, 1, NULL, NULL, &c, &err), GEODEC_RANGE);
     cached[0] = N;
-    cr_assert_eq(geodec_published_coverage_compute(&s, &o, 0, 1, NULL, NULL, &c, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_coverage_published_compute(&s, &o, 0, 1, NULL, NULL, &c, &err), GEODEC_RANGE);
 }

@@ -14,9 +14,9 @@ static void residuals(const char *path)
     geodec_err err = {0};
     int64_t shape[8];
     double *point = test_h5(path, "/cloud/points", shape, NULL);
-    const geodec_published_options o = geodec_published_defaults();
-    geodec_published_manifold m;
-    test_ok(geodec_published_manifold_fit(shape[0], shape[1], point, &o, NULL, NULL, &m, &err), &err);
+    const geodec_harness_options o = geodec_harness_defaults();
+    geodec_harness_manifold m;
+    test_ok(geodec_harness_manifold_fit(shape[0], shape[1], point, &o, NULL, NULL, &m, &err), &err);
     static const char *const classes[] = {"geodesic", "nn_walk", "straight"};
     for (int c = 0; c < 3; c++) {
         char name[64];
@@ -26,7 +26,7 @@ static void residuals(const char *path)
         double *part = geodec_mem_new(3 * paths * inner, sizeof *part), *kinetic = part + paths * inner,
                *curvature = kinetic + paths * inner;
         for (int64_t p = 0; p < paths; p++)
-            test_ok(geodec_published_hjb(&m, nodes, xs + p * nodes * n, part + p * inner, kinetic + p * inner,
+            test_ok(geodec_hjb_published(&m, nodes, xs + p * nodes * n, part + p * inner, kinetic + p * inner,
                                          curvature + p * inner, &err),
                     &err);
         (void)snprintf(name, sizeof name, "/hjb/%s/kinetic", classes[c]);
@@ -43,8 +43,8 @@ static void residuals(const char *path)
         geodec_mem_free(xs);
         geodec_mem_free(part);
     }
-    cr_assert_eq(geodec_published_hjb(&m, 2, point, NULL, NULL, NULL, &err), GEODEC_RANGE);
-    geodec_published_manifold_clear(&m);
+    cr_assert_eq(geodec_hjb_published(&m, 2, point, NULL, NULL, NULL, &err), GEODEC_RANGE);
+    geodec_harness_manifold_clear(&m);
     geodec_mem_free(point);
 }
 Test(published_hjb, goldens) { goldens_each(residuals); }

@@ -28,16 +28,16 @@ static void store(const char *path)
     geodec_err err = {0};
     int64_t shape[8], other[8];
     double *point = test_h5(path, "/cloud/points", shape, NULL), *v0 = test_h5(path, "/records/v0", other, NULL);
-    geodec_published_records_draws d = {
+    geodec_records_published_draws d = {
         .points = shape[0], .n = shape[1], .point = point, .records = other[0], .v0 = v0};
     double *query = test_h5(path, "/lookup/queries", shape, NULL), *index = test_h5(path, "/lookup/index", NULL, NULL),
            *u = test_h5(path, "/records/U", other, NULL), *v = test_h5(path, "/records/V", NULL, NULL),
            *xs = test_h5(path, "/records/xs_f16", NULL, NULL);
     d.query = query, d.queries = shape[0], d.steps = other[1] - 1, d.rank = other[3];
     d.dl = test_h5_attr(path, "/geodesic", "dl"), d.anchors = 24, d.eps = 3;
-    const geodec_published_options o = geodec_published_defaults();
-    geodec_published_records r;
-    test_ok(geodec_published_records_compute(&d, &o, NULL, NULL, &r, &err), &err);
+    const geodec_harness_options o = geodec_harness_defaults();
+    geodec_records_published r;
+    test_ok(geodec_records_published_compute(&d, &o, NULL, NULL, &r, &err), &err);
 
     const int64_t n = d.n, count = r.records * r.nodes;
     double *g = geodec_mem_new(r.records * n * n, sizeof *g), *mine = geodec_mem_new(count * n * n, sizeof *mine),
@@ -94,7 +94,7 @@ static void store(const char *path)
     }
     cr_assert(r.hit <= r.hit_exact && r.recall <= 1);
     if (2 * d.rank > n) cr_assert_gt(r.bytes, r.bytes_full);
-    geodec_published_records_clear(&r);
+    geodec_records_published_clear(&r);
     void *all[] = {phi, point, v0, query, index, u, v, xs, g, mine, want, fu, fv};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
 }

@@ -51,7 +51,7 @@ static void draws_free(draws *d)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
 }
 
-static void compare(const char *path, const draws *d, const geodec_published_validity *v)
+static void compare(const char *path, const draws *d, const geodec_validity_published *v)
 {
     const int64_t starts = d->p.starts, n = d->n;
     goldens_compare(path, "/validity/x_T", starts * n, v->x_T, 1e-8);
@@ -68,15 +68,15 @@ static void clouds(const char *path)
     geodec_err err = {0};
     draws d = draws_of(path, "/validity/sample_points", "/validity/v0");
     double *g = test_h5(path, "/validity/g_field", NULL, NULL), *gamma = test_h5(path, "/validity/gamma", NULL, NULL);
-    geodec_published_manifold m;
-    geodec_published_validity v;
+    geodec_harness_manifold m;
+    geodec_validity_published v;
     test_ok(
-        geodec_published_manifold_table(d.samples, d.n, d.point, g, gamma, test_h5_attr(path, "/", "sigma"), &m, &err),
+        geodec_harness_manifold_table(d.samples, d.n, d.point, g, gamma, test_h5_attr(path, "/", "sigma"), &m, &err),
         &err);
-    test_ok(geodec_published_validity_run(&m, &d.p, NULL, NULL, &v, &err), &err);
+    test_ok(geodec_validity_published_run(&m, &d.p, NULL, NULL, &v, &err), &err);
     compare(path, &d, &v);
-    geodec_published_validity_clear(&v);
-    geodec_published_manifold_clear(&m);
+    geodec_validity_published_clear(&v);
+    geodec_harness_manifold_clear(&m);
     geodec_mem_free(g);
     geodec_mem_free(gamma);
     draws_free(&d);
@@ -91,22 +91,22 @@ Test(published_validity, sphere)
     geodec_err err = {0};
     draws d = draws_of(path, "/points", "/validity/v0"), exact = draws_of(path, "/points", "/correct/v0");
     double *g = test_h5(path, "/g", NULL, NULL), *gamma = test_h5(path, "/gamma_fd", NULL, NULL);
-    geodec_published_manifold m;
-    geodec_published_validity v, control;
+    geodec_harness_manifold m;
+    geodec_validity_published v, control;
     geodec_space_conformal sphere;
-    test_ok(geodec_published_manifold_table(d.samples, d.n, d.point, g, gamma, GEODEC_PUBLISHED_SPHERE_SIGMA, &m, &err),
+    test_ok(geodec_harness_manifold_table(d.samples, d.n, d.point, g, gamma, GEODEC_PUBLISHED_SPHERE_SIGMA, &m, &err),
             &err);
-    test_ok(geodec_published_validity_run(&m, &d.p, NULL, NULL, &v, &err), &err);
+    test_ok(geodec_validity_published_run(&m, &d.p, NULL, NULL, &v, &err), &err);
     compare(path, &d, &v);
     cr_assert(v.slope > 0.7 && v.slope < 1.2, "slope %g", v.slope);
     test_ok(geodec_space_conformal_init(&sphere, (int32_t)d.n, 1, &err), &err);
-    test_ok(geodec_published_validity_control(&sphere.base, &exact.p, NULL, NULL, &control, &err), &err);
+    test_ok(geodec_validity_published_control(&sphere.base, &exact.p, NULL, NULL, &control, &err), &err);
     goldens_compare_each(path, "/correct/exact_riemann_but_reference_propagator_mean", control.n_eps, control.mean,
                          1e-5, 1e-9);
     cr_assert(control.slope > 0.9 && control.slope < 1.2, "slope %g", control.slope);
-    geodec_published_validity_clear(&v);
-    geodec_published_validity_clear(&control);
-    geodec_published_manifold_clear(&m);
+    geodec_validity_published_clear(&v);
+    geodec_validity_published_clear(&control);
+    geodec_harness_manifold_clear(&m);
     geodec_mem_free(g);
     geodec_mem_free(gamma);
     draws_free(&d);
@@ -130,16 +130,16 @@ Test(published_validity, broken_paths_and_refusals)
                                         .delta0 = delta0,
                                         .eps = eps,
                                         .tau = tau};
-    geodec_published_manifold m;
-    geodec_published_validity v;
-    test_ok(geodec_published_manifold_table(1, 1, point, g, gamma, 0, &m, &err), &err);
-    test_ok(geodec_published_validity_run(&m, &p, NULL, NULL, &v, &err), &err);
+    geodec_harness_manifold m;
+    geodec_validity_published v;
+    test_ok(geodec_harness_manifold_table(1, 1, point, g, gamma, 0, &m, &err), &err);
+    test_ok(geodec_validity_published_run(&m, &p, NULL, NULL, &v, &err), &err);
     cr_assert(v.broken[0] == 1 && v.broken[1] == 1 && v.error[0] == -1 && v.error[2] >= 0);
     cr_assert(isfinite(v.mean[0]) && v.radius[0] == 0);
-    geodec_published_validity_clear(&v);
+    geodec_validity_published_clear(&v);
     p.dl = 0;
-    cr_assert_eq(geodec_published_validity_run(&m, &p, NULL, NULL, &v, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_validity_published_run(&m, &p, NULL, NULL, &v, &err), GEODEC_RANGE);
     p.dl = 0.1, p.eps = delta0 + 1;
-    cr_assert_eq(geodec_published_validity_run(&m, &p, NULL, NULL, &v, &err), GEODEC_RANGE);
-    geodec_published_manifold_clear(&m);
+    cr_assert_eq(geodec_validity_published_run(&m, &p, NULL, NULL, &v, &err), GEODEC_RANGE);
+    geodec_harness_manifold_clear(&m);
 }

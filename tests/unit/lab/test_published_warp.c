@@ -12,7 +12,7 @@
 typedef struct draws {
     double *query, *holdout, *target, *neighbour;
     int64_t q[64], h[64];
-    geodec_published_warp_draws d;
+    geodec_warp_published_draws d;
 } draws;
 
 static void read_draws(const char *path, const char *group, draws *r)
@@ -22,7 +22,7 @@ static void read_draws(const char *path, const char *group, draws *r)
     (void)snprintf(name, sizeof name, "%s/query_index", group);
     r->query = test_h5(path, name, shape, NULL);
     cr_assert_leq(shape[0], 64);
-    r->d = (geodec_published_warp_draws){.facts = shape[0], .query = r->q, .holdout = r->h};
+    r->d = (geodec_warp_published_draws){.facts = shape[0], .query = r->q, .holdout = r->h};
     (void)snprintf(name, sizeof name, "%s/holdout_index", group);
     r->holdout = test_h5(path, name, shape, NULL);
     cr_assert_leq(shape[0], 64);
@@ -43,20 +43,20 @@ static void free_draws(draws *r)
     geodec_mem_free(r->neighbour);
 }
 
-static void fit(const char *path, geodec_published_manifold *m)
+static void fit(const char *path, geodec_harness_manifold *m)
 {
     geodec_err err = {0};
     int64_t shape[8];
     double *point = test_h5(path, "/cloud/points", shape, NULL);
-    const geodec_published_options o = geodec_published_defaults();
-    test_ok(geodec_published_manifold_fit(shape[0], shape[1], point, &o, NULL, NULL, m, &err), &err);
+    const geodec_harness_options o = geodec_harness_defaults();
+    test_ok(geodec_harness_manifold_fit(shape[0], shape[1], point, &o, NULL, NULL, m, &err), &err);
     geodec_mem_free(point);
 }
 
-static geodec_published_warp_config config_of(geodec_published_warp_variant v)
+static geodec_warp_published_config config_of(geodec_warp_published_variant v)
 {
     const bool first = v == GEODEC_PUBLISHED_WARP_V1;
-    return (geodec_published_warp_config){
+    return (geodec_warp_published_config){
         .variant = v, .alpha = first ? 0.7 : 0.35, .extent = 1.2, .steps = 16, .dl = 0.1};
 }
 
@@ -92,20 +92,20 @@ static void check_attr(const char *path, const char *group, const char *name, do
 static void goldens(const char *path)
 {
     geodec_err err = {0};
-    geodec_published_manifold m;
-    geodec_published_warp *w = NULL;
+    geodec_harness_manifold m;
+    geodec_warp_published *w = NULL;
     fit(path, &m);
-    test_ok(geodec_published_warp_create(&m, NULL, NULL, &w, &err), &err);
+    test_ok(geodec_warp_published_create(&m, NULL, NULL, &w, &err), &err);
     for (int v = 0; v < 2; v++) {
         const char *group = v ? "/warp/v2" : "/warp/v1";
         char name[64];
         draws r = {0};
-        geodec_published_warp_before *b = NULL;
-        geodec_published_warp_outcome o = {0};
-        const geodec_published_warp_config c = config_of(v ? GEODEC_PUBLISHED_WARP_V2 : GEODEC_PUBLISHED_WARP_V1);
+        geodec_warp_published_before *b = NULL;
+        geodec_warp_published_outcome o = {0};
+        const geodec_warp_published_config c = config_of(v ? GEODEC_PUBLISHED_WARP_V2 : GEODEC_PUBLISHED_WARP_V1);
         read_draws(path, group, &r);
-        test_ok(geodec_published_warp_prepare(w, &r.d, c.steps, c.dl, NULL, NULL, &b, &err), &err);
-        test_ok(geodec_published_warp_run(w, b, &c, NULL, NULL, &o, &err), &err);
+        test_ok(geodec_warp_published_prepare(w, &r.d, c.steps, c.dl, NULL, NULL, &b, &err), &err);
+        test_ok(geodec_warp_published_run(w, b, &c, NULL, NULL, &o, &err), &err);
         for (int64_t f = 0; f < o.facts; f++) {
             cr_assert_eq(o.target[f], (int64_t)r.target[f]);
             cr_assert_eq(o.neighbour[f], (int64_t)r.neighbour[f]);
@@ -126,7 +126,7 @@ static void goldens(const char *path)
                       slash ? slash + 1 : path, group, wp, ws);
         cr_assert_leq(wp, 1e-4);
         cr_assert_leq(ws, 1e-4);
-        const geodec_published_warp_summary *s = &o.summary;
+        const geodec_warp_published_summary *s = &o.summary;
         cr_assert_eq(s->nan_post, (int64_t)test_h5_attr(path, group, "n_nan_post"));
         cr_assert_eq(s->nan_spill, (int64_t)test_h5_attr(path, group, "n_nan_spill"));
         cr_assert_eq(s->spills, (int64_t)test_h5_attr(path, group, "n_spill"));
@@ -141,12 +141,12 @@ static void goldens(const char *path)
         geodec_mem_free(used);
         geodec_mem_free(post);
         geodec_mem_free(spill);
-        geodec_published_warp_release(b);
-        geodec_published_warp_clear(&o);
+        geodec_warp_published_release(b);
+        geodec_warp_published_clear(&o);
         free_draws(&r);
     }
-    geodec_published_warp_destroy(w);
-    geodec_published_manifold_clear(&m);
+    geodec_warp_published_destroy(w);
+    geodec_harness_manifold_clear(&m);
 }
 Test(published_warp, goldens) { goldens_each(goldens); }
 
@@ -159,38 +159,38 @@ static void compare(int64_t points, int64_t n, double scale)
     for (int64_t i = 0; i < points * n; i++)
         point[i] = scale * sin(1.7 * (double)(i * i) + 0.3) * (1 + (double)(i % n) / (double)n);
     const int64_t query[F] = {0, 7, 11, 3, 7}, holdout[H] = {1, 2, 3, 9, 14, 15, 11};
-    const geodec_published_warp_draws d = {.facts = F, .holdouts = H, .query = query, .holdout = holdout};
-    const geodec_published_options o = geodec_published_defaults();
-    geodec_published_manifold m;
-    geodec_published_warp *w = NULL;
-    geodec_published_warp_before *b = NULL;
-    test_ok(geodec_published_manifold_fit(points, n, point, &o, NULL, NULL, &m, &err), &err);
-    test_ok(geodec_published_warp_create(&m, NULL, NULL, &w, &err), &err);
-    test_ok(geodec_published_warp_prepare(w, &d, 12, 0.1, NULL, NULL, &b, &err), &err);
+    const geodec_warp_published_draws d = {.facts = F, .holdouts = H, .query = query, .holdout = holdout};
+    const geodec_harness_options o = geodec_harness_defaults();
+    geodec_harness_manifold m;
+    geodec_warp_published *w = NULL;
+    geodec_warp_published_before *b = NULL;
+    test_ok(geodec_harness_manifold_fit(points, n, point, &o, NULL, NULL, &m, &err), &err);
+    test_ok(geodec_warp_published_create(&m, NULL, NULL, &w, &err), &err);
+    test_ok(geodec_warp_published_prepare(w, &d, 12, 0.1, NULL, NULL, &b, &err), &err);
     int64_t moved = 0, used = 0;
     for (int i = 0; i < 12; i++) {
-        const geodec_published_warp_config c = {.variant = i % 2 ? GEODEC_PUBLISHED_WARP_V2 : GEODEC_PUBLISHED_WARP_V1,
+        const geodec_warp_published_config c = {.variant = i % 2 ? GEODEC_PUBLISHED_WARP_V2 : GEODEC_PUBLISHED_WARP_V1,
                                                 .alpha = (double[]){0, 0.05, 0.9}[i / 2 % 3],
                                                 .extent = i < 6 ? 0.4 : 2.5,
                                                 .steps = 12,
                                                 .dl = 0.1};
-        geodec_published_warp_outcome fast = {0}, plain = {0};
-        test_ok(geodec_published_warp_run(w, b, &c, NULL, NULL, &fast, &err), &err);
-        test_ok(geodec_published_warp_plain(&m, &d, &c, &plain, &err), &err);
+        geodec_warp_published_outcome fast = {0}, plain = {0};
+        test_ok(geodec_warp_published_run(w, b, &c, NULL, NULL, &fast, &err), &err);
+        test_ok(geodec_warp_published_plain(&m, &d, &c, &plain, &err), &err);
         cr_assert_arr_eq(fast.used, plain.used, F * H);
         cr_assert_leq(worst(F, fast.pre, plain.pre, NULL, 0), 1e-9);
         cr_assert_leq(worst(F, fast.post, plain.post, NULL, 0), 1e-6);
         cr_assert_leq(worst(F * H, fast.spillover, plain.spillover, fast.used, 1e-6), 1e-6);
         for (int j = 0; j < F; j++) moved += fabs(fast.post[j] - fast.pre[j]) > 1e-3 * fast.pre[j] ? 1 : 0;
         used += fast.summary.spills;
-        geodec_published_warp_clear(&fast);
-        geodec_published_warp_clear(&plain);
+        geodec_warp_published_clear(&fast);
+        geodec_warp_published_clear(&plain);
     }
     cr_assert_gt(moved, 0);
     cr_assert_gt(used, 0);
-    geodec_published_warp_release(b);
-    geodec_published_warp_destroy(w);
-    geodec_published_manifold_clear(&m);
+    geodec_warp_published_release(b);
+    geodec_warp_published_destroy(w);
+    geodec_harness_manifold_clear(&m);
 }
 Test(published_warp, fast_is_plain)
 {
@@ -205,28 +205,28 @@ Test(published_warp, bad_input_is_refused)
     geodec_err err = {0};
     double point[P * N];
     for (int i = 0; i < P * N; i++) point[i] = sin(1.7 * i * i + 0.3);
-    const geodec_published_options o = geodec_published_defaults();
-    geodec_published_manifold m;
-    geodec_published_warp *w = NULL;
-    geodec_published_warp_before *b = NULL;
-    geodec_published_warp_outcome out = {0};
-    test_ok(geodec_published_manifold_fit(P, N, point, &o, NULL, NULL, &m, &err), &err);
-    test_ok(geodec_published_warp_create(&m, NULL, NULL, &w, &err), &err);
+    const geodec_harness_options o = geodec_harness_defaults();
+    geodec_harness_manifold m;
+    geodec_warp_published *w = NULL;
+    geodec_warp_published_before *b = NULL;
+    geodec_warp_published_outcome out = {0};
+    test_ok(geodec_harness_manifold_fit(P, N, point, &o, NULL, NULL, &m, &err), &err);
+    test_ok(geodec_warp_published_create(&m, NULL, NULL, &w, &err), &err);
     int64_t query[1] = {12}, holdout[1] = {1};
-    const geodec_published_warp_draws d = {.facts = 1, .holdouts = 1, .query = query, .holdout = holdout};
-    cr_assert_eq(geodec_published_warp_prepare(w, &d, 4, 0.1, NULL, NULL, &b, &err), GEODEC_RANGE);
+    const geodec_warp_published_draws d = {.facts = 1, .holdouts = 1, .query = query, .holdout = holdout};
+    cr_assert_eq(geodec_warp_published_prepare(w, &d, 4, 0.1, NULL, NULL, &b, &err), GEODEC_RANGE);
     query[0] = 2;
     holdout[0] = -1;
-    cr_assert_eq(geodec_published_warp_prepare(w, &d, 4, 0.1, NULL, NULL, &b, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_warp_published_prepare(w, &d, 4, 0.1, NULL, NULL, &b, &err), GEODEC_RANGE);
     holdout[0] = 1;
-    test_ok(geodec_published_warp_prepare(w, &d, 4, 0.1, NULL, NULL, &b, &err), &err);
-    geodec_published_warp_config c = {.alpha = 0.1, .extent = 1, .steps = 5, .dl = 0.1};
-    cr_assert_eq(geodec_published_warp_run(w, b, &c, NULL, NULL, &out, &err), GEODEC_INVAL);
+    test_ok(geodec_warp_published_prepare(w, &d, 4, 0.1, NULL, NULL, &b, &err), &err);
+    geodec_warp_published_config c = {.alpha = 0.1, .extent = 1, .steps = 5, .dl = 0.1};
+    cr_assert_eq(geodec_warp_published_run(w, b, &c, NULL, NULL, &out, &err), GEODEC_INVAL);
     c.steps = 4;
     c.extent = 0;
-    cr_assert_eq(geodec_published_warp_run(w, b, &c, NULL, NULL, &out, &err), GEODEC_RANGE);
-    cr_assert_eq(geodec_published_warp_plain(&m, &d, &c, &out, &err), GEODEC_RANGE);
-    geodec_published_warp_release(b);
-    geodec_published_warp_destroy(w);
-    geodec_published_manifold_clear(&m);
+    cr_assert_eq(geodec_warp_published_run(w, b, &c, NULL, NULL, &out, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_warp_published_plain(&m, &d, &c, &out, &err), GEODEC_RANGE);
+    geodec_warp_published_release(b);
+    geodec_warp_published_destroy(w);
+    geodec_harness_manifold_clear(&m);
 }

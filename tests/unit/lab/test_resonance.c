@@ -1,5 +1,5 @@
-#include "lab/resonance/correct.h"
 #include "geometry/space_closed.h"
+#include "lab/resonance/correct.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -45,7 +45,7 @@ Test(resonance, true_trajectories_of_the_sphere)
 Test(resonance, published_table)
 {
     const double printed[] = {14.6, 97.9, 27.4, 44.5, 60.0};
-    const geodec_published_resonance p = geodec_published_resonance_explain();
+    const geodec_resonance_published_row p = geodec_resonance_published_explain();
     for (int b = 0; b < GEODEC_RESONANCE_BATCHES; b++) cr_assert_float_eq(p.speedup[b], printed[b], 0.05);
     cr_assert_float_eq(p.overhead, 1.11, 0.005);
     cr_assert_float_eq(p.steady[1], 2.6, 0.05);

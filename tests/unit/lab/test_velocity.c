@@ -2,8 +2,8 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
-#include "lab/velocity/correct.h"
 #include "geometry/space_closed.h"
+#include "lab/velocity/correct.h"
 #include "linalg/lapack.h"
 #include "support/support.h"
 
@@ -21,7 +21,7 @@ typedef struct world {
     geodec_trajectories t;
     geodec_geodesicity_field f;
     geodec_geodesicity_options split;
-    geodec_initial_options o;
+    geodec_velocity_initial_options o;
 } world;
 
 /* x' = A x with A a slow turn about an axis, noise in the start; the metric constant. */
@@ -50,7 +50,7 @@ static world *begin(void)
     w->f = (geodec_geodesicity_field){
         .sites = SITES, .site = w->site, .log_g = w->log_g, .sigma = 1, .space = &w->flat.base};
     w->split = geodec_geodesicity_defaults();
-    w->o = geodec_initial_defaults();
+    w->o = geodec_velocity_initial_defaults();
     w->o.replicates = 100;
     w->o.ridge = 1e-9;
     w->o.starts = 1000;
@@ -61,11 +61,11 @@ Test(velocity, what_is_known_is_found_and_what_leaks_is_caught)
 {
     geodec_err err = {0};
     world *w = begin();
-    geodec_initial v, again;
-    geodec_initial_ends ends = {{0}};
+    geodec_velocity_initial v, again;
+    geodec_velocity_initial_ends ends = {{0}};
     geodec_pool *pool;
     int64_t count, *row = NULL;
-    test_ok(geodec_initial_starts(&w->t, &w->split, &w->o, &count, &row, &err), &err);
+    test_ok(geodec_velocity_initial_starts(&w->t, &w->split, &w->o, &count, &row, &err), &err);
     for (int64_t i = 0; i < count; i++)
         for (int k = 0; k < N; k++) {
             const double *x = w->x + row[i] * N;
@@ -77,11 +77,11 @@ Test(velocity, what_is_known_is_found_and_what_leaks_is_caught)
     w->end[0][0] = NAN; /* one start has none */
     ends.end[GEODEC_INITIAL_TOKEN_MEAN] = w->end[0];
     ends.end[GEODEC_INITIAL_NEXT_TOKEN] = w->end[1];
-    test_ok(geodec_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, &err), &err);
+    test_ok(geodec_velocity_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, &err), &err);
     cr_assert(v.starts == count && v.texts > 10 && v.texts < PATHS / 2 && v.training > 50);
-    const geodec_initial_surrogate exact[] = {GEODEC_INITIAL_RIDGE_X, GEODEC_INITIAL_RIDGE_XV,
-                                              GEODEC_INITIAL_TOKEN_MEAN, GEODEC_INITIAL_NEXT_TOKEN,
-                                              GEODEC_INITIAL_TARGET};
+    const geodec_velocity_initial_surrogate exact[] = {GEODEC_INITIAL_RIDGE_X, GEODEC_INITIAL_RIDGE_XV,
+                                                       GEODEC_INITIAL_TOKEN_MEAN, GEODEC_INITIAL_NEXT_TOKEN,
+                                                       GEODEC_INITIAL_TARGET};
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
         for (int norm = 0; norm < 2; norm++) cr_assert_gt(v.cosine[exact[i]][norm].value, 1 - 1e-6);
     cr_assert_eq(v.counted[GEODEC_INITIAL_TOKEN_MEAN][0], count - 1);
@@ -93,10 +93,10 @@ Test(velocity, what_is_known_is_found_and_what_leaks_is_caught)
             cr_assert_gt(v.leak[s].low, 0.3);
         else
             cr_assert(v.leak[s].value == 0 && v.leak[s].low == 0 && v.leak[s].high == 0, "%s",
-                      geodec_initial_name((geodec_initial_surrogate)s));
+                      geodec_velocity_initial_name((geodec_velocity_initial_surrogate)s));
         if (s != GEODEC_INITIAL_MEAN)
-            cr_assert_lt(fabs(v.chance[s].value), 0.25, "%s %g", geodec_initial_name((geodec_initial_surrogate)s),
-                         v.chance[s].value);
+            cr_assert_lt(fabs(v.chance[s].value), 0.25, "%s %g",
+                         geodec_velocity_initial_name((geodec_velocity_initial_surrogate)s), v.chance[s].value);
     }
     /* the turn is about 78 degrees, and the third coordinate turns back: what went before is no guide */
     cr_assert_lt(v.cosine[GEODEC_INITIAL_PREVIOUS][0].value, 0.3);
@@ -108,7 +108,7 @@ Test(velocity, what_is_known_is_found_and_what_leaks_is_caught)
     cr_assert_float_eq(v.close[GEODEC_INITIAL_TARGET].value, 1, 1e-12);
     cr_assert_gt(v.cosine[GEODEC_INITIAL_NEIGHBOUR][0].value, 0.5);
     test_ok(geodec_pool_create(3, &pool, &err), &err);
-    test_ok(geodec_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, pool, NULL, &again, &err), &err);
+    test_ok(geodec_velocity_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, pool, NULL, &again, &err), &err);
     geodec_pool_destroy(pool);
     cr_assert_eq(memcmp(&v, &again, sizeof v), 0);
     geodec_mem_free(row);
@@ -119,16 +119,19 @@ Test(velocity, refusals)
 {
     geodec_err err = {0};
     world *w = begin();
-    geodec_initial v;
-    const geodec_initial_ends ends = {{0}};
-    test_ok(geodec_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, &err), &err);
+    geodec_velocity_initial v;
+    const geodec_velocity_initial_ends ends = {{0}};
+    test_ok(geodec_velocity_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, &err), &err);
     w->o.ridge = -1;
-    cr_assert_eq(geodec_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, NULL), GEODEC_RANGE);
+    cr_assert_eq(geodec_velocity_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, NULL),
+                 GEODEC_RANGE);
     w->o.ridge = 1e-9;
     w->x[7] = INFINITY;
-    cr_assert_eq(geodec_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, NULL), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_velocity_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, NULL),
+                 GEODEC_NUMERIC);
     w->x[7] = 0;
     for (int p = 0; p < PATHS; p++) w->text[p] = 3;
-    cr_assert_eq(geodec_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, NULL), GEODEC_SCARCE);
+    cr_assert_eq(geodec_velocity_initial_run(&w->t, &w->f, &ends, &w->split, &w->o, NULL, NULL, &v, NULL),
+                 GEODEC_SCARCE);
     geodec_mem_free(w);
 }

@@ -1,8 +1,8 @@
 /* The checker: exact spaces pass, golden fields pass, broken ones fail and are named. */
 #include "base/mem.h"
-#include "lab/verification/correct.h"
 #include "geometry/rbf.h"
 #include "geometry/space_closed.h"
+#include "lab/verification/correct.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say(const geodec_verify *v)
+static void say(const geodec_verification *v)
 {
     for (int c = 0; c < GEODEC_VERIFY_CHECKS; c++)
         if (v->check[c].run)
-            (void)fprintf(stderr, "  %-22s %.2e  limit %.0e\n", geodec_verify_abouts[c].name, v->check[c].worst,
+            (void)fprintf(stderr, "  %-22s %.2e  limit %.0e\n", geodec_verification_abouts[c].name, v->check[c].worst,
                           v->check[c].limit);
     for (int i = 0; i < v->notes; i++) (void)fprintf(stderr, "  note: %s\n", v->note[i]);
 }
@@ -23,9 +23,9 @@ static void say(const geodec_verify *v)
 Test(verify, controls)
 {
     geodec_err err = {0};
-    geodec_verify_control c;
+    geodec_verification_control c;
     for (uint64_t seed = 1; seed < 4; seed++) {
-        test_ok(geodec_verify_controls(seed, &c, &err), &err);
+        test_ok(geodec_verification_controls(seed, &c, &err), &err);
         for (int i = 0; i < GEODEC_VERIFY_EXACT; i++)
             cr_assert(c.exact[i].pass, "%s: %.1e of its limit", c.exact[i].name, c.exact[i].worst);
         for (int i = 0; i < GEODEC_VERIFY_FAULTS; i++) cr_assert(c.fault[i].found, "%s", c.fault[i].name);
@@ -66,7 +66,7 @@ Test(verify, golden_closed_forms)
     cr_assert_gt(all.count, 0);
     for (int i = 0; i < all.count; i++) {
         geodec_err err = {0};
-        geodec_verify v;
+        geodec_verification v;
         char full[128];
         int64_t shape[8];
         (void)snprintf(full, sizeof full, "%s/points", all.name[i]);
@@ -74,29 +74,29 @@ Test(verify, golden_closed_forms)
         double *sets[] = {optional(file, path, all.name[i], "g"), optional(file, path, all.name[i], "gamma"),
                           optional(file, path, all.name[i], "riemann"),
                           optional(file, path, all.name[i], "scalar_curvature")};
-        const geodec_verify_field f = {.points = shape[0],
-                                       .n = shape[1],
-                                       .x = x,
-                                       .g = sets[0],
-                                       .gamma = sets[1],
-                                       .riem = sets[2],
-                                       .scalar = sets[3]};
-        test_ok(geodec_verify_arrays(&f, NULL, NULL, NULL, &v, &err), &err);
+        const geodec_verification_field f = {.points = shape[0],
+                                             .n = shape[1],
+                                             .x = x,
+                                             .g = sets[0],
+                                             .gamma = sets[1],
+                                             .riem = sets[2],
+                                             .scalar = sets[3]};
+        test_ok(geodec_verification_arrays(&f, NULL, NULL, NULL, &v, &err), &err);
         if (!v.pass) say(&v);
         cr_assert(v.pass, "%s", all.name[i]);
         if (H5Aexists_by_name(file, all.name[i], "K", H5P_DEFAULT) > 0) {
             const double k = test_h5_attr(path, all.name[i], "K"), wrong = k + 1;
-            geodec_verify_options o = geodec_verify_defaults();
+            geodec_verification_options o = geodec_verification_defaults();
             o.curvature = &k;
-            geodec_verify_clear(&v);
-            test_ok(geodec_verify_arrays(&f, &o, NULL, NULL, &v, &err), &err);
+            geodec_verification_clear(&v);
+            test_ok(geodec_verification_arrays(&f, &o, NULL, NULL, &v, &err), &err);
             cr_assert(v.check[GEODEC_VERIFY_CLOSED_FORM].run && v.pass, "%s", all.name[i]);
             o.curvature = &wrong;
-            geodec_verify_clear(&v);
-            test_ok(geodec_verify_arrays(&f, &o, NULL, NULL, &v, &err), &err);
+            geodec_verification_clear(&v);
+            test_ok(geodec_verification_arrays(&f, &o, NULL, NULL, &v, &err), &err);
             cr_assert(!v.pass && !v.check[GEODEC_VERIFY_CLOSED_FORM].pass);
         }
-        geodec_verify_clear(&v);
+        geodec_verification_clear(&v);
         geodec_mem_free(x);
         for (int k = 0; k < 4; k++) geodec_mem_free(sets[k]);
     }
@@ -119,25 +119,25 @@ Test(verify, field_as_space)
     double site[SITES * N], log_g[SITES * PACKED], x[P * N];
     geodec_err err = {0};
     geodec_rbf *f = NULL;
-    geodec_verify v;
+    geodec_verification v;
     for (int i = 0; i < SITES * N; i++) site[i] = sin(1.3 * i * i + 0.2);
     for (int i = 0; i < SITES * PACKED; i++) log_g[i] = cos(0.7 * i * i);
     for (int i = 0; i < P * N; i++) x[i] = 0.8 * sin(2.1 * i * i + 1);
     test_ok(geodec_rbf_create(SITES, N, site, log_g, 0.9, &f, &err), &err);
-    test_ok(geodec_verify_space(geodec_rbf_space(f), P, x, NULL, NULL, NULL, &v, &err), &err);
+    test_ok(geodec_verification_space(geodec_rbf_space(f), P, x, NULL, NULL, NULL, &v, &err), &err);
     say(&v);
     cr_assert(v.pass);
     cr_assert(v.check[GEODEC_VERIFY_BIANCHI_2].run && v.check[GEODEC_VERIFY_DGAMMA_DIFFERENCES].run);
-    geodec_verify_clear(&v);
+    geodec_verification_clear(&v);
     struct {
         geodec_space base;
         const geodec_space *inner;
     } wrong = {*geodec_rbf_space(f), geodec_rbf_space(f)};
     wrong.base.at = shifted;
     wrong.base.dgamma = NULL;
-    test_ok(geodec_verify_space(&wrong.base, P, x, NULL, NULL, NULL, &v, &err), &err);
+    test_ok(geodec_verification_space(&wrong.base, P, x, NULL, NULL, NULL, &v, &err), &err);
     cr_assert(!v.pass && !v.check[GEODEC_VERIFY_DG_DIFFERENCES].pass);
-    geodec_verify_clear(&v);
+    geodec_verification_clear(&v);
     geodec_rbf_destroy(f);
 }
 
@@ -145,23 +145,23 @@ Test(verify, what_is_no_metric_is_named)
 {
     const double x[2] = {0, 0}, lorentz[4] = {-1, 0, 0, 1}, skew[4] = {1, 0.5, -0.5, 1}, degenerate[4] = {1, 1, 1, 1};
     geodec_err err = {0};
-    geodec_verify v;
-    geodec_verify_field f = {.points = 1, .n = 2, .x = x, .g = lorentz};
-    test_ok(geodec_verify_arrays(&f, NULL, NULL, NULL, &v, &err), &err);
+    geodec_verification v;
+    geodec_verification_field f = {.points = 1, .n = 2, .x = x, .g = lorentz};
+    test_ok(geodec_verification_arrays(&f, NULL, NULL, NULL, &v, &err), &err);
     cr_assert(!v.pass && v.check[GEODEC_VERIFY_G_POSITIVE].worst == 1);
     cr_assert(strstr(v.note[0], "Lorentzian"));
-    geodec_verify_clear(&v);
+    geodec_verification_clear(&v);
     f.g = skew;
-    test_ok(geodec_verify_arrays(&f, NULL, NULL, NULL, &v, &err), &err);
+    test_ok(geodec_verification_arrays(&f, NULL, NULL, NULL, &v, &err), &err);
     cr_assert(!v.check[GEODEC_VERIFY_G_SYMMETRY].pass && strstr(v.note[0], "not symmetric"));
-    geodec_verify_clear(&v);
+    geodec_verification_clear(&v);
     f.g = degenerate;
-    test_ok(geodec_verify_arrays(&f, NULL, NULL, NULL, &v, &err), &err);
+    test_ok(geodec_verification_arrays(&f, NULL, NULL, NULL, &v, &err), &err);
     cr_assert(!v.check[GEODEC_VERIFY_G_POSITIVE].pass && !v.check[GEODEC_VERIFY_CONDITION].pass);
-    geodec_verify_clear(&v);
+    geodec_verification_clear(&v);
     const double hole[4] = {1, 0, 0, NAN};
     f.g = hole;
-    cr_assert_eq(geodec_verify_arrays(&f, NULL, NULL, NULL, &v, &err), GEODEC_NUMERIC);
+    cr_assert_eq(geodec_verification_arrays(&f, NULL, NULL, NULL, &v, &err), GEODEC_NUMERIC);
     f.n = 65;
-    cr_assert_eq(geodec_verify_arrays(&f, NULL, NULL, NULL, &v, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_verification_arrays(&f, NULL, NULL, NULL, &v, &err), GEODEC_RANGE);
 }

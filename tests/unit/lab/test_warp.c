@@ -1,7 +1,7 @@
 /* The corrected warp where the answer is known. */
 #include "base/mem.h"
-#include "lab/warp/correct.h"
 #include "geometry/space_closed.h"
+#include "lab/warp/correct.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

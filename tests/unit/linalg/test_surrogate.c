@@ -1,8 +1,8 @@
 /* Surrogates keep what they promise and nothing else. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "linalg/surrogate.h"
 #include "linalg/stats.h"
+#include "linalg/surrogate.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

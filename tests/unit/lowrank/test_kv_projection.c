@@ -133,7 +133,7 @@ Test(kvprojection, artifact_gives_the_same_model_and_refuses_others)
         const geodec_kv_projection_options o = {.k_share = sides & 1 ? 0.5 : 0, .v_share = sides & 2 ? 0.3 : 0};
         test_ok(geodec_kv_projection_fit(m, &o, &p, &err), &err);
         const geodec_provenance prov = {.tool = "test", .model_fingerprint = geodec_model_fingerprint(m)};
-        test_ok(geodec_artifact_create(&geodec_kind_kvprojection, path, &prov, &a, &err), &err);
+        test_ok(geodec_artifact_create(&geodec_kv_projection_kind, path, &prov, &a, &err), &err);
         test_ok(geodec_kv_projection_write(&p, a, &err), &err);
         test_ok(geodec_artifact_commit(a, &err), &err);
         geodec_model *x = opened(), *y = opened();
@@ -174,7 +174,7 @@ Test(kvprojection, files_that_do_not_fit_the_model_are_refused)
         if (i == 5) bad.k.rank = 0;
         if (i == 6) bad.v.in = NULL;
         const geodec_provenance prov = {.tool = "test", .model_fingerprint = geodec_model_fingerprint(m)};
-        test_ok(geodec_artifact_create(&geodec_kind_kvprojection, path, &prov, &a, &err), &err);
+        test_ok(geodec_artifact_create(&geodec_kv_projection_kind, path, &prov, &a, &err), &err);
         test_ok(geodec_kv_projection_write(&bad, a, &err), &err);
         test_ok(geodec_artifact_commit(a, &err), &err);
         memset(&err, 0, sizeof err);

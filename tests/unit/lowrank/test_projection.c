@@ -291,7 +291,7 @@ Test(projection, instruction_sets_agree)
     const int64_t v = geodec_model_configuration(m)->n_vocab;
     float *want = logits_of(m, GEODEC_EXACT, GEODEC_ISA_SCALAR);
     for (geodec_isa isa = GEODEC_ISA_AVX2; isa <= GEODEC_ISA_AVX512; isa++) {
-        if (!geodec_isa_available(isa)) continue;
+        if (!geodec_kernels_isa_available(isa)) continue;
         float *y = logits_of(m, GEODEC_EXACT, isa);
         cr_assert_eq(memcmp(y, want, (size_t)(TOKENS * v) * sizeof *y), 0);
         geodec_mem_free(y);
@@ -342,7 +342,7 @@ static void write_to(const char *path, const geodec_model *m, const geodec_proje
     geodec_err err = {0};
     geodec_artifact *a = NULL;
     const geodec_provenance prov = {.tool = "test", .model_fingerprint = geodec_model_fingerprint(m)};
-    test_ok(geodec_artifact_create(&geodec_kind_projection, path, &prov, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_projection_kind, path, &prov, &a, &err), &err);
     test_ok(geodec_projection_write(p, a, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
 }

@@ -272,7 +272,7 @@ Test(drafts, counts_are_whole_and_the_file_holds_them)
     const char *path = test_tmp("drafts.h5");
     const geodec_provenance p = {.tool = "test", .command_line = "test"};
     test_ok(geodec_drafts_write(path, &p, &plan, &d, NULL, TOY_VOCAB, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_drafts, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_drafts_kind, path, &a, &err), &err);
     test_ok(geodec_artifact_read(a, "/rank", &rank, &err), &err);
     test_ok(geodec_artifact_read(a, "/gate_tokens_per_pass", &gate, &err), &err);
     for (int k = 0; k < 2; k++) {

@@ -66,11 +66,11 @@ static counts run(geodec_fault fault, const geodec_target *target)
 Test(faults, have_names)
 {
     for (int f = 0; f < GEODEC_FAULTS; f++) {
-        cr_assert_eq(geodec_fault_named(geodec_fault_name((geodec_fault)f)), f);
-        if (f > 0) cr_assert_not_null(strstr(GEODEC_FAULT_NAMES, geodec_fault_name((geodec_fault)f)));
+        cr_assert_eq(geodec_faults_named(geodec_faults_name((geodec_fault)f)), f);
+        if (f > 0) cr_assert_not_null(strstr(GEODEC_FAULT_NAMES, geodec_faults_name((geodec_fault)f)));
     }
-    cr_assert_eq(geodec_fault_named("none of these"), GEODEC_FAULTS);
-    cr_assert_str_eq(geodec_fault_name(GEODEC_FAULTS), "?");
+    cr_assert_eq(geodec_faults_named("none of these"), GEODEC_FAULTS);
+    cr_assert_str_eq(geodec_faults_name(GEODEC_FAULTS), "?");
 }
 
 static void no_difference(const counts *c)
@@ -83,15 +83,15 @@ static void no_difference(const counts *c)
 static void differs(const counts *c, geodec_fault f)
 {
     for (int sampled = 0; sampled < 2; sampled++) {
-        cr_assert_gt(c->wrong[WRONG][sampled][1], 0, "%s, sampled %d: trees", geodec_fault_name(f), sampled);
+        cr_assert_gt(c->wrong[WRONG][sampled][1], 0, "%s, sampled %d: trees", geodec_faults_name(f), sampled);
         if (f == GEODEC_FAULT_SIBLING)
             cr_assert_eq(c->wrong[WRONG][sampled][0], 0, "a chain has no siblings");
         else
-            cr_assert_gt(c->wrong[WRONG][sampled][0], 0, "%s, sampled %d: chains", geodec_fault_name(f), sampled);
+            cr_assert_gt(c->wrong[WRONG][sampled][0], 0, "%s, sampled %d: chains", geodec_faults_name(f), sampled);
     }
     /* Where no draft is wrong no rule can accept a wrong one, and no row of one can stay. */
     if (f == GEODEC_FAULT_MARGIN || f == GEODEC_FAULT_STALE)
-        cr_assert_eq(c->wrong[REPLAY][0][0], 0, "%s", geodec_fault_name(f));
+        cr_assert_eq(c->wrong[REPLAY][0][0], 0, "%s", geodec_faults_name(f));
 }
 
 Test(faults, each_is_seen_and_no_sound_verifier_is_accused)

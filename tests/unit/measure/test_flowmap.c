@@ -1,17 +1,17 @@
 /* The flow map from a model's own texts to drafts: the road of geodec-sample, -export, -bake and -decode in one
  * process. */
 #include "base/mem.h"
+#include "chain/activations.h"
 #include "decode/loop.h"
 #include "decode/sample.h"
 #include "decode/tiny.h"
 #include "drafters/drafting.h"
 #include "export/export.h"
-#include "chain/activations.h"
+#include "flowmap/map.h"
 #include "io/file.h"
 #include "io/h5.h"
 #include "linalg/lapack.h"
 #include "measure/bench.h"
-#include "flowmap/map.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -50,7 +50,7 @@ static geodec_status give(void *ctx, const int32_t **token, int64_t *n, geodec_e
 
 /* Writes tmpdir/`folder`/flowmap.h5 from texts sampled from the model; returns the folder. */
 static const char *bake(const geodec_model *m, const char *folder, int64_t texts, int32_t length,
-                        geodec_flow_summary *summary)
+                        geodec_flowmap_summary *summary)
 {
     geodec_err err = {0};
     geodec_pool *pool = NULL;
@@ -63,7 +63,7 @@ static const char *bake(const geodec_model *m, const char *folder, int64_t texts
     const int32_t layer = geodec_model_configuration(m)->n_layer;
     const geodec_sample_options so = {.texts = texts, .length = length, .temperature = 1, .top_p = 1, .seed = 3};
     const geodec_export_options eo = {.n_layers = 1, .layer = &layer, .window = length, .top_m = 1};
-    const geodec_flow_options fo = geodec_flow_defaults();
+    const geodec_flowmap_options fo = geodec_flowmap_defaults();
     const geodec_provenance p = {.tool = "test",
                                  .command_line = "test",
                                  .model_fingerprint = geodec_model_fingerprint(m),
@@ -79,15 +79,15 @@ static const char *bake(const geodec_model *m, const char *folder, int64_t texts
     const geodec_export_source source = {&s, give};
     geodec_export_summary es;
     (void)snprintf(path, sizeof path, "%s/store.h5", dir);
-    test_ok(geodec_artifact_create(&geodec_kind_activations, path, &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_activations_kind, path, &p, &a, &err), &err);
     test_ok(geodec_export_run(m, &eo, &source, a, &es, pool, NULL, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&geodec_kind_activations, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_activations_kind, path, &a, &err), &err);
     test_ok(geodec_activations_view(a, &v, &err), &err);
     test_ok(geodec_flowmap_bake(&v, &fo, &map, summary, pool, NULL, &err), &err);
     geodec_artifact_close(a);
     (void)snprintf(path, sizeof path, "%s/flowmap.h5", dir);
-    test_ok(geodec_artifact_create(&geodec_kind_flowmap, path, &p, &map_file, &err), &err);
+    test_ok(geodec_artifact_create(&geodec_flowmap_kind, path, &p, &map_file, &err), &err);
     test_ok(geodec_flowmap_write(&map, map_file, &err), &err);
     test_ok(geodec_artifact_commit(map_file, &err), &err);
     geodec_flowmap_clear(&map);
@@ -105,7 +105,7 @@ Test(flowmap, decoding_with_it_gives_the_plain_tokens)
     geodec_model *m = NULL;
     geodec_session *session = NULL;
     geodec_drafting *drafting = NULL;
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     test_ok(geodec_model_open(tiny_model("flow.gguf", 5), &m, &err), &err);
     const char *dir = bake(m, "flow", 40, 40, &s);
     const geodec_session_options so = {.n_ctx = TINY_CTX};
@@ -149,7 +149,7 @@ Test(flowmap, another_model_is_refused_and_a_missing_file_named)
     geodec_err err = {0};
     geodec_model *m = NULL, *other = NULL;
     geodec_drafting *d = NULL;
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     char line[400];
     test_ok(geodec_model_open(tiny_model("one.gguf", 5), &m, &err), &err);
     test_ok(geodec_model_open(tiny_model("two.gguf", 6), &other, &err), &err);
@@ -180,7 +180,7 @@ Test(flowmap, drafts_better_than_n_grams_on_a_trained_model)
     geodec_session *session = NULL;
     geodec_drafting *drafting = NULL;
     geodec_prompts prompts;
-    geodec_flow_summary s;
+    geodec_flowmap_summary s;
     geodec_bench_counts counts;
     char *text = NULL;
     size_t n = 0;
@@ -208,12 +208,12 @@ Test(flowmap, drafts_better_than_n_grams_on_a_trained_model)
                                     .greedy = true,
                                     .resamples = 100};
     test_ok(geodec_bench_count(&plan, &target, 1, NULL, &counts, &err), &err);
-    const geodec_bench_row *best[2][2] = {{NULL}};
+    const geodec_speed_row *best[2][2] = {{NULL}};
     for (int64_t i = 0; i < counts.n; i++) {
         best[counts.row[i].drafter][counts.row[i].every_position] = &counts.row[i];
         cr_assert_eq(counts.row[i].mismatches, 0);
     }
-    const geodec_bench_row *f = best[0][1], *g = best[1][1];
+    const geodec_speed_row *f = best[0][1], *g = best[1][1];
     fprintf(stderr, "flow map %.3f first, %.2f of 4, %.2f tokens a pass; n-gram %.3f, %.2f, %.2f\n",
             f->acceptance[0].value, f->mean_accepted.value, best[0][0]->tokens_per_pass.value, g->acceptance[0].value,
             g->mean_accepted.value, best[1][0]->tokens_per_pass.value);

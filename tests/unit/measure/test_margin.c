@@ -138,7 +138,7 @@ Test(margin, counts_are_those_of_the_rule_written_out)
             int32_t greedy[TOKENS], rule[TOKENS];
             int64_t some, gone;
             (void)by_hand(&reference, token + LENGTH * p, LENGTH, 0, greedy, &some, &gone);
-            nll += by_hand(&reference, token + LENGTH * p, LENGTH, geodec_margins[m], rule, &some, &gone);
+            nll += by_hand(&reference, token + LENGTH * p, LENGTH, geodec_margin_all[m], rule, &some, &gone);
             passes += some;
             departed += gone;
             for (int i = 0; i < TOKENS; i++) different += rule[i] != greedy[i];

@@ -3,12 +3,12 @@
 #include "decode/tiny.h"
 #include "decode/toy.h"
 #include "drafters/depth_sink.h"
-#include "drafters/model_drafter.h"
 #include "drafters/drafting.h"
+#include "drafters/model_drafter.h"
 #include "io/file.h"
 #include "linalg/lapack.h"
-#include "measure/bench.h"
 #include "lowrank/projection.h"
+#include "measure/bench.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -141,7 +141,7 @@ static void next_two(rig *r, geodec_sampler *s, double p[2][TINY_VOCAB])
     for (int32_t x = -1; x < TINY_VOCAB; x++) {
         text[PROMPT] = x;
         geodec_session_truncate(r->s, 0);
-        test_ok(geodec_prefill(r->s, text, x < 0 ? PROMPT : PROMPT + 1, row, &err), &err);
+        test_ok(geodec_forward_prefill(r->s, text, x < 0 ? PROMPT : PROMPT + 1, row, &err), &err);
         test_ok(geodec_sampler_distribution(s, row, x < 0 ? p[0] : then, &err), &err);
         for (int y = 0; x >= 0 && y < TINY_VOCAB; y++) p[1][y] += p[0][x] * then[y];
     }
@@ -368,7 +368,7 @@ Test(models, oracle_replay_is_right_as_often_as_asked)
     test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
     double chain = 0, tree = 0;
     for (int64_t i = 0; i < c.n; i++) {
-        const geodec_bench_row *row = &c.row[i];
+        const geodec_speed_row *row = &c.row[i];
         cr_assert_eq(row->mismatches, 0);
         cr_assert_gt(row->compared, 5000);
         if (row->drafter == 1 && row->budget == 0) {
@@ -411,7 +411,7 @@ Test(models, a_projection_drafts_for_its_own_model)
         po.slots = (1u << GEODEC_SLOTS) - 1;
         po.share = whole;
         test_ok(geodec_projection_fit(r.m, &po, &p, &err), &err);
-        test_ok(geodec_artifact_create(&geodec_kind_projection, file, &prov, &a, &err), &err);
+        test_ok(geodec_artifact_create(&geodec_projection_kind, file, &prov, &a, &err), &err);
         test_ok(geodec_projection_write(&p, a, &err), &err);
         test_ok(geodec_artifact_commit(a, &err), &err);
         geodec_projection_clear(&p);

@@ -282,7 +282,7 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
                                     .resamples = 100,
                                     .seed = 1};
     geodec_bench_counts c;
-    geodec_speed s = {0};
+    geodec_bench_timing s = {0};
     geodec_readiness r;
     const geodec_target target = toy_target(&t, TOY_MARKOV, 2, 300);
     geodec_pool *pool = NULL;
@@ -294,7 +294,7 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     cr_assert(isnan(r.speedup.low) && r.n_different == 0);
     cr_assert_eq(r.n_compared, 3 * 4 * 60, "every row that sent drafts, and no other");
     cr_assert_str_eq(r.exactness_mode, "greedy");
-    geodec_bench_row *other = &c.row[c.n - 1]; /* as of a drafter that draws: not compared */
+    geodec_speed_row *other = &c.row[c.n - 1]; /* as of a drafter that draws: not compared */
     other->sampled = true;
     other->compared = 0;
     test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);
@@ -313,7 +313,7 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     cr_assert_eq(geodec_readiness_of_bench(&plan, &c, &s, 2, &r, &err), GEODEC_INVAL);
 
     /* One prompt resampled is itself: no interval, and nothing that asks for its lower end holds. */
-    geodec_speed_free(&s);
+    geodec_bench_timing_free(&s);
     test_ok(geodec_bench_speed(&plan, 1, &target, &s, &err), &err);
     for (int64_t i = 0; i < s.n; i++) s.row[i].speedup = (geodec_interval){2, 2, 2};
     test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);
@@ -328,6 +328,6 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     cr_assert(!isnan(r.acceptance.value) && isnan(r.acceptance.low) && isnan(r.control_acceptance.low));
     cr_assert_not(geodec_readiness_conditions(&r).above_control);
     geodec_bench_counts_free(&c);
-    geodec_speed_free(&s);
+    geodec_bench_timing_free(&s);
     geodec_pool_destroy(pool);
 }

@@ -351,9 +351,9 @@ Test(model_attention, bits_do_not_depend_on_batch_tree_threads_or_isa, .timeout 
             float *want = one_by_one(m, a, &t, starts[k], ROWS);
             for (int way = 0; way < 5; way++) {
                 const geodec_isa isa = way < 3 ? isas[way] : GEODEC_ISA_AUTO;
-                if (!geodec_isa_available(isa) || (way == 0 && starts[k] > 600)) continue; /* scalar is slow */
+                if (!geodec_kernels_isa_available(isa) || (way == 0 && starts[k] > 600)) continue; /* scalar is slow */
                 geodec_session *s = open_rows(m, a, isa, way < 3 ? NULL : pool[way - 3]);
-                const char *label = way < 3 ? geodec_isa_name(isa) : way == 3 ? "2 threads" : "5 threads";
+                const char *label = way < 3 ? geodec_kernels_isa_name(isa) : way == 3 ? "2 threads" : "5 threads";
                 fill(s, &t, starts[k]);
                 if (way != 0) check_chains(s, &t, starts[k], want, label);
                 check_trees(s, &t, starts[k], want, label);
@@ -469,7 +469,7 @@ Test(model_attention, cache_types_round_as_they_say)
                 for (int lane = 0; lane < 64; lane++) {
                     row_of_cache got = held(s, 1, 128 + lane);
                     for (int d = 0; d < dim; d++) cr_assert_eq(k[d * 64 + lane], got.k[d]);
-                    SAME(got.v, v + lane * dim, dim, "%s: values", geodec_isa_name(isas[j]));
+                    SAME(got.v, v + lane * dim, dim, "%s: values", geodec_kernels_isa_name(isas[j]));
                     geodec_mem_free(got.k);
                     geodec_mem_free(got.v);
                 }

@@ -167,12 +167,12 @@ Test(attnres, rows_do_not_depend_on_batch_tree_threads_or_isa)
             geodec_session *s = open_session(m, options[k], GEODEC_ISA_AUTO, NULL);
             float *want = run(s, token, LENGTH, 1), *got;
             for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
-                if (!geodec_isa_available((geodec_isa)isa)) continue;
+                if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
                 geodec_session *other = open_session(m, options[k], (geodec_isa)isa, isa % 2 ? pool : NULL);
                 for (int step = 3; step <= LENGTH; step += 18) {
                     got = run(other, token, LENGTH, step);
                     cr_assert_eq(memcmp(got, want, (size_t)(LENGTH * v) * sizeof *got), 0, "%s: %s, passes of %d rows",
-                                 options[k], geodec_isa_name((geodec_isa)isa), step);
+                                 options[k], geodec_kernels_isa_name((geodec_isa)isa), step);
                     geodec_mem_free(got);
                 }
                 geodec_session_destroy(other);

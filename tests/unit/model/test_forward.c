@@ -232,13 +232,13 @@ static void check_fast(const geodec_model *m, const int32_t *token, int n, const
     float *want = one_by_one(s, token, n), *got = geodec_mem_new(n * v, sizeof *got);
     geodec_session_destroy(s);
     for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
-        if (!geodec_isa_available((geodec_isa)isa)) continue;
+        if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
         s = open_session(m, (geodec_isa)isa, isa == GEODEC_ISA_AVX2 ? NULL : pool, 0);
         for (int at = 0; at < n; at += 5)
             test_ok(geodec_forward(s, &(geodec_batch){.n = n - at < 5 ? n - at : 5, .token = token + at}, got + at * v,
                                    NULL, &err),
                     &err);
-        SAME_BITS(got, want, n * v, "%s: fast on %s", name, geodec_isa_name((geodec_isa)isa));
+        SAME_BITS(got, want, n * v, "%s: fast on %s", name, geodec_kernels_isa_name((geodec_isa)isa));
         geodec_session_destroy(s);
     }
     double square = 0, size = 0;
@@ -306,7 +306,7 @@ static void check_chains(const geodec_model *m, const int32_t *token, const floa
         /* prefill with the same chunks gives the last row only */
         geodec_session *p = open_session(m, isa, pool, sizes[k]);
         float *last = geodec_mem_new(v, sizeof *last);
-        test_ok(geodec_prefill(p, token, LENGTH, last, &err), &err);
+        test_ok(geodec_forward_prefill(p, token, LENGTH, last, &err), &err);
         SAME_BITS(last, want + (LENGTH - 1) * v, v, "%s: prefill in chunks of %d differs", label, sizes[k]);
         cr_assert_eq(geodec_session_length(p), LENGTH);
         const geodec_counters counted = geodec_session_counters(p);
@@ -330,9 +330,9 @@ Test(model_forward, chains_do_not_depend_on_batch_threads_or_isa, .timeout = 600
         float *want = one_by_one(s, token, LENGTH);
         geodec_session_destroy(s);
         for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
-            if (!geodec_isa_available((geodec_isa)isa)) continue;
+            if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
             check_chains(m, token, want, (geodec_isa)isa, NULL, step * (isa == GEODEC_ISA_SCALAR ? 2 : 1),
-                         geodec_isa_name((geodec_isa)isa));
+                         geodec_kernels_isa_name((geodec_isa)isa));
         }
         for (int threads = 2; threads <= 3; threads++) {
             geodec_err err = {0};
@@ -368,9 +368,9 @@ Test(model_forward, trees_equal_their_paths, .timeout = 600)
         float *got = geodec_mem_new(64 * v, sizeof *got), *want = geodec_mem_new(v, sizeof *want);
         geodec_session *single = open_session(m, GEODEC_ISA_AUTO, NULL, 0);
         for (int round = 0; round < 9; round++) {
-            const geodec_isa isa = round % 3 == 1 && geodec_isa_available(GEODEC_ISA_AVX2) ? GEODEC_ISA_AVX2
-                                   : round % 3 == 2                                        ? GEODEC_ISA_SCALAR
-                                                                                           : GEODEC_ISA_AUTO;
+            const geodec_isa isa = round % 3 == 1 && geodec_kernels_isa_available(GEODEC_ISA_AVX2) ? GEODEC_ISA_AVX2
+                                   : round % 3 == 2                                                ? GEODEC_ISA_SCALAR
+                                                                                                   : GEODEC_ISA_AUTO;
             geodec_session *s = open_session(m, isa, round % 2 ? pool : NULL, 0);
             const int n_base = (int)geodec_rng_below(&r, 36), n = round == 8 ? 64 : 1 + (int)geodec_rng_below(&r, 24);
             int32_t base[36], token[64], parent[64];
@@ -378,8 +378,8 @@ Test(model_forward, trees_equal_their_paths, .timeout = 600)
             random_tokens(m, token, 64, 200 + (uint64_t)round);
             geodec_session_truncate(single, 0);
             if (n_base) {
-                test_ok(geodec_prefill(s, base, n_base, NULL, &err), &err);
-                test_ok(geodec_prefill(single, base, n_base, NULL, &err), &err);
+                test_ok(geodec_forward_prefill(s, base, n_base, NULL, &err), &err);
+                test_ok(geodec_forward_prefill(single, base, n_base, NULL, &err), &err);
             }
             for (int k = 0; k < n; k++) parent[k] = (int32_t)geodec_rng_below(&r, (uint64_t)k + 1) - 1;
             test_ok(geodec_forward(s, &(geodec_batch){.n = n, .token = token, .parent = parent}, got, NULL, &err),
@@ -431,10 +431,10 @@ static void check_refill(size_t model)
     for (int cut = 0; cut < LENGTH; cut += 7) {
         /* the discarded tail leaves no trace */
         geodec_session_truncate(s, cut);
-        test_ok(geodec_prefill(s, other, LENGTH - cut, NULL, &err), &err);
+        test_ok(geodec_forward_prefill(s, other, LENGTH - cut, NULL, &err), &err);
         geodec_session_truncate(s, cut);
         cr_assert_eq(geodec_session_length(s), cut);
-        test_ok(geodec_prefill(s, token + cut, LENGTH - cut, got, &err), &err);
+        test_ok(geodec_forward_prefill(s, token + cut, LENGTH - cut, got, &err), &err);
         SAME_BITS(got, want + (LENGTH - 1) * v, v, "after truncation to %d", cut);
     }
     geodec_session_truncate(s, 1000); /* longer than the cache: nothing happens */
@@ -554,7 +554,7 @@ Test(model_forward, errors_leave_the_cache_alone)
     cr_assert_eq(geodec_session_n_ctx(s), 10);
     const int32_t good[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     const int32_t bad_id[2] = {1, c->n_vocab}, negative[1] = {-1}, parent[3] = {-1, 0, 2}, low[1] = {-2};
-    test_ok(geodec_prefill(s, good, 5, NULL, &err), &err);
+    test_ok(geodec_forward_prefill(s, good, 5, NULL, &err), &err);
     cr_assert_eq(geodec_forward(s, &(geodec_batch){.n = 7, .token = good}, NULL, NULL, &err), GEODEC_LIMIT);
     cr_assert_eq(geodec_forward(s, &(geodec_batch){.n = 6, .token = good}, NULL, NULL, &err), GEODEC_LIMIT);
     cr_assert_eq(geodec_forward(s, &(geodec_batch){.n = 0, .token = good}, NULL, NULL, &err), GEODEC_LIMIT);
@@ -569,9 +569,9 @@ Test(model_forward, errors_leave_the_cache_alone)
     cr_assert_eq(
         geodec_forward(s, &(geodec_batch){.n = 1, .token = good}, NULL, &(geodec_capture){1, &layer, state}, &err),
         GEODEC_RANGE);
-    cr_assert_eq(geodec_prefill(s, good, 6, NULL, &err), GEODEC_LIMIT);
-    cr_assert_eq(geodec_prefill(s, good, 0, NULL, &err), GEODEC_INVAL);
-    cr_assert_eq(geodec_prefill(s, bad_id, 2, NULL, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_forward_prefill(s, good, 6, NULL, &err), GEODEC_LIMIT);
+    cr_assert_eq(geodec_forward_prefill(s, good, 0, NULL, &err), GEODEC_INVAL);
+    cr_assert_eq(geodec_forward_prefill(s, bad_id, 2, NULL, &err), GEODEC_RANGE);
     cr_assert_eq(geodec_session_length(s), 5);
     const geodec_counters counted = geodec_session_counters(s);
     cr_assert(counted.passes == 1 && counted.rows == 5);

@@ -144,7 +144,7 @@ static void fast_is_near_exact_and_stable(const char *const *names, size_t count
         geodec_session_destroy(s);
         o.arithmetic = GEODEC_FAST;
         for (int isa = GEODEC_ISA_AUTO; isa <= GEODEC_ISA_AVX512; isa++) {
-            if (!geodec_isa_available((geodec_isa)isa)) continue;
+            if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
             o.isa = (geodec_isa)isa;
             test_ok(geodec_session_create(m, &o, &s, &err), &err);
             cr_assert_eq(geodec_session_arithmetic(s), GEODEC_FAST);
@@ -154,7 +154,7 @@ static void fast_is_near_exact_and_stable(const char *const *names, size_t count
                 for (int i = 0; i < N; i++) {
                     test_ok(geodec_forward(s, &(geodec_batch){.n = 1, .token = ids + i}, row, NULL, &err), &err);
                     cr_assert(memcmp(row, fast + i * v, (size_t)v * sizeof *row) == 0, "%s: row %d on %s", names[k], i,
-                              geodec_isa_name((geodec_isa)isa));
+                              geodec_kernels_isa_name((geodec_isa)isa));
                 }
             geodec_session_destroy(s);
         }
@@ -276,7 +276,7 @@ static void greedy_continuations(const greedy_case *cases, size_t count)
             int32_t *ids = read_ids(json_object_get(prompt, "ids"), &n),
                     *want = read_ids(json_object_get(prompt, "greedy_ids"), &n_want);
             geodec_session *s = open_session(m, GEODEC_ISA_AUTO);
-            test_ok(geodec_prefill(s, ids, n, logits, &err), &err);
+            test_ok(geodec_forward_prefill(s, ids, n, logits, &err), &err);
             int32_t at = 0;
             while (at < n_want) {
                 const int32_t id = geodec_argmax(logits, c->n_vocab);

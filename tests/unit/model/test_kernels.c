@@ -101,7 +101,8 @@ static void check_columns(const product *p, const geodec__kernels *kernels, int 
     if (cut) kernels->columns(&c, 0, cut, p->x_row, p->n, p->y_row, scratch);
     kernels->columns(&c, cut, rows, p->x_row, p->n, p->y_row, scratch);
     cr_assert(memcmp(want, p->y, (size_t)(p->n * rows) * sizeof *want) == 0, "columns of %s as %s, %s, %d rows",
-              geodec_ggml_type_name(p->w.type), geodec_ggml_type_name(type), geodec_isa_name(kernels->isa), (int)p->n);
+              geodec_ggml_type_name(p->w.type), geodec_ggml_type_name(type), geodec_kernels_isa_name(kernels->isa),
+              (int)p->n);
     geodec_mem_free(data);
     geodec_mem_free(room);
     geodec_mem_free(scratch);
@@ -121,7 +122,7 @@ static void check_gemm(const product *p, const geodec__kernels *kernels, const f
     if (cut) kernels->gemm(&p->w, 0, cut, packed, n, p->y_row, p->scratch);
     kernels->gemm(&p->w, cut, rows, packed, n, p->y_row, p->scratch);
     cr_assert(memcmp(want, p->y, (size_t)(n * rows) * sizeof *want) == 0, "packed, %s, %s, %d rows",
-              geodec_ggml_type_name(p->w.type), geodec_isa_name(kernels->isa), (int)n);
+              geodec_ggml_type_name(p->w.type), geodec_kernels_isa_name(kernels->isa), (int)n);
     geodec_mem_free(packed);
 }
 
@@ -175,7 +176,7 @@ Test(model_kernels, products_are_right_and_equal_on_every_isa)
                     }
                     cr_assert(memcmp(first, p.y, (size_t)(n * rows) * sizeof *first) == 0,
                               "%s %dx%d, %d rows: %s differs", geodec_ggml_type_name(types[ti]), (int)rows, (int)cols,
-                              (int)n, geodec_isa_name(isas[k]));
+                              (int)n, geodec_kernels_isa_name(isas[k]));
                     if (kernels->gemm) check_gemm(&p, kernels, first);
                     if (!kernels->columns) continue;
                     if (block == 1 || types[ti] == GEODEC_GGML_Q8_0) check_columns(&p, kernels, types[ti], first);
@@ -223,8 +224,10 @@ Test(model_kernels, softmax_and_swiglu)
             memcpy(first[1], gate, sizeof gate);
             have = true;
         }
-        cr_assert(memcmp(first[0], soft, N * sizeof *soft) == 0, "softmax: %s differs", geodec_isa_name(isas[k]));
-        cr_assert(memcmp(first[1], gate, N * sizeof *gate) == 0, "swiglu: %s differs", geodec_isa_name(isas[k]));
+        cr_assert(memcmp(first[0], soft, N * sizeof *soft) == 0, "softmax: %s differs",
+                  geodec_kernels_isa_name(isas[k]));
+        cr_assert(memcmp(first[1], gate, N * sizeof *gate) == 0, "swiglu: %s differs",
+                  geodec_kernels_isa_name(isas[k]));
     }
     /* extremes: nothing overflows, and equal logits give equal weights */
     float e[16] = {1e30f, -1e30f, 1e30f};
@@ -256,7 +259,7 @@ Test(model_kernels, geglu)
         for (int i = N; i < N + 5; i++) cr_assert_eq(gate[i], 0.0f, "the padding stays zero");
         if (!have) memcpy(first, gate, sizeof gate);
         have = true;
-        cr_assert(memcmp(first, gate, N * sizeof *gate) == 0, "%s differs", geodec_isa_name(isas[k]));
+        cr_assert(memcmp(first, gate, N * sizeof *gate) == 0, "%s differs", geodec_kernels_isa_name(isas[k]));
     }
 }
 
@@ -286,7 +289,7 @@ Test(model_kernels, rms_norm)
             cr_assert(memcmp(y + n, x + n, sizeof y - (size_t)n * sizeof *y) == 0, "nothing past the end is touched");
             if (!have) memcpy(first, y, sizeof y);
             have = true;
-            cr_assert(memcmp(first, y, sizeof y) == 0, "%s differs", geodec_isa_name(isas[k]));
+            cr_assert(memcmp(first, y, sizeof y) == 0, "%s differs", geodec_kernels_isa_name(isas[k]));
         }
     }
 }
@@ -311,21 +314,21 @@ Test(model_kernels, softcap)
         }
         if (!have) memcpy(first, y, sizeof y);
         have = true;
-        cr_assert(memcmp(first, y, sizeof y) == 0, "%s differs", geodec_isa_name(isas[k]));
+        cr_assert(memcmp(first, y, sizeof y) == 0, "%s differs", geodec_kernels_isa_name(isas[k]));
     }
     cr_assert(y[2] == 0.0f && y[0] == 30.0f && y[1] == -30.0f);
 }
 
 Test(model_kernels, selection)
 {
-    cr_assert(geodec_isa_available(GEODEC_ISA_AUTO) && geodec_isa_available(GEODEC_ISA_SCALAR));
+    cr_assert(geodec_kernels_isa_available(GEODEC_ISA_AUTO) && geodec_kernels_isa_available(GEODEC_ISA_SCALAR));
     cr_assert_eq(geodec__kernels_for(GEODEC_ISA_SCALAR), &geodec__kernels_scalar);
     for (int k = 0; k < 3; k++) {
         const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
         if (kernels) cr_assert_eq(kernels->isa, isas[k]);
-        cr_assert_eq(kernels != NULL, geodec_isa_available(isas[k]));
+        cr_assert_eq(kernels != NULL, geodec_kernels_isa_available(isas[k]));
     }
-    cr_assert_str_eq(geodec_isa_name(GEODEC_ISA_AVX512), "avx512");
+    cr_assert_str_eq(geodec_kernels_isa_name(GEODEC_ISA_AVX512), "avx512");
 }
 
 Test(model_kernels, argmax_takes_the_lowest_of_equals)

@@ -1,8 +1,8 @@
 /* A cache of low rank: against the same model with the product of the factors as its weights, and bit for bit the same
  * in every batch, tree, instruction set and number of threads; four-bit elements. */
 #include "base/mem.h"
-#include "model/model_internal.h"
 #include "model/lowkv.h"
+#include "model/model_internal.h"
 #include "model/synthetic.h"
 #include "support/support.h"
 
@@ -233,14 +233,14 @@ Test(lowkv, rows_do_not_depend_on_batch_tree_threads_or_isa, .timeout = 300)
                 geodec_session *s = open_session(m, (geodec_kv_type)kv, GEODEC_ISA_AUTO, NULL);
                 float *want = run(s, token, LENGTH, 1);
                 (void)snprintf(label, sizeof label, "model %d shape %d %s", i, shape,
-                               geodec_kv_name((geodec_kv_type)kv));
+                               geodec_cache_kv_name((geodec_kv_type)kv));
                 check_tree(s, token, want, label);
                 for (int isa = GEODEC_ISA_SCALAR; isa <= GEODEC_ISA_AVX512; isa++) {
-                    if (!geodec_isa_available((geodec_isa)isa)) continue;
+                    if (!geodec_kernels_isa_available((geodec_isa)isa)) continue;
                     geodec_session *other = open_session(m, (geodec_kv_type)kv, (geodec_isa)isa, isa % 2 ? pool : NULL);
                     float *got = run(other, token, LENGTH, 7 + 19 * isa);
                     cr_assert_eq(memcmp(got, want, (size_t)(LENGTH * v) * sizeof *got), 0, "%s: %s", label,
-                                 geodec_isa_name((geodec_isa)isa));
+                                 geodec_kernels_isa_name((geodec_isa)isa));
                     geodec_mem_free(got);
                     geodec_session_destroy(other);
                 }

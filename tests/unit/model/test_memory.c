@@ -16,7 +16,7 @@ static void logits_of(const geodec_model *m, float *logits)
     const geodec_session_options o = {.n_ctx = 16, .arithmetic = GEODEC_FAST};
     const int32_t token[3] = {5, 290, 17};
     test_ok(geodec_session_create(m, &o, &s, &err), &err);
-    test_ok(geodec_prefill(s, token, 3, logits, &err), &err);
+    test_ok(geodec_forward_prefill(s, token, 3, logits, &err), &err);
     geodec_session_destroy(s);
 }
 
@@ -35,8 +35,8 @@ Test(model, opened_from_memory)
     const char *path = test_tmp("memory.gguf");
     geodec_err err = {0};
     test_ok(synthetic_write(path, &like, &err), &err);
-    geodec_map map;
-    test_ok(geodec_map_open(path, &map, &err), &err);
+    geodec_file_map map;
+    test_ok(geodec_file_map_open(path, &map, &err), &err);
     uint8_t *bytes = aligned_alloc(1 << 16, (map.size + 0xffff) / 0x10000 * 0x10000);
     cr_assert(bytes);
     memcpy(bytes, map.data, map.size);
@@ -54,6 +54,6 @@ Test(model, opened_from_memory)
     cr_assert_str_eq(geodec_model_fingerprint(from_file), geodec_model_fingerprint(from_memory));
     geodec_model_close(from_memory);
     geodec_model_close(from_file);
-    geodec_map_close(&map);
+    geodec_file_map_close(&map);
     free(bytes);
 }

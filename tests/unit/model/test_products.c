@@ -292,13 +292,14 @@ static void check_definition(int type, geodec_arithmetic arithmetic, int64_t row
     for (int64_t i = 0; i < MAX_N * rows; i++) want[i] = plain_product(arithmetic, &w, i % rows, in.row[i / rows]);
     for (int a = 0; a < 3; a++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
-            if (!geodec_isa_available(isas[a])) continue;
+            if (!geodec_kernels_isa_available(isas[a])) continue;
             memset(y, 0x55, (size_t)(MAX_N * rows) * sizeof *y);
             multiply(product_of(isas[a], arithmetic), &p, in.row, counts[c], y);
             for (int64_t i = 0; i < counts[c] * rows; i++)
                 cr_assert(memcmp(&y[i], &want[i], sizeof *y) == 0, "%s %s %s: %d rows, row %d, output %d: %a, not %a",
-                          geodec_ggml_type_name(type), geodec_arithmetic_name(arithmetic), geodec_isa_name(isas[a]),
-                          (int)counts[c], (int)(i / rows), (int)(i % rows), (double)y[i], (double)want[i]);
+                          geodec_ggml_type_name(type), geodec_arithmetic_name(arithmetic),
+                          geodec_kernels_isa_name(isas[a]), (int)counts[c], (int)(i / rows), (int)(i % rows),
+                          (double)y[i], (double)want[i]);
             if (counts[c] < MAX_N) cr_assert_eq(((uint32_t *)(void *)y)[counts[c] * rows], 0x55555555u);
         }
     free_data(w.data);
@@ -378,7 +379,7 @@ Test(model_products, not_a_number_stays_one)
         in.x[256 + 77] = odd[k];
         for (int a = 0; a < 3 * GEODEC_ARITHMETICS; a++) {
             float y[2 * 16];
-            if (!geodec_isa_available(isas[a / 2])) continue;
+            if (!geodec_kernels_isa_available(isas[a / 2])) continue;
             multiply(product_of(isas[a / 2], (geodec_arithmetic)(a % 2)), &p, in.row, 2, y);
             for (int i = 0; i < 16; i++) cr_assert(isfinite(y[i]) && isnan(y[16 + i]));
         }

@@ -1,9 +1,9 @@
 /* Random models: the blocks are what they promise, files repeat, load and give finite logits. */
 #include "base/mem.h"
-#include "model/shape.h"
-#include "model/shape_internal.h"
 #include "gguf/gguf.h"
 #include "model/model.h"
+#include "model/shape.h"
+#include "model/shape_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
@@ -48,10 +48,10 @@ Test(shape, blocks_have_the_deviation_asked_for)
     enum { N = 256 * 256 };
     float *x = geodec_mem_new(N, sizeof *x);
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
-        const geodec__random_blocks *b = geodec__random_blocks_of(types[k]);
+        const geodec__random_blocks *b = geodec__shape_random_blocks_of(types[k]);
         const geodec_ggml_traits *t = geodec_ggml_traits_of(types[k]);
         cr_assert_not_null(b);
-        const int64_t groups = N / geodec__group_elements(b), bytes = geodec__group_bytes(b);
+        const int64_t groups = N / geodec__shape_group_elements(b), bytes = geodec__shape_group_bytes(b);
         cr_assert_eq((int64_t)geodec_ggml_bytes(t, N), groups * bytes);
         uint8_t *raw = geodec_mem_new(groups * bytes + 1, 1);
         for (int64_t i = 0; i < groups; i++) {
@@ -119,7 +119,7 @@ Test(shape, models_load_and_stay_finite)
         test_ok(geodec_session_create(m, &o, &session, &err), &err);
         float *logits = geodec_mem_new(s.n_vocab, sizeof *logits);
         const int32_t tokens[5] = {1, 300, 301, 999, 4};
-        test_ok(geodec_prefill(session, tokens, 5, logits, &err), &err);
+        test_ok(geodec_forward_prefill(session, tokens, 5, logits, &err), &err);
         double square = 0;
         for (int i = 0; i < s.n_vocab; i++) square += (double)logits[i] * (double)logits[i];
         const double rms = sqrt(square / s.n_vocab);

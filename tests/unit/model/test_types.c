@@ -3,8 +3,8 @@
  * type is multiplied in floats, and within their rounding where it is multiplied in integers. */
 #include "base/mem.h"
 #include "model/blocks.h"
-#include "model/model.h"
 #include "model/kernels/panels_internal.h"
+#include "model/model.h"
 #include "model/synthetic.h"
 #include "support/support.h"
 
@@ -111,11 +111,11 @@ static void check_twins(const synthetic *shape, int type, geodec_pool *pool)
         memcpy(want, got, sizeof want);
     }
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
-        if (!geodec_isa_available(ways[k].isa)) continue;
+        if (!geodec_kernels_isa_available(ways[k].isa)) continue;
         memset(got, 0x55, sizeof got);
         run(packed, ways[k].isa, ways[k].threads ? pool : NULL, ways[k].chunk, got);
         cr_assert(memcmp(got, want, sizeof want) == 0, "%s: other bits with %s, %d rows a pass", name,
-                  geodec_isa_name(ways[k].isa), ways[k].chunk);
+                  geodec_kernels_isa_name(ways[k].isa), ways[k].chunk);
     }
 }
 

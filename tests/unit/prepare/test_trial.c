@@ -34,7 +34,7 @@ Test(record, a_folder_beside_the_model)
 {
     geodec_err err = {0};
     char *folder = NULL;
-    test_ok(geodec_prepared_beside("a b/model.gguf", &folder, &err), &err);
+    test_ok(geodec_record_beside("a b/model.gguf", &folder, &err), &err);
     cr_assert_str_eq(folder, "a b/model.gguf.geodec");
     geodec_mem_free(folder);
 }
@@ -42,15 +42,15 @@ Test(record, a_folder_beside_the_model)
 static geodec_status read_record(const char *text)
 {
     geodec_err err = {0};
-    geodec_prepared p = {0};
+    geodec_record p = {0};
     const char *path = test_tmp("prepared.json");
     FILE *f = fopen(path, "w");
     cr_assert(f);
     (void)fputs(text, f);
     (void)fclose(f);
-    const geodec_status st = geodec_prepared_read(test_tmpdir(), &p, &err);
+    const geodec_status st = geodec_record_read(test_tmpdir(), &p, &err);
     if (st == GEODEC_OK) cr_assert_str_eq(p.draft, "ngram");
-    geodec_prepared_clear(&p);
+    geodec_record_clear(&p);
     return st;
 }
 
@@ -66,6 +66,6 @@ Test(record, a_record_is_hostile_until_read)
     cr_assert_eq(read_record("{"), GEODEC_FORMAT);
     cr_assert_eq(read_record("{\"model_sha256\": 3}"), GEODEC_FORMAT);
     geodec_err err = {0};
-    geodec_prepared p = {0};
-    cr_assert_eq(geodec_prepared_read("/nowhere", &p, &err), GEODEC_NOTFOUND);
+    geodec_record p = {0};
+    cr_assert_eq(geodec_record_read("/nowhere", &p, &err), GEODEC_NOTFOUND);
 }

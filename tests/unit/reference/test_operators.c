@@ -35,17 +35,17 @@ typedef struct norm {
 static void norm_run(const void *ctx, const double *x, double *y)
 {
     const norm *o = ctx;
-    geodec__ref_norm(o->n, o->d, o->eps, o->gain, x, y);
+    geodec__reference_norm(o->n, o->d, o->eps, o->gain, x, y);
 }
 static void norm_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     const norm *o = ctx;
-    geodec__ref_norm_jvp(o->n, o->d, o->eps, o->gain, x, k, dx, dy);
+    geodec__reference_norm_jvp(o->n, o->d, o->eps, o->gain, x, k, dx, dy);
 }
 static void norm_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     const norm *o = ctx;
-    geodec__ref_norm_vjp(o->n, o->d, o->eps, o->gain, x, k, gy, gx);
+    geodec__reference_norm_vjp(o->n, o->d, o->eps, o->gain, x, k, gy, gx);
 }
 
 Test(reference_operators, norm)
@@ -56,7 +56,7 @@ Test(reference_operators, norm)
         check_at(&(check_map){"norm", 36, 36, norm_run, norm_jvp, norm_vjp, &o}, 1);
         const double x[2] = {3, 4};
         double y[2];
-        geodec__ref_norm(1, 2, 0.5, o.gain, x, y);
+        geodec__reference_norm(1, 2, 0.5, o.gain, x, y);
         NEAR(y[1], 4 / sqrt(13) * (double)o.gain[1], "norm");
         geodec_mem_free(o.gain);
     }
@@ -73,7 +73,7 @@ static void rotate_all(const void *ctx, int64_t k, const double *x, double *y, b
 {
     const rotation *o = ctx;
     memcpy(y, x, (size_t)(k * o->size) * sizeof *x);
-    geodec__ref_rotate(&o->c, &o->angles, 0, k, o->heads, transpose, y);
+    geodec__reference_rotate(&o->c, &o->angles, 0, k, o->heads, transpose, y);
 }
 static void rotate_run(const void *ctx, const double *x, double *y) { rotate_all(ctx, 1, x, y, false); }
 static void rotate_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
@@ -103,7 +103,7 @@ Test(reference_operators, rotation)
                       .heads = 2,
                       .size = 64};
         geodec_err err = {0};
-        test_ok(geodec__ref_angles_create(&o.c, local, local ? NULL : divisor, 4, &o.angles, &err), &err);
+        test_ok(geodec__reference_angles_create(&o.c, local, local ? NULL : divisor, 4, &o.angles, &err), &err);
         check_at(&(check_map){"rotation", 64, 64, rotate_run, rotate_jvp, rotate_vjp, &o}, 1);
         double *x = check_random(64, 3), *y = geodec_mem_new(64, sizeof *y);
         rotate_run(&o, x, y);
@@ -118,7 +118,7 @@ Test(reference_operators, rotation)
             NEAR(y[b], m * (x[b] * cos(angle) + x[a] * sin(angle)), "kind %d pair %d", kind, (int)i);
         }
         cr_assert(y[at + 6] == x[at + 6] && y[at + 7] == x[at + 7]);
-        geodec__ref_angles_destroy(&o.angles);
+        geodec__reference_angles_destroy(&o.angles);
         geodec_mem_free(x);
         geodec_mem_free(y);
     }
@@ -129,19 +129,19 @@ Test(reference_operators, rotation)
 static void product_run(const void *ctx, const double *x, double *y)
 {
     geodec_err err = {0};
-    test_ok(geodec__ref_product(NULL, ctx, 3, x, y, &err), &err);
+    test_ok(geodec__reference_product(NULL, ctx, 3, x, y, &err), &err);
 }
 static void product_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     (void)x;
     geodec_err err = {0};
-    test_ok(geodec__ref_product(NULL, ctx, 3 * k, dx, dy, &err), &err);
+    test_ok(geodec__reference_product(NULL, ctx, 3 * k, dx, dy, &err), &err);
 }
 static void product_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     (void)x;
     geodec_err err = {0};
-    test_ok(geodec__ref_product_vjp(NULL, ctx, 3 * k, gy, gx, &err), &err);
+    test_ok(geodec__reference_product_vjp(NULL, ctx, 3 * k, gy, gx, &err), &err);
 }
 
 /* Two shapes: one within a block, one of several panels. */
@@ -185,7 +185,7 @@ static void attend_run(const void *ctx, const double *x, double *y)
 {
     geodec_err err = {0};
     const geodec__ref_attention p = at_point(ctx, x);
-    test_ok(geodec__ref_attend(NULL, &p, y, &err), &err);
+    test_ok(geodec__reference_attend(NULL, &p, y, &err), &err);
 }
 /* Part `at` .. `at + n` of every tangent, between [k][total] and [k][n]. */
 static void part(int64_t k, int64_t total, int64_t at, int64_t n, double *all, double *one, bool put)
@@ -211,7 +211,7 @@ static void attend_jvp(const void *ctx, const double *x, int64_t k, const double
     double *d[3], *copy = geodec_mem_new(size, sizeof *copy);
     memcpy(copy, dx, (size_t)size * sizeof *copy);
     attend_split(&p, k, copy, d, false);
-    test_ok(geodec__ref_attend_jvp(NULL, &p, k, d[0], d[1], d[2], dy, &err), &err);
+    test_ok(geodec__reference_attend_jvp(NULL, &p, k, d[0], d[1], d[2], dy, &err), &err);
     geodec_mem_free(copy);
     for (int i = 0; i < 3; i++) geodec_mem_free(d[i]);
 }
@@ -221,7 +221,7 @@ static void attend_vjp(const void *ctx, const double *x, int64_t k, const double
     const geodec__ref_attention p = at_point(ctx, x);
     double *g[3];
     attend_split(&p, k, gx, g, false); /* for its memory */
-    test_ok(geodec__ref_attend_vjp(NULL, &p, k, gy, g[0], g[1], g[2], &err), &err);
+    test_ok(geodec__reference_attend_vjp(NULL, &p, k, gy, g[0], g[1], g[2], &err), &err);
     attend_split(&p, k, gx, g, true);
     for (int i = 0; i < 3; i++) geodec_mem_free(g[i]);
 }
@@ -288,19 +288,21 @@ typedef struct gated {
 static void gated_run(const void *ctx, const double *x, double *y)
 {
     const gated *o = ctx;
-    geodec__ref_gated(o->act, o->n, x, x + o->n, y);
+    geodec__reference_gated(o->act, o->n, x, x + o->n, y);
 }
 static void gated_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     const gated *o = ctx;
     for (int64_t j = 0; j < k; j++)
-        geodec__ref_gated_jvp(o->act, o->n, x, x + o->n, 1, dx + j * 2 * o->n, dx + (j * 2 + 1) * o->n, dy + j * o->n);
+        geodec__reference_gated_jvp(o->act, o->n, x, x + o->n, 1, dx + j * 2 * o->n, dx + (j * 2 + 1) * o->n,
+                                    dy + j * o->n);
 }
 static void gated_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     const gated *o = ctx;
     for (int64_t j = 0; j < k; j++)
-        geodec__ref_gated_vjp(o->act, o->n, x, x + o->n, 1, gy + j * o->n, gx + j * 2 * o->n, gx + (j * 2 + 1) * o->n);
+        geodec__reference_gated_vjp(o->act, o->n, x, x + o->n, 1, gy + j * o->n, gx + j * 2 * o->n,
+                                    gx + (j * 2 + 1) * o->n);
 }
 
 /* Several tangents at once are the same as one after another, over more than a strip. */
@@ -310,11 +312,12 @@ static void gated_together(geodec_activation act)
     double *x = check_random(2 * N, 7), *d = check_random(2 * K * N, 8);
     double *one = geodec_mem_new(2 * K * N, sizeof *one), *all = geodec_mem_new(2 * K * N, sizeof *all);
     const double *dup = d + K * N;
-    for (int j = 0; j < K; j++) geodec__ref_gated_jvp(act, N, x, x + N, 1, d + j * N, dup + j * N, one + j * N);
-    geodec__ref_gated_jvp(act, N, x, x + N, K, d, dup, all);
+    for (int j = 0; j < K; j++) geodec__reference_gated_jvp(act, N, x, x + N, 1, d + j * N, dup + j * N, one + j * N);
+    geodec__reference_gated_jvp(act, N, x, x + N, K, d, dup, all);
     cr_assert(memcmp(one, all, K * N * sizeof *one) == 0);
-    for (int j = 0; j < K; j++) geodec__ref_gated_vjp(act, N, x, x + N, 1, d + j * N, one + j * N, one + (K + j) * N);
-    geodec__ref_gated_vjp(act, N, x, x + N, K, d, all, all + K * N);
+    for (int j = 0; j < K; j++)
+        geodec__reference_gated_vjp(act, N, x, x + N, 1, d + j * N, one + j * N, one + (K + j) * N);
+    geodec__reference_gated_vjp(act, N, x, x + N, K, d, all, all + K * N);
     cr_assert(memcmp(one, all, 2 * K * N * sizeof *one) == 0);
     double *const memory[] = {x, d, one, all};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) geodec_mem_free(memory[i]);
@@ -331,7 +334,7 @@ Test(reference_operators, gated_activation)
         /* both limits, without overflow */
         const double gate[3] = {800, -800, 1.5}, up[3] = {2, 2, 2};
         double y[3];
-        geodec__ref_gated(o.act, 3, gate, up, y);
+        geodec__reference_gated(o.act, 3, gate, up, y);
         const double inner = sqrt(2 / acos(-1)) * (1.5 + 0.044715 * 1.5 * 1.5 * 1.5);
         const double want = act == GEODEC_SILU ? 3 / (1 + exp(-1.5)) : 1.5 * (1 + tanh(inner));
         cr_assert(y[0] == 1600 && y[1] == 0);
@@ -351,19 +354,19 @@ typedef struct router {
 static void route_run(const void *ctx, const double *x, double *y)
 {
     const router *o = ctx;
-    geodec__ref_route(&o->r, o->n, x, o->prob, o->id, y);
+    geodec__reference_route(&o->r, o->n, x, o->prob, o->id, y);
 }
 static void route_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     const router *o = ctx;
-    geodec__ref_route(&o->r, o->n, x, o->prob, o->id, o->weight);
-    geodec__ref_route_jvp(&o->r, o->n, o->prob, o->id, k, dx, dy);
+    geodec__reference_route(&o->r, o->n, x, o->prob, o->id, o->weight);
+    geodec__reference_route_jvp(&o->r, o->n, o->prob, o->id, k, dx, dy);
 }
 static void route_vjp(const void *ctx, const double *x, int64_t k, const double *gy, double *gx)
 {
     const router *o = ctx;
-    geodec__ref_route(&o->r, o->n, x, o->prob, o->id, o->weight);
-    geodec__ref_route_vjp(&o->r, o->n, o->prob, o->id, k, gy, gx);
+    geodec__reference_route(&o->r, o->n, x, o->prob, o->id, o->weight);
+    geodec__reference_route_vjp(&o->r, o->n, o->prob, o->id, k, gy, gx);
 }
 
 Test(reference_operators, router)
@@ -377,7 +380,7 @@ Test(reference_operators, router)
         /* ties go to the lowest id; the weights by hand */
         const double logits[7] = {0, log(2), 0, log(4), log(2), -5, -900};
         const double all = 1 + 2 + 1 + 4 + 2 + exp(-5), sum = keep ? all : 8;
-        geodec__ref_route(&o.r, 1, logits, o.prob, o.id, o.weight);
+        geodec__reference_route(&o.r, 1, logits, o.prob, o.id, o.weight);
         cr_assert(o.id[0] == 3 && o.id[1] == 1 && o.id[2] == 4);
         NEAR(o.weight[0], 1.25 * 4 / sum, "weight");
         NEAR(o.weight[2], 1.25 * 2 / sum, "weight");
@@ -392,13 +395,13 @@ Test(reference_operators, router)
 static void softcap_run(const void *ctx, const double *x, double *y)
 {
     (void)ctx;
-    geodec__ref_softcap(1.5, 30, x, y);
+    geodec__reference_softcap(1.5, 30, x, y);
 }
 static void softcap_jvp(const void *ctx, const double *x, int64_t k, const double *dx, double *dy)
 {
     double y[30];
     softcap_run(ctx, x, y);
-    geodec__ref_softcap_derivative(1.5, 30, y, k, dx, dy);
+    geodec__reference_softcap_derivative(1.5, 30, y, k, dx, dy);
 }
 
 Test(reference_operators, softcap)
@@ -406,6 +409,6 @@ Test(reference_operators, softcap)
     check_at(&(check_map){"soft-cap", 30, 30, softcap_run, softcap_jvp, softcap_jvp, NULL}, 2);
     const double x = 0.9;
     double y;
-    geodec__ref_softcap(1.5, 1, &x, &y);
+    geodec__reference_softcap(1.5, 1, &x, &y);
     NEAR(y, 1.5 * tanh(0.6), "soft-cap");
 }

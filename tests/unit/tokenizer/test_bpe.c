@@ -127,14 +127,14 @@ static void check_round_trip(const geodec_tokenizer *t, const char *text, size_t
     geodec_err err = {0};
     int32_t *ids = calloc(n + 2, sizeof *ids);
     const int64_t count = encode(t, text, n, ids);
-    char *back = NULL, *piece = calloc(geodec_detok_room(t), 1);
+    char *back = NULL, *piece = calloc(geodec_decode_room(t), 1);
     size_t length = 0, at = 0;
     test_ok(geodec_tokenizer_decode(t, ids, count, &back, &length, &err), &err);
     cr_assert(length == n && memcmp(back, text, n) == 0);
     geodec_detok d;
-    geodec_detok_init(&d, t);
+    geodec_decode_init(&d, t);
     for (int64_t i = 0; i <= count; i++) {
-        const size_t k = i < count ? geodec_detok_feed(&d, ids[i], piece) : geodec_detok_flush(&d, piece);
+        const size_t k = i < count ? geodec_decode_feed(&d, ids[i], piece) : geodec_decode_flush(&d, piece);
         cr_assert(at + k <= n && memcmp(piece, text + at, k) == 0);
         at += k;
     }
@@ -359,10 +359,10 @@ Test(bpe, every_name_compiles_and_another_is_refused)
     geodec_err err = {0};
     geodec__pretoken *p = NULL;
     int n = 0;
-    for (; geodec_pretokenizer_name(n); n++) {
-        test_ok(geodec__pretoken_create(geodec_pretokenizer_name(n), &p, &err), &err);
-        cr_assert_str_eq(geodec__pretoken_name(p), geodec_pretokenizer_name(n));
-        for (int k = 0; k < n; k++) cr_assert_str_neq(geodec_pretokenizer_name(k), geodec_pretokenizer_name(n));
+    for (; geodec_pretoken_name(n); n++) {
+        test_ok(geodec__pretoken_create(geodec_pretoken_name(n), &p, &err), &err);
+        cr_assert_str_eq(geodec__pretoken_name(p), geodec_pretoken_name(n));
+        for (int k = 0; k < n; k++) cr_assert_str_neq(geodec_pretoken_name(k), geodec_pretoken_name(n));
         geodec__pretoken_destroy(p);
     }
     cr_assert_gt(n, 40);

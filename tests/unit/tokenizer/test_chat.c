@@ -243,12 +243,12 @@ static void parsed(const char *json, geodec_status want, const char *word)
     geodec_conversation c = {0};
     geodec_err err = {0};
     char line[500];
-    const geodec_status st = geodec_conversation_parse(json, strlen(json), "talk.json", &c, &err);
+    const geodec_status st = geodec_chat_conversation_parse(json, strlen(json), "talk.json", &c, &err);
     (void)geodec_err_line(&err, line, sizeof line);
     cr_assert_eq(st, want, "%s: %s: %s", json, geodec_status_name(st), line);
     if (want != GEODEC_OK) cr_assert(strstr(line, word) && strstr(line, "talk.json"), "%s: '%s'", json, line);
     if (want == GEODEC_OK) cr_assert(c.n == 1 && strcmp(c.message[0].content, word) == 0);
-    geodec_conversation_free(&c);
+    geodec_chat_conversation_free(&c);
 }
 
 Test(chat, conversations_from_json)
@@ -295,10 +295,10 @@ Test(chat, allocation_failures_are_clean)
         int32_t *ids = NULL;
         int64_t n;
         geodec_mem_fail_after(step);
-        geodec_status st = geodec_conversation_parse(json, sizeof json - 1, "talk.json", &c, &err);
+        geodec_status st = geodec_chat_conversation_parse(json, sizeof json - 1, "talk.json", &c, &err);
         if (st == GEODEC_OK) st = geodec_chat_encode(find("gemma"), k, c.message, c.n, true, &ids, &n, &err);
         geodec_mem_fail_after(0);
-        geodec_conversation_free(&c);
+        geodec_chat_conversation_free(&c);
         geodec_mem_free(ids);
         if (st == GEODEC_OK) {
             cr_assert_gt(step, 5);

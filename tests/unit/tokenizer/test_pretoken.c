@@ -128,7 +128,7 @@ Test(pretoken, every_one_of_the_table_has_vectors_and_gives_them)
     const json_t *text = json_object_get(root, "strings");
     cr_assert_gt(json_array_size(text), 150);
     int names = 0, bad = 0;
-    for (const char *name; (name = geodec_pretokenizer_name(names)); names++) {
+    for (const char *name; (name = geodec_pretoken_name(names)); names++) {
         const json_t *ids = vectors_of(root, name);
         cr_assert(ids, "pre-tokenizer %s has no vectors (tests/golden/make/make.sh makes them)", name);
         cr_assert_eq(json_array_size(ids), json_array_size(text), "%s", name);

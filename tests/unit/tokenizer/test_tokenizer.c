@@ -88,15 +88,15 @@ static int64_t encode(const geodec_tokenizer *t, const char *text, size_t n, boo
 /* Streams ids one by one; asserts that the pieces joined are the whole decoding. */
 static void check_stream(const geodec_tokenizer *t, const int32_t *ids, int64_t n, const char *text, size_t length)
 {
-    char *piece = calloc(geodec_detok_room(t), 1), *all = calloc(length + geodec_detok_room(t), 1);
+    char *piece = calloc(geodec_decode_room(t), 1), *all = calloc(length + geodec_decode_room(t), 1);
     size_t at = 0;
     geodec_detok d;
-    geodec_detok_init(&d, t);
-    const bool valid = geodec_utf8_check(text, length) < 0;
+    geodec_decode_init(&d, t);
+    const bool valid = geodec_file_utf8_check(text, length) < 0;
     for (int64_t i = 0; i <= n; i++) {
-        const size_t k = i < n ? geodec_detok_feed(&d, ids[i], piece) : geodec_detok_flush(&d, piece);
+        const size_t k = i < n ? geodec_decode_feed(&d, ids[i], piece) : geodec_decode_flush(&d, piece);
         cr_assert_leq(at + k, length);
-        if (valid) cr_assert_lt(geodec_utf8_check(piece, k), 0, "a split character was given out");
+        if (valid) cr_assert_lt(geodec_file_utf8_check(piece, k), 0, "a split character was given out");
         memcpy(all + at, piece, k);
         at += k;
     }
@@ -380,29 +380,29 @@ Test(tokenizer, streaming_holds_and_releases)
     geodec_tokenizer *t = small();
     geodec_detok d;
     char out[64];
-    geodec_detok_init(&d, t);
-    cr_assert_leq(geodec_detok_room(t), sizeof out);
+    geodec_decode_init(&d, t);
+    cr_assert_leq(geodec_decode_room(t), sizeof out);
     /* the llama, one byte at a time */
     static const unsigned char llama[4] = {0xf0, 0x9f, 0xa6, 0x99};
-    for (int i = 0; i < 3; i++) cr_assert_eq(geodec_detok_feed(&d, 3 + llama[i], out), 0);
-    cr_assert_eq(geodec_detok_feed(&d, 1, out), 0); /* a control token in between gives nothing */
-    cr_assert_eq(geodec_detok_feed(&d, 3 + llama[3], out), 4);
+    for (int i = 0; i < 3; i++) cr_assert_eq(geodec_decode_feed(&d, 3 + llama[i], out), 0);
+    cr_assert_eq(geodec_decode_feed(&d, 1, out), 0); /* a control token in between gives nothing */
+    cr_assert_eq(geodec_decode_feed(&d, 3 + llama[3], out), 4);
     cr_assert(memcmp(out, llama, 4) == 0);
     /* an open character that a letter cuts off is passed on */
-    cr_assert_eq(geodec_detok_feed(&d, 3 + 0xe2, out), 0);
-    cr_assert_eq(geodec_detok_feed(&d, 260, out), 2);
+    cr_assert_eq(geodec_decode_feed(&d, 3 + 0xe2, out), 0);
+    cr_assert_eq(geodec_decode_feed(&d, 260, out), 2);
     cr_assert(out[0] == '\xe2' && out[1] == 'a');
     /* surrogates and overlong forms can never become valid */
-    cr_assert_eq(geodec_detok_feed(&d, 3 + 0xed, out), 0);
-    cr_assert_eq(geodec_detok_feed(&d, 3 + 0xa0, out), 2);
-    cr_assert_eq(geodec_detok_feed(&d, 3 + 0xc0, out), 1);
-    cr_assert_eq(geodec_detok_feed(&d, 3 + 0xf4, out), 0);
-    cr_assert_eq(geodec_detok_feed(&d, 3 + 0x90, out), 2);
-    cr_assert_eq(geodec_detok_feed(&d, 3 + 0xc3, out), 0);
-    cr_assert_eq(geodec_detok_flush(&d, out), 1);
-    cr_assert_eq(geodec_detok_flush(&d, out), 0);
-    cr_assert_eq(geodec_detok_feed(&d, -1, out), 0);
-    cr_assert_eq(geodec_detok_feed(&d, 100000, out), 0);
+    cr_assert_eq(geodec_decode_feed(&d, 3 + 0xed, out), 0);
+    cr_assert_eq(geodec_decode_feed(&d, 3 + 0xa0, out), 2);
+    cr_assert_eq(geodec_decode_feed(&d, 3 + 0xc0, out), 1);
+    cr_assert_eq(geodec_decode_feed(&d, 3 + 0xf4, out), 0);
+    cr_assert_eq(geodec_decode_feed(&d, 3 + 0x90, out), 2);
+    cr_assert_eq(geodec_decode_feed(&d, 3 + 0xc3, out), 0);
+    cr_assert_eq(geodec_decode_flush(&d, out), 1);
+    cr_assert_eq(geodec_decode_flush(&d, out), 0);
+    cr_assert_eq(geodec_decode_feed(&d, -1, out), 0);
+    cr_assert_eq(geodec_decode_feed(&d, 100000, out), 0);
     geodec_tokenizer_destroy(t);
 }
 

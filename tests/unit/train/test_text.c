@@ -3,7 +3,7 @@
 #include "fixture.h"
 #include "train/text.h"
 
-static geodec_text *encode(const char *text, geodec_separator separator, geodec_pool *pool)
+static geodec_text *encode(const char *text, geodec_documents_separator separator, geodec_pool *pool)
 {
     geodec_err err = {0};
     geodec_tokenizer *t = fixture_tokenizer();

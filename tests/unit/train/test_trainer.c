@@ -397,7 +397,7 @@ Test(trainer, curve_artifact)
     double floor, *loss = NULL;
     int64_t *step = NULL, n;
     const geodec_curve_row *row = geodec_trainer_curve(t, &n);
-    test_ok(geodec_artifact_open(&geodec_kind_losscurve, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&geodec_checkpoint_losscurve_kind, path, &a, &err), &err);
     test_ok(geodec_artifact_get_f64(a, "floor_bits_per_byte", &floor, &err), &err);
     test_ok(geodec_artifact_read(a, "/held_out_loss", &loss, &err), &err);
     test_ok(geodec_artifact_read(a, "/step", &step, &err), &err);
