@@ -24,7 +24,6 @@ $(B)/completion/geodec.%: mk/completion.awk $(B)/tools.tsv
 	@mkdir -p $(@D)
 	$(Q)awk -v shell=$* -f $^ > $@.tmp && mv $@.tmp $@
 
-PUBLIC_HEADERS := $(filter-out %_internal.h %/internal.h %_impl.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h)))
 DATA_MODELS := $(wildcard data/model/*.gguf)
 install: build man completion $(B)/geodec.pc
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(datadir)/model

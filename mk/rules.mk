@@ -41,10 +41,10 @@ $(LIB_SO): $(ALL_OBJS) mk/geodec.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libgeodec.so.$(SOVERSION) -Wl,--version-script=mk/geodec.map $(LDFLAGS_ALL) -o $@ $(ALL_OBJS) $(PKG_LIBS)
 
-SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/tools/cli/%.o,$(SUPPORT_SRCS))
-$(SUPPORT_OBJS): CPPFLAGS_EXTRA := -Itools
-SUPPORT_A := $(B)/lib/libgeodeccli.a
-$(SUPPORT_A): $(SUPPORT_OBJS)
+CLI_OBJS := $(patsubst %.c,$(B)/obj/tools/cli/%.o,$(CLI_SRCS))
+$(CLI_OBJS): CPPFLAGS_EXTRA := -Itools
+CLI_A := $(B)/lib/libgeodeccli.a
+$(CLI_A): $(CLI_OBJS)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 

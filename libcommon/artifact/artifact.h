@@ -14,25 +14,10 @@
 #include "artifact/member.h"
 #include "base/err.h"
 #include "base/sha256.h"
+#include "io/type.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef enum geodec_type {
-    GEODEC_F64,
-    GEODEC_F32,
-    GEODEC_F16, /* uint16_t in memory and on disk, attribute encoding = "ieee-binary16" */
-    GEODEC_I64,
-    GEODEC_I32,
-    GEODEC_I16,
-    GEODEC_I8,
-    GEODEC_U64,
-    GEODEC_U32,
-    GEODEC_U16,
-    GEODEC_U8,
-} geodec_type;
-GEODEC_API size_t geodec_type_size(geodec_type t);
-GEODEC_API const char *geodec_type_name(geodec_type t);
 
 enum {
     GEODEC_FIELD_OPTIONAL = 1,
@@ -48,8 +33,7 @@ enum {
 enum { GEODEC_ATTR_SUM = 16, GEODEC_ATTR_MAX = 32, GEODEC_ATTR_MIN = 64, GEODEC_ATTR_DERIVED = 128 };
 
 /* Limits, checked before anything is allocated. */
-enum { GEODEC_RANK_MAX = 6, GEODEC_ATTR_TEXT_MAX = 32768 };
-#define GEODEC_FIELD_BYTES_MAX ((int64_t)64 << 30)
+enum { GEODEC_RANK_MAX = 6 };
 
 typedef struct geodec_field {
     const char *path; /* "/points"; one level of groups allowed: "/knn/index" */

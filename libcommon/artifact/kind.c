@@ -1,4 +1,4 @@
-/* Field tables: types, axes, and the rules a table must keep. */
+/* Field tables: axes, and the rules a table must keep. */
 #include "artifact/artifact_internal.h"
 #include "base/finite.h"
 #include "base/mem.h"
@@ -6,20 +6,6 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
-
-static const struct {
-    size_t size;
-    const char *name;
-} types[] = {
-    [GEODEC_F64] = {8, "f64"}, [GEODEC_F32] = {4, "f32"}, [GEODEC_F16] = {2, "f16"}, [GEODEC_I64] = {8, "i64"},
-    [GEODEC_I32] = {4, "i32"}, [GEODEC_I16] = {2, "i16"}, [GEODEC_I8] = {1, "i8"},   [GEODEC_U64] = {8, "u64"},
-    [GEODEC_U32] = {4, "u32"}, [GEODEC_U16] = {2, "u16"}, [GEODEC_U8] = {1, "u8"},
-};
-
-static bool known(geodec_type t) { return (size_t)t < sizeof types / sizeof types[0]; }
-
-size_t geodec_type_size(geodec_type t) { return known(t) ? types[t].size : 0; }
-const char *geodec_type_name(geodec_type t) { return known(t) ? types[t].name : "?"; }
 
 static bool is_name(const char *s, size_t n, size_t room, const char *also)
 {
@@ -80,7 +66,7 @@ static geodec_status field_check(const geodec_kind *kind, int i, geodec_err *err
     }
     if (!good || !is_name(name, strlen(name), 64, "_"))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: bad field path '%s'", kind->name, f->path);
-    if (!known(f->type)) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s: bad type", kind->name, f->path);
+    if (!geodec_type_size(f->type)) GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s: bad type", kind->name, f->path);
     GEODEC_TRY_MSG(geodec__kind_field_axes(f, axis, &rank, err), "kind %s", kind->name);
     if ((f->flags & GEODEC_FIELD_STREAM) && (rank < 1 || !axis[0].name[0]))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: stream field %s needs a named first axis", kind->name, f->path);

@@ -4,7 +4,7 @@
  * or where the documents are windows of one text, which adjoin, units are GEODEC_SPLIT_BLOCKS contiguous blocks of rows
  * of equal size (`block`), and the first rows of every block but the first belong to none: a gap of one eighth of a
  * block, at most GEODEC_SPLIT_GAP rows, so that no held-out row stands right behind a row of the other side. Which
- * units are held out is the experiment's seeded choice (geodec_geodesicity_held_out, density). */
+ * units are held out is the experiment's seeded choice (geodec_harness_split_held_out, density). */
 #ifndef GEODEC_BASE_SPLIT_H
 #define GEODEC_BASE_SPLIT_H
 

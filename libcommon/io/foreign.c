@@ -1,6 +1,5 @@
 #include "io/foreign.h"
 
-#include "artifact/artifact.h"
 #include "base/mem.h"
 #include "io/h5.h"
 #include "io/h5_internal.h"

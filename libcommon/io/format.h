@@ -2,8 +2,8 @@
 #ifndef GEODEC_IO_FORMAT_H
 #define GEODEC_IO_FORMAT_H
 
-#include "artifact/artifact.h"
 #include "base/err.h"
+#include "io/type.h"
 
 enum { GEODEC_FORMAT_ROOM = 32 };
 

@@ -1,9 +1,9 @@
-/* HDF5 calls with our error values; private to the io folder. */
+/* HDF5 calls with our error values; private to this folder and that of artifacts. */
 #ifndef GEODEC_IO_H5_INTERNAL_H
 #define GEODEC_IO_H5_INTERNAL_H
 
-#include "artifact/artifact.h"
 #include "base/err.h"
+#include "io/type.h"
 
 #include <hdf5.h>
 #include <stdbool.h>

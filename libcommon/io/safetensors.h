@@ -8,7 +8,8 @@
 #ifndef GEODEC_IO_SAFETENSORS_H
 #define GEODEC_IO_SAFETENSORS_H
 
-#include "artifact/artifact.h"
+#include "base/err.h"
+#include "io/type.h"
 
 enum { GEODEC_SAFETENSORS_RANK_MAX = 4, GEODEC_SAFETENSORS_NAME_MAX = 96 };
 

@@ -12,4 +12,5 @@ io_SRCS := \
   safetensors_read.c \
   safetensors_write.c \
   table.c \
-  tsv.c
+  tsv.c \
+  type.c

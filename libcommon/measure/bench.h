@@ -58,7 +58,7 @@ typedef struct geodec_interval {
     double value, low, high;
 } geodec_interval;
 
-typedef struct geodec_speed_row {
+typedef struct geodec_bench_row {
     int32_t drafter, gamma; /* gamma: longest path */
     int32_t budget;         /* drafts of a tree; 0 = chains */
     bool sampled, every_position;
@@ -75,10 +75,10 @@ typedef struct geodec_speed_row {
     double tokens_by_position;          /* E from the acceptance of each position */
     geodec_tally confidence[GEODEC_CONFIDENCE_BINS];
     double claimed[GEODEC_CONFIDENCE_BINS]; /* mean confidence of the reached drafts of a bin, 0 for none */
-} geodec_speed_row;
+} geodec_bench_row;
 
 typedef struct geodec_bench_counts {
-    geodec_speed_row *row; /* [n] */
+    geodec_bench_row *row; /* [n] */
     int64_t n, prompts;
     /* [n][prompts] of each text, seeds together: for differences paired by text (measure/gain.h). accepted over rounds
      * is mean_accepted, decided over passes tokens_per_pass. */

@@ -101,7 +101,7 @@ typedef struct worker {
 
 typedef struct job {
     const geodec_bench_plan *plan;
-    geodec_speed_row *row; /* [n_rows] drafter, gamma, mode set */
+    geodec_bench_row *row; /* [n_rows] drafter, gamma, mode set */
     int64_t n_rows;
     int64_t first; /* prompt of task 0 */
     cell *cell;    /* [prompts][n_rows] */
@@ -111,7 +111,7 @@ typedef struct job {
 } job;
 
 /* The rows come as: sampled (no, yes) x drafter x (gammas in the loop, then trees, then both at every position). */
-static int64_t lay_rows(const geodec_bench_plan *p, geodec_speed_row *row)
+static int64_t lay_rows(const geodec_bench_plan *p, geodec_bench_row *row)
 {
     int64_t n = 0;
     for (int sampled = 0; sampled < 2; sampled++) {
@@ -121,11 +121,11 @@ static int64_t lay_rows(const geodec_bench_plan *p, geodec_speed_row *row)
                 if (every && (p->loop_only || !p->drafter[d].create)) continue;
                 for (int32_t g = 0; g < p->n_gammas; g++, n++)
                     if (row)
-                        row[n] = (geodec_speed_row){
+                        row[n] = (geodec_bench_row){
                             .drafter = d, .gamma = p->gamma[g], .sampled = sampled, .every_position = every};
                 for (int32_t b = 0; b < p->n_budgets; b++, n++)
                     if (row)
-                        row[n] = (geodec_speed_row){.drafter = d,
+                        row[n] = (geodec_bench_row){.drafter = d,
                                                     .gamma = GEODEC_BENCH_GAMMA,
                                                     .budget = p->budget[b],
                                                     .sampled = sampled,
@@ -147,7 +147,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
     geodec_decoded got = {0};
     if (geodec__bench_oracle_is(drafter)) geodec__bench_oracle_set(drafter, plain);
     for (int64_t r = 0; r < j->n_rows; r++) {
-        const geodec_speed_row *row = &j->row[r];
+        const geodec_bench_row *row = &j->row[r];
         if (row->drafter != d || row->sampled != sampled || row->every_position) continue;
         geodec_decode_options o = geodec__bench_options(p, sampled, prompt, seed, row->gamma);
         o.budget = row->budget;
@@ -167,7 +167,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
                                    .decided = got.counters.decided};
     geodec__bench_probe_tally(w->probe, &got, &fate);
     for (int64_t r = 0; r < j->n_rows; r++) {
-        const geodec_speed_row *row = &j->row[r];
+        const geodec_bench_row *row = &j->row[r];
         if (row->drafter != d || row->sampled != sampled || !row->every_position) continue;
         geodec_decode_counters tree = fate;
         if (row->budget > 0) {
@@ -257,7 +257,7 @@ done:
 static geodec_status summarise(const job *j, int64_t r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_speed_row *row = &j->row[r];
+    geodec_bench_row *row = &j->row[r];
     const int64_t n = j->plan->prompts->n;
     int64_t *top = NULL, *bottom = NULL, reached = 0, accepted = 0;
     double beta[GEODEC_BENCH_GAMMA] = {0};

@@ -19,9 +19,9 @@ typedef struct counts_file {
 } counts_file;
 #define AT(m) GEODEC_AT(counts_file, m)
 #define IN(m) GEODEC_IN(counts_file, m)
-#define OF(m) GEODEC_OF_ROW(geodec_speed_row, m)
-#define TALLY(m) GEODEC_OF_ROW_APART(geodec_speed_row, m, sizeof(geodec_tally))
-#define RANGE(m) GEODEC_OF_ROW_APART(geodec_speed_row, m, sizeof(geodec_interval))
+#define OF(m) GEODEC_OF_ROW(geodec_bench_row, m)
+#define TALLY(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_tally))
+#define RANGE(m) GEODEC_OF_ROW_APART(geodec_bench_row, m, sizeof(geodec_interval))
 
 /* C rows, G = largest draft length of the plan, B confidence bins. Counts say where a ratio had nothing to divide. */
 static const geodec_field count_fields[] = {
@@ -97,7 +97,7 @@ const geodec_kind geodec_bench_decode_kind = {
     .tool = "geodec-bench-decode",
     .purpose = "exactness, acceptance and tokens per pass of drafters",
     GEODEC_TABLES(count_fields, count_attrs, count_extents),
-    .rows = {"C", sizeof(geodec_speed_row), offsetof(counts_file, counts.row), false},
+    .rows = {"C", sizeof(geodec_bench_row), offsetof(counts_file, counts.row), false},
     .attrs_first = true};
 
 geodec_status geodec__bench_about_plan(const geodec_bench_plan *plan, int64_t prompts, geodec__about *out,

@@ -123,10 +123,10 @@ done:
 }
 
 /* The row of b like row x, -1 = none. */
-static int64_t like(const geodec_speed_row *x, const counts *b)
+static int64_t like(const geodec_bench_row *x, const counts *b)
 {
     for (int64_t i = 0; i < b->of.n; i++) {
-        const geodec_speed_row *y = &b->of.row[i];
+        const geodec_bench_row *y = &b->of.row[i];
         if (y->drafter == b->which && y->gamma == x->gamma && y->budget == x->budget && y->sampled == x->sampled &&
             y->every_position == x->every_position)
             return i;

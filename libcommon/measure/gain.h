@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 typedef struct geodec_gain {
-    int32_t gamma, budget; /* as in geodec_speed_row */
+    int32_t gamma, budget; /* as in geodec_bench_row */
     bool sampled, every_position;
     geodec_interval tokens, control, difference; /* tokens a pass; difference = tokens - control */
 } geodec_gain;

@@ -236,10 +236,10 @@ done:
 
 /* ---- from a bench ----------------------------------------------------------------------------------------------- */
 
-static const geodec_speed_row *chain_row(const geodec_bench_counts *c, int32_t d, int32_t gamma)
+static const geodec_bench_row *chain_row(const geodec_bench_counts *c, int32_t d, int32_t gamma)
 {
     for (int64_t i = 0; i < c->n; i++) {
-        const geodec_speed_row *r = &c->row[i];
+        const geodec_bench_row *r = &c->row[i];
         if (r->drafter == d && r->gamma == gamma && r->budget == 0 && !r->sampled && !r->every_position) return r;
     }
     return NULL;
@@ -274,7 +274,7 @@ geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geo
     geodec_readiness r = geodec_readiness_none();
     if (d < 0 || d >= plan->n_drafters) GEODEC_THROW(GEODEC_INVAL, "drafter %d of %d", d, plan->n_drafters);
     const geodec_bench_timing_row *speed = best_speed(s, d);
-    const geodec_speed_row *row = chain_row(c, d, speed ? speed->gamma : plan->gamma[plan->n_gammas - 1]);
+    const geodec_bench_row *row = chain_row(c, d, speed ? speed->gamma : plan->gamma[plan->n_gammas - 1]);
     if (!row) GEODEC_THROW(GEODEC_INVAL, "no greedy drafts of %s were counted", plan->drafter[d].name);
     r.drafter = plan->drafter[d].name;
     r.gamma = row->gamma;
@@ -299,7 +299,7 @@ geodec_status geodec_readiness_of_bench(const geodec_bench_plan *plan, const geo
     }
     r.exactness_mode = mode_name(greedy, sampled);
     for (int32_t k = 0; k < plan->n_drafters; k++) {
-        const geodec_speed_row *control = chain_row(c, k, row->gamma);
+        const geodec_bench_row *control = chain_row(c, k, row->gamma);
         if (k == d || !control || strcmp(plan->drafter[k].name, "bigram") != 0) continue;
         r.control = plan->drafter[k].name;
         r.control_acceptance = interval_of(control->accepted_share, r.prompts);

@@ -1,4 +1,4 @@
-#include "model/arch.h"
+#include "model/arch_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Reads and limits every hyper-parameter. The keys are named after the architecture: "llama.block_count". */
-#include "model/arch.h"
+#include "model/arch_internal.h"
 #include "model/model_internal.h"
 
 #include <math.h>

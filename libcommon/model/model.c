@@ -59,7 +59,7 @@ void geodec_model_close(geodec_model *m)
         geodec__prepare_free(m->panels[a]);
         geodec__prepare_free(m->copies[a]);
     }
-    geodec__columns_free(m->columns);
+    geodec__column_table_free(m->columns);
     geodec_tokenizer_destroy(m->tokenizer);
     geodec_gguf_close(m->gguf);
     geodec_mem_free(m->layer);

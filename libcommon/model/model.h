@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/pool.h"
 #include "model/attnres.h"
+#include "model/kernels/settings.h"
 #include "tokenizer/tokenizer.h"
 
 #include <stdbool.h>
@@ -62,18 +63,8 @@ GEODEC_API const char *geodec_model_fingerprint(const geodec_model *m);
 GEODEC_API const char *geodec_model_name(const geodec_model *m); /* general.name or the file's name */
 GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
 
-/* Arithmetic of the matrix products. exact: float activations. fast: where the weights are block-quantised, activations
- * are rounded to int8 in blocks of 32 and multiplied in integers; other weights as in exact. */
-typedef enum geodec_arithmetic { GEODEC_EXACT, GEODEC_FAST } geodec_arithmetic;
-enum { GEODEC_ARITHMETICS = 2 };
-/* Element type of the key and value cache. */
-typedef enum geodec_kv_type { GEODEC_KV_F32, GEODEC_KV_F16, GEODEC_KV_Q8_0, GEODEC_KV_Q4_0 } geodec_kv_type;
-GEODEC_API const char *geodec_cache_kv_name(geodec_kv_type t); /* "f32", "f16", "q8_0", "q4_0" */
-
-/* Instruction sets; AUTO takes the best the CPU has. */
-typedef enum geodec_isa { GEODEC_ISA_AUTO, GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512 } geodec_isa;
-GEODEC_API bool geodec_kernels_isa_available(geodec_isa isa);
-GEODEC_API const char *geodec_kernels_isa_name(geodec_isa isa);
+/* Of an element type of the cache: "f32", "f16", "q8_0", "q4_0". */
+GEODEC_API const char *geodec_cache_kv_name(geodec_kv_type t);
 
 /* A session: KV cache, work space, counters. One thread at a time. */
 typedef struct geodec_session geodec_session;

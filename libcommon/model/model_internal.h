@@ -2,8 +2,11 @@
 #ifndef GEODEC_MODEL_MODEL_INTERNAL_H
 #define GEODEC_MODEL_MODEL_INTERNAL_H
 
+#include "model/column_table_internal.h"
 #include "model/kernels/kernels_internal.h"
 #include "model/kernels/products_internal.h"
+#include "model/prepare_internal.h"
+#include "model/weights_internal.h"
 
 /* Reads and limits every hyper-parameter. */
 geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *c, geodec_err *err) GEODEC_MUST_USE;

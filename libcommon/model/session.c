@@ -130,7 +130,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     if (s->n_workers > 1) s->team_rows = geodec__team_rows(m);
     GEODEC_TRY(geodec__attention_create(s, err));
     GEODEC_TRY(geodec__prepare_copies(m, s->arithmetic, &s->copies, err));
-    if (s->kernels->columns) GEODEC_TRY(geodec__columns_of(m, &s->columns, err));
+    if (s->kernels->columns) GEODEC_TRY(geodec__column_table_of(m, &s->columns, err));
     GEODEC_TRY(new_product(s, err));
     GEODEC_TRY(geodec__attnres_create(s, &o->attnres, err));
     GEODEC_TRY(geodec__merge_create(s, o->kv_merge, err));

@@ -4,6 +4,7 @@ model_SRCS := \
   attention.c \
   attnres.c \
   cache.c \
+  column_table.c \
   config.c \
   experts.c \
   factors.c \

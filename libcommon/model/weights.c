@@ -1,7 +1,7 @@
 /* Binds every tensor of the file to its place in the architecture. What is missing, of another shape, or not asked for
  * is refused by name. */
 #include "base/mem.h"
-#include "model/arch.h"
+#include "model/arch_internal.h"
 #include "model/model_internal.h"
 
 #include <math.h>

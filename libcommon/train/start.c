@@ -1,7 +1,7 @@
 #include "train/start.h"
 
 #include "base/mem.h"
-#include "model/arch.h"
+#include "model/arch_internal.h"
 #include "train/params.h"
 
 #include <string.h>

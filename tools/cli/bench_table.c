@@ -39,7 +39,7 @@ static void timings(geodec_tsv *t, const geodec_bench_timing_row *s)
     geodec_tsv_f64(t, s ? s->plain_tok_per_s : (double)NAN);
 }
 
-static const geodec_bench_timing_row *timing_of(const geodec_bench_timing *s, const geodec_speed_row *r)
+static const geodec_bench_timing_row *timing_of(const geodec_bench_timing *s, const geodec_bench_row *r)
 {
     if (r->sampled || r->every_position) return NULL;
     for (int64_t i = 0; i < s->n; i++)
@@ -82,7 +82,7 @@ geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_coun
     GEODEC_TRY(geodec_tsv_on(stdout, &t, err));
     GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), columns, err));
     for (int64_t i = 0; i < c->n; i++) {
-        const geodec_speed_row *r = &c->row[i];
+        const geodec_bench_row *r = &c->row[i];
         geodec_tsv_str(t, plan->drafter[r->drafter].name);
         geodec_tsv_i64(t, r->budget > 0 ? r->budget : r->gamma);
         geodec_tsv_str(t, r->sampled ? "sampled" : "greedy");

@@ -78,7 +78,7 @@ geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *
     cli_say(s->c, "%s: chart of %lld dimensions holds %.1f %% of the variance (the first %.1f %%), %lld points",
             index < 0 ? "layer by layer" : "token by token", (long long)n, 100 * c.explained, 100 * c.leading,
             (long long)c.points);
-    geodec_geodesicity_field f = {.sites = c.points, .site = c.point, .log_g = m.log_g, .sigma = m.sigma};
+    geodec_harness_sites f = {.sites = c.points, .site = c.point, .log_g = m.log_g, .sigma = m.sigma};
     GEODEC_TRY_MSG(fn(ctx, &c, index, &f, "mahalanobis", err), "mahalanobis");
     if (!s->source.reference || s->local) goto done;
     GEODEC_NEW(g, c.points * n * n);
@@ -169,13 +169,13 @@ geodec_status charts_file(const charts *s, const char *metric, geodec_provenance
     co.basis = basis;
     co.mean = mean;
     GEODEC_TRY(geodec_harness_charted_make(&s->view, &co, s->c->pool, &s->c->hooks, &c, err));
-    const geodec_geodesicity_field f = {.sites = in.metric.points,
-                                        .site = in.metric.point,
-                                        .log_g = in.metric.log_g,
-                                        .text = text,
-                                        .sigma = in.metric.sigma,
-                                        .space = in.field ? NULL : in.space,
-                                        .whole = true};
+    const geodec_harness_sites f = {.sites = in.metric.points,
+                                    .site = in.metric.point,
+                                    .log_g = in.metric.log_g,
+                                    .text = text,
+                                    .sigma = in.metric.sigma,
+                                    .space = in.field ? NULL : in.space,
+                                    .whole = true};
     GEODEC_TRY_MSG(fn(ctx, &c, co.index, &f, geodec_metric_type_name(in.metric.kind), err), "%s", metric);
 done:
     geodec_harness_charted_clear(&c);

@@ -8,7 +8,7 @@
 
 typedef struct charts {
     const cli *c;
-    const geodec_geodesicity_options *split;
+    const geodec_harness_split *split;
     int64_t dim, points;
     double blend, ridge, sigma_nn;
     bool local; /* charts_fitted: no Fisher metric, even with a model */
@@ -74,7 +74,7 @@ void charts_close(charts *s); /* all zero is allowed */
 
 /* One chart with one metric. index: kept layer of the file, or -1 = layer by layer. */
 typedef geodec_status (*charts_fn)(void *ctx, const geodec_harness_charted *c, int64_t index,
-                                   const geodec_geodesicity_field *f, const char *metric, geodec_err *err);
+                                   const geodec_harness_sites *f, const char *metric, geodec_err *err);
 /* The chart of a kept layer (-1: of all), with the metric of its training states (mahalanobis) and, with a model, the
  * Fisher metric of the next token and the blend. */
 geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *ctx, geodec_err *err) GEODEC_MUST_USE;

@@ -230,7 +230,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_rbf *field = NULL;
     geodec_blocks r;
     geodec_provenance p = cli_provenance(c);
-    geodec_geodesicity_options split = geodec_geodesicity_defaults();
+    geodec_harness_split split = geodec_harness_split_defaults();
     geodec_harness_chart_options co = geodec_harness_chart_defaults();
     const geodec_metric_options mo = geodec_metric_defaults();
     geodec_blocks_options o = geodec_blocks_defaults();

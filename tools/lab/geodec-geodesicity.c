@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "cli/charts.h"
 #include "cli/layers.h"
+#include "lab/geodesicity/correct.h"
 
 #include <string.h>
 
@@ -77,8 +78,8 @@ typedef struct state {
     int64_t n_cases;
 } state;
 
-static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index,
-                              const geodec_geodesicity_field *f, const char *metric, geodec_err *err)
+static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index, const geodec_harness_sites *f,
+                              const char *metric, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     state *s = ctx;
@@ -125,11 +126,11 @@ static geodec_status run(const cli *c, geodec_err *err)
     state s = {.o = geodec_geodesicity_defaults()};
     int32_t list[MAX_LAYERS], n_list = 0;
     s.charts = (charts){
-        .c = c, .split = &s.o, .dim = dim, .points = points, .blend = blend, .ridge = ridge, .sigma_nn = sigma_nn};
+        .c = c, .split = &s.o.split, .dim = dim, .points = points, .blend = blend, .ridge = ridge, .sigma_nn = sigma_nn};
     s.o.starts = starts;
-    s.o.sites = points;
+    s.o.split.sites = points;
     s.o.ahead = ahead;
-    s.o.seed = c->seed;
+    s.o.split.seed = c->seed;
     GEODEC_TRY(cli_may_write(c, output, err));
     GEODEC_TRY(charts_open(&s.charts, c->args[0], model_path, &p, err));
     const bool both = strcmp(along, "both") == 0;

@@ -141,7 +141,7 @@ done:
 typedef struct work {
     const cli *c;
     fisher_source source;
-    geodec_geodesicity_options split;
+    geodec_harness_split split;
     geodec_harness_charted chart;
     geodec_rbf *field;
     geodec_substitution_data data;
@@ -195,7 +195,7 @@ static geodec_status gather(work *w, int64_t layer, geodec_err *err)
         int64_t seen = 0;
         count = 0;
         for (int64_t i = 0; i < R; i++) {
-            if (!geodec_geodesicity_on(&w->split, w->source.text[i], true) || w->source.position[i] == 0 ||
+            if (!geodec_harness_split_on(&w->split, w->source.text[i], true) || w->source.position[i] == 0 ||
                 !has_next(w, sequence, i))
                 continue;
             if (pass == 0) {
@@ -352,7 +352,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL, *out = NULL;
     geodec_provenance p = cli_provenance(c);
-    work w = {.c = c, .split = geodec_geodesicity_defaults()};
+    work w = {.c = c, .split = geodec_harness_split_defaults()};
     geodec_harness_chart_options co = geodec_harness_chart_defaults();
     geodec_substitution_predictions predicted = {0};
     geodec_substitution s;

@@ -76,7 +76,7 @@ static const cli_tool tool = {
 
 typedef struct state {
     charts charts;
-    geodec_geodesicity_options split;
+    geodec_harness_split split;
     geodec_varadhan_options o;
     geodec_varadhan_case cases[CASES_MAX];
     int64_t n_cases, columns;
@@ -146,7 +146,7 @@ static geodec_status pick(const state *s, const geodec_harness_charted *c, int32
     int64_t *row = NULL, count = 0, from;
     GEODEC_NEW(row, f->view.rows);
     for (int64_t i = 0; i < f->view.rows; i++)
-        if (f->position[i] > FIRST && geodec_geodesicity_on(&s->split, f->text[i], true) && whole(s, i) &&
+        if (f->position[i] > FIRST && geodec_harness_split_on(&s->split, f->text[i], true) && whole(s, i) &&
             visible(s, layer, i, &from) >= KEYS)
             row[count++] = i;
     if (count < 2)
@@ -218,8 +218,8 @@ done:
     return st;
 }
 
-static geodec_status one_case(state *s, const geodec_harness_charted *c, int32_t layer,
-                              const geodec_geodesicity_field *f, const char *metric, bool near, geodec_err *err)
+static geodec_status one_case(state *s, const geodec_harness_charted *c, int32_t layer, const geodec_harness_sites *f,
+                              const char *metric, bool near, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli *cl = s->charts.c;
@@ -251,8 +251,8 @@ done:
     return st;
 }
 
-static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index,
-                              const geodec_geodesicity_field *f, const char *metric, geodec_err *err)
+static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index, const geodec_harness_sites *f,
+                              const char *metric, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     state *s = ctx;
@@ -291,7 +291,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
     geodec_provenance p = cli_provenance(c);
-    state s = {.split = geodec_geodesicity_defaults(), .o = geodec_varadhan_defaults()};
+    state s = {.split = geodec_harness_split_defaults(), .o = geodec_varadhan_defaults()};
     int32_t list[MAX_LAYERS], n_list = 0;
     s.charts = (charts){
         .c = c, .split = &s.split, .dim = dim, .points = points, .blend = blend, .ridge = ridge, .sigma_nn = sigma_nn};

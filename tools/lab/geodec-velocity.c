@@ -64,7 +64,7 @@ static const cli_tool tool = {
 
 typedef struct state {
     charts charts;
-    geodec_geodesicity_options split;
+    geodec_harness_split split;
     geodec_velocity_initial_options o;
     geodec_velocity_initial_case cases[CASES_MAX];
     int64_t n_cases;
@@ -148,7 +148,8 @@ static geodec_status token_means(const state *s, const geodec_harness_charted *c
     GEODEC_NEW(count, vocab);
     for (int64_t i = 0; i < f->view.rows; i++) {
         const int32_t token = f->token[i];
-        if (f->position[i] == 0 || token < 0 || token >= vocab || !geodec_geodesicity_on(&s->split, f->text[i], false))
+        if (f->position[i] == 0 || token < 0 || token >= vocab ||
+            !geodec_harness_split_on(&s->split, f->text[i], false))
             continue;
         for (int64_t k = 0; k < c->n; k++) mean[token * c->n + k] += c->x[i * c->n + k];
         count[token]++;
@@ -226,8 +227,8 @@ done:
     return st;
 }
 
-static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index,
-                              const geodec_geodesicity_field *f, const char *metric, geodec_err *err)
+static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index, const geodec_harness_sites *f,
+                              const char *metric, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     state *s = ctx;
@@ -277,7 +278,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *out = NULL;
     geodec_provenance p = cli_provenance(c);
-    state s = {.split = geodec_geodesicity_defaults(), .o = geodec_velocity_initial_defaults()};
+    state s = {.split = geodec_harness_split_defaults(), .o = geodec_velocity_initial_defaults()};
     int32_t list[MAX_LAYERS], n_list = 0;
     s.charts = (charts){.c = c,
                         .split = &s.split,

@@ -177,7 +177,7 @@ done:
 }
 
 /* Windows of one part, at most `most` of them, evenly spread in a seeded order of the paths' own. */
-static geodec_status windows(const geodec_trajectories *t, const geodec_geodesicity_options *split, bool held_out,
+static geodec_status windows(const geodec_trajectories *t, const geodec_harness_split *split, bool held_out,
                              const geodec_blocks_options *o, int64_t most, window **out, int64_t *count,
                              geodec_err *err)
 {
@@ -188,7 +188,7 @@ static geodec_status windows(const geodec_trajectories *t, const geodec_geodesic
     for (int64_t p = 0; p < t->paths; p++) room += (t->offset[p + 1] - t->offset[p]) / length;
     GEODEC_NEW(all, room);
     for (int64_t p = 0; p < t->paths; p++) {
-        if (!geodec_geodesicity_on(split, t->text[p], held_out)) continue;
+        if (!geodec_harness_split_on(split, t->text[p], held_out)) continue;
         for (int64_t f = t->offset[p]; f + length <= t->offset[p + 1]; f += length)
             all[n++] = (window){.first = f, .text = t->text[p]};
     }
@@ -237,9 +237,9 @@ done:
     return st;
 }
 
-geodec_status geodec_blocks_run(const geodec_space *s, const geodec_trajectories *t,
-                                const geodec_geodesicity_options *split, const geodec_blocks_options *o,
-                                geodec_pool *pool, const geodec_hooks *hooks, geodec_blocks *out, geodec_err *err)
+geodec_status geodec_blocks_run(const geodec_space *s, const geodec_trajectories *t, const geodec_harness_split *split,
+                                const geodec_blocks_options *o, geodec_pool *pool, const geodec_hooks *hooks,
+                                geodec_blocks *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_blocks r = {0};

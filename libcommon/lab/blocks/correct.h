@@ -19,7 +19,9 @@
 #ifndef GEODEC_LAB_BLOCKS_CORRECT_H
 #define GEODEC_LAB_BLOCKS_CORRECT_H
 
-#include "lab/geodesicity/correct.h"
+#include "artifact/artifact.h"
+#include "lab/harness/split.h"
+#include "linalg/stats.h"
 
 typedef enum geodec_blocks_predictor {
     GEODEC_BLOCKS_PERSISTENCE,
@@ -56,11 +58,11 @@ typedef struct geodec_blocks {
     int64_t broken; /* anchors whose geodesic broke down: Phi = I */
 } geodec_blocks;
 
-/* Paths of t that are held out (geodec_geodesicity_held_out of `split`) are queries, the others anchors; every path is
- * cut into windows that do not overlap, of which a seeded choice is taken. GEODEC_SCARCE (too few windows),
+/* Paths of t that are held out (geodec_harness_split_held_out of `split`) are queries, the others anchors; every path
+ * is cut into windows that do not overlap, of which a seeded choice is taken. GEODEC_SCARCE (too few windows),
  * GEODEC_NUMERIC, GEODEC_NOMEM, GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_blocks_run(const geodec_space *s, const geodec_trajectories *t,
-                                           const geodec_geodesicity_options *split, const geodec_blocks_options *o,
+                                           const geodec_harness_split *split, const geodec_blocks_options *o,
                                            geodec_pool *pool, const geodec_hooks *hooks, geodec_blocks *out,
                                            geodec_err *err) GEODEC_MUST_USE;
 

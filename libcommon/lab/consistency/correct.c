@@ -50,13 +50,13 @@ static geodec_status divide(halves *h, int64_t points, const double *x, const in
                             geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_geodesicity_options half = geodec_geodesicity_defaults(); /* exactly one of two texts in turn is held out */
+    geodec_harness_split half = geodec_harness_split_defaults(); /* exactly one of two texts in turn is held out */
     half.seed = seed;
     for (int side = 0; side < 2; side++) {
         GEODEC_NEW(h->row[side], points);
         GEODEC_NEW(h->x[side], points * h->n);
         for (int64_t i = 0; i < points; i++) {
-            if (!geodec_geodesicity_on(&half, unit[i], side == 1)) continue;
+            if (!geodec_harness_split_on(&half, unit[i], side == 1)) continue;
             memcpy(h->x[side] + h->count[side] * h->n, x + i * h->n, (size_t)h->n * sizeof *x);
             h->row[side][h->count[side]++] = i;
         }
@@ -84,13 +84,13 @@ static geodec_status predict(halves *h, const geodec_consistency_options *o, geo
                              const geodec_hooks *hooks, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_geodesicity_options sites = geodec_geodesicity_defaults();
+    geodec_harness_split sites = geodec_harness_split_defaults();
     for (int side = 0; side < 2; side++)
         GEODEC_TRY_MSG(
             geodec_metric_fit(h->count[side], h->n, h->x[side], &o->metric, pool, hooks, &h->metric[side], err),
             "%s half of the texts", side == 0 ? "first" : "second");
     const geodec_metric *m = &h->metric[0];
-    const geodec_geodesicity_field field = {
+    const geodec_harness_sites field = {
         .sites = m->points, .site = m->point, .log_g = m->log_g, .sigma = m->sigma, .whole = true};
     sites.seed = o->seed;
     GEODEC_TRY(geodec_three_metrics_make(&field, h->n, &sites, &h->fields, err));

@@ -32,28 +32,13 @@ const char *geodec_geodesicity_predictor_name(geodec_geodesicity_predictor p)
 geodec_geodesicity_options geodec_geodesicity_defaults(void)
 {
     return (geodec_geodesicity_options){.starts = 100,
-                                        .sites = 300,
                                         .ahead = 4,
-                                        .held_out = 0.5,
                                         .ridge = 1e-3,
                                         .planted = 16,
                                         .rtol = 1e-3,
                                         .drift_max = 1e-2,
-                                        .replicates = 400};
-}
-
-bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t text)
-{
-    /* One of each pair of texts falls into each half of the interval, so that a share of a half divides even two. */
-    const uint64_t stream = geodec_rng_id("held-out text", 0), t = (uint32_t)text;
-    const uint64_t side = (geodec_rng_at(o->seed, stream, t / 2) >> 63) ^ (t & 1);
-    const double inside = geodec_rng_uniform_at(o->seed, geodec_rng_id("held-out text", 1), t);
-    return 0.5 * ((double)side + inside) < o->held_out;
-}
-
-bool geodec_geodesicity_on(const geodec_geodesicity_options *o, int32_t text, bool held_out)
-{
-    return text != GEODEC_SPLIT_NONE && geodec_geodesicity_held_out(o, text) == held_out;
+                                        .replicates = 400,
+                                        .split = geodec_harness_split_defaults()};
 }
 
 typedef struct place {
@@ -264,7 +249,7 @@ static geodec_status by_text(const place *p, const double *a, const double *b, c
         num[groups - 1] += a[i];
         den[groups - 1] += b[i];
     }
-    return geodec_stats_ratio(groups, num, den, p->o->replicates, p->o->seed, stream, out, err);
+    return geodec_stats_ratio(groups, num, den, p->o->replicates, p->o->split.seed, stream, out, err);
 }
 
 static geodec_status figures(const place *p, geodec_geodesicity *out, geodec_err *err)
@@ -336,16 +321,16 @@ static geodec_status run_place(const geodec_trajectories *t, const geodec_three_
     geodec_status st = GEODEC_OK;
     place p = {.t = t, .o = o, .f = f, .n = t->n};
     geodec__starts_row *training = NULL;
-    const int64_t count = geodec__starts_gather(t, o, number, false, NULL);
-    p.starts = geodec__starts_gather(t, o, number, true, NULL);
+    const int64_t count = geodec__starts_gather(t, &o->split, number, false, NULL);
+    p.starts = geodec__starts_gather(t, &o->split, number, true, NULL);
     if (count < 2 || p.starts < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld starts in training texts and %lld in the others; at least 2 each are needed",
                      (long long)count, (long long)p.starts);
     GEODEC_NEW(training, count);
     GEODEC_NEW(p.start, p.starts);
-    (void)geodec__starts_gather(t, o, number, false, training);
-    (void)geodec__starts_gather(t, o, number, true, p.start);
-    geodec__starts_choose(p.start, &p.starts, o->starts, o->seed, number);
+    (void)geodec__starts_gather(t, &o->split, number, false, training);
+    (void)geodec__starts_gather(t, &o->split, number, true, p.start);
+    geodec__starts_choose(p.start, &p.starts, o->starts, o->split.seed, number);
     for (int64_t i = 0; i < p.starts; i++)
         if (p.start[i].end - p.start[i].row - 1 > p.ahead) p.ahead = p.start[i].end - p.start[i].row - 1;
     if (p.ahead > o->ahead) p.ahead = o->ahead;
@@ -376,16 +361,17 @@ done:
     return st;
 }
 
-static geodec_status check(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+static geodec_status check(const geodec_trajectories *t, const geodec_harness_sites *f,
                            const geodec_geodesicity_options *o, int64_t *longest, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     *longest = 0;
     if (t->n < 1 || t->n > MAX_N) GEODEC_THROW(GEODEC_RANGE, "dimension %lld", (long long)t->n);
-    if (o->ahead < 1 || o->ahead > AHEAD || !(o->held_out > 0 && o->held_out < 1) || !(o->ridge >= 0) || o->sites < 2 ||
-        !(o->rtol > 0 && o->rtol < 1) || !(o->drift_max > 0) || o->replicates < 0 || o->planted < 0)
+    if (o->ahead < 1 || o->ahead > AHEAD || !(o->split.held_out > 0 && o->split.held_out < 1) || !(o->ridge >= 0) ||
+        o->split.sites < 2 || !(o->rtol > 0 && o->rtol < 1) || !(o->drift_max > 0) || o->replicates < 0 ||
+        o->planted < 0)
         GEODEC_THROW(GEODEC_RANGE, "geodesicity: %lld steps ahead, %g held out, ridge %g, %lld points, tolerance %g",
-                     (long long)o->ahead, o->held_out, o->ridge, (long long)o->sites, o->rtol);
+                     (long long)o->ahead, o->split.held_out, o->ridge, (long long)o->split.sites, o->rtol);
     for (int64_t p = 0; p < t->paths; p++) {
         const int64_t length = t->offset[p + 1] - t->offset[p];
         if (t->offset[p] < 0 || length < 0) GEODEC_THROW(GEODEC_RANGE, "path %lld", (long long)p);
@@ -401,7 +387,7 @@ done:
     return st;
 }
 
-geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_harness_sites *f,
                                      const geodec_geodesicity_options *o, geodec_pool *pool, const geodec_hooks *hooks,
                                      int64_t *count, geodec_geodesicity **out, geodec_err *err)
 {
@@ -412,7 +398,7 @@ geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_
     GEODEC_TRY(check(t, f, o, &longest, err));
     const int64_t places = t->places ? longest - 2 : 1;
     GEODEC_NEW(all, places);
-    GEODEC_TRY(geodec_three_metrics_make(f, t->n, o, &three, err));
+    GEODEC_TRY(geodec_three_metrics_make(f, t->n, &o->split, &three, err));
     for (int64_t i = 0; i < places; i++)
         GEODEC_TRY_MSG(run_place(t, &three, o, t->places ? i + 1 : -1, pool, hooks, all + i, err), "place %lld",
                        (long long)(t->places ? i + 1 : -1));

@@ -27,7 +27,7 @@
 #define GEODEC_LAB_GEODESICITY_CORRECT_H
 
 #include "artifact/artifact.h"
-#include "geometry/rbf.h"
+#include "lab/harness/split.h"
 #include "linalg/stats.h"
 
 enum { GEODEC_GEODESICITY_AHEAD = 8 };
@@ -49,38 +49,15 @@ typedef enum geodec_geodesicity_predictor {
 GEODEC_API extern const char *const geodec_geodesicity_predictor_names[]; /* by number, then NULL */
 GEODEC_API const char *geodec_geodesicity_predictor_name(geodec_geodesicity_predictor p);
 
-/* Trajectories in one chart. Path i is the states offset[i] .. offset[i+1]-1 of x, and belongs to text[i]. */
-typedef struct geodec_trajectories {
-    int64_t paths, n;
-    const int64_t *offset; /* [paths + 1] rising from 0 */
-    const int32_t *text;   /* [paths] */
-    const double *x;       /* [offset[paths]][n] */
-    bool places;           /* figures for each place k in a path apart (layers), or for all together (tokens) */
-} geodec_trajectories;
-
-/* The metric: the log-Euclidean field (rbf.h) through log_g at the sites. With `space`, that space instead; its
- * controls then are the fields through its matrices at the sites, dealt out anew and turned. */
-typedef struct geodec_geodesicity_field {
-    int64_t sites;
-    const double *site;  /* [sites][n] */
-    const double *log_g; /* [sites][n(n+1)/2] */
-    const int32_t *text; /* [sites] as in trajectories, or NULL: then all sites make the field */
-    double sigma;
-    const geodec_space *space; /* NULL = the field */
-    bool whole;                /* all sites count, whatever the options say */
-} geodec_geodesicity_field;
-
 typedef struct geodec_geodesicity_options {
     int64_t starts;     /* at most so many of each place, a seeded choice; default 100 */
-    int64_t sites;      /* at most so many of the field's, a seeded choice; default 300 */
     int64_t ahead;      /* default 4, at most GEODEC_GEODESICITY_AHEAD */
-    double held_out;    /* share of texts the figures are from; default 0.5 */
     double ridge;       /* of the regressions, in mean variances of the predictors; default 1e-3 */
     int64_t planted;    /* planted paths of each place, at most; default 16 */
     double rtol;        /* of the geodesics; default 1e-3 */
     double drift_max;   /* default 1e-2 */
     int64_t replicates; /* of the bootstrap; default 400 */
-    uint64_t seed;
+    geodec_harness_split split;
 } geodec_geodesicity_options;
 GEODEC_API geodec_geodesicity_options geodec_geodesicity_defaults(void);
 
@@ -102,16 +79,10 @@ typedef struct geodec_geodesicity {
 /* *out: new memory of *count places, one without `places`; freed by the caller with geodec_mem_free. Bytes do not
  * depend on threads. GEODEC_RANGE (options), GEODEC_SCARCE (no path of three states, fewer than 2 texts in a part),
  * GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. Time: about 20 geodesics of `ahead` units a start. */
-GEODEC_API geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+GEODEC_API geodec_status geodec_geodesicity_run(const geodec_trajectories *t, const geodec_harness_sites *f,
                                                 const geodec_geodesicity_options *o, geodec_pool *pool,
                                                 const geodec_hooks *hooks, int64_t *count, geodec_geodesicity **out,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* Whether a text is held out: a function of (seed, text). With held_out = 1/2 exactly one of the texts 2 j and 2 j + 1
- * is. */
-GEODEC_API bool geodec_geodesicity_held_out(const geodec_geodesicity_options *o, int32_t text);
-/* Whether a text is on that side; a row in a gap (GEODEC_SPLIT_NONE, base/split.h) is on neither. */
-GEODEC_API bool geodec_geodesicity_on(const geodec_geodesicity_options *o, int32_t text, bool held_out);
-
 /* ---- the artifact: places of several metrics, one after the other ------------------------------------------------ */
 GEODEC_API extern const geodec_kind geodec_geodesicity_kind;
 typedef struct geodec_geodesicity_case {

@@ -1,7 +1,7 @@
 /* The geodesicity artifact. */
 #include "artifact/binding.h"
 #include "lab/geodesicity/correct.h"
-#include "lab/harness/names_internal.h"
+#include "lab/harness/names.h"
 
 typedef struct report {
     geodec_geodesicity_options o;
@@ -48,7 +48,7 @@ static const geodec_attr attrs[] = {
      IN(cases)},
     {"predictors", GEODEC_ATTR_STR, 0, "names along P, separated by commas",
      GEODEC_LIST(geodec_geodesicity_predictor_names)},
-    {"held_out", GEODEC_ATTR_F64, 0, "share of texts held out", IN(o.held_out)},
+    {"held_out", GEODEC_ATTR_F64, 0, "share of texts held out", IN(o.split.held_out)},
     {"ridge", GEODEC_ATTR_F64, 0, "of the regressions, in mean variances of their inputs", IN(o.ridge)},
     {"rtol", GEODEC_ATTR_F64, 0, "of the geodesics", IN(o.rtol)},
     {"drift_max", GEODEC_ATTR_F64, 0, "relative change of g(v,v) at which a geodesic counts as broken",
@@ -79,7 +79,7 @@ geodec_status geodec_geodesicity_write(int64_t cases, const geodec_geodesicity_c
     char text[GEODEC_ATTR_TEXT_MAX] = "";
     const report r = {*o, cases, ahead, c, text, split};
     for (int64_t i = 0; i < cases; i++)
-        GEODEC_TRY(geodec__names_add(text, err, "%s:%s:%d", c[i].along, c[i].metric, (int)c[i].layer));
+        GEODEC_TRY(geodec_names_add(text, err, "%s:%s:%d", c[i].along, c[i].metric, (int)c[i].layer));
     GEODEC_TRY(geodec_artifact_save(a, &r, err));
 done:
     return st;

@@ -102,7 +102,7 @@ geodec_status geodec_harness_field_eigen(const geodec_harness_field *f, const do
 {
     geodec_status st = GEODEC_OK;
     const int64_t n = f->n;
-    const geodec__harness_kernels_kernels *kernels = geodec__harness_kernels_best();
+    const geodec__harness_kernels *kernels = geodec__harness_kernels_best();
     double *l = scratch, *eig = l + n * n, total = 0;
     memset(l, 0, (size_t)(n * n) * sizeof *l);
     for (int64_t first = 0; first < f->sites; first += BLOCK) {

@@ -1,2 +1,2 @@
-#define KERNELS geodec__published_avx2
+#define KERNELS geodec__harness_kernels_avx2
 #include "lab/harness/kernels_body.h"

@@ -70,4 +70,4 @@ static int64_t runge_kutta(int64_t n, const double *packed, const double *centre
     }
 }
 
-const geodec__harness_kernels_kernels KERNELS = {distances, runge_kutta};
+const geodec__harness_kernels KERNELS = {distances, runge_kutta};

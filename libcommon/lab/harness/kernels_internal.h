@@ -7,7 +7,7 @@
 
 enum { LANES = 8 };
 
-typedef struct geodec__harness_kernels_kernels {
+typedef struct geodec__harness_kernels {
     /* d2 [last - first] = |site_p - x|^2 of sites first .. last - 1, multiples of LANES; site_t [n][sites]. */
     void (*distances)(int64_t sites, int64_t first, int64_t last, int64_t n, const double *site_t, const double *x,
                       double *d2);
@@ -16,9 +16,9 @@ typedef struct geodec__harness_kernels_kernels {
      * centre, x, v [LANES], zero beyond n. */
     int64_t (*steps)(int64_t n, const double *packed, const double *centre, double inner2, double *x, double *v,
                      int64_t steps, double dl);
-} geodec__harness_kernels_kernels;
-extern const geodec__harness_kernels_kernels geodec__published_scalar, geodec__published_avx2,
+} geodec__harness_kernels;
+extern const geodec__harness_kernels geodec__harness_kernels_scalar, geodec__harness_kernels_avx2,
     geodec__harness_kernels_avx512;
-const geodec__harness_kernels_kernels *geodec__harness_kernels_best(void);
+const geodec__harness_kernels *geodec__harness_kernels_best(void);
 
 #endif

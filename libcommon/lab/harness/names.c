@@ -1,10 +1,10 @@
-#include "lab/harness/names_internal.h"
+#include "lab/harness/names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-geodec_status geodec__names_add(char text[GEODEC_ATTR_TEXT_MAX], geodec_err *err, const char *format, ...)
+geodec_status geodec_names_add(char text[GEODEC_ATTR_TEXT_MAX], geodec_err *err, const char *format, ...)
 {
     geodec_status st = GEODEC_OK;
     const size_t used = strlen(text), comma = used > 0;

@@ -8,6 +8,7 @@ lab/harness_SRCS := \
   names.c \
   path.c \
   residual.c \
+  split.c \
   starts.c \
   three_metrics.c \
   trajectories.c

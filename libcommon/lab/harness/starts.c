@@ -2,12 +2,12 @@
 
 #include "base/rng.h"
 
-int64_t geodec__starts_gather(const geodec_trajectories *t, const geodec_geodesicity_options *o, int64_t place,
-                              bool held_out, geodec__starts_row *out)
+int64_t geodec__starts_gather(const geodec_trajectories *t, const geodec_harness_split *o, int64_t place, bool held_out,
+                              geodec__starts_row *out)
 {
     int64_t count = 0;
     for (int64_t p = 0; p < t->paths; p++) {
-        if (!geodec_geodesicity_on(o, t->text[p], held_out)) continue;
+        if (!geodec_harness_split_on(o, t->text[p], held_out)) continue;
         for (int64_t k = 1; t->offset[p] + k + 1 < t->offset[p + 1]; k++) {
             if (place >= 0 && k != place) continue;
             if (out) out[count] = (geodec__starts_row){t->offset[p] + k, t->offset[p + 1], t->text[p]};

@@ -47,8 +47,8 @@ static void turn(int64_t n, const double *q, double *packed)
     geodec_sym_pack(n, l, packed);
 }
 
-geodec_status geodec_three_metrics_make(const geodec_geodesicity_field *f, int64_t n,
-                                        const geodec_geodesicity_options *o, geodec_three_metrics *out, geodec_err *err)
+geodec_status geodec_three_metrics_make(const geodec_harness_sites *f, int64_t n, const geodec_harness_split *o,
+                                        geodec_three_metrics *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t packed = geodec_sym_packed(n);
@@ -59,7 +59,7 @@ geodec_status geodec_three_metrics_make(const geodec_geodesicity_field *f, int64
     GEODEC_NEW(kept, f->sites);
     GEODEC_NEW(order, f->sites);
     for (int64_t i = 0; i < f->sites; i++)
-        if (!f->text || geodec_geodesicity_on(o, f->text[i], false)) kept[count++] = i;
+        if (!f->text || geodec_harness_split_on(o, f->text[i], false)) kept[count++] = i;
     if (count < 2)
         GEODEC_THROW(GEODEC_SCARCE, "%lld points of the metric are from training texts; at least 2 are needed",
                      (long long)count);

@@ -3,7 +3,7 @@
 #ifndef GEODEC_LAB_HARNESS_THREE_METRICS_H
 #define GEODEC_LAB_HARNESS_THREE_METRICS_H
 
-#include "lab/geodesicity/correct.h"
+#include "lab/harness/split.h"
 
 typedef struct geodec_three_metrics {
     const geodec_space *own, *shuffled, *random;
@@ -13,8 +13,8 @@ typedef struct geodec_three_metrics {
 /* Of the options count sites, held_out and seed. Zero before; GEODEC_SCARCE (fewer than 2 points), GEODEC_RANGE (n),
  * GEODEC_NUMERIC.
  */
-GEODEC_API geodec_status geodec_three_metrics_make(const geodec_geodesicity_field *f, int64_t n,
-                                                   const geodec_geodesicity_options *o, geodec_three_metrics *out,
+GEODEC_API geodec_status geodec_three_metrics_make(const geodec_harness_sites *f, int64_t n,
+                                                   const geodec_harness_split *o, geodec_three_metrics *out,
                                                    geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_three_metrics_clear(geodec_three_metrics *m);
 

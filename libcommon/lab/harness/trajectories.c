@@ -239,7 +239,7 @@ static geodec_status read_rows(rows *r, geodec_split *split, geodec_err *err)
     GEODEC_TRY(geodec_artifact_read(file, "/position", &r->position, err));
     GEODEC_TRY(geodec_activations_units(file, &r->text, split, err));
     GEODEC_NEW(r->training, r->a->rows);
-    for (int64_t i = 0; i < r->a->rows; i++) r->training[i] = geodec_geodesicity_on(r->o->split, r->text[i], false);
+    for (int64_t i = 0; i < r->a->rows; i++) r->training[i] = geodec_harness_split_on(r->o->split, r->text[i], false);
 done:
     return st;
 }

@@ -7,15 +7,15 @@
 #define GEODEC_LAB_HARNESS_TRAJECTORIES_H
 
 #include "chain/activations.h"
-#include "lab/geodesicity/correct.h"
+#include "lab/harness/split.h"
 
 typedef struct geodec_harness_chart_options {
-    int64_t n;                               /* dimension; default 8 */
-    int64_t points;                          /* for the metric, a seeded choice of training states; default 800 */
-    int64_t index;                           /* kept layer of the file (0..L-1), token by token; -1 = layer by layer */
-    int64_t paths;                           /* layer by layer: at most so many tokens, a seeded choice; default 4000 */
-    const geodec_geodesicity_options *split; /* which texts are held out */
-    const double *basis, *mean; /* [n][d] with orthonormal rows, [d]: this chart instead of the principal one */
+    int64_t n;                         /* dimension; default 8 */
+    int64_t points;                    /* for the metric, a seeded choice of training states; default 800 */
+    int64_t index;                     /* kept layer of the file (0..L-1), token by token; -1 = layer by layer */
+    int64_t paths;                     /* layer by layer: at most so many tokens, a seeded choice; default 4000 */
+    const geodec_harness_split *split; /* which texts are held out */
+    const double *basis, *mean;        /* [n][d] with orthonormal rows, [d]: this chart instead of the principal one */
 } geodec_harness_chart_options;
 GEODEC_API geodec_harness_chart_options geodec_harness_chart_defaults(void);
 

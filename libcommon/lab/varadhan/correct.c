@@ -319,7 +319,7 @@ done:
     return st;
 }
 
-static geodec_status check(const geodec_varadhan_queries *q, const geodec_geodesicity_field *f,
+static geodec_status check(const geodec_varadhan_queries *q, const geodec_harness_sites *f,
                            const geodec_varadhan_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -337,8 +337,8 @@ done:
     return st;
 }
 
-geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec_geodesicity_field *f,
-                                  const geodec_geodesicity_options *split, const geodec_varadhan_options *o,
+geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec_harness_sites *f,
+                                  const geodec_harness_split *split, const geodec_varadhan_options *o,
                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_varadhan *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

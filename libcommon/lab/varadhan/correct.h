@@ -25,7 +25,9 @@
 #ifndef GEODEC_LAB_VARADHAN_CORRECT_H
 #define GEODEC_LAB_VARADHAN_CORRECT_H
 
-#include "lab/geodesicity/correct.h"
+#include "artifact/artifact.h"
+#include "lab/harness/split.h"
+#include "linalg/stats.h"
 
 enum { GEODEC_VARADHAN_FORMS = 3, GEODEC_VARADHAN_KEYS = 4 };
 
@@ -78,8 +80,8 @@ typedef struct geodec_varadhan {
 
 /* The metric and, of the geodesicity options, sites, held_out and seed as three_metrics.h takes them. Bytes do not
  * depend on threads. geodec_varadhan_clear frees it. GEODEC_RANGE, GEODEC_NUMERIC (not finite), GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec_geodesicity_field *f,
-                                             const geodec_geodesicity_options *split, const geodec_varadhan_options *o,
+GEODEC_API geodec_status geodec_varadhan_run(const geodec_varadhan_queries *q, const geodec_harness_sites *f,
+                                             const geodec_harness_split *split, const geodec_varadhan_options *o,
                                              geodec_pool *pool, const geodec_hooks *hooks, geodec_varadhan *out,
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_varadhan_clear(geodec_varadhan *v);

@@ -1,7 +1,7 @@
 /* The varadhan artifact. */
 #include "artifact/binding.h"
 #include "base/mem.h"
-#include "lab/harness/names_internal.h"
+#include "lab/harness/names.h"
 #include "lab/varadhan/correct.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ geodec_status geodec_varadhan_write(int64_t cases, const geodec_varadhan_case *c
     GEODEC_NEW(r.head, cases * each);
     for (int64_t i = 0; i < cases; i++) {
         if (each > 0) memcpy(r.head + i * each, c[i].figures.head, (size_t)each * sizeof *r.head);
-        GEODEC_TRY(geodec__names_add(text, err, "%s:%d:%s", c[i].metric, (int)c[i].layer, c[i].keys));
+        GEODEC_TRY(geodec_names_add(text, err, "%s:%d:%s", c[i].metric, (int)c[i].layer, c[i].keys));
     }
     GEODEC_TRY(geodec_artifact_save(a, &r, err));
 done:

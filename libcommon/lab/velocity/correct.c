@@ -37,7 +37,7 @@ geodec_velocity_initial_options geodec_velocity_initial_defaults(void)
 }
 
 /* Starts of one part of the texts. */
-static geodec_status starts_of(const geodec_trajectories *t, const geodec_geodesicity_options *split, bool held_out,
+static geodec_status starts_of(const geodec_trajectories *t, const geodec_harness_split *split, bool held_out,
                                int64_t *count, geodec__starts_row **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -51,7 +51,7 @@ done:
     return st;
 }
 
-static geodec_status chosen(const geodec_trajectories *t, const geodec_geodesicity_options *split,
+static geodec_status chosen(const geodec_trajectories *t, const geodec_harness_split *split,
                             const geodec_velocity_initial_options *o, int64_t *count, geodec__starts_row **out,
                             geodec_err *err)
 {
@@ -60,7 +60,7 @@ static geodec_status chosen(const geodec_trajectories *t, const geodec_geodesici
     return st;
 }
 
-geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const geodec_geodesicity_options *split,
+geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const geodec_harness_split *split,
                                              const geodec_velocity_initial_options *o, int64_t *count, int64_t **row,
                                              geodec_err *err)
 {
@@ -354,9 +354,8 @@ done:
     return st;
 }
 
-geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
-                                          const geodec_velocity_initial_ends *ends,
-                                          const geodec_geodesicity_options *split,
+geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const geodec_harness_sites *f,
+                                          const geodec_velocity_initial_ends *ends, const geodec_harness_split *split,
                                           const geodec_velocity_initial_options *o, geodec_pool *pool,
                                           const geodec_hooks *hooks, geodec_velocity_initial *out, geodec_err *err)
 {

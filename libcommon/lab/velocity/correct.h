@@ -30,7 +30,9 @@
 #ifndef GEODEC_LAB_VELOCITY_CORRECT_H
 #define GEODEC_LAB_VELOCITY_CORRECT_H
 
-#include "lab/geodesicity/correct.h"
+#include "artifact/artifact.h"
+#include "lab/harness/split.h"
+#include "linalg/stats.h"
 
 typedef enum geodec_velocity_initial_surrogate {
     GEODEC_INITIAL_MEAN,
@@ -67,8 +69,7 @@ GEODEC_API geodec_velocity_initial_options geodec_velocity_initial_defaults(void
 
 /* Rows of t->x at which predictions are made, rising: *row [*count], freed by the caller with geodec_mem_free.
  * GEODEC_SCARCE (fewer than 2). */
-GEODEC_API geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t,
-                                                        const geodec_geodesicity_options *split,
+GEODEC_API geodec_status geodec_velocity_initial_starts(const geodec_trajectories *t, const geodec_harness_split *split,
                                                         const geodec_velocity_initial_options *o, int64_t *count,
                                                         int64_t **row, geodec_err *err) GEODEC_MUST_USE;
 
@@ -91,9 +92,9 @@ typedef struct geodec_velocity_initial {
 
 /* t: token by token (no places). Bytes do not depend on threads. GEODEC_RANGE, GEODEC_NUMERIC (not finite),
  * GEODEC_INTERRUPTED. */
-GEODEC_API geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const geodec_geodesicity_field *f,
+GEODEC_API geodec_status geodec_velocity_initial_run(const geodec_trajectories *t, const geodec_harness_sites *f,
                                                      const geodec_velocity_initial_ends *ends,
-                                                     const geodec_geodesicity_options *split,
+                                                     const geodec_harness_split *split,
                                                      const geodec_velocity_initial_options *o, geodec_pool *pool,
                                                      const geodec_hooks *hooks, geodec_velocity_initial *out,
                                                      geodec_err *err) GEODEC_MUST_USE;

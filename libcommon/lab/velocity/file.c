@@ -1,6 +1,6 @@
 /* The velocity artifact. */
 #include "artifact/binding.h"
-#include "lab/harness/names_internal.h"
+#include "lab/harness/names.h"
 #include "lab/velocity/correct.h"
 
 typedef struct report {
@@ -69,7 +69,7 @@ geodec_status geodec_velocity_initial_write(int64_t cases, const geodec_velocity
     geodec_status st = GEODEC_OK;
     char text[GEODEC_ATTR_TEXT_MAX] = "";
     const report r = {*o, cases, c, text, split};
-    for (int64_t i = 0; i < cases; i++) GEODEC_TRY(geodec__names_add(text, err, "%s:%d", c[i].metric, (int)c[i].layer));
+    for (int64_t i = 0; i < cases; i++) GEODEC_TRY(geodec_names_add(text, err, "%s:%d", c[i].metric, (int)c[i].layer));
     GEODEC_TRY(geodec_artifact_save(a, &r, err));
 done:
     return st;

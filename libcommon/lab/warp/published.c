@@ -16,7 +16,7 @@ enum { N_MAX = GEODEC_PUBLISHED_MAX_N };
 
 struct geodec_warp_published {
     const geodec_harness_manifold *m;
-    const geodec__harness_kernels_kernels *kernels;
+    const geodec__harness_kernels *kernels;
     geodec_harness_field field; /* through the manifold's table, the identity far away */
     int64_t samples, n;
     int64_t stencil;    /* 2 n + 1: the sample, then +h and -h along each axis */

@@ -12,7 +12,7 @@
 #define GEODEC_MODEL_KERNELS_COLUMNS_INTERNAL_H
 
 #include "gguf/gguf.h"
-#include "model/weights_internal.h"
+#include "model/kernels/matrix_internal.h"
 
 enum { GEODEC__COLUMN_ROWS = 16 /* rows of a panel */ };
 
@@ -45,16 +45,5 @@ static inline int64_t geodec__column_panel(int type, int64_t cols)
 
 /* w as columns of `type`: w's own, or GEODEC_GGML_F32. data: whole panels of zeros; room [cols]. */
 void geodec__columns_pack(const geodec__matrix *w, int type, uint8_t *data, float *room);
-
-/* All matrices of a model, or none. */
-typedef struct geodec__column_table geodec__column_table;
-
-/* Those of m, packed when it is first asked for; a table without any when they would leave the caches. Types that
- * have no columns of their own are decoded to float32 where the whole model is small enough, and left out otherwise. */
-geodec_status geodec__columns_of(const geodec_model *m, const geodec__column_table **out,
-                                 geodec_err *err) GEODEC_MUST_USE;
-void geodec__columns_free(geodec__column_table *t);
-/* data NULL when it is not among them. */
-geodec__columns geodec__columns_find(const geodec__column_table *t, const geodec__matrix *w);
 
 #endif

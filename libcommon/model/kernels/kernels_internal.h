@@ -13,7 +13,7 @@
 #define GEODEC_MODEL_KERNELS_KERNELS_INTERNAL_H
 
 #include "model/kernels/columns_internal.h"
-#include "model/weights_internal.h"
+#include "model/kernels/settings.h"
 
 #include <stdint.h>
 

@@ -35,7 +35,7 @@ Test(blocks, straight_texts_in_flat_space)
     geodec_space_torus flat;
     geodec_blocks r;
     geodec_blocks_options o = geodec_blocks_defaults();
-    const geodec_geodesicity_options split = geodec_geodesicity_defaults();
+    const geodec_harness_split split = geodec_harness_split_defaults();
     const geodec_trajectories t = {.paths = TEXTS, .n = N, .offset = offset, .text = text, .x = x};
     test_ok(geodec_space_torus_init(&flat, N, side, &err), &err);
     make(x, offset, text, 0);

@@ -106,10 +106,10 @@ Test(consistency, on_a_line_is_what_the_variances_say)
         x[i] = u * u * 10;
     }
     test_ok(geodec_consistency_run(POINTS, 1, x, text, text, &o, NULL, NULL, &c, &err), &err);
-    geodec_geodesicity_options half = geodec_geodesicity_defaults();
+    geodec_harness_split half = geodec_harness_split_defaults();
     half.seed = o.seed;
     for (int i = 0; i < POINTS; i++)
-        if (!geodec_geodesicity_held_out(&half, text[i])) first[n_first++] = i;
+        if (!geodec_harness_split_held_out(&half, text[i])) first[n_first++] = i;
     cr_assert_eq(n_first, c.fitted);
     for (int64_t i = 0; i < n_first; i++) log_g -= log(nearest_variance(first, n_first, i, 12)) / (double)n_first;
     for (int64_t i = 0; i < c.held_out; i++) {

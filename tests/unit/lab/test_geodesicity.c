@@ -20,7 +20,7 @@ typedef struct world {
     int64_t offset[PATHS + 1];
     int32_t text[PATHS];
     geodec_trajectories t;
-    geodec_geodesicity_field f;
+    geodec_harness_sites f;
     geodec_geodesicity_options o;
 } world;
 
@@ -43,10 +43,10 @@ static world *begin(void)
     for (int p = 0; p <= PATHS; p++) w->offset[p] = p * LENGTH;
     for (int p = 0; p < PATHS; p++) w->text[p] = p / 3;
     w->t = (geodec_trajectories){.paths = PATHS, .n = N, .offset = w->offset, .text = w->text, .x = w->x};
-    w->f = (geodec_geodesicity_field){.sites = SITES, .site = w->site, .log_g = w->log_g, .sigma = 0.1};
+    w->f = (geodec_harness_sites){.sites = SITES, .site = w->site, .log_g = w->log_g, .sigma = 0.1};
     w->o = geodec_geodesicity_defaults();
-    w->o.sites = SITES;
-    w->o.seed = 3;
+    w->o.split.sites = SITES;
+    w->o.split.seed = 3;
     w->o.replicates = 200;
     w->o.rtol = 1e-7;
     w->o.planted = 100;
@@ -181,13 +181,13 @@ Test(geodesicity, the_texts_are_divided)
     geodec_geodesicity_options o = geodec_geodesicity_defaults();
     int first = 0, quarter = 0;
     for (int32_t t = 0; t < 400; t += 2) {
-        const bool a = geodec_geodesicity_held_out(&o, t), b = geodec_geodesicity_held_out(&o, t + 1);
+        const bool a = geodec_harness_split_held_out(&o, t), b = geodec_harness_split_held_out(&o, t + 1);
         cr_assert_neq(a, b);
         first += a;
     }
     cr_assert(first > 70 && first < 130);
-    o.held_out = 0.25;
-    for (int32_t t = 0; t < 400; t++) quarter += geodec_geodesicity_held_out(&o, t);
+    o.split.held_out = 0.25;
+    for (int32_t t = 0; t < 400; t++) quarter += geodec_harness_split_held_out(&o, t);
     cr_assert(quarter > 70 && quarter < 130);
 }
 

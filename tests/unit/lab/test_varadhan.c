@@ -21,8 +21,8 @@ typedef struct world {
     double log[QUERIES * GEODEC_VARADHAN_KEYS * N]; /* exact logarithms */
     int32_t text[QUERIES];
     geodec_varadhan_queries q;
-    geodec_geodesicity_field f;
-    geodec_geodesicity_options split;
+    geodec_harness_sites f;
+    geodec_harness_split split;
     geodec_varadhan_options o;
 } world;
 
@@ -56,9 +56,9 @@ static world *begin(void)
     }
     w->q = (geodec_varadhan_queries){
         .queries = QUERIES, .n = N, .columns = COLUMNS, .text = w->text, .state = w->state, .gradient = w->gradient};
-    w->f = (geodec_geodesicity_field){
+    w->f = (geodec_harness_sites){
         .sites = SITES, .site = w->site, .log_g = w->log_g, .sigma = 0.5, .space = &w->sphere.base};
-    w->split = geodec_geodesicity_defaults();
+    w->split = geodec_harness_split_defaults();
     w->o = geodec_varadhan_defaults();
     w->o.rtol = 1e-8;
     w->o.replicates = 100;

@@ -19,8 +19,8 @@ typedef struct world {
     int32_t text[PATHS];
     geodec_space_constant flat;
     geodec_trajectories t;
-    geodec_geodesicity_field f;
-    geodec_geodesicity_options split;
+    geodec_harness_sites f;
+    geodec_harness_split split;
     geodec_velocity_initial_options o;
 } world;
 
@@ -47,9 +47,9 @@ static world *begin(void)
     for (int p = 0; p <= PATHS; p++) w->offset[p] = p * LENGTH;
     for (int i = 0; i < SITES * N; i++) w->site[i] = sin(1.7 * i);
     w->t = (geodec_trajectories){.paths = PATHS, .n = N, .offset = w->offset, .text = w->text, .x = w->x};
-    w->f = (geodec_geodesicity_field){
-        .sites = SITES, .site = w->site, .log_g = w->log_g, .sigma = 1, .space = &w->flat.base};
-    w->split = geodec_geodesicity_defaults();
+    w->f =
+        (geodec_harness_sites){.sites = SITES, .site = w->site, .log_g = w->log_g, .sigma = 1, .space = &w->flat.base};
+    w->split = geodec_harness_split_defaults();
     w->o = geodec_velocity_initial_defaults();
     w->o.replicates = 100;
     w->o.ridge = 1e-9;

@@ -52,11 +52,11 @@ static geodec_bench_plan make_plan(void)
         .resamples = 200};
 }
 
-static const geodec_speed_row *row_of(const geodec_bench_counts *c, int32_t drafter, int32_t gamma, bool sampled,
+static const geodec_bench_row *row_of(const geodec_bench_counts *c, int32_t drafter, int32_t gamma, bool sampled,
                                       bool every)
 {
     for (int64_t i = 0; i < c->n; i++) {
-        const geodec_speed_row *r = &c->row[i];
+        const geodec_bench_row *r = &c->row[i];
         if (r->drafter == drafter && r->gamma == gamma && r->sampled == sampled && r->every_position == every) return r;
     }
     cr_assert_fail("no such row");
@@ -113,7 +113,7 @@ Test(bench, counts_are_exact_and_independent_of_threads)
     cr_assert_eq(one.n, three.n);
     cr_assert_eq(memcmp(one.row, three.row, (size_t)one.n * sizeof *one.row), 0, "threads changed a count");
     for (int64_t i = 0; i < one.n; i++) {
-        const geodec_speed_row *r = &one.row[i];
+        const geodec_bench_row *r = &one.row[i];
         cr_assert_eq(r->mismatches, 0);
         cr_assert_eq(r->compared, r->every_position ? 0 : PROMPTS * TOKENS * (r->sampled ? 2 : 1));
         if (r->every_position) continue;
@@ -124,13 +124,13 @@ Test(bench, counts_are_exact_and_independent_of_threads)
     }
     for (int g = 0; g < 3; g++) {
         const int32_t gamma = plan.gamma[g];
-        const geodec_speed_row *o = row_of(&one, 2, gamma, false, false);
+        const geodec_bench_row *o = row_of(&one, 2, gamma, false, false);
         cr_assert_eq(o->passes, PROMPTS * ((TOKENS + gamma) / (gamma + 1)), "oracle replay");
         const int32_t orders[] = {8, 1};
         for (int32_t d = 0; d < 2; d++) {
             int64_t accepted[16], positions, sum = 0;
             every_position(&t[0], orders[d], 6, accepted, &positions);
-            const geodec_speed_row *r = row_of(&one, d, gamma, false, true);
+            const geodec_bench_row *r = row_of(&one, d, gamma, false, true);
             cr_assert_eq(r->rounds, positions);
             for (int32_t i = 0; i < gamma; i++) {
                 cr_assert_eq(r->position[i].accepted, accepted[i]);
@@ -196,7 +196,7 @@ Test(bench, a_target_that_is_not_batch_invariant_is_caught)
     }
     test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
     for (int64_t i = 0; i < c.n; i++) {
-        const geodec_speed_row *r = &c.row[i];
+        const geodec_bench_row *r = &c.row[i];
         if (r->sampled || r->every_position) continue;
         cr_assert_geq(r->compared, plain);
         cr_assert_geq(r->compared, r->decided - PROMPTS); /* a stop token is decided and not compared */
@@ -303,7 +303,7 @@ Test(bench, a_right_token_behind_a_wrong_one_is_not_accepted)
     test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
     int trees = 0;
     for (int64_t i = 0; i < c.n; i++) {
-        const geodec_speed_row *r = &c.row[i];
+        const geodec_bench_row *r = &c.row[i];
         cr_assert_eq(r->mismatches, 0);
         cr_assert_eq(r->position[1].accepted, 0);
         if (r->budget == 0) continue;
@@ -445,8 +445,8 @@ Test(bench, gains_are_differences_paired_by_text)
     cr_assert_eq(n, 3 * 2 * 2, "draft lengths x settings x modes");
     for (int64_t i = 0; i < n; i++) {
         const geodec_gain *g = &gain[i];
-        const geodec_speed_row *a = row_of(&c, 0, g->gamma, g->sampled, g->every_position);
-        const geodec_speed_row *b = row_of(&c, 1, g->gamma, g->sampled, g->every_position);
+        const geodec_bench_row *a = row_of(&c, 0, g->gamma, g->sampled, g->every_position);
+        const geodec_bench_row *b = row_of(&c, 1, g->gamma, g->sampled, g->every_position);
         const double x = g->every_position ? 1 + a->mean_accepted.value : a->tokens_per_pass.value;
         const double y = g->every_position ? 1 + b->mean_accepted.value : b->tokens_per_pass.value;
         cr_assert_float_eq(g->tokens.value, x, 1e-12);

@@ -208,12 +208,12 @@ Test(flowmap, drafts_better_than_n_grams_on_a_trained_model)
                                     .greedy = true,
                                     .resamples = 100};
     test_ok(geodec_bench_count(&plan, &target, 1, NULL, &counts, &err), &err);
-    const geodec_speed_row *best[2][2] = {{NULL}};
+    const geodec_bench_row *best[2][2] = {{NULL}};
     for (int64_t i = 0; i < counts.n; i++) {
         best[counts.row[i].drafter][counts.row[i].every_position] = &counts.row[i];
         cr_assert_eq(counts.row[i].mismatches, 0);
     }
-    const geodec_speed_row *f = best[0][1], *g = best[1][1];
+    const geodec_bench_row *f = best[0][1], *g = best[1][1];
     fprintf(stderr, "flow map %.3f first, %.2f of 4, %.2f tokens a pass; n-gram %.3f, %.2f, %.2f\n",
             f->acceptance[0].value, f->mean_accepted.value, best[0][0]->tokens_per_pass.value, g->acceptance[0].value,
             g->mean_accepted.value, best[1][0]->tokens_per_pass.value);

@@ -368,7 +368,7 @@ Test(models, oracle_replay_is_right_as_often_as_asked)
     test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
     double chain = 0, tree = 0;
     for (int64_t i = 0; i < c.n; i++) {
-        const geodec_speed_row *row = &c.row[i];
+        const geodec_bench_row *row = &c.row[i];
         cr_assert_eq(row->mismatches, 0);
         cr_assert_gt(row->compared, 5000);
         if (row->drafter == 1 && row->budget == 0) {

@@ -294,7 +294,7 @@ Test(readiness, of_a_bench_takes_the_same_draft_length_of_drafter_and_control)
     cr_assert(isnan(r.speedup.low) && r.n_different == 0);
     cr_assert_eq(r.n_compared, 3 * 4 * 60, "every row that sent drafts, and no other");
     cr_assert_str_eq(r.exactness_mode, "greedy");
-    geodec_speed_row *other = &c.row[c.n - 1]; /* as of a drafter that draws: not compared */
+    geodec_bench_row *other = &c.row[c.n - 1]; /* as of a drafter that draws: not compared */
     other->sampled = true;
     other->compared = 0;
     test_ok(geodec_readiness_of_bench(&plan, &c, &s, 1, &r, &err), &err);

@@ -1,6 +1,6 @@
 /* What the table of architectures makes of a file's keys: stated here as numbers, from the models' own descriptions. */
 #include "base/mem.h"
-#include "model/arch.h"
+#include "model/arch_internal.h"
 #include "model/families.h"
 #include "support/support.h"
 

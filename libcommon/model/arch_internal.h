@@ -1,8 +1,8 @@
 /* The table of architectures: what each one does differently from a plain llama. Reading a file, binding its tensors
  * and the forward pass look here (or at what was copied into the configuration), never at a name. A new architecture is
  * a row of the table and a row of the tests. */
-#ifndef GEODEC_MODEL_ARCH_H
-#define GEODEC_MODEL_ARCH_H
+#ifndef GEODEC_MODEL_ARCH_INTERNAL_H
+#define GEODEC_MODEL_ARCH_INTERNAL_H
 
 #include "model/weights_internal.h"
 
