@@ -1,7 +1,21 @@
-#include "decode/loop.h"
+#include "decode/cost.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
+
+geodec_cost geodec_cost_linear(double slope)
+{
+    geodec_cost cost = {.n = GEODEC_COST_ROWS};
+    for (int32_t b = 1; b <= cost.n; b++) cost.v[b] = 1 + slope * (b - 1);
+    return cost;
+}
+
+double geodec_cost_pass(const geodec_cost *cost, int32_t b)
+{
+    if (b <= cost->n) return cost->v[b];
+    const double slope = cost->n > 1 ? cost->v[cost->n] - cost->v[cost->n - 1] : 0;
+    return cost->v[cost->n] + slope * (b - cost->n);
+}
 
 geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
                                   double (*clock)(void), geodec_cost *out, geodec_err *err)

@@ -35,22 +35,22 @@ void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode
     sum->total_seconds += c->total_seconds;
 }
 
-double geodec_tokens_per_pass(const geodec_decode_counters *c)
+double geodec_decode_tokens_per_pass(const geodec_decode_counters *c)
 {
     return c->target_passes > 0 ? (double)c->decided / (double)c->target_passes : 0;
 }
 
-double geodec_mean_accepted(const geodec_decode_counters *c)
+double geodec_decode_mean_accepted(const geodec_decode_counters *c)
 {
     return c->rounds > 0 ? (double)c->total.accepted / (double)c->rounds : 0;
 }
 
-double geodec_tally_acceptance(const geodec_tally *t)
+double geodec_decode_acceptance(const geodec_tally *t)
 {
     return t->reached > 0 ? (double)t->accepted / (double)t->reached : 0;
 }
 
-const char *geodec_end_name(geodec_end e)
+const char *geodec_decode_end_name(geodec_end e)
 {
     static const char *const name[] = {"length", "stop", "context", "caller"};
     return e >= GEODEC_END_LENGTH && e <= GEODEC_END_CALLER ? name[e] : "?";

@@ -26,8 +26,8 @@ geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_reque
         if (request->gamma > GEODEC_DRAFT_MAX || request->budget > GEODEC_DRAFT_MAX || request->n_context < 1)
             GEODEC_THROW(GEODEC_INVAL, "draft length %d, budget %d, context of %lld tokens", request->gamma,
                          request->budget, (long long)request->n_context);
-        const bool drawn = request->sampling && d->ops->distribution;
-        const bool own = request->budget > 0 && (drawn || d->ops->plans);
+        const bool stochastic = request->sampling && d->ops->distribution;
+        const bool own = request->budget > 0 && (stochastic || d->ops->plans);
         const bool tree = request->budget > 0 && d->ops->children && !own;
         int32_t most = request->gamma;
         if (tree) {

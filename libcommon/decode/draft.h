@@ -1,5 +1,5 @@
 /* A drafter proposes the next tokens; the target checks them (decode/loop.h). The output never depends on a drafter: a
- * bad one costs time, not correctness, so a drafter may be wrong, random or out of vocabulary without harm.
+ * bad one costs time, not correctness, so a drafter may be wrong, random or out of vocabulary.
  *
  * Life of a drafter during one request, with committed text x_0 .. x_n (prompt and output):
  *     begin                     the text is empty
@@ -9,8 +9,8 @@
  *     observe(rows ..)          after the round: rows of x_n and of the accepted drafts, in text order
  *     propose ...
  * So when propose runs, the state last observed is that of the row BEFORE the newest token: (that state, newest token)
- * is the key of the flow map. Of rejected drafts only the
- * spare rows below are shown, and only to drafters that ask for them.
+ * is the key of the flow map. Of rejected drafts only the tokens and candidates below are shown, and only to drafters
+ * that ask for them.
  *
  * Implementing one: embed geodec_drafter as the first member, point `ops` at a constant table, and give a constructor
  *     geodec_status geodec_<name>_drafter_create(..., geodec_drafter **out, geodec_err *err);
@@ -48,43 +48,43 @@ typedef struct geodec_draft_rows {
     /* NULL and 0 unless ops->wants_top. */
     const int32_t *top; /* [n][GEODEC_DRAFT_TOP] most probable next tokens after each row, likeliest first, guard
                            applied; -1 = not known (prompt rows, small vocabularies) */
-    int64_t n_spare;    /* rows of drafts that were forwarded and did not come about, in the order of the pass */
-    const int32_t *spare_token; /* [n_spare] */
-    const int32_t *spare_top;   /* [n_spare][GEODEC_DRAFT_TOP] of the text that the draft and those above it would have
-                                   made; without the guard */
+    int64_t n_rejected; /* rows of drafts that were forwarded and rejected, in the order of the pass */
+    const int32_t *rejected_token; /* [n_rejected] */
+    const int32_t *rejected_top;   /* [n_rejected][GEODEC_DRAFT_TOP] of the text that the draft and those above it would
+                                   have   made; without the guard */
 } geodec_draft_rows;
 
-struct geodec_gamma; /* decode/gamma.h */
+struct geodec_adapt; /* decode/adapt.h */
 typedef struct geodec_draft_request {
     const int32_t *context; /* [n_context] committed text, newest token last; n_context >= 1 */
     int64_t n_context;
     int32_t gamma;             /* length of the longest draft wanted, 1 .. GEODEC_DRAFT_MAX */
     int32_t budget;            /* > 0: a tree of up to so many drafts (decode/tree.h); 0: a chain of up to gamma */
-    bool sampled;              /* tokens are drawn from the distribution; false: its argmax */
+    bool sampled;              /* tokens are sampled from the distribution; false: its argmax */
     int64_t index;             /* output index of the first draft (0 = first token after the prompt) */
     const geodec_guard *guard; /* may be NULL. A draft it forbids at index + i is cut off by the loop together with what
                                   follows; a drafter may ask geodec_guard_forbids and propose its next best instead */
-    const geodec_sampling *sampling; /* not NULL: a stochastic drafter is to draw its drafts (below) */
-    const double *least;             /* [budget or gamma] path chance below which draft i is not worth a row: what would
-                                        follow need not be made. NULL = make all. Not for drafts that are drawn */
+    const geodec_sampling *sampling; /* not NULL: a stochastic drafter is to sample its drafts (below) */
+    const double *least;             /* [budget or gamma] path probability below which draft i is not worth a row: what
+                                        would follow need not be made. NULL = make all. Not for sampled drafts */
     /* For a drafter that chooses by time, when the loop adapts: what passes and asking cost, and the clock that drafts
-     * are timed by. NULL else; other drafters leave both alone. */
-    const struct geodec_gamma *pace;
+     * are timed by. NULL otherwise; other drafters leave both alone. */
+    const struct geodec_adapt *adapt;
     double (*clock)(void);
-    double *trial; /* where it adds the time of what it asked for to learn, not to send; NULL with pace */
+    double *trial_seconds; /* where it adds the time of asks that serve to learn, not to send; NULL with adapt */
 } geodec_draft_request;
 
 typedef struct geodec_drafter geodec_drafter;
 typedef struct geodec_drafter_ops {
     const char *name; /* "ngram" */
     bool wants_state, wants_top;
-    bool learns; /* what it writes down of the text outlives the text: it is shown every row, also when it is not asked.
-                    Others may find rows missing after a sleep: begin, then the last few */
+    bool learns; /* what it stores of the text outlives the text: it is shown every row, also when it is not asked.
+                    Others may miss rows while they are not asked: then begin, and the last few (decode/replay.h) */
     int32_t n_sources; /* 1 .. GEODEC_DRAFT_SOURCES_MAX */
     const char *const *source_name;
     geodec_status (*begin)(geodec_drafter *d, geodec_err *err);
     geodec_status (*observe)(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err);
-    /* Writes up to gamma drafts to out and their number (0 = nothing to say) to *n. */
+    /* Writes up to gamma drafts to out and their number (0 = no proposal) to *n. */
     geodec_status (*propose)(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
                              geodec_err *err);
     void (*destroy)(geodec_drafter *d);
@@ -96,14 +96,15 @@ typedef struct geodec_drafter_ops {
     geodec_status (*children)(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                               geodec_err *err);
     geodec_status (*adopt)(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err);
-    /* A stochastic drafter (NULL in others) can draw its drafts from a distribution of its own, and tell it; output
+    /* A stochastic drafter (NULL in others) can sample its drafts from a distribution of its own, and report it; output
      * then has the distribution of plain sampling instead of its very tokens (decode/verify_stochastic.h). When the
      * request has `sampling`, propose
-     *   - draws the children of a node one after the other, without replacement, with geodec_draft_uniform(seed, index,
-     *     number of the draft), and hands over every token it has drawn, in that order;
+     *   - samples the children of a node one after the other, without replacement, with
+     *     geodec_verify_draft_uniform(seed, index, number of the draft), and returns every token sampled, in that
+     * order;
      *   - makes trees by itself when there is a budget, parents set. Neither their shape nor a confidence may depend on
-     *     a token drawn at that place or later.
-     * distribution: the q [n_vocab], of sum 1, that the first child of a node of the newest proposal was drawn from;
+     *     a token sampled at that place or later.
+     * distribution: the q [n_vocab], of sum 1, that the first child of a node of the newest proposal was sampled from;
      * node 0 = newest token, i + 1 = draft i. */
     geodec_status (*distribution)(geodec_drafter *d, int32_t node, double *q, geodec_err *err);
     bool plans; /* propose lays out trees itself: with a budget it sets the parents */

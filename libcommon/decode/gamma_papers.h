@@ -1,14 +1,14 @@
-/* The papers' rule for the length of drafts, kept for comparison with decode/gamma.h: every 4 rounds, of the drafts
+/* The papers' rule for the length of drafts, kept for comparison with decode/adapt.h: every 4 rounds, of the drafts
  * that were sent in them, with the share that was accepted
  *
  *     above 0.70      one draft more, up to the first length
  *     0.40 to 0.70    as many
  *     below 0.40      one draft less; none at all when none was accepted
  *
- * Without drafts it stays so, but for a probe of one draft in every GEODEC_PAPERS_PROBE rounds (the papers: "rarely");
- * a probe that is accepted begins again with one. Their batch of b is b - 1 drafts here: slot 0 of it was the
- * verifier's own argmax, which is no draft and cannot be rejected. The rule knows no costs, only outcomes, so lengths
- * are a function of the text. */
+ * Without drafts it stays so, but for a probe of one draft in every GEODEC_GAMMA_PAPERS_PROBE rounds (the papers:
+ * "rarely"); a probe that is accepted begins again with one. Their batch of b is b - 1 drafts here: slot 0 of it was
+ * the verifier's own argmax, which is no draft and cannot be rejected. The rule knows no costs, only outcomes, so
+ * lengths are a function of the text. */
 #ifndef GEODEC_DECODE_GAMMA_PAPERS_H
 #define GEODEC_DECODE_GAMMA_PAPERS_H
 
@@ -16,18 +16,18 @@
 
 #include <stdint.h>
 
-enum { GEODEC_PAPERS_ROUNDS = 4, GEODEC_PAPERS_PROBE = 64 };
+enum { GEODEC_GAMMA_PAPERS_ROUNDS = 4, GEODEC_GAMMA_PAPERS_PROBE = 64 };
 
-typedef struct geodec_papers_gamma {
+typedef struct geodec_gamma_papers {
     int32_t most, now;                 /* drafts */
     int64_t rounds, drafted, accepted; /* since the last decision; rounds without drafts while now is 0 */
-} geodec_papers_gamma;
+} geodec_gamma_papers;
 
 /* most: the first length and the upper limit, 0 .. GEODEC_DRAFT_MAX. */
-GEODEC_API geodec_papers_gamma geodec_papers_gamma_start(int32_t most);
+GEODEC_API geodec_gamma_papers geodec_gamma_papers_start(int32_t most);
 /* Drafts of the next round, at most `room`. */
-GEODEC_API int32_t geodec_papers_gamma_ask(geodec_papers_gamma *g, int32_t room);
+GEODEC_API int32_t geodec_gamma_papers_ask(geodec_gamma_papers *g, int32_t room);
 /* The round sent so many drafts, and so many were accepted. */
-GEODEC_API void geodec_papers_gamma_settle(geodec_papers_gamma *g, int32_t sent, int32_t accepted);
+GEODEC_API void geodec_gamma_papers_settle(geodec_gamma_papers *g, int32_t sent, int32_t accepted);
 
 #endif

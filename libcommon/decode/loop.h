@@ -1,7 +1,7 @@
 /* Exact speculative decoding. A round forwards the newest token and the drafts, a chain or a tree, in one pass, walks
  * the rows (decode/verify.h), emits the accepted drafts and one token more, and cuts the cache back to the committed
  * text. For every drafter, draft length and sampling option the output equals that of plain decoding (drafter NULL),
- * token for token. One exception, when sampling: a drafter that draws its drafts (draft.h, `distribution`) leaves the
+ * token for token. One exception, when sampling: a drafter that samples its drafts (draft.h, `distribution`) leaves the
  * distribution of the output unchanged, not the tokens that a seed gives.
  *
  * Invariant between rounds: the cache holds a row for every token of the text but the newest. Plain decoding is a round
@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "base/hooks.h"
+#include "decode/adapt.h"
 #include "decode/draft.h"
-#include "decode/gamma.h"
 #include "decode/gamma_papers.h"
 #include "decode/sampler.h"
 #include "decode/target.h"
@@ -26,7 +26,7 @@ typedef enum geodec_end {
     GEODEC_END_CONTEXT, /* no cache row is left for the newest token */
     GEODEC_END_CALLER,  /* emit asked to stop; the token it was shown is part of the output */
 } geodec_end;
-GEODEC_API const char *geodec_end_name(geodec_end e); /* "length", ... */
+GEODEC_API const char *geodec_decode_end_name(geodec_end e); /* "length", ... */
 
 typedef struct geodec_decode_options {
     geodec_sampling sampling;
@@ -40,13 +40,13 @@ typedef struct geodec_decode_options {
     int32_t gamma;  /* longest draft of a round, 0 .. GEODEC_DRAFT_MAX; the upper limit when adaptive */
     int32_t budget; /* 0: drafts are chains; 1 .. GEODEC_DRAFT_MAX: trees of so many drafts, no path longer than gamma;
                        the upper limit when adaptive */
-    bool adaptive;  /* choose the length by geodec_gamma from `cost` */
+    bool adaptive;  /* choose the length by geodec_adapt from `cost` */
     bool papers_rule; /* for comparison: by the papers' rule from gamma down (gamma_papers.h); chains, not adaptive */
-    geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure. Not for drafts that are drawn: their
+    geodec_cost cost; /* for adaptive; geodec_cost_linear or geodec_cost_measure. Not for sampled drafts: their
                          lengths follow geodec_cost_linear(0.3), so that the text repeats with the seed */
     /* For adaptive: what earlier requests of the same model, drafter and lengths have learned, and where this one
-     * leaves it (zeroed in the beginning). NULL: starts anew. Not used when drafts are drawn. */
-    struct geodec_gamma *memory;
+     * leaves it (zeroed in the beginning). NULL: starts anew. Not used for sampled drafts. */
+    struct geodec_adapt *memory;
     double gate; /* drafts of a lower confidence end the draft; 0 = off */
     /* Shown every output token in order; non-zero = stop after it. NULL = none. */
     int (*emit)(void *ctx, int32_t token);
@@ -89,11 +89,11 @@ typedef struct geodec_decode_counters {
 /* sum += c. */
 GEODEC_API void geodec_decode_counters_add(geodec_decode_counters *sum, const geodec_decode_counters *c);
 /* decided / target_passes: 1 for plain decoding; 0 when there was no pass. */
-GEODEC_API double geodec_tokens_per_pass(const geodec_decode_counters *c);
+GEODEC_API double geodec_decode_tokens_per_pass(const geodec_decode_counters *c);
 /* Mean number of accepted drafts of a round. */
-GEODEC_API double geodec_mean_accepted(const geodec_decode_counters *c);
+GEODEC_API double geodec_decode_mean_accepted(const geodec_decode_counters *c);
 /* accepted / reached, 0 when nothing was reached. */
-GEODEC_API double geodec_tally_acceptance(const geodec_tally *t);
+GEODEC_API double geodec_decode_acceptance(const geodec_tally *t);
 
 typedef struct geodec_decoded {
     int32_t *token; /* [n], owned: geodec_decoded_free */
@@ -112,10 +112,5 @@ GEODEC_API void geodec_decoded_free(geodec_decoded *d);
 GEODEC_API geodec_status geodec_decode(const geodec_target *target, const int32_t *prompt, int64_t n,
                                        geodec_drafter *drafter, const geodec_decode_options *options,
                                        geodec_decoded *out, geodec_err *err) GEODEC_MUST_USE;
-
-/* Times passes of 1 .. rows tokens behind `at` cached tokens (minimum of `repeats`, in turn; a few widths, the rest
- * interpolated) and empties the cache. clock NULL = geodec_clock_seconds. */
-GEODEC_API geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
-                                             double (*clock)(void), geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

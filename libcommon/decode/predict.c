@@ -2,20 +2,6 @@
 
 #include <math.h>
 
-geodec_cost geodec_cost_linear(double slope)
-{
-    geodec_cost cost = {.n = GEODEC_COST_ROWS};
-    for (int32_t b = 1; b <= cost.n; b++) cost.v[b] = 1 + slope * (b - 1);
-    return cost;
-}
-
-double geodec_cost_pass(const geodec_cost *cost, int32_t b)
-{
-    if (b <= cost->n) return cost->v[b];
-    const double slope = cost->n > 1 ? cost->v[cost->n] - cost->v[cost->n - 1] : 0;
-    return cost->v[cost->n] + slope * (b - cost->n);
-}
-
 double geodec_predict_tokens(double alpha, int32_t gamma)
 {
     double sum = 1, term = 1; /* the geometric sum itself: no cancellation near alpha = 1 */

@@ -10,24 +10,9 @@
 #ifndef GEODEC_DECODE_PREDICT_H
 #define GEODEC_DECODE_PREDICT_H
 
-#include "base/status.h"
+#include "decode/cost.h"
 
 #include <stdint.h>
-
-enum { GEODEC_COST_ROWS = 65 };
-
-typedef struct geodec_cost {
-    int32_t n;                      /* v[1 .. n] are set, 1 <= n <= GEODEC_COST_ROWS */
-    double v[GEODEC_COST_ROWS + 1]; /* v[0] unused, v[1] = 1 */
-    double c;
-    double o, o_plain;
-    double seconds; /* T(1); 0 = not known */
-} geodec_cost;
-
-/* v(b) = 1 + slope (b - 1), c = o = 0: a stand-in where nothing was measured. */
-GEODEC_API geodec_cost geodec_cost_linear(double slope);
-/* v at b rows; linear beyond n. */
-GEODEC_API double geodec_cost_pass(const geodec_cost *cost, int32_t b);
 
 /* alpha in [0,1], gamma >= 0; gamma + 1 at alpha = 1. */
 GEODEC_API double geodec_predict_tokens(double alpha, int32_t gamma);

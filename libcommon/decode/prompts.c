@@ -52,17 +52,17 @@ static geodec_status add_record(const geodec_tokenizer *t, const geodec_document
     int32_t *ids = NULL;
     int64_t count = 0;
     const geodec_chat_message *message = d->message ? d->message + item->first_message : NULL;
-    const int64_t said = message ? opening(message, item->messages) : 0;
-    if (said > 0 && o->chat) {
-        GEODEC_TRY(geodec_chat_encode(o->chat, t, message, said, true, &ids, &count, err));
+    const int64_t taken = message ? opening(message, item->messages) : 0;
+    if (taken > 0 && o->chat) {
+        GEODEC_TRY(geodec_chat_encode(o->chat, t, message, taken, true, &ids, &count, err));
         p->in_chat = true;
         if (o->most > 0 && count > o->most) {
             p->too_long++;
             goto done;
         }
     } else {
-        const char *text = said ? message[0].content : d->text + item->begin;
-        const int64_t n = said ? message[said - 1].content + message[said - 1].n - text : item->end - item->begin;
+        const char *text = taken ? message[0].content : d->text + item->begin;
+        const int64_t n = taken ? message[taken - 1].content + message[taken - 1].n - text : item->end - item->begin;
         GEODEC_NEW(ids, n + 2);
         GEODEC_TRY(geodec_tokenizer_encode(t, text, (size_t)n, true, ids, &count, err));
         const int64_t most = item->messages || o->whole ? o->most : o->length;

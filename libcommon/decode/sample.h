@@ -1,8 +1,8 @@
 /* Texts sampled from a model itself: the store of the flow map is made of them.
  *
- * Text i is a pure function of (seed, i): it begins with BOS, every next token is drawn from the model's distribution
+ * Text i is a pure function of (seed, i): it begins with BOS, every next token is sampled from the model's distribution
  * (decode/sampler.h with a seed of its own), and it ends at EOS or at `length` tokens. Texts are independent; one task
- * of the pool samples one text with a session of its own, and they are handed over in order. */
+ * of the pool samples one text with a session of its own, and they are passed on in order. */
 #ifndef GEODEC_DECODE_SAMPLE_H
 #define GEODEC_DECODE_SAMPLE_H
 

@@ -20,7 +20,7 @@ struct geodec_sampler {
     double *mass;    /* [n_vocab] unnormalised, of kept */
 };
 
-geodec_sampling geodec_sampling_default(void)
+geodec_sampling geodec_sampler_default(void)
 {
     return (geodec_sampling){.temperature = 0, .top_k = 0, .top_p = 1, .seed = 1};
 }
@@ -63,7 +63,7 @@ void geodec_sampler_destroy(geodec_sampler *s)
 
 const geodec_sampling *geodec_sampler_options(const geodec_sampler *s) { return &s->opt; }
 
-double geodec_sampling_uniform(uint64_t seed, int64_t index)
+double geodec_sampler_uniform(uint64_t seed, int64_t index)
 {
     return geodec_rng_uniform_at(seed, geodec_rng_id("sample-token", 0), (uint64_t)index);
 }
@@ -92,7 +92,7 @@ static candidate pop(candidate *h, int64_t *n)
     return top;
 }
 
-/* Fills the heap with the possible tokens; *count of them. A heap and not a sort: a draw looks at few candidates. */
+/* Fills the heap with the possible tokens; *count of them. A heap and not a sort: sampling looks at few candidates. */
 static geodec_status load(geodec_sampler *s, const float *row, int64_t *count, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

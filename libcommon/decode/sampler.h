@@ -1,8 +1,8 @@
-/* Draws one token from a logit row. The draw is a pure function of (options, output index, row): one uniform number
- * belongs to each absolute output index, so plain and speculative decoding of one request draw the same tokens.
+/* Samples one token from a logit row. The token is a pure function of (options, output index, row): one uniform number
+ * belongs to each absolute output index, so plain and speculative decoding of one request sample the same tokens.
  *
  * Processing order: temperature, top-k, renormalise, top-p, renormalise. Candidates are ordered by (logit descending,
- * id ascending); top-p keeps the shortest prefix whose mass reaches top_p; the draw is the first candidate whose
+ * id ascending); top-p keeps the shortest prefix whose mass reaches top_p; the token is the first candidate whose
  * cumulative mass exceeds uniform * total, summed in double in that order. temperature 0 is greedy: geodec_argmax,
  * lowest id on ties. */
 #ifndef GEODEC_DECODE_SAMPLER_H
@@ -20,7 +20,7 @@ typedef struct geodec_sampling {
 } geodec_sampling;
 
 /* Greedy. */
-GEODEC_API geodec_sampling geodec_sampling_default(void);
+GEODEC_API geodec_sampling geodec_sampler_default(void);
 
 typedef struct geodec_sampler geodec_sampler; /* options and work space; one thread at a time */
 
@@ -31,12 +31,12 @@ GEODEC_API void geodec_sampler_destroy(geodec_sampler *s);
 GEODEC_API const geodec_sampling *geodec_sampler_options(const geodec_sampler *s);
 
 /* The uniform in [0,1) of output index `index` of a request. */
-GEODEC_API double geodec_sampling_uniform(uint64_t seed, int64_t index);
+GEODEC_API double geodec_sampler_uniform(uint64_t seed, int64_t index);
 
 /* row [n_vocab]; -inf = never. GEODEC_NUMERIC when no candidate is left or the largest logit is not finite. */
 GEODEC_API geodec_status geodec_sampler_draw(geodec_sampler *s, int64_t index, const float *row, int32_t *id,
                                              geodec_err *err) GEODEC_MUST_USE;
-/* The distribution the draw follows: p [n_vocab], sum 1. */
+/* The distribution that tokens are sampled from: p [n_vocab], sum 1. */
 GEODEC_API geodec_status geodec_sampler_distribution(geodec_sampler *s, const float *row, double *p,
                                                      geodec_err *err) GEODEC_MUST_USE;
 

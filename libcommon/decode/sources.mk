@@ -1,13 +1,17 @@
 decode_SRCS := \
+  adapt.c \
   cost.c \
   counters.c \
   draft.c \
-  gamma.c \
   gamma_papers.c \
   guard.c \
   loop.c \
+  loop_draft.c \
+  loop_tally.c \
+  pace.c \
   predict.c \
   prompts.c \
+  replay.c \
   sample.c \
   sampler.c \
   stoptext.c \

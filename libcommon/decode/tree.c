@@ -5,7 +5,7 @@
 /* A draft that may be taken next. */
 typedef struct candidate {
     geodec_draft draft; /* parent: the draft it would follow */
-    double chance;
+    double probability;
     int32_t order; /* in which it was found */
 } candidate;
 
@@ -20,12 +20,12 @@ typedef struct heap {
 
 static bool before(const candidate *a, const candidate *b)
 {
-    return a->chance > b->chance || (a->chance >= b->chance && a->order < b->order);
+    return a->probability > b->probability || (a->probability >= b->probability && a->order < b->order);
 }
 
-static void push(heap *h, const geodec_draft *draft, double chance)
+static void push(heap *h, const geodec_draft *draft, double probability)
 {
-    const candidate c = {*draft, chance, h->found++};
+    const candidate c = {*draft, probability, h->found++};
     int32_t i = h->n++;
     for (; i > 0 && before(&c, &h->at[(i - 1) / 2]); i = (i - 1) / 2) h->at[i] = h->at[(i - 1) / 2];
     h->at[i] = c;
@@ -45,7 +45,7 @@ static candidate pop(heap *h)
 }
 
 /* Puts the children of node (draft node - 1) on the heap. */
-static geodec_status expand(geodec_drafter *d, heap *h, int32_t node, int32_t most, double chance, geodec_err *err)
+static geodec_status expand(geodec_drafter *d, heap *h, int32_t node, int32_t most, double probability, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_draft child[GEODEC_TREE_CHILDREN];
@@ -57,7 +57,7 @@ static geodec_status expand(geodec_drafter *d, heap *h, int32_t node, int32_t mo
         const bool sane = child[i].confidence >= 0 && child[i].confidence <= 1;
         if (!sane) GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: confidence of a child is out of range", d->ops->name);
         child[i].parent = node - 1;
-        if (child[i].confidence > 0) push(h, &child[i], chance * child[i].confidence);
+        if (child[i].confidence > 0) push(h, &child[i], probability * child[i].confidence);
     }
 done:
     return st;
@@ -74,13 +74,13 @@ geodec_status geodec_tree_grow(geodec_drafter *d, const geodec_draft_request *re
     GEODEC_TRY(expand(d, &h, 0, request->budget, 1, err));
     while (h.n > 0 && taken < request->budget) {
         const candidate c = pop(&h);
-        if (geodec_draft_enough(request, taken, c.chance)) break;
+        if (geodec_tree_enough(request, taken, c.probability)) break;
         out[taken] = c.draft;
         depth[taken] = c.draft.parent < 0 ? 0 : depth[c.draft.parent] + 1;
         const int32_t left = request->budget - ++taken;
         if (left == 0) break;
         GEODEC_TRY(d->ops->adopt(d, c.draft.parent + 1, c.draft.token, err));
-        if (depth[taken - 1] + 1 < request->gamma) GEODEC_TRY(expand(d, &h, taken, left, c.chance, err));
+        if (depth[taken - 1] + 1 < request->gamma) GEODEC_TRY(expand(d, &h, taken, left, c.probability, err));
     }
     *n = taken;
 done:
@@ -92,11 +92,11 @@ geodec_status geodec_tree_chain(geodec_drafter *d, const geodec_draft_request *r
 {
     geodec_status st = GEODEC_OK;
     int32_t k = 0, got = 1;
-    double chance = 1;
+    double probability = 1;
     GEODEC_TRY(d->ops->root(d, request, err));
     for (; k < request->gamma; k++) {
         GEODEC_TRY(d->ops->children(d, k, 1, &out[k], &got, err));
-        if (got == 0 || geodec_draft_enough(request, k, chance *= out[k].confidence)) break;
+        if (got == 0 || geodec_tree_enough(request, k, probability *= out[k].confidence)) break;
         if (k + 1 < request->gamma) GEODEC_TRY(d->ops->adopt(d, k, out[k].token, err));
     }
     *n = k;
@@ -104,12 +104,12 @@ done:
     return st;
 }
 
-bool geodec_draft_enough(const geodec_draft_request *request, int32_t i, double chance)
+bool geodec_tree_enough(const geodec_draft_request *request, int32_t i, double probability)
 {
-    return request->least && chance < request->least[i];
+    return request->least && probability < request->least[i];
 }
 
-int32_t geodec_draft_insert(geodec_draft *out, int32_t n, int32_t most, const geodec_draft *x)
+int32_t geodec_tree_insert(geodec_draft *out, int32_t n, int32_t most, const geodec_draft *x)
 {
     int32_t at = n < most ? n++ : most;
     for (; at > 0 && (out[at - 1].confidence < x->confidence ||
@@ -120,10 +120,10 @@ int32_t geodec_draft_insert(geodec_draft *out, int32_t n, int32_t most, const ge
     return n;
 }
 
-void geodec_tree_chances(const geodec_draft *draft, int32_t n, double *chance)
+void geodec_tree_probabilities(const geodec_draft *draft, int32_t n, double *probability)
 {
     for (int32_t i = 0; i < n; i++)
-        chance[i] = draft[i].confidence * (draft[i].parent < 0 ? 1 : chance[draft[i].parent]);
+        probability[i] = draft[i].confidence * (draft[i].parent < 0 ? 1 : probability[draft[i].parent]);
 }
 
 void geodec_tree_depths(const geodec_draft *draft, int32_t n, int32_t *depth)

@@ -1,7 +1,7 @@
 /* Trees of drafts (SpecInfer, Medusa, EAGLE; the papers' SWARM as it should be). The best tree of B drafts for given
- * chances is the one that maximises the expected accepted length, the sum over its drafts of the product of the chances
- * along the path; as chances are at most 1, taking the most probable path next is optimal, and every prefix of the
- * order in which drafts are taken is the best tree of its size. */
+ * probabilities is the one that maximises the expected accepted length, the sum over its drafts of the product of the
+ * probabilities along the path; as they are at most 1, taking the most probable path next is optimal, and every prefix
+ * of the order in which drafts are taken is the best tree of its size. */
 #ifndef GEODEC_DECODE_TREE_H
 #define GEODEC_DECODE_TREE_H
 
@@ -10,7 +10,7 @@
 enum { GEODEC_TREE_CHILDREN = 16 }; /* of one node at most */
 
 /* Grows the tree of request->budget drafts, no path longer than request->gamma, out of the drafter's children. out
- * [budget]: by falling chance of the path (ties: the one found first), parents before children. */
+ * [budget]: by falling probability of the path (ties: the one found first), parents before children. */
 GEODEC_API geodec_status geodec_tree_grow(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,
                                           int32_t *n, geodec_err *err) GEODEC_MUST_USE;
 
@@ -19,12 +19,12 @@ GEODEC_API geodec_status geodec_tree_chain(geodec_drafter *d, const geodec_draft
                                            int32_t *n, geodec_err *err) GEODEC_MUST_USE;
 /* Puts x among out[0 .. n), which are sorted by falling confidence (ties: the lower token first) and `most` at most;
  * the last one falls out when there is no room. Returns the new number. */
-GEODEC_API int32_t geodec_draft_insert(geodec_draft *out, int32_t n, int32_t most, const geodec_draft *x);
+GEODEC_API int32_t geodec_tree_insert(geodec_draft *out, int32_t n, int32_t most, const geodec_draft *x);
 
-/* Draft i, of this path chance, is not worth a row: nor is what comes after it. */
-GEODEC_API bool geodec_draft_enough(const geodec_draft_request *request, int32_t i, double chance);
-/* Chance of the path down to each draft: chance [n]. */
-GEODEC_API void geodec_tree_chances(const geodec_draft *draft, int32_t n, double *chance);
+/* Draft i, of this path probability, is not worth a row: nor is what comes after it. */
+GEODEC_API bool geodec_tree_enough(const geodec_draft_request *request, int32_t i, double probability);
+/* Probability of the path down to each draft: probability [n]. */
+GEODEC_API void geodec_tree_probabilities(const geodec_draft *draft, int32_t n, double *probability);
 /* Number of drafts above each one: depth [n]. */
 GEODEC_API void geodec_tree_depths(const geodec_draft *draft, int32_t n, int32_t *depth);
 /* True when each draft follows the one before it. */

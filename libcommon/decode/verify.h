@@ -1,8 +1,8 @@
 /* The exact verification walk for deterministic drafts (the drafter's distribution is a point mass).
  *
  * Leviathan et al. 2023 and Chen et al. 2023 accept a draft x with probability min(1, p(x)/q(x)) and otherwise sample
- * from norm(max(0, p - q)). For a point mass that is the same as: draw y ~ p; if y equals the draft go on, else emit y
- * and stop. In a tree: go on to the child that carries y, if there is one; a node is left with the sum of p over its
+ * from norm(max(0, p - q)). For a point mass that is the same as: sample y ~ p; if y equals the draft go on, else emit
+ * y and stop. In a tree: go on to the child that carries y, if there is one; a node is left with the sum of p over its
  * children. With one uniform number per output index the emitted tokens are those of plain sampling, bit for bit,
  * whatever the tree. */
 #ifndef GEODEC_DECODE_VERIFY_H
@@ -16,11 +16,11 @@
 #include <stdint.h>
 
 typedef struct geodec_verdict {
-    int32_t draws; /* rows drawn, >= 1; draws 0 .. draws-2 equal the drafts of the walk */
-    int32_t
-        accepted; /* drafts equal to the target's own draw: draws - 1, or draws when a drafted stop token ended it */
-    int32_t next; /* the last draw: correction, bonus, or a stop token */
-    bool stopped; /* next is a stop token; what would follow it was not looked at */
+    int32_t tokens;   /* decided, >= 1; all but the last equal the drafts of the walk */
+    int32_t accepted; /* drafts equal to the target's own token: tokens - 1, or tokens when a drafted stop token ended
+                         the walk */
+    int32_t next;     /* the last token: correction, bonus, or a stop token */
+    bool stopped;     /* next is a stop token; what would follow it was not looked at */
 } geodec_verdict;
 
 /* Row 0 of logits [n+1][n_vocab] is that of the newest token and decides output token `index`; row i+1 is that of draft

@@ -5,7 +5,7 @@
 
 /* ---- one node --------------------------------------------------------------------------------------------------- */
 
-double geodec_candidate_chance(const double *p, const double *q, int32_t token)
+double geodec_verify_acceptance(const double *p, const double *q, int32_t token)
 {
     if (q[token] <= 0) return 0;
     return p[token] < q[token] ? p[token] / q[token] : 1;
@@ -16,7 +16,7 @@ static void scale(double *x, int32_t n, double sum)
     for (int32_t i = 0; i < n; i++) x[i] /= sum;
 }
 
-bool geodec_distribution_remove(double *q, int32_t n, int32_t token)
+bool geodec_verify_remove(double *q, int32_t n, int32_t token)
 {
     double sum = 0;
     q[token] = 0;
@@ -25,20 +25,20 @@ bool geodec_distribution_remove(double *q, int32_t n, int32_t token)
     return sum > 0;
 }
 
-void geodec_candidate_reject(double *p, double *q, int32_t n, int32_t token, bool replacement)
+void geodec_verify_reject(double *p, double *q, int32_t n, int32_t token, bool replacement)
 {
     double sum = 0;
     for (int32_t i = 0; i < n; i++)
         if (p[i] > q[i]) sum += p[i] - q[i];
-    /* sum 0: p = q but for rounding, and a rejection has no chance but for rounding */
+    /* sum 0: p = q but for rounding, and there is no rejection but for rounding */
     for (int32_t i = 0; sum > 0 && i < n; i++) p[i] = p[i] > q[i] ? (p[i] - q[i]) / sum : 0;
-    if (!replacement) (void)geodec_distribution_remove(q, n, token);
+    if (!replacement) (void)geodec_verify_remove(q, n, token);
 }
 
-int32_t geodec_distribution_draw(const double *p, int32_t n, double u)
+int32_t geodec_verify_sample(const double *p, int32_t n, double u)
 {
     double sum = 0;
-    int32_t last = 0; /* of positive mass: where rounding may leave a mark that nothing exceeds */
+    int32_t last = 0; /* of positive mass: rounding may leave u above the whole sum */
     for (int32_t i = 0; i < n; i++) {
         if (p[i] <= 0) continue;
         last = i;
@@ -50,12 +50,12 @@ int32_t geodec_distribution_draw(const double *p, int32_t n, double u)
 
 /* ---- random numbers --------------------------------------------------------------------------------------------- */
 
-double geodec_draft_uniform(uint64_t seed, int64_t index, int32_t node)
+double geodec_verify_draft_uniform(uint64_t seed, int64_t index, int32_t node)
 {
     return geodec_rng_uniform_at(seed, geodec_rng_id("draft-token", (uint64_t)node), (uint64_t)index);
 }
 
-double geodec_accept_uniform(uint64_t seed, int64_t index, int32_t node)
+double geodec_verify_accept_uniform(uint64_t seed, int64_t index, int32_t node)
 {
     return geodec_rng_uniform_at(seed, geodec_rng_id("draft-accept", (uint64_t)node), (uint64_t)index);
 }
@@ -63,7 +63,7 @@ double geodec_accept_uniform(uint64_t seed, int64_t index, int32_t node)
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
 /* The next candidate below `at` behind candidate `after`, -1 = none. */
-static int32_t next_child(const geodec_candidates *c, int32_t at, int32_t after)
+static int32_t next_child(const geodec_verify_candidates *c, int32_t at, int32_t after)
 {
     for (int32_t i = after + 1; i < c->n; i++)
         if ((c->parent ? c->parent[i] : i - 1) == at) return i;
@@ -71,8 +71,8 @@ static int32_t next_child(const geodec_candidates *c, int32_t at, int32_t after)
 }
 
 geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *guard, int64_t index, float *logits,
-                                       int32_t n_vocab, const geodec_candidates *c, double *work, int32_t *argmax,
-                                       int32_t *path, geodec_verdict *out, geodec_err *err)
+                                       int32_t n_vocab, const geodec_verify_candidates *c, double *work,
+                                       int32_t *argmax, int32_t *path, geodec_verdict *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const uint64_t seed = geodec_sampler_options(s)->seed;
@@ -83,7 +83,7 @@ geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *gu
     for (;;) {
         const int32_t place = at < 0 ? 0 : c->row[at];
         float *row = logits + (int64_t)place * n_vocab;
-        const int64_t output = index + v.draws++;
+        const int64_t output = index + v.tokens++;
         int32_t child = next_child(c, at, at), taken = -1;
         geodec_guard_mask(guard, output, row, n_vocab);
         if (argmax) argmax[place] = geodec_argmax(row, n_vocab);
@@ -97,14 +97,15 @@ geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *gu
         for (; child >= 0 && taken < 0; child = next_child(c, at, child)) {
             const int32_t x = c->token[child];
             if (x < 0 || x >= n_vocab || !(q[x] > 0))
-                GEODEC_THROW(GEODEC_INTERNAL, "draft %d has no chance in the distribution it was drawn from", child);
-            if (geodec_accept_uniform(seed, index, child) < geodec_candidate_chance(p, q, x))
+                GEODEC_THROW(GEODEC_INTERNAL, "draft %d has probability 0 in the distribution it was sampled from",
+                             child);
+            if (geodec_verify_accept_uniform(seed, index, child) < geodec_verify_acceptance(p, q, x))
                 taken = child;
             else
-                geodec_candidate_reject(p, q, n_vocab, x, c->replacement);
+                geodec_verify_reject(p, q, n_vocab, x, c->replacement);
         }
         if (taken < 0)
-            v.next = geodec_distribution_draw(p, n_vocab, geodec_sampling_uniform(seed, output));
+            v.next = geodec_verify_sample(p, n_vocab, geodec_sampler_uniform(seed, output));
         else
             v.next = c->token[taken];
         v.stopped = geodec_guard_is_stop(guard, v.next);

@@ -1,17 +1,17 @@
-/* The exact verification walk for candidates that were drawn from a distribution q of the drafter's (Leviathan et al.
+/* The exact verification walk for candidates that were sampled from a distribution q of the drafter's (Leviathan et al.
  * 2023, Chen et al. 2023; several candidates: SpecInfer, Miao et al. 2024, and recursive rejection sampling, Jeon et
- * al. 2024). At a node with target distribution p and candidates x_1, x_2, .. in the order they were drawn:
+ * al. 2024). At a node with target distribution p and candidates x_1, x_2, .. in the order they were sampled:
  *
  *     p_1 = p,  q_1 = q
  *     accept x_k with probability min(1, p_k(x_k) / q_k(x_k)); otherwise
  *     p_{k+1} = norm(max(0, p_k - q_k)),
- *     q_{k+1} = q_k when candidates are drawn independently, q_k without x_k and renormalised when they are drawn
+ *     q_{k+1} = q_k when candidates are sampled independently, q_k without x_k and renormalised when they are sampled
  *     without replacement
  *
  * and after the last rejection the token comes from the last residual. What is emitted has the distribution p, whatever
  * q and however many candidates, as long as no candidate was left out because of its value: the shape of a tree may
- * depend on tokens drawn before a candidate, never on the candidate. That is why a tree grown best first by the
- * drafter's own probabilities must not be verified so, and why drafts that were drawn but not forwarded are examined
+ * depend on tokens sampled before a candidate, never on the candidate. That is why a tree grown best first by the
+ * drafter's own probabilities must not be verified so, and why drafts that were sampled but not forwarded are examined
  * too. */
 #ifndef GEODEC_DECODE_VERIFY_STOCHASTIC_H
 #define GEODEC_DECODE_VERIFY_STOCHASTIC_H
@@ -21,38 +21,38 @@
 /* ---- one node: p, q [n], each of sum 1 -------------------------------------------------------------------------- */
 
 /* min(1, p(token) / q(token)); 0 where q is 0. */
-GEODEC_API double geodec_candidate_chance(const double *p, const double *q, int32_t token);
+GEODEC_API double geodec_verify_acceptance(const double *p, const double *q, int32_t token);
 /* p and q after the rejection of `token`. */
-GEODEC_API void geodec_candidate_reject(double *p, double *q, int32_t n, int32_t token, bool replacement);
-/* q without `token`, renormalised. False, and q all zero, when nothing else had a chance. */
-GEODEC_API bool geodec_distribution_remove(double *q, int32_t n, int32_t token);
+GEODEC_API void geodec_verify_reject(double *p, double *q, int32_t n, int32_t token, bool replacement);
+/* q without `token`, renormalised. False, and q all zero, when every other token has probability 0. */
+GEODEC_API bool geodec_verify_remove(double *q, int32_t n, int32_t token);
 /* The token at which the cumulative distribution, in id order, first exceeds u in [0,1). */
-GEODEC_API int32_t geodec_distribution_draw(const double *p, int32_t n, double u);
+GEODEC_API int32_t geodec_verify_sample(const double *p, int32_t n, double u);
 
 /* ---- random numbers of a request: streams of its seed, apart from those of plain sampling ----------------------- */
 
-/* For draft `node` of the round that decides output token `index` first: its draw, and its acceptance. */
-GEODEC_API double geodec_draft_uniform(uint64_t seed, int64_t index, int32_t node);
-GEODEC_API double geodec_accept_uniform(uint64_t seed, int64_t index, int32_t node);
+/* For draft `node` of the round that decides output token `index` first: its token, and its acceptance. */
+GEODEC_API double geodec_verify_draft_uniform(uint64_t seed, int64_t index, int32_t node);
+GEODEC_API double geodec_verify_accept_uniform(uint64_t seed, int64_t index, int32_t node);
 
 /* ---- the walk --------------------------------------------------------------------------------------------------- */
 
-typedef struct geodec_candidates {
+typedef struct geodec_verify_candidates {
     int32_t n;
-    const int32_t *token;  /* [n] in the order drawn; siblings may be equal only with replacement */
+    const int32_t *token;  /* [n] in the order sampled; siblings may be equal only with replacement */
     const int32_t *parent; /* [n] an earlier candidate, -1 = follows the newest token; NULL = a chain */
     const int32_t *row;    /* [n] row of the pass, 0 = was not sent: accepted, it is the last token of the round */
-    bool replacement;      /* siblings were drawn independently */
-    /* q [n_vocab] the first candidate below a node was drawn from; node 0 = newest token, i + 1 = candidate i. */
+    bool replacement;      /* siblings were sampled independently */
+    /* q [n_vocab] the first candidate below a node was sampled from; node 0 = newest token, i + 1 = candidate i. */
     geodec_status (*distribution)(void *ctx, int32_t node, double *q, geodec_err *err);
     void *ctx;
-} geodec_candidates;
+} geodec_verify_candidates;
 
 /* As geodec_verify_tree, with rows of logits numbered by the pass. path[k] is the row of the k-th token of the walk,
- * and for an accepted candidate i that was not sent -1 - i. A node without candidates is drawn as in plain sampling.
+ * and for an accepted candidate i that was not sent -1 - i. A node without candidates is sampled plainly.
  * work [2 n_vocab]. GEODEC_INTERNAL: a candidate of probability 0 in its own distribution. */
 GEODEC_API geodec_status geodec_verify_stochastic(geodec_sampler *s, const geodec_guard *guard, int64_t index,
-                                                  float *logits, int32_t n_vocab, const geodec_candidates *c,
+                                                  float *logits, int32_t n_vocab, const geodec_verify_candidates *c,
                                                   double *work, int32_t *argmax, int32_t *path, geodec_verdict *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 

@@ -1,14 +1,14 @@
-/* The scheduler: one of several drafters, the one with the best expected tokens for their time on the text at hand.
+/* The scheduler: of several drafters, the one with the most expected tokens per time on the text at hand.
  *
- * One arm drafts. The others sleep and cost nothing; now and then one of them is asked for a few rounds beside it, on
- * the same contexts, and nothing of it need be sent: what both propose is valued by the chances they claim, corrected
- * by what the text says of each, and by the time that asking and passes take. Rounds differ in length: a pass counts
- * for the tokens that the arm that drafts gives in one. Who leads in the average of such pairs, by more than its
- * standard error, drafts from then on. An arm that could not lead if nine drafts of ten were right is not tried. Trials
- * take less than a hundredth of the time, fewer the longer an arm has not led. The best proposal of a round goes out.
- * Whether to draft at all is left to decode/gamma.h.
+ * One arm drafts. The others are not asked and cost nothing, but for trials: now and then one of them is asked for a
+ * few rounds as well, on the same contexts; nothing of it need be sent. Both proposals are valued by the confidences of
+ * their drafts, corrected by how many the text confirmed of each arm, and by the time that asking and passes take.
+ * Rounds differ in length: a pass counts for the tokens that the arm that drafts gives in one. The arm that leads in
+ * the average of such pairs, by more than its standard error, drafts from then on. An arm that could not lead if nine
+ * drafts of ten were right is not tried. Trials take less than a hundredth of the time, fewer the longer an arm has not
+ * led. The best proposal of a round is returned. Whether to draft at all is left to decode/adapt.h.
  *
- * Without the loop's times (request->pace) the choice is by expected tokens alone, and a function of the text. */
+ * Without the loop's times (request->adapt) the choice is by expected tokens alone, and a function of the text. */
 #ifndef GEODEC_DRAFTERS_AUTO_DRAFTER_H
 #define GEODEC_DRAFTERS_AUTO_DRAFTER_H
 

@@ -163,7 +163,7 @@ static geodec_status lookup_children(geodec_drafter *base, int32_t node, int32_t
     int32_t taken = 0;
     for (int32_t i = 0; i < p.n; i++)
         if (!geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], p.draft[i].token))
-            taken = geodec_draft_insert(out, taken, most, &p.draft[i]);
+            taken = geodec_tree_insert(out, taken, most, &p.draft[i]);
     *n = taken;
     return GEODEC_OK;
 }

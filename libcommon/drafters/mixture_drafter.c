@@ -7,12 +7,12 @@
 #include <string.h>
 
 enum { PARTS = GEODEC_MIXTURE_MAX, CHILDREN = GEODEC_TREE_CHILDREN, NODES = GEODEC_DRAFT_MAX + 1 };
-static const double FORGET = 0.98; /* a score's weight after one token more */
+static const double DECAY = 0.98; /* a score's weight after one token more: about fifty count */
 /* Log odds of two parts by the difference of their scores. Small: their mean beat the better of two good parts, and a
  * part that is always wrong still loses by some 25 within a hundred tokens. */
-static const double TRUST = 0.2;
+static const double SCALE = 0.2;
 
-/* A node of the tree under way and what the parts say about it. */
+/* A node of the tree being grown, and the children each part gave it. */
 typedef struct branch {
     int32_t parent, token;
     bool asked;
@@ -54,7 +54,7 @@ done:
     return st;
 }
 
-/* The text since the last tree, as far as its nodes were asked about: how well did each part foresee it? */
+/* Scores each part on the text since the last tree, as far as the tree reached. */
 static void learn(mixture *m, const geodec_draft_request *q)
 {
     int32_t at = m->nodes > 0 ? 0 : -1;
@@ -66,7 +66,7 @@ static void learn(mixture *m, const geodec_draft_request *q)
                 const double p = b->child[k][c].confidence;
                 gain += (b->child[k][c].token == q->context[i] ? 2 * p : 0) - p * p;
             }
-            m->score[k] = FORGET * m->score[k] + gain;
+            m->score[k] = DECAY * m->score[k] + gain;
         }
         int32_t next = at + 1;
         while (next < m->nodes && (m->node[next].parent != at || m->node[next].token != q->context[i])) next++;
@@ -113,7 +113,7 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
         GEODEC_TRY(m->part[k]->ops->children(m->part[k], node, CHILDREN, b->child[k], &b->n[k], err));
         for (int32_t i = 0; i < b->n[k]; i++) sum[k] += b->child[k][i].confidence;
         weight[k] =
-            b->n[k] > 0 ? exp(TRUST * (m->score[k] - m->score[order[0]])) : 0; /* a part without drafts has no share */
+            b->n[k] > 0 ? exp(SCALE * (m->score[k] - m->score[order[0]])) : 0; /* a part without drafts has no share */
         total += weight[k];
     }
     for (int32_t o = 0; o < m->n; o++) {
@@ -130,7 +130,7 @@ static geodec_status children(geodec_drafter *d, int32_t node, int32_t most, geo
     for (int32_t i = 0; i < count; i++) {
         geodec_draft x = all[i];
         x.confidence = fmin(x.confidence, 1);
-        taken = geodec_draft_insert(out, taken, most, &x);
+        taken = geodec_tree_insert(out, taken, most, &x);
     }
     *n = taken;
 done:

@@ -184,10 +184,10 @@ static geodec_status draw_child(model_drafter *m, int32_t node, int32_t rank, in
     }
     GEODEC_TRY(distribution(&m->base, node, m->q, err));
     for (int32_t i = 1; i < m->n_nodes; i++)
-        if (m->parent[i] == node) left = geodec_distribution_remove(m->q, m->n_vocab, m->token[i]);
+        if (m->parent[i] == node) left = geodec_verify_remove(m->q, m->n_vocab, m->token[i]);
     if (left)
-        *token = geodec_distribution_draw(
-            m->q, m->n_vocab, geodec_draft_uniform(m->request.sampling->seed, m->request.index, m->n_nodes - 1));
+        *token = geodec_verify_sample(
+            m->q, m->n_vocab, geodec_verify_draft_uniform(m->request.sampling->seed, m->request.index, m->n_nodes - 1));
 done:
     return st;
 }
@@ -237,7 +237,7 @@ static geodec_status propose(geodec_drafter *d, const geodec_draft_request *requ
     double chance = 1;
     for (; k < request->gamma; k++) {
         GEODEC_TRY(children(d, k, 1, &out[k], &got, err));
-        if (got == 0 || geodec_draft_enough(request, k, chance *= out[k].confidence)) break;
+        if (got == 0 || geodec_tree_enough(request, k, chance *= out[k].confidence)) break;
         (void)add_node(m, k, out[k].token);
     }
     *n = k;

@@ -250,7 +250,7 @@ static geodec_status ngram_propose(geodec_drafter *base, const geodec_draft_requ
         const int32_t top = geodec_ngram_hashes(window, length, d->order, hash);
         fetch(d, hash, top);
         for (int32_t m = top; m >= 1 && !found; m--) found = best_at(d, m, hash[m], &out[k]);
-        if (!found || geodec_draft_enough(q, k, chance *= out[k].confidence)) break;
+        if (!found || geodec_tree_enough(q, k, chance *= out[k].confidence)) break;
         window[length++] = out[k].token;
     }
     *n = k;
@@ -354,7 +354,7 @@ static geodec_status ngram_children(geodec_drafter *base, int32_t node, int32_t 
     for (int32_t i = 0; i < s.n; i++) {
         if (geodec_guard_forbids(d->request.guard, d->request.index + depth, s.token[i])) continue;
         const geodec_draft x = {.token = s.token[i], .source = source, .confidence = fmin(s.share[i], 1)};
-        taken = geodec_draft_insert(out, taken, most, &x);
+        taken = geodec_tree_insert(out, taken, most, &x);
     }
     *n = taken;
     return GEODEC_OK;

@@ -92,7 +92,7 @@ static geodec_status children(geodec_drafter *base, int32_t node, int32_t most, 
         if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], r->token_of[c])) continue;
         const geodec_draft draft = {
             .token = r->token_of[c], .source = source, .confidence = fmin((double)d->chance[c] * r->cover, 1)};
-        taken = geodec_draft_insert(out, taken, most, &draft);
+        taken = geodec_tree_insert(out, taken, most, &draft);
     }
     *n = taken;
     return GEODEC_OK;

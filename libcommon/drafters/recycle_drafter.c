@@ -94,9 +94,10 @@ static geodec_status recycle_observe(geodec_drafter *base, const geodec_draft_ro
         d->answered = top && top[0] >= 0;
         if (d->answered) renew(&d->row[token], top);
     }
-    for (int64_t i = 0; i < rows->n_spare; i++) {
-        const int32_t token = rows->spare_token[i];
-        if (inside(d, token) && rows->spare_top[i * RANKS] >= 0) renew(&d->row[token], rows->spare_top + i * RANKS);
+    for (int64_t i = 0; i < rows->n_rejected; i++) {
+        const int32_t token = rows->rejected_token[i];
+        if (inside(d, token) && rows->rejected_top[i * RANKS] >= 0)
+            renew(&d->row[token], rows->rejected_top + i * RANKS);
     }
     return GEODEC_OK;
 }
@@ -134,7 +135,7 @@ static geodec_status recycle_children(geodec_drafter *base, int32_t node, int32_
     for (int32_t r = 0; r < RANKS && e->top[r] >= 0; r++) {
         if (geodec_guard_forbids(d->request.guard, d->request.index + d->depth[node], e->top[r])) continue;
         const geodec_draft x = {.token = e->top[r], .source = r, .confidence = d->hits[c][r] / d->trials[c]};
-        taken = geodec_draft_insert(out, taken, most, &x);
+        taken = geodec_tree_insert(out, taken, most, &x);
     }
     *n = taken;
     return GEODEC_OK;

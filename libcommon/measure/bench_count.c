@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "decode/predict.h"
 #include "linalg/stats.h"
 #include "measure/margin.h"
 
@@ -285,7 +286,7 @@ static geodec_status summarise(const job *j, int64_t r, geodec_err *err)
             bottom[i] = j->cell[i * j->n_rows + r].position[g].reached;
         }
         GEODEC_TRY(geodec__bench_ratio(j->plan, top, bottom, n, &row->acceptance[g], err));
-        beta[g] = geodec_tally_acceptance(&row->position[g]);
+        beta[g] = geodec_decode_acceptance(&row->position[g]);
         reached += row->position[g].reached;
         accepted += row->position[g].accepted;
     }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "decode/predict.h"
 #include "linalg/stats.h"
 
 #include <math.h>
@@ -122,7 +123,7 @@ static void finish(geodec_bench_timing_row *row, const geodec_decode_counters *s
 {
     row->tok_per_s = rate((double)sum->decided, decode_seconds(sum));
     row->plain_tok_per_s = plain_rate;
-    row->tokens_per_pass = geodec_tokens_per_pass(sum);
+    row->tokens_per_pass = geodec_decode_tokens_per_pass(sum);
     row->c = sum->total.proposed > 0 ? sum->draft_seconds / (double)sum->total.proposed / cost->seconds : 0;
     row->o = other_seconds(sum) / cost->seconds;
 }
@@ -168,7 +169,7 @@ typedef struct timed {
 
 /* Plain, row 0, plain, row 1, .. of one prompt; a row's ratio is its tok/s over that of its two neighbours. */
 static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_target *target, int64_t prompt,
-                                 const geodec_bench_timing *s, const bench_drafters *drafters, geodec_gamma *memory,
+                                 const geodec_bench_timing *s, const bench_drafters *drafters, geodec_adapt *memory,
                                  fold *h, const timed *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -271,9 +272,9 @@ static geodec_status forecast(geodec_bench_timing_row *row, int64_t r, const geo
         predicted += share * foretold;
         error += share * (foretold / measured - 1);
         free_of_cost +=
-            share *
-            geodec_predict_speedup(
-                &textbook, geodec_predict_tokens(geodec_tally_acceptance(&from->sum[r].total), row->gamma), row->gamma);
+            share * geodec_predict_speedup(
+                        &textbook, geodec_predict_tokens(geodec_decode_acceptance(&from->sum[r].total), row->gamma),
+                        row->gamma);
     }
     row->predicted = predicted;
     row->forecast_error = error;
@@ -312,7 +313,7 @@ geodec_status geodec_bench_speed(const geodec_bench_plan *plan, int64_t n_prompt
     bench_drafters drafters = {{NULL}};
     fold h[FOLDS] = {{.sum = NULL}};
     timed t = {NULL, NULL};
-    geodec_gamma *memory = NULL;
+    geodec_adapt *memory = NULL;
     geodec_cost *costs = NULL;
     GEODEC_TRY(geodec__bench_check(plan, err));
     s.prompts = n_prompts < plan->prompts->n ? n_prompts : plan->prompts->n;

@@ -18,7 +18,7 @@ geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *pro
     /* No token wanted: the prompt is read and shown to the drafter. */
     o.max_tokens = 0;
     o.emit = NULL;
-    o.sampling = geodec_sampling_default();
+    o.sampling = geodec_sampler_default();
     GEODEC_TRY(geodec_decode(target, prompt, n, drafter, &o, &d, err));
     const geodec_counters before = target->counters(target->self);
     const double start = clock();

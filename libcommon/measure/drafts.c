@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "decode/predict.h"
 #include "measure/bench_internal.h"
 #include "measure/draft_alone.h"
 

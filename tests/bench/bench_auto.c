@@ -43,7 +43,7 @@ typedef struct bench {
     geodec_decode_counters sum[DRAFTERS]; /* of all rounds */
     int32_t stop[GEODEC_STOP_TOKENS];
     geodec_decode_options decode;
-    geodec_gamma memory[DRAFTERS];
+    geodec_adapt memory[DRAFTERS];
 } bench;
 
 static bool read_options(int argc, char **argv, options *o)

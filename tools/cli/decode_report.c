@@ -75,7 +75,7 @@ static void put_tally(geodec_json_writer *w, const geodec_tally *t)
     geodec_json_put_i64(w, "accepted", t->accepted);
     geodec_json_put_i64(w, "first_rejected", t->rejected);
     geodec_json_put_f64(w, "acceptance", share(t->accepted, t->proposed));
-    geodec_json_put_f64(w, "acceptance_reached", geodec_tally_acceptance(t));
+    geodec_json_put_f64(w, "acceptance_reached", geodec_decode_acceptance(t));
 }
 
 static void put_drafts(geodec_json_writer *w, const decode_report *r)
@@ -84,7 +84,7 @@ static void put_drafts(geodec_json_writer *w, const decode_report *r)
     geodec_json_begin_object(w, "drafts");
     put_tally(w, &c->total);
     geodec_json_end(w);
-    geodec_json_put_f64(w, "mean_accepted", geodec_mean_accepted(c));
+    geodec_json_put_f64(w, "mean_accepted", geodec_decode_mean_accepted(c));
     geodec_json_begin_array(w, "by_position");
     for (int i = 0; i < GEODEC_DRAFT_MAX && c->position[i].proposed > 0; i++) {
         geodec_json_begin_object(w, NULL);
@@ -157,7 +157,7 @@ static geodec_readiness readiness_of(const decode_report *r)
     q.reached = c->total.reached;
     q.accepted = c->total.accepted;
     q.acceptance.value = share(c->total.accepted, c->total.proposed);
-    q.tokens_per_pass = geodec_tokens_per_pass(c);
+    q.tokens_per_pass = geodec_decode_tokens_per_pass(c);
     q.total_ms = 1e3 * c->total_seconds;
     q.prefill_ms = 1e3 * c->prompt_seconds;
     q.tok_per_s = per_second(c->decided, c->total_seconds);
@@ -195,7 +195,7 @@ geodec_status decode_report_write(const char *path, const decode_report *r, geod
     geodec_json_put_i64(w, "tree", o->budget);
     geodec_json_put_bool(w, "gamma_papers_rule", o->papers_rule);
     geodec_json_put_i64(w, "prompt_tokens", r->n_prompt);
-    geodec_json_put_str(w, "end", geodec_end_name(r->got->end));
+    geodec_json_put_str(w, "end", geodec_decode_end_name(r->got->end));
     geodec_json_put_f64(w, "draft_ms", 1e3 * c->draft_seconds);
     geodec_json_put_f64(w, "verify_ms", 1e3 * c->verify_seconds);
     geodec_json_put_i64(w, "target_rows", c->target_rows);

@@ -347,8 +347,8 @@ static void say_drafts(const cli *c, const geodec_decoded *got)
     if (c->verbose > 0) cli_say(c, "arithmetic %s", arithmetic);
     if (c->verbose > 0 && !no_verifier)
         cli_say(c, "%lld tokens in %lld passes of the model, %.2f a pass (plain: 1); %lld of %lld drafts accepted",
-                (long long)got->n, (long long)k->target_passes, geodec_tokens_per_pass(k), (long long)k->total.accepted,
-                (long long)k->total.proposed);
+                (long long)got->n, (long long)k->target_passes, geodec_decode_tokens_per_pass(k),
+                (long long)k->total.accepted, (long long)k->total.proposed);
 }
 
 static geodec_status run(const cli *c, geodec_err *err)

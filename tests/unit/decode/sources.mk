@@ -1,6 +1,8 @@
 decode_TESTS := \
+  test_decisions.c \
   test_decode.c \
   test_predict.c \
+  test_replay.c \
   test_sample.c \
   test_sampler.c \
   test_stochastic.c \

@@ -26,7 +26,7 @@ static geodec_decode_counters run_case(toy_kind kind, uint64_t seed, int32_t n_c
     test_ok(geodec_decode(&target, prompt, n, d, o, &got, &err), &err);
     cr_assert_eq(got.n, want, "%s: %lld tokens, plain %lld", what, (long long)got.n, (long long)want);
     for (int64_t i = 0; i < want; i++) cr_assert_eq(got.token[i], plain[i], "%s: token %lld", what, (long long)i);
-    cr_assert_eq(got.end, end, "%s: end %s", what, geodec_end_name(got.end));
+    cr_assert_eq(got.end, end, "%s: end %s", what, geodec_decode_end_name(got.end));
     const geodec_decode_counters c = got.counters;
     cr_assert_eq(c.emitted, want);
     cr_assert_eq(c.decided, want + (end == GEODEC_END_STOP));
@@ -150,7 +150,7 @@ Test(decode, oracle_replay_reaches_gamma_plus_one_and_wrong_drafts_reach_one)
             random_prompt(9, prompt, 3);
             geodec_decode_counters c = run_case(TOY_HISTORY, 3, 300, prompt, 3, &o, HOSTILE_ORACLE, "oracle");
             cr_assert_eq(c.target_passes, 6);
-            cr_assert_float_eq(geodec_tokens_per_pass(&c), gamma + 1, 1e-15);
+            cr_assert_float_eq(geodec_decode_tokens_per_pass(&c), gamma + 1, 1e-15);
             cr_assert_eq(c.total.accepted, 6 * gamma);
             cr_assert_eq(c.length[gamma], 6);
             c = run_case(TOY_HISTORY, 3, 300, prompt, 3, &o, HOSTILE_WRONG, "wrong");
@@ -158,9 +158,9 @@ Test(decode, oracle_replay_reaches_gamma_plus_one_and_wrong_drafts_reach_one)
             cr_assert_eq(c.total.accepted, 0);
             cr_assert_eq(c.position[0].rejected, c.total.rejected);
             c = run_case(TOY_HISTORY, 3, 300, prompt, 3, &o, -1, "plain");
-            cr_assert_float_eq(geodec_tokens_per_pass(&c), 1, 0);
+            cr_assert_float_eq(geodec_decode_tokens_per_pass(&c), 1, 0);
             c = run_case(TOY_HISTORY, 3, 300, prompt, 3, &o, HOSTILE_RANDOM, "random");
-            cr_assert_lt(geodec_tokens_per_pass(&c), 1.5);
+            cr_assert_lt(geodec_decode_tokens_per_pass(&c), 1.5);
         }
 }
 
@@ -189,35 +189,35 @@ Test(decode, adaptive_length_and_gate_leave_the_output_alone)
 
 static void forget(geodec_drafter *d) { (void)d; }
 
-/* Never right and in want of states, so that it sleeps: what it is shown when it is asked again is the end of the text,
- * whole or a piece of it. */
-typedef struct sleeper {
+/* Never right and in want of states, so that it is suspended: what it is shown when it is asked again is the end of the
+ * text, whole or a piece of it. */
+typedef struct suspended {
     geodec_drafter base;
     const toy *toy;
     int32_t token[4096];
     float state[4096][TOY_STATE];
     int64_t n, whole, pieces; /* rows shown since begin; requests behind all of the text, behind a piece of it */
-} sleeper;
-static geodec_status sleeper_begin(geodec_drafter *d, geodec_err *err)
+} suspended;
+static geodec_status suspended_begin(geodec_drafter *d, geodec_err *err)
 {
     (void)err;
-    ((sleeper *)d)->n = 0;
+    ((suspended *)d)->n = 0;
     return GEODEC_OK;
 }
-static geodec_status sleeper_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+static geodec_status suspended_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
 {
     (void)err;
-    sleeper *s = (sleeper *)d;
+    suspended *s = (suspended *)d;
     memcpy(s->token + s->n, rows->token, (size_t)rows->n * sizeof *rows->token);
     memcpy(s->state[s->n], rows->state, (size_t)rows->n * sizeof s->state[0]);
     s->n += rows->n;
     return GEODEC_OK;
 }
-static geodec_status sleeper_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
-                                     geodec_err *err)
+static geodec_status suspended_propose(geodec_drafter *d, const geodec_draft_request *q, geodec_draft *out, int32_t *n,
+                                       geodec_err *err)
 {
     (void)err;
-    sleeper *s = (sleeper *)d;
+    suspended *s = (suspended *)d;
     const int64_t first = q->n_context - 1 - s->n; /* of the text, among those it was shown */
     cr_assert(first >= 0 && s->n > 0, "%lld rows of %lld", (long long)s->n, (long long)q->n_context - 1);
     cr_assert_eq(memcmp(s->token, q->context + first, (size_t)s->n * sizeof *s->token), 0);
@@ -232,22 +232,22 @@ static geodec_status sleeper_propose(geodec_drafter *d, const geodec_draft_reque
     return GEODEC_OK;
 }
 
-Test(decode, a_drafter_that_slept_is_shown_the_end_of_the_text)
+Test(decode, a_suspended_drafter_is_shown_the_end_of_the_text)
 {
-    static const char *const source[] = {"sleeper"};
-    static sleeper s;
-    const geodec_drafter_ops ops = {.name = "sleeper",
+    static const char *const source[] = {"suspended"};
+    static suspended s;
+    const geodec_drafter_ops ops = {.name = "suspended",
                                     .wants_state = true,
                                     .n_sources = 1,
                                     .source_name = source,
-                                    .begin = sleeper_begin,
-                                    .observe = sleeper_observe,
-                                    .propose = sleeper_propose,
+                                    .begin = suspended_begin,
+                                    .observe = suspended_observe,
+                                    .propose = suspended_propose,
                                     .destroy = forget};
     const int32_t prompt[20] = {1, 2};
     s.base.ops = &ops;
-    static const double dear[] = {0, 0.4, 0.66, 0.9, 1.06}; /* what a round costs: the dearer, the longer the sleep */
-    for (size_t k = 0; k < sizeof dear / sizeof *dear; k++) {
+    static const double cost[] = {0, 0.4, 0.66, 0.9, 1.06}; /* what a round costs: the higher, the longer the sleep */
+    for (size_t k = 0; k < sizeof cost / sizeof *cost; k++) {
         toy t;
         geodec_err err = {0};
         geodec_decoded got;
@@ -255,7 +255,7 @@ Test(decode, a_drafter_that_slept_is_shown_the_end_of_the_text)
         const geodec_target target = toy_target(&t, TOY_HISTORY, 3, 1000);
         o.adaptive = true;
         o.max_tokens = 500;
-        o.cost.o = dear[k];
+        o.cost.o = cost[k];
         s.toy = &t;
         s.n = 0;
         test_ok(geodec_decode(&target, prompt, 20, &s.base, &o, &got, &err), &err);
@@ -267,29 +267,29 @@ Test(decode, a_drafter_that_slept_is_shown_the_end_of_the_text)
 /* By hand: windows of four rounds, and what a length of none needs to begin again. */
 Test(decode, the_papers_rule_follows_the_share_accepted)
 {
-    geodec_papers_gamma g = geodec_papers_gamma_start(3);
+    geodec_gamma_papers g = geodec_gamma_papers_start(3);
     const struct {
         int32_t accepted, then; /* in each of four rounds; length after them */
     } window[] = {{3, 3}, {2, 3}, {1, 2}, {1, 2}, {2, 3}, {0, 0}};
     for (size_t i = 0; i < sizeof window / sizeof *window; i++) {
         for (int k = 0; k < 4; k++) {
-            const int32_t n = geodec_papers_gamma_ask(&g, 10);
+            const int32_t n = geodec_gamma_papers_ask(&g, 10);
             cr_assert_eq(n, i == 0 ? 3 : window[i - 1].then, "window %zu", i);
-            geodec_papers_gamma_settle(&g, n, window[i].accepted < n ? window[i].accepted : n);
+            geodec_gamma_papers_settle(&g, n, window[i].accepted < n ? window[i].accepted : n);
         }
         cr_assert_eq(g.now, window[i].then, "window %zu: %d", i, g.now);
     }
     for (int probe = 0; probe < 2; probe++) {
         int32_t rounds = 0, n = 0;
         while (n == 0 && rounds++ < 1000) {
-            n = geodec_papers_gamma_ask(&g, 10);
-            geodec_papers_gamma_settle(&g, n, probe && n > 0);
+            n = geodec_gamma_papers_ask(&g, 10);
+            geodec_gamma_papers_settle(&g, n, probe && n > 0);
         }
-        cr_assert(n == 1 && rounds == GEODEC_PAPERS_PROBE, "%d drafts after %d rounds", n, rounds);
+        cr_assert(n == 1 && rounds == GEODEC_GAMMA_PAPERS_PROBE, "%d drafts after %d rounds", n, rounds);
         cr_assert_eq(g.now, probe);
     }
-    cr_assert_eq(geodec_papers_gamma_ask(&g, 0), 0, "no more than there is room for");
-    for (int k = 0; k < 4; k++) geodec_papers_gamma_settle(&g, 0, 0);
+    cr_assert_eq(geodec_gamma_papers_ask(&g, 0), 0, "no more than there is room for");
+    for (int k = 0; k < 4; k++) geodec_gamma_papers_settle(&g, 0, 0);
     cr_assert_eq(g.now, 1, "a silent drafter decides nothing");
 }
 
@@ -308,7 +308,7 @@ Test(decode, the_papers_rule_leaves_the_output_alone)
             if (foe == HOSTILE_ORACLE) cr_assert_eq(c.length[5], (200 + 5) / 6 - (200 % 6 != 0));
             if (foe == HOSTILE_WRONG) { /* four rounds of five drafts, then a probe in 64 */
                 cr_assert_eq(c.length[5], 4);
-                cr_assert_eq(c.length[1], (200 - 4) / GEODEC_PAPERS_PROBE);
+                cr_assert_eq(c.length[1], (200 - 4) / GEODEC_GAMMA_PAPERS_PROBE);
                 cr_assert_eq(c.length[0], 200 - 4 - c.length[1]);
             }
         }
@@ -423,9 +423,9 @@ Test(guard, stop_inside_an_accepted_run)
     cr_assert_gt(found, 100, "%d", found);
 }
 
-/* The same tests for trees and for drawn tokens: (a), (b) a model that always wants to stop gives exactly min_tokens.
+/* The same tests for trees and for sampled tokens: (a), (b) a model that always wants to stop gives exactly min_tokens.
  */
-Test(guard, always_stop_model_gives_exactly_min_tokens_in_trees_and_drawn)
+Test(guard, always_stop_model_gives_exactly_min_tokens_in_trees_and_sampled)
 {
     int32_t prompt[3], stop[] = {0};
     random_prompt(2, prompt, 3);
@@ -440,7 +440,7 @@ Test(guard, always_stop_model_gives_exactly_min_tokens_in_trees_and_drawn)
                     o.min_tokens = min; /* 0: guard off, empty output */
                     o.stop = stop;
                     o.n_stop = 1;
-                    /* so cold that the stop token, where it is allowed, is drawn but for one time in 1e30 */
+                    /* so cold that the stop token, where it is allowed, is sampled but for one time in 1e30 */
                     if (mode > 0) o.sampling = (geodec_sampling){0.05, 0, mode == 2 ? 0.9 : 1, mode};
                     const geodec_decode_counters c = run_case(TOY_STOP, 6, 100, prompt, 3, &o, foe, "always stop");
                     cr_assert_eq(c.emitted, min, "%lld tokens, not %lld", (long long)c.emitted, (long long)min);
@@ -448,7 +448,8 @@ Test(guard, always_stop_model_gives_exactly_min_tokens_in_trees_and_drawn)
                 }
 }
 
-/* (c) With the guard, plain and speculative strings are the same: chains of 1 to 8, trees of 2 to 16, greedy and drawn.
+/* (c) With the guard, plain and speculative strings are the same: chains of 1 to 8, trees of 2 to 16, greedy and
+ * sampled.
  */
 Test(guard, speculation_changes_no_guarded_string)
 {
@@ -476,7 +477,7 @@ Test(guard, speculation_changes_no_guarded_string)
     cr_assert_gt(guarded, 20, "texts that end where they may: %lld", (long long)guarded);
 }
 
-/* (d) A stop token inside an accepted path of a tree, at every offset around min_tokens, greedy and drawn. */
+/* (d) A stop token inside an accepted path of a tree, at every offset around min_tokens, greedy and sampled. */
 Test(guard, stop_inside_an_accepted_path_of_a_tree)
 {
     int found = 0, cases = 0;
@@ -716,7 +717,7 @@ Test(decode, broken_drafters_are_errors)
     }
 }
 
-/* The tree of given chances: the most probable paths, each prefix the best of its size. */
+/* The tree of given probabilities: the most probable paths, each prefix the best of its size. */
 typedef struct planted {
     geodec_drafter base;
     int32_t nodes, depth[GEODEC_DRAFT_MAX + 1], token[GEODEC_DRAFT_MAX + 1], parent[GEODEC_DRAFT_MAX + 1];
@@ -728,16 +729,16 @@ static geodec_status planted_root(geodec_drafter *d, const geodec_draft_request 
     ((planted *)d)->nodes = 1;
     return GEODEC_OK;
 }
-/* Three children of chances that depend on the path: .6 .3 .1 behind token 0, .5 .25 .125 behind 1, .9 .05 .01
+/* Three children of probabilities that depend on the path: .6 .3 .1 behind token 0, .5 .25 .125 behind 1, .9 .05 .01
  * behind 2. */
 static geodec_status planted_children(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
                                       geodec_err *err)
 {
-    static const double chance[3][3] = {{0.6, 0.3, 0.1}, {0.5, 0.25, 0.125}, {0.9, 0.05, 0.01}};
+    static const double probability[3][3] = {{0.6, 0.3, 0.1}, {0.5, 0.25, 0.125}, {0.9, 0.05, 0.01}};
     (void)err;
     const int32_t above = node == 0 ? 0 : ((planted *)d)->token[node];
     *n = most < 3 ? most : 3;
-    for (int32_t i = 0; i < *n; i++) out[i] = (geodec_draft){.token = i, .confidence = chance[above][i]};
+    for (int32_t i = 0; i < *n; i++) out[i] = (geodec_draft){.token = i, .confidence = probability[above][i]};
     return GEODEC_OK;
 }
 static geodec_status planted_adopt(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err)
@@ -749,8 +750,8 @@ static geodec_status planted_adopt(geodec_drafter *d, int32_t parent, int32_t to
     return GEODEC_OK;
 }
 
-/* Against all 39 paths of three levels in order of their chance: a tree of b drafts holds the b most probable, and is a
- * prefix of the next larger one. */
+/* Against all 39 paths of three levels in order of their probability: a tree of b drafts holds the b most probable, and
+ * is a prefix of the next larger one. */
 Test(tree, takes_the_most_probable_paths_first)
 {
     static const char *const source[] = {"planted"};
@@ -763,7 +764,7 @@ Test(tree, takes_the_most_probable_paths_first)
     planted p = {.base = {&ops}};
     const int32_t context[] = {5};
     geodec_err err = {0};
-    double all[3 + 9 + 27], chance[GEODEC_DRAFT_MAX];
+    double all[3 + 9 + 27], probability[GEODEC_DRAFT_MAX];
     static const double given[3][3] = {{0.6, 0.3, 0.1}, {0.5, 0.25, 0.125}, {0.9, 0.05, 0.01}};
     int k = 0;
     for (int a = 0; a < 3; a++) {
@@ -787,11 +788,11 @@ Test(tree, takes_the_most_probable_paths_first)
         const geodec_draft_request q = {.context = context, .n_context = 1, .gamma = 3, .budget = budget};
         test_ok(geodec_drafter_propose(&p.base, &q, got, &n, &err), &err);
         cr_assert_eq(n, budget);
-        geodec_tree_chances(got, n, chance);
+        geodec_tree_probabilities(got, n, probability);
         geodec_tree_depths(got, n, depth);
         for (int32_t i = 0; i < n; i++) {
             cr_assert(got[i].parent < i && depth[i] < 3);
-            cr_assert_float_eq(chance[i], all[i], 1e-15, "node %d of %d: %g, %g", i, n, chance[i], all[i]);
+            cr_assert_float_eq(probability[i], all[i], 1e-15, "node %d of %d: %g, %g", i, n, probability[i], all[i]);
             if (i < budget - 1) cr_assert(got[i].token == before[i].token && got[i].parent == before[i].parent);
         }
         memcpy(before, got, sizeof got);

@@ -1,5 +1,5 @@
 #include "base/rng.h"
-#include "decode/gamma.h"
+#include "decode/adapt.h"
 #include "decode/predict.h"
 #include "decode/toy.h"
 #include "support/support.h"
@@ -55,9 +55,9 @@ Test(predict, expectation_equals_simulation)
 }
 
 /* Choices of the adaptive length: the best of an exhaustive search, 0 when drafting cannot pay. */
-/* Chains of `n` drafts that claim `claim` and are right with chance `truth`, for so many rounds of a loop whose times
- * are those of the cost model. Returns the time, in one-row passes; *tokens came in it. */
-static double play(geodec_gamma *g, const geodec_cost *cost, int32_t n, double claim, double truth, double asking,
+/* Chains of `n` drafts that claim `claim` and are right with probability `truth`, for so many rounds of a loop whose
+ * times are those of the cost model. Returns the time, in one-row passes; *tokens came in it. */
+static double play(geodec_adapt *g, const geodec_cost *cost, int32_t n, double claim, double truth, double asking,
                    int rounds, uint64_t seed, int64_t *tokens, int *asked)
 {
     geodec_rng r = geodec_rng_stream(seed, 4);
@@ -65,7 +65,7 @@ static double play(geodec_gamma *g, const geodec_cost *cost, int32_t n, double c
     for (int i = 0; i < rounds; i++) {
         geodec_draft d[16];
         bool right[16];
-        int32_t want = geodec_gamma_ask(g, n), sent = 0, accepted = 0;
+        int32_t want = geodec_adapt_ask(g, n), sent = 0, accepted = 0;
         double ask = 0;
         for (int32_t k = 0; k < 16; k++) {
             d[k] = (geodec_draft){.token = 1, .parent = k - 1, .confidence = claim};
@@ -73,31 +73,31 @@ static double play(geodec_gamma *g, const geodec_cost *cost, int32_t n, double c
         }
         if (want > 0) {
             ask = asking;
-            sent = geodec_gamma_send(g, d, want);
+            sent = geodec_adapt_send(g, d, want);
             ++*asked;
         }
         cr_assert_leq(sent, want);
         while (accepted < sent && right[accepted]) accepted++;
-        for (int32_t k = 0; k < want && k <= accepted; k++) geodec_gamma_learn(g, &d[k], right[k]);
+        for (int32_t k = 0; k < want && k <= accepted; k++) geodec_adapt_learn(g, &d[k], right[k]);
         time += ask + geodec_cost_pass(cost, sent + 1);
         *tokens += 1 + accepted;
-        if (i > 0) geodec_gamma_times(g, sent, ask, geodec_cost_pass(cost, sent + 1), 0);
-        geodec_gamma_settle(g, sent, 1 + accepted);
+        if (i > 0) geodec_pace_observe(&g->pace, sent, ask, geodec_cost_pass(cost, sent + 1), 0);
+        geodec_adapt_settle(g, sent, 1 + accepted);
     }
     return time;
 }
 
-/* Whatever drafting costs and however much a drafter overstates itself: losses stay within the credit. */
-Test(gamma, what_does_not_pay_costs_next_to_nothing)
+/* Whatever drafting costs and however much a drafter overstates itself: losses stay within the budget. */
+Test(adapt, what_does_not_pay_costs_next_to_nothing)
 {
     for (int kind = 0; kind < 36; kind++) {
-        geodec_gamma g;
+        geodec_adapt g;
         const geodec_cost cost = geodec_cost_linear(0.2 + 0.3 * (kind % 3));
         const double asking = (const double[]){0.01, 0.1, 0.5, 3}[kind / 3 % 4];
         const double claim = (const double[]){0.9, 0.5, 0.2}[kind / 12];
         int64_t tokens = 0;
         int asked = 0;
-        geodec_gamma_init(&g, 8, &cost);
+        geodec_adapt_init(&g, 8, &cost);
         const double time = play(&g, &cost, 8, claim, 0.1, asking, 4000, (uint64_t)kind, &tokens, &asked);
         cr_assert_lt(time, 1.02 * (double)tokens, "kind %d: %g passes for %d tokens", kind, time, (int)tokens);
         cr_assert_gt(asked, 4, "but it is tried again");
@@ -105,15 +105,15 @@ Test(gamma, what_does_not_pay_costs_next_to_nothing)
 }
 
 /* A change of the text is noticed, and a good drafter is used: at least nine tenths of the closed form's best. */
-Test(gamma, finds_what_pays)
+Test(adapt, finds_what_pays)
 {
     for (double alpha = 0.5; alpha < 1; alpha += 0.1) {
-        geodec_gamma g;
+        geodec_adapt g;
         const geodec_cost cost = geodec_cost_linear(0.2);
         int64_t tokens = 0;
         int asked = 0;
         double best = 1;
-        geodec_gamma_init(&g, 8, &cost);
+        geodec_adapt_init(&g, 8, &cost);
         (void)play(&g, &cost, 8, 0.55, 0.01, 0.05, 1000, 5, &tokens, &asked);
         (void)play(&g, &cost, 8, 0.55, alpha, 0.05, 400, 6, &tokens, &asked); /* to notice */
         tokens = 0;
@@ -124,109 +124,134 @@ Test(gamma, finds_what_pays)
     }
 }
 
-/* How long a sleeper sleeps is known beforehand, and paying for its waking is part of it. */
-Test(gamma, naps_end_when_they_say)
+/* How long a suspension lasts is known beforehand, and paying for its end is part of it. */
+Test(adapt, suspensions_end_when_they_say)
 {
     for (int k = 0; k < 20; k++) {
-        geodec_gamma g;
+        geodec_adapt g;
         const geodec_cost cost = geodec_cost_linear(0.3);
         const geodec_draft wrong = {1, 0, -1, 0.9};
-        geodec_gamma_init(&g, 8, &cost);
-        while (geodec_gamma_ask(&g, 8) > 0) {
-            cr_assert_eq(geodec_gamma_nap(&g), 0);
-            const int32_t sent = geodec_gamma_send(&g, &wrong, 1);
-            geodec_gamma_learn(&g, &wrong, false);
-            geodec_gamma_times(&g, sent, 0.1, geodec_cost_pass(&cost, sent + 1), 0);
-            geodec_gamma_settle(&g, sent, 1);
+        geodec_adapt_init(&g, 8, &cost);
+        while (geodec_adapt_ask(&g, 8) > 0) {
+            cr_assert_eq(geodec_adapt_wait(&g), 0);
+            const int32_t sent = geodec_adapt_send(&g, &wrong, 1);
+            geodec_adapt_learn(&g, &wrong, false);
+            geodec_pace_observe(&g.pace, sent, 0.1, geodec_cost_pass(&cost, sent + 1), 0);
+            geodec_adapt_settle(&g, sent, 1);
         }
-        const int64_t first = geodec_gamma_nap(&g);
-        geodec_gamma_slept(&g, first - 1);
-        cr_assert_eq(geodec_gamma_ask(&g, 8), 0);
-        cr_assert_eq(geodec_gamma_nap(&g), 1);
-        geodec_gamma_slept(&g, 2);
-        cr_assert_gt(geodec_gamma_ask(&g, 8), 0, "awake after %d tokens", (int)first);
-        geodec_gamma_woken(&g, 0.2 * k); /* all of it is charged */
-        while (geodec_gamma_ask(&g, 8) > 0) geodec_gamma_settle(&g, 0, 1);
-        if (k > 2) cr_assert_gt(geodec_gamma_nap(&g), first, "dear wakes are rare");
+        const int64_t first = geodec_adapt_wait(&g);
+        int64_t rounds = 1;
+        geodec_adapt_suspend(&g, 1);
+        while (geodec_adapt_begin(&g)) rounds++;
+        cr_assert_eq(rounds, first - 1);
+        cr_assert_eq(geodec_adapt_ask(&g, 8), 0);
+        cr_assert_eq(geodec_adapt_wait(&g), 1);
+        geodec_adapt_suspend(&g, 1);
+        cr_assert_eq(g.suspended, 0, "no notice is left");
+        geodec_adapt_settle(&g, 0, 2);
+        cr_assert_gt(geodec_adapt_ask(&g, 8), 0, "asked again after %d tokens", (int)first);
+        geodec_adapt_resumed(&g, 0.2 * k); /* all of it is charged */
+        while (geodec_adapt_ask(&g, 8) > 0) geodec_adapt_settle(&g, 0, 1);
+        if (k > 2) cr_assert_gt(geodec_adapt_wait(&g), first, "where resuming costs much it is rare");
     }
 }
 
+/* A suspension that a request leaves is paid for as far as it went. */
+Test(adapt, suspensions_end_early)
+{
+    geodec_adapt g;
+    const geodec_cost cost = geodec_cost_linear(0.3);
+    geodec_adapt_init(&g, 8, &cost);
+    geodec_pace_observe(&g.pace, 0, 0.1, 1, 0);
+    while (geodec_adapt_ask(&g, 8) > 0) geodec_adapt_settle(&g, 0, 1);
+    const int64_t wait = geodec_adapt_wait(&g);
+    geodec_adapt_suspend(&g, 12);
+    cr_assert_eq(g.suspended, wait - 12);
+    for (int k = 0; k < 9; k++) cr_assert(geodec_adapt_begin(&g));
+    geodec_adapt_end_suspension(&g);
+    cr_assert_eq(g.suspended, 0);
+    cr_assert_eq(geodec_adapt_wait(&g), wait - 10);
+    geodec_adapt_end_suspension(&g);
+    cr_assert_eq(geodec_adapt_wait(&g), wait - 10, "once is enough");
+    cr_assert_not(geodec_adapt_begin(&g));
+}
+
 /* The times of the loop replace those given, whatever pace the machine keeps. */
-Test(gamma, learns_what_passes_take)
+Test(adapt, learns_what_passes_take)
 {
     for (double pace = 0.5; pace < 3; pace *= 2) {
-        geodec_gamma g;
+        geodec_adapt g;
         geodec_cost cost = geodec_cost_linear(0.2);
-        geodec_gamma_init(&g, 8, &cost);
+        geodec_adapt_init(&g, 8, &cost);
         for (int i = 0; i < 400; i++) {
-            (void)geodec_gamma_ask(&g, 8);
-            geodec_gamma_times(&g, 3, 0.25 * pace, 2.4 * pace, 0.3 * pace);
-            geodec_gamma_settle(&g, 3, 2);
-            geodec_gamma_times(&g, 0, 0, pace, 0.1 * pace);
-            geodec_gamma_settle(&g, 0, 1);
+            (void)geodec_adapt_ask(&g, 8);
+            geodec_pace_observe(&g.pace, 3, 0.25 * pace, 2.4 * pace, 0.3 * pace);
+            geodec_adapt_settle(&g, 3, 2);
+            geodec_pace_observe(&g.pace, 0, 0, pace, 0.1 * pace);
+            geodec_adapt_settle(&g, 0, 1);
         }
-        cr_assert_float_eq(geodec_gamma_pass(&g, 4), 2.4, 0.02, "%g", geodec_gamma_pass(&g, 4));
-        cr_assert_float_eq(geodec_gamma_pass(&g, 1), 1, 0);
-        cr_assert_float_eq(g.asking, 0.25, 3e-3);
-        cr_assert_float_eq(g.cost.o, 0.3, 4e-3);
-        cr_assert_float_eq(g.cost.o_plain, 0.1, 2e-3);
-        const double before = geodec_gamma_pass(&g, 4);
-        geodec_gamma_times(&g, 3, 0.25, 1000, 1000); /* the machine did something else */
-        cr_assert_lt(geodec_gamma_pass(&g, 4), 1.3 * before);
-        cr_assert_lt(g.cost.o, 0.4);
+        cr_assert_float_eq(geodec_pace_pass(&g.pace, 4), 2.4, 0.02, "%g", geodec_pace_pass(&g.pace, 4));
+        cr_assert_float_eq(geodec_pace_pass(&g.pace, 1), 1, 0);
+        cr_assert_float_eq(g.pace.asking.mean, 0.25, 3e-3);
+        cr_assert_float_eq(g.pace.cost.o, 0.3, 4e-3);
+        cr_assert_float_eq(g.pace.cost.o_plain, 0.1, 2e-3);
+        const double before = geodec_pace_pass(&g.pace, 4);
+        geodec_pace_observe(&g.pace, 3, 0.25, 1000, 1000); /* the machine did something else */
+        cr_assert_lt(geodec_pace_pass(&g.pace, 4), 1.3 * before);
+        cr_assert_lt(g.pace.cost.o, 0.4);
     }
 }
 
 /* The first ask finds cold tables; what passes take is known after a few of them. */
-Test(gamma, begins_in_spite_of_a_cold_start)
+Test(adapt, begins_in_spite_of_a_cold_start)
 {
-    geodec_gamma g;
+    geodec_adapt g;
     const geodec_cost cost = geodec_cost_linear(0.2);
     const geodec_draft right = {1, 0, -1, 0.9};
-    geodec_gamma_init(&g, 8, &cost);
+    geodec_adapt_init(&g, 8, &cost);
     for (int i = 0; i < 12; i++) {
-        cr_assert_gt(geodec_gamma_ask(&g, 8), 0, "round %d", i);
-        const int32_t sent = geodec_gamma_send(&g, &right, 1);
+        cr_assert_gt(geodec_adapt_ask(&g, 8), 0, "round %d", i);
+        const int32_t sent = geodec_adapt_send(&g, &right, 1);
         cr_assert_eq(sent, 1);
-        geodec_gamma_learn(&g, &right, true);
-        geodec_gamma_times(&g, sent, i == 0 ? 4 : 0.02, 1.2, 0);
-        geodec_gamma_settle(&g, sent, 2);
+        geodec_adapt_learn(&g, &right, true);
+        geodec_pace_observe(&g.pace, sent, i == 0 ? 4 : 0.02, 1.2, 0);
+        geodec_adapt_settle(&g, sent, 2);
     }
-    geodec_gamma_init(&g, 8, &cost); /* a pass of two rows takes half as long again as was measured */
+    geodec_adapt_init(&g, 8, &cost); /* a pass of two rows takes half as long again as was measured */
     for (int i = 0; i < 4; i++) {
-        geodec_gamma_times(&g, 0, 0, 1, 0);
-        geodec_gamma_settle(&g, 0, 1);
-        geodec_gamma_times(&g, 1, 0.02, 1.8, 0);
-        geodec_gamma_settle(&g, 1, 1);
+        geodec_pace_observe(&g.pace, 0, 0, 1, 0);
+        geodec_adapt_settle(&g, 0, 1);
+        geodec_pace_observe(&g.pace, 1, 0.02, 1.8, 0);
+        geodec_adapt_settle(&g, 1, 1);
     }
-    cr_assert_float_eq(geodec_gamma_pass(&g, 2), 1.8, 0.15, "%g", geodec_gamma_pass(&g, 2));
+    cr_assert_float_eq(geodec_pace_pass(&g.pace, 2), 1.8, 0.15, "%g", geodec_pace_pass(&g.pace, 2));
 }
 
 /* Of what could be drafted, that which could not pay whatever follows is not asked for. */
-Test(gamma, least_chances_follow_the_cost_of_a_row)
+Test(adapt, least_probabilities_follow_the_cost_of_a_row)
 {
-    geodec_gamma g;
+    geodec_adapt g;
     geodec_cost cost = geodec_cost_linear(0.3);
-    geodec_gamma_init(&g, 8, &cost);
-    cr_assert_eq(geodec_gamma_ask(&g, 3), 3);
+    geodec_adapt_init(&g, 8, &cost);
+    cr_assert_eq(geodec_adapt_ask(&g, 3), 3);
     for (int i = 0; i < 8; i++) cr_assert(g.least[i] > 0.1 && g.least[i] <= 0.3, "%g", g.least[i]);
     const geodec_draft d[] = {{1, 0, -1, 0.95}, {1, 0, 0, 0.95}, {1, 0, 1, 0.1}};
-    double chance = 1;
-    const int32_t sent = geodec_gamma_send(&g, d, 3);
-    for (int32_t i = 0; i < sent; i++) cr_assert_geq(chance *= d[i].confidence, g.least[i], "nothing sent is cut off");
+    double path = 1;
+    const int32_t sent = geodec_adapt_send(&g, d, 3);
+    for (int32_t i = 0; i < sent; i++) cr_assert_geq(path *= d[i].confidence, g.least[i], "nothing sent is cut off");
     cr_assert_eq(sent, 2);
 }
 
-Test(gamma, sends_the_prefix_that_pays)
+Test(adapt, sends_the_prefix_that_pays)
 {
-    geodec_gamma g;
+    geodec_adapt g;
     const geodec_cost cost = geodec_cost_linear(0.3);
-    geodec_gamma_init(&g, 8, &cost);
+    geodec_adapt_init(&g, 8, &cost);
     const geodec_draft d[] = {{1, 0, -1, 0.95}, {1, 0, 0, 0.9}, {1, 0, 1, 0.05}, {1, 0, 2, 0.95}};
-    cr_assert_eq(geodec_gamma_send(&g, d, 4), 2);
+    cr_assert_eq(geodec_adapt_send(&g, d, 4), 2);
     const geodec_draft hopeless[] = {{1, 0, -1, 0.1}};
-    cr_assert_eq(geodec_gamma_send(&g, hopeless, 1), 0);
-    cr_assert_eq(geodec_gamma_send(&g, NULL, 0), 0);
+    cr_assert_eq(geodec_adapt_send(&g, hopeless, 1), 0);
+    cr_assert_eq(geodec_adapt_send(&g, NULL, 0), 0);
 }
 
 Test(predict, costs_are_measured_on_the_target)

@@ -1,4 +1,4 @@
-/* Texts drawn from a model: pure functions of (seed, number). */
+/* Texts sampled from a model: pure functions of (seed, number). */
 #include "decode/sample.h"
 #include "decode/tiny.h"
 #include "support/support.h"

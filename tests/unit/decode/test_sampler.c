@@ -88,7 +88,7 @@ Test(sampler, equals_full_enumeration)
                     }
                     cr_assert_float_eq(all, 0, 1e-12); /* nothing outside the reference set */
                     /* Inverse of the cumulative distribution at the index's uniform. */
-                    const double u = geodec_sampling_uniform(o.seed, (int64_t)trial);
+                    const double u = geodec_sampler_uniform(o.seed, (int64_t)trial);
                     double sum = 0;
                     int want = -1;
                     bool close = false; /* within rounding of a step: either side is right */
@@ -97,11 +97,11 @@ Test(sampler, equals_full_enumeration)
                         if (fabs(sum - u) < 1e-12) close = true;
                         if (want < 0 && sum > u) want = id[i];
                     }
-                    int32_t drawn = -1, again = -2;
-                    test_ok(geodec_sampler_draw(s, (int64_t)trial, row, &drawn, &err), &err);
+                    int32_t sampled = -1, again = -2;
+                    test_ok(geodec_sampler_draw(s, (int64_t)trial, row, &sampled, &err), &err);
                     test_ok(geodec_sampler_draw(s, (int64_t)trial, row, &again, &err), &err);
-                    cr_assert_eq(drawn, again);
-                    cr_assert(close || drawn == want);
+                    cr_assert_eq(sampled, again);
+                    cr_assert(close || sampled == want);
                 }
                 geodec_sampler_destroy(s);
             }
@@ -160,7 +160,7 @@ Test(sampler, limits_meet_greedy)
     }
 }
 
-Test(sampler, refuses_what_cannot_be_drawn)
+Test(sampler, refuses_what_cannot_be_sampled)
 {
     geodec_err err = {0};
     const geodec_sampling bad[] = {{-1, 0, 1, 1}, {NAN, 0, 1, 1}, {INFINITY, 0, 1, 1}, {1, -1, 1, 1},
@@ -204,7 +204,7 @@ Test(verify, deterministic_draft_rule_returns_the_target)
     for (int cell = 0; cell < W; cell++) {
         index_of[cell] = 0;
         for (double u = -1; u < 0.1 || u > 0.9; index_of[cell]++)
-            u = geodec_sampling_uniform(o.seed, index_of[cell] + 1) * W - cell;
+            u = geodec_sampler_uniform(o.seed, index_of[cell] + 1) * W - cell;
     }
     for (int w = 0; w < 4; w++)
         for (int32_t draft = 0; draft < N; draft++) {
@@ -267,7 +267,7 @@ Test(verify, walk_follows_the_plain_draws)
             }
             geodec_verdict v;
             test_ok(geodec_verify_tree(s, &guard, index, logits, V, draft, NULL, n, argmax, path, &v, &err), &err);
-            cr_assert_eq(v.draws, draws);
+            cr_assert_eq(v.tokens, draws);
             cr_assert_eq(v.accepted, accepted);
             cr_assert_eq(v.next, plain[draws - 1]);
             cr_assert_eq(v.stopped, stopped);

@@ -1,4 +1,4 @@
-/* Candidates drawn from a drafter's distribution: the rule by enumeration, the loop by counting. */
+/* Candidates sampled from a drafter's distribution: the rule by enumeration, the loop by counting. */
 #include "base/rng.h"
 #include "decode/toy.h"
 #include "decode/verify_stochastic.h"
@@ -35,15 +35,15 @@ static double enumerate(const double *p, const double *q, int left, bool replace
     }
     for (int x = 0; x < N; x++) {
         if (q[x] <= 0) continue;
-        const double chance = geodec_candidate_chance(p, q, x), w = weight * q[x];
+        const double acceptance = geodec_verify_acceptance(p, q, x), w = weight * q[x];
         double rest[N], others[N];
-        out[x] += w * chance;
-        accepted += w * chance;
-        if (chance >= 1) continue;
+        out[x] += w * acceptance;
+        accepted += w * acceptance;
+        if (acceptance >= 1) continue;
         memcpy(rest, p, sizeof rest);
         memcpy(others, q, sizeof others);
-        geodec_candidate_reject(rest, others, N, x, replacement);
-        accepted += enumerate(rest, others, left - 1, replacement, w * (1 - chance), out);
+        geodec_verify_reject(rest, others, N, x, replacement);
+        accepted += enumerate(rest, others, left - 1, replacement, w * (1 - acceptance), out);
     }
     return accepted;
 }
@@ -88,14 +88,14 @@ static void tree_enumerate(double p2[N][N], double q2[N][N], const double *p, co
     }
     for (int x = 0; x < N; x++) {
         if (q[x] <= 0) continue;
-        const double chance = geodec_candidate_chance(p, q, x);
+        const double acceptance = geodec_verify_acceptance(p, q, x);
         double rest[N], others[N];
-        (void)enumerate(p2[x], q2[x], rank < j ? k2 : 0, false, weight * q[x] * chance, out[x]);
-        if (chance >= 1) continue;
+        (void)enumerate(p2[x], q2[x], rank < j ? k2 : 0, false, weight * q[x] * acceptance, out[x]);
+        if (acceptance >= 1) continue;
         memcpy(rest, p, sizeof rest);
         memcpy(others, q, sizeof others);
-        geodec_candidate_reject(rest, others, N, x, false);
-        tree_enumerate(p2, q2, rest, others, left - 1, rank + 1, j, k2, weight * q[x] * (1 - chance), out);
+        geodec_verify_reject(rest, others, N, x, false);
+        tree_enumerate(p2, q2, rest, others, left - 1, rank + 1, j, k2, weight * q[x] * (1 - acceptance), out);
     }
 }
 
@@ -192,8 +192,8 @@ static geodec_status gamble(geodec_drafter *d, const geodec_draft_request *r, ge
         if (depth[i] >= r->gamma) break;
         test_ok(true_distribution(g, x.parent + 1, q, err), err);
         for (int32_t k = 0; k < i; k++)
-            if (g->draft[k].parent == x.parent) cr_assert(geodec_distribution_remove(q, TOY_VOCAB, g->draft[k].token));
-        x.token = geodec_distribution_draw(q, TOY_VOCAB, geodec_draft_uniform(r->sampling->seed, r->index, i));
+            if (g->draft[k].parent == x.parent) cr_assert(geodec_verify_remove(q, TOY_VOCAB, g->draft[k].token));
+        x.token = geodec_verify_sample(q, TOY_VOCAB, geodec_verify_draft_uniform(r->sampling->seed, r->index, i));
         g->draft[i] = out[i] = x;
         *n = i + 1;
     }
@@ -337,8 +337,8 @@ Test(stochastic, trees_keep_the_distribution, .timeout = 120)
     cr_assert_gt(all.per_round, two.per_round);
 }
 
-/* Drafts that were drawn and not sent: by the gate, which does not look at them, and by the guard, which does: to leave
- * those out would be to choose among draws by their value. */
+/* Drafts that were sampled and not sent: by the gate, which does not look at them, and by the guard, which does: to
+ * leave those out would be to choose among draws by their value. */
 Test(stochastic, gate_and_guard_keep_the_distribution, .timeout = 200)
 {
     static const int32_t stop[] = {1, 6};
@@ -360,7 +360,7 @@ Test(stochastic, gate_and_guard_keep_the_distribution, .timeout = 200)
     cr_assert_gt(guarded.per_round, 1.2);
 }
 
-/* The test itself: a distribution that is not the one drawn from shows. */
+/* The test itself: a distribution that is not the one sampled from shows. */
 Test(stochastic, a_lie_about_the_distribution_shows, .timeout = 120)
 {
     geodec_decode_options o = geodec_decode_options_default();

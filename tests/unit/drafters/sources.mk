@@ -1,6 +1,7 @@
 drafters_TESTS := \
   test_ablation.c \
   test_auto.c \
+  test_decisions.c \
   test_depth.c \
   test_lookup.c \
   test_mixture.c \

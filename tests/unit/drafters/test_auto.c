@@ -120,32 +120,32 @@ static geodec_decode_counters run(trial *x, geodec_drafter *d)
     return c;
 }
 
-/* The good drafter does the drafting; the bad and dear ones are asked now and then. */
+/* The good drafter does the drafting; the bad and costly ones are asked now and then. */
 Test(scheduler, takes_what_pays)
 {
     static trial x;
     geodec_err err = {0};
     geodec_drafter *d;
     set_up(&x, 3, 0.3);
-    fake bad = {.base.ops = &fake_ops, .percent = 2, .price = 0.1}, good = bad, dear = bad;
+    fake bad = {.base.ops = &fake_ops, .percent = 2, .price = 0.1}, good = bad, costly = bad;
     good.percent = 90;
     good.price = 0.02;
-    dear.percent = 95;
-    dear.price = 3;
-    fake *all[] = {&bad, &good, &dear};
+    costly.percent = 95;
+    costly.price = 3;
+    fake *all[] = {&bad, &good, &costly};
     for (int i = 0; i < 3; i++) {
         all[i]->truth = x.text;
         all[i]->n = PROMPT + LENGTH;
     }
-    geodec_drafter *part[] = {&bad.base, &good.base, &dear.base};
+    geodec_drafter *part[] = {&bad.base, &good.base, &costly.base};
     const bool trees[3] = {false};
     test_ok(geodec_auto_drafter_create(3, part, trees, NULL, TOY_STATE, &d, &err), &err);
     const geodec_decode_counters c = run(&x, d);
-    cr_assert_gt(geodec_tokens_per_pass(&c), 2);
+    cr_assert_gt(geodec_decode_tokens_per_pass(&c), 2);
     cr_assert_gt(10 * c.source[1].accepted, 9 * c.total.accepted);
     cr_assert_gt(2 * good.asked, c.rounds, "%d of %d rounds", (int)good.asked, (int)c.rounds);
     cr_assert_lt(8 * bad.asked, c.rounds, "%d of %d rounds", (int)bad.asked, (int)c.rounds);
-    cr_assert_lt(50 * dear.asked, c.rounds, "%d of %d rounds", (int)dear.asked, (int)c.rounds);
+    cr_assert_lt(50 * costly.asked, c.rounds, "%d of %d rounds", (int)costly.asked, (int)c.rounds);
     cr_assert_gt(bad.asked, 3, "but it is tried again");
     geodec_drafter_destroy(d);
 }
@@ -159,18 +159,18 @@ Test(scheduler, leaves_the_hopeless_alone)
         geodec_drafter *d;
         set_up(&x, 6, 0.3);
         fake good = {.base.ops = &fake_ops, .truth = x.text, .n = PROMPT + LENGTH, .percent = 90, .price = 0.02};
-        fake dear = good;
-        dear.percent = 95;
-        dear.price = 2.5;
-        geodec_drafter *part[] = {&good.base, &dear.base};
+        fake costly = good;
+        costly.percent = 95;
+        costly.price = 2.5;
+        geodec_drafter *part[] = {&good.base, &costly.base};
         const bool trees[2] = {false};
         const double price[] = {0.02, known ? 2.5 : 0.02};
         test_ok(geodec_auto_drafter_create(2, part, trees, price, TOY_STATE, &d, &err), &err);
         (void)run(&x, d);
         if (known)
-            cr_assert_leq(dear.asked, 1, "asked %d times", (int)dear.asked); /* before the other one leads */
+            cr_assert_leq(costly.asked, 1, "asked %d times", (int)costly.asked); /* before the other one leads */
         else
-            cr_assert(dear.asked > 0 && dear.asked < 8, "asked %d times", (int)dear.asked);
+            cr_assert(costly.asked > 0 && costly.asked < 8, "asked %d times", (int)costly.asked);
         geodec_drafter_destroy(d);
     }
 }
@@ -197,9 +197,9 @@ Test(scheduler, never_much_slower)
     }
 }
 
-/* Who sleeps is left alone: states are not even asked for, but of the last rows before it is woken; it starts again
- * with those. Who learns is shown every row. */
-Test(scheduler, sleepers_cost_nothing)
+/* A suspended drafter costs nothing: states are not even asked for, but of the last rows before it is asked again; it
+ * begins anew with those. One that learns is shown every row. */
+Test(scheduler, suspended_drafters_cost_nothing)
 {
     for (int learns = 0; learns < 2; learns++) {
         static trial x;
@@ -265,7 +265,7 @@ Test(scheduler, output_equals_plain)
             cr_assert_eq(got.n, want);
             cr_assert_eq(got.end, end);
             cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "kind %d mode %d", kind, mode);
-            const double x = geodec_tokens_per_pass(&got.counters);
+            const double x = geodec_decode_tokens_per_pass(&got.counters);
             const int64_t rounds = got.counters.rounds;
             if (x > best) best = x;
             geodec_decoded_free(&got);

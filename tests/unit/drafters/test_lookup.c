@@ -218,7 +218,7 @@ Test(lookup, output_equals_plain)
             cr_assert_eq(got.n, want);
             cr_assert_eq(got.end, end);
             cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "kind %d mode %d", kind, mode);
-            const double x = geodec_tokens_per_pass(&got.counters);
+            const double x = geodec_decode_tokens_per_pass(&got.counters);
             if (x > best) best = x;
             geodec_decoded_free(&got);
         }

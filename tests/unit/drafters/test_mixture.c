@@ -1,4 +1,4 @@
-/* Mixtures: as good as the best part, whichever that is, and never more than all of the chance to siblings. */
+/* Mixtures: as good as the best part, whichever that is, and never more than a probability of 1 for siblings. */
 #include "base/rng.h"
 #include "decode/toy.h"
 #include "drafters/mixture_drafter.h"
@@ -149,7 +149,7 @@ Test(mixture, is_nearly_as_good_as_a_perfect_part_among_random_ones)
     }
 }
 
-Test(mixture, siblings_share_a_chance_of_one)
+Test(mixture, siblings_share_a_probability_of_one)
 {
     geodec_err err = {0};
     const int32_t plain[1] = {7}, context[1] = {1};

@@ -60,7 +60,7 @@ static geodec_status check_observe(geodec_drafter *d, const geodec_draft_rows *r
             same_top(c, c->text, c->n, true, rows->top + i * TOP);
     }
     if (before < c->n_prompt - 1) {
-        cr_assert_eq(rows->n_spare, 0);
+        cr_assert_eq(rows->n_rejected, 0);
         return GEODEC_OK;
     }
     for (int32_t i = 1, at = 0; i < c->nodes; i++)
@@ -74,13 +74,13 @@ static geodec_status check_observe(geodec_drafter *d, const geodec_draft_rows *r
         int32_t text[4096];
         memcpy(text, c->text, (size_t)(before + 1) * sizeof *text);
         for (int32_t at = i; at > 0; at = c->parent[at]) text[before + c->depth[at]] = c->token[at];
-        cr_assert_lt(spare, rows->n_spare);
-        cr_assert_eq(rows->spare_token[spare], c->token[i]);
-        same_top(c, text, before + c->depth[i] + 1, false, rows->spare_top + spare * TOP);
+        cr_assert_lt(spare, rows->n_rejected);
+        cr_assert_eq(rows->rejected_token[spare], c->token[i]);
+        same_top(c, text, before + c->depth[i] + 1, false, rows->rejected_top + spare * TOP);
         spare++;
     }
     /* The last draft of a tree is not adopted, so this drafter does not know it. */
-    cr_assert(rows->n_spare == spare || rows->n_spare == spare + 1);
+    cr_assert(rows->n_rejected == spare || rows->n_rejected == spare + 1);
     c->spare_rows += spare;
     return GEODEC_OK;
 }
@@ -223,13 +223,13 @@ Test(recycle, follows_what_passes_computed)
 
     /* A pass over 8 with a draft 9 that came to nothing. */
     const int32_t token[] = {8}, top[TOP] = {10, 11, 12, 13, 14, 15, 16, 17}, spare[] = {9},
-                  spare_top[TOP] = {8, 7, 6, 5, 4, 3, 2, 1};
+                  rejected_top[TOP] = {8, 7, 6, 5, 4, 3, 2, 1};
     rows = (geodec_draft_rows){
-        .n = 1, .token = token, .top = top, .n_spare = 1, .spare_token = spare, .spare_top = spare_top};
+        .n = 1, .token = token, .top = top, .n_rejected = 1, .rejected_token = spare, .rejected_top = rejected_top};
     test_ok(geodec_drafter_observe(d, &rows, &err), &err);
     cr_assert_eq(ask(d, 9, 1, 16, out), TOP);
     for (int32_t i = 0; i < TOP; i++) {
-        cr_assert_eq(out[i].token, spare_top[i]);
+        cr_assert_eq(out[i].token, rejected_top[i]);
         cr_assert_eq(out[i].source, i);
     }
     cr_assert_eq(ask(d, 9, 2, 0, out), 2);
@@ -318,7 +318,7 @@ Test(recycle, output_equals_plain)
                 cr_assert_eq(got.n, want);
                 cr_assert_eq(got.end, end);
                 cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "kind %d mode %d", kind, mode);
-                const double x = geodec_tokens_per_pass(&got.counters);
+                const double x = geodec_decode_tokens_per_pass(&got.counters);
                 if (x > best) best = x;
                 geodec_decoded_free(&got);
             }

@@ -1,5 +1,6 @@
 /* Models as drafters, on a small random model: a second file, and the first blocks of the target itself. */
 #include "decode/loop.h"
+#include "decode/predict.h"
 #include "decode/tiny.h"
 #include "decode/toy.h"
 #include "drafters/depth_sink.h"

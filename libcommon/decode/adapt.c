@@ -1,0 +1,177 @@
+#include "decode/adapt.h"
+
+#include <math.h>
+
+/* The constants of the budget bound what drafting may cost where it does not pay: about 1 % of the time. Together they
+ * keep all medians of docs/speed.md above 0.98 of plain decoding, and a test holds 2 % at 36 settings; one by one they
+ * are choices that were not measured. The tests `decisions` hold what follows from each. */
+static const double START = 0.8;   /* passes in the budget at first: enough for a first ask in cold caches */
+static const double SHARE = 0.005; /* of a pass that every token adds at first, and once drafting has paid */
+static const double SHARE_DECAY =
+    0.8; /* factor of the share with each back-off, until the budget is above START again */
+static const double SHARE_LEAST = 0.0015; /* its lower bound. Not reached at present: RETRY is above START, so each
+                                             retry ends the smaller share */
+static const double RETRY = 1;          /* passes in the budget before a drafter is asked again: several rounds' worth,
+                                           since one round says little */
+static const double RESUME_MOST = 8;    /* passes that the first resuming counts for at most, and */
+static const double RESUME_OUTLIER = 3; /* times the expectation (and RETRY) that later ones do: the machine may have
+                                           done something else */
+static const double CAME = 0.4;         /* weight of the tokens that came against those expected, which vary less */
+/* The constants of the length. GAIN was measured with tests/bench/auto.sh (docs/speed.md, "The scheduler against the
+ * best of its drafters"); the others are choices, as above. */
+static const double PRIOR = 0.7;                       /* averages of accepted and claimed at first */
+static const double DECAY = 0.95;                      /* their weight after one draft more: about twenty count */
+static const double TRUST_LEAST = 0.2, TRUST_MOST = 2; /* bounds: a few outcomes must not silence a source for good */
+static const double CLAIMED_LEAST = 0.05;              /* of the divisor */
+static const double PROBABILITY_MOST = 0.98;           /* of a draft: none is certain */
+static const double GAIN = 0.03; /* that drafts must promise: of many choices some look good by accident */
+static const double SLACK = 0.7; /* of the least path probabilities: the exact choice is made among drafts there are */
+static const double LEAST_MOST = 0.9; /* of them at most */
+static const double ASK_PART = 0.5;   /* of a draft's asking cost that counts in them: part of it is spent anyway */
+static const double STEP = 0.1;       /* of the moving averages of rates and costs, a round */
+enum { LOOK_AHEAD = 4 };              /* rows: a pass may widen in steps, its cheapest row counts */
+enum { REFRESH = 8 };                 /* asks between two computations of the least path probabilities */
+
+void geodec_adapt_init(geodec_adapt *a, int32_t max, const geodec_cost *cost)
+{
+    *a = (geodec_adapt){.max = max, .budget = START, .share = SHARE};
+    geodec_pace_init(&a->pace, cost);
+    for (int i = 0; i < GEODEC_DRAFT_SOURCES_MAX; i++) a->accepted[i] = a->claimed[i] = PRIOR;
+}
+
+static double towards(double average, double x) { return average + STEP * (x - average); }
+
+void geodec_adapt_earn(double *budget, double passes) { *budget = fmin(*budget + passes, GEODEC_ADAPT_BUDGET_MOST); }
+
+double geodec_adapt_expected_cost(double before, double paid) { return before > 0 ? 0.5 * (before + paid) : paid; }
+
+/* ---- length ------------------------------------------------------------------------------------------------------ */
+
+static double trust_of(const geodec_adapt *a, int32_t source)
+{
+    return fmin(fmax(a->accepted[source] / fmax(a->claimed[source], CLAIMED_LEAST), TRUST_LEAST), TRUST_MOST);
+}
+
+/* One more row pays if its probability over its time is above the rate without it. Its time is that of the cheapest of
+ * the next few rows. */
+static void set_least(geodec_adapt *a)
+{
+    double most = 1;
+    for (int32_t s = 0; s < GEODEC_DRAFT_SOURCES_MAX; s++)
+        if (a->seen[s] > 0) most = fmax(most, trust_of(a, s));
+    const double rate = SLACK * fmax(a->rate, 1 / geodec_pace_plain(&a->pace)) / most;
+    for (int32_t i = 0; i < a->max; i++) {
+        const double now = geodec_pace_pass(&a->pace, i + 1);
+        double step = INFINITY;
+        for (int32_t k = 1; k <= LOOK_AHEAD; k++) step = fmin(step, (geodec_pace_pass(&a->pace, i + 1 + k) - now) / k);
+        a->least[i] = fmin(fmax(rate * (step + ASK_PART * a->pace.cost.c), 0), LEAST_MOST);
+    }
+}
+
+geodec_adapt_prefix geodec_adapt_best(const geodec_pace *pace, const geodec_draft *draft, int32_t n,
+                                      const double *trust, double gain)
+{
+    geodec_adapt_prefix best = {.tokens = 1, .time = geodec_pace_plain(pace)};
+    double tokens = 1, path[GEODEC_DRAFT_MAX]; /* probability of the path down to a draft */
+    double rate = (1 + gain) / best.time;
+    for (int32_t i = 0; i < n; i++) {
+        path[i] =
+            fmin(draft[i].confidence * trust[i], PROBABILITY_MOST) * (draft[i].parent < 0 ? 1 : path[draft[i].parent]);
+        tokens += path[i];
+        const double time = geodec_pace_round(pace, i + 1);
+        if (tokens / time <= rate) continue;
+        rate = tokens / time;
+        best = (geodec_adapt_prefix){i + 1, tokens, time};
+    }
+    return best;
+}
+
+int32_t geodec_adapt_send(geodec_adapt *a, const geodec_draft *draft, int32_t n)
+{
+    double trust[GEODEC_DRAFT_MAX];
+    for (int32_t i = 0; i < n; i++) trust[i] = trust_of(a, draft[i].source);
+    const geodec_adapt_prefix best = geodec_adapt_best(&a->pace, draft, n, trust, GAIN);
+    a->expected = best.tokens;
+    return best.n;
+}
+
+void geodec_adapt_learn(geodec_adapt *a, const geodec_draft *draft, bool accepted)
+{
+    const int32_t s = draft->source;
+    a->accepted[s] = DECAY * a->accepted[s] + (1 - DECAY) * accepted;
+    a->claimed[s] = DECAY * a->claimed[s] + (1 - DECAY) * draft->confidence;
+    a->seen[s]++;
+}
+
+/* ---- budget and back-off ----------------------------------------------------------------------------------------- */
+
+/* Budget below which the drafter is not asked. */
+static double threshold(const geodec_adapt *a) { return a->backed_off ? RETRY + a->resume : 0; }
+
+bool geodec_adapt_begin(geodec_adapt *a)
+{
+    a->asked = 0;
+    if (a->suspended == 0) return false;
+    if (--a->suspended == 0)
+        geodec_adapt_end_suspension(a);
+    else
+        a->skipped++;
+    return a->suspended > 0;
+}
+
+int32_t geodec_adapt_ask(geodec_adapt *a, int32_t room)
+{
+    const bool before = a->backed_off;
+    a->backed_off = a->budget <= threshold(a);
+    if (a->backed_off && !before) a->share = fmax(SHARE_DECAY * a->share, SHARE_LEAST);
+    a->asked = a->backed_off ? 0 : room < a->max ? room : a->max;
+    a->expected = 1;
+    if (a->asked > 0 && a->asks++ % REFRESH == 0) set_least(a);
+    return a->asked;
+}
+
+void geodec_adapt_settle(geodec_adapt *a, int32_t sent, int64_t tokens)
+{
+    geodec_cost *cost = &a->pace.cost;
+    double won = 0;
+    a->pace.rounds++;
+    if (a->asked > 0) {
+        const double plain = geodec_pace_plain(&a->pace), asking = a->pace.asking.mean;
+        const double time = (asking < 0 ? a->asked * cost->c : asking) + geodec_pace_pass(&a->pace, sent + 1) + cost->o;
+        won = (CAME * (double)tokens + (1 - CAME) * a->expected) * plain - time;
+        a->rate = a->rate > 0 ? towards(a->rate, (double)tokens / time) : 1 / plain;
+        if (asking >= 0 && sent > 0) cost->c = cost->c > 0 ? towards(cost->c, asking / sent) : asking / sent;
+    }
+    a->budget += a->share * (double)tokens;
+    geodec_adapt_earn(&a->budget, won);
+    if (a->budget > START) a->share = SHARE;
+}
+
+int64_t geodec_adapt_wait(const geodec_adapt *a)
+{
+    const double lacking = threshold(a) - a->budget;
+    return a->backed_off && lacking > 0 ? (int64_t)ceil(fmin(lacking / a->share, 1e9)) : 0;
+}
+
+void geodec_adapt_suspend(geodec_adapt *a, int64_t notice)
+{
+    const int64_t rounds = geodec_adapt_wait(a) - notice;
+    a->suspended = rounds > 0 ? rounds : 0;
+    a->skipped = a->suspended > 0;
+}
+
+/* The skipped rounds gave a token each. */
+void geodec_adapt_end_suspension(geodec_adapt *a)
+{
+    a->pace.rounds += a->skipped;
+    geodec_adapt_earn(&a->budget, a->share * (double)a->skipped);
+    a->suspended = a->skipped = 0;
+}
+
+void geodec_adapt_resumed(geodec_adapt *a, double time)
+{
+    const double most = a->resume > 0 ? RESUME_OUTLIER * a->resume + RETRY : RESUME_MOST;
+    const double paid = fmin(time / a->pace.slow, most);
+    a->budget -= paid;
+    a->resume = geodec_adapt_expected_cost(a->resume, paid);
+}

@@ -1,0 +1,32 @@
+/* Costs of the parts of a round, in units of T(1), the one-row pass: v(b) = T(b)/T(1), a pass over b rows; c, the
+ * drafter's time a draft; o, everything else of a round (sampling, bookkeeping); o_plain, the same of a round of plain
+ * decoding. */
+#ifndef GEODEC_DECODE_COST_H
+#define GEODEC_DECODE_COST_H
+
+#include "base/err.h"
+#include "decode/target.h"
+
+#include <stdint.h>
+
+enum { GEODEC_COST_ROWS = 65 };
+
+typedef struct geodec_cost {
+    int32_t n;                      /* v[1 .. n] are set, 1 <= n <= GEODEC_COST_ROWS */
+    double v[GEODEC_COST_ROWS + 1]; /* v[0] unused, v[1] = 1 */
+    double c;
+    double o, o_plain;
+    double seconds; /* T(1); 0 = not known */
+} geodec_cost;
+
+/* v(b) = 1 + slope (b - 1), c = o = 0: a stand-in where nothing was measured. */
+GEODEC_API geodec_cost geodec_cost_linear(double slope);
+/* v at b rows; linear beyond n. */
+GEODEC_API double geodec_cost_pass(const geodec_cost *cost, int32_t b);
+
+/* Times passes of 1 .. rows tokens behind `at` cached tokens (minimum of `repeats`, in turn; a few widths, the rest
+ * interpolated) and empties the cache. clock NULL = geodec_clock_seconds. */
+GEODEC_API geodec_status geodec_cost_measure(const geodec_target *target, int32_t at, int32_t rows, int32_t repeats,
+                                             double (*clock)(void), geodec_cost *out, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

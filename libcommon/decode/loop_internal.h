@@ -1,0 +1,85 @@
+/* The parts of the decoding loop: what a request carries, what a round is made of. A round runs down loop.c; drafting
+ * is in loop_draft.c, counting and learning in loop_tally.c. */
+#ifndef GEODEC_DECODE_LOOP_INTERNAL_H
+#define GEODEC_DECODE_LOOP_INTERNAL_H
+
+#include "base/clock.h"
+#include "decode/loop.h"
+#include "decode/replay.h"
+#include "decode/verify.h"
+
+/* Rows that a drafter begins with when it missed many, and so also the tokens before its next ask at which a suspension
+ * ends: they are kept for it. Chosen, not measured against other lengths. */
+enum { GEODEC__LOOP_RESTART = 12 };
+
+/* Clock readings of the round under way, and what the one before it took, which is known when the next one begins. */
+typedef struct loop_times {
+    double asking;           /* time of asking in this round */
+    double start;            /* of the pass; < 0: not read yet */
+    double asked_before;     /* time of asking in the round before */
+    double end_before, pass; /* of the last pass: its end, its time */
+    int32_t sent_before;     /* drafts it was of; -1 = its times do not count */
+} loop_times;
+
+/* What one request carries. */
+typedef struct loop_request {
+    const geodec_target *target;
+    geodec_drafter *drafter;
+    const geodec_decode_options *opt;
+    geodec_guard guard;
+    geodec_sampler *sampler;
+    geodec_adapt adapt;
+    geodec_gamma_papers papers;
+    bool wants_state, wants_top;
+    bool sampled_drafts; /* drafts are sampled from the drafter's distribution */
+    double *work;        /* [2][n_vocab] when they are */
+    int32_t *text;       /* [n_text] prompt and output; room for `limit` */
+    int64_t n_text, n_prompt, limit;
+    float *logits;        /* [max rows][n_vocab] */
+    float *state;         /* [max rows][d_state], NULL unless wanted */
+    int32_t *argmax;      /* [max rows] */
+    int32_t *top;         /* [max rows][GEODEC_DRAFT_TOP], NULL unless wanted */
+    int32_t rows;         /* widest pass of a round */
+    geodec_replay replay; /* rows that the drafter has not been shown */
+    loop_times time;
+    geodec_decode_counters count;
+} loop_request;
+
+/* One round: what was drafted, what of it went into the pass, and what came of it. */
+typedef struct loop_round {
+    geodec_draft draft[GEODEC_DRAFT_MAX];
+    int32_t n;                           /* proposed, and worth sending */
+    int32_t proposed;                    /* in all: those behind n are judged by the text alone */
+    int32_t row[GEODEC_DRAFT_MAX];       /* of each draft in the pass; 0 = it was not sent */
+    int32_t token[GEODEC_DRAFT_MAX + 1]; /* of the pass: the newest token, then the drafts sent */
+    int32_t parent[GEODEC_DRAFT_MAX + 1];
+    int32_t sent;
+    bool chain; /* each row of the pass follows the one before it */
+    /* Behind the pass. */
+    int32_t base;                       /* rows of the cache before it */
+    int32_t path[GEODEC_DRAFT_MAX + 1]; /* rows of the walk */
+    geodec_verdict verdict;
+    int32_t out[GEODEC_DRAFT_MAX + 1]; /* tokens decided: accepted drafts, and one more */
+    int32_t emitted;                   /* of them */
+    bool wanted;                       /* the caller wants more tokens */
+} loop_round;
+
+static inline double geodec__loop_now(const loop_request *r)
+{
+    return r->opt->clock ? r->opt->clock() : geodec_clock_seconds();
+}
+
+/* Tokens decided in this round that the caller has seen or would have: rows behind them were examined. */
+static inline int32_t geodec__loop_examined(const loop_round *x) { return x->wanted ? x->verdict.tokens : x->emitted; }
+
+/* loop_draft.c: asks the drafter, chooses what to send, fills in the pass. */
+geodec_status geodec__loop_draft(loop_request *r, loop_round *x, geodec_err *err) GEODEC_MUST_USE;
+/* The round before this one ends at this reading of the clock: what its parts took is known. */
+void geodec__loop_end_round(loop_request *r, double clock);
+/* Shows the drafter the rows it missed. */
+geodec_status geodec__loop_catch_up(loop_request *r, geodec_err *err) GEODEC_MUST_USE;
+
+/* loop_tally.c: counts the fate of the round's drafts, and learns from it. */
+void geodec__loop_tally(loop_request *r, const loop_round *x);
+
+#endif

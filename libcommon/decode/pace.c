@@ -1,0 +1,77 @@
+#include "decode/pace.h"
+
+#include <math.h>
+
+/* Of FIRST_SHARE and FIRST_MOST the effect was measured with tests/bench/auto.sh (docs/speed.md, "The scheduler against
+ * the best of its drafters"). The others are choices of which only the whole was measured (docs/speed.md, first table);
+ * the tests `decisions` hold what follows from each. */
+static const double STEP = 0.1;      /* weight of the newest value in a moving average: about ten rounds are kept */
+static const double SLOW_STEP = 0.5; /* the same of the machine's speed, which changes at once */
+static const double OUTLIER = 3;     /* a time this many times above or below the expected one is cut to that: the
+                                        machine did something else */
+static const double ASK_LEAST =
+    0.02; /* passes by which an ask may exceed OUTLIER times the mean: tiny means stay open */
+static const double FIRST_SHARE = 0.4, FIRST_MOST = 0.25; /* of the first ask, and passes it counts for at most: it
+                                                             finds cold caches and alone would end drafting */
+static const double WIDE_STEP = 0.5; /* all widths follow one that was met by this much of its deviation */
+static const double REST_MOST = 1;   /* passes that the first rest of a round counts for at most */
+enum { FRESH = 12 }; /* rounds for which the speed read from a one-row pass is good to judge wider passes by */
+
+void geodec_pace_init(geodec_pace *p, const geodec_cost *cost)
+{
+    *p = (geodec_pace){.cost = *cost, .slow = 1, .wide = 1, .asking = {.mean = -1}};
+}
+
+double geodec_pace_pass(const geodec_pace *p, int32_t b)
+{
+    const double factor = b == 1 ? 1 : b <= GEODEC_DRAFT_MAX + 1 && p->width[b] > 0 ? p->width[b] : p->wide;
+    return geodec_cost_pass(&p->cost, b) * factor;
+}
+
+double geodec_pace_plain(const geodec_pace *p) { return p ? geodec_pace_pass(p, 1) + p->cost.o_plain : 1; }
+
+double geodec_pace_round(const geodec_pace *p, int32_t n) { return p ? geodec_pace_pass(p, n + 1) + p->cost.o : 1; }
+
+double geodec_pace_seconds(const geodec_pace *p) { return p ? p->cost.seconds * p->slow : 0; }
+
+void geodec_pace_asked(geodec_pace_asking *a, double passes, double first)
+{
+    if (a->mean < 0) {
+        a->mean = first;
+        return;
+    }
+    const double step = fmax(STEP, 1 / (1 + (double)++a->n));
+    a->mean += step * (fmin(passes, OUTLIER * a->mean + ASK_LEAST) - a->mean);
+}
+
+/* Weight of a deviation that was met `n` times before: the given v is the mean of a few passes, and counts as two. */
+static double weight(int64_t n) { return fmax(STEP, 1 / (2 + (double)n)); }
+
+/* slow: time of this pass over the expected one. Narrow passes tell the machine's speed, wide ones their own cost. */
+static void observe_pass(geodec_pace *p, int32_t sent, double slow)
+{
+    if (sent == 0) {
+        p->narrow = p->rounds;
+        p->slow += SLOW_STEP * (slow - p->slow);
+    } else if (p->rounds - p->narrow <= FRESH) {
+        const double off = slow / p->slow - 1;
+        double *w = &p->width[sent + 1];
+        if (!(*w > 0)) *w = p->wide;
+        *w *= 1 + weight(p->met[sent + 1]++) * off;
+        p->wide *= 1 + WIDE_STEP * weight(p->met[0]++) * off;
+    } else { /* narrow passes are rare: wide ones carry the speed on */
+        p->slow += STEP * (slow - p->slow);
+    }
+}
+
+void geodec_pace_observe(geodec_pace *p, int32_t sent, double asking, double pass, double rest)
+{
+    const double due = geodec_pace_pass(p, sent + 1);
+    if (!(due > 0)) return;
+    observe_pass(p, sent, fmin(fmax(pass / due, p->slow / OUTLIER), p->slow * OUTLIER));
+    asking /= p->slow;
+    rest /= p->slow;
+    double *other = asking > 0 ? &p->cost.o : &p->cost.o_plain;
+    *other = *other > 0 ? *other + STEP * (fmin(rest, OUTLIER * *other) - *other) : fmin(rest, REST_MOST);
+    if (asking > 0) geodec_pace_asked(&p->asking, asking, fmin(FIRST_SHARE * asking, FIRST_MOST));
+}

@@ -1,0 +1,43 @@
+/* The last rows of a text, kept for drafters that are not asked at present: before they are asked again they are shown
+ * the rows they missed, or, after a long absence, the last few as a text of their own. One ring serves any number of
+ * drafters; each has its place in the text. */
+#ifndef GEODEC_DECODE_REPLAY_H
+#define GEODEC_DECODE_REPLAY_H
+
+#include "decode/draft.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Rows kept. Twice the widest pass: what one round commits never pushes out a row of the round before. */
+enum { GEODEC_REPLAY_ROWS = 2 * (GEODEC_DRAFT_MAX + 1) };
+
+typedef struct geodec_replay {
+    int64_t n;    /* rows of the text so far */
+    int64_t kept; /* the last of them, at most GEODEC_REPLAY_ROWS: row i is at i % GEODEC_REPLAY_ROWS */
+    int32_t token[GEODEC_REPLAY_ROWS], argmax[GEODEC_REPLAY_ROWS];
+    int32_t d_state; /* 0 = states are not kept */
+    float *state;    /* [GEODEC_REPLAY_ROWS][d_state], owned */
+} geodec_replay;
+
+/* A drafter's place in the text. */
+typedef struct geodec_replay_place {
+    int64_t shown; /* rows */
+    bool stale;    /* the drafter has not begun this text */
+} geodec_replay_place;
+
+/* An empty ring; d_state 0 = without states. GEODEC_NOMEM. */
+GEODEC_API geodec_status geodec_replay_init(geodec_replay *r, int32_t d_state, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_replay_free(geodec_replay *r); /* all zero is allowed */
+/* Forgets the rows; the next one is row 0. */
+GEODEC_API void geodec_replay_clear(geodec_replay *r);
+/* Keeps the next row, in the place of the oldest when the ring is full. state [d_state], NULL without states. */
+GEODEC_API void geodec_replay_add(geodec_replay *r, int32_t token, int32_t argmax, const float *state);
+/* So many rows pass that are not kept; those before them are not, either. */
+GEODEC_API void geodec_replay_skip(geodec_replay *r, int64_t n);
+/* Shows the drafter all rows behind its place. When one of them is gone, or when it missed more than `most`, it begins
+ * anew with the last `restart` of those that are kept. */
+GEODEC_API geodec_status geodec_replay_catch_up(const geodec_replay *r, geodec_replay_place *at, geodec_drafter *d,
+                                                int64_t most, int64_t restart, geodec_err *err) GEODEC_MUST_USE;
+
+#endif

@@ -1,0 +1,205 @@
+#include "drafters/auto_drafter_internal.h"
+
+#include <math.h>
+
+/* FIRST_ASKS, HOPED, OF_GAINS, MARGIN and PAIRS_* were set with tests/bench/auto.sh (docs/speed.md, "The scheduler
+ * against the best of its drafters"). The others are choices of which only the whole was measured there; the tests
+ * `decisions` hold what follows from each. */
+enum { SOON = 16, SELDOM = 4096 };     /* rounds between trials: at least, and what their cost adds at most */
+static const double TRIAL_MOST = 2;    /* passes that end a trial early */
+static const double FIRST_ASKS = 3;    /* ordinary asks that the first trial takes, roughly: caches are cold */
+static const double HOPED = 0.9;       /* acceptance at which an arm must pay to be tried at all */
+static const double SHARE = 0.003;     /* of the time that trials may take, all together, */
+static const double OF_GAINS = 0.0005; /* and more for every pass that drafting is ahead (the loop's budget) */
+static const double START = 0.5;       /* passes for trials at first */
+static const double INTERVAL_MOST = 16;
+static const double DECAY = 0.95; /* of the sums of claims and outcomes, a draft: about twenty count */
+static const double PRIOR = 4;    /* sum of confidences that an arm begins with, all accepted */
+static const double TRUST_LEAST = 0.1, TRUST_MOST = 2; /* bounds of accepted over claimed */
+static const double STEP = 0.1;                        /* weight of the newest pair in the lead: about ten count */
+static const double SLOW_STEP = 0.05;                  /* weight of the newest round in an arm's averages */
+static const double MARGIN = 1;                        /* standard errors by which a lead must be above 0 */
+enum { PAIRS_LEAST = 4, PAIRS_MOST = 16 }; /* pairs before there is a change; that a standard error is of, at most */
+static const double ROW = 4e-6;            /* seconds that a row of state takes its reader, roughly */
+static const double RESTART_PART = 0.5;    /* of a pass that reading the rows of a new beginning may take */
+enum { RESTART = 16 };                     /* rows of one at least */
+
+/* ---- what goes on from text to text ------------------------------------------------------------------------------ */
+
+void geodec__draft_auto_forget(auto_scheduler *s)
+{
+    s->round = 0;
+    s->active = 0;
+    s->budget = START;
+    s->restart = RESTART;
+    for (int32_t a = 0; a < s->n; a++) {
+        s->arm[a].is = (auto_standing){.asking = {.mean = -1}, .interval = 1, .due = 1 + a};
+        s->arm[a].spent = 0;
+        s->arm[a].trial = 0;
+    }
+}
+
+void geodec__draft_auto_save(const auto_scheduler *s, auto_memory *m)
+{
+    *m = (auto_memory){.active = s->active, .round = s->round, .budget = s->budget};
+    for (int32_t a = 0; a < s->n; a++) m->arm[a] = s->arm[a].is;
+}
+
+static void restore(auto_scheduler *s, const auto_memory *m)
+{
+    s->active = m->active;
+    s->round = m->round;
+    s->budget = m->budget;
+    for (int32_t a = 0; a < s->n; a++) s->arm[a].is = m->arm[a];
+}
+
+void geodec__draft_auto_recall(auto_scheduler *s, bool timed)
+{
+    if (s->timed && !timed) geodec__draft_auto_save(s, &s->with_times);
+    if (!timed) geodec__draft_auto_forget(s);
+    if (timed && !s->timed) restore(s, &s->with_times);
+    s->timed = timed;
+}
+
+void geodec__draft_auto_earn(auto_scheduler *s, const geodec_draft_request *q)
+{
+    if (!q->adapt) return;
+    const double share = SHARE + OF_GAINS * fmax(q->adapt->budget, 0);
+    if (s->paid > 0) geodec_adapt_earn(&s->budget, share * (double)(q->n_context - s->paid));
+    s->paid = q->n_context;
+    const double rows = RESTART_PART * geodec_pace_seconds(&q->adapt->pace) / ROW;
+    s->restart = (int64_t)fmin(fmax(rows, RESTART), GEODEC_REPLAY_ROWS);
+}
+
+/* ---- what an arm is worth ---------------------------------------------------------------------------------------- */
+
+void geodec__draft_auto_learn(auto_arm *x, const geodec_draft_request *q)
+{
+    int64_t depth[GEODEC_DRAFT_MAX];
+    bool right[GEODEC_DRAFT_MAX];
+    if (x->from == 0) return;
+    for (int32_t i = 0; i < x->n; i++) {
+        const geodec_draft *d = &x->draft[i];
+        depth[i] = d->parent < 0 ? 0 : depth[d->parent] + 1;
+        right[i] = false;
+        if (x->from + depth[i] >= q->n_context || (d->parent >= 0 && !right[d->parent])) continue;
+        right[i] = d->token == q->context[x->from + depth[i]];
+        x->is.accepted = DECAY * x->is.accepted + right[i];
+        x->is.claimed = DECAY * x->is.claimed + d->confidence;
+    }
+    x->from = 0;
+}
+
+void geodec__draft_auto_foresee(auto_arm *x, const geodec_pace *pace)
+{
+    double trust[GEODEC_DRAFT_MAX];
+    const double ratio = (x->is.accepted + PRIOR) / (x->is.claimed + PRIOR);
+    for (int32_t i = 0; i < x->n; i++) trust[i] = fmin(fmax(ratio, TRUST_LEAST), TRUST_MOST);
+    const geodec_adapt_prefix best = geodec_adapt_best(pace, x->draft, x->n, trust, 0);
+    x->tokens = best.tokens;
+    x->time = best.time;
+}
+
+static double asking(const auto_arm *x) { return fmax(x->is.asking.mean, 0); }
+
+void geodec__draft_auto_count(auto_arm *x)
+{
+    auto_standing *is = &x->is;
+    const double step = is->time > 0 ? SLOW_STEP : 1;
+    is->tokens += step * (x->tokens - is->tokens);
+    is->time += step * (x->time + asking(x) - is->time);
+}
+
+double geodec__draft_auto_rate(const auto_scheduler *s, const geodec_pace *pace)
+{
+    const auto_standing *is = &s->arm[s->active].is;
+    return fmax(1 / geodec_pace_plain(pace), is->time > 0 ? is->tokens / is->time : 0);
+}
+
+/* ---- trials ------------------------------------------------------------------------------------------------------ */
+
+/* An arm whose asking takes so long that it could not lead if hardly a draft of it were wrong. */
+static bool hopeless(const auto_scheduler *s, const auto_arm *x, const geodec_draft_request *q)
+{
+    const geodec_pace *pace = geodec__draft_auto_pace(q);
+    const double unit = geodec_pace_seconds(pace);
+    if (!(unit > 0)) return false;
+    const double each = x->is.asking.mean < 0 ? x->price / unit : x->is.asking.mean,
+                 least = geodec__draft_auto_rate(s, pace);
+    const int32_t most = q->budget > 0 && q->budget < q->gamma ? q->budget : q->gamma;
+    double tokens = 1, path = 1;
+    for (int32_t i = 1; i <= most; i++) {
+        tokens += path *= HOPED;
+        if (tokens > least * (geodec_pace_round(pace, i) + each)) return false;
+    }
+    return true;
+}
+
+/* Passes that the budget must hold before this arm is tried. */
+static double trial_cost(const auto_arm *x, double unit)
+{
+    const double cost = x->is.trial_cost > 0 ? x->is.trial_cost : FIRST_ASKS * x->price / unit;
+    return fmin(cost, GEODEC_ADAPT_BUDGET_MOST);
+}
+
+int32_t geodec__draft_auto_on_trial(const auto_scheduler *s, const geodec_draft_request *q)
+{
+    int32_t due = -1;
+    const double unit = geodec_pace_seconds(geodec__draft_auto_pace(q));
+    for (int32_t a = 0; a < s->n; a++) {
+        const auto_arm *x = &s->arm[a];
+        if (a == s->active || (x->trees_only && q->budget == 0)) continue;
+        if (x->trial > 0) return a;
+        if (unit > 0 && s->budget < trial_cost(x, unit)) continue;
+        if (s->round < x->is.due || (due >= 0 && x->is.due >= s->arm[due].is.due)) continue;
+        if (!hopeless(s, x, q)) due = a;
+    }
+    return due;
+}
+
+static double standard_error(const auto_standing *is)
+{
+    return sqrt(is->spread / (double)(is->pairs < PAIRS_MOST ? is->pairs : PAIRS_MOST));
+}
+
+/* One more pair of rounds. Rounds of more tokens are longer: what counts is the tokens that come over those the arm
+ * that drafts would give in that time. */
+static void count_pair(const auto_scheduler *s, auto_arm *x, const geodec_pace *pace)
+{
+    auto_standing *is = &x->is;
+    const auto_arm *leader = &s->arm[s->active];
+    const double step = fmax(1 / (double)++is->pairs, STEP);
+    const double gap = (x->tokens - leader->tokens) / geodec__draft_auto_rate(s, pace) -
+                       (x->time + asking(x) - leader->time - asking(leader)),
+                 off = gap - is->lead;
+    is->lead += step * off;
+    is->spread = (1 - step) * (is->spread + step * off * off);
+}
+
+/* Arm a drafts from now on: leads are against it. */
+static void change_leader(auto_scheduler *s, int32_t a)
+{
+    auto_standing *is = &s->arm[a].is, *was = &s->arm[s->active].is;
+    const double lead = is->lead;
+    for (int32_t b = 0; b < s->n; b++) s->arm[b].is.lead -= lead;
+    was->pairs = is->pairs;
+    was->spread = is->spread;
+    was->due = s->round + SOON;
+    was->interval = is->interval = 1;
+    s->active = a;
+}
+
+void geodec__draft_auto_compare(auto_scheduler *s, int32_t a, const geodec_pace *pace)
+{
+    auto_arm *x = &s->arm[a];
+    auto_standing *is = &x->is;
+    count_pair(s, x, pace);
+    if (--x->trial > 0 && x->spent < TRIAL_MOST) return;
+    x->trial = 0;
+    s->budget -= x->spent;
+    is->trial_cost = geodec_adapt_expected_cost(is->trial_cost, x->spent);
+    is->due = s->round + SOON + (int64_t)fmin(is->interval * x->spent / SHARE, SELDOM);
+    const double error = MARGIN * standard_error(is);
+    if (is->lead < -error) is->interval = fmin(2 * is->interval, INTERVAL_MOST);
+    if (is->pairs >= PAIRS_LEAST && is->lead > error) change_leader(s, a);
+}
