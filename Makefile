@@ -41,7 +41,7 @@ help:
 	@echo "make bench-chain    bench-forward, -knn, -warp, ..: speed beside a named peer or limit (tests/bench/README.md)"
 	@echo "make notebooks      the notebooks, executed on the results of MODEL="
 	@echo "make model          train the embedded default model again"
-	@echo "make docs           schema pages of the artifact kinds"
+	@echo "make docs           pages and tables made from the library's tables: artifact kinds, drafters, tensor types, architectures, integrators"
 	@echo "make install        PREFIX= DESTDIR="
 	@echo "QUICK=1 is the short version of each; sizes by name: PROMPTS=10 NEW_TOKENS=48 STORE_TEXTS=64 .. (pipelines/config.mk)"
 	@echo "PROFILE=release|debug|asan|tsan  CC=gcc|clang  V=1"

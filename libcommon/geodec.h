@@ -109,6 +109,7 @@
 #include "geometry/twonn.h"
 #include "gguf/gguf.h"
 #include "gguf/quantize.h"
+#include "gguf/tensor_types.h"
 #include "io/atomic.h"
 #include "io/file.h"
 #include "io/foreign.h"

@@ -15,6 +15,7 @@ CLI_SRCS := \
   guard.c \
   kinds.c \
   layers.c \
+  pages.c \
   presets.c \
   printer.c \
   report.c \

@@ -21,11 +21,12 @@ static const geodec_field fields[] = {
 };
 
 const char *const geodec__geodesics_velocity_names[] = {"sequence", "random", "given", NULL};
-const char *const geodec__geodesics_methods[] = {"rk4", "adaptive", NULL};
+#define NAME_OF(NAME, name, order, text) #name,
+const char *const geodec__geodesics_methods[] = {GEODEC_GEODESIC_TABLE(NAME_OF) NULL};
 
 static const geodec_attr attrs[] = {
     {"dl", GEODEC_ATTR_F64, 0, "parameter length between nodes", IN(dl)},
-    {"method", GEODEC_ATTR_STR, 0, "rk4 (one step between nodes) or adaptive (Prince-Dormand 8(9))",
+    {"method", GEODEC_ATTR_STR, 0, GEODEC_GEODESIC_ITEMS,
      GEODEC_NAMED(geodec_geodesics, options.method, geodec__geodesics_methods)},
     {"rtol", GEODEC_ATTR_F64, 0, "tolerance of the adaptive method, relative to the path's length", IN(options.rtol)},
     {"drift_max", GEODEC_ATTR_F64, 0, "largest speed drift with status ok", IN(options.drift_max)},

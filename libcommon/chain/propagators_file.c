@@ -45,7 +45,7 @@ static const geodec_attr attrs[] = {
     {"order", GEODEC_ATTR_I64, 0, "its order; 0 = not the derivative of the flow", IN(order)},
     {"dense", GEODEC_ATTR_STR, 0, "inner nodes: hermite or integrate", NAMED(options.dense, denses)},
     {"dl", GEODEC_ATTR_F64, 0, "parameter length between nodes", IN(paths.dl)},
-    {"path_method", GEODEC_ATTR_STR, 0, "how the paths were made: rk4 or adaptive",
+    {"path_method", GEODEC_ATTR_STR, 0, "how the paths were made: `method` of the geodesics",
      NAMED(paths.options.method, geodec__geodesics_methods)},
     {"path_rtol", GEODEC_ATTR_F64, 0, "its tolerance", IN(paths.options.rtol)},
     {"velocity", GEODEC_ATTR_STR, 0, "initial velocities: sequence, random or given",

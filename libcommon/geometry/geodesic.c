@@ -10,6 +10,26 @@
 
 enum { STEPS_MAX = 1 << 20 };
 
+const geodec_geodesic_row *geodec_geodesic_row_of(geodec_geodesic_method method)
+{
+#define ROW(NAME, name, order, text) {#name, order, text},
+    static const geodec_geodesic_row table[] = {GEODEC_GEODESIC_TABLE(ROW)};
+    return (unsigned)method < GEODEC_GEODESIC_METHODS ? &table[method] : NULL;
+}
+
+geodec_status geodec_geodesic_method_find(const char *name, geodec_geodesic_method *method, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    for (int i = 0; i < GEODEC_GEODESIC_METHODS; i++)
+        if (strcmp(name, geodec_geodesic_row_of((geodec_geodesic_method)i)->name) == 0) {
+            *method = (geodec_geodesic_method)i;
+            goto done;
+        }
+    GEODEC_THROW(GEODEC_NOTFOUND, "no method is called '%s'", name);
+done:
+    return st;
+}
+
 const char *geodec_geodesic_status_text(geodec_path_status s)
 {
     switch (s) {

@@ -12,10 +12,33 @@
 
 #include <stdbool.h>
 
+/* The methods, a row each: X(NAME, name, order, what it is). Names in artifacts, choices of --method and
+ * docs/integrators.md come from here. */
+#define GEODEC_GEODESIC_TABLE(X)                                                                                       \
+    X(RK4, rk4, 4, "classical Runge-Kutta, one step of size dl between nodes")                                         \
+    X(ADAPTIVE, adaptive, 8, "Prince-Dormand 8(9) of GSL, steps chosen by rtol, output at the same nodes")
+
+#define GEODEC__GEODESIC_ENUM(NAME, ...) GEODEC_GEODESIC_##NAME,
 typedef enum geodec_geodesic_method {
-    GEODEC_GEODESIC_RK4,     /* classical fourth-order Runge-Kutta, one step of size dl between nodes */
-    GEODEC_GEODESIC_ADAPTIVE /* Prince-Dormand 8(9) of GSL, steps chosen by rtol, output at the same nodes */
+    GEODEC_GEODESIC_TABLE(GEODEC__GEODESIC_ENUM) GEODEC_GEODESIC_METHODS
 } geodec_geodesic_method;
+
+#define GEODEC__GEODESIC_CHOICE(NAME, name, order, text) "|" #name
+#define GEODEC__GEODESIC_ITEM(NAME, name, order, text) "; " #name ": " text
+/* Constants: the names with '|' between them; the same with their meaning. */
+#define GEODEC_GEODESIC_CHOICES (&(GEODEC_GEODESIC_TABLE(GEODEC__GEODESIC_CHOICE))[1])
+#define GEODEC_GEODESIC_ITEMS (&(GEODEC_GEODESIC_TABLE(GEODEC__GEODESIC_ITEM))[2])
+
+typedef struct geodec_geodesic_row {
+    const char *name;
+    int order;
+    const char *text;
+} geodec_geodesic_row;
+/* NULL outside of the table. */
+GEODEC_API const geodec_geodesic_row *geodec_geodesic_row_of(geodec_geodesic_method method);
+/* GEODEC_NOTFOUND. */
+GEODEC_API geodec_status geodec_geodesic_method_find(const char *name, geodec_geodesic_method *method,
+                                                     geodec_err *err) GEODEC_MUST_USE;
 
 /* Worst first wins when several apply, in the order NONFINITE, LEFT_HULL, DRIFT. */
 typedef enum geodec_path_status {

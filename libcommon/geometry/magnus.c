@@ -8,20 +8,32 @@
 #include <string.h>
 
 /* sqrt(3)/6, sqrt(15)/10, sqrt(15)/3 */
-static const double GAUSS2 = 0.28867513459481288225, GAUSS3 = 0.38729833462074168852, SLOPE = 1.2909944487358056284;
+static const double GAUSS2_AT = 0.28867513459481288225, GAUSS3_AT = 0.38729833462074168852,
+                    SLOPE = 1.2909944487358056284;
 
+/* Y(t + h) Y(t)^-1 in e, from A at the nodes; scratch [geodec_magnus_scratch(m)]. */
+typedef geodec_status step_fn(int64_t m, const double *a, double h, double *e, double *scratch, geodec_err *err);
+#define STEP(NAME, name, order, nodes, text) static step_fn step_##name;
+GEODEC_MAGNUS_TABLE(STEP)
+
+typedef enum node_kind { GAUSS1 = 1, GAUSS2, GAUSS3, ENDS } node_kind;
+
+#define ROW(NAME, name, order, nodes, text) {#name, text, order, nodes, step_##name},
 static const struct {
-    const char *name;
-    int order, nodes;
-} table[GEODEC_MAGNUS_SCHEMES] = {
-    [GEODEC_MAGNUS_TAYLOR3] = {"taylor3", 2, 2}, [GEODEC_MAGNUS_MIDPOINT] = {"midpoint", 2, 1},
-    [GEODEC_MAGNUS_MAGNUS3] = {"magnus3", 4, 3}, [GEODEC_MAGNUS_MAGNUS4] = {"magnus4", 4, 2},
-    [GEODEC_MAGNUS_CF4] = {"cf4", 4, 2},         [GEODEC_MAGNUS_MAGNUS6] = {"magnus6", 6, 3},
-};
+    const char *name, *text;
+    int order;
+    node_kind nodes;
+    step_fn *step;
+} table[] = {GEODEC_MAGNUS_TABLE(ROW)};
 
 const char *geodec_magnus_name(geodec_magnus_scheme s)
 {
     return (unsigned)s < GEODEC_MAGNUS_SCHEMES ? table[s].name : "?";
+}
+
+const char *geodec_magnus_text(geodec_magnus_scheme s)
+{
+    return (unsigned)s < GEODEC_MAGNUS_SCHEMES ? table[s].text : "?";
 }
 
 geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme, geodec_err *err)
@@ -42,22 +54,21 @@ int geodec_magnus_order(geodec_magnus_scheme s) { return table[s].order; }
 
 int geodec_magnus_nodes(geodec_magnus_scheme s, double c[GEODEC_MAGNUS_NODES_MAX])
 {
-    switch (s) {
-    case GEODEC_MAGNUS_TAYLOR3:
-        c[0] = 0, c[1] = 1;
-        break;
-    case GEODEC_MAGNUS_MIDPOINT:
+    switch (table[s].nodes) {
+    case GAUSS1:
         c[0] = 0.5;
-        break;
-    case GEODEC_MAGNUS_MAGNUS4:
-    case GEODEC_MAGNUS_CF4:
-        c[0] = 0.5 - GAUSS2, c[1] = 0.5 + GAUSS2;
-        break;
-    default:
-        c[0] = 0.5 - GAUSS3, c[1] = 0.5, c[2] = 0.5 + GAUSS3;
-        break;
+        return 1;
+    case GAUSS2:
+        c[0] = 0.5 - GAUSS2_AT, c[1] = 0.5 + GAUSS2_AT;
+        return 2;
+    case GAUSS3:
+        c[0] = 0.5 - GAUSS3_AT, c[1] = 0.5, c[2] = 0.5 + GAUSS3_AT;
+        return 3;
+    case ENDS:
+        c[0] = 0, c[1] = 1;
+        return 2;
     }
-    return table[s].nodes;
+    return 0;
 }
 
 /* ---- one step --------------------------------------------------------------------------------------------------- */
@@ -152,43 +163,78 @@ static void omega_magnus6(int64_t m, const double *a, double h, double *omega, d
     for (int64_t i = 0; i < mm; i++) omega[i] = a1[i] + a3[i] / 12 + c[i] / 240;
 }
 
+/* The matrices of a step in `scratch`: eight of work, the exponent, what expm needs. */
+static double *exponent(double *scratch, int64_t mm) { return scratch + 8 * mm; }
+static double *expm_scratch(double *scratch, int64_t mm) { return scratch + MATRICES * mm; }
+
+#define STEP_OF(name)                                                                                                  \
+    static geodec_status step_##name(int64_t m, const double *a, double h, double *e, double *scratch, geodec_err *err)
+
+STEP_OF(taylor3)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t mm = m * m;
+    double *omega = exponent(scratch, mm);
+    for (int64_t i = 0; i < mm; i++) omega[i] = h / 2 * (a[i] + a[mm + i]);
+    if (!geodec__finite(mm, omega)) GEODEC_THROW(GEODEC_NUMERIC, "the generator is not finite");
+    taylor3(m, omega, e, scratch);
+done:
+    return st;
+}
+
+STEP_OF(midpoint)
+{
+    const int64_t mm = m * m;
+    double *omega = exponent(scratch, mm);
+    for (int64_t i = 0; i < mm; i++) omega[i] = h * a[i];
+    return geodec_expm(m, omega, e, expm_scratch(scratch, mm), err);
+}
+
+STEP_OF(magnus3)
+{
+    const int64_t mm = m * m;
+    omega_magnus3(m, a, h, exponent(scratch, mm), scratch);
+    return geodec_expm(m, exponent(scratch, mm), e, expm_scratch(scratch, mm), err);
+}
+
+STEP_OF(magnus4)
+{
+    const int64_t mm = m * m;
+    double *omega = exponent(scratch, mm), *w = scratch;
+    const double *a1 = a, *a2 = a + mm;
+    commutator(m, a1, a2, w, w + mm);
+    for (int64_t i = 0; i < mm; i++) omega[i] = h / 2 * (a1[i] + a2[i]) - GAUSS2_AT / 2 * h * h * w[i];
+    return geodec_expm(m, omega, e, expm_scratch(scratch, mm), err);
+}
+
+STEP_OF(cf4)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t mm = m * m;
+    double *omega = exponent(scratch, mm), *w = scratch, *more = expm_scratch(scratch, mm);
+    const double *a1 = a, *a2 = a + mm;
+    for (int64_t i = 0; i < mm; i++) omega[i] = h * ((0.25 + GAUSS2_AT) * a1[i] + (0.25 - GAUSS2_AT) * a2[i]);
+    GEODEC_TRY(geodec_expm(m, omega, w, more, err));
+    for (int64_t i = 0; i < mm; i++) omega[i] = h * ((0.25 - GAUSS2_AT) * a1[i] + (0.25 + GAUSS2_AT) * a2[i]);
+    GEODEC_TRY(geodec_expm(m, omega, w + mm, more, err));
+    product(m, w + mm, w, e);
+done:
+    return st;
+}
+
+STEP_OF(magnus6)
+{
+    const int64_t mm = m * m;
+    omega_magnus6(m, a, h, exponent(scratch, mm), scratch);
+    return geodec_expm(m, exponent(scratch, mm), e, expm_scratch(scratch, mm), err);
+}
+
 geodec_status geodec_magnus_step(geodec_magnus_scheme scheme, int64_t m, const double *a, double h, double *e,
                                  double *scratch, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t mm = m * m;
-    double *omega = scratch + 8 * mm, *w = scratch, *more = scratch + MATRICES * mm;
-    const double *a1 = a, *a2 = a + mm;
-    switch (scheme) {
-    case GEODEC_MAGNUS_TAYLOR3:
-        for (int64_t i = 0; i < mm; i++) omega[i] = h / 2 * (a1[i] + a2[i]);
-        if (!geodec__finite(mm, omega)) GEODEC_THROW(GEODEC_NUMERIC, "the generator is not finite");
-        taylor3(m, omega, e, w);
-        goto done;
-    case GEODEC_MAGNUS_MIDPOINT:
-        for (int64_t i = 0; i < mm; i++) omega[i] = h * a1[i];
-        break;
-    case GEODEC_MAGNUS_MAGNUS4:
-        commutator(m, a1, a2, w, w + mm);
-        for (int64_t i = 0; i < mm; i++) omega[i] = h / 2 * (a1[i] + a2[i]) - GAUSS2 / 2 * h * h * w[i];
-        break;
-    case GEODEC_MAGNUS_CF4:
-        for (int64_t i = 0; i < mm; i++) omega[i] = h * ((0.25 + GAUSS2) * a1[i] + (0.25 - GAUSS2) * a2[i]);
-        GEODEC_TRY(geodec_expm(m, omega, w, more, err));
-        for (int64_t i = 0; i < mm; i++) omega[i] = h * ((0.25 - GAUSS2) * a1[i] + (0.25 + GAUSS2) * a2[i]);
-        GEODEC_TRY(geodec_expm(m, omega, w + mm, more, err));
-        product(m, w + mm, w, e);
-        goto done;
-    case GEODEC_MAGNUS_MAGNUS3:
-        omega_magnus3(m, a, h, omega, w);
-        break;
-    case GEODEC_MAGNUS_MAGNUS6:
-        omega_magnus6(m, a, h, omega, w);
-        break;
-    case GEODEC_MAGNUS_SCHEMES:
-        GEODEC_THROW(GEODEC_INVAL, "not a scheme");
-    }
-    GEODEC_TRY(geodec_expm(m, omega, e, more, err));
+    if ((unsigned)scheme >= GEODEC_MAGNUS_SCHEMES) GEODEC_THROW(GEODEC_INVAL, "not a scheme");
+    GEODEC_TRY(table[scheme].step(m, a, h, e, scratch, err));
 done:
     return st;
 }

@@ -9,16 +9,17 @@
  *   TAYLOR3     I + hA + (hA)^2/2 + (hA)^3/6 with A the mean of the two end points            2
  *               (the reference's rule, kept for comparison; not unimodular)
  *   MIDPOINT    expm(h A(mid))                                                               2
- *   MAGNUS4     expm(h/2 (A1 + A2) - sqrt(3)/12 h^2 [A1, A2]), two Gauss nodes                4
- *   CF4         expm(h (a A1 + b A2)) expm(h (b A1 + a A2)), a = 1/4 - sqrt(3)/6,             4
- *               b = 1/4 + sqrt(3)/6, two Gauss nodes; the right factor acts first
  *   MAGNUS3     expm(Omega_1 + Omega_2 + Omega_3), each integral exact for the interpolant:   4
  *                 Omega_1 = a1 + a3/12
  *                 Omega_2 = -1/12 [a1,a2] + 1/240 [a2,a3]
  *                 Omega_3 = 1/360 [a1,[a1,a3]] - 1/240 [a2,[a1,a2]] + 1/6720 [a2,[a2,a3]] + 1/6048 [a3,[a1,a3]]
- *               The name counts terms of the series, not the order: Omega_4 begins with 1/720 [a1,[a1,[a1,a2]]] =
- * O(h^5), so leaving it out costs order 4, with a smaller constant than MAGNUS4 where [a1,[a1,a2]] is small. MAGNUS6
- * BCOR eq. 251: three Gauss nodes, terms of Omega_4 kept, commutators nested    6
+ *               The name counts terms of the series, not the order: Omega_4 begins with
+ *               1/720 [a1,[a1,[a1,a2]]] = O(h^5), so leaving it out costs order 4, with a smaller constant than
+ *               MAGNUS4 where [a1,[a1,a2]] is small.
+ *   MAGNUS4     expm(h/2 (A1 + A2) - sqrt(3)/12 h^2 [A1, A2]), two Gauss nodes                4
+ *   CF4         expm(h (a A1 + b A2)) expm(h (b A1 + a A2)), a = 1/4 - sqrt(3)/6,             4
+ *               b = 1/4 + sqrt(3)/6, two Gauss nodes; the right factor acts first
+ *   MAGNUS6     BCOR eq. 251: three Gauss nodes, terms of Omega_4 kept, commutators nested    6
  *
  * A step's series converges when the integral of |A|_2 over it is below pi (BCOR sec. 2.7.2). */
 #ifndef GEODEC_GEOMETRY_MAGNUS_H
@@ -29,20 +30,34 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The schemes, a row each: X(NAME, name, order of the global error for smooth A, nodes of a step, what it is). Names in
+ * artifacts, choices of --scheme and docs/integrators.md come from here; a new one is a row and step_<name>() in
+ * magnus.c. Nodes: ENDS of the step, or 1, 2, 3 points of GAUSS. */
+#define GEODEC_MAGNUS_TABLE(X)                                                                                         \
+    X(TAYLOR3, taylor3, 2, ENDS, "cubic cut of the exponential of the mean of both ends: the published rule")          \
+    X(MIDPOINT, midpoint, 2, GAUSS1, "exponential of the midpoint")                                                    \
+    X(MAGNUS3, magnus3, 4, GAUSS3, "three terms of the Magnus series, each exact for the quadratic interpolant")       \
+    X(MAGNUS4, magnus4, 4, GAUSS2, "two terms of the Magnus series")                                                   \
+    X(CF4, cf4, 4, GAUSS2, "two exponentials, no commutator")                                                          \
+    X(MAGNUS6, magnus6, 6, GAUSS3, "the Magnus series to order 6, commutators nested")
+
+#define GEODEC__MAGNUS_ENUM(NAME, ...) GEODEC_MAGNUS_##NAME,
 typedef enum geodec_magnus_scheme {
-    GEODEC_MAGNUS_TAYLOR3,
-    GEODEC_MAGNUS_MIDPOINT,
-    GEODEC_MAGNUS_MAGNUS3,
-    GEODEC_MAGNUS_MAGNUS4,
-    GEODEC_MAGNUS_CF4,
-    GEODEC_MAGNUS_MAGNUS6,
-    GEODEC_MAGNUS_SCHEMES
+    GEODEC_MAGNUS_TABLE(GEODEC__MAGNUS_ENUM) GEODEC_MAGNUS_SCHEMES
 } geodec_magnus_scheme;
+
+#define GEODEC__MAGNUS_CHOICE(NAME, name, order, nodes, text) "|" #name
+#define GEODEC__MAGNUS_LINE(NAME, name, order, nodes, text) "  " #name ": order " #order ", " text "\n"
+/* Constants: the names with '|' between them; a line for each. */
+#define GEODEC_MAGNUS_CHOICES (&(GEODEC_MAGNUS_TABLE(GEODEC__MAGNUS_CHOICE))[1])
+#define GEODEC_MAGNUS_LINES GEODEC_MAGNUS_TABLE(GEODEC__MAGNUS_LINE)
 
 enum { GEODEC_MAGNUS_NODES_MAX = 3 };
 
-/* "taylor3", "midpoint", "magnus3", "magnus4", "cf4", "magnus6"; "?" otherwise. */
+/* Name in the table; "?" otherwise. */
 GEODEC_API const char *geodec_magnus_name(geodec_magnus_scheme scheme);
+/* What it is, in words. */
+GEODEC_API const char *geodec_magnus_text(geodec_magnus_scheme scheme);
 /* The scheme of that name: GEODEC_NOTFOUND when there is none. */
 GEODEC_API geodec_status geodec_magnus_find(const char *name, geodec_magnus_scheme *scheme,
                                             geodec_err *err) GEODEC_MUST_USE;

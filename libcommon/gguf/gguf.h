@@ -7,32 +7,21 @@
 
 #include "base/err.h"
 #include "base/sha256.h"
+#include "gguf/tensor_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* ggml type numbers as in the file. */
-typedef enum geodec_ggml_type {
-    GEODEC_GGML_F32 = 0,
-    GEODEC_GGML_F16 = 1,
-    GEODEC_GGML_Q4_0 = 2,
-    GEODEC_GGML_Q4_1 = 3,
-    GEODEC_GGML_Q5_0 = 6,
-    GEODEC_GGML_Q5_1 = 7,
-    GEODEC_GGML_Q8_0 = 8,
-    GEODEC_GGML_Q2_K = 10,
-    GEODEC_GGML_Q3_K = 11,
-    GEODEC_GGML_Q4_K = 12,
-    GEODEC_GGML_Q5_K = 13,
-    GEODEC_GGML_Q6_K = 14,
-    GEODEC_GGML_IQ4_NL = 20,
-    GEODEC_GGML_BF16 = 30,
-    GEODEC_GGML_TQ1_0 = 34,
-    GEODEC_GGML_TQ2_0 = 35,
-} geodec_ggml_type;
+/* How the products of model/ take the weights of a type: see gguf/tensor_types.h. */
+typedef enum geodec_ggml_product {
+    GEODEC_GGML_FLOATS,
+    GEODEC_GGML_BYTES,
+    GEODEC_GGML_INTEGERS,
+    GEODEC_GGML_DECODED
+} geodec_ggml_product;
 
-/* One row of the type table; adding a type is one row. */
+/* One row of the table of types (gguf/tensor_types.h). */
 typedef struct geodec_ggml_traits {
     int type; /* geodec_ggml_type */
     const char *name;
@@ -44,10 +33,17 @@ typedef struct geodec_ggml_traits {
     void (*decode)(const void *src, float *dst, int64_t n);
     void (*encode)(const float *src, void *dst, int64_t n);
     void (*nearest)(const float *src, void *dst, int64_t n);
-    float limit; /* the encoders take finite values of a magnitude below this */
+    float limit;   /* the encoders take finite values of a magnitude below this */
+    int instead;   /* geodec_ggml_type of a matrix whose rows are no multiple of block; its own where block is 1 */
+    int file_type; /* general.file_type of a file mostly of this type; -1 without an encoder */
+    geodec_ggml_product product;
 } geodec_ggml_traits;
 /* NULL for a type that is not supported. */
 GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_of(int type);
+/* Row i of the table, from 0; NULL behind the last one. */
+GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_at(int i);
+/* The row with that name, in capitals or not; NULL when there is none. */
+GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_named(const char *name);
 /* ggml's name of a type number, supported or not, for messages; "unknown" outside its list. */
 GEODEC_API const char *geodec_ggml_type_name(int type);
 /* Bytes of n elements; n must be a multiple of the block. */

@@ -21,8 +21,8 @@ typedef struct geodec_quantize_options {
     bool nearest; /* plain rounding in place of the encoders' search */
 } geodec_quantize_options;
 
-/* Rows that are no multiple of a type's block get another: Q4_K Q5_0, Q5_K Q5_1, Q6_K Q8_0, TQ2_0 Q4_0; where that does
- * not fit either, F16. (An override is refused instead.) */
+/* Rows that are no multiple of a type's block get the one that the table of types names instead (gguf/tensor_types.h);
+ * where that does not fit either, F16. (An override is refused.) */
 
 /* What happened to one tensor. x: values of the input as decoded, y: of the output. Zeros (cosine 1) for a tensor that
  * was copied. */
@@ -39,8 +39,23 @@ typedef struct geodec_quantize_row {
     double q8_0;    /* control: the same for Q8_0; NaN where rows are no multiple of 32 */
 } geodec_quantize_row;
 
-/* Names separated by '|'. */
+/* Names of the recipes separated by '|': the types that have encoders, then the mixes. */
+#define GEODEC__CHOICE_READ_ONLY(name)
+#define GEODEC__CHOICE_PLAIN(name) #name "|"
+#define GEODEC__CHOICE_SEARCHED(name) #name "|"
+#define GEODEC__CHOICE(X, NAME, name, number, block, bytes, codec, ...) GEODEC__CHOICE_##codec(name)
+#define GEODEC_QUANTIZE_CHOICES GEODEC_TENSOR_TYPES(GEODEC__CHOICE, ) "q4_k_s|q4_k_m|q5_k_s|q5_k_m"
 GEODEC_API const char *geodec_quantize_recipes(void);
+
+/* What the mixes' rules look at besides a matrix's name and width. */
+typedef struct geodec_quantize_facts {
+    int n_layer;
+    int64_t n_expert;
+    bool tied; /* no output.weight: the embedding serves as one */
+} geodec_quantize_facts;
+/* The type that a recipe gives the matrix `name` with rows of cols values; -1: no such recipe. */
+GEODEC_API int geodec_quantize_type(const char *recipe, const geodec_quantize_facts *f, const char *name, int64_t cols);
+
 /* Writes `path` (atomically). rows [tensors of in], or NULL. GEODEC_INVAL (recipe, override), GEODEC_UNSUPPORTED (a
  * type that cannot be decoded), GEODEC_NUMERIC (a value that the new type cannot hold; names the tensor), GEODEC_IO. */
 GEODEC_API geodec_status geodec_quantize(const geodec_gguf *in, const char *path, const geodec_quantize_options *o,

@@ -1,24 +1,24 @@
 #include "base/mem.h"
 #include "gguf/quantize_internal.h"
 
-#include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
+/* Every type that has an encoder, and the mixes of llama.cpp; q4_k and q5_k are mixes too. */
+#define RECIPE_READ_ONLY(NAME, name, file)
+#define RECIPE_PLAIN(NAME, name, file) {#name, GEODEC_GGML_##NAME, file},
+#define RECIPE_SEARCHED(NAME, name, file) {#name, GEODEC_GGML_##NAME, file},
+#define RECIPE(X, NAME, name, number, block, bytes, codec, limit, instead, file, ...) RECIPE_##codec(NAME, name, file)
 static const geodec__recipe recipes[] = {
-    {"f32", GEODEC_GGML_F32, 0},      {"f16", GEODEC_GGML_F16, 1},      {"bf16", GEODEC_GGML_BF16, 32},
-    {"q8_0", GEODEC_GGML_Q8_0, 7},    {"q4_0", GEODEC_GGML_Q4_0, 2},    {"q4_1", GEODEC_GGML_Q4_1, 3},
-    {"q5_0", GEODEC_GGML_Q5_0, 8},    {"q5_1", GEODEC_GGML_Q5_1, 9},    {"q4_k", GEODEC_GGML_Q4_K, 15},
-    {"q4_k_s", GEODEC_GGML_Q4_K, 14}, {"q4_k_m", GEODEC_GGML_Q4_K, 15}, {"q5_k", GEODEC_GGML_Q5_K, 17},
-    {"q5_k_s", GEODEC_GGML_Q5_K, 16}, {"q5_k_m", GEODEC_GGML_Q5_K, 17}, {"q6_k", GEODEC_GGML_Q6_K, 18},
-    {"tq2_0", GEODEC_GGML_TQ2_0, 37},
+    GEODEC_TENSOR_TYPES(RECIPE, ) /* a new mix is named in GEODEC_QUANTIZE_CHOICES too */
+    {"q4_k_s", GEODEC_GGML_Q4_K, 14},
+    {"q4_k_m", GEODEC_GGML_Q4_K, 15},
+    {"q5_k_s", GEODEC_GGML_Q5_K, 16},
+    {"q5_k_m", GEODEC_GGML_Q5_K, 17},
 };
 
-const char *geodec_quantize_recipes(void)
-{
-    return "f32|f16|bf16|q8_0|q4_0|q4_1|q5_0|q5_1|q4_k|q4_k_s|q4_k_m|q5_k|q5_k_s|q5_k_m|q6_k|tq2_0";
-}
+const char *geodec_quantize_recipes(void) { return GEODEC_QUANTIZE_CHOICES; }
 
 const geodec__recipe *geodec__quantize_recipe_named(const char *name)
 {
@@ -28,13 +28,6 @@ const geodec__recipe *geodec__quantize_recipe_named(const char *name)
 }
 
 /* ---- the mixes -------------------------------------------------------------------------------------------------- */
-
-/* What the rules look at. */
-typedef struct facts {
-    int n_layer;
-    int64_t n_expert;
-    bool tied;
-} facts;
 
 static int layer_of(const char *name)
 {
@@ -53,9 +46,9 @@ static int64_t expert_count(const geodec_gguf *g)
     return geodec_gguf_get_i64(g, key, &n, NULL) == GEODEC_OK ? n : 0;
 }
 
-static facts facts_of(const geodec_gguf *g)
+static geodec_quantize_facts facts_of(const geodec_gguf *g)
 {
-    facts f = {.n_expert = expert_count(g), .tied = geodec_gguf_find(g, "output.weight") == NULL};
+    geodec_quantize_facts f = {.n_expert = expert_count(g), .tied = geodec_gguf_find(g, "output.weight") == NULL};
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
         const int layer = layer_of(t->name);
@@ -86,23 +79,23 @@ static bool is_matrix(const geodec_gguf_tensor *t)
 static bool more_bits(int layer, int n) { return layer < n / 8 || layer >= 7 * n / 8 || (layer - n / 8) % 3 == 2; }
 
 /* llama.cpp's rules (llama_tensor_get_type) for the recipes above. */
-static int mixed_type(const geodec__recipe *r, const facts *f, const geodec_gguf_tensor *t)
+static int mixed_type(const geodec__recipe *r, const geodec_quantize_facts *f, const char *name, int64_t cols)
 {
     const bool medium = ends_with(r->name, "_m") || ends_with(r->name, "_k"), small = ends_with(r->name, "_s");
-    const int layer = layer_of(t->name), block = geodec_ggml_traits_of(r->type)->block;
-    const bool embedding = strcmp(t->name, "token_embd.weight") == 0;
+    const int layer = layer_of(name), block = geodec_ggml_traits_of(r->type)->block;
+    const bool embedding = strcmp(name, "token_embd.weight") == 0;
     const bool q4 = r->type == GEODEC_GGML_Q4_K, q5 = r->type == GEODEC_GGML_Q5_K;
     if (block == 1) return r->type;
-    if (strcmp(t->name, "output.weight") == 0 || (f->tied && embedding))
-        return t->dim[0] % block || r->type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_Q8_0 : GEODEC_GGML_Q6_K;
+    if (strcmp(name, "output.weight") == 0 || (f->tied && embedding))
+        return cols % block || r->type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_Q8_0 : GEODEC_GGML_Q6_K;
     if (embedding) return r->type == GEODEC_GGML_TQ2_0 ? GEODEC_GGML_Q4_K : r->type;
     if (f->n_expert == 8) { /* small next to the experts */
-        if (strstr(t->name, "attn_v.") || strstr(t->name, "attn_k.")) return GEODEC_GGML_Q8_0;
-        if (strstr(t->name, "attn_output.") && q4) return GEODEC_GGML_Q5_K;
+        if (strstr(name, "attn_v.") || strstr(name, "attn_k.")) return GEODEC_GGML_Q8_0;
+        if (strstr(name, "attn_output.") && q4) return GEODEC_GGML_Q5_K;
     }
-    if (strstr(t->name, "attn_qkv.") && medium && (q4 || q5)) return q4 ? GEODEC_GGML_Q5_K : GEODEC_GGML_Q6_K;
-    if (strstr(t->name, "attn_v.") || strstr(t->name, "ffn_down")) {
-        const bool down = strstr(t->name, "ffn_down") != NULL;
+    if (strstr(name, "attn_qkv.") && medium && (q4 || q5)) return q4 ? GEODEC_GGML_Q5_K : GEODEC_GGML_Q6_K;
+    if (strstr(name, "attn_v.") || strstr(name, "ffn_down")) {
+        const bool down = strstr(name, "ffn_down") != NULL;
         if (medium && (q4 || q5) && more_bits(layer, f->n_layer)) return GEODEC_GGML_Q6_K;
         if (small && q4 && layer < (down ? f->n_layer / 8 : 4)) return GEODEC_GGML_Q5_K;
     }
@@ -112,14 +105,14 @@ static int mixed_type(const geodec__recipe *r, const facts *f, const geodec_gguf
 /* A type whose block divides the rows. */
 static int fallback(int type, int64_t cols)
 {
-    static const int other[][2] = {{GEODEC_GGML_Q4_K, GEODEC_GGML_Q5_0},
-                                   {GEODEC_GGML_Q5_K, GEODEC_GGML_Q5_1},
-                                   {GEODEC_GGML_Q6_K, GEODEC_GGML_Q8_0},
-                                   {GEODEC_GGML_TQ2_0, GEODEC_GGML_Q4_0}};
-    if (cols % geodec_ggml_traits_of(type)->block == 0) return type;
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        if (type == other[i][0] && cols % geodec_ggml_traits_of(other[i][1])->block == 0) return other[i][1];
-    return GEODEC_GGML_F16;
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(type), *other = geodec_ggml_traits_of(t->instead);
+    return cols % t->block == 0 ? type : cols % other->block == 0 ? other->type : GEODEC_GGML_F16;
+}
+
+int geodec_quantize_type(const char *recipe, const geodec_quantize_facts *f, const char *name, int64_t cols)
+{
+    const geodec__recipe *r = geodec__quantize_recipe_named(recipe);
+    return r ? fallback(mixed_type(r, f, name, cols), cols) : -1;
 }
 
 /* ---- overrides -------------------------------------------------------------------------------------------------- */
@@ -129,19 +122,6 @@ typedef struct rule {
     int type;
     bool used;
 } rule;
-
-/* A type with an encoder by name, in any case; -1 for none. */
-static int type_named(const char *name)
-{
-    for (int type = 0; type < 64; type++) {
-        const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
-        if (!t || !t->encode || strlen(name) != strlen(t->name)) continue;
-        size_t i = 0;
-        while (name[i] && toupper((unsigned char)name[i]) == t->name[i]) i++;
-        if (!name[i]) return type;
-    }
-    return -1;
-}
 
 /* Cuts the text at commas; *text and *rule are the caller's to free. */
 static geodec_status parse_rules(const char *overrides, char **text, rule **rules, int64_t *n, geodec_err *err)
@@ -160,10 +140,10 @@ static geodec_status parse_rules(const char *overrides, char **text, rule **rule
         char *equals = strrchr(p, '=');
         if (!equals || equals == p) GEODEC_THROW(GEODEC_INVAL, "override '%.60s' is not PATTERN=TYPE", p);
         *equals = 0;
-        const int type = type_named(equals + 1);
-        if (type < 0)
+        const geodec_ggml_traits *wanted = geodec_ggml_traits_named(equals + 1);
+        if (!wanted || !wanted->encode)
             GEODEC_THROW(GEODEC_INVAL, "override '%.60s': no type '%.20s' that can be written", p, equals + 1);
-        (*rules)[(*n)++] = (rule){p, type, false};
+        (*rules)[(*n)++] = (rule){p, wanted->type, false};
     }
 done:
     return st;
@@ -173,7 +153,7 @@ geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__
                                             const geodec_quantize_options *o, int *type, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const facts f = facts_of(g);
+    const geodec_quantize_facts f = facts_of(g);
     char *text = NULL;
     rule *rules = NULL;
     int64_t n_rules = 0;
@@ -181,7 +161,7 @@ geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__
     for (int64_t i = 0; i < geodec_gguf_n_tensors(g); i++) {
         const geodec_gguf_tensor *t = geodec_gguf_tensor_at(g, i);
         type[i] = t->type;
-        if (is_matrix(t)) type[i] = fallback(o->pure ? r->type : mixed_type(r, &f, t), t->dim[0]);
+        if (is_matrix(t)) type[i] = fallback(o->pure ? r->type : mixed_type(r, &f, t->name, t->dim[0]), t->dim[0]);
         for (int64_t k = 0; k < n_rules; k++) {
             if (fnmatch(rules[k].pattern, t->name, 0) != 0) continue;
             const geodec_ggml_traits *wanted = geodec_ggml_traits_of(rules[k].type);

@@ -1,45 +1,37 @@
 #include "gguf/types_internal.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <string.h>
 
-#define PLAIN(T, t, block, bytes, limit)                                                                               \
-    {                                                                                                                  \
-        GEODEC_GGML_##T, #T, block, bytes, geodec__decode_##t, geodec__encode_##t, geodec__encode_##t, limit           \
-    }
-#define SEARCHED(T, t, block, limit)                                                                                   \
-    {                                                                                                                  \
-        GEODEC_GGML_##T, #T, block, T##_BYTES, geodec__decode_##t, geodec__encode_##t, geodec__nearest_##t, limit      \
-    }
-#define READ_ONLY(T, t, block)                                                                                         \
-    {                                                                                                                  \
-        GEODEC_GGML_##T, #T, block, T##_BYTES, geodec__decode_##t, NULL, NULL, 0                                       \
-    }
+#define READ_ONLY(name) geodec__decode_##name, NULL, NULL
+#define PLAIN(name) geodec__decode_##name, geodec__encode_##name, geodec__encode_##name
+#define SEARCHED(name) geodec__decode_##name, geodec__encode_##name, geodec__nearest_##name
+#define TRAITS(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, packing)                     \
+    {number, #NAME, block, bytes, codec(name), limit, GEODEC_GGML_##instead, file, GEODEC_GGML_##product},
+static const geodec_ggml_traits table[] = {GEODEC_TENSOR_TYPES(TRAITS, )};
+enum { N_TYPES = sizeof table / sizeof *table };
 
-/* Limits: scales are binary16, whose largest value is 65504 (65520 is the first that rounds to infinity); a searched
- * scale can be somewhat larger than the one that just reaches the extreme. */
-static const geodec_ggml_traits table[] = {
-    PLAIN(F32, f32, 1, 4, INFINITY),
-    PLAIN(F16, f16, 1, 2, 65520.0f),
-    PLAIN(BF16, bf16, 1, 2, 0x1.ffp127f),
-    SEARCHED(Q4_0, q4_0, Q_BLOCK, 6 * 65504.0f),
-    SEARCHED(Q4_1, q4_1, Q_BLOCK, 60000.0f),
-    SEARCHED(Q5_0, q5_0, Q_BLOCK, 14 * 65504.0f),
-    SEARCHED(Q5_1, q5_1, Q_BLOCK, 60000.0f),
-    PLAIN(Q8_0, q8_0, Q_BLOCK, Q8_0_BYTES, 127 * 65504.0f),
-    READ_ONLY(Q2_K, q2_k, QK_BLOCK),
-    READ_ONLY(Q3_K, q3_k, QK_BLOCK),
-    SEARCHED(Q4_K, q4_k, QK_BLOCK, 60 * 65504.0f),
-    SEARCHED(Q5_K, q5_k, QK_BLOCK, 60 * 65504.0f),
-    SEARCHED(Q6_K, q6_k, QK_BLOCK, 30 * 128 * 65504.0f),
-    READ_ONLY(IQ4_NL, iq4_nl, Q_BLOCK),
-    READ_ONLY(TQ1_0, tq1_0, QK_BLOCK),
-    SEARCHED(TQ2_0, tq2_0, QK_BLOCK, 65504.0f),
-};
+/* Place in the table, counted from 1, of every number; 0: not supported. */
+#define INDEX(X, NAME, ...) INDEX_##NAME,
+#define PLACE(X, NAME, name, number, ...) [number] = INDEX_##NAME + 1,
+enum { GEODEC_TENSOR_TYPES(INDEX, ) };
+static const unsigned char place[] = {GEODEC_TENSOR_TYPES(PLACE, )};
+
+const geodec_ggml_traits *geodec_ggml_traits_at(int i) { return i >= 0 && i < N_TYPES ? &table[i] : NULL; }
 
 const geodec_ggml_traits *geodec_ggml_traits_of(int type)
 {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].type == type) return &table[i];
+    return type >= 0 && type < (int)sizeof place && place[type] ? &table[place[type] - 1] : NULL;
+}
+
+const geodec_ggml_traits *geodec_ggml_traits_named(const char *name)
+{
+    for (int k = 0; k < N_TYPES; k++) {
+        size_t i = 0;
+        while (name[i] && toupper((unsigned char)name[i]) == table[k].name[i]) i++;
+        if (!name[i] && !table[k].name[i]) return &table[k];
+    }
     return NULL;
 }
 
@@ -50,13 +42,14 @@ size_t geodec_ggml_bytes(const geodec_ggml_traits *t, int64_t n)
 
 const char *geodec_ggml_type_name(int type)
 {
-    /* ggml's numbering, so that a message can name what it refuses; holes are types that were withdrawn. */
-    static const char *const names[] = {
-        "F32",    "F16",   "Q4_0",  "Q4_1",   NULL,    NULL,    "Q5_0",    "Q5_1",   "Q8_0",    "Q8_1",
-        "Q2_K",   "Q3_K",  "Q4_K",  "Q5_K",   "Q6_K",  "Q8_K",  "IQ2_XXS", "IQ2_XS", "IQ3_XXS", "IQ1_S",
-        "IQ4_NL", "IQ3_S", "IQ2_S", "IQ4_XS", "I8",    "I16",   "I32",     "I64",    "F64",     "IQ1_M",
-        "BF16",   NULL,    NULL,    NULL,     "TQ1_0", "TQ2_0", NULL,      NULL,     NULL,      "MXFP4",
+    /* Types of ggml that are not supported, so that a message can name what it refuses. */
+    static const char *const others[] = {
+        [9] = "Q8_1",   [15] = "Q8_K",  [16] = "IQ2_XXS", [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S",
+        [21] = "IQ3_S", [22] = "IQ2_S", [23] = "IQ4_XS",  [24] = "I8",     [25] = "I16",     [26] = "I32",
+        [27] = "I64",   [28] = "F64",   [29] = "IQ1_M",   [39] = "MXFP4",
     };
-    if (type < 0 || type >= (int)(sizeof names / sizeof *names) || !names[type]) return "unknown";
-    return names[type];
+    const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
+    if (t) return t->name;
+    if (type < 0 || type >= (int)(sizeof others / sizeof *others) || !others[type]) return "unknown";
+    return others[type];
 }

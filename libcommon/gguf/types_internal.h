@@ -3,24 +3,27 @@
  * Decoding is exact by definition: every value is a product of at most 24 significant bits, or the difference of two
  * such products rounded once to float32; so any order of the factors, fused or not, gives the same bits.
  *
- *   Q4_0  d, 16 bytes                     d (q - 8)            byte j: values j (low nibble) and j + 16
- *   Q4_1  d, m, 16 bytes                  d q + m              the same
- *   Q5_0  d, 4 bytes, 16 bytes            d (q - 16)           the same; bit j of the 32 bits is the fifth bit of value
- * j Q5_1  d, m, 4 bytes, 16 bytes         d q + m              the same Q8_0  d, 32 bytes                     d q q
- * signed IQ4_NL d, 16 bytes                    d table[q]           nibbles as Q4_0
+ *   type    bytes of a block, in order               value          where the codes lie
+ *   Q4_0    d, 16 bytes                              d (q - 8)      byte j: values j (low nibble) and j + 16
+ *   Q4_1    d, m, 16 bytes                           d q + m        the same
+ *   Q5_0    d, 4 bytes, 16 bytes                     d (q - 16)     the same; bit j of the 32 bits is the fifth bit
+ *                                                                   of value j
+ *   Q5_1    d, m, 4 bytes, 16 bytes                  d q + m        the same
+ *   Q8_0    d, 32 bytes                              d q            q signed
+ *   IQ4_NL  d, 16 bytes                              d table[q]     nibbles as Q4_0
  *
  * K-quants have 256 values a block in two halves; a half has 32 bytes of low bits a field, field f of byte l is value
  * 32 f + l of the half (Q6_K: see decode_q6_k). Groups of 16 or 32 values have an integer scale (and minimum).
  *
- *   Q2_K  16 bytes (scale low, min high nibble), 64 bytes, d, dmin     d s q - dmin m          groups of 16
- *   Q3_K  32 bytes of high bits, 64 bytes, 12 bytes of scales, d       d (s - 32) (q - 4)      groups of 16
- *   Q4_K  d, dmin, 12 bytes of scales, 128 bytes                       d s q - dmin m          groups of 32
- *   Q5_K  d, dmin, 12 bytes of scales, 32 bytes of high bits, 128      d s q - dmin m          groups of 32
- *   Q6_K  128 bytes, 64 bytes of high bits, 16 signed scales, d        d s (q - 32)            groups of 16
- *   TQ1_0 48 bytes of five trits, 4 of four, d                         d (t - 1)
- *   TQ2_0 64 bytes of four 2-bit fields, d                             d (t - 1)
+ *   Q2_K    16 bytes (scale low, min high nibble), 64 bytes, d, dmin     d s q - dmin m        groups of 16
+ *   Q3_K    32 bytes of high bits, 64 bytes, 12 bytes of scales, d       d (s - 32) (q - 4)    groups of 16
+ *   Q4_K    d, dmin, 12 bytes of scales, 128 bytes                       d s q - dmin m        groups of 32
+ *   Q5_K    d, dmin, 12 bytes of scales, 32 bytes of high bits, 128      d s q - dmin m        groups of 32
+ *   Q6_K    128 bytes, 64 bytes of high bits, 16 signed scales, d        d s (q - 32)          groups of 16
+ *   TQ1_0   48 bytes of five trits, 4 of four, d                         d (t - 1)
+ *   TQ2_0   64 bytes of four 2-bit fields, d                             d (t - 1)
  *
- * d, dmin and m are binary16, little-endian. */
+ * d, dmin and m are binary16, little-endian. Numbers and sizes: gguf/tensor_types.h. */
 #ifndef GEODEC_GGUF_TYPES_INTERNAL_H
 #define GEODEC_GGUF_TYPES_INTERNAL_H
 
@@ -34,21 +37,10 @@ enum {
     QK_BLOCK = 256 /* values of a K-quant or ternary block */
 };
 
-enum {
-    Q4_0_BYTES = 18,
-    Q4_1_BYTES = 20,
-    Q5_0_BYTES = 22,
-    Q5_1_BYTES = 24,
-    Q8_0_BYTES = 34,
-    IQ4_NL_BYTES = 18,
-    Q2_K_BYTES = 84,
-    Q3_K_BYTES = 110,
-    Q4_K_BYTES = 144,
-    Q5_K_BYTES = 176,
-    Q6_K_BYTES = 210,
-    TQ1_0_BYTES = 54,
-    TQ2_0_BYTES = 66,
-};
+/* Q4_0_BYTES, ... */
+#define BYTES_OF(X, NAME, name, number, block, bytes, ...) NAME##_BYTES = (bytes),
+enum { GEODEC_TENSOR_TYPES(BYTES_OF, ) };
+#undef BYTES_OF
 
 static inline uint16_t geodec__load16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 static inline void geodec__store16(uint8_t *p, uint16_t v)
@@ -79,43 +71,22 @@ static inline int geodec__q3_k_scale(const uint8_t packed[12], int g)
     return (low | high << 4) - 32;
 }
 
-/* Reference conversions of whole rows; n is a multiple of the block. */
-void geodec__decode_f32(const void *src, float *dst, int64_t n);
-void geodec__decode_f16(const void *src, float *dst, int64_t n);
-void geodec__decode_bf16(const void *src, float *dst, int64_t n);
-void geodec__decode_q4_0(const void *src, float *dst, int64_t n);
-void geodec__decode_q4_1(const void *src, float *dst, int64_t n);
-void geodec__decode_q5_0(const void *src, float *dst, int64_t n);
-void geodec__decode_q5_1(const void *src, float *dst, int64_t n);
-void geodec__decode_q8_0(const void *src, float *dst, int64_t n);
-void geodec__decode_iq4_nl(const void *src, float *dst, int64_t n);
-void geodec__decode_q2_k(const void *src, float *dst, int64_t n);
-void geodec__decode_q3_k(const void *src, float *dst, int64_t n);
-void geodec__decode_q4_k(const void *src, float *dst, int64_t n);
-void geodec__decode_q5_k(const void *src, float *dst, int64_t n);
-void geodec__decode_q6_k(const void *src, float *dst, int64_t n);
-void geodec__decode_tq1_0(const void *src, float *dst, int64_t n);
-void geodec__decode_tq2_0(const void *src, float *dst, int64_t n);
-
-void geodec__encode_f32(const float *src, void *dst, int64_t n);
-void geodec__encode_f16(const float *src, void *dst, int64_t n);
-void geodec__encode_bf16(const float *src, void *dst, int64_t n);
-void geodec__encode_q8_0(const float *src, void *dst, int64_t n);
-void geodec__encode_q4_0(const float *src, void *dst, int64_t n);
-void geodec__nearest_q4_0(const float *src, void *dst, int64_t n);
-void geodec__encode_q4_1(const float *src, void *dst, int64_t n);
-void geodec__nearest_q4_1(const float *src, void *dst, int64_t n);
-void geodec__encode_q5_1(const float *src, void *dst, int64_t n);
-void geodec__nearest_q5_1(const float *src, void *dst, int64_t n);
-void geodec__encode_q5_0(const float *src, void *dst, int64_t n);
-void geodec__nearest_q5_0(const float *src, void *dst, int64_t n);
-void geodec__encode_q4_k(const float *src, void *dst, int64_t n);
-void geodec__nearest_q4_k(const float *src, void *dst, int64_t n);
-void geodec__encode_q5_k(const float *src, void *dst, int64_t n);
-void geodec__nearest_q5_k(const float *src, void *dst, int64_t n);
-void geodec__encode_q6_k(const float *src, void *dst, int64_t n);
-void geodec__nearest_q6_k(const float *src, void *dst, int64_t n);
-void geodec__encode_tq2_0(const float *src, void *dst, int64_t n);
-void geodec__nearest_tq2_0(const float *src, void *dst, int64_t n);
+/* Reference conversions of whole rows, n a multiple of the block: geodec__decode_f32, geodec__encode_f32,
+ * geodec__nearest_q4_0, ... for the types that have them. */
+#define DECODE(name) void geodec__decode_##name(const void *src, float *dst, int64_t n);
+#define ENCODE(name) void geodec__encode_##name(const float *src, void *dst, int64_t n);
+#define NEAREST(name) void geodec__nearest_##name(const float *src, void *dst, int64_t n);
+#define CODEC_READ_ONLY(name) DECODE(name)
+#define CODEC_PLAIN(name) DECODE(name) ENCODE(name)
+#define CODEC_SEARCHED(name) DECODE(name) ENCODE(name) NEAREST(name)
+#define CODEC(X, NAME, name, number, block, bytes, codec, ...) CODEC_##codec(name)
+GEODEC_TENSOR_TYPES(CODEC, )
+#undef CODEC
+#undef CODEC_SEARCHED
+#undef CODEC_PLAIN
+#undef CODEC_READ_ONLY
+#undef NEAREST
+#undef ENCODE
+#undef DECODE
 
 #endif

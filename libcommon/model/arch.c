@@ -4,7 +4,11 @@
 #include <string.h>
 
 static const geodec__arch table[] = {
-    {.name = "llama", /* and Mistral, SmolLM2, Mixtral */
+    {.name = "llama",
+     .models = "Llama 1-3, Mistral, SmolLM2, Mixtral",
+     .differs = "rotates adjacent pairs (all others: halves); `rope_freqs.weight` divides the frequencies "
+                "(Llama 3); optional biases; optional experts, in one tensor or one each "
+                "(`blk.N.ffn_gate.E.weight`); optional window in every layer",
      .pairs = GEODEC_ROPE_ADJACENT,
      .divisors = GEODEC__DIVISORS_ONE,
      .qkv_bias = GEODEC__MAYBE,
@@ -12,21 +16,38 @@ static const geodec__arch table[] = {
      .experts = GEODEC__MAYBE,
      .head = GEODEC__MAYBE,
      .windows = GEODEC__MAYBE},
-    {.name = "qwen2", .pairs = GEODEC_ROPE_HALVES, .qkv_bias = GEODEC__ALWAYS, .head = GEODEC__MAYBE},
-    {.name = "qwen3", .pairs = GEODEC_ROPE_HALVES, .qk_norm = GEODEC__QK_HEAD, .head = GEODEC__MAYBE},
+    {.name = "qwen2",
+     .models = "Qwen 2, 2.5",
+     .differs = "biases on query, key and value",
+     .pairs = GEODEC_ROPE_HALVES,
+     .qkv_bias = GEODEC__ALWAYS,
+     .head = GEODEC__MAYBE},
+    {.name = "qwen3",
+     .models = "Qwen 3",
+     .differs = "RMS norm of each head's query and key",
+     .pairs = GEODEC_ROPE_HALVES,
+     .qk_norm = GEODEC__QK_HEAD,
+     .head = GEODEC__MAYBE},
     {.name = "qwen3moe",
+     .models = "Qwen 3 with experts",
+     .differs = "the same; experts, weights renormalised, `expert_feed_forward_length`",
      .pairs = GEODEC_ROPE_HALVES,
      .qk_norm = GEODEC__QK_HEAD,
      .experts = GEODEC__ALWAYS,
      .head = GEODEC__MAYBE,
      .expert_width = true},
     {.name = "olmoe",
+     .models = "OLMoE",
+     .differs = "query and key normed over the whole width; experts, weights kept as the softmax gave them",
      .pairs = GEODEC_ROPE_HALVES,
      .qk_norm = GEODEC__QK_WHOLE,
      .experts = GEODEC__ALWAYS,
      .head = GEODEC__ALWAYS,
      .keep_weights = true},
     {.name = "gemma2",
+     .models = "Gemma 2",
+     .differs = "embedding times sqrt(d), GELU (tanh form), norms after both blocks, soft-caps on scores and "
+                "logits, every second layer slides (window 4096 unless stated), always tied",
      .pairs = GEODEC_ROPE_HALVES,
      .activation = GEODEC_GELU_TANH,
      .windows = GEODEC__ALWAYS,
@@ -39,6 +60,9 @@ static const geodec__arch table[] = {
      .capped_attention = true,
      .layers_of_wide_scale = 46},
     {.name = "gemma3",
+     .models = "Gemma 3",
+     .differs = "as gemma2 without the scores' cap; per-head norms; five of six layers slide and rotate with "
+                "base 10000, unscaled",
      .pairs = GEODEC_ROPE_HALVES,
      .activation = GEODEC_GELU_TANH,
      .qk_norm = GEODEC__QK_HEAD,
@@ -50,6 +74,11 @@ static const geodec__arch table[] = {
      .rope_base_local = 10000,
      .layers_of_wide_scale = 62},
     {.name = "phi3",
+     .models = "Phi 3, 3.5, 4",
+     .differs = "`attn_qkv` in one matrix (or three), gate and up in `ffn_up`; `rope_factors_short`/`_long` "
+                "divide the frequencies, long ones in sessions longer than "
+                "`rope.scaling.original_context_length`; `rope.scaling.attn_factor` multiplies cosines and "
+                "sines; optional window in every layer",
      .pairs = GEODEC_ROPE_HALVES,
      .divisors = GEODEC__DIVISORS_TWO,
      .head = GEODEC__MAYBE,
@@ -62,6 +91,13 @@ const geodec__arch *geodec__arch_find(const char *name)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(table[i].name, name) == 0) return &table[i];
     return NULL;
+}
+
+bool geodec_architecture_at(int i, geodec_architecture *out)
+{
+    if (i < 0 || i >= (int)(sizeof table / sizeof *table)) return false;
+    *out = (geodec_architecture){table[i].name, table[i].models, table[i].differs};
+    return true;
 }
 
 const char *geodec__arch_names(char *text, size_t n)

@@ -1,6 +1,6 @@
 /* The table of architectures: what each one does differently from a plain llama. Reading a file, binding its tensors
  * and the forward pass look here (or at what was copied into the configuration), never at a name. A new architecture is
- * a row of the table and a row of the tests. */
+ * a row of the table and a row of the tests; `make docs` brings docs/architectures.md up to date. */
 #ifndef GEODEC_MODEL_ARCH_INTERNAL_H
 #define GEODEC_MODEL_ARCH_INTERNAL_H
 
@@ -15,7 +15,9 @@ typedef enum geodec__divisors {
 } geodec__divisors;
 
 typedef struct geodec__arch {
-    const char *name; /* general.architecture, and the prefix of its keys */
+    const char *name;    /* general.architecture, and the prefix of its keys */
+    const char *models;  /* known by that name */
+    const char *differs; /* what differs from the others, for docs/architectures.md (Markdown) */
     geodec_rope_pairs pairs;
     geodec_activation activation;
     geodec__qk_norm qk_norm;           /* RMS norm of query and key before the rotation */
@@ -38,6 +40,11 @@ typedef struct geodec__arch {
     int32_t layers_of_wide_scale;      /* the variant with so many layers scales queries by 1/sqrt(d_model/n_head) */
 } geodec__arch;
 
+typedef struct geodec_architecture {
+    const char *name, *models, *differs; /* as above */
+} geodec_architecture;
+/* Row i of the table, from 0; false behind the last one. */
+GEODEC_API bool geodec_architecture_at(int i, geodec_architecture *out);
 /* NULL for an unknown name. */
 const geodec__arch *geodec__arch_find(const char *name);
 /* "llama, qwen2, ...": for messages. */

@@ -37,8 +37,8 @@ typedef struct listing {
 static int type_for(const geodec__matrix *w, bool decode)
 {
     if (geodec__panel_format_in(GEODEC_EXACT, w->type)) return -1; /* multiplied in integers (products.h) */
-    const bool own = w->type == GEODEC_GGML_F32 || w->type == GEODEC_GGML_F16 || w->type == GEODEC_GGML_BF16 ||
-                     w->type == GEODEC_GGML_Q8_0;
+    const geodec_ggml_product product = geodec_ggml_traits_of(w->type)->product;
+    const bool own = product == GEODEC_GGML_FLOATS || product == GEODEC_GGML_BYTES;
     return decode ? GEODEC_GGML_F32 : own ? w->type : -1;
 }
 

@@ -73,7 +73,7 @@ static const uint8_t *make_input(geodec_session *s, const making *wanted, making
 /* Is x packed for products in floats? Columns are there for small models: each row of x goes by them as it is. */
 static bool packs(const geodec_session *s, const geodec__matrix *w, const geodec__columns *columns, int64_t n)
 {
-    const bool floats = w->type == GEODEC_GGML_F32 || w->type == GEODEC_GGML_F16 || w->type == GEODEC_GGML_BF16;
+    const bool floats = geodec_ggml_traits_of(w->type)->product == GEODEC_GGML_FLOATS;
     return s->kernels->gemm && !columns->data && w->rows >= LEAST && n >= (floats ? MANY_FLOATS : MANY_DECODED);
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gguf/gguf.h"
+#include "gguf/quantize.h"
 #include "model/shape_internal.h"
 #include "tokenizer/tokenizer.h"
 
@@ -56,6 +56,11 @@ static const geodec_shape shapes[] = {
      .rms_eps = 1e-5f,
      .qk_norm = true},
 };
+
+const geodec_shape *geodec_shape_at(int i)
+{
+    return i >= 0 && i < (int)(sizeof shapes / sizeof *shapes) ? &shapes[i] : NULL;
+}
 
 const geodec_shape *geodec_shape_named(const char *name)
 {
@@ -179,18 +184,17 @@ typedef struct plan {
     int64_t n;
 } plan;
 
-static void add(plan *p, int32_t layer, const char *suffix, geodec__role role, int64_t cols, int64_t rows,
-                int64_t count)
+static void add(plan *p, int32_t layer, const char *suffix, int64_t cols, int64_t rows, int64_t count)
 {
+    const geodec_quantize_facts facts = {p->s->n_layer, p->s->n_expert, p->s->tied};
     tensor *t = &p->tensor[p->n++];
     if (layer < 0)
         (void)snprintf(t->name, NAME, "%s.weight", suffix);
     else
         (void)snprintf(t->name, NAME, "blk.%d.%s.weight", layer, suffix);
     t->norm = strstr(suffix, "norm") != NULL;
-    t->type = t->norm || strcmp(suffix, "ffn_gate_inp") == 0
-                  ? GEODEC_GGML_F32
-                  : geodec__shape_type(p->type, role, cols, layer, p->s->n_layer);
+    t->type = t->norm || strcmp(suffix, "ffn_gate_inp") == 0 ? GEODEC_GGML_F32
+                                                             : geodec_quantize_type(p->type, &facts, t->name, cols);
     t->cols = cols;
     t->rows = rows;
     t->count = count;
@@ -201,29 +205,29 @@ static void plan_all(plan *p)
     const geodec_shape *s = p->s;
     const int64_t d = s->d_model, q = (int64_t)s->n_head * s->head_dim, kv = (int64_t)s->n_kv_head * s->head_dim,
                   f = s->d_ff;
-    add(p, -1, "token_embd", s->tied ? ROLE_OUTPUT : ROLE_EMBEDDING, d, s->n_vocab, 1);
-    add(p, -1, "output_norm", ROLE_OTHER, d, 1, 1);
-    if (!s->tied) add(p, -1, "output", ROLE_OUTPUT, d, s->n_vocab, 1);
+    add(p, -1, "token_embd", d, s->n_vocab, 1);
+    add(p, -1, "output_norm", d, 1, 1);
+    if (!s->tied) add(p, -1, "output", d, s->n_vocab, 1);
     for (int32_t i = 0; i < s->n_layer; i++) {
-        add(p, i, "attn_norm", ROLE_OTHER, d, 1, 1);
-        add(p, i, "attn_q", ROLE_OTHER, d, q, 1);
-        add(p, i, "attn_k", ROLE_OTHER, d, kv, 1);
-        add(p, i, "attn_v", ROLE_ATTN_V, d, kv, 1);
-        add(p, i, "attn_output", ROLE_OTHER, q, d, 1);
+        add(p, i, "attn_norm", d, 1, 1);
+        add(p, i, "attn_q", d, q, 1);
+        add(p, i, "attn_k", d, kv, 1);
+        add(p, i, "attn_v", d, kv, 1);
+        add(p, i, "attn_output", q, d, 1);
         if (s->qk_norm) {
-            add(p, i, "attn_q_norm", ROLE_OTHER, q, 1, 1);
-            add(p, i, "attn_k_norm", ROLE_OTHER, kv, 1, 1);
+            add(p, i, "attn_q_norm", q, 1, 1);
+            add(p, i, "attn_k_norm", kv, 1, 1);
         }
-        add(p, i, "ffn_norm", ROLE_OTHER, d, 1, 1);
+        add(p, i, "ffn_norm", d, 1, 1);
         if (s->n_expert) {
-            add(p, i, "ffn_gate_inp", ROLE_OTHER, d, s->n_expert, 1);
-            add(p, i, "ffn_gate_exps", ROLE_OTHER, d, f, s->n_expert);
-            add(p, i, "ffn_up_exps", ROLE_OTHER, d, f, s->n_expert);
-            add(p, i, "ffn_down_exps", ROLE_FFN_DOWN, f, d, s->n_expert);
+            add(p, i, "ffn_gate_inp", d, s->n_expert, 1);
+            add(p, i, "ffn_gate_exps", d, f, s->n_expert);
+            add(p, i, "ffn_up_exps", d, f, s->n_expert);
+            add(p, i, "ffn_down_exps", f, d, s->n_expert);
         } else {
-            add(p, i, "ffn_gate", ROLE_OTHER, d, f, 1);
-            add(p, i, "ffn_up", ROLE_OTHER, d, f, 1);
-            add(p, i, "ffn_down", ROLE_FFN_DOWN, f, d, 1);
+            add(p, i, "ffn_gate", d, f, 1);
+            add(p, i, "ffn_up", d, f, 1);
+            add(p, i, "ffn_down", f, d, 1);
         }
     }
 }
@@ -233,8 +237,7 @@ enum { BUFFER = 4 << 20, TASK_GROUPS = 1024 };
 /* One piece of a tensor, made by all threads. */
 typedef struct piece {
     const tensor *t;
-    const geodec__random_blocks *blocks;
-    int elements, bytes; /* of a group */
+    geodec__random_blocks blocks;
     uint64_t seed, stream;
     int64_t first, n; /* groups */
     double sigma;
@@ -247,10 +250,10 @@ static void fill_task(void *ctx, int64_t task, int worker)
     const piece *p = ctx;
     const int64_t begin = task * TASK_GROUPS, end = begin + TASK_GROUPS < p->n ? begin + TASK_GROUPS : p->n;
     for (int64_t i = begin; i < end; i++) {
-        uint8_t *out = p->out + i * p->bytes;
-        p->blocks->fill(p->seed, p->stream, p->first + i, p->sigma, out);
+        uint8_t *out = p->out + i * p->blocks.bytes;
+        p->blocks.fill(p->blocks.type, p->seed, p->stream, p->first + i, p->sigma, out);
         if (!p->t->norm) continue;
-        for (int k = 0; k < p->elements; k++) { /* float32 */
+        for (int k = 0; k < p->blocks.elements; k++) { /* float32 */
             float v;
             memcpy(&v, out + 4 * k, sizeof v);
             v += 1.0f;
@@ -263,20 +266,18 @@ static geodec_status stream_tensor(geodec_gguf_writer *w, const tensor *t, uint6
                                    uint8_t *buffer, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec__random_blocks *blocks = geodec__shape_random_blocks_of(t->type);
-    const int64_t groups = t->cols * t->rows * t->count / geodec__shape_group_elements(blocks);
+    const geodec__random_blocks blocks = geodec__shape_random_blocks_of(t->type);
+    const int64_t groups = t->cols * t->rows * t->count / blocks.elements;
     piece p = {.t = t,
                .blocks = blocks,
-               .elements = geodec__shape_group_elements(blocks),
-               .bytes = geodec__shape_group_bytes(blocks),
                .seed = seed,
                .stream = geodec_rng_id(t->name, 0),
                .sigma = t->norm ? 0.0577 : 1.0 / sqrt((double)t->cols),
                .out = buffer};
     for (; p.first < groups; p.first += p.n) {
-        p.n = groups - p.first < BUFFER / p.bytes ? groups - p.first : BUFFER / p.bytes;
+        p.n = groups - p.first < BUFFER / blocks.bytes ? groups - p.first : BUFFER / blocks.bytes;
         geodec_pool_run_dynamic(pool, (p.n + TASK_GROUPS - 1) / TASK_GROUPS, fill_task, &p);
-        GEODEC_TRY(geodec_gguf_stream(w, buffer, (size_t)(p.n * p.bytes), err));
+        GEODEC_TRY(geodec_gguf_stream(w, buffer, (size_t)(p.n * blocks.bytes), err));
     }
 done:
     return st;
@@ -288,7 +289,7 @@ static geodec_status check(const char *path, const geodec_shape *s, const char *
     const char *slash = strrchr(path, '/');
     if (!strstr(slash ? slash + 1 : path, "random"))
         GEODEC_THROW(GEODEC_INVAL, "%s: the name of a file with random weights must contain 'random'", path);
-    if (geodec__shape_type(type, ROLE_OTHER, 256, 0, 1) < 0)
+    if (geodec_quantize_type(type, &(geodec_quantize_facts){0}, "blk.0.attn_q.weight", 256) < 0)
         GEODEC_THROW(GEODEC_NOTFOUND, "no random weights of type '%s'", type);
     if (s->n_vocab <= FIRST_STRING || s->n_layer < 1 || s->n_layer > 1024 || s->d_model % 32 || s->d_ff % 32)
         GEODEC_THROW(GEODEC_INVAL, "shape '%s': too small or no multiple of 32", s->name);

@@ -24,14 +24,17 @@ typedef struct geodec_shape {
     bool qk_norm; /* attn_q_norm and attn_k_norm over the whole width */
 } geodec_shape;
 
+/* Their names in the order of the table. */
+#define GEODEC_SHAPE_CHOICES "smollm2-135m|llama-3.2-1b|olmoe-1b-7b"
+/* Shape i, from 0; NULL behind the last one. */
+GEODEC_API const geodec_shape *geodec_shape_at(int i);
 /* NULL when there is no such shape. */
 GEODEC_API const geodec_shape *geodec_shape_named(const char *name);
 
-/* type: f32, f16, bf16, q8_0, q4_0, q6_k, q4_k_m. The block types follow llama.cpp's choice tensor by tensor (output at
- * q6_k; q4_k_m: attn_v and ffn_down partly q6_k; rows that are no multiple of 256: q5_0 for q4_k, q8_0 for q6_k;
- * router and norms float32). The vocabulary is made of byte tokens and letter strings. Keys general.name and
- * general.description say that the weights are random, and the last component of path must contain "random"
- * (GEODEC_INVAL). GEODEC_NOTFOUND: no such type. Memory: a few MB, whatever the file's size. */
+/* type: a recipe of gguf/quantize.h, which chooses the type of every matrix; router and norms are float32. The
+ * vocabulary is made of byte tokens and letter strings. Keys general.name and general.description say that the weights
+ * are random, and the last component of path must contain "random" (GEODEC_INVAL). GEODEC_NOTFOUND: no such type.
+ * Memory: a few MB, whatever the file's size. */
 GEODEC_API geodec_status geodec_shape_write(const char *path, const geodec_shape *s, const char *type, uint64_t seed,
                                             geodec_pool *pool, const geodec_hooks *hooks,
                                             geodec_err *err) GEODEC_MUST_USE;

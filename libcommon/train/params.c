@@ -60,13 +60,9 @@ static geodec_status put_keys(geodec_gguf_writer *w, const geodec_model_config *
         if (counts[i].value) GEODEC_TRY(geodec_gguf_put_u32(w, counts[i].key, (uint32_t)counts[i].value, err));
     GEODEC_TRY(geodec_gguf_put_f32(w, "llama.attention.layer_norm_rms_epsilon", c->rms_eps, err));
     GEODEC_TRY(geodec_gguf_put_f32(w, "llama.rope.freq_base", (float)c->rope_base, err));
-    /* llama.cpp's LLAMA_FTYPE numbers */
-    const uint32_t file_type = type == GEODEC_GGML_F32    ? 0
-                               : type == GEODEC_GGML_F16  ? 1
-                               : type == GEODEC_GGML_Q8_0 ? 7
-                                                          : 32;
-    GEODEC_TRY(geodec_gguf_put_u32(w, "general.file_type", file_type, err));
-    if (type == GEODEC_GGML_Q8_0) GEODEC_TRY(geodec_gguf_put_u32(w, "general.quantization_version", 2, err));
+    const geodec_ggml_traits *traits = geodec_ggml_traits_of(type);
+    GEODEC_TRY(geodec_gguf_put_u32(w, "general.file_type", (uint32_t)traits->file_type, err));
+    if (traits->block > 1) GEODEC_TRY(geodec_gguf_put_u32(w, "general.quantization_version", 2, err));
 done:
     return st;
 }

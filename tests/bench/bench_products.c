@@ -23,9 +23,6 @@ enum { COLS = 2048, MATRIX_BYTES = 64 << 20, MAX_ROWS = 64 };
 
 static const int rows_list[] = {1, 2, 4, 8, 16, 64};
 enum { N_ROWS = sizeof rows_list / sizeof *rows_list };
-static const int types[] = {GEODEC_GGML_Q8_0, GEODEC_GGML_Q4_0, GEODEC_GGML_Q4_1,   GEODEC_GGML_Q5_0,
-                            GEODEC_GGML_Q5_1, GEODEC_GGML_Q2_K, GEODEC_GGML_Q3_K,   GEODEC_GGML_Q4_K,
-                            GEODEC_GGML_Q5_K, GEODEC_GGML_Q6_K, GEODEC_GGML_IQ4_NL, GEODEC_GGML_TQ2_0};
 
 static void die(const geodec_err *err)
 {
@@ -129,10 +126,11 @@ int main(int argc, char **argv)
     geodec_read_limit *memory = NULL;
     if (geodec_read_limit_create(pool, &memory, &err) != GEODEC_OK) die(&err);
     (void)printf("type\tarithmetic\tisa\tthreads\tb\tus\tv\tgbps\tlimit_gbps\tgmacs\n");
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    const geodec_ggml_traits *t;
+    for (int i = 0; (t = geodec_ggml_traits_at(i)); i++)
         for (int a = 0; a < GEODEC_ARITHMETICS; a++)
-            if (!*only || strcmp(only, geodec_ggml_type_name(types[i])) == 0)
-                bench(types[i], (geodec_arithmetic)a, isa, pool, memory, rounds);
+            if (geodec__panel_format_of(t->type) && (!*only || strcmp(only, t->name) == 0))
+                bench(t->type, (geodec_arithmetic)a, isa, pool, memory, rounds);
     geodec_read_limit_destroy(memory);
     geodec_pool_destroy(pool);
     return 0;

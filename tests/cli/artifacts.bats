@@ -19,7 +19,14 @@ setup() {
     for kind in $("$bin/geodec-info" --kinds); do
         "$bin/geodec-info" --schema "$kind" | diff - "docs/schema/$kind.md"
     done
-    "$bin/geodec-info" --drafters | diff - docs/drafters.md
+    for page in drafters tensor-types integrators; do
+        "$bin/geodec-info" "--$page" | diff - "docs/$page.md"
+    done
+    tables=$(grep -l '^<!-- table: ' docs/*.md)
+    [[ "$tables" == *architectures.md* ]]
+    for page in $tables; do
+        scripts/docs-tables "$bin" "$page" | diff - "$page"
+    done
     [ "$("$bin/geodec-info" --kinds | wc -l)" -eq "$(find docs/schema -name '*.md' | wc -l)" ]
 }
 

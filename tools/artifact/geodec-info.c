@@ -3,13 +3,14 @@
 #include "cli/describe.h"
 #include "cli/drafters.h"
 #include "cli/kinds.h"
+#include "cli/pages.h"
 #include "cli/schema.h"
 #include "io/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool as_json, schema, kinds, drafters;
+static bool as_json, schema, kinds, drafters, types, architectures, integrators;
 static const cli_option options[] = {
     {.name = "json", .type = CLI_FLAG, .target = &as_json, .help = "print JSON"},
     {.name = "schema",
@@ -18,6 +19,15 @@ static const cli_option options[] = {
      .help = "print the schema pages (Markdown) of the KINDs, or of all"},
     {.name = "kinds", .type = CLI_FLAG, .target = &kinds, .help = "print the names of all kinds"},
     {.name = "drafters", .type = CLI_FLAG, .target = &drafters, .help = "print the table of drafters (Markdown)"},
+    {.name = "tensor-types", .type = CLI_FLAG, .target = &types, .help = "print the table of tensor types (Markdown)"},
+    {.name = "architectures",
+     .type = CLI_FLAG,
+     .target = &architectures,
+     .help = "print the table of architectures (Markdown)"},
+    {.name = "integrators",
+     .type = CLI_FLAG,
+     .target = &integrators,
+     .help = "print the tables of integrators (Markdown)"},
 };
 
 static const cli_tool tool = {
@@ -25,7 +35,7 @@ static const cli_tool tool = {
     .topic = CLI_TOPIC_ARTIFACTS,
     .purpose = "prints what an artifact is, where it comes from, and its attributes, dimensions and fields",
     .usage = "[OPTIONS] FILE...\n       geodec-info --schema [KIND...]\n       geodec-info --kinds\n       geodec-info "
-             "--drafters",
+             "--drafters|--tensor-types|--architectures|--integrators",
     .examples =
         "  geodec-info metric.h5\n  geodec-info --json metric.h5 | python3 -m json.tool\n  geodec-info --schema cloud",
     .options = options,
@@ -95,6 +105,12 @@ static geodec_status run(const cli *c, geodec_err *err)
         for (int i = 0; i < cli_n_kinds; i++) printf("%s\n", cli_kinds[i]->name);
     } else if (drafters) {
         drafters_page(stdout);
+    } else if (types) {
+        tensor_types_page(stdout);
+    } else if (architectures) {
+        architectures_table(stdout);
+    } else if (integrators) {
+        integrators_page(stdout);
     } else if (schema) {
         GEODEC_TRY(print_schemas(c, err));
     } else if (!c->n_args) {

@@ -55,9 +55,9 @@ static const cli_option options[] = {
     {.name = "method",
      .type = CLI_CHOICE,
      .target = &method,
-     .choices = "rk4|adaptive",
+     .choices = GEODEC_GEODESIC_CHOICES,
      .metavar = "HOW",
-     .help = "classical Runge-Kutta with fixed steps, or Prince-Dormand 8(9) with steps chosen by --rtol"},
+     .help = GEODEC_GEODESIC_ITEMS},
     {.name = "rtol",
      .type = CLI_F64,
      .target = &rtol,
@@ -155,7 +155,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.velocity = strcmp(velocity, "random") == 0 ? GEODEC_VELOCITY_RANDOM : GEODEC_VELOCITY_SEQUENCE;
     o.path.steps = steps;
     o.path.dl = dl;
-    o.path.method = strcmp(method, "adaptive") == 0 ? GEODEC_GEODESIC_ADAPTIVE : GEODEC_GEODESIC_RK4;
+    GEODEC_TRY(geodec_geodesic_method_find(method, &o.path.method, err));
     o.path.rtol = rtol;
     o.path.drift_max = drift_max;
     o.hull_radius = no_hull ? -1 : hull;

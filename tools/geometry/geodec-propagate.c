@@ -19,7 +19,7 @@ static const cli_option options[] = {
      .letter = 's',
      .type = CLI_CHOICE,
      .target = &scheme,
-     .choices = "midpoint|magnus3|magnus4|cf4|magnus6|taylor3",
+     .choices = GEODEC_MAGNUS_CHOICES,
      .metavar = "NAME",
      .help = "exponential integrator"},
     {.name = "dense",
@@ -62,9 +62,10 @@ static const cli_tool tool = {
     .purpose = "linear propagators Phi = dx(t)/dx(0) along geodesics",
     .usage = "[OPTIONS] METRIC.h5 GEODESICS.h5",
     .description =
-        "Integrates the variational equation of the coordinate geodesic equation. Orders: midpoint and taylor3 (the\n"
-        "reference's cubic cut) 2; magnus3 (three terms of the series), magnus4 and cf4 4; magnus6 6. Every path is\n"
-        "tested against what the exact flow preserves (symplectic form, volume), some against differences of the flow.",
+        "Integrates the variational equation of the coordinate geodesic equation by an exponential "
+        "scheme:\n" GEODEC_MAGNUS_LINES
+        "Every path is tested against what the exact flow preserves (symplectic form, volume), some against\n"
+        "differences of the flow.",
     .examples = "geodec-propagate -o propagators.h5 metric.h5 geodesics.h5\n"
                 "geodec-propagate --scheme magnus6 --flow -o fine.h5 metric.h5 geodesics.h5",
     .options = options,

@@ -17,7 +17,7 @@ static const cli_option options[] = {
      .type = CLI_CHOICE,
      .flags = CLI_REQUIRED,
      .target = &type,
-     .choices = "f32|f16|bf16|q8_0|q4_0|q4_1|q5_0|q5_1|q4_k|q4_k_s|q4_k_m|q5_k|q5_k_s|q5_k_m|q6_k|tq2_0",
+     .choices = GEODEC_QUANTIZE_CHOICES,
      .metavar = "TYPE",
      .help = "type of the matrices, or a mix of types"},
     {.name = "output",
@@ -53,8 +53,8 @@ static const cli_tool tool = {
     .description =
         "Keys and vocabulary are copied; norm gains, biases and expert routers keep their type. The mixes q4_k_s,\n"
         "q4_k_m (= q4_k), q5_k_s and q5_k_m (= q5_k) choose types as llama.cpp does, and every quantised type has\n"
-        "the output matrix in Q6_K, unless --pure. Rows that are no multiple of a block of 256 get Q5_0 for Q4_K,\n"
-        "Q5_1 for Q5_K, Q8_0 for Q6_K, Q4_0 for TQ2_0, and F16 where that does not fit either.\n"
+        "the output matrix in Q6_K, unless --pure. Rows that are no multiple of a type's block get the type that\n"
+        "docs/tensor-types.md names instead, and F16 where that does not fit either.\n"
         "One TSV row a tensor on standard output: types, values, bytes, root mean square of the weights (size) and of\n"
         "the error (rms), rms / size (relative), the largest error, the cosine of weights before and after, and two\n"
         "controls: the rms of plain rounding to the same type, and of Q8_0. Errors are against the input as decoded:\n"

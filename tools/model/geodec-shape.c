@@ -1,5 +1,6 @@
 /* geodec-shape: a model of a public shape with random weights, for measurements of speed. */
 #include "cli/cli.h"
+#include "gguf/quantize.h"
 #include "model/shape.h"
 
 #include <stdio.h>
@@ -12,9 +13,9 @@ static const cli_option options[] = {
     {.name = "type",
      .type = CLI_CHOICE,
      .target = &type,
-     .choices = "f32|f16|bf16|q8_0|q4_0|q6_k|q4_k_m",
+     .choices = GEODEC_QUANTIZE_CHOICES,
      .metavar = "TYPE",
-     .help = "type of the matrices"},
+     .help = "type of the matrices, or a mix of types"},
     {.name = "layers",
      .type = CLI_I64,
      .target = &layers,
@@ -28,7 +29,7 @@ static const cli_tool tool = {
     .name = "geodec-shape",
     .topic = CLI_TOPIC_MODELS,
     .purpose = "write a model of a public shape with random weights",
-    .usage = "[OPTIONS] smollm2-135m|llama-3.2-1b|olmoe-1b-7b",
+    .usage = "[OPTIONS] " GEODEC_SHAPE_CHOICES,
     .description = "The file has the sizes of the named model, random weights and a made-up vocabulary. It serves\n"
                    "measurements of speed and memory, and nothing else; its name and its metadata say so. The same\n"
                    "seed gives the same file.",
@@ -45,7 +46,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     char name[128];
     const geodec_shape *named = geodec_shape_named(c->args[0]);
-    if (!named) GEODEC_THROW(GEODEC_INVAL, "no shape '%.60s' (see --help)", c->args[0]);
+    if (!named) GEODEC_THROW(GEODEC_INVAL, "no shape '%.60s' (%s)", c->args[0], GEODEC_SHAPE_CHOICES);
     geodec_shape s = *named;
     if (layers) s.n_layer = (int32_t)layers;
     (void)snprintf(name, sizeof name, "%s-random-%s.gguf", s.name, type);

@@ -27,7 +27,6 @@ static geodec_train_options o = {.steps = 1000, .batch = 32, .lr = 3e-3, .lr_fin
                                  .eval_tokens = 32768};
 
 /* Choices, in the order of the library's enumerations. */
-#define TYPES "f32|f16|bf16|q8_0"
 #define SCHEDULES "cosine|linear|constant"
 
 #define OPTION(name_, type_, target_, flags_, meta_, help_) .name = name_, .type = type_, .target = &(target_), .flags = flags_, .metavar = meta_, .help = help_
@@ -43,7 +42,7 @@ static const cli_option options[] = {
     INPUT("held-out", held_out_path, CLI_REQUIRED, "text the loss is measured on"),
     INPUT("vocab", vocab_path, 0, "GGUF whose tokenizer is taken; needed without --init"),
     INPUT("init", init_path, 0, "GGUF to start from: its shape, weights and tokenizer are taken"), CLI_OUTPUT_OPTION(output, "model.gguf"),
-    CHOICE("type", type_name, CLI_VOLATILE, TYPES, "type of the output's matrices"),
+    CHOICE("type", type_name, CLI_VOLATILE, "f32|f16|bf16|q8_0", "type of the output's matrices"),
     OUTPUT("out-f16", out_f16, "write the model as F16 too"),
     OUTPUT("out-q8", out_q8, "write the model as Q8_0 too"),
     OUTPUT("curve", curve_path, "write the loss curve artifact"),
@@ -162,11 +161,11 @@ done:
 static geodec_status write_all(const run_state *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int types[] = {GEODEC_GGML_F32, GEODEC_GGML_F16, GEODEC_GGML_BF16, GEODEC_GGML_Q8_0};
     const struct {
         const char *path;
         int type;
-    } files[] = {{out_f16, GEODEC_GGML_F16}, {out_q8, GEODEC_GGML_Q8_0}, {output, types[place(TYPES, type_name)]}};
+    } files[] = {
+        {out_f16, GEODEC_GGML_F16}, {out_q8, GEODEC_GGML_Q8_0}, {output, geodec_ggml_traits_named(type_name)->type}};
     if (curve_path) GEODEC_TRY(geodec_trainer_write_curve(s->trainer, curve_path, &s->summary, &s->provenance, err));
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (files[i].path)

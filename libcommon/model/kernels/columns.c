@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { Q8_0_BLOCK = 34 };
-
 static void pack_row(const geodec__matrix *w, int type, int64_t row, float *room, uint8_t *panel)
 {
     const int64_t size = geodec__column_size(type), chunks = geodec__pad(w->cols) / 16,
@@ -17,8 +15,8 @@ static void pack_row(const geodec__matrix *w, int type, int64_t row, float *room
     }
     if (type == GEODEC_GGML_Q8_0) { /* scales, then elements without them */
         for (int64_t b = 0; b < w->cols / 32; b++) {
-            memcpy(panel + 32 * b + 2 * lane, from + Q8_0_BLOCK * b, 2);
-            memcpy(room + 8 * b, from + Q8_0_BLOCK * b + 2, 32);
+            memcpy(panel + 32 * b + 2 * lane, from + GEODEC_GGML_BYTES_Q8_0 * b, 2);
+            memcpy(room + 8 * b, from + GEODEC_GGML_BYTES_Q8_0 * b + 2, 32);
         }
         panel += w->cols;
         from = (const uint8_t *)room;

@@ -69,12 +69,12 @@ typedef void (*column_fn)(const uint8_t *w, int64_t chunks, const float *const *
         column_tile(GEODEC_GGML_##type, B_, w, chunks, xr, y, o, rows);                                                \
     }
 #if COLUMN_GROUP == 2
-#define COLUMNS(type)                                                                                                  \
+#define COLUMNS(type, name)                                                                                            \
     COLUMN(type, 1)                                                                                                    \
     COLUMN(type, 2)                                                                                                    \
     static const column_fn column_##type[] = {NULL, column_##type##_1, column_##type##_2};
 #else
-#define COLUMNS(type)                                                                                                  \
+#define COLUMNS(type, name)                                                                                            \
     COLUMN(type, 1)                                                                                                    \
     COLUMN(type, 2)                                                                                                    \
     COLUMN(type, 3)                                                                                                    \
@@ -83,10 +83,19 @@ typedef void (*column_fn)(const uint8_t *w, int64_t chunks, const float *const *
     static const column_fn column_##type[] = {                                                                         \
         NULL, column_##type##_1, column_##type##_2, column_##type##_3, column_##type##_4, column_##type##_5};
 #endif
-COLUMNS(F32)
-COLUMNS(F16)
-COLUMNS(BF16)
-COLUMNS(Q8_0)
+GEODEC__DIRECT_TYPES(COLUMNS)
+
+static const column_fn *column_group(int type)
+{
+    switch (type) {
+#define COLUMN_GROUP_OF(NAME, name)                                                                                    \
+    case GEODEC_GGML_##NAME:                                                                                           \
+        return column_##NAME;
+        GEODEC__DIRECT_TYPES(COLUMN_GROUP_OF)
+    default:
+        return NULL;
+    }
+}
 
 /* A panel of Q8_0 as floats in the same order. */
 static void decode_columns(const uint8_t *p, int64_t chunks, float *out)
@@ -107,10 +116,7 @@ static void columns(const geodec__columns *w, int64_t begin, int64_t end, const 
     const int64_t bytes = geodec__column_panel(w->type, w->cols), chunks = geodec__pad(w->cols) / 16,
                   groups = (n + COLUMN_GROUP - 1) / COLUMN_GROUP;
     const bool decoded = w->type == GEODEC_GGML_Q8_0 && groups > 2;
-    const column_fn *group = w->type == GEODEC_GGML_F32 || decoded ? column_F32
-                             : w->type == GEODEC_GGML_F16          ? column_F16
-                             : w->type == GEODEC_GGML_BF16         ? column_BF16
-                                                                   : column_Q8_0;
+    const column_fn *group = column_group(decoded ? GEODEC_GGML_F32 : w->type);
     for (int64_t o = begin; o < end; o += GEODEC__COLUMN_ROWS) {
         const uint8_t *panel = w->data + o / GEODEC__COLUMN_ROWS * bytes;
         const int64_t rows = end - o < GEODEC__COLUMN_ROWS ? end - o : GEODEC__COLUMN_ROWS;

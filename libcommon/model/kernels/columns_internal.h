@@ -16,10 +16,19 @@
 
 enum { GEODEC__COLUMN_ROWS = 16 /* rows of a panel */ };
 
+/* X(NAME, name) for the types whose weights are loaded as floats without a decoder, from the table of types. */
+#define GEODEC__DIRECT_TYPES(X) GEODEC_TENSOR_TYPES(GEODEC__DIRECT_ROW, X)
+#define GEODEC__DIRECT_ROW(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, packing)         \
+    GEODEC__DIRECT_##product(X, NAME, name)
+#define GEODEC__DIRECT_FLOATS(X, NAME, name) X(NAME, name)
+#define GEODEC__DIRECT_BYTES(X, NAME, name) X(NAME, name)
+#define GEODEC__DIRECT_INTEGERS(X, NAME, name)
+#define GEODEC__DIRECT_DECODED(X, NAME, name)
+
 typedef struct geodec__columns {
     const uint8_t *data; /* NULL: not there */
     int64_t rows, cols;
-    int type; /* GEODEC_GGML_F32, F16, BF16 or Q8_0 */
+    int type; /* one of GEODEC__DIRECT_TYPES */
 } geodec__columns;
 
 /* Which partial sum comes at place `l` of that order, and where partial sum l comes: four bits turned round. */

@@ -127,16 +127,16 @@ static void gemm(const geodec__matrix *w, int64_t begin, int64_t end, const floa
     float *const room = scratch + 16 * geodec__apart(w->cols);
     for (int64_t o = begin; o < end; o += 16) {
         const int64_t rows = end - o < 16 ? end - o : 16;
-        if (w->type == GEODEC_GGML_F32)
-            gemm_panel(GEODEC_GGML_F32, w, o, rows, scratch, room);
-        else if (w->type == GEODEC_GGML_F16)
-            gemm_panel(GEODEC_GGML_F16, w, o, rows, scratch, room);
-        else if (w->type == GEODEC_GGML_BF16)
-            gemm_panel(GEODEC_GGML_BF16, w, o, rows, scratch, room);
-        else if (w->type == GEODEC_GGML_Q8_0)
-            gemm_panel(GEODEC_GGML_Q8_0, w, o, rows, scratch, room);
-        else
+        switch (w->type) {
+#define GEMM_PANEL(NAME, name)                                                                                         \
+    case GEODEC_GGML_##NAME:                                                                                           \
+        gemm_panel(GEODEC_GGML_##NAME, w, o, rows, scratch, room);                                                     \
+        break;
+            GEODEC__DIRECT_TYPES(GEMM_PANEL)
+        default:
             gemm_panel(-1, w, o, rows, scratch, room);
+            break;
+        }
         for (int64_t g = 0; g < groups; g++) {
             const int64_t first = n * g / groups, last = n * (g + 1) / groups;
             gemm_ahead(w, o + 16, end, g, groups);

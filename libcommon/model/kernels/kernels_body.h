@@ -18,7 +18,7 @@
 #ifndef BLOCK_GROUP /* MAX_GROUP of Q8_0 */
 #define BLOCK_GROUP MAX_GROUP
 #endif
-enum { Q8_BLOCK_BYTES = 34, MAX_TILE = 32 };
+enum { MAX_TILE = 32 };
 
 /* ---- weights ---------------------------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ INLINE vec load_weights(const int type, const uint8_t *row, int64_t c)
     case GEODEC_GGML_BF16:
         return load_bf16(row + 32 * c);
     default: {
-        const uint8_t *block = row + (c >> 1) * Q8_BLOCK_BYTES;
+        const uint8_t *block = row + (c >> 1) * GEODEC_GGML_BYTES_Q8_0;
         return v_mul(scale_f16(block), load_i8(block + 2 + 16 * (c & 1)));
     }
     }
@@ -66,7 +66,7 @@ INLINE int64_t ahead_of(int64_t row_bytes, const int B)
  */
 INLINE void prefetch(const int type, const int R, const int B, const uint8_t *w, int64_t step)
 {
-    const int bytes = R * (type == GEODEC_GGML_Q8_0 ? Q8_BLOCK_BYTES : type == GEODEC_GGML_F32 ? 64 : 32);
+    const int bytes = R * (type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_BYTES_Q8_0 : type == GEODEC_GGML_F32 ? 64 : 32);
     UNROLL
     for (int k = 0; k < bytes; k += 64) {
         if (B == 1)
@@ -325,18 +325,15 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
 {
     const uint8_t *data = w->data + begin * w->row_bytes;
     const int64_t rows = end - begin;
-#define MATMUL(type, group)                                                                                            \
-    case GEODEC_GGML_##type:                                                                                           \
-        if (n <= tile_group(GEODEC_GGML_##type))                                                                       \
-            (group)[n](data, w->row_bytes, w->cols, begin, rows, x, y);                                                \
+#define MATMUL(NAME, name)                                                                                             \
+    case GEODEC_GGML_##NAME:                                                                                           \
+        if (n <= tile_group(GEODEC_GGML_##NAME))                                                                       \
+            group_##name[n](data, w->row_bytes, w->cols, begin, rows, x, y);                                           \
         else                                                                                                           \
-            matmul_groups(GEODEC_GGML_##type, group, w, begin, end, x, n, y);                                          \
+            matmul_groups(GEODEC_GGML_##NAME, group_##name, w, begin, end, x, n, y);                                   \
         break;
     switch (w->type) {
-        MATMUL(F32, group_f32)
-        MATMUL(F16, group_f16)
-        MATMUL(BF16, group_bf16)
-        MATMUL(Q8_0, group_q8_0)
+        GEODEC__DIRECT_TYPES(MATMUL)
     default:
         matmul_decoded(w, begin, end, x, n, y, scratch);
         break;

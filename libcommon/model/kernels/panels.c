@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define X(name_, type_, bits_, blocks_, group_, offset_, minima_, table_, scales_)                                     \
+#define X(name_, type_, blocks_, bytes_, bits_, group_, offset_, minima_, table_, scales_, ...)                        \
     {.index = GEODEC__PANEL_##name_,                                                                                   \
      .type = (type_),                                                                                                  \
      .bits = (bits_),                                                                                                  \
@@ -15,11 +15,13 @@
      .offset = (offset_),                                                                                              \
      .minima = (minima_),                                                                                              \
      .table = (table_),                                                                                                \
-     .scales = (scales_),                                                                                              \
-     .head_bytes = 32 + 32 * ((minima_) != 0) + ((scales_) == GEODEC__SCALES_NONE ? 0 : 256),                          \
-     .record_bytes =                                                                                                   \
-         32 + 32 * ((minima_) != 0) + ((scales_) == GEODEC__SCALES_NONE ? 0 : 256) + 64 * (bits_) * (blocks_)},
+     .scales = GEODEC__SCALES_##scales_,                                                                               \
+     .head_bytes = HEAD(minima_, scales_),                                                                             \
+     .record_bytes = HEAD(minima_, scales_) + 64 * (bits_) * (blocks_),                                                \
+     .layout = {bytes_, __VA_ARGS__}},
+#define HEAD(minima, scales) (32 + 32 * ((minima) != 0) + (GEODEC__SCALES_##scales == GEODEC__SCALES_NONE ? 0 : 256))
 static const geodec__panel_format formats[] = {GEODEC__PANEL_FORMATS(X)};
+#undef HEAD
 #undef X
 
 const geodec__panel_format *geodec__panel_format_of(int type)
@@ -32,7 +34,7 @@ const geodec__panel_format *geodec__panel_format_of(int type)
 const geodec__panel_format *geodec__panel_format_in(geodec_arithmetic a, int type)
 {
     const geodec__panel_format *f = geodec__panel_format_of(type);
-    return f && a == GEODEC_EXACT && f->type == GEODEC_GGML_Q8_0 ? NULL : f;
+    return f && a == GEODEC_EXACT && geodec_ggml_traits_of(type)->product == GEODEC_GGML_BYTES ? NULL : f;
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------ */
@@ -120,40 +122,6 @@ INLINE void get_codes(int bits, const uint8_t *codes, int row, uint32_t c[8])
 
 /* ---- the file's blocks ------------------------------------------------------------------------------------------- */
 
-/* Where the parts of a block lie; -1 = not there. Codes of type: see libcommon/gguf/types_internal.h. */
-typedef struct block_layout {
-    int bytes, d, dmin, scales, n_scales, high, low;
-} block_layout;
-
-INLINE block_layout layout_of(int type)
-{
-    switch (type) {
-    case GEODEC_GGML_Q8_0:
-        return (block_layout){34, 0, -1, -1, 0, -1, 2};
-    case GEODEC_GGML_Q4_0:
-    case GEODEC_GGML_IQ4_NL:
-        return (block_layout){18, 0, -1, -1, 0, -1, 2};
-    case GEODEC_GGML_Q4_1:
-        return (block_layout){20, 0, 2, -1, 0, -1, 4};
-    case GEODEC_GGML_Q5_0:
-        return (block_layout){22, 0, -1, -1, 0, 2, 6};
-    case GEODEC_GGML_Q5_1:
-        return (block_layout){24, 0, 2, -1, 0, 4, 8};
-    case GEODEC_GGML_Q2_K:
-        return (block_layout){84, 80, 82, 0, 16, -1, 16};
-    case GEODEC_GGML_Q3_K:
-        return (block_layout){110, 108, -1, 96, 12, 0, 32};
-    case GEODEC_GGML_Q4_K:
-        return (block_layout){144, 0, 2, 4, 12, -1, 16};
-    case GEODEC_GGML_Q5_K:
-        return (block_layout){176, 0, 2, 4, 12, 16, 48};
-    case GEODEC_GGML_Q6_K:
-        return (block_layout){210, 208, -1, 192, 16, 128, 0};
-    default: /* TQ2_0 */
-        return (block_layout){66, 64, -1, -1, 0, -1, 0};
-    }
-}
-
 /* Bit 4g + j of q at bit g of byte j. */
 INLINE uint32_t spread_bits(uint32_t q)
 {
@@ -182,21 +150,22 @@ typedef struct place {
     int high_at, high_bit; /* high bits, where the type has them */
 } place;
 
-INLINE place place_of(int type, const block_layout *l, int b)
+INLINE place place_of(int bits, const geodec__block_layout *l, int b)
 {
-    switch (type) {
-    case GEODEC_GGML_Q4_K:
-    case GEODEC_GGML_Q5_K: /* 64 columns to 32 bytes */
+    switch (bits) {
+    case 4:
+    case 5: /* 64 columns to 32 bytes */
         return (place){l->low + b / 2 * 32, b % 2 * 4, l->high, b};
-    case GEODEC_GGML_Q6_K: /* 128 columns to 64 bytes: two blocks in the low nibbles, two in the high ones */
+    case 6: /* 128 columns to 64 bytes: two blocks in the low nibbles, two in the high ones */
         return (place){l->low + b / 4 * 64 + b % 2 * 32, b % 4 / 2 * 4, l->high + b / 4 * 32, b % 4 * 2};
-    default: /* Q2_K, Q3_K, TQ2_0: 128 columns to 32 bytes */
+    default: /* 128 columns to 32 bytes */
         return (place){l->low + b / 4 * 32, b % 4 * 2, l->high, b};
     }
 }
 
-INLINE void read_codes(const geodec__panel_format *f, const block_layout *l, const uint8_t *block, int b, uint32_t c[8])
+INLINE void read_codes(const geodec__panel_format *f, const uint8_t *block, int b, uint32_t c[8])
 {
+    const geodec__block_layout *l = &f->layout;
     if (f->blocks == 1) { /* bytes, or nibbles: columns 0-15 low, 16-31 high */
         const uint8_t *q = block + l->low;
         if (f->bits == 8) {
@@ -208,7 +177,7 @@ INLINE void read_codes(const geodec__panel_format *f, const block_layout *l, con
             c[g] = (load32(q + 4 * (g & 3)) >> (g < 4 ? 0 : 4) & LOW4) | (plane >> g & LOW1) << 4;
         return;
     }
-    const place p = place_of(f->type, l, b);
+    const place p = place_of(f->bits, l, b);
     const uint32_t mask = f->bits >= 4 ? LOW4 : LOW2, high_mask = f->bits == 6 ? LOW2 : LOW1;
     const int low_bits = f->bits >= 4 ? 4 : 2;
     for (int g = 0; g < 8; g++) {
@@ -217,9 +186,9 @@ INLINE void read_codes(const geodec__panel_format *f, const block_layout *l, con
     }
 }
 
-static void write_codes(const geodec__panel_format *f, const block_layout *l, const uint32_t c[8], int b,
-                        uint8_t *block)
+static void write_codes(const geodec__panel_format *f, const uint32_t c[8], int b, uint8_t *block)
 {
+    const geodec__block_layout *l = &f->layout;
     if (f->blocks == 1) {
         uint8_t *q = block + l->low;
         if (f->bits == 8) {
@@ -232,7 +201,7 @@ static void write_codes(const geodec__panel_format *f, const block_layout *l, co
         if (l->high >= 0) store32(block + l->high, gather_bits(plane));
         return;
     }
-    const place p = place_of(f->type, l, b);
+    const place p = place_of(f->bits, l, b);
     const uint32_t mask = f->bits >= 4 ? LOW4 : LOW2, high_mask = f->bits == 6 ? LOW2 : LOW1;
     const int low_bits = f->bits >= 4 ? 4 : 2;
     for (int g = 0; g < 8; g++) {
@@ -252,7 +221,7 @@ INLINE void read_scales(const geodec__panel_format *f, const uint8_t *s, uint8_t
             out[4 + g] = (uint8_t)((s[8 + g] & 15) | s[g] >> 6 << 4);
             out[12 + g] = (uint8_t)(s[8 + g] >> 4 | s[4 + g] >> 6 << 4);
         }
-    else if (f->type == GEODEC_GGML_Q3_K) /* four bits in the first eight bytes, two in the others, less 32 */
+    else if (f->layout.n_scales == 12) /* sixteen: four bits in the first eight bytes, two in the others, less 32 */
         for (int g = 0; g < 16; g++)
             out[g] = (uint8_t)(((s[g & 7] >> (g < 8 ? 0 : 4) & 15) | (s[8 + (g & 3)] >> 2 * (g / 4) & 3) << 4) - 32);
     else
@@ -267,7 +236,7 @@ static void write_scales(const geodec__panel_format *f, const uint8_t in[16], ui
             s[4 + g] = (uint8_t)(in[8 + g] | in[12 + g] >> 4 << 6);
             s[8 + g] = (uint8_t)((in[4 + g] & 15) | (in[12 + g] & 15) << 4);
         }
-    else if (f->type == GEODEC_GGML_Q3_K)
+    else if (f->layout.n_scales == 12)
         for (int g = 0; g < 16; g++) {
             const unsigned v = (in[g] + 32u) & 63u;
             s[g & 7] = (uint8_t)(s[g & 7] | (v & 15u) << (g < 8 ? 0 : 4));
@@ -279,9 +248,9 @@ static void write_scales(const geodec__panel_format *f, const uint8_t in[16], ui
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-INLINE void pack_block(const geodec__panel_format *f, const block_layout *l, const uint8_t *block, int row,
-                       uint8_t *record)
+INLINE void pack_block(const geodec__panel_format *f, const uint8_t *block, int row, uint8_t *record)
 {
+    const geodec__block_layout *l = &f->layout;
     memcpy(record + 2 * row, block + l->d, 2);
     if (f->minima) memcpy(record + 32 + 2 * row, block + l->dmin, 2);
     if (f->scales != GEODEC__SCALES_NONE) {
@@ -291,14 +260,14 @@ INLINE void pack_block(const geodec__panel_format *f, const block_layout *l, con
     }
     for (int b = 0; b < f->blocks; b++) {
         uint32_t c[8];
-        read_codes(f, l, block, b, c);
+        read_codes(f, block, b, c);
         put_codes(f->bits, c, record + f->head_bytes + 64 * f->bits * b, row);
     }
 }
 
-static void unpack_block(const geodec__panel_format *f, const block_layout *l, const uint8_t *record, int row,
-                         uint8_t *block)
+static void unpack_block(const geodec__panel_format *f, const uint8_t *record, int row, uint8_t *block)
 {
+    const geodec__block_layout *l = &f->layout;
     memset(block, 0, (size_t)l->bytes);
     memcpy(block + l->d, record + 2 * row, 2);
     if (f->minima) memcpy(block + l->dmin, record + 32 + 2 * row, 2);
@@ -310,19 +279,19 @@ static void unpack_block(const geodec__panel_format *f, const block_layout *l, c
     for (int b = 0; b < f->blocks; b++) {
         uint32_t c[8];
         get_codes(f->bits, record + f->head_bytes + 64 * f->bits * b, row, c);
-        write_codes(f, l, c, b, block);
+        write_codes(f, c, b, block);
     }
 }
 
 INLINE void pack_rows(const geodec__panel_format *f, const geodec__matrix *w, int64_t panel, uint8_t *out)
 {
-    const block_layout l = layout_of(f->type);
-    const int64_t first = panel * GEODEC__PANEL, records = w->row_bytes / l.bytes;
+    const int bytes = f->layout.bytes;
+    const int64_t first = panel * GEODEC__PANEL, records = w->row_bytes / bytes;
     const int rows = (int)(w->rows - first < GEODEC__PANEL ? w->rows - first : GEODEC__PANEL);
     const uint8_t *data = w->data + first * w->row_bytes;
     for (int64_t r = 0; r < records; r++)
         for (int row = 0; row < rows; row++)
-            pack_block(f, &l, data + row * w->row_bytes + r * l.bytes, row, out + r * f->record_bytes);
+            pack_block(f, data + row * w->row_bytes + r * bytes, row, out + r * f->record_bytes);
 }
 
 void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, int64_t panel, uint8_t *out)
@@ -342,12 +311,11 @@ void geodec__panel_pack(const geodec__panel_format *f, const geodec__matrix *w, 
 void geodec__panel_decode_row(const geodec__panels *p, int64_t row, float *out)
 {
     const geodec__panel_format *f = p->format;
-    const block_layout l = layout_of(f->type);
     const uint8_t *panel = p->data + row / GEODEC__PANEL * geodec__panel_bytes(p);
     const geodec_ggml_traits *t = geodec_ggml_traits_of(f->type);
     uint8_t block[256];
     for (int64_t r = 0; r < p->records; r++) {
-        unpack_block(f, &l, panel + r * f->record_bytes, (int)(row % GEODEC__PANEL), block);
+        unpack_block(f, panel + r * f->record_bytes, (int)(row % GEODEC__PANEL), block);
         t->decode(block, out + r * 32 * f->blocks, 32 * f->blocks);
     }
 }

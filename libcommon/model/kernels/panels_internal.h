@@ -7,11 +7,14 @@
  *   dmin        [16] binary16, where the type has minima
  *   scales      of the groups of a 256-column block: see geodec__panel_scales
  *   codes       for each 32 columns `bits` vectors of [16 rows][4 bytes], unsigned codes, value = scale (code -
- * offset): 8 bits   vector g: word g 4 bits   vector g < 4: word g in the low, word g + 4 in the high nibbles 2 bits
- * vector p < 2: word 4p + f in bits 2f, 2f + 1 of each byte 5, 3     those of 4 or 2 bits, then a plane: bit g of each
- * byte is the highest bit of word g 6        those of 4 bits, then two planes as for 2 bits, holding the two highest
- * bits The codes keep their width, so a panel is as large as its rows in the file (Q4_K and Q5_K: their 6-bit scales
- * become bytes, 2.8 and 2.3 % more; Q3_K 3.6 %). Packing loses nothing: a row can be had back byte for byte. */
+ *               offset):
+ *                 8 bits   vector g: word g
+ *                 4 bits   vector g < 4: word g in the low, word g + 4 in the high nibbles
+ *                 2 bits   vector p < 2: word 4p + f in bits 2f, 2f + 1 of each byte
+ *                 5, 3     those of 4 or 2 bits, then a plane: bit g of each byte is the highest bit of word g
+ *                 6        those of 4 bits, then two planes as for 2 bits, holding the two highest bits
+ * The codes keep their width, so a panel is as large as its rows in the file (Q4_K and Q5_K: their 6-bit scales become
+ * bytes, 2.8 and 2.3 % more; Q3_K 3.6 %). Packing loses nothing: a row can be had back byte for byte. */
 #ifndef GEODEC_MODEL_KERNELS_PANELS_INTERNAL_H
 #define GEODEC_MODEL_KERNELS_PANELS_INTERNAL_H
 
@@ -29,24 +32,25 @@ typedef enum geodec__panel_scales {
     GEODEC__SCALES_NIBBLES /* [16][16] bytes: scale in the low, minimum in the high nibble */
 } geodec__panel_scales;
 
-/* The types that have panels: name, type, bits of a code, 32-column blocks of a record, columns of a group (one scale),
- * offset, sign of the minima (0: none), codes go through IQ4_NL's table (biased by 128), scales. Those of
- * exact arithmetic are multiplied in integers there too; Q8_0 is as fast in floats. */
-#define GEODEC__EXACT_FORMATS(X)                                                                                       \
-    X(q4_0, GEODEC_GGML_Q4_0, 4, 1, 32, 8, 0, false, GEODEC__SCALES_NONE)                                              \
-    X(q4_1, GEODEC_GGML_Q4_1, 4, 1, 32, 0, 1, false, GEODEC__SCALES_NONE)                                              \
-    X(q5_0, GEODEC_GGML_Q5_0, 5, 1, 32, 16, 0, false, GEODEC__SCALES_NONE)                                             \
-    X(q5_1, GEODEC_GGML_Q5_1, 5, 1, 32, 0, 1, false, GEODEC__SCALES_NONE)                                              \
-    X(iq4_nl, GEODEC_GGML_IQ4_NL, 4, 1, 32, 128, 0, true, GEODEC__SCALES_NONE)                                         \
-    X(q2_k, GEODEC_GGML_Q2_K, 2, 8, 16, 0, -1, false, GEODEC__SCALES_NIBBLES)                                          \
-    X(q3_k, GEODEC_GGML_Q3_K, 3, 8, 16, 4, 0, false, GEODEC__SCALES_SIGNED)                                            \
-    X(q4_k, GEODEC_GGML_Q4_K, 4, 8, 32, 0, -1, false, GEODEC__SCALES_PAIRS)                                            \
-    X(q5_k, GEODEC_GGML_Q5_K, 5, 8, 32, 0, -1, false, GEODEC__SCALES_PAIRS)                                            \
-    X(q6_k, GEODEC_GGML_Q6_K, 6, 8, 16, 32, 0, false, GEODEC__SCALES_SIGNED)                                           \
-    X(tq2_0, GEODEC_GGML_TQ2_0, 2, 8, 32, 1, 0, false, GEODEC__SCALES_NONE)
-#define GEODEC__PANEL_FORMATS(X)                                                                                       \
-    X(q8_0, GEODEC_GGML_Q8_0, 8, 1, 32, 128, 0, false, GEODEC__SCALES_NONE)                                            \
-    GEODEC__EXACT_FORMATS(X)
+/* The types that have panels, from the table of types (gguf/tensor_types.h), which explains the columns:
+ *   X(name, type, 32-column blocks of a record, bytes of a block in the file, bits, group, offset, minima, table,
+ * scales, d, dmin, at, n, high, low) Those of exact arithmetic are multiplied in integers there too; Q8_0 is as fast in
+ * floats. */
+#define GEODEC__PANEL_FORMATS(X) GEODEC_TENSOR_TYPES(GEODEC__PANEL_ROW, X)
+#define GEODEC__EXACT_FORMATS(X) GEODEC_TENSOR_TYPES(GEODEC__EXACT_ROW, X)
+#define GEODEC__PANEL_ROW(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, packing)          \
+    GEODEC__PANEL_##product(X, name, GEODEC_GGML_##NAME, (block) / 32, bytes, GEODEC__OPEN packing)
+#define GEODEC__EXACT_ROW(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, packing)          \
+    GEODEC__EXACT_##product(X, name, GEODEC_GGML_##NAME, (block) / 32, bytes, GEODEC__OPEN packing)
+#define GEODEC__OPEN(...) __VA_ARGS__
+#define GEODEC__PANEL_FLOATS(X, ...)
+#define GEODEC__PANEL_DECODED(X, ...)
+#define GEODEC__PANEL_BYTES(X, ...) X(__VA_ARGS__)
+#define GEODEC__PANEL_INTEGERS(X, ...) X(__VA_ARGS__)
+#define GEODEC__EXACT_FLOATS(X, ...)
+#define GEODEC__EXACT_DECODED(X, ...)
+#define GEODEC__EXACT_BYTES(X, ...)
+#define GEODEC__EXACT_INTEGERS(X, ...) X(__VA_ARGS__)
 
 typedef enum geodec__panel_index {
 #define X(name, ...) GEODEC__PANEL_##name,
@@ -54,6 +58,11 @@ typedef enum geodec__panel_index {
 #undef X
         GEODEC__PANEL_KINDS
 } geodec__panel_index;
+
+/* Where the parts of a block in the file lie; -1 = not there. */
+typedef struct geodec__block_layout {
+    int bytes, d, dmin, scales, n_scales, high, low;
+} geodec__block_layout;
 
 typedef struct geodec__panel_format {
     geodec__panel_index index;
@@ -63,6 +72,7 @@ typedef struct geodec__panel_format {
     bool table;
     geodec__panel_scales scales;
     int head_bytes, record_bytes; /* before the codes; all */
+    geodec__block_layout layout;
 } geodec__panel_format;
 
 /* NULL for a type without panels; and for one that this arithmetic multiplies in floats. */

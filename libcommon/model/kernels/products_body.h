@@ -271,10 +271,10 @@ typedef void (*panel_fn)(const uint8_t *p, int64_t records, const uint8_t *x, in
         const shape f = {bits_, blocks_, group_, offset_, sign_, table_, scales_, planes_};                            \
         panel(f, B_, n, p, records, x, stride, y, o, rows);                                                            \
     }
-#define FAST_FORMAT(name, type, bits, blocks, group, offset, sign, table, scales)                                      \
-    FAST_WIDTHS(PANEL, name, 1, bits, blocks, group, offset, sign, table, scales)
-#define EXACT_FORMAT(name, type, bits, blocks, group, offset, sign, table, scales)                                     \
-    EXACT_WIDTHS(PANEL, name, 3, bits, blocks, group, offset, sign, table, scales)
+#define FAST_FORMAT(name, type, blocks, bytes, bits, group, offset, sign, table, scales, ...)                          \
+    FAST_WIDTHS(PANEL, name, 1, bits, blocks, group, offset, sign, table, GEODEC__SCALES_##scales)
+#define EXACT_FORMAT(name, type, blocks, bytes, bits, group, offset, sign, table, scales, ...)                         \
+    EXACT_WIDTHS(PANEL, name, 3, bits, blocks, group, offset, sign, table, GEODEC__SCALES_##scales)
 GEODEC__PANEL_FORMATS(FAST_FORMAT)
 GEODEC__EXACT_FORMATS(EXACT_FORMAT)
 

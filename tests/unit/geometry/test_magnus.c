@@ -130,6 +130,24 @@ static void check_scheme(const char *file, const char *group, problem *p, const 
     geodec_mem_free(y);
 }
 
+/* The table: every name is found, and the choices of the tools name the same schemes in the same order. */
+Test(magnus, table)
+{
+    geodec_err err = {0};
+    char choices[256] = "";
+    for (int i = 0; i < GEODEC_MAGNUS_SCHEMES; i++) {
+        geodec_magnus_scheme found;
+        const char *name = geodec_magnus_name((geodec_magnus_scheme)i);
+        test_ok(geodec_magnus_find(name, &found, &err), &err);
+        cr_assert_eq((int)found, i);
+        cr_assert(*geodec_magnus_text(found));
+        (void)snprintf(choices + strlen(choices), sizeof choices - strlen(choices), "%s%s", i ? "|" : "", name);
+    }
+    cr_assert_str_eq(choices, GEODEC_MAGNUS_CHOICES);
+    geodec_magnus_scheme other;
+    cr_assert_eq(geodec_magnus_find("magnus5", &other, &err), GEODEC_NOTFOUND);
+}
+
 Test(magnus, golden_schemes)
 {
     static char groups[ANALYTIC_MAX][TEST_H5_NAME], members[ANALYTIC_MAX][TEST_H5_NAME];

@@ -247,6 +247,25 @@ Test(gguf_decode, sizes)
     }
 }
 
+/* Every row of the table of types has its format above, but for the floats. */
+Test(gguf_decode, no_type_without_a_format)
+{
+    const geodec_ggml_traits *t;
+    int n = 0;
+    for (; (t = geodec_ggml_traits_at(n)); n++) {
+        int k = 0;
+        while (k < N_FORMATS && formats[k].type != t->type) k++;
+        cr_assert(k < N_FORMATS || t->block == 1, "%s has no format here", t->name);
+        cr_assert_eq(geodec_ggml_traits_of(t->type), t);
+        cr_assert_eq(geodec_ggml_traits_named(t->name), t);
+    }
+    cr_assert_eq(n, N_FORMATS + 3);
+    cr_assert_null(geodec_ggml_traits_named("q4"));
+    cr_assert_null(geodec_ggml_traits_named("q4_00"));
+    for (int type = -1; type < 300; type += type < 40 ? 1 : 37)
+        cr_assert(!geodec_ggml_traits_of(type) || geodec_ggml_traits_of(type)->type == type);
+}
+
 Test(gguf_decode, random_blocks)
 {
     for (int k = 0; k < N_FORMATS; k++) {

@@ -137,20 +137,16 @@ static void free_product(product *p)
 
 Test(model_kernels, products_are_right_and_equal_on_every_isa)
 {
-    static const int types[] = {GEODEC_GGML_F32,  GEODEC_GGML_F16,   GEODEC_GGML_BF16,   GEODEC_GGML_Q8_0,
-                                GEODEC_GGML_Q4_0, GEODEC_GGML_Q4_1,  GEODEC_GGML_Q5_0,   GEODEC_GGML_Q5_1,
-                                GEODEC_GGML_Q2_K, GEODEC_GGML_Q3_K,  GEODEC_GGML_Q4_K,   GEODEC_GGML_Q5_K,
-                                GEODEC_GGML_Q6_K, GEODEC_GGML_TQ1_0, GEODEC_GGML_IQ4_NL, GEODEC_GGML_TQ2_0};
     static const int64_t shapes[][2] = {{1, 1},    {5, 7},   {13, 16},  {25, 33}, {50, 96},
                                         {31, 172}, {12, 64}, {11, 320}, {13, 839}};
     static const int64_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 33, 64, 133};
-    for (size_t ti = 0; ti < sizeof types / sizeof *types; ti++)
+    const geodec_ggml_traits *t;
+    for (int ti = 0; (t = geodec_ggml_traits_at(ti)); ti++)
         for (size_t si = 0; si < sizeof shapes / sizeof *shapes; si++)
             for (size_t ni = 0; ni < sizeof counts / sizeof *counts; ni++) {
                 const int64_t rows = shapes[si][0], n = counts[ni];
-                const int64_t block = geodec_ggml_traits_of(types[ti])->block;
-                const int64_t cols = (shapes[si][1] + block - 1) / block * block;
-                product p = make_product(types[ti], rows, cols, n, si);
+                const int64_t cols = (shapes[si][1] + t->block - 1) / t->block * t->block;
+                product p = make_product(t->type, rows, cols, n, si);
                 float *first = NULL;
                 for (int k = 0; k < 3; k++) {
                     const geodec__kernels *kernels = geodec__kernels_for(isas[k]);
@@ -175,11 +171,11 @@ Test(model_kernels, products_are_right_and_equal_on_every_isa)
                         }
                     }
                     cr_assert(memcmp(first, p.y, (size_t)(n * rows) * sizeof *first) == 0,
-                              "%s %dx%d, %d rows: %s differs", geodec_ggml_type_name(types[ti]), (int)rows, (int)cols,
-                              (int)n, geodec_kernels_isa_name(isas[k]));
+                              "%s %dx%d, %d rows: %s differs", t->name, (int)rows, (int)cols, (int)n,
+                              geodec_kernels_isa_name(isas[k]));
                     if (kernels->gemm) check_gemm(&p, kernels, first);
                     if (!kernels->columns) continue;
-                    if (block == 1 || types[ti] == GEODEC_GGML_Q8_0) check_columns(&p, kernels, types[ti], first);
+                    if (t->block == 1 || t->type == GEODEC_GGML_Q8_0) check_columns(&p, kernels, t->type, first);
                     check_columns(&p, kernels, GEODEC_GGML_F32, first);
                 }
                 geodec_mem_free(first);

@@ -16,10 +16,6 @@
 
 enum { MAX_N = 64 };
 static const geodec_isa isas[] = {GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512};
-static const int types[] = {GEODEC_GGML_Q8_0, GEODEC_GGML_Q4_0, GEODEC_GGML_Q4_1,   GEODEC_GGML_Q5_0,
-                            GEODEC_GGML_Q5_1, GEODEC_GGML_Q2_K, GEODEC_GGML_Q3_K,   GEODEC_GGML_Q4_K,
-                            GEODEC_GGML_Q5_K, GEODEC_GGML_Q6_K, GEODEC_GGML_IQ4_NL, GEODEC_GGML_TQ2_0};
-enum { N_TYPES = sizeof types / sizeof *types };
 
 static float random_float(geodec_rng *r) { return (float)(2 * geodec_rng_uniform(r) - 1); }
 static float half_at(const uint8_t *p) { return geodec_f16_to_f32((uint16_t)(p[0] | p[1] << 8)); }
@@ -191,10 +187,11 @@ static void free_data(const uint8_t *data) { geodec_mem_free((void *)(uintptr_t)
 Test(model_products, packing_loses_nothing)
 {
     geodec_rng r = geodec_rng_stream(1, geodec_rng_id("panels", 0));
-    for (int k = 0; k < N_TYPES; k++) {
-        const geodec_ggml_traits *t = geodec_ggml_traits_of(types[k]);
+    const geodec_ggml_traits *t;
+    for (int k = 0; (t = geodec_ggml_traits_at(k)); k++) {
+        if (!geodec__panel_format_of(t->type)) continue;
         const int64_t rows = 37, cols = 3 * t->block;
-        geodec__matrix w = random_matrix(types[k], rows, cols, &r);
+        geodec__matrix w = random_matrix(t->type, rows, cols, &r);
         geodec__panels p = pack(&w);
         float *want = geodec_mem_new(cols, sizeof *want), *got = geodec_mem_new(cols, sizeof *got);
         for (int64_t row = 0; row < rows; row++) {
@@ -312,19 +309,23 @@ static void check_definition(int type, geodec_arithmetic arithmetic, int64_t row
 Test(model_products, products_are_the_definition_on_every_isa_for_any_batch)
 {
     geodec_rng r = geodec_rng_stream(2, geodec_rng_id("panels", 0));
-    for (int k = 0; k < N_TYPES; k++)
+    const geodec_ggml_traits *t;
+    for (int k = 0; (t = geodec_ggml_traits_at(k)); k++)
         for (int a = 0; a < GEODEC_ARITHMETICS; a++)
             for (int extreme = 0; extreme < 2; extreme++)
-                if (geodec__panel_format_in((geodec_arithmetic)a, types[k]))
-                    check_definition(types[k], (geodec_arithmetic)a, k % 2 ? 37 : 16 + k, extreme, &r);
+                if (geodec__panel_format_in((geodec_arithmetic)a, t->type))
+                    check_definition(t->type, (geodec_arithmetic)a, k % 2 ? 37 : 16 + k, extreme, &r);
 }
 
 Test(model_products, exact_arithmetic_takes_all_but_q8_0)
 {
-    for (int k = 0; k < N_TYPES; k++) {
-        cr_assert_eq(geodec__panel_format_in(GEODEC_EXACT, types[k]) == NULL, types[k] == GEODEC_GGML_Q8_0);
-        cr_assert_not_null(geodec__panel_format_in(GEODEC_FAST, types[k]));
+    const geodec_ggml_traits *t;
+    for (int k = 0; (t = geodec_ggml_traits_at(k)); k++) {
+        const bool exact = t->product == GEODEC_GGML_INTEGERS, fast = exact || t->type == GEODEC_GGML_Q8_0;
+        cr_assert_eq(geodec__panel_format_in(GEODEC_EXACT, t->type) != NULL, exact, "%s", t->name);
+        cr_assert_eq(geodec__panel_format_in(GEODEC_FAST, t->type) != NULL, fast, "%s", t->name);
     }
+    cr_assert_not_null(geodec__panel_format_in(GEODEC_EXACT, GEODEC_GGML_Q4_0));
     cr_assert_null(geodec__panel_format_in(GEODEC_EXACT, GEODEC_GGML_F16));
 }
 
@@ -362,10 +363,11 @@ static void check_near_floats(int type, geodec_arithmetic arithmetic, geodec_rng
 Test(model_products, products_are_near_those_of_floats)
 {
     geodec_rng r = geodec_rng_stream(3, geodec_rng_id("panels", 0));
-    for (int k = 0; k < N_TYPES; k++)
+    const geodec_ggml_traits *t;
+    for (int k = 0; (t = geodec_ggml_traits_at(k)); k++)
         for (int a = 0; a < GEODEC_ARITHMETICS; a++)
-            if (geodec__panel_format_in((geodec_arithmetic)a, types[k]))
-                check_near_floats(types[k], (geodec_arithmetic)a, &r);
+            if (geodec__panel_format_in((geodec_arithmetic)a, t->type))
+                check_near_floats(t->type, (geodec_arithmetic)a, &r);
 }
 
 Test(model_products, not_a_number_stays_one)

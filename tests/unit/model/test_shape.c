@@ -1,6 +1,7 @@
 /* Random models: the blocks are what they promise, files repeat, load and give finite logits. */
 #include "base/mem.h"
-#include "gguf/gguf.h"
+#include "gguf/quantize.h"
+#include "model/arch_internal.h"
 #include "model/model.h"
 #include "model/shape.h"
 #include "model/shape_internal.h"
@@ -43,20 +44,18 @@ static void digest(const char *path, char hex[GEODEC_SHA256_HEX])
 
 Test(shape, blocks_have_the_deviation_asked_for)
 {
-    static const int types[] = {GEODEC_GGML_F32,  GEODEC_GGML_F16,  GEODEC_GGML_BF16, GEODEC_GGML_Q8_0,
-                                GEODEC_GGML_Q4_0, GEODEC_GGML_Q5_0, GEODEC_GGML_Q4_K, GEODEC_GGML_Q6_K};
     enum { N = 256 * 256 };
     float *x = geodec_mem_new(N, sizeof *x);
-    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
-        const geodec__random_blocks *b = geodec__shape_random_blocks_of(types[k]);
-        const geodec_ggml_traits *t = geodec_ggml_traits_of(types[k]);
-        cr_assert_not_null(b);
-        const int64_t groups = N / geodec__shape_group_elements(b), bytes = geodec__shape_group_bytes(b);
+    const geodec_ggml_traits *t;
+    for (int k = 0; (t = geodec_ggml_traits_at(k)); k++) {
+        if (!t->encode) continue;
+        const geodec__random_blocks b = geodec__shape_random_blocks_of(t->type);
+        const int64_t groups = N / b.elements, bytes = b.bytes;
         cr_assert_eq((int64_t)geodec_ggml_bytes(t, N), groups * bytes);
         uint8_t *raw = geodec_mem_new(groups * bytes + 1, 1);
         for (int64_t i = 0; i < groups; i++) {
             raw[(i + 1) * bytes] = 0xa5;
-            b->fill(7, 3, i, 0.05, raw + i * bytes);
+            b.fill(t, 7, 3, i, 0.05, raw + i * bytes);
             cr_assert_eq(raw[(i + 1) * bytes], 0xa5, "%s: fill writes behind its group", t->name);
         }
         t->decode(raw, x, N);
@@ -68,7 +67,9 @@ Test(shape, blocks_have_the_deviation_asked_for)
         }
         /* the mean of N draws deviates by 0.05/256; blocks of one sign by some multiple of it */
         cr_assert_lt(fabs(sum / N), 0.003, "%s: mean %g", t->name, sum / N);
-        cr_assert_float_eq(sqrt(square / N), 0.05, 0.0025, "%s: deviation %g", t->name, sqrt(square / N));
+        /* three levels, the outer ones at the ends of the interval: half of the values go to each kind */
+        const double want = t->type == GEODEC_GGML_TQ2_0 ? sqrt(1.5) * 0.05 : 0.05;
+        cr_assert_float_eq(sqrt(square / N), want, 0.0025, "%s: deviation %g", t->name, sqrt(square / N));
         geodec_mem_free(raw);
     }
     geodec_mem_free(x);
@@ -76,16 +77,18 @@ Test(shape, blocks_have_the_deviation_asked_for)
 
 Test(shape, types_follow_the_mix)
 {
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_OTHER, 2048, 5, 16), GEODEC_GGML_Q4_K);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_OTHER, 576, 5, 16), GEODEC_GGML_Q5_0);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_ATTN_V, 2048, 0, 16), GEODEC_GGML_Q6_K);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_ATTN_V, 2048, 2, 16), GEODEC_GGML_Q4_K);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_FFN_DOWN, 2048, 4, 16), GEODEC_GGML_Q6_K);
-    cr_assert_eq(geodec__shape_type("q4_k_m", ROLE_OUTPUT, 576, -1, 16), GEODEC_GGML_Q8_0);
-    cr_assert_eq(geodec__shape_type("q4_0", ROLE_OUTPUT, 2048, -1, 16), GEODEC_GGML_Q6_K);
-    cr_assert_eq(geodec__shape_type("q4_0", ROLE_EMBEDDING, 2048, -1, 16), GEODEC_GGML_Q4_0);
-    cr_assert_eq(geodec__shape_type("f16", ROLE_OUTPUT, 576, -1, 16), GEODEC_GGML_F16);
-    cr_assert_eq(geodec__shape_type("q9", ROLE_OUTPUT, 576, -1, 16), -1);
+    const geodec_quantize_facts own = {.n_layer = 16}, tied = {.n_layer = 16, .tied = true};
+    cr_assert_eq(geodec_quantize_type("q4_k_m", &own, "blk.5.attn_q.weight", 2048), GEODEC_GGML_Q4_K);
+    cr_assert_eq(geodec_quantize_type("q4_k_m", &own, "blk.5.attn_q.weight", 576), GEODEC_GGML_Q5_0);
+    cr_assert_eq(geodec_quantize_type("q4_k_m", &own, "blk.0.attn_v.weight", 2048), GEODEC_GGML_Q6_K);
+    cr_assert_eq(geodec_quantize_type("q4_k_m", &own, "blk.2.attn_v.weight", 2048), GEODEC_GGML_Q4_K);
+    cr_assert_eq(geodec_quantize_type("q4_k_m", &own, "blk.4.ffn_down.weight", 2048), GEODEC_GGML_Q6_K);
+    cr_assert_eq(geodec_quantize_type("q4_k_m", &own, "output.weight", 576), GEODEC_GGML_Q8_0);
+    cr_assert_eq(geodec_quantize_type("q4_0", &own, "output.weight", 2048), GEODEC_GGML_Q6_K);
+    cr_assert_eq(geodec_quantize_type("q4_0", &own, "token_embd.weight", 2048), GEODEC_GGML_Q4_0);
+    cr_assert_eq(geodec_quantize_type("q4_0", &tied, "token_embd.weight", 2048), GEODEC_GGML_Q6_K);
+    cr_assert_eq(geodec_quantize_type("f16", &own, "output.weight", 576), GEODEC_GGML_F16);
+    cr_assert_eq(geodec_quantize_type("q9", &own, "output.weight", 576), -1);
 }
 
 Test(shape, same_seed_same_file_for_any_thread_count)
@@ -128,6 +131,23 @@ Test(shape, models_load_and_stay_finite)
         geodec_session_destroy(session);
         geodec_model_close(m);
     }
+}
+
+/* Every shape is named among the choices and is of an architecture that the model reader knows. */
+Test(shape, names_and_architectures)
+{
+    const geodec_shape *s;
+    char choices[256] = "";
+    for (int k = 0; (s = geodec_shape_at(k)); k++) {
+        geodec_architecture a;
+        int i = 0;
+        while (geodec_architecture_at(i, &a) && strcmp(a.name, s->arch) != 0) i++;
+        cr_assert(geodec_architecture_at(i, &a), "%s", s->name);
+        cr_assert(*a.models && *a.differs, "%s has no description", a.name);
+        cr_assert_eq(geodec_shape_named(s->name), s);
+        (void)snprintf(choices + strlen(choices), sizeof choices - strlen(choices), "%s%s", k ? "|" : "", s->name);
+    }
+    cr_assert_str_eq(choices, GEODEC_SHAPE_CHOICES);
 }
 
 Test(shape, refusals)

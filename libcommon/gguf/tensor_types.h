@@ -1,0 +1,83 @@
+/* The tensor types of GGUF that Geodec reads, a row each. Everything that knows a type by name or by number is made
+ * from this table: the enumeration, sizes, codecs (types.c), recipes of geodec-quantize, packing and kernels of the
+ * products (model/), random models, help texts and docs/tensor-types.md.
+ *
+ * A new type is a row here, geodec__decode_<name> in types_*.c, and geodec__encode_<name> in encode_*.c if it is to be
+ * written; `make docs` brings the page up to date.
+ *
+ *   ROW(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, (packing))
+ *
+ *   NAME, name   ggml's name, in capitals and not
+ *   number       in the file
+ *   block        values of a block
+ *   bytes        of a block
+ *   codec        READ_ONLY   geodec__decode_<name>
+ *                PLAIN       and geodec__encode_<name>, which only rounds
+ *                SEARCHED    and geodec__encode_<name>, which searches for the best scales, and geodec__nearest_<name>,
+ *                            which only rounds
+ *   limit        encoders take finite values of a magnitude below this. Scales are binary16, whose largest value is
+ *                65504 (65520 is the first that rounds to infinity); a searched scale can be somewhat larger than the
+ *                one that just reaches the extreme.
+ *   instead      type of a matrix whose rows are no multiple of the block (F16 where that does not fit either)
+ *   file         general.file_type of a file mostly of this type (llama.cpp's number); -1: READ_ONLY
+ *   product      how a product takes the weights:
+ *                FLOATS      floats, by kernels of their own (model/kernels/kernels_body.h)
+ *                BYTES       the same in exact arithmetic, integers in fast
+ *                INTEGERS    integers, packed as panels (model/kernels/panels_internal.h)
+ *                DECODED     a few rows at a time are decoded to float32: needs nothing but the decoder
+ *   packing      of BYTES and INTEGERS, from which the kernels are made, all constants:
+ *                  bits     of a code
+ *                  group    columns that share a scale, 16 or 32
+ *                  offset   value = scale (code - offset)
+ *                  minima   sign of the minimum that is added to a value; 0: none
+ *                  table    codes go through IQ4_NL's table, biased by 128
+ *                  scales   of the groups of a 256-value block: see geodec__panel_scales
+ *                and where the parts of a block in the file lie, -1 = not there:
+ *                  d, dmin  binary16
+ *                  at, n    scales of the groups, and their bytes
+ *                  high     high bits of the codes
+ *                  low      low bits of the codes */
+#ifndef GEODEC_GGUF_TENSOR_TYPES_H
+#define GEODEC_GGUF_TENSOR_TYPES_H
+
+/* clang-format off */
+#define GEODEC_TENSOR_TYPES(ROW, X)                                                             \
+    ROW(X, F32,    f32,      0,   1,   4, PLAIN,     INFINITY,            F32,    0, FLOATS, ())\
+    ROW(X, F16,    f16,      1,   1,   2, PLAIN,     65520.0f,            F16,    1, FLOATS, ())\
+    ROW(X, BF16,   bf16,    30,   1,   2, PLAIN,     0x1.ffp127f,         BF16,  32, FLOATS, ())\
+    ROW(X, Q8_0,   q8_0,     8,  32,  34, PLAIN,     127 * 65504.0f,      F16,    7, BYTES,     \
+        (8, 32, 128, 0, false, NONE, 0, -1, -1, 0, -1, 2))                                      \
+    ROW(X, Q4_0,   q4_0,     2,  32,  18, SEARCHED,  6 * 65504.0f,        F16,    2, INTEGERS,  \
+        (4, 32, 8, 0, false, NONE, 0, -1, -1, 0, -1, 2))                                        \
+    ROW(X, Q4_1,   q4_1,     3,  32,  20, SEARCHED,  60000.0f,            F16,    3, INTEGERS,  \
+        (4, 32, 0, 1, false, NONE, 0, 2, -1, 0, -1, 4))                                         \
+    ROW(X, Q5_0,   q5_0,     6,  32,  22, SEARCHED,  14 * 65504.0f,       F16,    8, INTEGERS,  \
+        (5, 32, 16, 0, false, NONE, 0, -1, -1, 0, 2, 6))                                        \
+    ROW(X, Q5_1,   q5_1,     7,  32,  24, SEARCHED,  60000.0f,            F16,    9, INTEGERS,  \
+        (5, 32, 0, 1, false, NONE, 0, 2, -1, 0, 4, 8))                                          \
+    ROW(X, IQ4_NL, iq4_nl,  20,  32,  18, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (4, 32, 128, 0, true, NONE, 0, -1, -1, 0, -1, 2))                                       \
+    ROW(X, Q2_K,   q2_k,    10, 256,  84, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (2, 16, 0, -1, false, NIBBLES, 80, 82, 0, 16, -1, 16))                                  \
+    ROW(X, Q3_K,   q3_k,    11, 256, 110, READ_ONLY, 0,                   F16,   -1, INTEGERS,  \
+        (3, 16, 4, 0, false, SIGNED, 108, -1, 96, 12, 0, 32))                                   \
+    ROW(X, Q4_K,   q4_k,    12, 256, 144, SEARCHED,  60 * 65504.0f,       Q5_0,  15, INTEGERS,  \
+        (4, 32, 0, -1, false, PAIRS, 0, 2, 4, 12, -1, 16))                                      \
+    ROW(X, Q5_K,   q5_k,    13, 256, 176, SEARCHED,  60 * 65504.0f,       Q5_1,  17, INTEGERS,  \
+        (5, 32, 0, -1, false, PAIRS, 0, 2, 4, 12, 16, 48))                                      \
+    ROW(X, Q6_K,   q6_k,    14, 256, 210, SEARCHED,  30 * 128 * 65504.0f, Q8_0,  18, INTEGERS,  \
+        (6, 16, 32, 0, false, SIGNED, 208, -1, 192, 16, 128, 0))                                \
+    ROW(X, TQ1_0,  tq1_0,   34, 256,  54, READ_ONLY, 0,                   F16,   -1, DECODED, ())\
+    ROW(X, TQ2_0,  tq2_0,   35, 256,  66, SEARCHED,  65504.0f,            Q4_0,  37, INTEGERS,  \
+        (2, 32, 1, 0, false, NONE, 64, -1, -1, 0, -1, 0))
+/* clang-format on */
+
+#define GEODEC__TYPE_NUMBER(X, NAME, name, number, ...) GEODEC_GGML_##NAME = (number),
+#define GEODEC__TYPE_BYTES(X, NAME, name, number, block, bytes, ...) GEODEC_GGML_BYTES_##NAME = (bytes),
+
+/* ggml's type numbers, as in the file: GEODEC_GGML_F32, ... */
+typedef enum geodec_ggml_type { GEODEC_TENSOR_TYPES(GEODEC__TYPE_NUMBER, ) } geodec_ggml_type;
+/* Bytes of a block: GEODEC_GGML_BYTES_F32, ... */
+enum { GEODEC_TENSOR_TYPES(GEODEC__TYPE_BYTES, ) };
+
+#endif
