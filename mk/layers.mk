@@ -31,7 +31,7 @@ DEPS_decode        := model documents $(MODEL_BELOW)
 DEPS_drafters      := decode flowmap chain geometry lowrank model documents $(MODEL_BELOW)
 DEPS_measure       := drafters $(DEPS_drafters)
 DEPS_prepare       := export drafters $(DEPS_drafters)
-DEPS_lab/harness   := chain geometry $(FILES_BELOW)
+DEPS_lab/harness   := chain geometry evaluate reference model $(MODEL_BELOW)
 # An experiment sees what is measured, never another experiment.
 LAB_BELOW          := lab/harness chain geometry evaluate reference model $(MODEL_BELOW)
 $(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
@@ -40,6 +40,6 @@ DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) $(LAB_BELOW)
 
 # Private headers that other folders of the library may include; they are not installed.
 SHARED_INTERNAL := base/unroll_internal.h base/vec_internal.h linalg/vec64_internal.h io/h5_internal.h model/weights_internal.h model/arch_internal.h \
-  lab/harness/kernels_internal.h
+  lab/harness/kernels_internal.h lab/harness/kl_internal.h
 # The public headers: those that are installed, and that libcommon/geodec.h includes (make docs writes it, make check-headers compares).
 PUBLIC_HEADERS := $(sort $(filter-out %_internal.h %_body.h,$(wildcard $(FOLDERS:%=libcommon/%/*.h))))

@@ -4,7 +4,7 @@
 
 #include "chain/activations.h"
 #include "cli/cli.h"
-#include "lab/fisher/metric.h"
+#include "lab/harness/fisher_metric.h"
 
 typedef struct fisher_source {
     const geodec_artifact *file; /* activations; the caller's */

@@ -1,3 +1,2 @@
 lab/fisher_SRCS := \
-  metric.c \
   rank.c

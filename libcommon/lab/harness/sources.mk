@@ -1,5 +1,6 @@
 lab/harness_SRCS := \
   field.c \
+  fisher_metric.c \
   kernels_avx2.c \
   kernels_avx512.c \
   kernels_scalar.c \

@@ -1,6 +1,6 @@
 /* Internal: the divergence of a distribution from logits. */
-#ifndef GEODEC_LAB_FISHER_KL_INTERNAL_H
-#define GEODEC_LAB_FISHER_KL_INTERNAL_H
+#ifndef GEODEC_LAB_HARNESS_KL_INTERNAL_H
+#define GEODEC_LAB_HARNESS_KL_INTERNAL_H
 
 #include <math.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-#include "lab/fisher/metric.h"
+#include "lab/harness/fisher_metric.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "lab/fisher/kl_internal.h"
+#include "lab/harness/kl_internal.h"
 #include "linalg/blas.h"
 #include "linalg/eig.h"
 #include "linalg/stats.h"

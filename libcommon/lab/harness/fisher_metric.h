@@ -11,8 +11,8 @@
  * text and run in batches: final norm and head alone, 2 n d_model n_vocab multiplications and additions a state. Before
  * it a state at position t costs two passes over the t + 1 tokens up to it besides. (With n directions asked for, n
  * tangents are exact; pulling back single outputs instead would take as many as carry the probability.) */
-#ifndef GEODEC_LAB_FISHER_METRIC_H
-#define GEODEC_LAB_FISHER_METRIC_H
+#ifndef GEODEC_LAB_HARNESS_FISHER_METRIC_H
+#define GEODEC_LAB_HARNESS_FISHER_METRIC_H
 
 #include "base/hooks.h"
 #include "reference/reference.h"
