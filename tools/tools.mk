@@ -6,21 +6,24 @@ CLI_SRCS := \
   bench_table.c \
   charts.c \
   cli.c \
+  cloud.c \
   decode_report.c \
   describe.c \
   dialogue.c \
   drafters.c \
   evaluation.c \
-  fisher.c \
   guard.c \
   kinds.c \
   layers.c \
+  mode.c \
   pages.c \
   presets.c \
   printer.c \
   report.c \
   schema.c \
   space.c \
+  stage.c \
+  stage_model.c \
   sweep.c \
   tables.c \
   text.c

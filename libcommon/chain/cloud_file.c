@@ -146,6 +146,24 @@ void geodec_cloud_thin(geodec_cloud *c, int64_t count, uint64_t seed)
     c->points = count;
 }
 
+int64_t geodec_cloud_dimension(const geodec_cloud *c)
+{
+    enum { LEAST = 2, MOST = 12 };
+    const int64_t n = c->k_int < LEAST ? LEAST : c->k_int > MOST ? MOST : c->k_int;
+    return n < c->k ? n : c->k;
+}
+
+geodec_status geodec_cloud_coordinates(const geodec_cloud *c, int64_t n, double **x, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double *out = NULL;
+    GEODEC_NEW(out, c->points * n);
+    for (int64_t i = 0; i < c->points; i++) memcpy(out + i * n, c->coordinate + i * c->k, (size_t)n * sizeof *out);
+    *x = out;
+done:
+    return st;
+}
+
 void geodec_cloud_clear(geodec_cloud *c)
 {
     geodec_artifact_clear(&geodec_cloud_kind, c);

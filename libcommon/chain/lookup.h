@@ -13,6 +13,7 @@
 #ifndef GEODEC_CHAIN_LOOKUP_H
 #define GEODEC_CHAIN_LOOKUP_H
 
+#include "chain/metric.h"
 #include "chain/records.h"
 
 typedef struct geodec_lookup geodec_lookup; /* immutable; may be shared between threads */
@@ -45,6 +46,12 @@ GEODEC_API geodec_status geodec_lookup_exhaustive(const geodec_lookup *l, const 
 /* What a plain screen finds: the best of the `keep` nearest by Euclid (1..64), without the bound. */
 GEODEC_API geodec_status geodec_lookup_screened(const geodec_lookup *l, const double *q, const double *g, int64_t keep,
                                                 geodec_lookup_hit *hit, geodec_err *err) GEODEC_MUST_USE;
+
+/* Queries for a trial: at most `most` points of the metric that no path begins at, a seeded choice in their order, in
+ * new memory: x [count][n]. GEODEC_FORMAT when a path begins at no point of the metric. */
+GEODEC_API geodec_status geodec_lookup_choose(const geodec_metric *m, const geodec_propagators *p, int64_t most,
+                                              uint64_t seed, double **x, int64_t *count,
+                                              geodec_err *err) GEODEC_MUST_USE;
 
 /* The three on many queries [count][n] in the metric of the space at each query. The share inside rho is counted with
  * each record's own metric. GEODEC_INTERNAL should the two-stage search ever miss. */

@@ -150,6 +150,10 @@ GEODEC_API geodec_status geodec_metric_test_space(geodec_metric_type kind, int64
                                                   geodec_pool *pool, const geodec_hooks *hooks, geodec_metric *out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_metric_clear(geodec_metric *m);
+/* One matrix at every point: the identity, or the inverse covariance of all points x [points][n]. g [points][n][n] is
+ * new memory. GEODEC_NUMERIC when the covariance is singular. */
+GEODEC_API geodec_status geodec_metric_constant(int64_t points, int64_t n, const double *x, bool covariance,
+                                                geodec_pool *pool, double **g, geodec_err *err) GEODEC_MUST_USE;
 /* What the figures of a metric are worth: the same fit to a Gaussian cloud with as many points and the covariance of
  * all points together. A local covariance of k points in n dimensions is uneven by chance alone, and shrinks
  * accordingly. */

@@ -11,11 +11,13 @@ chain_SRCS := \
   geodesics_file.c \
   import.c \
   lookup.c \
+  lookup_choose.c \
   lookup_pack.c \
   lookup_scan.c \
   lookup_scan_avx2.c \
   lookup_scan_avx512.c \
   metric.c \
+  metric_constant.c \
   metric_file.c \
   metric_matrices.c \
   metric_space.c \

@@ -120,6 +120,13 @@ done:
     return st;
 }
 
+geodec_status geodec_tsv_finish(geodec_tsv **t, geodec_err *err)
+{
+    geodec_tsv *table = *t;
+    *t = NULL;
+    return geodec_tsv_commit(table, err);
+}
+
 void geodec_tsv_abandon(geodec_tsv *t)
 {
     if (!t) return;

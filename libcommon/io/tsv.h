@@ -31,6 +31,8 @@ GEODEC_API void geodec_tsv_str(geodec_tsv *t, const char *v);
 GEODEC_API geodec_status geodec_tsv_end_row(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
 /* Frees t in every case. */
 GEODEC_API geodec_status geodec_tsv_commit(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
+/* The same, and *t is NULL from then on, as a clean-up that abandons what is left wants it. */
+GEODEC_API geodec_status geodec_tsv_finish(geodec_tsv **t, geodec_err *err) GEODEC_MUST_USE;
 /* NULL ok. */
 GEODEC_API void geodec_tsv_abandon(geodec_tsv *t);
 

@@ -5,7 +5,7 @@
 
 static const char *kind_name;
 static const cli_option options[] = {
-    {.name = "kind", .type = CLI_STR, .target = &kind_name, .metavar = "KIND", .help = "refuse files of another kind"},
+    OPT_STR("kind", 0, &kind_name, "KIND", "refuse files of another kind"),
 };
 
 static const cli_tool tool = {
@@ -19,10 +19,7 @@ static const cli_tool tool = {
         "it again, with status 3 (not a valid artifact) or 4 (valid, but with a value that is not a finite number).\n"
         "All files are checked; the status is that of the first bad one.",
     .examples = "  geodec-check results/*.h5\n  geodec-check --kind cloud cloud.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = -1,
+    CLI_TAKES(options, 1, -1),
 };
 
 static geodec_status check(const cli *c, const char *path, geodec_err *err)

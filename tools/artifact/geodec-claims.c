@@ -11,33 +11,12 @@
 static const char *output, *root = "results", *model = ".", *file = "";
 static bool check, strict;
 static const cli_option options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &output,
-     .metavar = "FILE",
-     .help = "write to FILE (default: standard output)"},
-    {.name = "root",
-     .type = CLI_STR,
-     .target = &root,
-     .metavar = "DIR",
-     .help = "folder that references are relative to"},
-    {.name = "results",
-     .type = CLI_STR,
-     .target = &model,
-     .metavar = "NAME",
-     .help = "the model's folder below it, @MODEL in a reference"},
-    {.name = "file",
-     .type = CLI_STR,
-     .target = &file,
-     .metavar = "NAME",
-     .help = "the model file's name without .gguf, @FILE in a reference"},
-    {.name = "check",
-     .type = CLI_FLAG,
-     .target = &check,
-     .help = "check the fragments alone; nothing is read or written"},
-    {.name = "strict", .type = CLI_FLAG, .target = &strict, .help = "end with status 4 when a reference is broken"},
+    OPT_FILE("output", 'o', &output, "FILE", "write to FILE (default: standard output)", .flags = CLI_VOLATILE),
+    OPT_STR("root", 0, &root, "DIR", "folder that references are relative to"),
+    OPT_STR("results", 0, &model, "NAME", "the model's folder below it, @MODEL in a reference"),
+    OPT_STR("file", 0, &file, "NAME", "the model file's name without .gguf, @FILE in a reference"),
+    OPT_FLAG("check", 0, &check, "check the fragments alone; nothing is read or written"),
+    OPT_FLAG("strict", 0, &strict, "end with status 4 when a reference is broken"),
 };
 
 static const cli_tool tool = {
@@ -52,10 +31,7 @@ static const cli_tool tool = {
         "`reproduced` without the published figure, and rows of a table by number.",
     .examples = "  geodec-claims --results my-model pipelines/claims/*.tsv > claims.tsv\n"
                 "  geodec-claims --check pipelines/claims/*.tsv",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = -1,
+    CLI_TAKES(options, 1, -1),
 };
 
 static geodec_status print_row(geodec_tsv *t, const geodec_claim *row, geodec_references *refs, bool *broken,
@@ -120,9 +96,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             GEODEC_TRY(print_row(t, &f[k].row[i], refs, &broken, err));
             n_broken += broken;
         }
-    geodec_tsv *table = t;
-    t = NULL;
-    GEODEC_TRY(geodec_tsv_commit(table, err));
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
     if (strict && n_broken) GEODEC_THROW(GEODEC_CHECK, "%lld broken references", (long long)n_broken);
 done:
     geodec_tsv_abandon(t);

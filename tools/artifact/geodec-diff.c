@@ -11,26 +11,10 @@
 static double rtol, atol_;
 static bool all, provenance;
 static const cli_option options[] = {
-    {.name = "rtol",
-     .letter = 'r',
-     .type = CLI_F64,
-     .target = &rtol,
-     .max = 1e300,
-     .metavar = "X",
-     .help = "relative tolerance"},
-    {.name = "atol",
-     .letter = 'a',
-     .type = CLI_F64,
-     .target = &atol_,
-     .max = 1e300,
-     .metavar = "X",
-     .help = "absolute tolerance"},
-    {.name = "all", .type = CLI_FLAG, .target = &all, .help = "list the members that are the same too"},
-    {.name = "provenance",
-     .letter = 'p',
-     .type = CLI_FLAG,
-     .target = &provenance,
-     .help = "compare tool, command line, seed, fingerprints and inputs too"},
+    OPT_F64("rtol", 'r', &rtol, 0, 1e300, "X", "relative tolerance"),
+    OPT_F64("atol", 'a', &atol_, 0, 1e300, "X", "absolute tolerance"),
+    OPT_FLAG("all", 0, &all, "list the members that are the same too"),
+    OPT_FLAG("provenance", 'p', &provenance, "compare tool, command line, seed, fingerprints and inputs too"),
 };
 
 static const cli_tool tool = {
@@ -44,10 +28,7 @@ static const cli_tool tool = {
         "members that differ on standard output: largest absolute and relative difference, number of values beyond\n"
         "the tolerance, and place (C order, from 0) and values of the first of them.",
     .examples = "  geodec-diff one/cloud.h5 two/cloud.h5\n  geodec-diff --rtol 1e-12 --atol 1e-15 a.h5 b.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 2,
-    .max_args = 2,
+    CLI_TAKES(options, 2, 2),
 };
 
 static int members, differing;

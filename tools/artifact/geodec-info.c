@@ -12,22 +12,13 @@
 
 static bool as_json, schema, kinds, drafters, types, architectures, integrators;
 static const cli_option options[] = {
-    {.name = "json", .type = CLI_FLAG, .target = &as_json, .help = "print JSON"},
-    {.name = "schema",
-     .type = CLI_FLAG,
-     .target = &schema,
-     .help = "print the schema pages (Markdown) of the KINDs, or of all"},
-    {.name = "kinds", .type = CLI_FLAG, .target = &kinds, .help = "print the names of all kinds"},
-    {.name = "drafters", .type = CLI_FLAG, .target = &drafters, .help = "print the table of drafters (Markdown)"},
-    {.name = "tensor-types", .type = CLI_FLAG, .target = &types, .help = "print the table of tensor types (Markdown)"},
-    {.name = "architectures",
-     .type = CLI_FLAG,
-     .target = &architectures,
-     .help = "print the table of architectures (Markdown)"},
-    {.name = "integrators",
-     .type = CLI_FLAG,
-     .target = &integrators,
-     .help = "print the tables of integrators (Markdown)"},
+    OPT_FLAG("json", 0, &as_json, "print JSON"),
+    OPT_FLAG("schema", 0, &schema, "print the schema pages (Markdown) of the KINDs, or of all"),
+    OPT_FLAG("kinds", 0, &kinds, "print the names of all kinds"),
+    OPT_FLAG("drafters", 0, &drafters, "print the table of drafters (Markdown)"),
+    OPT_FLAG("tensor-types", 0, &types, "print the table of tensor types (Markdown)"),
+    OPT_FLAG("architectures", 0, &architectures, "print the table of architectures (Markdown)"),
+    OPT_FLAG("integrators", 0, &integrators, "print the tables of integrators (Markdown)"),
 };
 
 static const cli_tool tool = {
@@ -38,10 +29,7 @@ static const cli_tool tool = {
              "--drafters|--tensor-types|--architectures|--integrators",
     .examples =
         "  geodec-info metric.h5\n  geodec-info --json metric.h5 | python3 -m json.tool\n  geodec-info --schema cloud",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = -1,
+    CLI_TAKES(options, 0, -1),
 };
 
 static geodec_json_writer *json; /* with --json */

@@ -5,13 +5,7 @@
 
 static const char *output;
 static const cli_option options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH | CLI_REQUIRED,
-     .target = &output,
-     .metavar = "FILE",
-     .help = "write to FILE"},
+    OPT_FILE("output", 'o', &output, "FILE", "write to FILE", .flags = CLI_VOLATILE | CLI_REQUIRED),
 };
 
 static const cli_tool tool = {
@@ -24,10 +18,7 @@ static const cli_tool tool = {
         "options or by another version, a missing part and a part given twice are refused.",
     .examples = "  geodec-riemann --shard 1/2 -o a.h5 metric.h5\n  geodec-riemann --shard 2/2 -o b.h5 metric.h5\n"
                 "  geodec-merge -o riemann.h5 a.h5 b.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = -1,
+    CLI_TAKES(options, 1, -1),
 };
 
 static geodec_status run(const cli *c, geodec_err *err)

@@ -9,12 +9,9 @@
 
 static const char *missing, *root = ".";
 static const cli_option options[] = {
-    {.name = "missing",
-     .type = CLI_STR,
-     .target = &missing,
-     .metavar = "TEXT",
-     .help = "print TEXT for a file, an optional member or a row that is not there, in place of an error"},
-    {.name = "root", .type = CLI_STR, .target = &root, .metavar = "DIR", .help = "folder that FILE is relative to"},
+    OPT_STR("missing", 0, &missing, "TEXT",
+            "print TEXT for a file, an optional member or a row that is not there, in place of an error"),
+    OPT_STR("root", 0, &root, "DIR", "folder that FILE is relative to"),
 };
 
 static const cli_tool tool = {
@@ -34,10 +31,7 @@ static const cli_tool tool = {
         "references on the command line they are read from standard input, one a line.",
     .examples = "  geodec-value riemann.h5#median_abs_scalar_samples 'coverage.h5#hit[0][1][4]'\n"
                 "  geodec-value 'benchdecode.tsv#speedup{drafter=flowmap,gamma=4,mode=greedy,setting=loop}'",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = -1,
+    CLI_TAKES(options, 0, -1),
 };
 
 static geodec_status print(geodec_tsv *t, geodec_references *refs, const char *text, geodec_err *err)
@@ -75,9 +69,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         line[n] = 0;
         if (n > 0) GEODEC_TRY(print(t, refs, line, err));
     }
-    geodec_tsv *table = t;
-    t = NULL;
-    GEODEC_TRY(geodec_tsv_commit(table, err));
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     geodec_references_close(refs);

@@ -13,24 +13,10 @@
 static const char *output, *root = ".", *data = "data/model";
 static bool check;
 static const cli_option options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &output,
-     .metavar = "FILE",
-     .help = "write to FILE (default: standard output)"},
-    {.name = "root",
-     .type = CLI_STR,
-     .target = &root,
-     .metavar = "DIR",
-     .help = "folder that references are relative to"},
-    {.name = "data",
-     .type = CLI_STR,
-     .target = &data,
-     .metavar = "DIR",
-     .help = "folder of the embedded model, @DATA in a reference"},
-    {.name = "check", .type = CLI_FLAG, .target = &check, .help = "check the rules alone; nothing is read or written"},
+    OPT_FILE("output", 'o', &output, "FILE", "write to FILE (default: standard output)", .flags = CLI_VOLATILE),
+    OPT_STR("root", 0, &root, "DIR", "folder that references are relative to"),
+    OPT_STR("data", 0, &data, "DIR", "folder of the embedded model, @DATA in a reference"),
+    OPT_FLAG("check", 0, &check, "check the rules alone; nothing is read or written"),
 };
 
 static const cli_tool tool = {
@@ -46,10 +32,7 @@ static const cli_tool tool = {
         "quantity, value, control, verdict (word: sentence), command. docs/verdicts.md describes the rules.",
     .examples = "  geodec-verdict --root results/my-model pipelines/report/headline.tsv\n"
                 "  geodec-verdict --check pipelines/report/headline.tsv",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = -1,
+    CLI_TAKES(options, 1, -1),
 };
 
 /* The command that made FILE.h5, the text behind '=', or a dash. */
@@ -102,9 +85,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_tsv_columns(t, CLI_COUNT(columns), columns, err));
     for (int k = 0; k < c->n_args; k++)
         for (int64_t i = 0; i < h[k].n; i++) GEODEC_TRY(print_row(t, &h[k].row[i], refs, err));
-    geodec_tsv *table = t;
-    t = NULL;
-    GEODEC_TRY(geodec_tsv_commit(table, err));
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     geodec_references_close(refs);

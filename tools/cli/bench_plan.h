@@ -9,27 +9,12 @@
 
 /* Where prompts come from, how they are cut, and the lengths of drafts. */
 #define CLI_PROMPTS_OPTION(path_)                                                                                      \
-    {                                                                                                                  \
-        .name = "prompts", .type = CLI_STR, .flags = CLI_PATH | CLI_REQUIRED, .target = &(path_), .metavar = "FILE",   \
-        .help = "text that prompts are cut from; of JSON Lines every record is one"                                    \
-    }
+    OPT_FILE("prompts", 0, &(path_), "FILE", "text that prompts are cut from; of JSON Lines every record is one",      \
+             .flags = CLI_REQUIRED)
 #define CLI_PROMPT_CUT_OPTIONS(tokens_, count_)                                                                        \
-    {.name = "prompt-tokens",                                                                                          \
-     .type = CLI_I64,                                                                                                  \
-     .target = &(tokens_),                                                                                             \
-     .min = 1,                                                                                                         \
-     .max = 65536,                                                                                                     \
-     .metavar = "N",                                                                                                   \
-     .help = "tokens of a prompt, the first one (BOS) included"},                                                      \
-    {                                                                                                                  \
-        .name = "n-prompts", .type = CLI_I64, .target = &(count_), .min = 1, .max = 100000, .metavar = "N",            \
-        .help = "prompts"                                                                                              \
-    }
-#define CLI_GAMMAS_OPTION(list_)                                                                                       \
-    {                                                                                                                  \
-        .name = "gammas", .type = CLI_STR, .target = &(list_), .metavar = "LIST",                                      \
-        .help = "draft lengths, rising, 1 to 16"                                                                       \
-    }
+    OPT_I64("prompt-tokens", 0, &(tokens_), 1, 65536, "N", "tokens of a prompt, the first one (BOS) included"),        \
+        OPT_I64("n-prompts", 0, &(count_), 1, 100000, "N", "prompts")
+#define CLI_GAMMAS_OPTION(list_) OPT_STR("gammas", 0, &(list_), "LIST", "draft lengths, rising, 1 to 16")
 
 /* What a plan's drafter is made from; drafting is set by the tool before the plan runs. */
 typedef struct bench_request {

@@ -114,9 +114,7 @@ geodec_status bench_table(const geodec_bench_plan *plan, const geodec_bench_coun
         timings(t, r);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
-    geodec_tsv *whole = t;
-    t = NULL;
-    GEODEC_TRY(geodec_tsv_commit(whole, err));
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     return st;

@@ -1,6 +1,7 @@
 #include "cli/charts.h"
 
 #include "base/mem.h"
+#include "cli/layers.h"
 #include "cli/space.h"
 #include "linalg/expm.h"
 
@@ -13,25 +14,25 @@ void say_split(const cli *c, const geodec_split *s)
                 (long long)s->units, (long long)s->gap);
 }
 
-geodec_status charts_open(charts *s, const char *activations, const char *model, geodec_provenance *p, geodec_err *err)
+geodec_status charts_open(charts *s, cli_stage *stage, const char *activations, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, activations, &s->file, err));
+    geodec_artifact *file;
+    GEODEC_TRY(stage_open(stage, &geodec_activations_kind, activations, &file, err));
+    s->file = file;
     GEODEC_TRY(geodec_activations_view(s->file, &s->view, err));
     GEODEC_TRY(geodec_artifact_read(s->file, "/layer", &s->layer, err));
     GEODEC_TRY(geodec_activations_units(s->file, &s->text, &s->units, err));
     say_split(s->c, &s->units);
     GEODEC_TRY(geodec_artifact_get_i64(s->file, "n_layer", &s->n_layer, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(p, s->file, err));
-    if (*model) GEODEC_TRY(fisher_open(s->c, model, s->file, &s->source, err));
+    if (*s->o->model) GEODEC_TRY(geodec_model_states_open(s->o->model, s->file, s->c->pool, &s->source, err));
 done:
     return st;
 }
 
 void charts_close(charts *s)
 {
-    fisher_close(&s->source);
-    geodec_artifact_close(s->file);
+    geodec_model_states_close(&s->source);
     geodec_mem_free(s->layer);
     geodec_mem_free(s->text);
     memset(s, 0, sizeof *s);
@@ -41,20 +42,20 @@ void charts_close(charts *s)
 static geodec_status fisher_at_points(const charts *s, const geodec_harness_charted *c, double *g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    fisher_rows rows = {0};
+    geodec_state_rows rows = {0};
     int32_t *row = NULL;
     GEODEC_NEW(row, c->points);
     for (int64_t i = 0; i < c->points; i++) row[i] = (int32_t)c->point_row[i];
     for (int64_t i = 0, count; i < c->points; i += count) {
         for (count = 1; i + count < c->points && c->point_place[i + count] == c->point_place[i];) count++;
-        GEODEC_TRY(fisher_rows_read(&s->source, s->layer[c->point_place[i]], count, row + i, &rows, err));
+        GEODEC_TRY(geodec_state_rows_read(&s->source, s->layer[c->point_place[i]], count, row + i, &rows, err));
         GEODEC_TRY(geodec_fisher_metric(s->source.reference, &rows.s, c->n, c->basis, NULL, &s->c->hooks,
                                         g + i * c->n * c->n, NULL, NULL, err));
-        fisher_rows_clear(&rows);
+        geodec_state_rows_clear(&rows);
     }
-    GEODEC_TRY(geodec_fisher_regularise(c->points, c->n, s->ridge, g, NULL, NULL, NULL, err));
+    GEODEC_TRY(geodec_fisher_regularise(c->points, c->n, s->o->ridge, g, NULL, NULL, NULL, err));
 done:
-    fisher_rows_clear(&rows);
+    geodec_state_rows_clear(&rows);
     geodec_mem_free(row);
     return st;
 }
@@ -62,17 +63,17 @@ done:
 geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *ctx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t n = s->dim, packed = geodec_sym_packed(n);
+    const int64_t n = s->o->dim, packed = geodec_sym_packed(n);
     geodec_harness_chart_options co = geodec_harness_chart_defaults();
     geodec_metric_options mo = geodec_metric_defaults();
     geodec_harness_charted c = {0};
     geodec_metric m = {0};
     double *g = NULL, *log_g = NULL, *mixed = NULL, *l = NULL;
     co.n = n;
-    co.points = s->points;
+    co.points = s->o->points;
     co.index = index;
     co.split = s->split;
-    mo.sigma_nn = s->sigma_nn;
+    mo.sigma_nn = s->o->sigma_nn;
     GEODEC_TRY(geodec_harness_charted_make(&s->view, &co, s->c->pool, &s->c->hooks, &c, err));
     GEODEC_TRY(geodec_metric_fit(c.points, n, c.point, &mo, s->c->pool, &s->c->hooks, &m, err));
     cli_say(s->c, "%s: chart of %lld dimensions holds %.1f %% of the variance (the first %.1f %%), %lld points",
@@ -90,7 +91,7 @@ geodec_status charts_fitted(const charts *s, int64_t index, charts_fn fn, void *
         GEODEC_TRY_MSG(geodec_logm_spd(n, g + i * n * n, l, err), "Fisher metric of point %lld", (long long)i);
         geodec_sym_pack(n, l, log_g + i * packed);
     }
-    for (int64_t i = 0; i < c.points * packed; i++) mixed[i] = (1 - s->blend) * m.log_g[i] + s->blend * log_g[i];
+    for (int64_t i = 0; i < c.points * packed; i++) mixed[i] = (1 - s->o->blend) * m.log_g[i] + s->o->blend * log_g[i];
     f.log_g = log_g;
     GEODEC_TRY_MSG(fn(ctx, &c, index, &f, "fisher", err), "fisher");
     f.log_g = mixed;
@@ -102,6 +103,20 @@ done:
     geodec_mem_free(log_g);
     geodec_mem_free(mixed);
     geodec_mem_free(l);
+    return st;
+}
+
+geodec_status charts_layers(const charts *s, const char *layers, charts_fn fn, void *ctx, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t list[MAX_LAYERS], n = 0;
+    GEODEC_TRY(parse_layers(layers, (int32_t)s->n_layer, list, &n, err));
+    for (int32_t i = 0; i < n; i++) {
+        int64_t index;
+        GEODEC_TRY(geodec_activations_find_layer(&s->view, list[i], &index, err));
+        GEODEC_TRY_MSG(charts_fitted(s, index, fn, ctx, err), "layer %d", list[i]);
+    }
+done:
     return st;
 }
 
@@ -138,7 +153,7 @@ done:
     return st;
 }
 
-geodec_status charts_file(const charts *s, const char *metric, geodec_provenance *p, charts_fn fn, void *ctx,
+geodec_status charts_file(const charts *s, cli_stage *stage, const char *metric, charts_fn fn, void *ctx,
                           geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -149,8 +164,7 @@ geodec_status charts_file(const charts *s, const char *metric, geodec_provenance
     int32_t *text = NULL;
     int64_t d, n, layer;
     bool ref;
-    GEODEC_TRY(space_open(metric, &in, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(p, in.file, err));
+    GEODEC_TRY(stage_space(stage, metric, &in, err));
     GEODEC_TRY(space_mode(&in, "correct", &ref, err));
     if (in.field && !in.metric.log_g)
         GEODEC_THROW(GEODEC_LIMIT, "%s: its matrices are too many for this experiment", metric);

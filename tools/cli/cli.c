@@ -60,6 +60,7 @@ static geodec_status parse_value(const cli_option *o, const char *text, geodec_e
         break;
     }
     case CLI_STR:
+    case CLI_FILE:
         *(const char **)o->target = text;
         break;
     case CLI_CHOICE: {
@@ -108,12 +109,12 @@ static const char *value_text(const cli_option *o, char *buf, size_t n)
         shortest(*(const double *)o->target, buf, n);
         return buf;
     case CLI_STR:
-    case CLI_CHOICE: {
-        const char *s = *(const char *const *)o->target;
-        return s && (o->flags & CLI_PATH) ? last_component(s) : s;
+    case CLI_FILE:
+    case CLI_CHOICE:
+        break;
     }
-    }
-    return NULL;
+    const char *s = *(const char *const *)o->target;
+    return s && o->type == CLI_FILE ? last_component(s) : s;
 }
 
 static void add_text(char *line, const char *fmt, ...) GEODEC_PRINTF(2, 3);
@@ -244,7 +245,7 @@ static const char *help_of(const cli_option *o)
 
 static const char *value_kind(const cli_option *o)
 {
-    return o->type == CLI_FLAG ? "flag" : o->type == CLI_CHOICE ? "choice" : o->flags & CLI_PATH ? "path" : "value";
+    return o->type == CLI_FLAG ? "flag" : o->type == CLI_CHOICE ? "choice" : o->type == CLI_FILE ? "path" : "value";
 }
 
 /* Rows: "tool", name, topic's heading, purpose, files|none; then "option", name, letter, flag|choice|path|value,
@@ -324,15 +325,15 @@ static int parse(cli *c, int argc, char **argv, geodec_err *err)
     const cli_tool *t = c->tool;
     bool help = false, version = false, verbose = false, listing = false;
     const cli_option common[] = {
-        {.name = "threads", .letter = 't', .type = CLI_I64, .target = &c->threads, .min = 1, .max = 1024},
-        {.name = "pin", .type = CLI_FLAG, .target = &c->pin},
-        {.name = "seed", .type = CLI_U64, .target = &c->seed},
-        {.name = "force", .type = CLI_FLAG, .target = &c->force},
-        {.name = "quiet", .letter = 'q', .type = CLI_FLAG, .target = &c->quiet},
-        {.name = "verbose", .letter = 'v', .type = CLI_FLAG, .target = &verbose},
-        {.name = "help", .letter = 'h', .type = CLI_FLAG, .target = &help},
-        {.name = "version", .type = CLI_FLAG, .target = &version},
-        {.name = listing_option, .type = CLI_FLAG, .target = &listing},
+        OPT_I64("threads", 't', &c->threads, 1, 1024, NULL, NULL),
+        OPT_FLAG("pin", 0, &c->pin, NULL),
+        OPT_U64("seed", 0, &c->seed, NULL, NULL),
+        OPT_FLAG("force", 0, &c->force, NULL),
+        OPT_FLAG("quiet", 'q', &c->quiet, NULL),
+        OPT_FLAG("verbose", 'v', &verbose, NULL),
+        OPT_FLAG("help", 'h', &help, NULL),
+        OPT_FLAG("version", 0, &version, NULL),
+        OPT_FLAG(listing_option, 0, &listing, NULL),
     };
     const cli_option *all[MAX_OPTIONS];
     bool given[MAX_OPTIONS] = {false};
@@ -472,7 +473,7 @@ static geodec_status check_others(const cli *c, const char *path, const struct s
         if (is_file(c->args[i], file)) GEODEC_THROW(GEODEC_INVAL, "%s is read by this command, no output", path);
     for (int i = 0; i < c->tool->n_options; i++) {
         const cli_option *o = &c->tool->options[i];
-        if (!(o->flags & CLI_PATH)) continue;
+        if (o->type != CLI_FILE) continue;
         const char *other = *(const char *const *)o->target;
         if (!other || other == path) continue;
         if (!(o->flags & CLI_VOLATILE) && file && is_file(other, file))

@@ -3,8 +3,7 @@
  *     static const char *output; static int64_t k = 16;
  *     static const cli_option options[] = {
  *         CLI_OUTPUT_OPTION(output, "metric.h5"),
- *         {.name = "k", .letter = 'k', .type = CLI_I64, .target = &k, .min = 1, .max = 4096, .metavar = "N",
- *          .help = "neighbours of each point"},
+ *         OPT_I64("k", 'k', &k, 1, 4096, "N", "neighbours of each point"),
  *     };
  *     static const cli_tool tool = {.name = "geodec-metric", .purpose = "...", .usage = "[OPTIONS] CLOUD.h5", ...};
  *     static geodec_status run(const cli *c, geodec_err *err) { ... }
@@ -31,13 +30,13 @@ typedef enum cli_type {
     CLI_U64,    /* uint64_t *, any value */
     CLI_F64,    /* double *, finite, min..max checked */
     CLI_STR,    /* const char ** */
+    CLI_FILE,   /* const char **, a path: only its last component enters the canonical command line */
     CLI_CHOICE, /* const char **, one of `choices` separated by '|' */
 } cli_type;
 
 enum {
     CLI_VOLATILE = 1, /* does not change results: left out of the canonical command line (paths of outputs, reports) */
-    CLI_PATH = 2,     /* a file: only its last component enters the canonical command line */
-    CLI_REQUIRED = 4, /* must be given */
+    CLI_REQUIRED = 2, /* must be given */
 };
 
 typedef struct cli_option {
@@ -51,6 +50,29 @@ typedef struct cli_option {
     const char *metavar;
     const char *help; /* one sentence without final stop; the default is added by the help printer */
 } cli_option;
+
+/* One row of an option table. letter: 0 = none. The type of the target is checked. What follows the help is further
+ * members: `.flags = CLI_REQUIRED`. */
+#define CLI_ROW(type_, ctype_, name_, letter_, target_, ...)                                                           \
+    {                                                                                                                  \
+        .name = (name_), .letter = (letter_), .type = (type_), .target = 1 ? (target_) : (ctype_ *)0, __VA_ARGS__      \
+    }
+#define OPT_FLAG(name_, letter_, target_, ...) CLI_ROW(CLI_FLAG, bool, name_, letter_, target_, .help = __VA_ARGS__)
+#define OPT_I64(name_, letter_, target_, min_, max_, metavar_, ...)                                                    \
+    CLI_ROW(CLI_I64, int64_t, name_, letter_, target_, .min = min_, .max = max_, .metavar = metavar_,                  \
+            .help = __VA_ARGS__)
+#define OPT_U64(name_, letter_, target_, metavar_, ...)                                                                \
+    CLI_ROW(CLI_U64, uint64_t, name_, letter_, target_, .metavar = metavar_, .help = __VA_ARGS__)
+#define OPT_F64(name_, letter_, target_, min_, max_, metavar_, ...)                                                    \
+    CLI_ROW(CLI_F64, double, name_, letter_, target_, .min = min_, .max = max_, .metavar = metavar_,                   \
+            .help = __VA_ARGS__)
+#define OPT_STR(name_, letter_, target_, metavar_, ...)                                                                \
+    CLI_ROW(CLI_STR, const char *, name_, letter_, target_, .metavar = metavar_, .help = __VA_ARGS__)
+#define OPT_FILE(name_, letter_, target_, metavar_, ...)                                                               \
+    CLI_ROW(CLI_FILE, const char *, name_, letter_, target_, .metavar = metavar_, .help = __VA_ARGS__)
+#define OPT_CHOICE(name_, letter_, target_, choices_, metavar_, ...)                                                   \
+    CLI_ROW(CLI_CHOICE, const char *, name_, letter_, target_, .choices = choices_, .metavar = metavar_,               \
+            .help = __VA_ARGS__)
 
 /* A name that stands for values of options, each as text; NULL values and what follows the last are nothing. */
 enum { CLI_PRESET_MAX = 6 };
@@ -113,39 +135,19 @@ typedef struct cli {
 typedef geodec_status (*cli_run)(const cli *c, geodec_err *err);
 
 #define CLI_OUTPUT_OPTION(var, default_name)                                                                           \
-    {                                                                                                                  \
-        .name = "output", .letter = 'o', .type = CLI_STR, .flags = CLI_VOLATILE | CLI_PATH, .target = &(var),          \
-        .metavar = "FILE", .help = "write to FILE (default " default_name ")"                                          \
-    }
+    OPT_FILE("output", 'o', &(var), "FILE", "write to FILE (default " default_name ")", .flags = CLI_VOLATILE)
 /* Options several tools share, in one wording. */
-#define CLI_MODEL_OPTION(var)                                                                                          \
-    {                                                                                                                  \
-        .name = "model", .letter = 'm', .type = CLI_STR, .flags = CLI_PATH | CLI_REQUIRED, .target = &(var),           \
-        .metavar = "FILE", .help = "model as GGUF"                                                                     \
-    }
+#define CLI_MODEL_OPTION(var) OPT_FILE("model", 'm', &(var), "FILE", "model as GGUF", .flags = CLI_REQUIRED)
 #define CLI_ARTIFACTS_OPTION(var)                                                                                      \
-    {                                                                                                                  \
-        .name = "artifacts", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "DIR",                   \
-        .help = "folder of this model's tables: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5; none: no tables "  \
-                "(default: what geodec-prepare made, where it is found)"                                               \
-    }
+    OPT_FILE("artifacts", 0, &(var), "DIR",                                                                            \
+             "folder of this model's tables: flowmap.h5 (geodec-bake), onedecode.h5, rollout.h5; none: no tables "     \
+             "(default: what geodec-prepare made, where it is found)")
 #define CLI_ISA_OPTION(var)                                                                                            \
-    {                                                                                                                  \
-        .name = "isa", .type = CLI_CHOICE, .target = &(var), .choices = "auto|scalar|avx2|avx512", .metavar = "SET",   \
-        .help = "instruction set of the model's passes"                                                                \
-    }
-/* The paper's computation in place of the right one, with the harness's own random draws. */
-#define CLI_MODE_OPTION(var)                                                                                           \
-    {                                                                                                                  \
-        .name = "mode", .type = CLI_CHOICE, .target = &(var), .choices = "correct|ref", .metavar = "MODE",             \
-        .help = "ref: what the published harness computes, from the draws of --draws"                                  \
-    }
-#define CLI_DRAWS_OPTION(var)                                                                                          \
-    {                                                                                                                  \
-        .name = "draws", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "FILE.h5",                   \
-        .help = "HDF5 file with the points and random draws of the published run (with --mode ref)"                    \
-    }
+    OPT_CHOICE("isa", 0, &(var), "auto|scalar|avx2|avx512", "SET", "instruction set of the model's passes")
 #define CLI_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+/* In a cli_tool: its table of options, and how many positional arguments it takes. */
+#define CLI_TAKES(table, min_, max_)                                                                                   \
+    .options = (table), .n_options = CLI_COUNT(table), .min_args = (min_), .max_args = (max_)
 
 /* Parses, runs, reports, closes stdout; returns the exit code. */
 int cli_main(int argc, char **argv, const cli_tool *tool, cli_run run);

@@ -6,6 +6,8 @@
 #include "io/json.h"
 #include "lab/consistency/correct.h"
 #include "linalg/lapack.h"
+#include "lowrank/kv_projection.h"
+#include "lowrank/projection.h"
 #include "model/arithmetic.h"
 
 #include <stdio.h>
@@ -13,37 +15,52 @@
 #include <string.h>
 #include <unistd.h>
 
-geodec_session_options decode_session_options(int32_t n_ctx, const char *isa, const char *arithmetic, const char *kv,
-                                              geodec_pool *pool)
+geodec_status decode_projections(const decode_words *w, geodec_model *m, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (w->projection) GEODEC_TRY(geodec_projection_load(w->projection, m, err));
+    if (w->kv_projection) GEODEC_TRY(geodec_kv_projection_load(w->kv_projection, m, err));
+done:
+    return st;
+}
+
+static geodec_session_options session_options(int32_t n_ctx, const decode_words *w, geodec_pool *pool)
 {
     return (geodec_session_options){.n_ctx = n_ctx,
                                     .max_batch = DECODE_BATCH,
                                     .pool = pool,
-                                    .isa = isa_of(isa),
-                                    .arithmetic = arithmetic_of(arithmetic),
-                                    .kv = kv_of(kv)};
+                                    .isa = isa_of(w->isa),
+                                    .arithmetic = arithmetic_of(w->arithmetic),
+                                    .kv = kv_of(w->kv)};
 }
 
-geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const char *isa, const char *arithmetic,
-                             const char *kv, const char *attnres, geodec_pool *pool, geodec_session **out,
-                             geodec_err *err)
+geodec_status decode_session(const geodec_model *m, int32_t n_ctx, const decode_words *w, geodec_pool *pool,
+                             geodec_session **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_session_options o = decode_session_options(n_ctx, isa, arithmetic, kv, pool);
-    GEODEC_TRY(geodec_attnres_parse(attnres, &o.attnres, err));
-    if (!geodec_kernels_isa_available(o.isa)) GEODEC_THROW(GEODEC_UNSUPPORTED, "this CPU has no %s", isa);
+    geodec_session_options o = session_options(n_ctx, w, pool);
+    GEODEC_TRY(geodec_attnres_parse(w->attnres, &o.attnres, err));
+    if (!geodec_kernels_isa_available(o.isa)) GEODEC_THROW(GEODEC_UNSUPPORTED, "this CPU has no %s", w->isa);
     GEODEC_TRY(geodec_session_create(m, &o, out, err));
 done:
     return st;
 }
 
-void decode_second_arithmetic(const cli *c, geodec_drafting *d, const char **word)
+geodec_status decode_second(const cli *c, const geodec_session *target, decode_words *w, geodec_pool *pool,
+                            geodec_drafting *d, geodec_err *err)
 {
+    geodec_status st = GEODEC_OK;
+    geodec_session_options o = session_options(geodec_session_n_ctx(target), w, pool);
+    o.attnres = *geodec_session_attnres(target);
+    GEODEC_TRY(geodec_drafting_sessions(d, &o, w->draft_model, err));
+    if (w->draft_projection) GEODEC_TRY(geodec_drafting_project(d, w->draft_projection, err));
     const geodec_model *second = geodec_drafting_second(d);
-    if (!second) return;
-    if (!*word) *word = "auto";
-    (void)arithmetic_settle(c, second, word);
-    geodec_drafting_arithmetic(d, arithmetic_of(*word));
+    if (!second) goto done;
+    if (!w->draft_arithmetic) w->draft_arithmetic = "auto";
+    (void)arithmetic_settle(c, second, &w->draft_arithmetic);
+    geodec_drafting_arithmetic(d, arithmetic_of(w->draft_arithmetic));
+done:
+    return st;
 }
 
 geodec_status decode_gamma(const char *text, geodec_decode_options *o, geodec_err *err)

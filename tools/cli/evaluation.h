@@ -6,35 +6,24 @@
 #include "evaluate/scorer.h"
 
 #define CLI_ARITHMETIC_OPTION(var, choices_)                                                                           \
-    {                                                                                                                  \
-        .name = "arithmetic", .type = CLI_CHOICE, .target = &(var), .choices = choices_, .metavar = "MODE",            \
-        .help =                                                                                                        \
-            "exact: float activations; fast: int8 activations where weights are quantised; auto: fast where at least " \
-            "half of the weights' bytes are quantised in blocks, else exact"                                           \
-    }
+    OPT_CHOICE(                                                                                                        \
+        "arithmetic", 0, &(var), choices_, "MODE",                                                                     \
+        "exact: float activations; fast: int8 activations where weights are quantised; auto: fast where at least "     \
+        "half of the weights' bytes are quantised in blocks, else exact")
 #define CLI_KV_OPTION(var)                                                                                             \
-    {                                                                                                                  \
-        .name = "kv", .type = CLI_CHOICE, .target = &(var), .choices = "f32|f16|q8_0|q4_0", .metavar = "TYPE",         \
-        .help = "element type of the key and value cache"                                                              \
-    }
+    OPT_CHOICE("kv", 0, &(var), "f32|f16|q8_0|q4_0", "TYPE", "element type of the key and value cache")
 
 #define CLI_KV_PROJECTION_OPTION(var)                                                                                  \
-    {                                                                                                                  \
-        .name = "kv-projection", .type = CLI_STR, .flags = CLI_PATH, .target = &(var), .metavar = "FILE",              \
-        .help = "kvprojection.h5 of the model (geodec-project-kv): the cache keeps coefficients of low rank"           \
-    }
+    OPT_FILE("kv-projection", 0, &(var), "FILE",                                                                       \
+             "kvprojection.h5 of the model (geodec-project-kv): the cache keeps coefficients of low rank")
 #define CLI_KV_MERGE_OPTION(var)                                                                                       \
-    {                                                                                                                  \
-        .name = "kv-merge", .type = CLI_F64, .target = &(var), .min = 0, .max = 1e6, .metavar = "T",                   \
-        .help = "control: tokens nearer than T to an earlier one become its copies in the cache, as the "              \
-                "papers' runtime has it (0: none)"                                                                     \
-    }
+    OPT_F64("kv-merge", 0, &(var), 0, 1e6, "T",                                                                        \
+            "control: tokens nearer than T to an earlier one become its copies in the cache, as the "                  \
+            "papers' runtime has it (0: none)")
 #define CLI_ATTNRES_OPTION(var)                                                                                        \
-    {                                                                                                                  \
-        .name = "attnres", .type = CLI_STR, .target = &(var), .metavar = "WHAT",                                       \
-        .help = "recombine the residual stream over depth: damp:S, depth_attn:S[:window=N] (joined by +), "            \
-                "block_softmax:S[:blocks=N][:tau=T][:query=state|zero], or the control rescale:S (default: off)"       \
-    }
+    OPT_STR("attnres", 0, &(var), "WHAT",                                                                              \
+            "recombine the residual stream over depth: damp:S, depth_attn:S[:window=N] (joined by +), "                \
+            "block_softmax:S[:blocks=N][:tau=T][:query=state|zero], or the control rescale:S (default: off)")
 
 /* The word of an option: auto becomes the arithmetic that suits the model's file (model/arithmetic.h), and the
  * canonical command line names it. Returns whether it was auto. To be called before any other option is changed. */

@@ -27,10 +27,9 @@ enum {
 };
 
 #define CLI_PRESET_OPTION(var)                                                                                         \
-    {                                                                                                                  \
-        .name = "preset", .type = CLI_STR, .flags = CLI_VOLATILE, .target = &(var), .metavar = "NAME",                 \
-        .help = "options of the papers' runtime by its name: " PRESET_NAMES                                            \
-                "; it stands for options of this tool, which the report lists, and options given win"                  \
-    }
+    OPT_STR("preset", 0, &(var), "NAME",                                                                               \
+            "options of the papers' runtime by its name: " PRESET_NAMES                                                \
+            "; it stands for options of this tool, which the report lists, and options given win",                     \
+            .flags = CLI_VOLATILE)
 
 #endif

@@ -11,9 +11,7 @@
 #include "cli/cli.h"
 
 #define CLI_SHARD_OPTION(var, items)                                                                                   \
-    {                                                                                                                  \
-        .name = "shard", .type = CLI_STR, .target = &(var), .metavar = "I/M",                                          \
-        .help = "only slice I of M of the " items "; geodec-merge joins the parts to what one run writes"              \
-    }
+    OPT_STR("shard", 0, &(var), "I/M",                                                                                 \
+            "only slice I of M of the " items "; geodec-merge joins the parts to what one run writes")
 
 #endif

@@ -25,6 +25,15 @@ done:
     return st;
 }
 
+geodec_status stage_space(cli_stage *stage, const char *path, space_handle *in, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(space_open(path, in, err));
+    GEODEC_TRY(geodec_provenance_add_artifact(&stage->p, in->file, err));
+done:
+    return st;
+}
+
 geodec_status space_mode(const space_handle *s, const char *mode, bool *ref, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

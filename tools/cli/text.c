@@ -26,3 +26,20 @@ void text_close(text_file *f)
     geodec_file_map_close(&f->map);
     *f = (text_file){.run = NULL};
 }
+
+geodec_status text_ids(const char *path, const char *separator, const geodec_tokenizer *t, int32_t **ids, int64_t *n,
+                       geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    text_file file = {.run = NULL};
+    int32_t *id = NULL;
+    GEODEC_TRY(text_open(path, separator, t, true, &file, err));
+    GEODEC_NEW(id, (int64_t)file.n_run + 2);
+    GEODEC_TRY_MSG(geodec_tokenizer_encode(t, file.run, file.n_run, false, id, n, err), "%s", path);
+    *ids = id;
+    id = NULL;
+done:
+    geodec_mem_free(id);
+    text_close(&file);
+    return st;
+}

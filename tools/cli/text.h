@@ -7,20 +7,14 @@
 #include "io/file.h"
 
 #define CLI_SEPARATOR_OPTION(var)                                                                                      \
-    {                                                                                                                  \
-        .name = "separator", .type = CLI_CHOICE, .target = &(var), .choices = GEODEC_SEPARATOR_CHOICES,                \
-        .metavar = "RULE",                                                                                             \
-        .help = "what ends a document: JSON Lines (a record), a line <|endoftext|>, a blank line (short neighbours "   \
-                "are joined), a line, a window of tokens, nothing; auto: the first of these that fits the text"        \
-    }
+    OPT_CHOICE("separator", 0, &(var), GEODEC_SEPARATOR_CHOICES, "RULE",                                               \
+               "what ends a document: JSON Lines (a record), a line <|endoftext|>, a blank line (short neighbours "    \
+               "are joined), a line, a window of tokens, nothing; auto: the first of these that fits the text")
 /* For tools that read a text as one run of tokens. */
 #define CLI_RUN_SEPARATOR_OPTION(var)                                                                                  \
-    {                                                                                                                  \
-        .name = "separator", .type = CLI_CHOICE, .target = &(var), .choices = GEODEC_SEPARATOR_CHOICES,                \
-        .metavar = "RULE",                                                                                             \
-        .help = "auto: the text as it stands, of JSON Lines what the records say; any other word: documents by that "  \
-                "rule, parted by empty lines in place of what separated them"                                          \
-    }
+    OPT_CHOICE("separator", 0, &(var), GEODEC_SEPARATOR_CHOICES, "RULE",                                               \
+               "auto: the text as it stands, of JSON Lines what the records say; any other word: documents by that "   \
+               "rule, parted by empty lines in place of what separated them")
 
 /* A text file as documents. */
 typedef struct text_file {
@@ -35,5 +29,8 @@ typedef struct text_file {
 geodec_status text_open(const char *path, const char *separator, const geodec_tokenizer *t, bool run, text_file *out,
                         geodec_err *err) GEODEC_MUST_USE;
 void text_close(text_file *f);
+/* Tokens of a text that is read as one run, without BOS, in new memory. */
+geodec_status text_ids(const char *path, const char *separator, const geodec_tokenizer *t, int32_t **ids, int64_t *n,
+                       geodec_err *err) GEODEC_MUST_USE;
 
 #endif

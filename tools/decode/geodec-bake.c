@@ -1,7 +1,7 @@
 /* geodec-bake: activations of texts to a flow map. */
 #include "base/mem.h"
 #include "chain/cloud.h"
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "flowmap/map.h"
 
 #include <stdlib.h>
@@ -13,81 +13,24 @@ static double ridge = 30, correction = 1;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "flowmap.h5"),
-    {.name = "dims",
-     .letter = 'r',
-     .type = CLI_I64,
-     .target = &dims,
-     .min = 4,
-     .max = GEODEC_FLOW_DIMS_MAX,
-     .metavar = "R",
-     .help = "coordinates of a key, a multiple of 4"},
-    {.name = "state-dims",
-     .type = CLI_I64,
-     .target = &state_dims,
-     .min = 1,
-     .max = GEODEC_FLOW_STATE_MAX,
-     .metavar = "M",
-     .help = "principal coordinates of a state that the charts see"},
-    {.name = "decays",
-     .type = CLI_STR,
-     .target = &decays,
-     .metavar = "LIST",
-     .help = "decays of the exponential means of the state over the text, 1 to 4 numbers from 0 to below 1"},
-    {.name = "ridge",
-     .type = CLI_F64,
-     .target = &ridge,
-     .min = 1e-6,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "ridge of a token's Jacobian towards the one of all tokens, in observations"},
-    {.name = "charts",
-     .type = CLI_STR,
-     .target = &charts,
-     .metavar = "KIND",
-     .help = "learned, or a control of the same rank: euclidean (states), features, random (projection of features)"},
-    {.name = "correction",
-     .type = CLI_F64,
-     .target = &correction,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "ridge of the local linear correction of votes; 1e9 switches it off"},
-    {.name = "chart-bytes",
-     .type = CLI_I64,
-     .target = &chart_bytes,
-     .min = 0,
-     .max = 1e6,
-     .metavar = "B",
-     .help = "charts take at most B bytes a node; rarer tokens share one"},
-    {.name = "neighbours",
-     .letter = 'k',
-     .type = CLI_I64,
-     .target = &neighbours,
-     .min = 1,
-     .max = GEODEC_FLOW_NEAR_MAX,
-     .metavar = "K",
-     .help = "nearest nodes that vote when drafting"},
-    {.name = "own",
-     .type = CLI_I64,
-     .target = &own,
-     .min = 0,
-     .max = GEODEC_FLOW_NEAR_MAX,
-     .metavar = "K",
-     .help = "nearest earlier positions of the text at hand that vote"},
-    {.name = "chains",
-     .type = CLI_I64,
-     .target = &chains,
-     .min = 1,
-     .max = GEODEC_FLOW_NEAR_MAX,
-     .metavar = "K",
-     .help = "a draft with fewer voters left has its bucket asked again"},
-    {.name = "calibration",
-     .type = CLI_I64,
-     .target = &calibration,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "positions predicted for the calibration, each with its own text left out"},
+    OPT_I64("dims", 'r', &dims, 4, GEODEC_FLOW_DIMS_MAX, "R", "coordinates of a key, a multiple of 4"),
+    OPT_I64("state-dims", 0, &state_dims, 1, GEODEC_FLOW_STATE_MAX, "M",
+            "principal coordinates of a state that the charts see"),
+    OPT_STR("decays", 0, &decays, "LIST",
+            "decays of the exponential means of the state over the text, 1 to 4 numbers from 0 to below 1"),
+    OPT_F64("ridge", 0, &ridge, 1e-6, 1e9, "X",
+            "ridge of a token's Jacobian towards the one of all tokens, in observations"),
+    OPT_STR("charts", 0, &charts, "KIND",
+            "learned, or a control of the same rank: euclidean (states), features, random (projection of features)"),
+    OPT_F64("correction", 0, &correction, 0, 1e9, "X",
+            "ridge of the local linear correction of votes; 1e9 switches it off"),
+    OPT_I64("chart-bytes", 0, &chart_bytes, 0, 1e6, "B", "charts take at most B bytes a node; rarer tokens share one"),
+    OPT_I64("neighbours", 'k', &neighbours, 1, GEODEC_FLOW_NEAR_MAX, "K", "nearest nodes that vote when drafting"),
+    OPT_I64("own", 0, &own, 0, GEODEC_FLOW_NEAR_MAX, "K", "nearest earlier positions of the text at hand that vote"),
+    OPT_I64("chains", 0, &chains, 1, GEODEC_FLOW_NEAR_MAX, "K",
+            "a draft with fewer voters left has its bucket asked again"),
+    OPT_I64("calibration", 0, &calibration, 0, 1e9, "N",
+            "positions predicted for the calibration, each with its own text left out"),
 };
 
 static const cli_tool tool = {
@@ -105,10 +48,7 @@ static const cli_tool tool = {
     .examples = "geodec-sample --model model.gguf --texts 768 --length 256 -o store.tokens\n"
                 "geodec-export --model model.gguf --tokens store.tokens --layers last -o store.h5\n"
                 "geodec-bake -o flowmap.h5 store.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 2,
+    CLI_TAKES(options, 1, 2),
 };
 
 static geodec_status parse_decays(geodec_flowmap_options *o, geodec_err *err)
@@ -170,13 +110,13 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
+    geodec_artifact *in = NULL;
     geodec_activations states;
     geodec_cloud cloud = {0};
     geodec_flowmap map = {0};
     geodec_flowmap_summary s;
     geodec_flowmap_options o = geodec_flowmap_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     o.dims = dims;
     o.state_dims = state_dims;
     o.ridge = ridge;
@@ -188,17 +128,14 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.vote.ridge = correction;
     GEODEC_TRY(parse_charts(&o, err));
     GEODEC_TRY(parse_decays(&o, err));
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    if (c->n_args > 1) GEODEC_TRY(use_cloud(c->args[1], &states, &p, &cloud, &o, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_flowmap_kind, output, &p, &out, err));
+    if (c->n_args > 1) GEODEC_TRY(use_cloud(c->args[1], &states, &stage.p, &cloud, &o, err));
+    GEODEC_TRY(stage_create(&stage, &geodec_flowmap_kind, err));
     GEODEC_TRY(geodec_flowmap_bake(&states, &o, &map, &s, c->pool, &c->hooks, err));
-    GEODEC_TRY(geodec_flowmap_write(&map, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    if (st != GEODEC_OK) goto done;
+    GEODEC_TRY(geodec_flowmap_write(&map, stage.out, err));
+    GEODEC_TRY(stage_commit(&stage, err));
     cli_say(c,
             "%lld nodes of %lld texts, %.1f bytes a node; %lld charts of %lld coordinates; %.1f %% follow their label",
             (long long)s.nodes, (long long)s.sequences, s.bytes_per_node, (long long)s.charts, (long long)dims,
@@ -210,8 +147,7 @@ static geodec_status run(const cli *c, geodec_err *err)
 done:
     geodec_flowmap_clear(&map);
     geodec_cloud_clear(&cloud);
-    geodec_artifact_close(out);
-    geodec_artifact_close(in);
+    stage_end(&stage);
     return st;
 }
 

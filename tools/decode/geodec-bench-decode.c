@@ -8,6 +8,7 @@
 #include "cli/drafters.h"
 #include "cli/evaluation.h"
 #include "cli/presets.h"
+#include "cli/stage.h"
 #include "cli/tables.h"
 #include "drafters/drafting.h"
 #include "lowrank/kv_projection.h"
@@ -23,122 +24,57 @@ enum { RESAMPLES = 1000 };
 static const char *output = "benchdecode.h5", *speed_path, *model_path, *artifacts, *prompts_path, *readiness_path,
                   *judged;
 static const char *fault = "none";
-static const char *preset, *draft_model, *draft_projection, *draft_arithmetic;
-static const char *drafters, *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled", *isa = "auto", *separator = "auto",
-                             *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
+static const char *preset;
+static const char *drafters, *gammas = "1,2,4,8", *trees, *modes = "greedy,sampled", *separator = "auto";
 static int64_t n_prompts = 100, prompt_tokens = 16, max_tokens = 128, seeds = 3, timed = 16, top_k;
 static double temperature = 0.8, top_p = 1;
 static bool lines, no_stop, loop_only, together;
 
-static const char *projection;
 static char drafters_text[DRAFTERS_HELP];
+static decode_words words = {.isa = "auto", .arithmetic = "auto", .kv = "f32"};
+
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "benchdecode.h5"),
-    {.name = "speed",
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &speed_path,
-     .metavar = "FILE",
-     .help = "write timings to FILE (default: speed.h5 beside the output)"},
+    OPT_FILE("speed", 0, &speed_path, "FILE", "write timings to FILE (default: speed.h5 beside the output)",
+             .flags = CLI_VOLATILE),
     CLI_MODEL_OPTION(model_path),
-    {.name = "projection",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &projection,
-     .metavar = "FILE",
-     .help = "projection.h5 of the model (geodec-project), put in the place of its weights"},
+    OPT_FILE("projection", 0, &words.projection, "FILE",
+             "projection.h5 of the model (geodec-project), put in the place of its weights"),
     CLI_ARTIFACTS_OPTION(artifacts),
     CLI_PROMPTS_OPTION(prompts_path),
     CLI_SEPARATOR_OPTION(separator),
-    {.name = "lines", .type = CLI_FLAG, .target = &lines, .help = "every line of the text is a prompt"},
+    OPT_FLAG("lines", 0, &lines, "every line of the text is a prompt"),
     CLI_PROMPT_CUT_OPTIONS(prompt_tokens, n_prompts),
-    {.name = "max-tokens",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &max_tokens,
-     .min = 1,
-     .max = 65536,
-     .metavar = "N",
-     .help = "tokens to write for each prompt"},
-    {.name = "no-stop", .type = CLI_FLAG, .target = &no_stop, .help = "go on behind the end of a text"},
-    {.name = "drafters", .type = CLI_STR, .target = &drafters, .metavar = "LIST", .help = drafters_text},
+    OPT_I64("max-tokens", 'n', &max_tokens, 1, 65536, "N", "tokens to write for each prompt"),
+    OPT_FLAG("no-stop", 0, &no_stop, "go on behind the end of a text"),
+    OPT_STR("drafters", 0, &drafters, "LIST", drafters_text),
     CLI_PRESET_OPTION(preset),
-    CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection, draft_arithmetic),
+    CLI_DRAFT_MODEL_OPTIONS(words),
     CLI_GAMMAS_OPTION(gammas),
-    {.name = "trees",
-     .type = CLI_STR,
-     .target = &trees,
-     .metavar = "LIST",
-     .help = "trees of so many drafts, rising, 1 to 64 (default: none)"},
-    {.name = "modes", .type = CLI_STR, .target = &modes, .metavar = "LIST", .help = "of greedy, sampled"},
-    {.name = "loop-only",
-     .type = CLI_FLAG,
-     .target = &loop_only,
-     .help = "no rows of every position: what exactness alone needs"},
-    {.name = "together",
-     .type = CLI_FLAG,
-     .flags = CLI_VOLATILE,
-     .target = &together,
-     .help = "all threads work on one pass together, one prompt after the other (default: a prompt each)"},
-    {.name = "seeds",
-     .type = CLI_I64,
-     .target = &seeds,
-     .min = 1,
-     .max = 1000,
-     .metavar = "N",
-     .help = "seeds of each prompt in sampled mode"},
-    {.name = "temperature",
-     .type = CLI_F64,
-     .target = &temperature,
-     .min = 1e-3,
-     .max = 100,
-     .metavar = "T",
-     .help = "of sampled mode"},
-    {.name = "top-k",
-     .type = CLI_I64,
-     .target = &top_k,
-     .min = 0,
-     .max = 1 << 24,
-     .metavar = "K",
-     .help = "of sampled mode, 0 = all"},
-    {.name = "top-p",
-     .type = CLI_F64,
-     .target = &top_p,
-     .min = 1e-9,
-     .max = 1,
-     .metavar = "P",
-     .help = "of sampled mode"},
-    {.name = "timed",
-     .type = CLI_I64,
-     .flags = CLI_VOLATILE,
-     .target = &timed,
-     .min = 0,
-     .max = 100000,
-     .metavar = "N",
-     .help = "prompts that are timed, 0 = no timing"},
-    {.name = "fault",
-     .type = CLI_STR,
-     .target = &fault,
-     .metavar = "NAME",
-     .help = "CONTROL: drafts are verified with a planted fault, of " GEODEC_FAULT_NAMES
-             ": their texts must differ from plain decoding's (status 4). Nothing is timed"},
-    {.name = "readiness",
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &readiness_path,
-     .metavar = "FILE",
-     .help = "write the readiness report of a drafter to FILE (JSON)"},
-    {.name = "judge",
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE,
-     .target = &judged,
-     .metavar = "NAME",
-     .help = "the drafter it is about (default: the last one that is not oracle); bigram is its control"},
-    CLI_ISA_OPTION(isa),
-    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
-    CLI_KV_OPTION(kv),
-    CLI_KV_PROJECTION_OPTION(kv_projection),
-    CLI_ATTNRES_OPTION(attnres),
+    OPT_STR("trees", 0, &trees, "LIST", "trees of so many drafts, rising, 1 to 64 (default: none)"),
+    OPT_STR("modes", 0, &modes, "LIST", "of greedy, sampled"),
+    OPT_FLAG("loop-only", 0, &loop_only, "no rows of every position: what exactness alone needs"),
+    OPT_FLAG("together", 0, &together,
+             "all threads work on one pass together, one prompt after the other (default: a prompt each)",
+             .flags = CLI_VOLATILE),
+    OPT_I64("seeds", 0, &seeds, 1, 1000, "N", "seeds of each prompt in sampled mode"),
+    OPT_F64("temperature", 0, &temperature, 1e-3, 100, "T", "of sampled mode"),
+    OPT_I64("top-k", 0, &top_k, 0, 1 << 24, "K", "of sampled mode, 0 = all"),
+    OPT_F64("top-p", 0, &top_p, 1e-9, 1, "P", "of sampled mode"),
+    OPT_I64("timed", 0, &timed, 0, 100000, "N", "prompts that are timed, 0 = no timing", .flags = CLI_VOLATILE),
+    OPT_STR("fault", 0, &fault, "NAME",
+            "CONTROL: drafts are verified with a planted fault, of " GEODEC_FAULT_NAMES
+            ": their texts must differ from plain decoding's (status 4). Nothing is timed"),
+    OPT_FILE("readiness", 0, &readiness_path, "FILE", "write the readiness report of a drafter to FILE (JSON)",
+             .flags = CLI_VOLATILE),
+    OPT_STR("judge", 0, &judged, "NAME",
+            "the drafter it is about (default: the last one that is not oracle); bigram is its control",
+            .flags = CLI_VOLATILE),
+    CLI_ISA_OPTION(words.isa),
+    CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),
+    CLI_KV_OPTION(words.kv),
+    CLI_KV_PROJECTION_OPTION(words.kv_projection),
+    CLI_ATTNRES_OPTION(words.attnres),
 };
 
 static const cli_tool tool = {
@@ -163,8 +99,7 @@ static const cli_tool tool = {
         "prompts (two folds), forecast_error: how far it was off; predicted_textbook: were drafts and rows free;\n"
         "_low, _high: 95 % bootstrap over prompts; nan: not measured in this row.",
     .examples = "geodec-bench-decode --model model.gguf --artifacts results/model --prompts text.txt --gammas 4",
-    .options = options,
-    .n_options = CLI_COUNT(options),
+    CLI_TAKES(options, 0, 0),
     .preset = &preset,
     .presets = presets_bench,
     .n_presets = PRESETS_N,
@@ -177,9 +112,8 @@ static geodec_status open_sessions(const geodec_model *m, const geodec_prompts *
     int64_t longest = 0;
     for (int64_t i = 0; i < p->n; i++)
         if (p->offset[i + 1] - p->offset[i] > longest) longest = p->offset[i + 1] - p->offset[i];
-    for (int i = 0; i < n; i++) {
-        GEODEC_TRY(decode_session(m, (int32_t)(longest + max_tokens), /* whatever context the file names */
-                                  isa, arithmetic, kv, attnres, pool, &s[i], err));
+    for (int i = 0; i < n; i++) { /* room for the longest, whatever context the file names */
+        GEODEC_TRY(decode_session(m, (int32_t)(longest + max_tokens), &words, pool, &s[i], err));
         target[i] = geodec_target_session(s[i], DECODE_BATCH);
     }
 done:
@@ -208,26 +142,120 @@ done:
     return st;
 }
 
-static geodec_status write_readiness(const cli *c, const geodec_session *s, const geodec_drafting *drafting,
-                                     const char *folder, const geodec_bench_plan *plan,
-                                     const geodec_bench_counts *counts, const geodec_bench_timing *speed, int32_t d,
-                                     geodec_err *err)
+/* What a run holds. */
+typedef struct work {
+    const cli *c;
+    geodec_model *m;
+    tables found;
+    geodec_drafting *drafting;
+    geodec_prompts prompts;
+    int workers;         /* sessions */
+    geodec_pool *inside; /* of a pass */
+    geodec_session **sessions;
+    geodec_target *targets;
+    geodec_bench_plan plan;
+    bench_request requests[GEODEC_BENCH_DRAFTERS];
+    int32_t stop[GEODEC_STOP_TOKENS];
+    int32_t about; /* drafter of the readiness report */
+    geodec_bench_counts counts;
+    geodec_bench_timing speed;
+} work;
+
+/* Of the options alone: outputs, fault, and the lists that are given. */
+static geodec_status check_options(work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_model *m = geodec_session_model(s);
+    GEODEC_TRY(cli_may_write(w->c, output, err));
+    if (timed > 0) GEODEC_TRY(cli_may_write(w->c, speed_path, err));
+    if (readiness_path) GEODEC_TRY(cli_may_write(w->c, readiness_path, err));
+    w->plan.fault = geodec_faults_named(fault);
+    if (w->plan.fault == GEODEC_FAULTS) GEODEC_THROW(GEODEC_INVAL, "--fault %s: not of " GEODEC_FAULT_NAMES, fault);
+    if (w->plan.fault != GEODEC_FAULT_NONE) timed = 0;
+    if (drafters) GEODEC_TRY(bench_plan_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
+done:
+    return st;
+}
+
+/* The model and what its drafters draft from. */
+static geodec_status open_model(work *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const cli *c = w->c;
+    const char *names[GEODEC_BENCH_DRAFTERS];
+    int n_names = 0;
+    GEODEC_TRY(geodec_model_open(model_path, &w->m, err));
+    if (arithmetic_settle(c, w->m, &words.arithmetic)) arithmetic_say(c, w->m, words.arithmetic);
+    GEODEC_TRY(tables_open(c, w->m, artifacts, look_for_tables(&w->plan), &w->found, err));
+    if (w->found.found) artifacts = w->found.folder;
+    if (!drafters) {
+        drafters = w->found.folder ? "bigram,ngram,flowmap" : "bigram,ngram";
+        GEODEC_TRY(bench_plan_lists(&w->plan, w->requests, drafters, gammas, trees, modes, err));
+    }
+    cli_settled(c);
+    if (w->found.found) tables_say(c, &w->found, drafters, words.arithmetic);
+    if (readiness_path) GEODEC_TRY(choose_judged(&w->plan, &w->about, err));
+    GEODEC_TRY(decode_projections(&words, w->m, err));
+    w->plan.n_stop = no_stop ? 0 : geodec_drafting_stop_tokens(geodec_model_tokenizer(w->m), w->stop);
+    for (int32_t i = 0; i < w->plan.n_drafters; i++)
+        if (w->plan.drafter[i].create) names[n_names++] = w->plan.drafter[i].name;
+    GEODEC_TRY(geodec_drafting_open(w->m, w->found.folder, names, n_names, &w->drafting, err));
+    for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) w->requests[i].drafting = w->drafting;
+done:
+    return st;
+}
+
+static geodec_status measure(work *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const cli *c = w->c;
+    GEODEC_TRY(
+        bench_prompts(c, w->m, prompts_path, separator, lines, n_prompts, prompt_tokens, max_tokens, &w->prompts, err));
+    GEODEC_NEW(w->sessions, w->workers);
+    GEODEC_NEW(w->targets, w->workers);
+    GEODEC_TRY(open_sessions(w->m, &w->prompts, w->workers, w->inside, w->sessions, w->targets, err));
+    GEODEC_TRY(decode_second(c, w->sessions[0], &words, w->inside, w->drafting, err));
+    GEODEC_TRY(geodec_bench_count(&w->plan, w->targets, w->workers, together ? NULL : c->pool, &w->counts, err));
+    if (timed > 0 && w->plan.n_drafters > 0)
+        GEODEC_TRY(geodec_bench_speed(&w->plan, timed, &w->targets[0], &w->speed, err));
+done:
+    return st;
+}
+
+static geodec_status write_readiness(const work *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_attnres *attnres = geodec_session_attnres(w->sessions[0]);
     geodec_readiness r;
     geodec_provenance made_for = {0};
-    GEODEC_TRY(geodec_readiness_of_bench(plan, counts, speed, d, &r, err));
-    GEODEC_TRY(geodec_drafting_provenance(drafting, &made_for, err));
-    r.model = geodec_model_name(m);
-    r.model_sha256 = geodec_model_fingerprint(m);
-    r.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
+    GEODEC_TRY(geodec_readiness_of_bench(&w->plan, &w->counts, &w->speed, w->about, &r, err));
+    GEODEC_TRY(geodec_drafting_provenance(w->drafting, &made_for, err));
+    r.model = geodec_model_name(w->m);
+    r.model_sha256 = geodec_model_fingerprint(w->m);
+    r.tokenizer_sha256 = geodec_tokenizer_fingerprint(geodec_model_tokenizer(w->m));
     r.artifact_model_sha256 = made_for.inherited_model;
-    r.attnres = *geodec_session_attnres(s);
-    r.configuration = c->command_line;
-    geodec_drafting_consistency(drafting, &r.flow_consistency, &r.flow_consistency_control);
-    GEODEC_TRY(decode_consistency(folder, m, &r, err));
+    r.attnres = *attnres;
+    r.configuration = w->c->command_line;
+    geodec_drafting_consistency(w->drafting, &r.flow_consistency, &r.flow_consistency_control);
+    GEODEC_TRY(decode_consistency(w->found.folder, w->m, &r, err));
     GEODEC_TRY(geodec_readiness_write(readiness_path, &r, err));
+done:
+    return st;
+}
+
+static geodec_status write_results(const work *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    cli_stage stage = stage_of(w->c, output);
+    GEODEC_TRY(stage_model(&stage, model_path, w->m, err));
+    GEODEC_TRY(stage_file(&stage, prompts_path, err));
+    GEODEC_TRY(geodec_drafting_provenance(w->drafting, &stage.p, err));
+    GEODEC_TRY(geodec_bench_write_counts(output, &stage.p, &w->plan, &w->counts, err));
+    if (w->speed.n > 0)
+        GEODEC_TRY(geodec_bench_write_speed(speed_path, &stage.p, &w->plan, &w->speed,
+                                            geodec_kernels_isa_name(geodec_session_isa(w->sessions[0])), err));
+    if (readiness_path) GEODEC_TRY(write_readiness(w, err));
+    GEODEC_TRY(bench_table(&w->plan, &w->counts, &w->speed, err));
+    GEODEC_TRY(bench_verdict(w->c, &w->plan, &w->counts, err));
 done:
     return st;
 }
@@ -235,96 +263,33 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_model *m = NULL;
-    geodec_drafting *drafting = NULL;
-    geodec_prompts prompts = {0};
-    geodec_session **sessions = NULL;
-    geodec_target *targets = NULL;
-    geodec_bench_counts counts = {0};
-    geodec_bench_timing speed = {0};
-    bench_request requests[GEODEC_BENCH_DRAFTERS];
-    int32_t stop[GEODEC_STOP_TOKENS];
     char *beside = NULL;
-    tables found = {0};
-    int32_t about = -1;
-    const int workers = together ? 1 : (int)c->threads;
-    geodec_pool *const inside = together ? c->pool : NULL; /* of a pass */
-    geodec_bench_plan plan = {.prompts = &prompts,
-                              .max_tokens = max_tokens,
-                              .stop = stop,
-                              .loop_only = loop_only,
-                              .sampling = {temperature, (int32_t)top_k, top_p, 0},
-                              .n_seeds = (int32_t)seeds,
-                              .seed = c->seed,
-                              .resamples = RESAMPLES,
-                              .hooks = &c->hooks};
+    work w = {.c = c, .about = -1, .workers = together ? 1 : (int)c->threads, .inside = together ? c->pool : NULL};
+    w.plan = (geodec_bench_plan){.prompts = &w.prompts,
+                                 .max_tokens = max_tokens,
+                                 .stop = w.stop,
+                                 .loop_only = loop_only,
+                                 .sampling = {temperature, (int32_t)top_k, top_p, 0},
+                                 .n_seeds = (int32_t)seeds,
+                                 .seed = c->seed,
+                                 .resamples = RESAMPLES,
+                                 .hooks = &c->hooks};
     GEODEC_TRY(bench_beside(output, "speed.h5", &beside, err));
     if (!speed_path) speed_path = beside;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    if (timed > 0) GEODEC_TRY(cli_may_write(c, speed_path, err));
-    if (readiness_path) GEODEC_TRY(cli_may_write(c, readiness_path, err));
-    plan.fault = geodec_faults_named(fault);
-    if (plan.fault == GEODEC_FAULTS) GEODEC_THROW(GEODEC_INVAL, "--fault %s: not of " GEODEC_FAULT_NAMES, fault);
-    if (plan.fault != GEODEC_FAULT_NONE) timed = 0;
-    if (drafters) GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, trees, modes, err));
-    GEODEC_TRY(geodec_model_open(model_path, &m, err));
-    if (arithmetic_settle(c, m, &arithmetic)) arithmetic_say(c, m, arithmetic);
-    GEODEC_TRY(tables_open(c, m, artifacts, look_for_tables(&plan), &found, err));
-    if (found.found) artifacts = found.folder;
-    if (!drafters) {
-        drafters = found.folder ? "bigram,ngram,flowmap" : "bigram,ngram";
-        GEODEC_TRY(bench_plan_lists(&plan, requests, drafters, gammas, trees, modes, err));
-    }
-    cli_settled(c);
-    if (found.found) tables_say(c, &found, drafters, arithmetic);
-    if (readiness_path) GEODEC_TRY(choose_judged(&plan, &about, err));
-    if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
-    if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
-    const geodec_tokenizer *t = geodec_model_tokenizer(m);
-    plan.n_stop = no_stop ? 0 : geodec_drafting_stop_tokens(t, stop);
-    const char *names[GEODEC_BENCH_DRAFTERS];
-    int n_names = 0;
-    for (int32_t i = 0; i < plan.n_drafters; i++)
-        if (plan.drafter[i].create) names[n_names++] = plan.drafter[i].name;
-    GEODEC_TRY(geodec_drafting_open(m, found.folder, names, n_names, &drafting, err));
-    for (int i = 0; i < GEODEC_BENCH_DRAFTERS; i++) requests[i].drafting = drafting;
-    GEODEC_TRY(
-        bench_prompts(c, m, prompts_path, separator, lines, n_prompts, prompt_tokens, max_tokens, &prompts, err));
-    GEODEC_NEW(sessions, workers);
-    GEODEC_NEW(targets, workers);
-    GEODEC_TRY(open_sessions(m, &prompts, workers, inside, sessions, targets, err));
-    geodec_session_options how = decode_session_options(geodec_session_n_ctx(sessions[0]), isa, arithmetic, kv, inside);
-    how.attnres = *geodec_session_attnres(sessions[0]);
-    GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
-    if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
-    decode_second_arithmetic(c, drafting, &draft_arithmetic);
-    GEODEC_TRY(geodec_bench_count(&plan, targets, workers, together ? NULL : c->pool, &counts, err));
-    if (timed > 0 && plan.n_drafters > 0) GEODEC_TRY(geodec_bench_speed(&plan, timed, &targets[0], &speed, err));
-
-    geodec_provenance p = cli_provenance(c);
-    p.model_fingerprint = geodec_model_fingerprint(m);
-    p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(t);
-    GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
-    GEODEC_TRY(geodec_provenance_add_file(&p, prompts_path, err));
-    GEODEC_TRY(geodec_drafting_provenance(drafting, &p, err));
-    GEODEC_TRY(geodec_bench_write_counts(output, &p, &plan, &counts, err));
-    if (speed.n > 0)
-        GEODEC_TRY(geodec_bench_write_speed(speed_path, &p, &plan, &speed,
-                                            geodec_kernels_isa_name(geodec_session_isa(sessions[0])), err));
-    if (readiness_path)
-        GEODEC_TRY(write_readiness(c, sessions[0], drafting, found.folder, &plan, &counts, &speed, about, err));
-    GEODEC_TRY(bench_table(&plan, &counts, &speed, err));
-    GEODEC_TRY(bench_verdict(c, &plan, &counts, err));
+    GEODEC_TRY(check_options(&w, err));
+    GEODEC_TRY(open_model(&w, err));
+    GEODEC_TRY(measure(&w, err));
+    GEODEC_TRY(write_results(&w, err));
 done:
-    geodec_bench_counts_free(&counts);
-    geodec_bench_timing_free(&speed);
-    for (int i = 0; sessions && i < workers; i++) geodec_session_destroy(sessions[i]);
-    geodec_mem_free(sessions);
-    geodec_mem_free(targets);
-    geodec_prompts_free(&prompts);
-    geodec_drafting_close(drafting);
-    tables_close(&found);
-    geodec_model_close(m);
+    geodec_bench_counts_free(&w.counts);
+    geodec_bench_timing_free(&w.speed);
+    for (int i = 0; w.sessions && i < w.workers; i++) geodec_session_destroy(w.sessions[i]);
+    geodec_mem_free(w.sessions);
+    geodec_mem_free(w.targets);
+    geodec_prompts_free(&w.prompts);
+    geodec_drafting_close(w.drafting);
+    tables_close(&w.found);
+    geodec_model_close(w.m);
     geodec_mem_free(beside);
     return st;
 }

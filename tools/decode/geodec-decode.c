@@ -24,165 +24,65 @@ enum { PROMPT_MAX = 16 << 20, COST_REPEATS = 2 };
 
 static const char *model_path, *artifacts, *prompt_text, *prompt_file, *draft, *gamma_text = "auto", *stop_text,
                                                                                *report;
-static const char *preset, *draft_model, *draft_projection, *draft_arithmetic, *library;
+static const char *preset, *library;
 static int64_t library_bytes;
-static const char *isa = "auto", *arithmetic = "auto", *kv = "f32", *attnres, *kv_projection;
 static int64_t tree, max_tokens = 128, min_tokens, context, top_k;
 static double temperature, top_p = 1, gate;
 static bool echo, check_plain, no_verifier, compat_counters, interactive, no_template;
 static const char *template_name, *system_text;
 
-static const char *projection;
 static char draft_help[DRAFTERS_HELP];
+static decode_words words = {.isa = "auto", .arithmetic = "auto", .kv = "f32"};
+
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
-    {.name = "projection",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &projection,
-     .metavar = "FILE",
-     .help = "projection.h5 of the model (geodec-project), put in the place of its weights"},
+    OPT_FILE("projection", 0, &words.projection, "FILE",
+             "projection.h5 of the model (geodec-project), put in the place of its weights"),
     CLI_ARTIFACTS_OPTION(artifacts),
-    {.name = "prompt",
-     .letter = 'p',
-     .type = CLI_STR,
-     .target = &prompt_text,
-     .metavar = "TEXT",
-     .help = "text to go on from (default: none, a new text)"},
-    {.name = "prompt-file",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &prompt_file,
-     .metavar = "FILE",
-     .help = "the same from a file, - for standard input"},
-    {.name = "max-tokens",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &max_tokens,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "tokens to write at most"},
-    {.name = "min-tokens",
-     .type = CLI_I64,
-     .target = &min_tokens,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "no end of text before this many tokens"},
-    {.name = "temperature",
-     .type = CLI_F64,
-     .target = &temperature,
-     .min = 0,
-     .max = 100,
-     .metavar = "T",
-     .help = "0 = always the most probable token"},
-    {.name = "top-k",
-     .type = CLI_I64,
-     .target = &top_k,
-     .min = 0,
-     .max = 1 << 24,
-     .metavar = "K",
-     .help = "sample from the K most probable tokens, 0 = all"},
-    {.name = "top-p",
-     .type = CLI_F64,
-     .target = &top_p,
-     .min = 1e-9,
-     .max = 1,
-     .metavar = "P",
-     .help = "sample from the most probable tokens of total mass P"},
-    {.name = "draft", .letter = 'd', .type = CLI_STR, .target = &draft, .metavar = "NAME", .help = draft_help},
+    OPT_STR("prompt", 'p', &prompt_text, "TEXT", "text to go on from (default: none, a new text)"),
+    OPT_FILE("prompt-file", 0, &prompt_file, "FILE", "the same from a file, - for standard input"),
+    OPT_I64("max-tokens", 'n', &max_tokens, 0, 1e9, "N", "tokens to write at most"),
+    OPT_I64("min-tokens", 0, &min_tokens, 0, 1e9, "N", "no end of text before this many tokens"),
+    OPT_F64("temperature", 0, &temperature, 0, 100, "T", "0 = always the most probable token"),
+    OPT_I64("top-k", 0, &top_k, 0, 1 << 24, "K", "sample from the K most probable tokens, 0 = all"),
+    OPT_F64("top-p", 0, &top_p, 1e-9, 1, "P", "sample from the most probable tokens of total mass P"),
+    OPT_STR("draft", 'd', &draft, "NAME", draft_help),
     CLI_PRESET_OPTION(preset),
-    CLI_DRAFT_MODEL_OPTIONS(draft_model, draft_projection, draft_arithmetic),
-    {.name = "library",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &library,
-     .metavar = "FILE",
-     .help = "library of the flowmap drafter that grows: what the map did not foresee is added to it (made when "
-             "absent), and drafts; only with the same model and map; changes the speed, never the text"},
-    {.name = "library-bytes",
-     .type = CLI_I64,
-     .target = &library_bytes,
-     .min = 0,
-     .max = 1LL << 32,
-     .metavar = "N",
-     .help = "bound of a new library's file and memory (0 = 4 MiB); the oldest records make room for new ones"},
-    {.name = "gamma",
-     .letter = 'g',
-     .type = CLI_STR,
-     .target = &gamma_text,
-     .metavar = "N|auto|papers:N",
-     .help = "draft length, 0 to 64; auto adapts it to what is accepted and what it costs; papers:N, for comparison, "
-             "by the papers' rule: from N down and up by the share accepted in four rounds"},
-    {.name = "tree",
-     .type = CLI_I64,
-     .target = &tree,
-     .min = 0,
-     .max = GEODEC_DRAFT_MAX,
-     .metavar = "B",
-     .help = "draft trees of B tokens, at most as long as --gamma; 0 = chains"},
-    {.name = "gate",
-     .type = CLI_F64,
-     .target = &gate,
-     .min = 0,
-     .max = 1,
-     .metavar = "P",
-     .help = "end a draft at the first token of a lower confidence"},
-    {.name = "stop", .type = CLI_STR, .target = &stop_text, .metavar = "TEXT", .help = "end before this text"},
-    {.name = "ctx",
-     .type = CLI_I64,
-     .target = &context,
-     .min = 0,
-     .max = 1 << 20,
-     .metavar = "N",
-     .help = "context length in tokens, 0 = the model's"},
-    CLI_ISA_OPTION(isa),
-    CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
-    CLI_KV_OPTION(kv),
-    CLI_KV_PROJECTION_OPTION(kv_projection),
-    CLI_ATTNRES_OPTION(attnres),
-    {.name = "interactive",
-     .letter = 'i',
-     .type = CLI_FLAG,
-     .target = &interactive,
-     .help = "talk: a line of standard input is a turn; /reset begins anew, /quit ends. On a terminal Ctrl-C ends a "
-             "reply. When the context is full a line is not taken, with a note"},
-    {.name = "template",
-     .type = CLI_STR,
-     .target = &template_name,
-     .metavar = "NAME",
-     .help = "chat format of --interactive (default: the model's own)"},
-    {.name = "no-template",
-     .type = CLI_FLAG,
-     .target = &no_template,
-     .help = "with --interactive: lines go on with one text, each on a line of its own"},
-    {.name = "system",
-     .type = CLI_STR,
-     .target = &system_text,
-     .metavar = "TEXT",
-     .help = "system message of --interactive"},
-    {.name = "echo", .type = CLI_FLAG, .target = &echo, .help = "write the prompt before the text"},
-    {.name = "check-plain",
-     .type = CLI_FLAG,
-     .target = &check_plain,
-     .help = "decode plainly as well and compare; status 4 on a difference"},
-    {.name = "report",
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &report,
-     .metavar = "FILE",
-     .help = "write readiness, counters and times as JSON"},
-    {.name = "no-verifier",
-     .type = CLI_FLAG,
-     .target = &no_verifier,
-     .help = "for comparison: what the drafter writes alone, up to 64 tokens, with no pass of the model behind "
-             "the prompt; not the model's text"},
-    {.name = "compat-counters",
-     .type = CLI_FLAG,
-     .target = &compat_counters,
-     .help = "for tests: replay the counting of the papers' runtime, whose acceptance rate follows from "
-             "the number of tokens alone, and print it; decodes nothing else"},
+    CLI_DRAFT_MODEL_OPTIONS(words),
+    OPT_FILE("library", 0, &library, "FILE",
+             "library of the flowmap drafter that grows: what the map did not foresee is added to it (made when "
+             "absent), and drafts; only with the same model and map; changes the speed, never the text"),
+    OPT_I64("library-bytes", 0, &library_bytes, 0, 1LL << 32, "N",
+            "bound of a new library's file and memory (0 = 4 MiB); the oldest records make room for new ones"),
+    OPT_STR("gamma", 'g', &gamma_text, "N|auto|papers:N",
+            "draft length, 0 to 64; auto adapts it to what is accepted and what it costs; papers:N, for comparison, by "
+            "the papers' rule: from N down and up by the share accepted in four rounds"),
+    OPT_I64("tree", 0, &tree, 0, GEODEC_DRAFT_MAX, "B",
+            "draft trees of B tokens, at most as long as --gamma; 0 = chains"),
+    OPT_F64("gate", 0, &gate, 0, 1, "P", "end a draft at the first token of a lower confidence"),
+    OPT_STR("stop", 0, &stop_text, "TEXT", "end before this text"),
+    OPT_I64("ctx", 0, &context, 0, 1 << 20, "N", "context length in tokens, 0 = the model's"),
+    CLI_ISA_OPTION(words.isa),
+    CLI_ARITHMETIC_OPTION(words.arithmetic, "auto|exact|fast"),
+    CLI_KV_OPTION(words.kv),
+    CLI_KV_PROJECTION_OPTION(words.kv_projection),
+    CLI_ATTNRES_OPTION(words.attnres),
+    OPT_FLAG("interactive", 'i', &interactive,
+             "talk: a line of standard input is a turn; /reset begins anew, /quit ends. On a terminal Ctrl-C ends a "
+             "reply. When the context is full a line is not taken, with a note"),
+    OPT_STR("template", 0, &template_name, "NAME", "chat format of --interactive (default: the model's own)"),
+    OPT_FLAG("no-template", 0, &no_template,
+             "with --interactive: lines go on with one text, each on a line of its own"),
+    OPT_STR("system", 0, &system_text, "TEXT", "system message of --interactive"),
+    OPT_FLAG("echo", 0, &echo, "write the prompt before the text"),
+    OPT_FLAG("check-plain", 0, &check_plain, "decode plainly as well and compare; status 4 on a difference"),
+    OPT_FILE("report", 0, &report, "FILE", "write readiness, counters and times as JSON", .flags = CLI_VOLATILE),
+    OPT_FLAG("no-verifier", 0, &no_verifier,
+             "for comparison: what the drafter writes alone, up to 64 tokens, with no pass of the model behind the "
+             "prompt; not the model's text"),
+    OPT_FLAG("compat-counters", 0, &compat_counters,
+             "for tests: replay the counting of the papers' runtime, whose acceptance rate follows from the number of "
+             "tokens alone, and print it; decodes nothing else"),
 };
 
 static const cli_tool tool = {
@@ -197,8 +97,7 @@ static const cli_tool tool = {
         "geodec-decode --model model.gguf --prompt 'Once upon a time'\n"
         "geodec-decode --model model.gguf --artifacts results/model --draft flowmap --prompt 'Once upon a time' -v\n"
         "geodec-decode --model model.gguf --draft ngram --interactive --template chatml",
-    .options = options,
-    .n_options = CLI_COUNT(options),
+    CLI_TAKES(options, 0, 0),
     .preset = &preset,
     .presets = presets_decode,
     .n_presets = PRESETS_N,
@@ -276,7 +175,7 @@ static geodec_status choose_drafter(const cli *c, const geodec_model *m, tables 
     GEODEC_TRY(tables_drafting(c, m, t, &draft, 1, out, err));
     if (t->found) artifacts = t->folder;
     if (t->found || !given) cli_settled(c);
-    if (t->found && strcmp(draft, "none") != 0) tables_say(c, t, draft, arithmetic);
+    if (t->found && strcmp(draft, "none") != 0) tables_say(c, t, draft, words.arithmetic);
     if (t->found && strcmp(draft, "none") == 0 && c->verbose > 0)
         cli_say(c, "%s: no drafter was faster than plain decoding when it was made", t->folder);
 done:
@@ -311,7 +210,7 @@ static geodec_status talk(const cli *c, const geodec_model *m, const geodec_targ
         GEODEC_TRY_MSG(geodec_chat_template_of(geodec_model_gguf(m), &chat, err),
                        "--interactive without --template or --no-template");
     if (check_plain) {
-        GEODEC_TRY(decode_session(m, target->n_ctx, isa, arithmetic, kv, attnres, c->pool, &second, err));
+        GEODEC_TRY(decode_session(m, target->n_ctx, &words, c->pool, &second, err));
         plain = geodec_target_session(second, DECODE_BATCH);
     }
     const dialogue d = {.cli = c,
@@ -344,122 +243,169 @@ done:
 static void say_drafts(const cli *c, const geodec_decoded *got)
 {
     const geodec_decode_counters *k = &got->counters;
-    if (c->verbose > 0) cli_say(c, "arithmetic %s", arithmetic);
+    if (c->verbose > 0) cli_say(c, "arithmetic %s", words.arithmetic);
     if (c->verbose > 0 && !no_verifier)
         cli_say(c, "%lld tokens in %lld passes of the model, %.2f a pass (plain: 1); %lld of %lld drafts accepted",
                 (long long)got->n, (long long)k->target_passes, geodec_decode_tokens_per_pass(k),
                 (long long)k->total.accepted, (long long)k->total.proposed);
 }
 
-static geodec_status run(const cli *c, geodec_err *err)
+/* What a run holds. */
+typedef struct work {
+    const cli *c;
+    geodec_hooks hooks, warnings;
+    geodec_model *m;
+    geodec_session *s;
+    geodec_target target;
+    tables found;
+    geodec_drafting *drafting;
+    geodec_drafter *drafter;
+    int32_t *prompt, stop[GEODEC_STOP_TOKENS];
+    int64_t n; /* tokens of the prompt */
+    geodec_decode_options o;
+    printer *printer;
+    geodec_decoded got, plain;
+} work;
+
+static geodec_status check_options(work *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_model *m = NULL;
-    geodec_session *s = NULL;
-    geodec_drafting *drafting = NULL;
-    geodec_drafter *drafter = NULL;
-    int32_t *prompt = NULL, stop[GEODEC_STOP_TOKENS];
-    int64_t n = 0;
-    geodec_decoded got = {0}, plain = {0};
-    tables found = {0};
-    printer *p = NULL;
-    /* Progress would cross the text: the hooks only pass on signals. */
-    const geodec_hooks hooks = report_hooks(tool.name, true, 0);
-    geodec_hooks warnings = report_hooks(tool.name, c->quiet, c->verbose);
-    warnings.progress = NULL;
-    geodec_decode_options o = geodec_decode_options_default();
-    GEODEC_TRY(decode_gamma(gamma_text, &o, err));
+    GEODEC_TRY(decode_gamma(gamma_text, &w->o, err));
     GEODEC_TRY(check_dialogue(err));
-    if ((draft_model || draft_projection) && !(draft && strstr(draft, "model")))
+    if ((words.draft_model || words.draft_projection) && !(draft && strstr(draft, "model")))
         GEODEC_THROW(GEODEC_INVAL, "--draft-model and --draft-projection belong to --draft model");
     if (library_bytes && !library) GEODEC_THROW(GEODEC_INVAL, "--library-bytes is the bound of a --library");
     if (no_verifier && temperature > 0) GEODEC_THROW(GEODEC_INVAL, "a drafter alone does not sample");
-    o.budget = (int32_t)tree;
-    if (report) GEODEC_TRY(cli_may_write(c, report, err));
-    GEODEC_TRY(geodec_model_open(model_path, &m, err));
-    (void)arithmetic_settle(c, m, &arithmetic);
-    if (projection) GEODEC_TRY(geodec_projection_load(projection, m, err));
-    if (kv_projection) GEODEC_TRY(geodec_kv_projection_load(kv_projection, m, err));
-    const geodec_tokenizer *t = geodec_model_tokenizer(m);
-    if (!interactive) GEODEC_TRY(read_prompt(t, &prompt, &n, err));
-    GEODEC_TRY(choose_drafter(c, m, &found, &drafting, err));
-    GEODEC_TRY(decode_session(m, (int32_t)context, isa, arithmetic, kv, attnres, c->pool, &s, err));
-    geodec_session_options how = decode_session_options(geodec_session_n_ctx(s), isa, arithmetic, kv, c->pool);
-    how.attnres = *geodec_session_attnres(s);
-    GEODEC_TRY(geodec_drafting_sessions(drafting, &how, draft_model, err));
-    if (draft_projection) GEODEC_TRY(geodec_drafting_project(drafting, draft_projection, err));
-    decode_second_arithmetic(c, drafting, &draft_arithmetic);
-    if (library) GEODEC_TRY(geodec_drafting_library(drafting, library, library_bytes, &warnings, err));
-    GEODEC_TRY(geodec_drafting_create(drafting, draft, &drafter, err));
-    if (check_plain && drafter && drafter->ops->distribution && temperature > 0)
+    w->o.budget = (int32_t)tree;
+    if (report) GEODEC_TRY(cli_may_write(w->c, report, err));
+done:
+    return st;
+}
+
+/* The model with its session, the prompt, the artifacts and the drafter. */
+static geodec_status open_all(work *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const cli *c = w->c;
+    GEODEC_TRY(geodec_model_open(model_path, &w->m, err));
+    (void)arithmetic_settle(c, w->m, &words.arithmetic);
+    GEODEC_TRY(decode_projections(&words, w->m, err));
+    if (!interactive) GEODEC_TRY(read_prompt(geodec_model_tokenizer(w->m), &w->prompt, &w->n, err));
+    GEODEC_TRY(choose_drafter(c, w->m, &w->found, &w->drafting, err));
+    GEODEC_TRY(decode_session(w->m, (int32_t)context, &words, c->pool, &w->s, err));
+    GEODEC_TRY(decode_second(c, w->s, &words, c->pool, w->drafting, err));
+    if (library) GEODEC_TRY(geodec_drafting_library(w->drafting, library, library_bytes, &w->warnings, err));
+    GEODEC_TRY(geodec_drafting_create(w->drafting, draft, &w->drafter, err));
+    if (check_plain && w->drafter && w->drafter->ops->distribution && temperature > 0)
         GEODEC_THROW(GEODEC_INVAL,
                      "drafter %s keeps the distribution of sampled text, not its tokens: no --check-plain", draft);
-    const geodec_target target = geodec_target_session(s, DECODE_BATCH);
-    if (compat_counters) {
-        GEODEC_TRY(print_compat(&target, prompt, n, err));
-        goto done;
-    }
-    o.sampling = (geodec_sampling){temperature, (int32_t)top_k, top_p, c->seed};
-    o.max_tokens = max_tokens;
-    o.min_tokens = min_tokens;
-    o.stop = stop;
-    o.n_stop = geodec_drafting_stop_tokens(t, stop);
-    o.gate = gate;
-    o.emit = printer_emit;
-    o.round_end = printer_flush;
-    o.hooks = &hooks;
-    if (drafter && o.adaptive)
-        GEODEC_TRY(geodec_cost_measure(&target, (int32_t)n, (tree > 0 ? (int32_t)tree : DECODE_GAMMA_AUTO) + 1,
-                                       COST_REPEATS, NULL, &o.cost, err));
-    if (interactive) {
-        GEODEC_TRY(talk(c, m, &target, drafter, &o, err));
-        goto done;
-    }
-    GEODEC_TRY(printer_open(t, prompt, n, echo, stop_text, &p, err));
-    o.ctx = p;
+    w->target = geodec_target_session(w->s, DECODE_BATCH);
+done:
+    return st;
+}
+
+static geodec_status fill_options(work *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_decode_options *o = &w->o;
+    o->sampling = (geodec_sampling){temperature, (int32_t)top_k, top_p, w->c->seed};
+    o->max_tokens = max_tokens;
+    o->min_tokens = min_tokens;
+    o->stop = w->stop;
+    o->n_stop = geodec_drafting_stop_tokens(geodec_model_tokenizer(w->m), w->stop);
+    o->gate = gate;
+    o->emit = printer_emit;
+    o->round_end = printer_flush;
+    o->hooks = &w->hooks;
+    if (w->drafter && o->adaptive)
+        GEODEC_TRY(geodec_cost_measure(&w->target, (int32_t)w->n, (tree > 0 ? (int32_t)tree : DECODE_GAMMA_AUTO) + 1,
+                                       COST_REPEATS, NULL, &o->cost, err));
+done:
+    return st;
+}
+
+static geodec_status write_text(work *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    GEODEC_TRY(printer_open(geodec_model_tokenizer(w->m), w->prompt, w->n, echo, stop_text, &w->printer, err));
+    w->o.ctx = w->printer;
     if (no_verifier) {
-        GEODEC_TRY(geodec_draft_alone(&target, prompt, n, drafter, &o, &got, err));
-        for (int64_t i = 0; i < got.n; i++)
-            if (printer_emit(p, got.token[i]) != 0) break;
+        GEODEC_TRY(geodec_draft_alone(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
+        for (int64_t i = 0; i < w->got.n; i++)
+            if (printer_emit(w->printer, w->got.token[i]) != 0) break;
     } else
-        GEODEC_TRY(geodec_decode(&target, prompt, n, drafter, &o, &got, err));
-    printer_end(p);
-    say_drafts(c, &got);
+        GEODEC_TRY(geodec_decode(&w->target, w->prompt, w->n, w->drafter, &w->o, &w->got, err));
+    printer_end(w->printer);
+    say_drafts(w->c, &w->got);
     if (check_plain) {
         /* A stop text ends the output where it ended: the plain run goes exactly as far. */
-        geodec_decode_options q = o;
+        geodec_decode_options q = w->o;
         q.emit = NULL;
         q.round_end = NULL;
-        if (got.end == GEODEC_END_CALLER) q.max_tokens = got.n;
-        GEODEC_TRY(geodec_decode(&target, prompt, n, NULL, &q, &plain, err));
+        if (w->got.end == GEODEC_END_CALLER) q.max_tokens = w->got.n;
+        GEODEC_TRY(geodec_decode(&w->target, w->prompt, w->n, NULL, &q, &w->plain, err));
     }
-    if (report) {
-        geodec_provenance made_for = {0};
-        GEODEC_TRY(geodec_drafting_provenance(drafting, &made_for, err));
-        decode_report r = {.cli = c,
-                           .session = s,
-                           .drafter = drafter,
-                           .folder = found.folder,
-                           .artifact_model_sha256 = made_for.inherited_model,
-                           .options = &o,
-                           .n_prompt = n,
-                           .got = &got,
-                           .plain = check_plain ? &plain : NULL};
-        geodec_drafting_consistency(drafting, &r.flow_consistency, &r.flow_consistency_shuffled);
-        GEODEC_TRY(decode_report_write(report, &r, err));
-    }
-    if (check_plain) GEODEC_TRY(compare(c, &got, &plain, err));
 done:
-    printer_close(p);
-    geodec_decoded_free(&got);
-    geodec_decoded_free(&plain);
-    geodec_drafter_destroy(drafter);
-    if (st == GEODEC_OK) say_library(c, drafting);
-    geodec_drafting_close(drafting);
-    tables_close(&found);
-    geodec_session_destroy(s);
-    geodec_model_close(m);
-    geodec_mem_free(prompt);
+    return st;
+}
+
+static geodec_status write_report(const work *w, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_provenance made_for = {0};
+    GEODEC_TRY(geodec_drafting_provenance(w->drafting, &made_for, err));
+    decode_report r = {.cli = w->c,
+                       .session = w->s,
+                       .drafter = w->drafter,
+                       .folder = w->found.folder,
+                       .artifact_model_sha256 = made_for.inherited_model,
+                       .options = &w->o,
+                       .n_prompt = w->n,
+                       .got = &w->got,
+                       .plain = check_plain ? &w->plain : NULL};
+    geodec_drafting_consistency(w->drafting, &r.flow_consistency, &r.flow_consistency_shuffled);
+    GEODEC_TRY(decode_report_write(report, &r, err));
+done:
+    return st;
+}
+
+static void close_all(work *w, bool succeeded)
+{
+    printer_close(w->printer);
+    geodec_decoded_free(&w->got);
+    geodec_decoded_free(&w->plain);
+    geodec_drafter_destroy(w->drafter);
+    if (succeeded) say_library(w->c, w->drafting);
+    geodec_drafting_close(w->drafting);
+    tables_close(&w->found);
+    geodec_session_destroy(w->s);
+    geodec_model_close(w->m);
+    geodec_mem_free(w->prompt);
+}
+
+static geodec_status run(const cli *c, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    work w = {.c = c, .o = geodec_decode_options_default()};
+    w.hooks = report_hooks(tool.name, true, 0); /* progress would cross the text: these only pass on signals */
+    w.warnings = report_hooks(tool.name, c->quiet, c->verbose);
+    w.warnings.progress = NULL;
+    GEODEC_TRY(check_options(&w, err));
+    GEODEC_TRY(open_all(&w, err));
+    if (compat_counters) {
+        GEODEC_TRY(print_compat(&w.target, w.prompt, w.n, err));
+        goto done;
+    }
+    GEODEC_TRY(fill_options(&w, err));
+    if (interactive) {
+        GEODEC_TRY(talk(c, w.m, &w.target, w.drafter, &w.o, err));
+        goto done;
+    }
+    GEODEC_TRY(write_text(&w, err));
+    if (report) GEODEC_TRY(write_report(&w, err));
+    if (check_plain) GEODEC_TRY(compare(c, &w.got, &w.plain, err));
+done:
+    close_all(&w, st == GEODEC_OK);
     return st;
 }
 

@@ -11,18 +11,8 @@ enum { RESAMPLES = 2000 };
 static const char *drafter, *control;
 
 static const cli_option options[] = {
-    {.name = "drafter",
-     .letter = 'd',
-     .type = CLI_STR,
-     .target = &drafter,
-     .metavar = "NAME",
-     .help = "the one that is judged"},
-    {.name = "control",
-     .letter = 'c',
-     .type = CLI_STR,
-     .target = &control,
-     .metavar = "NAME",
-     .help = "the one it is held against (default: the same, in the second file)"},
+    OPT_STR("drafter", 'd', &drafter, "NAME", "the one that is judged"),
+    OPT_STR("control", 'c', &control, "NAME", "the one it is held against (default: the same, in the second file)"),
 };
 
 static const cli_tool tool = {
@@ -37,10 +27,7 @@ static const cli_tool tool = {
                    "of both and their difference, with 95 % intervals of a bootstrap over texts, the same resamples "
                    "for all three.",
     .examples = "geodec-gain --drafter ngram+flowmap --control ngram benchdecode.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 2,
+    CLI_TAKES(options, 1, 2),
 };
 
 static void interval(geodec_tsv *t, geodec_interval v)
@@ -77,9 +64,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         interval(t, g->difference);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
-    geodec_tsv *whole = t;
-    t = NULL;
-    GEODEC_TRY(geodec_tsv_commit(whole, err));
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     geodec_mem_free(gain);

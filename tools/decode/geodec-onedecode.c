@@ -1,6 +1,6 @@
 /* geodec-onedecode: OneDecode as counts in cells of states, and as published. */
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "drafters/onedecode.h"
 #include "drafters/onedecode_ref.h"
 #include "model/rows.h"
@@ -14,49 +14,15 @@ static double ridge = 10;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "onedecode.h5"),
-    {.name = "mode",
-     .type = CLI_CHOICE,
-     .target = &mode,
-     .choices = "correct|ref",
-     .metavar = "MODE",
-     .help = "ref: the published table, from the embeddings of --model"},
-    {.name = "model",
-     .letter = 'm',
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &model_path,
-     .metavar = "FILE",
-     .help = "model as GGUF, for --mode ref"},
-    {.name = "cells", .type = CLI_I64, .target = &cells, .min = 1, .max = 1e6, .metavar = "C", .help = "of states"},
-    {.name = "rounds", .type = CLI_I64, .target = &rounds, .min = 0, .max = 1000, .metavar = "N", .help = "of k-means"},
-    {.name = "n-min",
-     .type = CLI_I64,
-     .target = &n_min,
-     .min = 1,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "a cell of fewer places is a miss"},
-    {.name = "dims",
-     .letter = 'k',
-     .type = CLI_I64,
-     .target = &dims,
-     .min = 1,
-     .max = GEODEC_STEP_DIMS_MAX,
-     .metavar = "K",
-     .help = "principal coordinates of a state"},
-    {.name = "ridge",
-     .type = CLI_F64,
-     .target = &ridge,
-     .min = 1e-9,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "of the map from a state to the next, in observations"},
-    {.name = "labels",
-     .type = CLI_CHOICE,
-     .target = &labels,
-     .choices = "argmax|text",
-     .metavar = "KIND",
-     .help = "what is counted: argmax (what the model says next), text (what the text has next)"},
+    OPT_CHOICE("mode", 0, &mode, "correct|ref", "MODE", "ref: the published table, from the embeddings of --model"),
+    OPT_FILE("model", 'm', &model_path, "FILE", "model as GGUF, for --mode ref"),
+    OPT_I64("cells", 0, &cells, 1, 1e6, "C", "of states"),
+    OPT_I64("rounds", 0, &rounds, 0, 1000, "N", "of k-means"),
+    OPT_I64("n-min", 0, &n_min, 1, 1e9, "N", "a cell of fewer places is a miss"),
+    OPT_I64("dims", 'k', &dims, 1, GEODEC_STEP_DIMS_MAX, "K", "principal coordinates of a state"),
+    OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "of the map from a state to the next, in observations"),
+    OPT_CHOICE("labels", 0, &labels, "argmax|text", "KIND",
+               "what is counted: argmax (what the model says next), text (what the text has next)"),
 };
 
 static const cli_tool tool = {
@@ -76,16 +42,13 @@ static const cli_tool tool = {
     .examples = "geodec-onedecode -o results/onedecode.h5 store.h5\n"
                 "geodec-onedecode --mode ref --model model.gguf -o results/onedecode-ref.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft onedecode --prompt \"Once\"",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
-static geodec_status bake(const cli *c, const geodec_activations *a, const geodec_provenance *p, geodec_err *err)
+static geodec_status bake(cli_stage *stage, const geodec_activations *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
+    const cli *c = stage->c;
     geodec_onedecode t = {0};
     geodec_onedecode_summary s;
     geodec_onedecode_options o = geodec_onedecode_defaults();
@@ -96,12 +59,10 @@ static geodec_status bake(const cli *c, const geodec_activations *a, const geode
     o.step.ridge = ridge;
     o.step.seed = c->seed;
     o.text = strcmp(labels, "text") == 0;
-    GEODEC_TRY(geodec_artifact_create(&geodec_onedecode_kind, output, p, &out, err));
+    GEODEC_TRY(stage_create(stage, &geodec_onedecode_kind, err));
     GEODEC_TRY(geodec_onedecode_bake(a, &o, &t, &s, c->pool, &c->hooks, err));
-    GEODEC_TRY(geodec_onedecode_write(&t, &s, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    if (st != GEODEC_OK) goto done;
+    GEODEC_TRY(geodec_onedecode_write(&t, &s, stage->out, err));
+    GEODEC_TRY(stage_commit(stage, err));
     cli_say(c,
             "%lld places in %lld cells; %lld held-out places: first token right %.1f %%, among eight %.1f %% (bigram "
             "%.1f %%, %.1f %%; unigram %.1f %%, %.1f %%)",
@@ -112,14 +73,13 @@ static geodec_status bake(const cli *c, const geodec_activations *a, const geode
             100 * s.right);
 done:
     geodec_onedecode_clear(&t);
-    geodec_artifact_close(out);
     return st;
 }
 
-static geodec_status bake_ref(const cli *c, const geodec_activations *a, geodec_provenance *p, geodec_err *err)
+static geodec_status bake_ref(cli_stage *stage, const geodec_activations *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
+    const cli *c = stage->c;
     geodec_model *m = NULL;
     geodec_onedecode_ref t = {0}, flat = {0};
     geodec_onedecode_rates r, rf;
@@ -130,7 +90,7 @@ static geodec_status bake_ref(const cli *c, const geodec_activations *a, geodec_
     so.seed = c->seed;
     if (!model_path) GEODEC_THROW(GEODEC_INVAL, "--mode ref steps from embeddings: name the --model");
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
-    GEODEC_TRY(geodec_provenance_add_file(p, model_path, err));
+    GEODEC_TRY(stage_file(stage, model_path, err));
     if (strcmp(geodec_model_fingerprint(m), geodec_artifact_provenance(a->file)->model_fingerprint) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: activations of another model than %s", c->args[0], model_path);
     const geodec_model_config *k = geodec_model_configuration(m);
@@ -141,11 +101,7 @@ static geodec_status bake_ref(const cli *c, const geodec_activations *a, geodec_
     GEODEC_TRY(geodec_onedecode_ref_bake(k->n_vocab, k->d_model, embedding, true, c->pool, &flat, err));
     GEODEC_TRY(geodec_onedecode_ref_rates(&t, &rows, c->seed, &r, err));
     GEODEC_TRY(geodec_onedecode_ref_rates(&flat, &rows, c->seed, &rf, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_onedecode_ref_kind, output, p, &out, err));
-    GEODEC_TRY(geodec_onedecode_ref_write(&t, &r, &rf, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    if (st != GEODEC_OK) goto done;
+    STAGE_WRITE(stage, &geodec_onedecode_ref_kind, geodec_onedecode_ref_write(&t, &r, &rf, stage->out, err));
     const geodec_onedecode_rates *const both[] = {&r, &rf};
     for (int i = 0; i < 2; i++)
         cli_say(c,
@@ -163,7 +119,6 @@ done:
     geodec_step_rows_clear(&rows);
     geodec_mem_free(embedding);
     geodec_model_close(m);
-    geodec_artifact_close(out);
     return st;
 }
 
@@ -172,17 +127,16 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     geodec_artifact *in = NULL;
     geodec_activations a;
-    geodec_provenance p = cli_provenance(c);
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
+    cli_stage stage = {0};
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &a, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     if (strcmp(mode, "ref") == 0)
-        GEODEC_TRY(bake_ref(c, &a, &p, err));
+        GEODEC_TRY(bake_ref(&stage, &a, err));
     else
-        GEODEC_TRY(bake(c, &a, &p, err));
+        GEODEC_TRY(bake(&stage, &a, err));
 done:
-    geodec_artifact_close(in);
+    stage_end(&stage);
     return st;
 }
 

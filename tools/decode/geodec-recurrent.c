@@ -1,5 +1,5 @@
 /* geodec-recurrent: the recurrent net of a model's states, a drafter of texts that are drawn. */
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "drafters/recurrent.h"
 
 static const char *output = "recurrent.h5";
@@ -8,41 +8,13 @@ static double epochs = 5, rate = 0.004, drawn = 0.2;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "recurrent.h5"),
-    {.name = "width",
-     .type = CLI_I64,
-     .target = &width,
-     .min = 16,
-     .max = GEODEC_RECURRENT_WIDTH_MAX,
-     .metavar = "N",
-     .help = "of the net, a multiple of 16"},
-    {.name = "classes",
-     .type = CLI_I64,
-     .target = &classes,
-     .min = 1,
-     .max = GEODEC_RECURRENT_CLASSES_MAX,
-     .metavar = "N",
-     .help = "tokens it knows at most, the most frequent ones"},
-    {.name = "epochs",
-     .type = CLI_F64,
-     .target = &epochs,
-     .min = 0.01,
-     .max = 1000,
-     .metavar = "X",
-     .help = "of the fit"},
-    {.name = "rate",
-     .type = CLI_F64,
-     .target = &rate,
-     .min = 1e-9,
-     .max = 1,
-     .metavar = "X",
-     .help = "of Adam, at its highest"},
-    {.name = "drawn",
-     .type = CLI_F64,
-     .target = &drawn,
-     .min = 0,
-     .max = 1,
-     .metavar = "X",
-     .help = "share of the target that the drawn token gets; the rest is the model's best logits"},
+    OPT_I64("width", 0, &width, 16, GEODEC_RECURRENT_WIDTH_MAX, "N", "of the net, a multiple of 16"),
+    OPT_I64("classes", 0, &classes, 1, GEODEC_RECURRENT_CLASSES_MAX, "N",
+            "tokens it knows at most, the most frequent ones"),
+    OPT_F64("epochs", 0, &epochs, 0.01, 1000, "X", "of the fit"),
+    OPT_F64("rate", 0, &rate, 1e-9, 1, "X", "of Adam, at its highest"),
+    OPT_F64("drawn", 0, &drawn, 0, 1, "X",
+            "share of the target that the drawn token gets; the rest is the model's best logits"),
 };
 
 static const cli_tool tool = {
@@ -57,20 +29,17 @@ static const cli_tool tool = {
     .examples = "geodec-recurrent -o results/recurrent.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft recurrent --tree 16 --temperature 1 "
                 "--prompt \"Once\"",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
+    geodec_artifact *in = NULL;
     geodec_activations a;
     geodec_recurrent net = {0};
     geodec_recurrent_summary s;
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     geodec_recurrent_options o = geodec_recurrent_defaults();
     o.width = width;
     o.classes = classes;
@@ -78,16 +47,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.rate = rate;
     o.drawn = drawn;
     o.seed = c->seed;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &a, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_recurrent_kind, output, &p, &out, err));
+    GEODEC_TRY(stage_create(&stage, &geodec_recurrent_kind, err));
     GEODEC_TRY(geodec_recurrent_fit(&a, &o, &net, &s, c->pool, &c->hooks, err));
-    GEODEC_TRY(geodec_recurrent_write(&net, &s, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    if (st != GEODEC_OK) goto done;
+    GEODEC_TRY(geodec_recurrent_write(&net, &s, stage.out, err));
+    GEODEC_TRY(stage_commit(&stage, err));
     cli_say(c,
             "%lld places, %lld classes, %lld weights; %lld held-out places: %.3f nat, %.3f, %.3f, %.3f behind 1, 2, 3 "
             "drafts "
@@ -96,8 +62,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             s.loss[1], s.loss[2], s.loss[3], s.bigram, s.unigram, 100 * s.first);
 done:
     geodec_recurrent_clear(&net);
-    geodec_artifact_close(out);
-    geodec_artifact_close(in);
+    stage_end(&stage);
     return st;
 }
 

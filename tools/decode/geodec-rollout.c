@@ -1,6 +1,6 @@
 /* geodec-rollout: the geometric rollout as a drafter, and the ladder of its ablations. */
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "drafters/ngram_drafter.h"
 #include "drafters/onedecode_drafter.h"
 #include "drafters/rollout_drafter.h"
@@ -18,58 +18,14 @@ static double ridge = 10;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "rollout.h5"),
     CLI_MODEL_OPTION(model_path),
-    {.name = "dims",
-     .letter = 'k',
-     .type = CLI_I64,
-     .target = &dims,
-     .min = 1,
-     .max = GEODEC_STEP_DIMS_MAX,
-     .metavar = "K",
-     .help = "principal coordinates of a state"},
-    {.name = "field-dims",
-     .type = CLI_I64,
-     .target = &field_dims,
-     .min = 1,
-     .max = GEODEC_RBF_MAX_N,
-     .metavar = "M",
-     .help = "leading coordinates that the metric is fitted in"},
-    {.name = "sites", .type = CLI_I64, .target = &sites, .min = 2, .max = 1e6, .metavar = "N", .help = "of the metric"},
-    {.name = "words",
-     .type = CLI_I64,
-     .target = &words,
-     .min = 1,
-     .max = GEODEC_ROLLOUT_WORDS_MAX,
-     .metavar = "N",
-     .help = "tokens of the readout's shortlist"},
-    {.name = "cells",
-     .type = CLI_I64,
-     .target = &cells,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "C",
-     .help = "of the rung of nearest cells"},
-    {.name = "ridge",
-     .type = CLI_F64,
-     .target = &ridge,
-     .min = 1e-9,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "of the regressions, in observations"},
-    {.name = "places",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &places,
-     .min = 1,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "held-out places that the ladder is measured at"},
-    {.name = "resamples",
-     .type = CLI_I64,
-     .target = &resamples,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "bootstrap resamples of the intervals"},
+    OPT_I64("dims", 'k', &dims, 1, GEODEC_STEP_DIMS_MAX, "K", "principal coordinates of a state"),
+    OPT_I64("field-dims", 0, &field_dims, 1, GEODEC_RBF_MAX_N, "M", "leading coordinates that the metric is fitted in"),
+    OPT_I64("sites", 0, &sites, 2, 1e6, "N", "of the metric"),
+    OPT_I64("words", 0, &words, 1, GEODEC_ROLLOUT_WORDS_MAX, "N", "tokens of the readout's shortlist"),
+    OPT_I64("cells", 0, &cells, 1, 1e6, "C", "of the rung of nearest cells"),
+    OPT_F64("ridge", 0, &ridge, 1e-9, 1e9, "X", "of the regressions, in observations"),
+    OPT_I64("places", 'n', &places, 1, 1e9, "N", "held-out places that the ladder is measured at"),
+    OPT_I64("resamples", 0, &resamples, 1, 1e6, "N", "bootstrap resamples of the intervals"),
 };
 
 static const cli_tool tool = {
@@ -93,10 +49,7 @@ static const cli_tool tool = {
         "rollout-random read the file.",
     .examples = "geodec-rollout --model model.gguf -o results/rollout.h5 store.h5\n"
                 "geodec-decode --model model.gguf --artifacts results --draft rollout --prompt \"Once\"",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static geodec_status head_rows(void *ctx, int64_t first, int64_t count, float *w, geodec_err *err)
@@ -222,10 +175,10 @@ static void print(const ladder *l, const geodec_ablation_figures *f, const doubl
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
+    geodec_artifact *in = NULL;
     geodec_model *m = NULL;
     geodec_activations a;
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     geodec_rollout r = {0};
     geodec_step_rows rows = {0};
     geodec_rollout_options o = geodec_rollout_defaults();
@@ -238,15 +191,14 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.words = words;
     o.dims = field_dims;
     o.sites = sites;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &a, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
-    GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
+    GEODEC_TRY(stage_file(&stage, model_path, err));
     if (strcmp(geodec_model_fingerprint(m), geodec_artifact_provenance(in)->model_fingerprint) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM, "%s: activations of another model than %s", c->args[0], model_path);
-    GEODEC_TRY(geodec_artifact_create(&geodec_rollout_kind, output, &p, &out, err));
+    GEODEC_TRY(stage_create(&stage, &geodec_rollout_kind, err));
     GEODEC_TRY(geodec_rollout_bake(&a, &o, head_rows, m, c->pool, &c->hooks, &r, &rows, err));
     GEODEC_TRY(add_tables(&l, &a, &rows, c, err));
     GEODEC_TRY(add_rollouts(&l, &r, &rows, &o, err));
@@ -257,10 +209,8 @@ static geodec_status run(const cli *c, geodec_err *err)
         geodec_rollout_drafter_steps(l.rung[k].drafter, &steps, &failed);
         broken[k] = steps > 0 ? (double)failed / (double)steps : 0;
     }
-    GEODEC_TRY(geodec_rollout_ablation_write(&r, l.rung, f, broken, l.n, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    if (st != GEODEC_OK) goto done;
+    GEODEC_TRY(geodec_rollout_ablation_write(&r, l.rung, f, broken, l.n, stage.out, err));
+    GEODEC_TRY(stage_commit(&stage, err));
     print(&l, f, broken);
     cli_say(c, "%lld places of held-out texts; the shortlist has %.2f %% of what the model says",
             (long long)f[0].places, 100 * r.covered);
@@ -268,8 +218,7 @@ done:
     clear(&l);
     geodec_rollout_clear(&r);
     geodec_step_rows_clear(&rows);
-    geodec_artifact_close(out);
-    geodec_artifact_close(in);
+    stage_end(&stage);
     geodec_model_close(m);
     return st;
 }

@@ -1,7 +1,6 @@
 /* geodec-christoffel: Christoffel symbols of a metric field, with their self-tests. */
 #include "base/mem.h"
 #include "chain/christoffel.h"
-#include "cli/cli.h"
 #include "cli/shard.h"
 #include "cli/space.h"
 #include "linalg/stats.h"
@@ -15,40 +14,13 @@ static int64_t points, control = 64;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "christoffel.h5"),
     SPACE_MODE_OPTION(mode),
-    {.name = "deriv",
-     .type = CLI_CHOICE,
-     .target = &deriv,
-     .choices = "analytic|fd",
-     .metavar = "HOW",
-     .help = "derivative of the metric: analytic or fd (central differences)"},
-    {.name = "h",
-     .type = CLI_F64,
-     .target = &step,
-     .min = 0,
-     .max = 1e300,
-     .metavar = "X",
-     .help = "step of the differences (0: a thousandth of sigma)"},
-    {.name = "at",
-     .type = CLI_CHOICE,
-     .target = &at,
-     .choices = "samples|midpoints",
-     .metavar = "WHERE",
-     .help = "points of the metric, or the middles between each and its nearest neighbour"},
-    {.name = "points",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &points,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "only the first N of them (0: all)"},
-    {.name = "control",
-     .type = CLI_I64,
-     .target = &control,
-     .min = 1,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "points at which the other derivative is taken too, as a control"},
+    OPT_CHOICE("deriv", 0, &deriv, "analytic|fd", "HOW",
+               "derivative of the metric: analytic or fd (central differences)"),
+    OPT_F64("h", 0, &step, 0, 1e300, "X", "step of the differences (0: a thousandth of sigma)"),
+    OPT_CHOICE("at", 0, &at, "samples|midpoints", "WHERE",
+               "points of the metric, or the middles between each and its nearest neighbour"),
+    OPT_I64("points", 'n', &points, 0, 1e9, "N", "only the first N of them (0: all)"),
+    OPT_I64("control", 0, &control, 1, 1e9, "N", "points at which the other derivative is taken too, as a control"),
     CLI_SHARD_OPTION(shard, "points"),
 };
 
@@ -63,10 +35,7 @@ static const cli_tool tool = {
         "below the distance of neighbours is flat at its samples and steep between them: compare --at midpoints.",
     .examples = "geodec-christoffel -o christoffel.h5 metric.h5\n"
                 "geodec-christoffel --deriv fd --h 1e-2 --at midpoints -o fd.h5 metric.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 /* The points asked for: [count][n], in new memory. */
@@ -88,11 +57,10 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
     space_handle in = {0};
     geodec_christoffel g = {0};
     geodec_christoffel_options o = geodec_christoffel_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     geodec_harness_fitted fitted;
     geodec_rbf *smooth = NULL;
     double *x = NULL, median;
@@ -101,8 +69,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.step = step;
     o.control = control;
     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     const int64_t count = points > 0 && points < in.metric.points ? points : in.metric.points;
     const geodec_space *s = in.space;
     GEODEC_TRY(space_mode(&in, mode, &ref, err));
@@ -119,18 +87,13 @@ static geodec_status run(const cli *c, geodec_err *err)
     }
     GEODEC_TRY(choose_points(&in.metric, count, &x, err));
     GEODEC_TRY(geodec_christoffel_compute(s, count, x, &o, c->pool, &c->hooks, &g, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_christoffel_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_christoffel_write(&g, x, at, in.metric.sigma, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    if (st != GEODEC_OK) goto done;
+    STAGE_WRITE(&stage, &geodec_christoffel_kind, geodec_christoffel_write(&g, x, at, in.metric.sigma, stage.out, err));
     GEODEC_TRY(geodec_stats_median(g.points, g.largest, &median, err));
     cli_say(c, "%lld %s, dimension %lld: median max |Gamma| %.3g, metric residual at most %.1e, %s control within %.1e",
             (long long)g.points, at, (long long)in.metric.n, median, g.worst_residual,
             o.deriv == GEODEC_DERIV_FD ? "analytic" : "difference", g.worst_gap);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     geodec_rbf_destroy(smooth);
     space_close(&in);
     geodec_christoffel_clear(&g);

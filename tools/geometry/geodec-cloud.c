@@ -1,6 +1,5 @@
 /* geodec-cloud: hidden states of one layer in principal coordinates, with spectrum and intrinsic dimension. */
 #include "chain/cloud.h"
-#include "cli/cli.h"
 #include "cli/sweep.h"
 
 #include <errno.h>
@@ -13,46 +12,17 @@ static int64_t max_points, twonn_points = 20000;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "cloud.h5"),
-    {.name = "layer",
-     .letter = 'l',
-     .type = CLI_STR,
-     .target = &layer,
-     .metavar = "L",
-     .help = "layer to take: a number (blocks passed, 0 = embedding), last (of the file) or sink (2/3 of the depth)"},
-    {.name = "variance",
-     .type = CLI_F64,
-     .target = &variance,
-     .min = 1e-6,
-     .max = 1,
-     .metavar = "SHARE",
-     .help = "share of variance the components explain"},
-    {.name = "max-points",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &max_points,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "keep a random choice of N different states (0: all)"},
-    {.name = "pca",
-     .type = CLI_STR,
-     .target = &pca,
-     .metavar = "HOW",
-     .help = "principal components: exact, randomized (two passes, no d x d matrix) or auto (randomized for few of "
-             "many dimensions)"},
-    {.name = "twonn-points",
-     .type = CLI_I64,
-     .target = &twonn_points,
-     .min = GEODEC_CLOUD_MIN_POINTS,
-     .max = 1e7,
-     .metavar = "N",
-     .help = "at most N points in the TwoNN estimates, whose cost is quadratic"},
-    {.name = "k-int",
-     .letter = 'k',
-     .type = CLI_STR,
-     .target = &k_int,
-     .metavar = "N",
-     .help = "integer intrinsic dimension for the later stages, or auto: the TwoNN fit, rounded"},
+    OPT_STR("layer", 'l', &layer, "L",
+            "layer to take: a number (blocks passed, 0 = embedding), last (of the file) or sink (2/3 of the depth)"),
+    OPT_F64("variance", 0, &variance, 1e-6, 1, "SHARE", "share of variance the components explain"),
+    OPT_I64("max-points", 'n', &max_points, 0, 1e9, "N", "keep a random choice of N different states (0: all)"),
+    OPT_STR("pca", 0, &pca, "HOW",
+            "principal components: exact, randomized (two passes, no d x d matrix) or auto (randomized for few of many "
+            "dimensions)"),
+    OPT_I64("twonn-points", 0, &twonn_points, GEODEC_CLOUD_MIN_POINTS, 1e7, "N",
+            "at most N points in the TwoNN estimates, whose cost is quadratic"),
+    OPT_STR("k-int", 'k', &k_int, "N",
+            "integer intrinsic dimension for the later stages, or auto: the TwoNN fit, rounded"),
     CLI_SWEEP_OPTIONS(shard, joined, "16 blocks of the covariance"),
 };
 
@@ -70,10 +40,7 @@ static const cli_tool tool = {
         "with the same spectrum.",
     .examples = "geodec-cloud --layer sink --max-points 2000 -o cloud.h5 activations.h5\n"
                 "geodec-table cloud.h5 /ladder/points /ladder/components /ladder/twonn_fit /control/twonn_fit",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 /* A whole number from 0, or GEODEC_INVAL naming the option. */
@@ -111,11 +78,11 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
+    geodec_artifact *in = NULL;
     geodec_activations states;
     geodec_cloud_options o = geodec_cloud_defaults();
     geodec_cloud_summary s;
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     bool part;
     o.variance = variance;
     o.max_points = max_points;
@@ -131,19 +98,16 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_TRY(number("k-int", k_int, &o.k_int, err));
         if (o.k_int < 1) GEODEC_THROW(GEODEC_RANGE, "--k-int: %s is below 1", k_int);
     }
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &states, err));
     GEODEC_TRY(choose_layer(in, states.layers, &o.layer, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
-    if (!shard) GEODEC_TRY(geodec_artifact_create(&geodec_cloud_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_cloud_build(&states, &o, out, &s, c->pool, &c->hooks, err));
-    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
+    if (!shard) GEODEC_TRY(stage_create(&stage, &geodec_cloud_kind, err));
+    GEODEC_TRY(geodec_cloud_build(&states, &o, stage.out, &s, c->pool, &c->hooks, err));
+    GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    if (st != GEODEC_OK) goto done;
+    GEODEC_TRY(stage_commit(&stage, err));
     if (s.sketch_width > 0)
         cli_say(c, "components from a sketch of width %lld: residual %.1e of the first eigenvalue",
                 (long long)s.sketch_width, s.sketch_residual);
@@ -157,9 +121,7 @@ static geodec_status run(const cli *c, geodec_err *err)
             r->twonn.ml, r->twonn.ml_low, r->twonn.ml_high, r->twonn.fit, r->twonn.fit_low, r->twonn.fit_high,
             g->twonn.ml, g->twonn.fit, (long long)s.k_int);
 done:
-    geodec_sweep_close(o.sweep);
-    geodec_artifact_close(out);
-    geodec_artifact_close(in);
+    stage_end(&stage);
     return st;
 }
 

@@ -1,8 +1,8 @@
 /* geodec-coverage: how often new points find a cached one. */
 #include "base/mem.h"
-#include "chain/cloud.h"
 #include "chain/coverage_task.h"
-#include "cli/cli.h"
+#include "cli/cloud.h"
+#include "cli/mode.h"
 #include "cli/sweep.h"
 #include "io/foreign.h"
 #include "lab/coverage/published.h"
@@ -16,80 +16,26 @@ static const char *output = "coverage.h5", *mode = "correct", *draws, *shares, *
 static int64_t dim, points = 1000, k, repeats = 8, queries = 200, nulls = 10;
 static bool sweep;
 
-enum { DIM_MAX_AUTO = 12 }; /* as in geodec-metric */
-
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "coverage.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    {.name = "dim",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &dim,
-     .min = 0,
-     .max = GEODEC_RBF_MAX_N,
-     .metavar = "N",
-     .help = "use the first N principal coordinates (0: the cloud's intrinsic dimension, 2 to 12)"},
-    {.name = "points",
-     .letter = 'p',
-     .type = CLI_I64,
-     .target = &points,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "points of the experiment, a random choice (0: all)"},
-    {.name = "sweep",
-     .type = CLI_FLAG,
-     .target = &sweep,
-     .help = "repeat with a quarter and with half of the points (more where that is too few for the metric)"},
-    {.name = "threshold",
-     .type = CLI_CHOICE,
-     .target = &threshold,
-     .choices = "distance|task",
-     .metavar = "WHAT",
-     .help = "task: also count as covered by what the cache predicts, the next state, token and (where the states come "
-             "with all logits) distribution"},
-    {.name = "activations",
-     .letter = 'a',
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &activations,
-     .metavar = "FILE.h5",
-     .help = "states the cloud was made from (with --threshold task)"},
-    {.name = "shares",
-     .type = CLI_STR,
-     .target = &shares,
-     .metavar = "LIST",
-     .help = "cached shares of the points, rising, joined by commas (default 0.1,0.25,0.5,0.75)"},
-    {.name = "k",
-     .letter = 'k',
-     .type = CLI_I64,
-     .target = &k,
-     .min = 0,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "neighbours of the metric (0: twice the dimension, at least 16, fewer where the cache is small)"},
-    {.name = "repeats",
-     .type = CLI_I64,
-     .target = &repeats,
-     .min = 1,
-     .max = 64,
-     .metavar = "N",
-     .help = "random splits into cached and held-out points"},
-    {.name = "queries",
-     .type = CLI_I64,
-     .target = &queries,
-     .min = 1,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "at most so many held-out points a split"},
-    {.name = "nulls",
-     .type = CLI_I64,
-     .target = &nulls,
-     .min = 0,
-     .max = 60,
-     .metavar = "N",
-     .help = "clouds of each null: Gaussian, and phase-randomised along the text or shuffled by coordinate"},
+    CLI_CLOUD_DIM_OPTION(dim),
+    OPT_I64("points", 'p', &points, 0, 1e9, "N", "points of the experiment, a random choice (0: all)"),
+    OPT_FLAG("sweep", 0, &sweep,
+             "repeat with a quarter and with half of the points (more where that is too few for the metric)"),
+    OPT_CHOICE("threshold", 0, &threshold, "distance|task", "WHAT",
+               "task: also count as covered by what the cache predicts, the next state, token and (where the states "
+               "come with all logits) distribution"),
+    OPT_FILE("activations", 'a', &activations, "FILE.h5", "states the cloud was made from (with --threshold task)"),
+    OPT_STR("shares", 0, &shares, "LIST",
+            "cached shares of the points, rising, joined by commas (default 0.1,0.25,0.5,0.75)"),
+    OPT_I64("k", 'k', &k, 0, 1e6, "N",
+            "neighbours of the metric (0: twice the dimension, at least 16, fewer where the cache is small)"),
+    OPT_I64("repeats", 0, &repeats, 1, 64, "N", "random splits into cached and held-out points"),
+    OPT_I64("queries", 0, &queries, 1, 1e9, "N", "at most so many held-out points a split"),
+    OPT_I64("nulls", 0, &nulls, 0, 60, "N",
+            "clouds of each null: Gaussian, and phase-randomised along the text or shuffled by coordinate"),
     CLI_SWEEP_OPTIONS(shard, joined, "splits"),
 };
 
@@ -106,10 +52,7 @@ static const cli_tool tool = {
         "each coordinate is shuffled). --mode ref counts as the published harness does, on its own points and splits.",
     .examples = "  geodec-coverage --sweep -o coverage.h5 cloud.h5\n"
                 "  geodec-coverage --mode ref --draws smollm2-135m_n8.h5 -o coverage-ref.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 1,
+    CLI_TAKES(options, 0, 1),
 };
 
 static geodec_status parse_shares(geodec_coverage_options *o, geodec_err *err)
@@ -209,26 +152,21 @@ static void summarise_task(const cli *c, const geodec_coverage_task *t)
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *states = NULL, *out = NULL;
+    geodec_artifact *in = NULL, *states = NULL;
     geodec_cloud cloud = {0};
     bool part;
+    int64_t n;
     geodec_coverage v = {0};
     geodec_coverage_task t = {0};
     geodec_coverage_options o = geodec_coverage_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     double *x = NULL;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
-    int64_t n = dim;
-    if (n == 0) n = cloud.k_int < 2 ? 2 : cloud.k_int > DIM_MAX_AUTO ? DIM_MAX_AUTO : cloud.k_int;
-    if (n > cloud.k && dim == 0) n = cloud.k;
-    if (n > cloud.k)
-        GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld coordinates, not %lld", c->args[0], (long long)cloud.k,
-                     (long long)n);
+    GEODEC_TRY(cloud_dim(c, &cloud, dim, geodec_cloud_dimension(&cloud), &n, err));
     const int64_t count = points > 0 && points < cloud.points ? points : cloud.points;
-    GEODEC_NEW(x, cloud.points * n);
-    for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
+    GEODEC_TRY(geodec_cloud_coordinates(&cloud, n, &x, err));
     GEODEC_TRY(parse_shares(&o, err));
     o.metric.k = k;
     sweep_sizes(&o, count, n);
@@ -237,29 +175,22 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.nulls = nulls;
     o.second = geodec_surrogate_for(cloud.points, cloud.sequence);
     o.seed = c->seed;
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     if (activations) {
-        GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, activations, &states, err));
-        GEODEC_TRY(geodec_provenance_add_artifact(&p, states, err));
+        GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, activations, &states, err));
     }
-    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
     GEODEC_TRY(geodec_coverage_compute(cloud.points, n, x, &o, c->pool, &c->hooks, &v, err));
     if (activations) GEODEC_TRY(run_task(c, &cloud, n, x, states, &o, &t, err));
-    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    GEODEC_TRY(geodec_artifact_create(&geodec_coverage_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_coverage_write(&v, out, err));
-    if (activations) GEODEC_TRY(geodec_coverage_task_write(&t, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(stage_create(&stage, &geodec_coverage_kind, err));
+    GEODEC_TRY(geodec_coverage_write(&v, stage.out, err));
+    if (activations) GEODEC_TRY(geodec_coverage_task_write(&t, stage.out, err));
+    GEODEC_TRY(stage_commit(&stage, err));
     summarise(c, &v);
     if (activations) summarise_task(c, &t);
 done:
-    geodec_artifact_close(out);
-    geodec_artifact_close(in);
-    geodec_artifact_close(states);
-    geodec_sweep_close(o.sweep);
+    stage_end(&stage);
     geodec_cloud_clear(&cloud);
     geodec_coverage_clear(&v);
     geodec_coverage_task_clear(&t);
@@ -288,13 +219,12 @@ static void summarise_ref(const cli *c, const geodec_coverage_published *v)
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
     geodec_coverage_published v = {0};
     geodec_harness_options o = geodec_harness_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1}, *cached = NULL, *permutation = NULL;
     double *point = NULL, *eps = NULL;
-    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     geodec_coverage_published_splits s = {.points = shape[0], .n = shape[1], .point = point};
     shape[0] = shape[1] = -1, shape[2] = s.points;
@@ -307,15 +237,11 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     s.n_eps = shape[0], s.eps = eps;
     if (k > 0) o.k = k;
     GEODEC_TRY(geodec_coverage_published_compute(&s, &o, nulls, c->seed, c->pool, &c->hooks, &v, err));
-    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_coverage_published_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_coverage_published_write(&v, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(stage_file(&stage, draws, err));
+    STAGE_WRITE(&stage, &geodec_coverage_published_kind, geodec_coverage_published_write(&v, stage.out, err));
     summarise_ref(c, &v);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     geodec_coverage_published_clear(&v);
     geodec_mem_free(cached);
     geodec_mem_free(permutation);
@@ -324,17 +250,14 @@ done:
     return st;
 }
 
+static const cli_modes modes = {run_published, run_correct, 1, "a cloud is wanted", "cloud"};
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const bool published = strcmp(mode, "ref") == 0;
     if ((strcmp(threshold, "task") == 0) != (activations != NULL))
         GEODEC_THROW(GEODEC_INVAL, "--threshold task and --activations go together");
-    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
-    if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
-    if (published == (c->n_args == 1))
-        GEODEC_THROW(GEODEC_INVAL, "%s", published ? "--mode ref takes no cloud" : "a cloud is wanted");
-    GEODEC_TRY(published ? run_published(c, err) : run_correct(c, err));
+    GEODEC_TRY(cli_run_mode(c, &modes, mode, draws, shard || joined, err));
 done:
     return st;
 }

@@ -1,9 +1,9 @@
 /* geodec-export: hidden states, argmax and best logits of a model on a text, as activations.h5. */
 #include "base/mem.h"
 #include "chain/activations.h"
-#include "cli/cli.h"
 #include "cli/evaluation.h"
 #include "cli/layers.h"
+#include "cli/stage.h"
 #include "cli/text.h"
 #include "export/export.h"
 #include "io/file.h"
@@ -22,71 +22,25 @@ static bool logits, half;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "activations.h5, or activations, a folder, for safetensors"),
     CLI_MODEL_OPTION(model_path),
-    {.name = "text",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &text_path,
-     .metavar = "FILE",
-     .help = "UTF-8 text or JSON Lines"},
+    OPT_FILE("text", 0, &text_path, "FILE", "UTF-8 text or JSON Lines"),
     CLI_SEPARATOR_OPTION(separator),
-    {.name = "tokens",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &tokens_path,
-     .metavar = "FILE",
-     .help = "token ids in place of text: one sequence a line"},
-    {.name = "layers",
-     .letter = 'l',
-     .type = CLI_STR,
-     .target = &layers,
-     .metavar = "LIST",
-     .help = "layers to keep: all, last, sink (2/3 of the depth) or numbers (0 = embedding) joined by commas"},
-    {.name = "positions",
-     .letter = 'p',
-     .type = CLI_STR,
-     .target = &positions,
-     .metavar = "WHICH",
-     .help = "rows to keep of each document: all, last, every:K, or FROM:TO (TO left out)"},
-    {.name = "window",
-     .letter = 'w',
-     .type = CLI_I64,
-     .target = &window,
-     .min = 0,
-     .max = 1 << 20,
-     .metavar = "N",
-     .help = "longest sequence; longer documents are cut (0: the model's context)"},
-    {.name = "max-tokens",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &max_tokens,
-     .min = 0,
-     .max = 1e12,
-     .metavar = "N",
-     .help = "stop after N tokens were read (0: all)"},
-    {.name = "top-m",
-     .type = CLI_I64,
-     .target = &top_m,
-     .min = -1,
-     .max = GEODEC_EXPORT_TOP_MAX,
-     .metavar = "M",
-     .help = "best logits kept for each row, and the argmax; 0: neither, which saves the model's head (-1: 8 for h5, 0 "
-             "for safetensors)"},
-    {.name = "logits", .type = CLI_FLAG, .target = &logits, .help = "keep all logits of each row"},
-    {.name = "f16", .type = CLI_FLAG, .target = &half, .help = "keep states as float16"},
-    {.name = "format",
-     .type = CLI_CHOICE,
-     .target = &format,
-     .choices = "h5|safetensors",
-     .metavar = "FORMAT",
-     .help = "one artifact, or a folder of safetensors shards with an index"},
-    {.name = "shard-tokens",
-     .type = CLI_I64,
-     .flags = CLI_VOLATILE,
-     .target = &shard_tokens,
-     .min = 2,
-     .max = 1e12,
-     .metavar = "N",
-     .help = "tokens of a shard: what a run that is stopped may lose"},
+    OPT_FILE("tokens", 0, &tokens_path, "FILE", "token ids in place of text: one sequence a line"),
+    OPT_STR("layers", 'l', &layers, "LIST",
+            "layers to keep: all, last, sink (2/3 of the depth) or numbers (0 = embedding) joined by commas"),
+    OPT_STR("positions", 'p', &positions, "WHICH",
+            "rows to keep of each document: all, last, every:K, or FROM:TO (TO left out)"),
+    OPT_I64("window", 'w', &window, 0, 1 << 20, "N",
+            "longest sequence; longer documents are cut (0: the model's context)"),
+    OPT_I64("max-tokens", 'n', &max_tokens, 0, 1e12, "N", "stop after N tokens were read (0: all)"),
+    OPT_I64("top-m", 0, &top_m, -1, GEODEC_EXPORT_TOP_MAX, "M",
+            "best logits kept for each row, and the argmax; 0: neither, which saves the model's head (-1: 8 for h5, 0 "
+            "for safetensors)"),
+    OPT_FLAG("logits", 0, &logits, "keep all logits of each row"),
+    OPT_FLAG("f16", 0, &half, "keep states as float16"),
+    OPT_CHOICE("format", 0, &format, "h5|safetensors", "FORMAT",
+               "one artifact, or a folder of safetensors shards with an index"),
+    OPT_I64("shard-tokens", 0, &shard_tokens, 2, 1e12, "N", "tokens of a shard: what a run that is stopped may lose",
+            .flags = CLI_VOLATILE),
     CLI_ARITHMETIC_OPTION(arithmetic, "auto|exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
@@ -107,8 +61,7 @@ static const cli_tool tool = {
     .examples =
         "geodec-export --model model.gguf --text book.txt --layers sink,last --max-tokens 100000 -o activations.h5\n"
         "geodec-export --model model.gguf --text book.txt --layers all --f16 --format safetensors -o states",
-    .options = options,
-    .n_options = CLI_COUNT(options),
+    CLI_TAKES(options, 0, 0),
 };
 
 /* A number that ends at `end`; -1 when it is none. */
@@ -192,29 +145,28 @@ done:
     return st;
 }
 
-static geodec_status to_artifact(const cli *c, const geodec_model *m, const geodec_export_options *o, const input *in,
-                                 const geodec_provenance *p, geodec_export_summary *s, geodec_err *err)
+static geodec_status to_artifact(cli_stage *stage, const geodec_model *m, const geodec_export_options *o,
+                                 const input *in, geodec_export_summary *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
+    const cli *c = stage->c;
     char *parts = NULL;
     const int64_t bytes = (int64_t)in->bytes;
-    GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, output, p, &out, err));
+    GEODEC_TRY(stage_create(stage, &geodec_activations_kind, err));
     GEODEC_TRY(join(output, ".parts", &parts, err));
     if (access(parts, F_OK) != 0 && (bytes < shard_tokens || (max_tokens && max_tokens <= shard_tokens))) {
-        GEODEC_TRY_MSG(geodec_export_run(m, o, &in->source, out, s, c->pool, &c->hooks, err), "%s", input_path());
+        GEODEC_TRY_MSG(geodec_export_run(m, o, &in->source, stage->out, s, c->pool, &c->hooks, err), "%s",
+                       input_path());
     } else {
         const geodec_export_sharding g = {
-            .folder = parts, .tokens = shard_tokens, .provenance = p, .replace = c->force, .unfinished = true};
+            .folder = parts, .tokens = shard_tokens, .provenance = &stage->p, .replace = c->force, .unfinished = true};
         GEODEC_TRY_MSG(geodec_export_shards(m, o, &in->source, &g, s, c->pool, &c->hooks, err), "%s", input_path());
-        GEODEC_TRY(geodec_export_assemble(m, o, parts, s->shards, out, &c->hooks, err));
+        GEODEC_TRY(geodec_export_assemble(m, o, parts, s->shards, stage->out, &c->hooks, err));
     }
-    GEODEC_TRY(geodec_export_counts(out, s, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    if (st == GEODEC_OK && s->shards) st = geodec_export_shards_remove(parts, err);
+    GEODEC_TRY(geodec_export_counts(stage->out, s, err));
+    GEODEC_TRY(stage_commit(stage, err));
+    if (s->shards) st = geodec_export_shards_remove(parts, err);
 done:
-    geodec_artifact_close(out);
     geodec_mem_free(parts);
     return st;
 }
@@ -234,17 +186,18 @@ static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_model *m = NULL;
+    cli_stage stage = {0};
     char *index = NULL;
     input in = {.text = NULL};
     geodec_export_summary s = {0};
     int32_t list[MAX_LAYERS];
-    geodec_provenance p = cli_provenance(c);
     const bool shards = strcmp(format, "safetensors") == 0;
     if (!text_path == !tokens_path) GEODEC_THROW(GEODEC_INVAL, "give one of --text and --tokens");
     if (!output) output = shards ? "activations" : "activations.h5";
     GEODEC_TRY(join(output, "/model.safetensors.index.json", &index, err));
     if (!shards || access(output, F_OK) == 0) /* it makes the folder of shards itself */
         GEODEC_TRY(cli_may_write(c, shards ? index : output, err));
+    stage = stage_of(c, output);
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     (void)arithmetic_settle(c, m, &arithmetic);
     const geodec_model_config *mc = geodec_model_configuration(m);
@@ -261,14 +214,12 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_TRY(parse_layers(layers, mc->n_layer, list, &o.n_layers, err));
     GEODEC_TRY(parse_positions(&o, err));
     GEODEC_TRY(open_input(m, &in, &o.separator, err));
-    p.model_fingerprint = geodec_model_fingerprint(m);
-    p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
-    GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
-    GEODEC_TRY(geodec_provenance_add_file(&p, input_path(), err));
+    GEODEC_TRY(stage_model(&stage, model_path, m, err));
+    GEODEC_TRY(stage_file(&stage, input_path(), err));
     if (shards)
-        GEODEC_TRY(to_shards(c, m, &o, &in, &p, index, &s, err));
+        GEODEC_TRY(to_shards(c, m, &o, &in, &stage.p, index, &s, err));
     else
-        GEODEC_TRY(to_artifact(c, m, &o, &in, &p, &s, err));
+        GEODEC_TRY(to_artifact(&stage, m, &o, &in, &s, err));
     if (s.resumed) cli_say(c, "%lld of %lld shards were there", (long long)s.resumed, (long long)s.shards);
     if (text_path)
         cli_say(c, "%lld of %lld documents by the rule '%s' (%s), %lld tokens", (long long)s.documents,
@@ -277,6 +228,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     cli_say(c, "%lld rows of %lld sequences, %d layers of width %d -> %s", (long long)s.rows, (long long)s.sequences,
             o.n_layers, mc->d_model, output);
 done:
+    stage_end(&stage);
     close_input(&in);
     geodec_mem_free(index);
     geodec_model_close(m);

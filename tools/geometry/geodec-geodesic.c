@@ -1,7 +1,6 @@
 /* geodec-geodesic: geodesics of the smooth field from points of the cloud. */
 #include "base/mem.h"
 #include "chain/geodesics.h"
-#include "cli/cli.h"
 #include "cli/shard.h"
 #include "cli/space.h"
 #include "io/foreign.h"
@@ -16,78 +15,22 @@ static bool no_hull;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "geodesics.h5"),
     SPACE_MODE_OPTION(mode),
-    {.name = "draws",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &draws,
-     .metavar = "FILE",
-     .help = "starts and velocities from /geodesic/x0 and /geodesic/v0 of an HDF5 file; ref takes the velocities as "
-             "they are, correct makes them g-unit"},
-    {.name = "paths",
-     .letter = 'p',
-     .type = CLI_I64,
-     .target = &paths,
-     .min = 0,
-     .max = 1e7,
-     .metavar = "N",
-     .help = "paths, from a random choice of starts (0: all)"},
-    {.name = "v0",
-     .type = CLI_CHOICE,
-     .target = &velocity,
-     .choices = "sequence|random",
-     .metavar = "HOW",
-     .help = "initial velocity, g-unit: towards the next state of the text, or a random direction"},
-    {.name = "steps",
-     .letter = 'T',
-     .type = CLI_I64,
-     .target = &steps,
-     .min = 1,
-     .max = 1e5,
-     .metavar = "N",
-     .help = "steps of a path"},
-    {.name = "dl",
-     .type = CLI_F64,
-     .target = &dl,
-     .min = 1e-12,
-     .max = 1e12,
-     .metavar = "X",
-     .help = "arc length of a step"},
-    {.name = "method",
-     .type = CLI_CHOICE,
-     .target = &method,
-     .choices = GEODEC_GEODESIC_CHOICES,
-     .metavar = "HOW",
-     .help = GEODEC_GEODESIC_ITEMS},
-    {.name = "rtol",
-     .type = CLI_F64,
-     .target = &rtol,
-     .min = 1e-14,
-     .max = 0.1,
-     .metavar = "X",
-     .help = "tolerance of the adaptive method, relative to the length of the path"},
-    {.name = "drift-max",
-     .type = CLI_F64,
-     .target = &drift_max,
-     .min = 1e-15,
-     .max = 1e6,
-     .metavar = "X",
-     .help = "largest relative change of g(v,v) that counts as ok"},
-    {.name = "hull",
-     .type = CLI_F64,
-     .target = &hull,
-     .min = 0,
-     .max = 1e300,
-     .metavar = "R",
-     .help = "a path farther than R from every point has left the hull (0: the 95th percentile of the distance to the "
-             "k-th neighbour)"},
-    {.name = "no-hull", .type = CLI_FLAG, .target = &no_hull, .help = "let paths go anywhere"},
-    {.name = "control",
-     .type = CLI_I64,
-     .target = &control,
-     .min = 0,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "paths integrated again at rtol 1e-9, as a control"},
+    OPT_FILE("draws", 0, &draws, "FILE",
+             "starts and velocities from /geodesic/x0 and /geodesic/v0 of an HDF5 file; ref takes the velocities as "
+             "they are, correct makes them g-unit"),
+    OPT_I64("paths", 'p', &paths, 0, 1e7, "N", "paths, from a random choice of starts (0: all)"),
+    OPT_CHOICE("v0", 0, &velocity, "sequence|random", "HOW",
+               "initial velocity, g-unit: towards the next state of the text, or a random direction"),
+    OPT_I64("steps", 'T', &steps, 1, 1e5, "N", "steps of a path"),
+    OPT_F64("dl", 0, &dl, 1e-12, 1e12, "X", "arc length of a step"),
+    OPT_CHOICE("method", 0, &method, GEODEC_GEODESIC_CHOICES, "HOW", GEODEC_GEODESIC_ITEMS),
+    OPT_F64("rtol", 0, &rtol, 1e-14, 0.1, "X", "tolerance of the adaptive method, relative to the length of the path"),
+    OPT_F64("drift-max", 0, &drift_max, 1e-15, 1e6, "X", "largest relative change of g(v,v) that counts as ok"),
+    OPT_F64("hull", 0, &hull, 0, 1e300, "R",
+            "a path farther than R from every point has left the hull (0: the 95th percentile of the distance to the "
+            "k-th neighbour)"),
+    OPT_FLAG("no-hull", 0, &no_hull, "let paths go anywhere"),
+    OPT_I64("control", 0, &control, 0, 1e6, "N", "paths integrated again at rtol 1e-9, as a control"),
     CLI_SHARD_OPTION(shard, "paths"),
 };
 
@@ -100,10 +43,7 @@ static const cli_tool tool = {
         "Every path has a status (ok, non-finite, speed drift, left hull); nothing is written that is not finite.",
     .examples = "geodec-geodesic -o geodesics.h5 metric.h5\n"
                 "geodec-geodesic --v0 random --method adaptive --paths 0 -o all.h5 metric.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static void summarise(const cli *c, const geodec_geodesics *g)
@@ -144,11 +84,10 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
     space_handle in = {0};
     geodec_geodesics g = {0};
     geodec_geodesics_options o = geodec_geodesics_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     double *x0 = NULL, *v0 = NULL;
     bool ref;
     o.paths = paths;
@@ -162,24 +101,20 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.control = control;
     o.seed = c->seed;
     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
-    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(space_open(c->args[0], &in, err));
     GEODEC_TRY(space_mode(&in, mode, &ref, err));
     if (ref) o.hull_radius = -1; /* the harness lets paths go anywhere */
     if (draws) {
         GEODEC_TRY(read_draws(&in, ref, &o, &x0, &v0, err));
-        GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
+        GEODEC_TRY(stage_file(&stage, draws, err));
     }
     GEODEC_TRY(geodec_geodesics_compute(&in.metric, in.space, in.file, &o, c->pool, &c->hooks, &g, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_geodesics_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_geodesics_write(&g, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(geodec_provenance_add_artifact(&stage.p, in.file, err));
+    STAGE_WRITE(&stage, &geodec_geodesics_kind, geodec_geodesics_write(&g, stage.out, err));
     summarise(c, &g);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     space_close(&in);
     geodec_geodesics_clear(&g);
     geodec_mem_free(x0);

@@ -3,7 +3,7 @@
 #include "chain/activations.h"
 #include "chain/cloud.h"
 #include "chain/import.h"
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "io/foreign.h"
 
 #include <stdio.h>
@@ -17,58 +17,20 @@ static bool coordinates, states, consecutive;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "cloud.h5, activations.h5 with --states"),
-    {.name = "format",
-     .type = CLI_CHOICE,
-     .target = &format,
-     .choices = "auto|export|npy|text|hdf5",
-     .metavar = "FORMAT",
-     .help = "of the input; auto looks at its first bytes"},
-    {.name = "dataset",
-     .type = CLI_STR,
-     .target = &dataset,
-     .metavar = "NAME",
-     .help = "dataset of an HDF5 file: a matrix of numbers, a point or state a row"},
-    {.name = "coordinates",
-     .type = CLI_FLAG,
-     .target = &coordinates,
-     .help = "rows are coordinates: make a cloud of them"},
-    {.name = "states",
-     .type = CLI_FLAG,
-     .target = &states,
-     .help = "rows are hidden states: make activations of them, for geodec-cloud"},
-    {.name = "consecutive",
-     .type = CLI_FLAG,
-     .target = &consecutive,
-     .help = "rows are consecutive states of one text: geodesics may begin along them"},
-    {.name = "dim",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &dim,
-     .min = 0,
-     .max = 4096,
-     .metavar = "N",
-     .help = "use the first N coordinates; of an export, 3 are measured and more need --lift (0: all there are, with "
-             "--lift one an eigenvalue)"},
-    {.name = "lift",
-     .type = CLI_CHOICE,
-     .target = &lift,
-     .choices = "none|noise",
-     .metavar = "HOW",
-     .help = "coordinates an export does not have: noise, as the paper's harness makes up"},
-    {.name = "k-int",
-     .type = CLI_I64,
-     .target = &k_int,
-     .min = 0,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "integer intrinsic dimension of later stages (0: the export's, or all coordinates)"},
-    {.name = "variance",
-     .type = CLI_F64,
-     .target = &variance,
-     .min = 1e-6,
-     .max = 1,
-     .metavar = "X",
-     .help = "share of variance counted by the ladder of components"},
+    OPT_CHOICE("format", 0, &format, "auto|export|npy|text|hdf5", "FORMAT",
+               "of the input; auto looks at its first bytes"),
+    OPT_STR("dataset", 0, &dataset, "NAME", "dataset of an HDF5 file: a matrix of numbers, a point or state a row"),
+    OPT_FLAG("coordinates", 0, &coordinates, "rows are coordinates: make a cloud of them"),
+    OPT_FLAG("states", 0, &states, "rows are hidden states: make activations of them, for geodec-cloud"),
+    OPT_FLAG("consecutive", 0, &consecutive, "rows are consecutive states of one text: geodesics may begin along them"),
+    OPT_I64("dim", 'n', &dim, 0, 4096, "N",
+            "use the first N coordinates; of an export, 3 are measured and more need --lift (0: all there are, with "
+            "--lift one an eigenvalue)"),
+    OPT_CHOICE("lift", 0, &lift, "none|noise", "HOW",
+               "coordinates an export does not have: noise, as the paper's harness makes up"),
+    OPT_I64("k-int", 0, &k_int, 0, 1e6, "N",
+            "integer intrinsic dimension of later stages (0: the export's, or all coordinates)"),
+    OPT_F64("variance", 0, &variance, 1e-6, 1, "X", "share of variance counted by the ladder of components"),
 };
 
 static const cli_tool tool = {
@@ -85,10 +47,7 @@ static const cli_tool tool = {
                 "geodec-import --dim 8 --lift noise -o lifted.h5 exports/smollm2-135m\n"
                 "geodec-import --coordinates --dataset cloud/points -o cloud.h5 other.h5\n"
                 "geodec-import --states -o activations.h5 states.npy && geodec-cloud -o cloud.h5 activations.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 /* What --format auto makes of the input. */
@@ -122,12 +81,11 @@ done:
 
 /* ---- exports ---------------------------------------------------------------------------------------------------- */
 
-static geodec_status import_export(const cli *c, geodec_err *err)
+static geodec_status import_export(cli_stage *stage, geodec_err *err)
 {
     static geodec_import_data e;
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
-    geodec_provenance p = cli_provenance(c);
+    const cli *c = stage->c;
     geodec_cloud_options o = geodec_cloud_defaults();
     geodec_cloud_summary s;
     double *x = NULL;
@@ -146,8 +104,8 @@ static geodec_status import_export(const cli *c, geodec_err *err)
                      (long long)n, (long long)measured);
     GEODEC_NEW(x, e.points * n);
     GEODEC_TRY(geodec_import_lift(&e, n, c->seed, x, err));
-    for (int i = 0; i < e.n_files; i++) GEODEC_TRY(geodec_provenance_add_file(&p, e.file[i], err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_cloud_kind, output, &p, &out, err));
+    for (int i = 0; i < e.n_files; i++) GEODEC_TRY(stage_file(stage, e.file[i], err));
+    GEODEC_TRY(stage_create(stage, &geodec_cloud_kind, err));
     const geodec_cloud_points points = {.points = e.points,
                                         .k = n,
                                         .x = x,
@@ -158,18 +116,15 @@ static geodec_status import_export(const cli *c, geodec_err *err)
                                         .k_int = k_int > 0 ? k_int : e.intrinsic_dim,
                                         .measured = measured,
                                         .source = "export"};
-    GEODEC_TRY(geodec_cloud_from_points(&points, &o, out, &s, c->pool, &c->hooks, err));
-    GEODEC_TRY(geodec_import_write_attrs(&e, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(geodec_cloud_from_points(&points, &o, stage->out, &s, c->pool, &c->hooks, err));
+    GEODEC_TRY(geodec_import_write_attrs(&e, stage->out, err));
+    GEODEC_TRY(stage_commit(stage, err));
     cli_say(c, "%s: %lld points; published: dimension %lld, %lld components, width %lld", e.model, (long long)e.points,
             (long long)e.intrinsic_dim, (long long)e.components, (long long)e.width);
     if (n > measured && !c->quiet)
         geodec_hooks_log(&c->hooks, GEODEC_LOG_WARN, "%lld of the %lld coordinates are made-up noise",
                          (long long)(n - measured), (long long)n);
 done:
-    geodec_artifact_close(out);
     geodec_import_clear(&e);
     geodec_mem_free(x);
     return st;
@@ -202,50 +157,41 @@ static void keep_columns(int64_t rows, int64_t cols, int64_t n, double *x)
     for (int64_t r = 1; n < cols && r < rows; r++) memmove(x + r * n, x + r * cols, (size_t)n * sizeof *x);
 }
 
-static geodec_status write_cloud(const cli *c, const geodec_provenance *p, int64_t rows, int64_t n, const double *x,
-                                 geodec_err *err)
+static geodec_status write_cloud(cli_stage *stage, int64_t rows, int64_t n, const double *x, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
+    const cli *c = stage->c;
     geodec_cloud_options o = geodec_cloud_defaults();
     geodec_cloud_summary s;
     const geodec_cloud_points points = {
         .points = rows, .k = n, .x = x, .k_int = k_int, .consecutive = consecutive, .source = "coordinates"};
     o.variance = variance;
     o.seed = c->seed;
-    GEODEC_TRY(geodec_artifact_create(&geodec_cloud_kind, output, p, &out, err));
-    GEODEC_TRY_MSG(geodec_cloud_from_points(&points, &o, out, &s, c->pool, &c->hooks, err), "%s", c->args[0]);
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(stage_create(stage, &geodec_cloud_kind, err));
+    GEODEC_TRY_MSG(geodec_cloud_from_points(&points, &o, stage->out, &s, c->pool, &c->hooks, err), "%s", c->args[0]);
+    GEODEC_TRY(stage_commit(stage, err));
     const geodec_cloud_rung *r = &s.rung[GEODEC_CLOUD_RUNGS - 1], *g = &s.control[GEODEC_CLOUD_RUNGS - 1];
     cli_say(c, "%lld points of %lld coordinates; TwoNN %.2f (Gaussian control %.2f)", (long long)rows, (long long)n,
             r->twonn.fit, g->twonn.fit);
 done:
-    geodec_artifact_close(out);
     return st;
 }
 
-static geodec_status write_states(const cli *c, const geodec_provenance *p, int64_t rows, int64_t n, const double *x,
-                                  geodec_err *err)
+static geodec_status write_states(cli_stage *stage, int64_t rows, int64_t n, const double *x, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
-    GEODEC_TRY(geodec_artifact_create(&geodec_activations_kind, output, p, &out, err));
-    GEODEC_TRY_MSG(geodec_activations_write_states(rows, n, x, consecutive, out, err), "%s", c->args[0]);
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
-    cli_say(c, "%lld states of width %lld -> %s", (long long)rows, (long long)n, output);
+    GEODEC_TRY(stage_create(stage, &geodec_activations_kind, err));
+    GEODEC_TRY_MSG(geodec_activations_write_states(rows, n, x, consecutive, stage->out, err), "%s", stage->c->args[0]);
+    GEODEC_TRY(stage_commit(stage, err));
+    cli_say(stage->c, "%lld states of width %lld -> %s", (long long)rows, (long long)n, output);
 done:
-    geodec_artifact_close(out);
     return st;
 }
 
-static geodec_status import_matrix(const cli *c, const char *sort, geodec_err *err)
+static geodec_status import_matrix(cli_stage *stage, const char *sort, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_provenance p = cli_provenance(c);
+    const cli *c = stage->c;
     double *x = NULL;
     int64_t rows = 0, cols = 0;
     if (coordinates == states) GEODEC_THROW(GEODEC_INVAL, "say what a row is: --coordinates or --states");
@@ -255,8 +201,8 @@ static geodec_status import_matrix(const cli *c, const char *sort, geodec_err *e
         GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld columns, not %lld", c->args[0], (long long)cols, (long long)dim);
     const int64_t n = dim > 0 ? dim : cols;
     keep_columns(rows, cols, n, x);
-    GEODEC_TRY(geodec_provenance_add_file(&p, c->args[0], err));
-    GEODEC_TRY((states ? write_states : write_cloud)(c, &p, rows, n, x, err));
+    GEODEC_TRY(stage_file(stage, c->args[0], err));
+    GEODEC_TRY((states ? write_states : write_cloud)(stage, rows, n, x, err));
 done:
     geodec_mem_free(x);
     return st;
@@ -265,12 +211,14 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    cli_stage stage = {0};
     const char *sort = format;
     if (!output) output = states ? "activations.h5" : "cloud.h5";
-    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     if (strcmp(sort, "auto") == 0) GEODEC_TRY(look(c->args[0], &sort, err));
-    GEODEC_TRY(strcmp(sort, "export") == 0 ? import_export(c, err) : import_matrix(c, sort, err));
+    GEODEC_TRY(strcmp(sort, "export") == 0 ? import_export(&stage, err) : import_matrix(&stage, sort, err));
 done:
+    stage_end(&stage);
     return st;
 }
 

@@ -1,5 +1,5 @@
 /* geodec-lookup: how fast the nearest record is found, and how surely. */
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "lab/lookup/correct.h"
 
 static const char *output = "speed-lookup.h5";
@@ -8,29 +8,10 @@ static double condition = 10;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "speed-lookup.h5"),
-    {.name = "dim",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &dim,
-     .min = 2,
-     .max = 16,
-     .metavar = "N",
-     .help = "dimension"},
-    {.name = "records",
-     .letter = 'r',
-     .type = CLI_I64,
-     .target = &most,
-     .min = 24,
-     .max = 1e7,
-     .metavar = "N",
-     .help = "largest number of records; sizes are 24, 100, 1000, 10000, .. up to it"},
-    {.name = "condition",
-     .type = CLI_F64,
-     .target = &condition,
-     .min = 1,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "condition number of the metrics"},
+    OPT_I64("dim", 'n', &dim, 2, 16, "N", "dimension"),
+    OPT_I64("records", 'r', &most, 24, 1e7, "N",
+            "largest number of records; sizes are 24, 100, 1000, 10000, .. up to it"),
+    OPT_F64("condition", 0, &condition, 1, 1e9, "X", "condition number of the metrics"),
 };
 
 static const cli_tool tool = {
@@ -44,10 +25,7 @@ static const cli_tool tool = {
         "own metrics; beside exhaustive search, whose result is the same bit for bit, and the plain screen of the 8\n"
         "nearest by Euclid, whose result is not. The times, and so the file, differ from run to run.",
     .examples = "geodec-lookup --records 10000 -o speed-lookup.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 0,
+    CLI_TAKES(options, 0, 0),
 };
 
 static geodec_status run(const cli *c, geodec_err *err)
@@ -55,10 +33,9 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_status st = GEODEC_OK;
     enum { SIZES = 8 };
     geodec_lookup_speed row[GEODEC_LOOKUP_KINDS * SIZES];
-    geodec_artifact *out = NULL;
-    const geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     int64_t rows = 0;
-    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     for (int k = 0; k < GEODEC_LOOKUP_KINDS; k++)
         for (int64_t records = 24; records <= most; records = records == 24 ? 100 : 10 * records) {
             geodec_lookup_speed *r = &row[rows++];
@@ -73,12 +50,9 @@ static geodec_status run(const cli *c, geodec_err *err)
                 r->screen_us, r->recall, r->recall_screen);
             if (r->recall < 1) GEODEC_THROW(GEODEC_INTERNAL, "the search missed a nearest record");
         }
-    GEODEC_TRY(geodec_artifact_create(&geodec_lookup_speed_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_lookup_speed_write(rows, row, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
+    STAGE_WRITE(&stage, &geodec_lookup_speed_kind, geodec_lookup_speed_write(rows, row, stage.out, err));
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     return st;
 }
 

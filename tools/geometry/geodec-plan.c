@@ -12,26 +12,12 @@ static const char *model_path, *text_path, *separator = "auto", *output;
 static int64_t tokens = 30000, points = 2000, store_texts = 768, store_length = 256, prompts = 100, prompt_length = 16,
                new_tokens = 128;
 
-#define SIZE(word, variable, text)                                                                                     \
-    {                                                                                                                  \
-        .name = word, .type = CLI_I64, .target = &(variable), .min = 1, .max = 1e12, .metavar = "N", .help = text      \
-    }
+#define SIZE(word, variable, text) OPT_I64(word, 0, &(variable), 1, 1e12, "N", text)
 
 static const cli_option options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &output,
-     .metavar = "FILE",
-     .help = "write to FILE (default: standard output)"},
+    OPT_FILE("output", 'o', &output, "FILE", "write to FILE (default: standard output)", .flags = CLI_VOLATILE),
     CLI_MODEL_OPTION(model_path),
-    {.name = "text",
-     .type = CLI_STR,
-     .flags = CLI_PATH | CLI_REQUIRED,
-     .target = &text_path,
-     .metavar = "FILE",
-     .help = "UTF-8 text or JSON Lines"},
+    OPT_FILE("text", 0, &text_path, "FILE", "UTF-8 text or JSON Lines", .flags = CLI_REQUIRED),
     CLI_SEPARATOR_OPTION(separator),
     SIZE("tokens", tokens, "tokens of the text to read"),
     SIZE("points", points, "points of the cloud"),
@@ -62,8 +48,7 @@ static const cli_tool tool = {
         "                 splits divide\n"
         "Status 3 for a text that is empty or not UTF-8.",
     .examples = "geodec-plan --model model.gguf --text book.txt -o plan.tsv",
-    .options = options,
-    .n_options = CLI_COUNT(options),
+    CLI_TAKES(options, 0, 0),
 };
 
 static geodec_status write_plan(const geodec_plan *p, geodec_err *err)
@@ -79,9 +64,7 @@ static geodec_status write_plan(const geodec_plan *p, geodec_err *err)
         geodec_tsv_str(t, p->row[i].reason);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
-    geodec_tsv *whole = t;
-    t = NULL;
-    GEODEC_TRY(geodec_tsv_commit(whole, err));
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     return st;

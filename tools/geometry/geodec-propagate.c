@@ -1,6 +1,5 @@
 /* geodec-propagate: linear propagators along geodesics. */
 #include "chain/propagators.h"
-#include "cli/cli.h"
 #include "cli/shard.h"
 #include "cli/space.h"
 
@@ -15,44 +14,14 @@ static bool flow;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "propagators.h5"),
     SPACE_MODE_OPTION(mode),
-    {.name = "scheme",
-     .letter = 's',
-     .type = CLI_CHOICE,
-     .target = &scheme,
-     .choices = GEODEC_MAGNUS_CHOICES,
-     .metavar = "NAME",
-     .help = "exponential integrator"},
-    {.name = "dense",
-     .type = CLI_CHOICE,
-     .target = &dense,
-     .choices = "auto|hermite|integrate",
-     .metavar = "HOW",
-     .help = "inner nodes of a step: cubic Hermite, or the geodesic integrated again (auto: for magnus6)"},
-    {.name = "rtol",
-     .type = CLI_F64,
-     .target = &rtol,
-     .min = 1e-14,
-     .max = 0.1,
-     .metavar = "X",
-     .help = "tolerance of --dense integrate"},
-    {.name = "flow",
-     .type = CLI_FLAG,
-     .target = &flow,
-     .help = "keep the whole flow d(x,v)/d(x,v), four times the size"},
-    {.name = "control",
-     .type = CLI_I64,
-     .target = &control,
-     .min = 0,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "paths compared with central differences of the flow"},
-    {.name = "check",
-     .type = CLI_F64,
-     .target = &check,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "largest gap to the differences; a larger one ends with code 4"},
+    OPT_CHOICE("scheme", 's', &scheme, GEODEC_MAGNUS_CHOICES, "NAME",
+               "exponential integrator"),
+    OPT_CHOICE("dense", 0, &dense, "auto|hermite|integrate", "HOW",
+               "inner nodes of a step: cubic Hermite, or the geodesic integrated again (auto: for magnus6)"),
+    OPT_F64("rtol", 0, &rtol, 1e-14, 0.1, "X", "tolerance of --dense integrate"),
+    OPT_FLAG("flow", 0, &flow, "keep the whole flow d(x,v)/d(x,v), four times the size"),
+    OPT_I64("control", 0, &control, 0, 1e6, "N", "paths compared with central differences of the flow"),
+    OPT_F64("check", 0, &check, 0, 1e9, "X", "largest gap to the differences; a larger one ends with code 4"),
     CLI_SHARD_OPTION(shard, "paths"),
 };
 
@@ -68,21 +37,18 @@ static const cli_tool tool = {
         "differences of the flow.",
     .examples = "geodec-propagate -o propagators.h5 metric.h5 geodesics.h5\n"
                 "geodec-propagate --scheme magnus6 --flow -o fine.h5 metric.h5 geodesics.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 2,
-    .max_args = 2,
+    CLI_TAKES(options, 2, 2),
 };
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *path_file = NULL, *out = NULL;
+    geodec_artifact *path_file = NULL;
     space_handle in = {0};
     geodec_geodesics paths = {0};
     geodec_propagators r = {0};
     geodec_propagators_options o = geodec_propagators_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     bool ref;
     GEODEC_TRY(geodec_magnus_find(scheme, &o.propagate.scheme, err));
     const bool integrate =
@@ -93,18 +59,16 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.control = control;
     o.check = check;
     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     GEODEC_TRY(space_mode(&in, mode, &ref, err));
     if (ref) {
         o.rule = geodec_harness_rule;
         o.rule_ctx = in.published;
         o.rule_name = "published";
     }
-    GEODEC_TRY(geodec_artifact_open(&geodec_geodesics_kind, c->args[1], &path_file, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_geodesics_kind, c->args[1], &path_file, err));
     GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, path_file, err));
     GEODEC_TRY(geodec_propagators_compute(in.space, &paths, &o, c->pool, &c->hooks, &r, err));
     double gap = 0, symplectic = 0, step = INFINITY;
     for (int64_t i = 0; i < r.controls; i++) {
@@ -122,11 +86,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     if (gap > check && !ref) /* the published rule is not the derivative of the flow: told, not refused */
         GEODEC_THROW(GEODEC_CHECK, "propagators differ from differences of the flow by %.1e (--scheme %s)", gap,
                      scheme);
-    GEODEC_TRY(geodec_artifact_create(&geodec_propagators_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_propagators_write(&r, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    STAGE_WRITE(&stage, &geodec_propagators_kind, geodec_propagators_write(&r, stage.out, err));
     if (ref)
         cli_say(c, "%lld propagators by the published rule: %.1e from differences of the flow on %lld paths",
                 (long long)r.paths.paths, gap, (long long)r.controls);
@@ -137,8 +97,7 @@ static geodec_status run(const cli *c, geodec_err *err)
                 (long long)r.paths.paths, scheme, geodec_magnus_order(o.propagate.scheme), gap, (long long)r.controls,
                 symplectic);
 done:
-    geodec_artifact_close(out);
-    geodec_artifact_close(path_file);
+    stage_end(&stage);
     space_close(&in);
     geodec_geodesics_clear(&paths);
     geodec_propagators_clear(&r);

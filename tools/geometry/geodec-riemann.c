@@ -1,7 +1,6 @@
 /* geodec-riemann: curvature of the smooth field. */
 #include "base/mem.h"
 #include "chain/riemann.h"
-#include "cli/cli.h"
 #include "cli/shard.h"
 #include "cli/space.h"
 #include "io/foreign.h"
@@ -14,45 +13,14 @@ static bool tensors;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "riemann.h5"),
     SPACE_MODE_OPTION(mode),
-    {.name = "draws",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &draws,
-     .metavar = "FILE",
-     .help = "at /riemann/points of an HDF5 file in place of samples and midpoints"},
-    {.name = "samples",
-     .letter = 's',
-     .type = CLI_I64,
-     .target = &samples,
-     .min = 0,
-     .max = 1e7,
-     .metavar = "N",
-     .help = "points of the cloud, a random choice (0: all)"},
-    {.name = "midpoints",
-     .type = CLI_I64,
-     .target = &midpoints,
-     .min = 0,
-     .max = 1e7,
-     .metavar = "N",
-     .help = "points half-way to the nearest neighbour, for so many of the samples (0: all)"},
-    {.name = "geodesics",
-     .letter = 'g',
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &geodesics,
-     .metavar = "FILE",
-     .help = "also at the middle and the end of every path of FILE"},
-    {.name = "tensors",
-     .type = CLI_FLAG,
-     .target = &tensors,
-     .help = "keep the whole tensor of every point (n^4 numbers each)"},
-    {.name = "check",
-     .type = CLI_F64,
-     .target = &check,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "largest relative residual of the tensor's symmetries; a larger one ends with code 4"},
+    OPT_FILE("draws", 0, &draws, "FILE", "at /riemann/points of an HDF5 file in place of samples and midpoints"),
+    OPT_I64("samples", 's', &samples, 0, 1e7, "N", "points of the cloud, a random choice (0: all)"),
+    OPT_I64("midpoints", 0, &midpoints, 0, 1e7, "N",
+            "points half-way to the nearest neighbour, for so many of the samples (0: all)"),
+    OPT_FILE("geodesics", 'g', &geodesics, "FILE", "also at the middle and the end of every path of FILE"),
+    OPT_FLAG("tensors", 0, &tensors, "keep the whole tensor of every point (n^4 numbers each)"),
+    OPT_F64("check", 0, &check, 0, 1e9, "X",
+            "largest relative residual of the tensor's symmetries; a larger one ends with code 4"),
     CLI_SHARD_OPTION(shard, "points"),
 };
 
@@ -67,39 +35,34 @@ static const cli_tool tool = {
         "and stored. A field whose sigma is far below the distance of neighbours is flat at its samples and curved\n"
         "between them: compare samples with midpoints.",
     .examples = "geodec-riemann --geodesics geodesics.h5 -o riemann.h5 metric.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *path_file = NULL, *out = NULL;
+    geodec_artifact *path_file = NULL;
     space_handle in = {0};
     geodec_geodesics paths = {0};
     geodec_riemann r = {0};
     geodec_riemann_options o = {.samples = samples, .midpoints = midpoints, .tensors = tensors, .seed = c->seed};
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     double *x = NULL;
     bool ref;
     GEODEC_TRY(geodec_shard_parse(shard, &o.shard, err));
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(space_open(c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     GEODEC_TRY(space_mode(&in, mode, &ref, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
     if (draws) {
         int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, in.metric.n};
         GEODEC_TRY(geodec_foreign_read(draws, "/riemann/points", 2, shape, NULL, &x, err));
-        GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
+        GEODEC_TRY(stage_file(&stage, draws, err));
         o.x = x;
         o.given = shape[0];
     }
     if (geodesics) {
-        GEODEC_TRY(geodec_artifact_open(&geodec_geodesics_kind, geodesics, &path_file, err));
+        GEODEC_TRY(stage_open(&stage, &geodec_geodesics_kind, geodesics, &path_file, err));
         GEODEC_TRY(geodec_geodesics_read(path_file, &paths, err));
-        GEODEC_TRY(geodec_provenance_add_artifact(&p, path_file, err));
     }
     GEODEC_TRY(
         geodec_riemann_compute(&in.metric, in.space, geodesics ? &paths : NULL, &o, c->pool, &c->hooks, &r, err));
@@ -114,19 +77,14 @@ static geodec_status run(const cli *c, geodec_err *err)
                      (long long)in.metric.points, pairs, check, r.sphere_error);
     if (!ref && (pairs > check || w->bianchi > check))
         GEODEC_THROW(GEODEC_CHECK, "symmetries of the tensor are broken: pairs %.1e, Bianchi %.1e", pairs, w->bianchi);
-    GEODEC_TRY(geodec_artifact_create(&geodec_riemann_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_riemann_write(&r, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    STAGE_WRITE(&stage, &geodec_riemann_kind, geodec_riemann_write(&r, stage.out, err));
     cli_say(c,
             "%lld points: median |scalar curvature| %.3g at samples, %.3g at midpoints, %.3g on paths; symmetries "
             "within %.0e, Bianchi %.0e; controls: sphere %.0e, differences %.0e",
             (long long)r.points, r.median_abs_scalar[GEODEC_PLACE_SAMPLE], r.median_abs_scalar[GEODEC_PLACE_MIDPOINT],
             r.median_abs_scalar[GEODEC_PLACE_PATH], pairs, w->bianchi, r.sphere_error, r.differences_gap);
 done:
-    geodec_artifact_close(out);
-    geodec_artifact_close(path_file);
+    stage_end(&stage);
     space_close(&in);
     geodec_geodesics_clear(&paths);
     geodec_riemann_clear(&r);

@@ -1,16 +1,13 @@
 /* geodec-validity: how far a start may be moved before the linear propagator fails. */
 #include "base/mem.h"
 #include "chain/validity.h"
-#include "cli/cli.h"
+#include "cli/mode.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
-#include "geometry/space_closed.h"
-#include "io/foreign.h"
 #include "lab/validity/published.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *output = "validity.h5", *scheme = "magnus4", *mode = "correct", *draws, *eps_list, *shard, *joined;
 static int64_t starts = 12, perturbations = 6, steps = 16, bootstrap = 1000, sphere_starts = 16;
@@ -22,91 +19,24 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "validity.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    {.name = "starts",
-     .letter = 's',
-     .type = CLI_I64,
-     .target = &starts,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "starts, a random choice of points"},
-    {.name = "perturbations",
-     .letter = 'u',
-     .type = CLI_I64,
-     .target = &perturbations,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "directions in which each start is moved"},
-    {.name = "steps",
-     .letter = 'T',
-     .type = CLI_I64,
-     .target = &steps,
-     .min = 1,
-     .max = 1e5,
-     .metavar = "N",
-     .help = "steps of a path"},
-    {.name = "dl",
-     .type = CLI_F64,
-     .target = &dl,
-     .min = 1e-12,
-     .max = 1e12,
-     .metavar = "X",
-     .help = "arc length of a step"},
-    {.name = "settle",
-     .type = CLI_F64,
-     .target = &tolerance,
-     .min = 0,
-     .max = 1,
-     .metavar = "X",
-     .help = "halve the step until no propagator changes by more than X of itself, six times at most; 0 = keep it"},
-    {.name = "scheme",
-     .type = CLI_CHOICE,
-     .target = &scheme,
-     .choices = GEODEC_MAGNUS_CHOICES,
-     .metavar = "NAME",
-     .help = "exponential integrator of the propagator"},
-    {.name = "eps-min",
-     .type = CLI_F64,
-     .target = &eps_min,
-     .min = 1e-9,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "smallest perturbation, as g-length"},
-    {.name = "eps-max",
-     .type = CLI_F64,
-     .target = &eps_max,
-     .min = 1e-9,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "largest perturbation; eleven lengths, evenly spaced in the logarithm"},
-    {.name = "eps",
-     .type = CLI_STR,
-     .target = &eps_list,
-     .metavar = "LIST",
-     .help = "perturbations joined by commas, rising, in place of those (at most 64)"},
-    {.name = "bootstrap",
-     .type = CLI_I64,
-     .target = &bootstrap,
-     .min = 0,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "replicates over starts for the 95 % intervals"},
-    {.name = "sphere-starts",
-     .type = CLI_I64,
-     .target = &sphere_starts,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "starts of each control: unit sphere, hyperbolic space, flat torus, normal distributions"},
-    {.name = "slope-min",
-     .type = CLI_F64,
-     .target = &slope_min,
-     .min = -10,
-     .max = 10,
-     .metavar = "X",
-     .help = "a smaller slope of the error over the smallest three perturbations ends with code 4"},
-    {.name = "no-check", .type = CLI_FLAG, .target = &no_check, .help = "write the result whatever the slope is"},
+    OPT_I64("starts", 's', &starts, 1, 1e6, "N", "starts, a random choice of points"),
+    OPT_I64("perturbations", 'u', &perturbations, 1, 1e6, "N", "directions in which each start is moved"),
+    OPT_I64("steps", 'T', &steps, 1, 1e5, "N", "steps of a path"),
+    OPT_F64("dl", 0, &dl, 1e-12, 1e12, "X", "arc length of a step"),
+    OPT_F64("settle", 0, &tolerance, 0, 1, "X",
+            "halve the step until no propagator changes by more than X of itself, six times at most; 0 = keep it"),
+    OPT_CHOICE("scheme", 0, &scheme, GEODEC_MAGNUS_CHOICES, "NAME",
+               "exponential integrator of the propagator"),
+    OPT_F64("eps-min", 0, &eps_min, 1e-9, 1e9, "X", "smallest perturbation, as g-length"),
+    OPT_F64("eps-max", 0, &eps_max, 1e-9, 1e9, "X",
+            "largest perturbation; eleven lengths, evenly spaced in the logarithm"),
+    OPT_STR("eps", 0, &eps_list, "LIST", "perturbations joined by commas, rising, in place of those (at most 64)"),
+    OPT_I64("bootstrap", 0, &bootstrap, 0, 1e6, "N", "replicates over starts for the 95 % intervals"),
+    OPT_I64("sphere-starts", 0, &sphere_starts, 1, 1e6, "N",
+            "starts of each control: unit sphere, hyperbolic space, flat torus, normal distributions"),
+    OPT_F64("slope-min", 0, &slope_min, -10, 10, "X",
+            "a smaller slope of the error over the smallest three perturbations ends with code 4"),
+    OPT_FLAG("no-check", 0, &no_check, "write the result whatever the slope is"),
     CLI_SWEEP_OPTIONS(shard, joined, "starts"),
 };
 
@@ -127,10 +57,7 @@ static const cli_tool tool = {
         "for the sampled sphere the same rule with exact geometry and the right map stand beside it.",
     .examples = "  geodec-validity -o validity.h5 metric.h5\n"
                 "  geodec-validity --mode ref --draws sphere_n4.h5 -o validity-ref.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 1,
+    CLI_TAKES(options, 0, 1),
 };
 
 static const char *mark(geodec_censored c)
@@ -179,11 +106,10 @@ done:
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
     space_handle in = {0};
     geodec_validity v = {0}, sphere = {0}, cases[GEODEC_VALIDITY_CASES] = {{0}};
     geodec_validity_options o = geodec_validity_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     double *x0 = NULL, *v0 = NULL;
     bool part;
     GEODEC_TRY(geodec_magnus_find(scheme, &o.propagate.scheme, err));
@@ -196,10 +122,9 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     geodec_validity_grid(&o, 11, eps_min, eps_max);
     if (eps_list) GEODEC_TRY(read_eps(&o, err));
     if (geodec_magnus_order(o.propagate.scheme) > 4) o.propagate.dense = GEODEC_DENSE_INTEGRATE;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(space_open(c->args[0], &in, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
-    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
     const geodec_space *s = in.space;
     int halvings = 0;
     double settled = 0;
@@ -214,7 +139,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_validity_sphere(s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &sphere, err));
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++)
         GEODEC_TRY(geodec_validity_case(w, s->n, &o, c->pool, &c->hooks, sphere_starts, c->seed, &cases[w], err));
-    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
     /* a sphere of one dimension is flat: its errors are rounding, and have no slope */
     if (!sphere.slope_known && !no_check && s->n > 1)
@@ -234,21 +159,18 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
             GEODEC_CHECK,
             "the error of the linear map has slope %.2f, below %.2f: the map is not the derivative (sphere: %.2f)",
             v.slope.value, slope_min, sphere.slope.value);
-    GEODEC_TRY(geodec_artifact_create(&geodec_validity_kind, output, &p, &out, err));
+    GEODEC_TRY(stage_create(&stage, &geodec_validity_kind, err));
     o.settles = tolerance > 0;
     o.halvings = halvings;
     o.settled = settled;
-    GEODEC_TRY(geodec_validity_write(&v, &sphere, cases, &o, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(geodec_validity_write(&v, &sphere, cases, &o, stage.out, err));
+    GEODEC_TRY(stage_commit(&stage, err));
     summarise(c, "field", &v);
     summarise(c, "sphere", &sphere);
     for (int w = 0; w < GEODEC_VALIDITY_CASES; w++)
         summarise(c, geodec_metric_type_name(geodec_validity_case_kind(w)), &cases[w]);
 done:
-    geodec_artifact_close(out);
-    geodec_sweep_close(o.sweep);
+    stage_end(&stage);
     space_close(&in);
     geodec_validity_clear(&v);
     geodec_validity_clear(&sphere);
@@ -260,119 +182,22 @@ done:
 
 /* ---- the published measurement ---------------------------------------------------------------------------------- */
 
-/* The draws of a golden file: a cloud's own table in /validity, or the sphere's at the root. */
-typedef struct published {
-    bool sphere;
-    geodec_harness_manifold m;
-    geodec_published_perturbations p;
-    double *point, *g, *gamma, *x0, *v0, *delta0, *eps, *tau;
-    int64_t *index;
-} published;
-
-static void published_clear(published *d)
-{
-    double *all[] = {d->point, d->g, d->gamma, d->x0, d->v0, d->delta0, d->eps, d->tau};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
-    geodec_mem_free(d->index);
-    geodec_harness_manifold_clear(&d->m);
-}
-
-static geodec_status published_read(published *d, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
-    double steps_read, sigma = GEODEC_PUBLISHED_SPHERE_SIGMA;
-    st = geodec_foreign_read(draws, "/validity/sample_points", 2, shape, NULL, &d->point, err);
-    d->sphere = st == GEODEC_NOTFOUND;
-    if (d->sphere)
-        GEODEC_TRY(geodec_foreign_read(draws, "/points", 2, shape, NULL, &d->point, err));
-    else
-        GEODEC_TRY(st);
-    const int64_t samples = shape[0], n = shape[1];
-    shape[2] = shape[3] = n, shape[1] = n;
-    GEODEC_TRY(geodec_foreign_read(draws, d->sphere ? "/g" : "/validity/g_field", 3, shape, NULL, &d->g, err));
-    GEODEC_TRY(geodec_foreign_read(draws, d->sphere ? "/gamma_fd" : "/validity/gamma", 4, shape, NULL, &d->gamma, err));
-    if (!d->sphere) GEODEC_TRY(geodec_foreign_attr(draws, "/", "sigma", &sigma, err));
-    GEODEC_TRY(geodec_harness_manifold_table(samples, n, d->point, d->g, d->gamma, sigma, &d->m, err));
-    geodec_published_perturbations *p = &d->p;
-    shape[0] = shape[1] = shape[2] = -1, shape[3] = n;
-    GEODEC_TRY(geodec_foreign_read(draws, "/validity/delta0", 4, shape, NULL, &d->delta0, err));
-    p->starts = shape[0], p->n_eps = shape[1], p->perturbations = shape[2];
-    GEODEC_TRY(geodec_foreign_read_i64(draws, "/validity/seed_index", 1, (int64_t[]){p->starts}, 0, samples - 1,
-                                       &d->index, err));
-    GEODEC_TRY(geodec_foreign_read(draws, "/validity/v0", 2, (int64_t[]){p->starts, n}, NULL, &d->v0, err));
-    GEODEC_TRY(geodec_foreign_read(draws, "/validity/eps", 1, (int64_t[]){p->n_eps}, NULL, &d->eps, err));
-    shape[0] = -1;
-    GEODEC_TRY(geodec_foreign_read(draws, "/validity/tau", 1, shape, NULL, &d->tau, err));
-    p->n_tau = shape[0];
-    GEODEC_TRY(geodec_foreign_attr(draws, "/validity", "T", &steps_read, err));
-    GEODEC_TRY(geodec_foreign_attr(draws, "/validity", "dl", &p->dl, err));
-    if (!(steps_read >= 1 && steps_read <= 100000)) GEODEC_THROW(GEODEC_RANGE, "%s: %g steps", draws, steps_read);
-    p->steps = (int64_t)steps_read;
-    GEODEC_NEW(d->x0, p->starts * n);
-    for (int64_t i = 0; i < p->starts; i++)
-        memcpy(d->x0 + i * n, d->point + d->index[i] * n, (size_t)n * sizeof *d->x0);
-    p->x0 = d->x0, p->v0 = d->v0, p->delta0 = d->delta0, p->eps = d->eps, p->tau = d->tau;
-done:
-    return st;
-}
-
-/* On the unit sphere: the published rule with exact geometry, and the right map, from unit velocities of the same
- * directions. */
-static geodec_status sphere_controls(const cli *c, published *d, geodec_validity_published *rule,
-                                     geodec_validity *correct, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const int64_t n = d->m.n;
-    const geodec_published_perturbations *p = &d->p;
-    geodec_space_conformal sphere;
-    geodec_validity_options o = geodec_validity_defaults();
-    GEODEC_TRY(geodec_space_conformal_init(&sphere, (int32_t)n, 1, err));
-    if (p->n_tau != GEODEC_VALIDITY_TAUS || p->n_eps > GEODEC_VALIDITY_EPS_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld tolerances, %lld lengths", draws, (long long)p->n_tau,
-                     (long long)p->n_eps);
-    for (int64_t i = 0; i < p->starts; i++) {
-        double square = 0, length = 0;
-        for (int64_t k = 0; k < n; k++) {
-            square += d->x0[i * n + k] * d->x0[i * n + k];
-            length += d->v0[i * n + k] * d->v0[i * n + k];
-        }
-        length = sqrt(length) * 2 / (1 + square);
-        if (!(length > 0)) GEODEC_THROW(GEODEC_NUMERIC, "%s: velocity %lld is zero", draws, (long long)i);
-        for (int64_t k = 0; k < n; k++) d->v0[i * n + k] /= length;
-    }
-    GEODEC_TRY(geodec_validity_published_control(&sphere.base, p, c->pool, &c->hooks, rule, err));
-    o.path.steps = p->steps;
-    o.path.dl = p->dl;
-    o.perturbations = p->perturbations;
-    o.n_eps = p->n_eps;
-    o.bootstrap = bootstrap;
-    memcpy(o.eps, p->eps, (size_t)p->n_eps * sizeof *o.eps);
-    memcpy(o.tau, p->tau, sizeof o.tau);
-    GEODEC_TRY(geodec_validity_run(&sphere.base, &o, c->pool, &c->hooks, p->starts, p->x0, p->v0, p->delta0, c->seed,
-                                   correct, err));
-done:
-    return st;
-}
-
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
-    published d = {0};
+    geodec_validity_published_draws d = {0};
     geodec_validity_published v = {0}, rule = {0};
     geodec_validity correct = {0};
-    geodec_provenance p = cli_provenance(c);
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(published_read(&d, err));
+    cli_stage stage = {0};
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(geodec_validity_published_draws_read(draws, &d, err));
     GEODEC_TRY(geodec_validity_published_run(&d.m, &d.p, c->pool, &c->hooks, &v, err));
-    if (d.sphere) GEODEC_TRY(sphere_controls(c, &d, &rule, &correct, err));
-    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_validity_published_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_validity_published_write(&v, d.sphere ? &rule : NULL, d.sphere ? &correct : NULL, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    if (d.sphere)
+        GEODEC_TRY(geodec_validity_published_sphere(&d, bootstrap, c->seed, c->pool, &c->hooks, &rule, &correct, err));
+    GEODEC_TRY(stage_file(&stage, draws, err));
+    STAGE_WRITE(
+        &stage, &geodec_validity_published_kind,
+        geodec_validity_published_write(&v, d.sphere ? &rule : NULL, d.sphere ? &correct : NULL, stage.out, err));
     for (int64_t e = 0; e < v.n_eps; e++)
         cli_say(c, "eps %-5g mean %.3g  median %.3g  p95 %.3g; plain shift %.3g", v.eps[e], v.mean[e], v.median[e],
                 v.p95[e], v.shift[e]);
@@ -381,26 +206,19 @@ static geodec_status run_published(const cli *c, geodec_err *err)
         cli_say(c, "the same rule with exact geometry: slope %.2f; the right map: slope %.2f", rule.slope,
                 correct.slope.value);
 done:
-    geodec_artifact_close(out);
-    published_clear(&d);
+    stage_end(&stage);
+    geodec_validity_published_draws_clear(&d);
     geodec_validity_published_clear(&v);
     geodec_validity_published_clear(&rule);
     geodec_validity_clear(&correct);
     return st;
 }
 
+static const cli_modes modes = {run_published, run_correct, 1, "a metric file is missing; see --help", "metric"};
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const bool published_mode = strcmp(mode, "ref") == 0;
-    if (published_mode && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
-    if (published_mode != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
-    if (published_mode == (c->n_args == 1))
-        GEODEC_THROW(GEODEC_INVAL, "%s",
-                     published_mode ? "--mode ref takes no metric" : "a metric file is missing; see --help");
-    GEODEC_TRY(published_mode ? run_published(c, err) : run_correct(c, err));
-done:
-    return st;
+    return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

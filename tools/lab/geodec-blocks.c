@@ -3,7 +3,8 @@
 #include "base/rng.h"
 #include "chain/metric.h"
 #include "cli/charts.h"
-#include "cli/cli.h"
+#include "cli/mode.h"
+#include "cli/stage.h"
 #include "io/foreign.h"
 #include "lab/blocks/correct.h"
 #include "lab/blocks/published.h"
@@ -21,61 +22,17 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "blocks.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    {.name = "dim",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &dim,
-     .min = 1,
-     .max = GEODEC_RBF_MAX_N,
-     .metavar = "N",
-     .help = "dimension of the chart: principal directions of the last kept layer"},
-    {.name = "metric-points",
-     .type = CLI_I64,
-     .target = &points,
-     .min = 32,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "states of training texts the metric is fitted at"},
-    {.name = "stride",
-     .type = CLI_I64,
-     .target = &stride,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "T",
-     .help = "tokens of a block"},
-    {.name = "anchors",
-     .letter = 'a',
-     .type = CLI_I64,
-     .target = &anchors,
-     .min = 2,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "windows of training texts"},
-    {.name = "queries",
-     .type = CLI_I64,
-     .target = &queries,
-     .min = 2,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "windows of held-out texts"},
-    {.name = "top",
-     .type = CLI_I64,
-     .target = &top,
-     .min = 1,
-     .max = 64,
-     .metavar = "K",
-     .help = "anchors that are blended"},
-    {.name = "velocities",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &anchor_file,
-     .metavar = "FILE",
-     .help = "--mode ref: the anchors' numbers and velocities, a row each (default: 16 from the seed)"},
-    {.name = "points",
-     .type = CLI_STR,
-     .target = &query_list,
-     .metavar = "LIST",
-     .help = "--mode ref: the queries, separated by commas (default: 24 of the rest from the seed)"},
+    OPT_I64("dim", 'n', &dim, 1, GEODEC_RBF_MAX_N, "N",
+            "dimension of the chart: principal directions of the last kept layer"),
+    OPT_I64("metric-points", 0, &points, 32, 1e6, "N", "states of training texts the metric is fitted at"),
+    OPT_I64("stride", 0, &stride, 1, 1e6, "T", "tokens of a block"),
+    OPT_I64("anchors", 'a', &anchors, 2, 1e6, "N", "windows of training texts"),
+    OPT_I64("queries", 0, &queries, 2, 1e6, "N", "windows of held-out texts"),
+    OPT_I64("top", 0, &top, 1, 64, "K", "anchors that are blended"),
+    OPT_FILE("velocities", 0, &anchor_file, "FILE",
+             "--mode ref: the anchors' numbers and velocities, a row each (default: 16 from the seed)"),
+    OPT_STR("points", 0, &query_list, "LIST",
+            "--mode ref: the queries, separated by commas (default: 24 of the rest from the seed)"),
 };
 
 static const cli_tool tool = {
@@ -93,10 +50,7 @@ static const cli_tool tool = {
         "and weights fitted to the answer itself the limit of all blends. --mode ref is the published prototype, at\n"
         "/cloud/points of --draws.",
     .examples = "  geodec-blocks -o blocks.h5 activations.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 1,
+    CLI_TAKES(options, 0, 1),
 };
 
 /* ---- published -----------------------------------------------------------------------------------------------------
@@ -172,13 +126,12 @@ done:
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     geodec_blocks_published r, today;
-    geodec_artifact *out = NULL;
     double *point = NULL, *velocity = NULL;
     int64_t *anchor = NULL, *query = NULL, n_anchor = 0, n_query = 0, shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
     uint8_t *taken = NULL;
-    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     const int64_t count = shape[0], n = shape[1];
     if (count < 9 || count > LIST_MAX || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
@@ -193,13 +146,10 @@ static geodec_status run_published(const cli *c, geodec_err *err)
                                            &c->hooks, &r, err));
     GEODEC_TRY(geodec_blocks_published_run(count, n, point, n_anchor, anchor, velocity, n_query, query, false, c->pool,
                                            &c->hooks, &today, err));
-    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    if (anchor_file) GEODEC_TRY(geodec_provenance_add_file(&p, anchor_file, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_blocks_published_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_blocks_published_write(&r, &today, anchor_file && query_list, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(stage_file(&stage, draws, err));
+    if (anchor_file) GEODEC_TRY(stage_file(&stage, anchor_file, err));
+    STAGE_WRITE(&stage, &geodec_blocks_published_kind,
+                geodec_blocks_published_write(&r, &today, anchor_file && query_list, stage.out, err));
     const geodec_published_block *last = &r.block[GEODEC_PUBLISHED_BLOCKS];
     cli_say(
         c,
@@ -208,7 +158,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
         100 * last->mean[0], 100 * last->mean[1], 100 * last->displacement[0], 100 * last->displacement[1],
         100 * last->shift);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     geodec_mem_free(point);
     geodec_mem_free(velocity);
     geodec_mem_free(anchor);
@@ -223,13 +173,13 @@ done:
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
+    geodec_artifact *in = NULL;
     geodec_activations view;
     geodec_harness_charted chart = {0};
     geodec_metric m = {0};
     geodec_rbf *field = NULL;
     geodec_blocks r;
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     geodec_harness_split split = geodec_harness_split_defaults();
     geodec_harness_chart_options co = geodec_harness_chart_defaults();
     const geodec_metric_options mo = geodec_metric_defaults();
@@ -239,10 +189,9 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.anchors = anchors;
     o.queries = queries;
     o.top = top;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_activations_view(in, &view, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
     co.n = dim;
     co.points = points;
     co.index = view.layers - 1;
@@ -252,11 +201,8 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_metric_fit(chart.points, dim, chart.point, &mo, c->pool, &c->hooks, &m, err));
     GEODEC_TRY(geodec_metric_field(&m, &field, err));
     GEODEC_TRY(geodec_blocks_run(geodec_rbf_space(field), &chart.t, &split, &o, c->pool, &c->hooks, &r, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_blocks_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_blocks_write(&r, &o, geodec_split_name(chart.split.by_document), out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    STAGE_WRITE(&stage, &geodec_blocks_kind,
+                geodec_blocks_write(&r, &o, geodec_split_name(chart.split.by_document), stage.out, err));
     char line[512] = "";
     for (int k = 0; k < GEODEC_BLOCKS_PREDICTORS; k++) {
         const size_t used = strlen(line);
@@ -267,24 +213,15 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     cli_say(c, "%lld anchors, %lld queries of %lld texts; error over displacement, first / last block: %s",
             (long long)r.anchors, (long long)r.queries, (long long)r.texts, line);
 done:
-    geodec_artifact_close(out);
-    geodec_artifact_close(in);
+    stage_end(&stage);
     geodec_harness_charted_clear(&chart);
     geodec_metric_clear(&m);
     geodec_rbf_destroy(field);
     return st;
 }
 
-static geodec_status run(const cli *c, geodec_err *err)
-{
-    geodec_status st = GEODEC_OK;
-    const bool published_mode = strcmp(mode, "ref") == 0;
-    if (published_mode != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
-    if (published_mode == (c->n_args == 1))
-        GEODEC_THROW(GEODEC_INVAL, "%s", published_mode ? "--mode ref takes no activations" : "activations are wanted");
-    GEODEC_TRY(published_mode ? run_published(c, err) : run_correct(c, err));
-done:
-    return st;
-}
+static const cli_modes modes = {run_published, run_correct, 1, "activations are wanted", "activations"};
+
+static geodec_status run(const cli *c, geodec_err *err) { return cli_run_mode(c, &modes, mode, draws, false, err); }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,7 +1,7 @@
 /* geodec-density: how near new states lie to a library of states. */
 #include "base/mem.h"
-#include "chain/cloud.h"
-#include "cli/cli.h"
+#include "cli/cloud.h"
+#include "cli/mode.h"
 #include "cli/sweep.h"
 #include "lab/density/correct.h"
 #include "lab/density/published.h"
@@ -15,47 +15,14 @@ static double held_out = 0.3, radius;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "density.h5"),
     CLI_MODE_OPTION(mode),
-    {.name = "telemetry",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &telemetry,
-     .metavar = "FILE.tsv",
-     .help = "states of a generation: step, source, token, numbers (with --mode ref)"},
-    {.name = "metric",
-     .type = CLI_CHOICE,
-     .target = &metric,
-     .choices = "cosine|l2",
-     .metavar = "NAME",
-     .help = "distance of --mode ref"},
-    {.name = "radius",
-     .type = CLI_F64,
-     .target = &radius,
-     .min = 0,
-     .max = 1e300,
-     .metavar = "X",
-     .help = "radius that --mode ref sets its distances against, in whatever metric it is (0: none)"},
-    {.name = "dim",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &dim,
-     .min = 0,
-     .max = 65536,
-     .metavar = "N",
-     .help = "use the first N principal coordinates (0: all)"},
-    {.name = "held-out",
-     .type = CLI_F64,
-     .target = &held_out,
-     .min = 0.01,
-     .max = 0.99,
-     .metavar = "X",
-     .help = "share of the texts that are no part of the library"},
-    {.name = "nulls",
-     .type = CLI_I64,
-     .target = &nulls,
-     .min = 0,
-     .max = 1000,
-     .metavar = "N",
-     .help = "surrogate clouds, the control"},
+    OPT_FILE("telemetry", 0, &telemetry, "FILE.tsv",
+             "states of a generation: step, source, token, numbers (with --mode ref)"),
+    OPT_CHOICE("metric", 0, &metric, "cosine|l2", "NAME", "distance of --mode ref"),
+    OPT_F64("radius", 0, &radius, 0, 1e300, "X",
+            "radius that --mode ref sets its distances against, in whatever metric it is (0: none)"),
+    OPT_I64("dim", 'n', &dim, 0, 65536, "N", "use the first N principal coordinates (0: all)"),
+    OPT_F64("held-out", 0, &held_out, 0.01, 0.99, "X", "share of the texts that are no part of the library"),
+    OPT_I64("nulls", 0, &nulls, 0, 1000, "N", "surrogate clouds, the control"),
     CLI_SWEEP_OPTIONS(shard, joined, "states"),
 };
 
@@ -72,44 +39,34 @@ static const cli_tool tool = {
         "are the control. --mode ref prints what the published harness makes of one generation.",
     .examples = "  geodec-density -o density.h5 cloud.h5\n"
                 "  geodec-density --mode ref --telemetry live.tsv --radius 3 -o density-ref.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 1,
+    CLI_TAKES(options, 0, 1),
 };
 
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *out = NULL;
+    geodec_artifact *in = NULL;
     geodec_cloud cloud = {0};
     geodec_density d = {0};
     geodec_density_options o = geodec_density_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     bool part;
+    int64_t n;
     double *x = NULL;
-    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, c->args[0], &in, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    if (dim > cloud.k)
-        GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld coordinates, not %lld", c->args[0], (long long)cloud.k,
-                     (long long)dim);
-    const int64_t n = dim > 0 ? dim : cloud.k;
-    GEODEC_NEW(x, cloud.points * n);
-    for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
+    GEODEC_TRY(cloud_dim(c, &cloud, dim, cloud.k, &n, err));
+    GEODEC_TRY(geodec_cloud_coordinates(&cloud, n, &x, err));
     o.held_out = held_out;
     o.nulls = nulls;
     o.seed = c->seed;
     o.surrogate = geodec_surrogate_for(cloud.points, cloud.sequence);
-    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
     GEODEC_TRY(geodec_density_run(cloud.points, n, x, cloud.sequence, cloud.position, &o, c->pool, &c->hooks, &d, err));
-    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    GEODEC_TRY(geodec_artifact_create(&geodec_density_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_density_write(&d, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    STAGE_WRITE(&stage, &geodec_density_kind, geodec_density_write(&d, stage.out, err));
     cli_say(c,
             "%lld held-out states to the library: %.3g [%.3g, %.3g]; library states of other texts: %.3g [%.3g, %.3g]",
             (long long)d.online_points, d.online.value, d.online.low, d.online.high, d.offline.value, d.offline.low,
@@ -125,9 +82,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
             cli_say(c, "own text, at least %2lld tokens away: %.3g (surrogates %.3g)", (long long)d.window[w],
                     d.within[w], d.within_null[w]);
 done:
-    geodec_sweep_close(o.sweep);
-    geodec_artifact_close(out);
-    geodec_artifact_close(in);
+    stage_end(&stage);
     geodec_cloud_clear(&cloud);
     geodec_density_clear(&d);
     geodec_mem_free(x);
@@ -137,18 +92,14 @@ done:
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
     geodec_telemetry t = {0};
     geodec_density_published d = {0};
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_density_telemetry_read(telemetry, &t, err));
     GEODEC_TRY(geodec_density_published_run(&t, strcmp(metric, "cosine") == 0, radius, c->pool, &c->hooks, &d, err));
-    GEODEC_TRY(geodec_provenance_add_file(&p, telemetry, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_density_published_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_density_published_write(&d, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(stage_file(&stage, telemetry, err));
+    STAGE_WRITE(&stage, &geodec_density_published_kind, geodec_density_published_write(&d, stage.out, err));
     cli_say(c,
             "%lld states (%lld lines left out), %s: consecutive mean %.3g, median %.3g, p90 %.3g; nearest mean %.3g, "
             "median %.3g, p90 %.3g",
@@ -157,24 +108,17 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     if (radius > 0)
         cli_say(c, "ratio to the radius %.3g: %.3g, enrichment %lld", radius, d.ratio, (long long)d.enrichment);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     geodec_density_telemetry_clear(&t);
     geodec_density_published_clear(&d);
     return st;
 }
 
+static const cli_modes modes = {run_published, run_correct, 1, "a cloud is wanted", "cloud", "telemetry"};
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const bool published = strcmp(mode, "ref") == 0;
-    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
-    if (published != (telemetry != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --telemetry go together");
-    if (published == (c->n_args == 1))
-        GEODEC_THROW(GEODEC_INVAL, "%s", published ? "--mode ref takes no cloud" : "a cloud is wanted");
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(published ? run_published(c, err) : run_correct(c, err));
-done:
-    return st;
+    return cli_run_mode(c, &modes, mode, telemetry, shard || joined, err);
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

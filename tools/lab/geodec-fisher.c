@@ -18,27 +18,10 @@ static int64_t window = 32, windows = 8;
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     CLI_RUN_SEPARATOR_OPTION(separator),
-    {.name = "layers",
-     .type = CLI_STR,
-     .target = &layers,
-     .metavar = "LIST",
-     .help = "boundaries: all, last, sink (2/3 of the depth) or numbers (0 = embedding) joined by commas"},
-    {.name = "window",
-     .letter = 'w',
-     .type = CLI_I64,
-     .target = &window,
-     .min = 1,
-     .max = 1 << 16,
-     .metavar = "N",
-     .help = "tokens of a window, BOS included; its last one is measured"},
-    {.name = "windows",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &windows,
-     .min = 1,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "windows, evenly spread over the text"},
+    OPT_STR("layers", 0, &layers, "LIST",
+            "boundaries: all, last, sink (2/3 of the depth) or numbers (0 = embedding) joined by commas"),
+    OPT_I64("window", 'w', &window, 1, 1 << 16, "N", "tokens of a window, BOS included; its last one is measured"),
+    OPT_I64("windows", 'n', &windows, 1, 1e9, "N", "windows, evenly spread over the text"),
 };
 
 static const cli_tool tool = {
@@ -58,10 +41,7 @@ static const cli_tool tool = {
         "Kullback-Leibler divergence along a random u. All in float64; the time grows with the square of the width.",
     .examples = "geodec-fisher --model model.gguf --windows 20 book.txt\n"
                 "geodec-fisher --model model.gguf --layers 0,sink,last --window 64 book.txt",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 typedef struct state {
@@ -127,14 +107,11 @@ done:
 static geodec_status all_windows(state *s, const char *path, const geodec_tokenizer *t, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    text_file file = {.run = NULL};
     int32_t *ids = NULL;
     int64_t n;
     const int32_t bos = geodec_tokenizer_bos(t);
     const int64_t each = window - (bos >= 0);
-    GEODEC_TRY(text_open(path, separator, t, true, &file, err));
-    GEODEC_NEW(ids, (int64_t)file.n_run + 2);
-    GEODEC_TRY_MSG(geodec_tokenizer_encode(t, file.run, file.n_run, false, ids, &n, err), "%s", path);
+    GEODEC_TRY(text_ids(path, separator, t, &ids, &n, err));
     if (each < 1 || n < each)
         GEODEC_THROW(n == 0 ? GEODEC_FORMAT : GEODEC_SCARCE, "%s: %lld tokens; a window needs at least %lld", path,
                      (long long)n, (long long)each);
@@ -146,7 +123,6 @@ static geodec_status all_windows(state *s, const char *path, const geodec_tokeni
     }
 done:
     geodec_mem_free(ids);
-    text_close(&file);
     return st;
 }
 
@@ -166,9 +142,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     GEODEC_NEW(s.p, mc->n_vocab);
     GEODEC_TRY(begin_table(&s, err));
     GEODEC_TRY(all_windows(&s, c->args[0], geodec_model_tokenizer(m), err));
-    geodec_tsv *table = s.table;
-    s.table = NULL;
-    GEODEC_TRY(geodec_tsv_commit(table, err));
+    GEODEC_TRY(geodec_tsv_finish(&s.table, err));
 done:
     geodec_tsv_abandon(s.table);
     geodec_reference_destroy(s.reference);

@@ -1,47 +1,27 @@
 /* geodec-geodesicity: do geodesics predict where a residual stream goes? */
 #include "base/mem.h"
 #include "cli/charts.h"
-#include "cli/layers.h"
+#include "cli/stage.h"
 #include "lab/geodesicity/correct.h"
 
 #include <string.h>
 
 enum { CASES_MAX = 256 };
 
-static const char *output = "geodesicity.h5", *model_path = "", *along = "both", *layers = "last";
-static int64_t dim = 6, points = 300, starts = 60, ahead = 4;
-static double blend = 0.5, ridge = 0.01, sigma_nn = 1;
+static const char *output = "geodesicity.h5", *along = "both", *layers = "last";
+static int64_t starts = 60, ahead = 4;
+static charts_options chart = {"", .dim = 6, .points = 300, .blend = 0.5, .ridge = 0.01, .sigma_nn = 1};
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "geodesicity.h5"),
-    CHARTS_OPTIONS(model_path, dim, points, blend, ridge, sigma_nn),
-    {.name = "along",
-     .type = CLI_CHOICE,
-     .target = &along,
-     .choices = "both|tokens|layers|none",
-     .metavar = "WAY",
-     .help =
-         "token by token at a layer, layer by layer at a token (all kept layers), or both; none: each METRIC.h5 alone"},
-    {.name = "layers",
-     .letter = 'l',
-     .type = CLI_STR,
-     .target = &layers,
-     .metavar = "LIST",
-     .help = "layers to go along the tokens at: all, last, sink or numbers joined by commas"},
-    {.name = "starts",
-     .type = CLI_I64,
-     .target = &starts,
-     .min = 2,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "predictions are made from N states of held-out texts, of each layer"},
-    {.name = "ahead",
-     .type = CLI_I64,
-     .target = &ahead,
-     .min = 1,
-     .max = GEODEC_GEODESICITY_AHEAD,
-     .metavar = "M",
-     .help = "predict 1 to M steps"},
+    CHARTS_OPTIONS(chart),
+    OPT_CHOICE(
+        "along", 0, &along, "both|tokens|layers|none", "WAY",
+        "token by token at a layer, layer by layer at a token (all kept layers), or both; none: each METRIC.h5 alone"),
+    OPT_STR("layers", 'l', &layers, "LIST",
+            "layers to go along the tokens at: all, last, sink or numbers joined by commas"),
+    OPT_I64("starts", 0, &starts, 2, 1e9, "N", "predictions are made from N states of held-out texts, of each layer"),
+    OPT_I64("ahead", 0, &ahead, 1, GEODEC_GEODESICITY_AHEAD, "M", "predict 1 to M steps"),
 };
 
 static const cli_tool tool = {
@@ -65,10 +45,7 @@ static const cli_tool tool = {
         "metric.",
     .examples = "geodec-export --model model.gguf --text book.txt --layers all --window 64 -o layers.h5\n"
                 "geodec-geodesicity --model model.gguf --layers 2,4,last -o geodesicity.h5 layers.h5 metric.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 64,
+    CLI_TAKES(options, 1, 64),
 };
 
 typedef struct state {
@@ -121,39 +98,26 @@ static void summarise(const state *s)
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     state s = {.o = geodec_geodesicity_defaults()};
-    int32_t list[MAX_LAYERS], n_list = 0;
-    s.charts = (charts){
-        .c = c, .split = &s.o.split, .dim = dim, .points = points, .blend = blend, .ridge = ridge, .sigma_nn = sigma_nn};
+    s.charts = (charts){.c = c, .o = &chart, .split = &s.o.split};
     s.o.starts = starts;
-    s.o.split.sites = points;
+    s.o.split.sites = chart.points;
     s.o.ahead = ahead;
     s.o.split.seed = c->seed;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(charts_open(&s.charts, c->args[0], model_path, &p, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(charts_open(&s.charts, &stage, c->args[0], err));
     const bool both = strcmp(along, "both") == 0;
     if (strcmp(along, "none") == 0 && c->n_args < 2) GEODEC_THROW(GEODEC_INVAL, "--along none wants a METRIC.h5");
-    if (both || strcmp(along, "tokens") == 0) {
-        GEODEC_TRY(parse_layers(layers, (int32_t)s.charts.n_layer, list, &n_list, err));
-        for (int32_t i = 0; i < n_list; i++) {
-            int64_t index;
-            GEODEC_TRY(geodec_activations_find_layer(&s.charts.view, list[i], &index, err));
-            GEODEC_TRY_MSG(charts_fitted(&s.charts, index, evaluate, &s, err), "layer %d", list[i]);
-        }
-    }
+    if (both || strcmp(along, "tokens") == 0) GEODEC_TRY(charts_layers(&s.charts, layers, evaluate, &s, err));
     if (both || strcmp(along, "layers") == 0) GEODEC_TRY(charts_fitted(&s.charts, -1, evaluate, &s, err));
-    for (int i = 1; i < c->n_args; i++) GEODEC_TRY(charts_file(&s.charts, c->args[i], &p, evaluate, &s, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_geodesicity_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_geodesicity_write(s.n_cases, s.cases, ahead, &s.o, geodec_split_name(s.charts.units.by_document),
-                                        out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    for (int i = 1; i < c->n_args; i++) GEODEC_TRY(charts_file(&s.charts, &stage, c->args[i], evaluate, &s, err));
+    STAGE_WRITE(&stage, &geodec_geodesicity_kind,
+                geodec_geodesicity_write(s.n_cases, s.cases, ahead, &s.o, geodec_split_name(s.charts.units.by_document),
+                                         stage.out, err));
     summarise(&s);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     charts_close(&s.charts);
     return st;
 }

@@ -1,6 +1,6 @@
 /* geodec-hjb: residuals of the geodesic equation along trajectories; and the published ones. */
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/mode.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
 #include "io/foreign.h"
@@ -18,34 +18,10 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "hjb.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    {.name = "paths",
-     .type = CLI_I64,
-     .target = &paths,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "trajectories of a class"},
-    {.name = "nodes",
-     .type = CLI_I64,
-     .target = &nodes,
-     .min = 3,
-     .max = 1e5,
-     .metavar = "N",
-     .help = "nodes of a trajectory"},
-    {.name = "dl",
-     .type = CLI_F64,
-     .target = &dl,
-     .min = 1e-9,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "arc length of a geodesic's step"},
-    {.name = "bootstrap",
-     .type = CLI_I64,
-     .target = &bootstrap,
-     .min = 0,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "replicates over trajectories for the 95 % intervals"},
+    OPT_I64("paths", 0, &paths, 1, 1e6, "N", "trajectories of a class"),
+    OPT_I64("nodes", 0, &nodes, 3, 1e5, "N", "nodes of a trajectory"),
+    OPT_F64("dl", 0, &dl, 1e-9, 1e9, "X", "arc length of a geodesic's step"),
+    OPT_I64("bootstrap", 0, &bootstrap, 0, 1e6, "N", "replicates over trajectories for the 95 % intervals"),
     CLI_SWEEP_OPTIONS(shard, joined, "paths"),
 };
 
@@ -61,21 +37,18 @@ static const cli_tool tool = {
         "random order. --mode ref is the published residual, whose curvature term is zero by symmetry.",
     .examples = "  geodec-hjb -o hjb.h5 metric.h5 activations.h5\n"
                 "  geodec-hjb --mode ref --draws smollm2-135m_n8.h5 -o hjb-ref.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 2,
+    CLI_TAKES(options, 0, 2),
 };
 
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     space_handle in = {0};
-    geodec_artifact *out = NULL, *states = NULL;
+    geodec_artifact *states = NULL;
     geodec_activations v = {0};
     geodec_hjb h = {0};
     geodec_hjb_options o = geodec_hjb_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     bool part;
     double *basis = NULL, *mean = NULL;
     int64_t layer = 0, d = 0, n = 0;
@@ -84,12 +57,10 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.dl = dl;
     o.bootstrap = bootstrap;
     o.seed = c->seed;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(space_open(c->args[0], &in, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
     if (c->n_args == 2) {
-        GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, c->args[1], &states, err));
-        GEODEC_TRY(geodec_provenance_add_artifact(&p, states, err));
+        GEODEC_TRY(stage_open(&stage, &geodec_activations_kind, c->args[1], &states, err));
         GEODEC_TRY(geodec_activations_view(states, &v, err));
         GEODEC_TRY(geodec_artifact_dim(in.file, "d", &d, err));
         GEODEC_TRY(geodec_artifact_dim(in.file, "n", &n, err));
@@ -100,16 +71,12 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         GEODEC_TRY(geodec_artifact_read(in.file, "/basis", &basis, err));
         GEODEC_TRY(geodec_artifact_read(in.file, "/mean", &mean, err));
     }
-    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
     GEODEC_TRY(geodec_hjb_run(in.space, in.metric.points, in.metric.point, states ? &v : NULL, layer, basis, mean, &o,
                               c->pool, &c->hooks, &h, err));
-    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    GEODEC_TRY(geodec_artifact_create(&geodec_hjb_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_hjb_write(&h, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    STAGE_WRITE(&stage, &geodec_hjb_kind, geodec_hjb_write(&h, stage.out, err));
     for (int k = 0; k < GEODEC_HJB_CLASSES; k++) {
         const geodec_hjb_row *r = &h.row[k];
         if (r->paths == 0) continue;
@@ -121,9 +88,7 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     }
     cli_say(c, "order of the geodesics' residual in the step: %.2f (4)", h.order);
 done:
-    geodec_sweep_close(o.sweep);
-    geodec_artifact_close(out);
-    geodec_artifact_close(states);
+    stage_end(&stage);
     space_close(&in);
     geodec_mem_free(basis);
     geodec_mem_free(mean);
@@ -170,17 +135,16 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     static const char *const names[GEODEC_PUBLISHED_HJB_CLASSES] = {"/hjb/geodesic/xs", "/hjb/nn_walk/xs",
                                                                     "/hjb/straight/xs"};
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
     geodec_harness_manifold m = {0};
     geodec_metric metric = {0};
     geodec_rbf *field = NULL;
     geodec_hjb_published_means row[GEODEC_PUBLISHED_HJB_CLASSES];
     const geodec_harness_options o = geodec_harness_defaults();
     const geodec_metric_options wide = geodec_metric_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
     double *point = NULL;
-    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     GEODEC_TRY(geodec_harness_manifold_fit(shape[0], shape[1], point, &o, c->pool, &c->hooks, &m, err));
     GEODEC_TRY(geodec_metric_from_matrices(GEODEC_METRIC_MAHALANOBIS, shape[0], shape[1], point, m.g_raw, &wide,
@@ -188,17 +152,14 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     GEODEC_TRY(geodec_metric_field(&metric, &field, err));
     for (int k = 0; k < GEODEC_PUBLISHED_HJB_CLASSES; k++)
         GEODEC_TRY(published_class(names[k], &m, geodec_rbf_space(field), &row[k], err));
-    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_hjb_published_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_hjb_published_write(row, shape[0], shape[1], metric.sigma, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(stage_file(&stage, draws, err));
+    STAGE_WRITE(&stage, &geodec_hjb_published_kind,
+                geodec_hjb_published_write(row, shape[0], shape[1], metric.sigma, stage.out, err));
     for (int k = 0; k < GEODEC_PUBLISHED_HJB_CLASSES; k++)
         cli_say(c, "%-16s kinetic %.2g, curvature %.2g (rounding); geodesic residual in the smooth field %.2g",
                 names[k] + 5, row[k].kinetic, row[k].curvature, row[k].covariant);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     geodec_harness_manifold_clear(&m);
     geodec_metric_clear(&metric);
     geodec_rbf_destroy(field);
@@ -206,18 +167,11 @@ done:
     return st;
 }
 
+static const cli_modes modes = {run_published, run_correct, 1, "a metric file is missing; see --help", "metric"};
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const bool published = strcmp(mode, "ref") == 0;
-    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
-    if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
-    if (published == (c->n_args > 0))
-        GEODEC_THROW(GEODEC_INVAL, "%s",
-                     published ? "--mode ref takes no metric" : "a metric file is missing; see --help");
-    GEODEC_TRY(published ? run_published(c, err) : run_correct(c, err));
-done:
-    return st;
+    return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

@@ -1,6 +1,6 @@
 /* geodec-injectivity: how far the exponential map is one to one, and what an estimate of it is worth. */
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/mode.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
 #include "io/foreign.h"
@@ -21,51 +21,18 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "injectivity.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    {.name = "anchors",
-     .letter = 'a',
-     .type = CLI_I64,
-     .target = &anchors,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "points, evenly spread"},
-    {.name = "directions",
-     .type = CLI_I64,
-     .target = &directions,
-     .min = 1,
-     .max = 1e4,
-     .metavar = "N",
-     .help = "geodesics from each"},
-    {.name = "steps", .type = CLI_I64, .target = &steps, .min = 8, .max = 1e5, .metavar = "T", .help = "of each"},
-    {.name = "reach",
-     .type = CLI_F64,
-     .target = &reach,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "L",
-     .help = "length of each in g (0: 4 times the median distance of an anchor to its nearest point)"},
-    {.name = "tau",
-     .type = CLI_F64,
-     .target = &tau,
-     .min = 1e-9,
-     .max = 1,
-     .metavar = "X",
-     .help = "tolerated error of the propagator, for the validity radius"},
-    {.name = "points",
-     .type = CLI_STR,
-     .target = &anchor_list,
-     .metavar = "LIST",
-     .help = "--mode ref: anchors of the published run, separated by commas (default: 10, evenly spread)"},
-    {.name = "measured",
-     .type = CLI_STR,
-     .target = &measured_list,
-     .metavar = "LIST",
-     .help = "--mode ref: the radii it measured there (default: measured again with other draws)"},
-    {.name = "queries",
-     .type = CLI_STR,
-     .target = &query_list,
-     .metavar = "LIST",
-     .help = "--mode ref: its points for the initial velocity (default: 20, evenly spread)"},
+    OPT_I64("anchors", 'a', &anchors, 1, 1e6, "N", "points, evenly spread"),
+    OPT_I64("directions", 0, &directions, 1, 1e4, "N", "geodesics from each"),
+    OPT_I64("steps", 0, &steps, 8, 1e5, "T", "of each"),
+    OPT_F64("reach", 0, &reach, 0, 1e9, "L",
+            "length of each in g (0: 4 times the median distance of an anchor to its nearest point)"),
+    OPT_F64("tau", 0, &tau, 1e-9, 1, "X", "tolerated error of the propagator, for the validity radius"),
+    OPT_STR("points", 0, &anchor_list, "LIST",
+            "--mode ref: anchors of the published run, separated by commas (default: 10, evenly spread)"),
+    OPT_STR("measured", 0, &measured_list, "LIST",
+            "--mode ref: the radii it measured there (default: measured again with other draws)"),
+    OPT_STR("queries", 0, &query_list, "LIST",
+            "--mode ref: its points for the initial velocity (default: 20, evenly spread)"),
     CLI_SWEEP_OPTIONS(shard, joined, "anchors"),
 };
 
@@ -83,10 +50,7 @@ static const cli_tool tool = {
         "and a constant prediction are the controls. --mode ref computes what the published harness does, at\n"
         "/cloud/points of --draws.",
     .examples = "  geodec-injectivity -o injectivity.h5 metric.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 1,
+    CLI_TAKES(options, 0, 1),
 };
 
 /* ---- published -----------------------------------------------------------------------------------------------------
@@ -138,13 +102,12 @@ done:
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     geodec_injectivity_published r = {0};
     geodec_injectivity_held_out held;
-    geodec_artifact *out = NULL;
     double *point = NULL, *lists[3] = {0}, nn[4] = {0};
     int64_t *index[2] = {0}, count[3] = {0}, shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1};
-    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     const int64_t points = shape[0], n = shape[1];
     if (points < 22 || points > 4096 || n < 1 || n > GEODEC_PUBLISHED_MAX_N)
@@ -163,20 +126,17 @@ static geodec_status run_published(const cli *c, geodec_err *err)
     uint8_t inside[4096];
     for (int64_t i = 0; i < points; i++) inside[i] = r.all_measured[i] > 0;
     geodec_injectivity_leave_one_out(points, r.all_raw, r.all_measured, inside, c->seed, &held);
-    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_injectivity_published_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_injectivity_published_write(
-        &r, nn, (const double[]){held.r_out, held.mape_out, held.mape_constant}, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(stage_file(&stage, draws, err));
+    STAGE_WRITE(&stage, &geodec_injectivity_published_kind,
+                geodec_injectivity_published_write(
+                    &r, nn, (const double[]){held.r_out, held.mape_out, held.mape_constant}, stage.out, err));
     cli_say(c,
             "published: C %.4f from %lld of %lld anchors, r %.2f (fitted) %.2f (all), error %.0f %%; every point as an "
             "anchor: r %.2f, held-out error %.0f %%, a constant %.0f %%; velocity cosine %.2f, endpoint error %.2f",
             r.fit.C, (long long)r.fit.fitted, (long long)r.fit.total, r.fit.r_fit, r.fit.r_all, 100 * r.fit.mape,
             held.r_out, 100 * held.mape_out, 100 * held.mape_constant, r.cosine, r.error);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     geodec_injectivity_published_clear(&r);
     geodec_mem_free(point);
     for (int i = 0; i < 3; i++) geodec_mem_free(lists[i]);
@@ -190,11 +150,10 @@ done:
 static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     bool part;
     space_handle s = {0};
     geodec_injectivity r = {0};
-    geodec_artifact *out = NULL;
     double nn[4] = {0}, period[64];
     geodec_injectivity_options o = geodec_injectivity_defaults();
     o.anchors = anchors;
@@ -203,25 +162,20 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.reach = reach;
     o.tau = tau;
     o.seed = c->seed;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(space_open(c->args[0], &s, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_space(&stage, c->args[0], &s, err));
     if (s.metric.kind == GEODEC_METRIC_PUBLISHED)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "the published manifold has no derivatives: use --mode ref");
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, s.file, err));
     for (int i = 0; i < 64; i++) period[i] = 1;
-    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
     GEODEC_TRY(geodec_injectivity_run(s.space, s.metric.points, s.metric.point,
                                       s.metric.kind == GEODEC_METRIC_FLAT ? period : NULL, &o, c->pool, &c->hooks, &r,
                                       err));
     if (s.metric.points >= 22)
         GEODEC_TRY(geodec_injectivity_nearest(s.metric.points, s.metric.n, s.metric.point, c->seed, c->pool, nn, err));
-    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
-    GEODEC_TRY(geodec_artifact_create(&geodec_injectivity_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_injectivity_write(&r, nn, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    STAGE_WRITE(&stage, &geodec_injectivity_kind, geodec_injectivity_write(&r, nn, stage.out, err));
     cli_say(
         c,
         "radius %.3g (median; %lld of %lld found below the reach %.3g), bound pi/sqrt(K) %.3g; estimate against the "
@@ -231,25 +185,17 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
         r.on_validity.r_out, r.on_validity.p, 100 * r.on_validity.mape_out, 100 * r.on_validity.mape_constant, r.sphere,
         r.torus);
 done:
-    geodec_sweep_close(o.sweep);
-    geodec_artifact_close(out);
+    stage_end(&stage);
     space_close(&s);
     geodec_injectivity_clear(&r);
     return st;
 }
 
+static const cli_modes modes = {run_published, run_correct, 1, "a metric file is missing; see --help", "metric"};
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const bool published_mode = strcmp(mode, "ref") == 0;
-    if (published_mode && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
-    if (published_mode != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
-    if (published_mode == (c->n_args == 1))
-        GEODEC_THROW(GEODEC_INVAL, "%s",
-                     published_mode ? "--mode ref takes no metric" : "a metric file is missing; see --help");
-    GEODEC_TRY(published_mode ? run_published(c, err) : run_correct(c, err));
-done:
-    return st;
+    return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

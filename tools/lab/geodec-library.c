@@ -1,7 +1,7 @@
 /* geodec-library: growth of a library that stores what it misses. */
 #include "base/mem.h"
-#include "chain/cloud.h"
-#include "cli/cli.h"
+#include "cli/cloud.h"
+#include "cli/stage.h"
 #include "lab/library/correct.h"
 
 #include <string.h>
@@ -12,36 +12,11 @@ static double target = 0.922;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "library.h5"),
-    {.name = "activations",
-     .letter = 'a',
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &activations,
-     .metavar = "FILE.h5",
-     .help = "states the cloud was made from: then hits are judged by the next state they predict"},
-    {.name = "dim",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &dim,
-     .min = 0,
-     .max = 65536,
-     .metavar = "N",
-     .help = "use the first N principal coordinates (0: all)"},
-    {.name = "points",
-     .letter = 'p',
-     .type = CLI_I64,
-     .target = &points,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "at most the first N points of the stream (0: all)"},
-    {.name = "target",
-     .type = CLI_F64,
-     .target = &target,
-     .min = 1e-6,
-     .max = 0.999999,
-     .metavar = "X",
-     .help = "share of hits whose radius is looked for"},
+    OPT_FILE("activations", 'a', &activations, "FILE.h5",
+             "states the cloud was made from: then hits are judged by the next state they predict"),
+    OPT_I64("dim", 'n', &dim, 0, 65536, "N", "use the first N principal coordinates (0: all)"),
+    OPT_I64("points", 'p', &points, 0, 1e9, "N", "at most the first N points of the stream (0: all)"),
+    OPT_F64("target", 0, &target, 1e-6, 0.999999, "X", "share of hits whose radius is looked for"),
 };
 
 static const cli_tool tool = {
@@ -57,10 +32,7 @@ static const cli_tool tool = {
         "same points in random order, Gaussian noise and a surrogate; with --activations the next state that a hit\n"
         "predicts is compared with the true one, beside the state itself and a random record.",
     .examples = "geodec-library --activations activations.h5 -o library.h5 cloud.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static void summarise(const cli *c, const geodec_library_sweep *s)
@@ -86,46 +58,36 @@ static void summarise(const cli *c, const geodec_library_sweep *s)
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *in = NULL, *states = NULL, *out = NULL;
+    geodec_artifact *in = NULL, *states = NULL;
     geodec_cloud cloud = {0};
     geodec_activations view;
     geodec_successors next = {0};
     geodec_library_sweep s = {0};
     geodec_library_options o = geodec_library_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     double *x = NULL;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_cloud_kind, c->args[0], &in, err));
+    int64_t n;
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_open(&stage, &geodec_cloud_kind, c->args[0], &in, err));
     GEODEC_TRY(geodec_cloud_read(in, &cloud, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in, err));
-    if (dim > cloud.k)
-        GEODEC_THROW(GEODEC_RANGE, "--dim: %s has %lld coordinates, not %lld", c->args[0], (long long)cloud.k,
-                     (long long)dim);
+    GEODEC_TRY(cloud_dim(c, &cloud, dim, cloud.k, &n, err));
     if (points > 0 && points < cloud.points) cloud.points = points; /* the first ones */
-    const int64_t n = dim > 0 ? dim : cloud.k;
     if (activations) {
-        GEODEC_TRY(geodec_artifact_open(&geodec_activations_kind, activations, &states, err));
+        GEODEC_TRY(stage_hold(&stage, &geodec_activations_kind, activations, &states, err));
         GEODEC_TRY(geodec_activations_view(states, &view, err));
         GEODEC_TRY(geodec_successors_read(&cloud, &view, c->pool, &next, err));
-        GEODEC_TRY(geodec_provenance_add_artifact(&p, states, err));
+        GEODEC_TRY(stage_add(&stage, states, err));
     }
-    GEODEC_NEW(x, cloud.points * n);
-    for (int64_t i = 0; i < cloud.points; i++) memcpy(x + i * n, cloud.coordinate + i * cloud.k, (size_t)n * sizeof *x);
+    GEODEC_TRY(geodec_cloud_coordinates(&cloud, n, &x, err));
     o.target = target;
     o.seed = c->seed;
     o.surrogate = geodec_surrogate_for(cloud.points, cloud.sequence);
     GEODEC_TRY(
         geodec_library_sweep_run(cloud.points, n, x, activations ? &next : NULL, &o, c->pool, &c->hooks, &s, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_library_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_library_sweep_write(&s, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    STAGE_WRITE(&stage, &geodec_library_kind, geodec_library_sweep_write(&s, stage.out, err));
     summarise(c, &s);
 done:
-    geodec_artifact_close(out);
-    geodec_artifact_close(in);
-    geodec_artifact_close(states);
+    stage_end(&stage);
     geodec_cloud_clear(&cloud);
     geodec_successors_clear(&next);
     geodec_library_sweep_clear(&s);

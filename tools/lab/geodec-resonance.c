@@ -1,7 +1,7 @@
 /* geodec-resonance: what corrections by a propagator cost, and what they are worth. */
 #include "base/mem.h"
 #include "chain/geodesics.h"
-#include "cli/cli.h"
+#include "cli/mode.h"
 #include "cli/space.h"
 #include "io/foreign.h"
 #include "lab/resonance/correct.h"
@@ -15,27 +15,9 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "speed-resonance.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    {.name = "path",
-     .type = CLI_I64,
-     .target = &path,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "which of the sound paths of GEODESICS.h5, from 0"},
-    {.name = "directions",
-     .type = CLI_I64,
-     .target = &directions,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "true trajectories for each length of the move"},
-    {.name = "repeats",
-     .type = CLI_I64,
-     .target = &repeats,
-     .min = 7,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "of a time, of which the fastest counts"},
+    OPT_I64("path", 0, &path, 0, 1e9, "N", "which of the sound paths of GEODESICS.h5, from 0"),
+    OPT_I64("directions", 0, &directions, 1, 1e6, "N", "true trajectories for each length of the move"),
+    OPT_I64("repeats", 0, &repeats, 7, 1e6, "N", "of a time, of which the fastest counts"),
 };
 
 static const cli_tool tool = {
@@ -49,10 +31,7 @@ static const cli_tool tool = {
         "dgemm, and the library's kernel, beside the floor set by the core's peak in the same run. Then compares what\n"
         "they predict with true geodesics from moved starts. The times, and so the file, differ from run to run.",
     .examples = "geodec-resonance -o speed-resonance.h5 metric.h5 geodesics.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 2,
+    CLI_TAKES(options, 0, 2),
 };
 
 static void summarise(const cli *c, const geodec_resonance *r)
@@ -74,33 +53,32 @@ static void summarise(const cli *c, const geodec_resonance *r)
                 r->move[2], r->error[0][2], r->control[0][2], r->slope[0], r->error[1][2], r->slope[1]);
 }
 
-static geodec_status run_published(const cli *c, const geodec_resonance_options *o, geodec_provenance *p,
-                                   geodec_resonance *r, geodec_err *err)
+static geodec_status run_published(cli_stage *stage, const geodec_resonance_options *o, geodec_resonance *r,
+                                   geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     int64_t shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1, -1, -1};
     double *phi = NULL;
-    (void)c;
     GEODEC_TRY(geodec_foreign_read(draws, "/propagator/ref_phi", 4, shape, NULL, &phi, err));
     const int64_t n = shape[2];
     if (shape[0] < 1 || shape[1] < 1 || shape[3] != n)
         GEODEC_THROW(GEODEC_FORMAT, "%s: /propagator/ref_phi holds no square matrices", draws);
     GEODEC_TRY(geodec_resonance_published(n, phi + (shape[1] - 1) * n * n, o, r, err));
-    GEODEC_TRY(geodec_provenance_add_file(p, draws, err));
+    GEODEC_TRY(stage_file(stage, draws, err));
 done:
     geodec_mem_free(phi);
     return st;
 }
 
-static geodec_status run_correct(const cli *c, geodec_resonance_options *o, geodec_provenance *p, geodec_resonance *r,
-                                 geodec_err *err)
+static geodec_status run_correct(cli_stage *stage, geodec_resonance_options *o, geodec_resonance *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    const cli *c = stage->c;
     geodec_artifact *in = NULL;
     space_handle s = {0};
     geodec_geodesics g = {0};
-    GEODEC_TRY(space_open(c->args[0], &s, err));
-    GEODEC_TRY(geodec_artifact_open(&geodec_geodesics_kind, c->args[1], &in, err));
+    GEODEC_TRY(stage_space(stage, c->args[0], &s, err));
+    GEODEC_TRY(stage_hold(stage, &geodec_geodesics_kind, c->args[1], &in, err));
     GEODEC_TRY(geodec_geodesics_read(in, &g, err));
     if (g.n != s.space->n)
         GEODEC_THROW(GEODEC_FORMAT, "%s has dimension %lld, %s %d", c->args[1], (long long)g.n, c->args[0],
@@ -114,10 +92,8 @@ static geodec_status run_correct(const cli *c, geodec_resonance_options *o, geod
     o->path.steps = g.nodes - 1;
     o->path.dl = g.dl;
     GEODEC_TRY(geodec_resonance_compute(s.space, g.x + at * g.nodes * g.n, g.v + at * g.nodes * g.n, o, r, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(p, s.file, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(p, in, err));
+    GEODEC_TRY(stage_add(stage, in, err));
 done:
-    geodec_artifact_close(in);
     geodec_geodesics_clear(&g);
     space_close(&s);
     return st;
@@ -126,28 +102,21 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const bool published = strcmp(mode, "ref") == 0;
-    geodec_artifact *out = NULL;
-    geodec_provenance p = cli_provenance(c);
+    static const cli_modes modes = {.least = 2, .missing = "a metric and geodesics are wanted", .inputs = "artifacts"};
+    bool published;
+    cli_stage stage = {0};
     geodec_resonance_options o = geodec_resonance_defaults();
     geodec_resonance r;
     o.directions = directions;
     o.repeats = repeats;
     o.seed = c->seed;
-    if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
-    if (c->n_args != (published ? 0 : 2))
-        GEODEC_THROW(GEODEC_INVAL, "%s",
-                     published ? "--mode ref takes no artifacts" : "a metric and geodesics are wanted");
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(published ? run_published(c, &o, &p, &r, err) : run_correct(c, &o, &p, &r, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_resonance_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_resonance_write(&r, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(cli_check_mode(c, &modes, mode, draws, false, &published, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(published ? run_published(&stage, &o, &r, err) : run_correct(&stage, &o, &r, err));
+    STAGE_WRITE(&stage, &geodec_resonance_kind, geodec_resonance_write(&r, stage.out, err));
     summarise(c, &r);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     return st;
 }
 

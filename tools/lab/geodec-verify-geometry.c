@@ -1,6 +1,5 @@
 /* geodec-verify-geometry: is this a Riemannian geometry, and if not, in whose convention would it be one? */
 #include "base/mem.h"
-#include "cli/cli.h"
 #include "cli/space.h"
 #include "io/foreign.h"
 #include "io/format.h"
@@ -18,65 +17,21 @@ static int64_t samples = 64, bianchi = 8;
 static double step, tolerance;
 
 static const cli_option options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &output,
-     .metavar = "FILE",
-     .help = "also write the verification to FILE"},
-    {.name = "group",
-     .letter = 'g',
-     .type = CLI_STR,
-     .target = &group,
-     .metavar = "NAME",
-     .help = "group of the HDF5 file the field lies in"},
-    {.name = "samples",
-     .letter = 's',
-     .type = CLI_I64,
-     .target = &samples,
-     .min = 1,
-     .max = 1e7,
-     .metavar = "N",
-     .help = "points of a metric artifact, evenly spread among its own, and as many half-way to their neighbours"},
-    {.name = "curvature",
-     .type = CLI_STR,
-     .target = &known,
-     .metavar = "K",
-     .help = "the tensor must be that of constant curvature K"},
-    {.name = "tolerance",
-     .type = CLI_F64,
-     .target = &tolerance,
-     .min = 0,
-     .max = 1,
-     .metavar = "X",
-     .help = "deviations up to X pass, for fields made by differences or in single precision"},
-    {.name = "step",
-     .type = CLI_F64,
-     .target = &step,
-     .min = 0,
-     .max = 1e9,
-     .metavar = "H",
-     .help = "step of the differences of a metric artifact (0: 1e-3 of its natural length)"},
-    {.name = "second-bianchi",
-     .type = CLI_I64,
-     .target = &bianchi,
-     .min = 0,
-     .max = 1e7,
-     .metavar = "N",
-     .help = "test the second Bianchi identity at N of the points of a metric artifact"},
-    {.name = "json",
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &json,
-     .metavar = "FILE",
-     .help = "also write the report as JSON (- for standard output in place of the text)"},
-    {.name = "tsv",
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &tsv,
-     .metavar = "FILE",
-     .help = "also write the report as a table (- for standard output in place of the text)"},
+    OPT_FILE("output", 'o', &output, "FILE", "also write the verification to FILE", .flags = CLI_VOLATILE),
+    OPT_STR("group", 'g', &group, "NAME", "group of the HDF5 file the field lies in"),
+    OPT_I64("samples", 's', &samples, 1, 1e7, "N",
+            "points of a metric artifact, evenly spread among its own, and as many half-way to their neighbours"),
+    OPT_STR("curvature", 0, &known, "K", "the tensor must be that of constant curvature K"),
+    OPT_F64("tolerance", 0, &tolerance, 0, 1, "X",
+            "deviations up to X pass, for fields made by differences or in single precision"),
+    OPT_F64("step", 0, &step, 0, 1e9, "H",
+            "step of the differences of a metric artifact (0: 1e-3 of its natural length)"),
+    OPT_I64("second-bianchi", 0, &bianchi, 0, 1e7, "N",
+            "test the second Bianchi identity at N of the points of a metric artifact"),
+    OPT_FILE("json", 0, &json, "FILE", "also write the report as JSON (- for standard output in place of the text)",
+             .flags = CLI_VOLATILE),
+    OPT_FILE("tsv", 0, &tsv, "FILE", "also write the report as a table (- for standard output in place of the text)",
+             .flags = CLI_VOLATILE),
 };
 
 static const cli_tool tool = {
@@ -94,10 +49,7 @@ static const cli_tool tool = {
         "a check fails.",
     .examples = "  geodec-verify-geometry metric.h5\n"
                 "  geodec-verify-geometry --group sphere_n4 --curvature 1 analytic.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 /* ---- input ---------------------------------------------------------------------------------------------------------
@@ -316,9 +268,7 @@ static geodec_status tsv_report(const geodec_verification *v, geodec_err *err)
         geodec_tsv_str(t, geodec_verification_abouts[i].what);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
-    st = geodec_tsv_commit(t, err);
-    t = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     return st;
@@ -336,8 +286,7 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_verification_field f = {0};
     geodec_verification v = {0};
     geodec_verification_control control;
-    geodec_artifact *out = NULL;
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     geodec_verification_options o = geodec_verification_defaults();
     double k = 0, *x = NULL;
     char subject[512];
@@ -350,11 +299,10 @@ static geodec_status run(const cli *c, geodec_err *err)
         if (end == known || *end || !isfinite(k)) GEODEC_THROW(GEODEC_INVAL, "--curvature: '%s' is no number", known);
         o.curvature = &k;
     }
-    if (output) GEODEC_TRY(cli_may_write(c, output, err));
+    if (output) GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_verification_controls(c->seed, &control, err));
     if (is_artifact(path)) {
-        GEODEC_TRY(space_open(path, &space, err));
-        GEODEC_TRY(geodec_provenance_add_artifact(&p, space.file, err));
+        GEODEC_TRY(stage_space(&stage, path, &space, err));
         if (!known && kind_curvature(&space.metric, &k)) o.curvature = &k;
         GEODEC_TRY(choose(&space, &x, &f.points, err));
         f.x = x;
@@ -364,16 +312,13 @@ static geodec_status run(const cli *c, geodec_err *err)
                        geodec_metric_type_name(space.metric.kind));
     } else {
         GEODEC_TRY(read_field(path, &a, &f, err));
-        GEODEC_TRY(geodec_provenance_add_file(&p, path, err));
+        GEODEC_TRY(stage_file(&stage, path, err));
         GEODEC_TRY_MSG(geodec_verification_arrays(&f, &o, c->pool, &c->hooks, &v, err), "%s", path);
         (void)snprintf(subject, sizeof subject, "%.200s %.200s", slash ? slash + 1 : path, group);
     }
     if (output) {
-        GEODEC_TRY(geodec_artifact_create(&geodec_verification_kind, output, &p, &out, err));
-        GEODEC_TRY(geodec_verification_write(&v, f.x, subject, &control, out, err));
-        st = geodec_artifact_commit(out, err);
-        out = NULL;
-        GEODEC_TRY(st);
+        STAGE_WRITE(&stage, &geodec_verification_kind,
+                    geodec_verification_write(&v, f.x, subject, &control, stage.out, err));
     }
     const bool to_stdout = (json && strcmp(json, "-") == 0) || (tsv && strcmp(tsv, "-") == 0);
     if (!to_stdout && !c->quiet) text_report(&v, &control, subject);
@@ -384,7 +329,7 @@ static geodec_status run(const cli *c, geodec_err *err)
         GEODEC_THROW(GEODEC_CHECK, "%s: %d of the checks failed%s%s", path, failures(&v), v.notes ? "; " : "",
                      v.notes ? v.note[0] : "");
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     space_close(&space);
     geodec_verification_clear(&v);
     double *const all[] = {a.x, a.g, a.dg, a.gamma, a.dgamma, a.riem, a.ricci, a.scalar, x};

@@ -1,7 +1,7 @@
 /* geodec-warp: what a local change of the metric does to geodesics, there and elsewhere; and the published protocols.
  */
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/mode.h"
 #include "cli/space.h"
 #include "cli/sweep.h"
 #include "io/foreign.h"
@@ -19,76 +19,17 @@ static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "warp.h5"),
     CLI_MODE_OPTION(mode),
     CLI_DRAWS_OPTION(draws),
-    {.name = "facts",
-     .type = CLI_I64,
-     .target = &facts,
-     .min = 1,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "paths that are to be redirected"},
-    {.name = "holdouts",
-     .type = CLI_I64,
-     .target = &holdouts,
-     .min = 0,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "other paths of each fact, that are to stay"},
-    {.name = "steps",
-     .letter = 'T',
-     .type = CLI_I64,
-     .target = &steps,
-     .min = 0,
-     .max = 1e5,
-     .metavar = "N",
-     .help = "steps of a path; 0: 8, or 16 with --mode ref"},
-    {.name = "length",
-     .type = CLI_F64,
-     .target = &length,
-     .min = 1e-9,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "g-length of a path, and of the geodesic to its target"},
-    {.name = "angle",
-     .type = CLI_F64,
-     .target = &angle,
-     .min = 0.1,
-     .max = 179,
-     .metavar = "DEGREES",
-     .help = "between a path and the geodesic to its target"},
-    {.name = "bootstrap",
-     .type = CLI_I64,
-     .target = &bootstrap,
-     .min = 0,
-     .max = 1e6,
-     .metavar = "N",
-     .help = "replicates over facts for the 95 % intervals"},
-    {.name = "variant",
-     .type = CLI_CHOICE,
-     .target = &variant,
-     .choices = "sweep|v1|v2",
-     .metavar = "NAME",
-     .help = "with --mode ref: all published sweeps, or one configuration of a protocol"},
-    {.name = "alpha",
-     .type = CLI_F64,
-     .target = &alpha,
-     .min = -100,
-     .max = 100,
-     .metavar = "X",
-     .help = "with --variant v1 or v2: strength"},
-    {.name = "extent",
-     .type = CLI_F64,
-     .target = &extent,
-     .min = 1e-9,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "with --variant v1 or v2: sigma or radius"},
-    {.name = "dl",
-     .type = CLI_F64,
-     .target = &dl,
-     .min = 1e-9,
-     .max = 1e9,
-     .metavar = "X",
-     .help = "with --variant v1 or v2: step"},
+    OPT_I64("facts", 0, &facts, 1, 1e6, "N", "paths that are to be redirected"),
+    OPT_I64("holdouts", 0, &holdouts, 0, 1e6, "N", "other paths of each fact, that are to stay"),
+    OPT_I64("steps", 'T', &steps, 0, 1e5, "N", "steps of a path; 0: 8, or 16 with --mode ref"),
+    OPT_F64("length", 0, &length, 1e-9, 1e9, "X", "g-length of a path, and of the geodesic to its target"),
+    OPT_F64("angle", 0, &angle, 0.1, 179, "DEGREES", "between a path and the geodesic to its target"),
+    OPT_I64("bootstrap", 0, &bootstrap, 0, 1e6, "N", "replicates over facts for the 95 % intervals"),
+    OPT_CHOICE("variant", 0, &variant, "sweep|v1|v2", "NAME",
+               "with --mode ref: all published sweeps, or one configuration of a protocol"),
+    OPT_F64("alpha", 0, &alpha, -100, 100, "X", "with --variant v1 or v2: strength"),
+    OPT_F64("extent", 0, &extent, 1e-9, 1e9, "X", "with --variant v1 or v2: sigma or radius"),
+    OPT_F64("dl", 0, &dl, 1e-9, 1e9, "X", "with --variant v1 or v2: step"),
     CLI_SWEEP_OPTIONS(shard, joined, "facts"),
 };
 
@@ -108,10 +49,7 @@ static const cli_tool tool = {
         "published experiment with its defects: the cross-model sweep, its zero-strength control, both grids of 32.",
     .examples = "  geodec-warp -o warp.h5 metric.h5\n"
                 "  geodec-warp --mode ref --draws smollm2-135m_n8.h5 -o warp-ref.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 1,
+    CLI_TAKES(options, 0, 1),
 };
 
 static double largest(const geodec_warp *w, const geodec_warp_options *o)
@@ -137,10 +75,9 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     space_handle in = {0};
-    geodec_artifact *out = NULL;
     geodec_warp field = {0}, sphere = {0}, flat = {0};
     geodec_warp_options o = geodec_warp_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     bool part;
     o.facts = facts;
     o.holdouts = holdouts;
@@ -149,30 +86,24 @@ static geodec_status run_correct(const cli *c, geodec_err *err)
     o.angle = angle * M_PI / 180;
     o.bootstrap = bootstrap;
     o.seed = c->seed;
-    GEODEC_TRY(cli_may_write(c, output, err));
-    GEODEC_TRY(space_open(c->args[0], &in, err));
-    GEODEC_TRY(geodec_provenance_add_artifact(&p, in.file, err));
-    GEODEC_TRY(sweep_begin(shard, joined, &p, &o.sweep, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
+    GEODEC_TRY(stage_space(&stage, c->args[0], &in, err));
+    GEODEC_TRY(stage_sweep(&stage, shard, joined, &o.sweep, err));
     GEODEC_TRY(geodec_warp_run(in.space, in.metric.points, in.metric.point, &o, c->pool, &c->hooks, &field, err));
     GEODEC_TRY(geodec_warp_exact(in.space->n, 1, &o, c->pool, &c->hooks, &sphere, err));
     GEODEC_TRY(geodec_warp_exact(in.space->n, 0, &o, c->pool, &c->hooks, &flat, err));
-    GEODEC_TRY(sweep_end(c, o.sweep, &p, output, &part, err));
+    GEODEC_TRY(stage_part(&stage, &part, err));
     if (part) goto done;
     if (field.zero_failures + sphere.zero_failures + flat.zero_failures > 0)
         GEODEC_THROW(GEODEC_CHECK, "a warp of strength 0 changed %lld values",
                      (long long)(field.zero_failures + sphere.zero_failures + flat.zero_failures));
-    GEODEC_TRY(geodec_artifact_create(&geodec_warp_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_warp_write(&field, &sphere, &flat, &o, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    STAGE_WRITE(&stage, &geodec_warp_kind, geodec_warp_write(&field, &sphere, &flat, &o, stage.out, err));
     summarise(c, "field", &field, &o);
     summarise(c, "sphere", &sphere, &o);
     summarise(c, "flat", &flat, &o);
     cli_say(c, "zero strength: nothing changed");
 done:
-    geodec_artifact_close(out);
-    geodec_sweep_close(o.sweep);
+    stage_end(&stage);
     space_close(&in);
     geodec_warp_clear(&field);
     geodec_warp_clear(&sphere);
@@ -183,17 +114,16 @@ done:
 static geodec_status run_published(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_artifact *out = NULL;
     geodec_harness_manifold m = {0};
     geodec_warp_published_row row[GEODEC_PUBLISHED_WARP_ROWS];
     const geodec_harness_options o = geodec_harness_defaults();
-    geodec_provenance p = cli_provenance(c);
+    cli_stage stage = {0};
     double *point = NULL;
     int64_t *query = NULL, *holdout = NULL, shape[GEODEC_FOREIGN_RANK_MAX] = {-1, -1},
             found[GEODEC_FOREIGN_RANK_MAX] = {-1}, others[GEODEC_FOREIGN_RANK_MAX] = {-1};
     const bool sweep = strcmp(variant, "sweep") == 0;
     const int64_t rows = sweep ? GEODEC_PUBLISHED_WARP_ROWS : 1;
-    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_foreign_read(draws, "/cloud/points", 2, shape, NULL, &point, err));
     GEODEC_TRY(geodec_foreign_read_i64(draws, "/warp/v1/query_index", 1, found, 0, shape[0] - 1, &query, err));
     GEODEC_TRY(geodec_foreign_read_i64(draws, "/warp/v1/holdout_index", 1, others, 0, shape[0] - 1, &holdout, err));
@@ -211,12 +141,9 @@ static geodec_status run_published(const cli *c, geodec_err *err)
                                                   .dl = dl};
         GEODEC_TRY(geodec_warp_published_one(&m, &d, &one, c->pool, &c->hooks, row, err));
     }
-    GEODEC_TRY(geodec_provenance_add_file(&p, draws, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_warp_published_kind, output, &p, &out, err));
-    GEODEC_TRY(geodec_warp_published_write(row, rows, m.samples, m.n, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(stage_file(&stage, draws, err));
+    STAGE_WRITE(&stage, &geodec_warp_published_kind,
+                geodec_warp_published_write(row, rows, m.samples, m.n, stage.out, err));
     for (int64_t i = 0; i < (sweep ? 4 : 1); i++) {
         const geodec_warp_published_summary *s = &row[i].summary;
         cli_say(c,
@@ -227,7 +154,7 @@ static geodec_status run_published(const cli *c, geodec_err *err)
                 (long long)s->nan_post, (long long)s->nan_spill, (long long)s->spills);
     }
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     geodec_harness_manifold_clear(&m);
     geodec_mem_free(point);
     geodec_mem_free(query);
@@ -235,18 +162,11 @@ done:
     return st;
 }
 
+static const cli_modes modes = {run_published, run_correct, 1, "a metric file is missing; see --help", "metric"};
+
 static geodec_status run(const cli *c, geodec_err *err)
 {
-    geodec_status st = GEODEC_OK;
-    const bool published = strcmp(mode, "ref") == 0;
-    if (published && (shard || joined)) GEODEC_THROW(GEODEC_INVAL, "--mode ref is not divided");
-    if (published != (draws != NULL)) GEODEC_THROW(GEODEC_INVAL, "--mode ref and --draws go together");
-    if (published == (c->n_args == 1))
-        GEODEC_THROW(GEODEC_INVAL, "%s",
-                     published ? "--mode ref takes no metric" : "a metric file is missing; see --help");
-    GEODEC_TRY(published ? run_published(c, err) : run_correct(c, err));
-done:
-    return st;
+    return cli_run_mode(c, &modes, mode, draws, shard || joined, err);
 }
 
 int main(int argc, char **argv) { return cli_main(argc, argv, &tool, run); }

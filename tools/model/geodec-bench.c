@@ -14,46 +14,21 @@ static const char *isa = "auto", *arithmetic = "exact", *kv = "f32", *format = "
 static int64_t prompt = 128, generate = 64, depth = 0, batch = 128, first = 8, repeats = 7;
 static bool no_limit = false;
 
-#define TOKENS_OPTION(name_, var, text)                                                                                \
-    {                                                                                                                  \
-        .name = name_, .type = CLI_I64, .target = &(var), .min = 0, .max = 1 << 20, .metavar = "N", .help = text       \
-    }
+#define TOKENS_OPTION(name_, var, text) OPT_I64(name_, 0, &(var), 0, 1 << 20, "N", text)
 
 static const cli_option options[] = {
     TOKENS_OPTION("prompt", prompt, "tokens of the prompt (pp), 0 for none"),
     TOKENS_OPTION("generate", generate, "single passes (tg), 0 for none"),
-    {.name = "widths",
-     .type = CLI_STR,
-     .target = &widths,
-     .metavar = "LIST",
-     .help = "rows b of v(b), 1 to 64, separated by commas; 'none' for none"},
+    OPT_STR("widths", 0, &widths, "LIST", "rows b of v(b), 1 to 64, separated by commas; 'none' for none"),
     TOKENS_OPTION("depth", depth, "tokens of context below tg and v"),
     TOKENS_OPTION("first", first, "prompt of first_token, 0 to leave it out"),
-    {.name = "batch",
-     .type = CLI_I64,
-     .target = &batch,
-     .min = 1,
-     .max = 4096,
-     .metavar = "N",
-     .help = "rows of one pass of the prompt"},
-    {.name = "repeats",
-     .letter = 'r',
-     .type = CLI_I64,
-     .target = &repeats,
-     .min = 1,
-     .max = 1001,
-     .metavar = "N",
-     .help = "repeats, interleaved"},
+    OPT_I64("batch", 0, &batch, 1, 4096, "N", "rows of one pass of the prompt"),
+    OPT_I64("repeats", 'r', &repeats, 1, 1001, "N", "repeats, interleaved"),
     CLI_ARITHMETIC_OPTION(arithmetic, "exact|fast"),
     CLI_KV_OPTION(kv),
     CLI_ISA_OPTION(isa),
-    {.name = "no-read-limit", .type = CLI_FLAG, .target = &no_limit, .help = "leave the memory read limit out"},
-    {.name = "format",
-     .type = CLI_CHOICE,
-     .target = &format,
-     .choices = "tsv|json",
-     .metavar = "FORMAT",
-     .help = "of the output"},
+    OPT_FLAG("no-read-limit", 0, &no_limit, "leave the memory read limit out"),
+    OPT_CHOICE("format", 0, &format, "tsv|json", "FORMAT", "of the output"),
 };
 
 static const cli_tool tool = {
@@ -70,10 +45,7 @@ static const cli_tool tool = {
         "peak_memory: beside file size and cache.",
     .examples = "geodec-bench --threads 2 model.gguf\n  geodec-bench --arithmetic fast --widths 1,4,8 --format json "
                 "model.gguf",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static geodec_status parse_widths(geodec_speed_options *o, geodec_err *err)
@@ -113,8 +85,7 @@ static geodec_status print_tsv(const geodec_speed_result *r, geodec_err *err)
         geodec_tsv_f64(t, row->control_name[0] ? row->control : (double)NAN);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
-    st = geodec_tsv_commit(t, err);
-    t = NULL;
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     return st;

@@ -1,5 +1,5 @@
 /* geodec-depth: where the residual stream has its final dimension, and a probe of a model there. */
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "drafters/depth_sink.h"
 
 #include <stdio.h>
@@ -9,13 +9,9 @@ static const char *output = "depth.h5", *model_path, *probe;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "depth.h5"),
     CLI_MODEL_OPTION(model_path),
-    {.name = "probe",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &probe,
-     .metavar = "FILE.h5",
-     .help = "write nothing: is the model the one that FILE was measured on? Its texts go through the first l* blocks "
-             "and the spectrum is compared to 1e-6; then the fingerprints are. Status 4, or 3, when not"},
+    OPT_FILE("probe", 0, &probe, "FILE.h5",
+             "write nothing: is the model the one that FILE was measured on? Its texts go through the first l* blocks "
+             "and the spectrum is compared to 1e-6; then the fingerprints are. Status 4, or 3, when not"),
 };
 static const cli_tool tool = {
     .name = "geodec-depth",
@@ -27,8 +23,7 @@ static const cli_tool tool = {
         "the variance in as many leading components as explain 95 % after the last block, and whether it is\n"
         "within 1e-3 of the largest. The first such layer is l*; the papers place it at about 2/3.",
     .examples = "geodec-depth --model model.gguf\n  geodec-depth --model model.gguf --probe depth.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
+    CLI_TAKES(options, 0, 0),
 };
 
 static geodec_status run_probe(const cli *c, const geodec_model *m, geodec_err *err)
@@ -59,26 +54,19 @@ done:
 static geodec_status run(const cli *c, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
+    cli_stage stage = {0};
     geodec_model *m = NULL;
-    geodec_artifact *a = NULL;
     geodec_depth d = {0};
     double plateau = 0;
-    if (!probe) GEODEC_TRY(cli_may_write(c, output, err));
+    if (!probe) GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (probe) {
         GEODEC_TRY(run_probe(c, m, err));
         goto done;
     }
     GEODEC_TRY(geodec_depth_measure(m, &d, err));
-    geodec_provenance p = cli_provenance(c);
-    p.model_fingerprint = geodec_model_fingerprint(m);
-    p.tokenizer_fingerprint = geodec_tokenizer_fingerprint(geodec_model_tokenizer(m));
-    GEODEC_TRY(geodec_provenance_add_file(&p, model_path, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_depth_kind, output, &p, &a, err));
-    GEODEC_TRY(geodec_depth_write(&d, a, err));
-    geodec_artifact *whole = a;
-    a = NULL;
-    GEODEC_TRY(geodec_artifact_commit(whole, err));
+    GEODEC_TRY(stage_model(&stage, model_path, m, err));
+    STAGE_WRITE(&stage, &geodec_depth_kind, geodec_depth_write(&d, stage.out, err));
     for (int32_t l = 0; l < d.n_layer; l++) plateau = d.explained[l] > plateau ? d.explained[l] : plateau;
     printf("layer\tof_layers\texplained\tbelow_plateau\tsink\n");
     for (int32_t l = 0; l < d.n_layer; l++)
@@ -87,8 +75,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     cli_say(c, "depth sink %d of %d layers (%.3f), %d components, %lld states", d.sink.layer, d.n_layer,
             (double)d.sink.layer / d.n_layer, d.sink.components, (long long)d.sink.states);
 done:
+    stage_end(&stage);
     geodec_depth_clear(&d);
-    geodec_artifact_close(a);
     geodec_model_close(m);
     return st;
 }

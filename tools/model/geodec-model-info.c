@@ -6,7 +6,7 @@
 
 static bool tensors;
 static const cli_option options[] = {
-    {.name = "tensors", .type = CLI_FLAG, .target = &tensors, .help = "list every tensor with its type and dimensions"},
+    OPT_FLAG("tensors", 0, &tensors, "list every tensor with its type and dimensions"),
 };
 
 static const cli_tool tool = {
@@ -19,10 +19,7 @@ static const cli_tool tool = {
         "tensors (name, type, dimensions and bytes, in order of name), the one of the tokenizer covers types,\n"
         "scores, pieces and special tokens; artifacts carry both and are refused with any other model.",
     .examples = "  geodec-model-info model.gguf\n  geodec-model-info --tensors model.gguf",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static void print_types(const geodec_gguf *g)

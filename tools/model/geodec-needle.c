@@ -15,43 +15,11 @@ static double merge;
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     CLI_RUN_SEPARATOR_OPTION(separator),
-    {.name = "window",
-     .letter = 'w',
-     .type = CLI_I64,
-     .target = &window,
-     .min = 0,
-     .max = 1 << 20,
-     .metavar = "N",
-     .help = "tokens of a trial (0: the model's context, at most 256)"},
-    {.name = "needle",
-     .type = CLI_I64,
-     .target = &needle,
-     .min = 2,
-     .max = 1 << 16,
-     .metavar = "N",
-     .help = "tokens of a needle, at most a quarter of the window"},
-    {.name = "cue",
-     .type = CLI_I64,
-     .target = &cue,
-     .min = 1,
-     .max = 1 << 16,
-     .metavar = "N",
-     .help = "of these repeated at the end; the rest is to be guessed"},
-    {.name = "depths",
-     .type = CLI_I64,
-     .target = &depths,
-     .min = 1,
-     .max = 1000,
-     .metavar = "N",
-     .help = "depths the needle is put at"},
-    {.name = "trials",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &trials,
-     .min = 1,
-     .max = 10000,
-     .metavar = "N",
-     .help = "trials of each depth"},
+    OPT_I64("window", 'w', &window, 0, 1 << 20, "N", "tokens of a trial (0: the model's context, at most 256)"),
+    OPT_I64("needle", 0, &needle, 2, 1 << 16, "N", "tokens of a needle, at most a quarter of the window"),
+    OPT_I64("cue", 0, &cue, 1, 1 << 16, "N", "of these repeated at the end; the rest is to be guessed"),
+    OPT_I64("depths", 0, &depths, 1, 1000, "N", "depths the needle is put at"),
+    OPT_I64("trials", 'n', &trials, 1, 10000, "N", "trials of each depth"),
     CLI_KV_OPTION(kv),
     CLI_KV_PROJECTION_OPTION(kv_projection),
     CLI_KV_MERGE_OPTION(merge),
@@ -71,10 +39,7 @@ static const cli_tool tool = {
         "the window, 1: just before the end) and one over all, with 95 % bootstrap intervals over trials and, as the\n"
         "control, the hits without the needle. The same --seed gives the same trials with any cache.",
     .examples = "  geodec-needle --model model.gguf --kv q8_0 book.txt",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static geodec_status put_row(geodec_tsv *t, const char *depth, const geodec_estimate *hits,
@@ -104,9 +69,7 @@ static geodec_status write_table(const geodec_needle_result *r, geodec_err *err)
         GEODEC_TRY(put_row(t, depth, &r->depth[d].hits, &r->depth[d].control, err));
     }
     GEODEC_TRY(put_row(t, "all", &r->hits, &r->control, err));
-    st = geodec_tsv_commit(t, err);
-    t = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     return st;

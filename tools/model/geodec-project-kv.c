@@ -1,6 +1,6 @@
 /* geodec-project-kv: bases for a key and value cache of low rank. */
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "cli/text.h"
 #include "io/file.h"
 #include "lowrank/kv_projection.h"
@@ -16,70 +16,21 @@ static double keys = 0.5, values = 0.5, ridge = 1e-6;
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     CLI_OUTPUT_OPTION(output, "kvprojection.h5"),
-    {.name = "keys",
-     .type = CLI_F64,
-     .target = &keys,
-     .min = 0,
-     .max = 1,
-     .metavar = "X",
-     .help = "coefficients of a group's keys as a share of their dimensions (0: keys stay whole)"},
-    {.name = "values",
-     .type = CLI_F64,
-     .target = &values,
-     .min = 0,
-     .max = 1,
-     .metavar = "X",
-     .help = "the same of values"},
-    {.name = "group",
-     .letter = 'g',
-     .type = CLI_I64,
-     .target = &group,
-     .min = 0,
-     .max = 1 << 16,
-     .metavar = "N",
-     .help = "key heads that share coefficients, a divisor of their number (0: up to 4)"},
-    {.name = "basis",
-     .letter = 'b',
-     .type = CLI_CHOICE,
-     .target = &basis,
-     .choices = "weights|whitened|random",
-     .metavar = "NAME",
-     .help = "singular vectors of the group's weights, the same weighted by activations, or the control"},
-    {.name = "storage",
-     .type = CLI_CHOICE,
-     .target = &storage,
-     .choices = "auto|f32|f16",
-     .metavar = "TYPE",
-     .help = "of the matrices at run time (auto: f32 where the model's keys are, else f16)"},
-    {.name = "text",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &text,
-     .metavar = "FILE",
-     .help = "run the model over this text for the activations that whitening and output errors want"},
+    OPT_F64("keys", 0, &keys, 0, 1, "X",
+            "coefficients of a group's keys as a share of their dimensions (0: keys stay whole)"),
+    OPT_F64("values", 0, &values, 0, 1, "X", "the same of values"),
+    OPT_I64("group", 'g', &group, 0, 1 << 16, "N",
+            "key heads that share coefficients, a divisor of their number (0: up to 4)"),
+    OPT_CHOICE("basis", 'b', &basis, "weights|whitened|random", "NAME",
+               "singular vectors of the group's weights, the same weighted by activations, or the control"),
+    OPT_CHOICE("storage", 0, &storage, "auto|f32|f16", "TYPE",
+               "of the matrices at run time (auto: f32 where the model's keys are, else f16)"),
+    OPT_FILE("text", 0, &text, "FILE",
+             "run the model over this text for the activations that whitening and output errors want"),
     CLI_RUN_SEPARATOR_OPTION(separator),
-    {.name = "tokens",
-     .type = CLI_I64,
-     .target = &tokens,
-     .min = 1,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "tokens of it, from the beginning"},
-    {.name = "window",
-     .letter = 'w',
-     .type = CLI_I64,
-     .target = &window,
-     .min = 2,
-     .max = 1 << 20,
-     .metavar = "N",
-     .help = "tokens of a window, BOS included (at most the model's context)"},
-    {.name = "ridge",
-     .type = CLI_F64,
-     .target = &ridge,
-     .min = 0,
-     .max = 1,
-     .metavar = "X",
-     .help = "share of the mean variance added to all directions before whitening"},
+    OPT_I64("tokens", 0, &tokens, 1, 1e9, "N", "tokens of it, from the beginning"),
+    OPT_I64("window", 'w', &window, 2, 1 << 20, "N", "tokens of a window, BOS included (at most the model's context)"),
+    OPT_F64("ridge", 0, &ridge, 0, 1, "X", "share of the mean variance added to all directions before whitening"),
 };
 
 static const cli_tool tool = {
@@ -93,29 +44,21 @@ static const cli_tool tool = {
         "rotated when they are read, values are mixed as coefficients, with B folded into the output matrix.\n"
         "geodec-perplexity, -decode and -bench-decode take the result with --kv-projection; it combines with --kv.",
     .examples = "  geodec-project-kv --model model.gguf --text book.txt --keys 0.5 --values 0.75 -o kvprojection.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 0,
+    CLI_TAKES(options, 0, 0),
 };
 
 static geodec_status run_text(const cli *c, const geodec_model *m, geodec_input_moments *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    text_file file = {.run = NULL};
     int32_t *ids = NULL;
     int64_t n;
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
-    GEODEC_TRY(text_open(text, separator, geodec_model_tokenizer(m), true, &file, err));
-    GEODEC_NEW(ids, (int64_t)file.n_run + 2);
-    GEODEC_TRY_MSG(geodec_tokenizer_encode(geodec_model_tokenizer(m), file.run, file.n_run, false, ids, &n, err), "%s",
-                   text);
+    GEODEC_TRY(text_ids(text, separator, geodec_model_tokenizer(m), &ids, &n, err));
     GEODEC_TRY_MSG(geodec_input_moments_run(m, 1u << GEODEC_SLOT_K, n < tokens ? n : tokens, ids,
                                             window < n_ctx ? (int32_t)window : n_ctx, c->pool, &c->hooks, out, err),
                    "%s", text);
 done:
     geodec_mem_free(ids);
-    text_close(&file);
     return st;
 }
 
@@ -140,9 +83,8 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_model *m = NULL;
     geodec_input_moments moments = {0};
     geodec_kv_projection p = {0};
-    geodec_artifact *out = NULL;
-    geodec_provenance prov = cli_provenance(c);
-    GEODEC_TRY(cli_may_write(c, output, err));
+    cli_stage stage = {0};
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     if (strcmp(basis, "whitened") == 0 && !text) GEODEC_THROW(GEODEC_INVAL, "--basis whitened wants --text");
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     if (text) GEODEC_TRY(run_text(c, m, &moments, err));
@@ -155,21 +97,17 @@ static geodec_status run(const cli *c, geodec_err *err)
                                       .moments = text ? &moments : NULL};
     while (strcmp(basis, geodec_projection_basis_name(o.basis)) != 0) o.basis++;
     GEODEC_TRY_MSG(geodec_kv_projection_fit(m, &o, &p, err), "%s", model_path);
-    prov.model_fingerprint = geodec_model_fingerprint(m);
-    GEODEC_TRY(geodec_provenance_add_file(&prov, model_path, err));
-    if (text) GEODEC_TRY(geodec_provenance_add_file(&prov, text, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_kv_projection_kind, output, &prov, &out, err));
-    GEODEC_TRY(geodec_kv_projection_write(&p, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    stage.p.model_fingerprint = geodec_model_fingerprint(m);
+    GEODEC_TRY(stage_file(&stage, model_path, err));
+    if (text) GEODEC_TRY(stage_file(&stage, text, err));
+    STAGE_WRITE(&stage, &geodec_kv_projection_kind, geodec_kv_projection_write(&p, stage.out, err));
     cli_say(c, "keys: rank %lld of groups of %d, error %.4f, of outputs %.4f", (long long)p.k.rank, p.k.group,
             mean(p.n_layer, p.k.error), mean(p.n_layer, p.k.output_error));
     cli_say(c, "values: rank %lld of groups of %d, error %.4f, of outputs %.4f", (long long)p.v.rank, p.v.group,
             mean(p.n_layer, p.v.error), mean(p.n_layer, p.v.output_error));
     cli_say(c, "numbers cached a token: %lld in place of %lld", (long long)p.numbers_kept, (long long)p.numbers_full);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     geodec_kv_projection_clear(&p);
     geodec_input_moments_clear(&moments);
     geodec_model_close(m);

@@ -1,6 +1,6 @@
 /* geodec-project: weights of a model in two factors of low rank. */
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/stage.h"
 #include "cli/text.h"
 #include "io/file.h"
 #include "lowrank/projection.h"
@@ -18,86 +18,24 @@ static double share = 0.5, least = 0.0, ridge = 1e-6;
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     CLI_OUTPUT_OPTION(output, "projection.h5"),
-    {.name = "slots",
-     .type = CLI_STR,
-     .target = &slots,
-     .metavar = "LIST",
-     .help = "matrices to project: any of q,k,v,o,gate,up,down, joined by commas, or all"},
-    {.name = "basis",
-     .letter = 'b',
-     .type = CLI_CHOICE,
-     .target = &basis,
-     .choices = "weights|whitened|random|coordinates",
-     .metavar = "NAME",
-     .help = "eigenvectors of the weights' Gram matrix, the same weighted by activations, or a control"},
-    {.name = "own",
-     .type = CLI_FLAG,
-     .target = &own,
-     .help = "a basis for each slot (its truncated SVD), not one for those that read the same input"},
-    {.name = "share",
-     .letter = 's',
-     .type = CLI_F64,
-     .target = &share,
-     .min = 0,
-     .max = 1,
-     .metavar = "X",
-     .help = "rank as a share of the input's width; with --rule energy the share of the trace to keep"},
-    {.name = "rank",
-     .letter = 'k',
-     .type = CLI_I64,
-     .target = &rank,
-     .min = 0,
-     .max = 1 << 20,
-     .metavar = "K",
-     .help = "this rank in place of --share (0: none)"},
-    {.name = "rule",
-     .type = CLI_CHOICE,
-     .target = &rule,
-     .choices = "share|energy|layers",
-     .metavar = "NAME",
-     .help = "rank by layer: the same for all, by energy, or in proportion to the layer's effective rank"},
-    {.name = "floor",
-     .type = CLI_F64,
-     .target = &least,
-     .min = 0,
-     .max = 1,
-     .metavar = "X",
-     .help = "least rank of --rule layers, as a share of the width (the papers: 0.55)"},
-    {.name = "storage",
-     .type = CLI_CHOICE,
-     .target = &storage,
-     .choices = "auto|f32|f16",
-     .metavar = "TYPE",
-     .help = "of the factors at run time (auto: f32 where all weights of the slots are, else f16)"},
-    {.name = "text",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &text,
-     .metavar = "FILE",
-     .help = "run the model over this text for the activations that whitening and output errors want"},
+    OPT_STR("slots", 0, &slots, "LIST", "matrices to project: any of q,k,v,o,gate,up,down, joined by commas, or all"),
+    OPT_CHOICE("basis", 'b', &basis, "weights|whitened|random|coordinates", "NAME",
+               "eigenvectors of the weights' Gram matrix, the same weighted by activations, or a control"),
+    OPT_FLAG("own", 0, &own, "a basis for each slot (its truncated SVD), not one for those that read the same input"),
+    OPT_F64("share", 's', &share, 0, 1, "X",
+            "rank as a share of the input's width; with --rule energy the share of the trace to keep"),
+    OPT_I64("rank", 'k', &rank, 0, 1 << 20, "K", "this rank in place of --share (0: none)"),
+    OPT_CHOICE("rule", 0, &rule, "share|energy|layers", "NAME",
+               "rank by layer: the same for all, by energy, or in proportion to the layer's effective rank"),
+    OPT_F64("floor", 0, &least, 0, 1, "X", "least rank of --rule layers, as a share of the width (the papers: 0.55)"),
+    OPT_CHOICE("storage", 0, &storage, "auto|f32|f16", "TYPE",
+               "of the factors at run time (auto: f32 where all weights of the slots are, else f16)"),
+    OPT_FILE("text", 0, &text, "FILE",
+             "run the model over this text for the activations that whitening and output errors want"),
     CLI_RUN_SEPARATOR_OPTION(separator),
-    {.name = "tokens",
-     .type = CLI_I64,
-     .target = &tokens,
-     .min = 1,
-     .max = 1e9,
-     .metavar = "N",
-     .help = "tokens of it, from the beginning"},
-    {.name = "window",
-     .letter = 'w',
-     .type = CLI_I64,
-     .target = &window,
-     .min = 2,
-     .max = 1 << 20,
-     .metavar = "N",
-     .help = "tokens of a window, BOS included (at most the model's context)"},
-    {.name = "ridge",
-     .type = CLI_F64,
-     .target = &ridge,
-     .min = 0,
-     .max = 1,
-     .metavar = "X",
-     .help = "share of the mean variance added to all directions before whitening"},
+    OPT_I64("tokens", 0, &tokens, 1, 1e9, "N", "tokens of it, from the beginning"),
+    OPT_I64("window", 'w', &window, 2, 1 << 20, "N", "tokens of a window, BOS included (at most the model's context)"),
+    OPT_F64("ridge", 0, &ridge, 0, 1, "X", "share of the mean variance added to all directions before whitening"),
 };
 
 static const cli_tool tool = {
@@ -115,10 +53,7 @@ static const cli_tool tool = {
         "projected / full. geodec-perplexity, -decode and -bench-decode take the result with --projection.",
     .examples = "  geodec-project --model model.gguf --share 0.65 -o projection.h5\n"
                 "  geodec-project --model model.gguf --slots all --basis whitened --text book.txt -o projection.h5",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 0,
-    .max_args = 0,
+    CLI_TAKES(options, 0, 0),
 };
 
 static geodec_status parse_slots(const geodec_model_config *c, unsigned *out, geodec_err *err)
@@ -163,21 +98,16 @@ static geodec_status run_text(const cli *c, const geodec_model *m, unsigned set,
                               geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    text_file file = {.run = NULL};
     int32_t *ids = NULL;
     int64_t n;
     const int32_t n_ctx = geodec_model_configuration(m)->n_ctx;
-    GEODEC_TRY(text_open(text, separator, geodec_model_tokenizer(m), true, &file, err));
-    GEODEC_NEW(ids, (int64_t)file.n_run + 2);
-    GEODEC_TRY_MSG(geodec_tokenizer_encode(geodec_model_tokenizer(m), file.run, file.n_run, false, ids, &n, err), "%s",
-                   text);
+    GEODEC_TRY(text_ids(text, separator, geodec_model_tokenizer(m), &ids, &n, err));
     if (n > tokens) n = tokens;
     GEODEC_TRY_MSG(geodec_input_moments_run(m, set, n, ids, window < n_ctx ? (int32_t)window : n_ctx, c->pool,
                                             &c->hooks, out, err),
                    "%s", text);
 done:
     geodec_mem_free(ids);
-    text_close(&file);
     return st;
 }
 
@@ -208,11 +138,10 @@ static geodec_status run(const cli *c, geodec_err *err)
     geodec_model *m = NULL;
     geodec_input_moments moments = {0};
     geodec_projection p = {0};
-    geodec_artifact *out = NULL;
-    geodec_provenance prov = cli_provenance(c);
+    cli_stage stage = {0};
     geodec_projection_options o = geodec_projection_defaults();
     unsigned set;
-    GEODEC_TRY(cli_may_write(c, output, err));
+    GEODEC_TRY(stage_begin(&stage, c, output, err));
     GEODEC_TRY(geodec_model_open(model_path, &m, err));
     GEODEC_TRY(parse_slots(geodec_model_configuration(m), &set, err));
     if (strcmp(basis, "whitened") == 0 && !text) GEODEC_THROW(GEODEC_INVAL, "--basis whitened wants --text");
@@ -233,20 +162,16 @@ static geodec_status run(const cli *c, geodec_err *err)
     o.pool = c->pool;
     o.hooks = &c->hooks;
     GEODEC_TRY_MSG(geodec_projection_fit(m, &o, &p, err), "%s", model_path);
-    prov.model_fingerprint = geodec_model_fingerprint(m);
-    GEODEC_TRY(geodec_provenance_add_file(&prov, model_path, err));
-    if (text) GEODEC_TRY(geodec_provenance_add_file(&prov, text, err));
-    GEODEC_TRY(geodec_artifact_create(&geodec_projection_kind, output, &prov, &out, err));
-    GEODEC_TRY(geodec_projection_write(&p, out, err));
-    st = geodec_artifact_commit(out, err);
-    out = NULL;
-    GEODEC_TRY(st);
+    stage.p.model_fingerprint = geodec_model_fingerprint(m);
+    GEODEC_TRY(stage_file(&stage, model_path, err));
+    if (text) GEODEC_TRY(stage_file(&stage, text, err));
+    STAGE_WRITE(&stage, &geodec_projection_kind, geodec_projection_write(&p, stage.out, err));
     say_slots(c, &p);
     cli_say(c, "bytes a token: %lld in place of %lld, rho %.4f; the slots alone %lld of %lld, break-even at k/d = %.3f",
             (long long)p.bytes_projected, (long long)p.bytes_full, p.rho, (long long)p.slots_projected,
             (long long)p.slots_full, p.break_even);
 done:
-    geodec_artifact_close(out);
+    stage_end(&stage);
     geodec_projection_clear(&p);
     geodec_input_moments_clear(&moments);
     geodec_model_close(m);

@@ -13,36 +13,13 @@ static const char *output, *json_path, *type;
 static geodec_quantize_options o;
 
 static const cli_option options[] = {
-    {.name = "type",
-     .type = CLI_CHOICE,
-     .flags = CLI_REQUIRED,
-     .target = &type,
-     .choices = GEODEC_QUANTIZE_CHOICES,
-     .metavar = "TYPE",
-     .help = "type of the matrices, or a mix of types"},
-    {.name = "output",
-     .letter = 'o',
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH | CLI_REQUIRED,
-     .target = &output,
-     .metavar = "FILE",
-     .help = "write to FILE"},
-    {.name = "pure", .type = CLI_FLAG, .target = &o.pure, .help = "every matrix in TYPE, without a mix"},
-    {.name = "tensor",
-     .type = CLI_STR,
-     .target = &o.overrides,
-     .metavar = "PATTERN=TYPE,...",
-     .help = "tensors whose names match a shell pattern get another type; the first match decides"},
-    {.name = "nearest",
-     .type = CLI_FLAG,
-     .target = &o.nearest,
-     .help = "only round to the nearest level, without the search for better scales"},
-    {.name = "json",
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &json_path,
-     .metavar = "FILE",
-     .help = "write the table to FILE as JSON too"},
+    OPT_CHOICE("type", 0, &type, GEODEC_QUANTIZE_CHOICES, "TYPE", "type of the matrices, or a mix of types", .flags = CLI_REQUIRED),
+    OPT_FILE("output", 'o', &output, "FILE", "write to FILE", .flags = CLI_VOLATILE | CLI_REQUIRED),
+    OPT_FLAG("pure", 0, &o.pure, "every matrix in TYPE, without a mix"),
+    OPT_STR("tensor", 0, &o.overrides, "PATTERN=TYPE,...",
+            "tensors whose names match a shell pattern get another type; the first match decides"),
+    OPT_FLAG("nearest", 0, &o.nearest, "only round to the nearest level, without the search for better scales"),
+    OPT_FILE("json", 0, &json_path, "FILE", "write the table to FILE as JSON too", .flags = CLI_VOLATILE),
 };
 
 static const cli_tool tool = {
@@ -62,10 +39,7 @@ static const cli_tool tool = {
     .examples =
         "  geodec-quantize --type q4_k_m -o model-q4_k_m.gguf model-f16.gguf\n"
         "  geodec-quantize --type q4_k --tensor '*.attn_v.*=q8_0,token_embd.*=f16' -o mixed.gguf model-f32.gguf",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static double relative(const geodec_quantize_row *r) { return r->size > 0 ? r->rms / r->size : 0; }
@@ -89,9 +63,7 @@ static geodec_status print_table(const geodec_quantize_row *rows, int64_t n, geo
         for (int k = 0; k < CLI_COUNT(v); k++) geodec_tsv_f64(t, v[k]);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
-    geodec_tsv *finished = t;
-    t = NULL;
-    GEODEC_TRY(geodec_tsv_commit(finished, err));
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     return st;

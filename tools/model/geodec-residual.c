@@ -19,34 +19,12 @@ static int64_t window, windows;
 static const cli_option options[] = {
     CLI_MODEL_OPTION(model_path),
     CLI_RUN_SEPARATOR_OPTION(separator),
-    {.name = "projection",
-     .type = CLI_STR,
-     .flags = CLI_PATH,
-     .target = &projection,
-     .metavar = "FILE",
-     .help = "projection.h5 of the model (geodec-project), put in the place of its weights"},
-    {.name = "window",
-     .letter = 'w',
-     .type = CLI_I64,
-     .target = &window,
-     .min = 0,
-     .max = 1 << 20,
-     .metavar = "N",
-     .help = "tokens of a window, BOS included (0: the model's context, at most 256)"},
-    {.name = "windows",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &windows,
-     .min = 0,
-     .max = 1e12,
-     .metavar = "N",
-     .help = "windows read (0: all)"},
-    {.name = "fit",
-     .type = CLI_STR,
-     .flags = CLI_VOLATILE | CLI_PATH,
-     .target = &fit_path,
-     .metavar = "FILE",
-     .help = "write the exponents of growth to FILE as well (TSV)"},
+    OPT_FILE("projection", 0, &projection, "FILE",
+             "projection.h5 of the model (geodec-project), put in the place of its weights"),
+    OPT_I64("window", 'w', &window, 0, 1 << 20, "N",
+            "tokens of a window, BOS included (0: the model's context, at most 256)"),
+    OPT_I64("windows", 'n', &windows, 0, 1e12, "N", "windows read (0: all)"),
+    OPT_FILE("fit", 0, &fit_path, "FILE", "write the exponents of growth to FILE as well (TSV)", .flags = CLI_VOLATILE),
     CLI_ATTNRES_OPTION(attnres),
     CLI_ISA_OPTION(isa),
 };
@@ -62,10 +40,7 @@ static const cli_tool tool = {
         "what that were with orthogonal updates. --fit: slope of log length on log layer, its 95 % bootstrap interval\n"
         "over windows, the standard error of the scatter about the line. Equal orthogonal updates have slope 1/2.",
     .examples = "  geodec-residual --model model.gguf --windows 40 book.txt",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static geodec_status write_layers(const geodec_model *m, const geodec_residual_profile *p, geodec_err *err)
@@ -88,9 +63,7 @@ static geodec_status write_layers(const geodec_model *m, const geodec_residual_p
         geodec_tsv_f64(t, y->independent);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
-    st = geodec_tsv_commit(t, err);
-    t = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     return st;
@@ -114,9 +87,7 @@ static geodec_status write_fits(const geodec_model *m, const geodec_residual_pro
         geodec_tsv_f64(t, f->r2);
         GEODEC_TRY(geodec_tsv_end_row(t, err));
     }
-    st = geodec_tsv_commit(t, err);
-    t = NULL;
-    GEODEC_TRY(st);
+    GEODEC_TRY(geodec_tsv_finish(&t, err));
 done:
     geodec_tsv_abandon(t);
     return st;

@@ -10,19 +10,8 @@ static int64_t layers = 0;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "SHAPE-random-TYPE.gguf"),
-    {.name = "type",
-     .type = CLI_CHOICE,
-     .target = &type,
-     .choices = GEODEC_QUANTIZE_CHOICES,
-     .metavar = "TYPE",
-     .help = "type of the matrices, or a mix of types"},
-    {.name = "layers",
-     .type = CLI_I64,
-     .target = &layers,
-     .min = 0,
-     .max = 1024,
-     .metavar = "N",
-     .help = "layers, 0 for those of the shape"},
+    OPT_CHOICE("type", 0, &type, GEODEC_QUANTIZE_CHOICES, "TYPE", "type of the matrices, or a mix of types"),
+    OPT_I64("layers", 0, &layers, 0, 1024, "N", "layers, 0 for those of the shape"),
 };
 
 static const cli_tool tool = {
@@ -34,10 +23,7 @@ static const cli_tool tool = {
                    "measurements of speed and memory, and nothing else; its name and its metadata say so. The same\n"
                    "seed gives the same file.",
     .examples = "geodec-shape --type q8_0 smollm2-135m && geodec-bench smollm2-135m-random-q8_0.gguf",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
     .args_are_text = true,
 };
 

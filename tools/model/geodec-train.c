@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* clang-format off */
 static const char *text_path, *held_out_path, *vocab_path, *init_path, *floor_path, *output = "model.gguf";
 static const char *out_f16, *out_q8, *curve_path, *checkpoint_path, *model_name = "geodec";
 static const char *type_name = "f32", *schedule_name = "cosine", *separator_name = "auto";
@@ -22,67 +21,72 @@ static bool untied, resume;
 static double shf_weight;
 static const char *shf_metric = "fitted";
 static int64_t shf_dim = 4, shf_refresh = 50, shf_stride = 8, shf_probe = 4;
-static geodec_train_options o = {.steps = 1000, .batch = 32, .lr = 3e-3, .lr_final = 0.02, .warmup = 100, .clip = 1,
-                                 .decay = 0.1, .beta1 = 0.9, .beta2 = 0.98, .balance = 0.01, .eval_every = 100,
+static geodec_train_options o = {.steps = 1000,
+                                 .batch = 32,
+                                 .lr = 3e-3,
+                                 .lr_final = 0.02,
+                                 .warmup = 100,
+                                 .clip = 1,
+                                 .decay = 0.1,
+                                 .beta1 = 0.9,
+                                 .beta2 = 0.98,
+                                 .balance = 0.01,
+                                 .eval_every = 100,
                                  .eval_tokens = 32768};
 
 /* Choices, in the order of the library's enumerations. */
 #define SCHEDULES "cosine|linear|constant"
 
-#define OPTION(name_, type_, target_, flags_, meta_, help_) .name = name_, .type = type_, .target = &(target_), .flags = flags_, .metavar = meta_, .help = help_
-#define INT(name_, target_, lo, hi, help_) {OPTION(name_, CLI_I64, target_, 0, "N", help_), .min = lo, .max = hi}
-#define REAL(name_, target_, lo, hi, help_) {OPTION(name_, CLI_F64, target_, 0, "X", help_), .min = lo, .max = hi}
-#define INPUT(name_, target_, flags_, help_) {OPTION(name_, CLI_STR, target_, CLI_PATH | (flags_), "FILE", help_)}
-#define OUTPUT(name_, target_, help_) {OPTION(name_, CLI_STR, target_, CLI_PATH | CLI_VOLATILE, "FILE", help_)}
-#define CHOICE(name_, target_, flags_, choices_, help_) {OPTION(name_, CLI_CHOICE, target_, flags_, NULL, help_), .choices = choices_}
-#define FLAG(name_, target_, flags_, help_) {OPTION(name_, CLI_FLAG, target_, flags_, NULL, help_)}
-
 static const cli_option options[] = {
-    INPUT("text", text_path, CLI_REQUIRED, "training text"),
-    INPUT("held-out", held_out_path, CLI_REQUIRED, "text the loss is measured on"),
-    INPUT("vocab", vocab_path, 0, "GGUF whose tokenizer is taken; needed without --init"),
-    INPUT("init", init_path, 0, "GGUF to start from: its shape, weights and tokenizer are taken"), CLI_OUTPUT_OPTION(output, "model.gguf"),
-    CHOICE("type", type_name, CLI_VOLATILE, "f32|f16|bf16|q8_0", "type of the output's matrices"),
-    OUTPUT("out-f16", out_f16, "write the model as F16 too"),
-    OUTPUT("out-q8", out_q8, "write the model as Q8_0 too"),
-    OUTPUT("curve", curve_path, "write the loss curve artifact"),
-    INPUT("floor", floor_path, 0, "report of geodec-corpus on the held-out text: its entropy goes into the curve"),
-    OUTPUT("checkpoint", checkpoint_path, "state of the run (default: output with .ckpt.h5)"),
-    {OPTION("checkpoint-every", CLI_I64, checkpoint_every, CLI_VOLATILE, "N", "steps between checkpoints"), .min = 1, .max = 1e9},
-    FLAG("resume", resume, CLI_VOLATILE, "go on from the checkpoint if there is one"),
-    {OPTION("name", CLI_STR, model_name, 0, "TEXT", "general.name of the model")},
+    OPT_FILE("text", 0, &text_path, "FILE", "training text", .flags = CLI_REQUIRED),
+    OPT_FILE("held-out", 0, &held_out_path, "FILE", "text the loss is measured on", .flags = CLI_REQUIRED),
+    OPT_FILE("vocab", 0, &vocab_path, "FILE", "GGUF whose tokenizer is taken; needed without --init"),
+    OPT_FILE("init", 0, &init_path, "FILE", "GGUF to start from: its shape, weights and tokenizer are taken"),
+    CLI_OUTPUT_OPTION(output, "model.gguf"),
+    OPT_CHOICE("type", 0, &type_name, "f32|f16|bf16|q8_0", NULL, "type of the output's matrices", .flags = CLI_VOLATILE),
+    OPT_FILE("out-f16", 0, &out_f16, "FILE", "write the model as F16 too", .flags = CLI_VOLATILE),
+    OPT_FILE("out-q8", 0, &out_q8, "FILE", "write the model as Q8_0 too", .flags = CLI_VOLATILE),
+    OPT_FILE("curve", 0, &curve_path, "FILE", "write the loss curve artifact", .flags = CLI_VOLATILE),
+    OPT_FILE("floor", 0, &floor_path, "FILE",
+             "report of geodec-corpus on the held-out text: its entropy goes into the curve"),
+    OPT_FILE("checkpoint", 0, &checkpoint_path, "FILE", "state of the run (default: output with .ckpt.h5)",
+             .flags = CLI_VOLATILE),
+    OPT_I64("checkpoint-every", 0, &checkpoint_every, 1, 1e9, "N", "steps between checkpoints", .flags = CLI_VOLATILE),
+    OPT_FLAG("resume", 0, &resume, "go on from the checkpoint if there is one", .flags = CLI_VOLATILE),
+    OPT_STR("name", 0, &model_name, "TEXT", "general.name of the model"),
     CLI_SEPARATOR_OPTION(separator_name),
-    INT("d-model", d_model, 2, 65536, "width of the residual stream"),
-    INT("layers", layers, 1, 1024, "blocks"),
-    INT("heads", heads, 1, 1024, "query heads"),
-    INT("kv-heads", kv_heads, 1, 1024, "key and value heads"),
-    INT("ff", ff, 1, 1048576, "width of the feed-forward part, or of one expert"),
-    INT("ctx", ctx, 0, 65536, "context length, 0 for 512 or that of --init"),
-    INT("experts", experts, 0, 256, "experts a layer, 0 for a dense model"),
-    INT("experts-used", experts_used, 1, 256, "experts a token uses"),
-    FLAG("untied", untied, 0, "an output matrix of its own"),
-    INT("steps", o.steps, 1, 1e9, "optimiser steps"),
-    INT("batch", o.batch, 1, 65536, "sequences a step"),
-    INT("length", length, 0, 65536, "tokens of a sequence, 0 for the context length"),
-    REAL("lr", o.lr, 1e-12, 100, "highest learning rate"),
-    CHOICE("lr-schedule", schedule_name, 0, SCHEDULES, "its course after the warm-up"),
-    REAL("lr-final", o.lr_final, 0, 1, "learning rate at the end, as a fraction"),
-    INT("warmup", o.warmup, 0, 1e9, "steps of linear warm-up"),
-    REAL("clip", o.clip, 0, 1e9, "largest norm of the gradient, 0 for none"),
-    REAL("decay", o.decay, 0, 100, "weight decay of matrices"),
-    REAL("beta1", o.beta1, 0, 0.999999, "Adam's average of the gradient"),
-    REAL("beta2", o.beta2, 0, 0.999999, "Adam's average of its square"),
-    REAL("balance", o.balance, 0, 100, "weight of the experts' load-balance term"),
-    REAL("shf", shf_weight, 0, 1e6, "weight of the penalty on departures of residual streams from geodesics, 0 for none"),
-    CHOICE("shf-metric", shf_metric, 0, "fitted|flat", "of the geodesics: fitted to the states at every refresh, or flat (the control)"),
-    INT("shf-dim", shf_dim, 1, 16, "principal directions of the penalty's chart"),
-    INT("shf-refresh", shf_refresh, 1, 1e9, "steps between two fits of chart and metric"),
-    INT("shf-stride", shf_stride, 1, 65536, "one token in so many is penalised"),
-    INT("shf-probe", shf_probe, 1, 65536, "held-out windows the fits see"),
-    INT("eval-every", o.eval_every, 1, 1e9, "steps between rows of the loss curve"),
-    INT("eval-tokens", o.eval_tokens, 0, 1e12, "held-out tokens scored for a row, 0 for all"),
+    OPT_I64("d-model", 0, &d_model, 2, 65536, "N", "width of the residual stream"),
+    OPT_I64("layers", 0, &layers, 1, 1024, "N", "blocks"),
+    OPT_I64("heads", 0, &heads, 1, 1024, "N", "query heads"),
+    OPT_I64("kv-heads", 0, &kv_heads, 1, 1024, "N", "key and value heads"),
+    OPT_I64("ff", 0, &ff, 1, 1048576, "N", "width of the feed-forward part, or of one expert"),
+    OPT_I64("ctx", 0, &ctx, 0, 65536, "N", "context length, 0 for 512 or that of --init"),
+    OPT_I64("experts", 0, &experts, 0, 256, "N", "experts a layer, 0 for a dense model"),
+    OPT_I64("experts-used", 0, &experts_used, 1, 256, "N", "experts a token uses"),
+    OPT_FLAG("untied", 0, &untied, "an output matrix of its own"),
+    OPT_I64("steps", 0, &o.steps, 1, 1e9, "N", "optimiser steps"),
+    OPT_I64("batch", 0, &o.batch, 1, 65536, "N", "sequences a step"),
+    OPT_I64("length", 0, &length, 0, 65536, "N", "tokens of a sequence, 0 for the context length"),
+    OPT_F64("lr", 0, &o.lr, 1e-12, 100, "X", "highest learning rate"),
+    OPT_CHOICE("lr-schedule", 0, &schedule_name, SCHEDULES, NULL, "its course after the warm-up"),
+    OPT_F64("lr-final", 0, &o.lr_final, 0, 1, "X", "learning rate at the end, as a fraction"),
+    OPT_I64("warmup", 0, &o.warmup, 0, 1e9, "N", "steps of linear warm-up"),
+    OPT_F64("clip", 0, &o.clip, 0, 1e9, "X", "largest norm of the gradient, 0 for none"),
+    OPT_F64("decay", 0, &o.decay, 0, 100, "X", "weight decay of matrices"),
+    OPT_F64("beta1", 0, &o.beta1, 0, 0.999999, "X", "Adam's average of the gradient"),
+    OPT_F64("beta2", 0, &o.beta2, 0, 0.999999, "X", "Adam's average of its square"),
+    OPT_F64("balance", 0, &o.balance, 0, 100, "X", "weight of the experts' load-balance term"),
+    OPT_F64("shf", 0, &shf_weight, 0, 1e6, "X",
+            "weight of the penalty on departures of residual streams from geodesics, 0 for none"),
+    OPT_CHOICE("shf-metric", 0, &shf_metric, "fitted|flat", NULL,
+               "of the geodesics: fitted to the states at every refresh, or flat (the control)"),
+    OPT_I64("shf-dim", 0, &shf_dim, 1, 16, "N", "principal directions of the penalty's chart"),
+    OPT_I64("shf-refresh", 0, &shf_refresh, 1, 1e9, "N", "steps between two fits of chart and metric"),
+    OPT_I64("shf-stride", 0, &shf_stride, 1, 65536, "N", "one token in so many is penalised"),
+    OPT_I64("shf-probe", 0, &shf_probe, 1, 65536, "N", "held-out windows the fits see"),
+    OPT_I64("eval-every", 0, &o.eval_every, 1, 1e9, "N", "steps between rows of the loss curve"),
+    OPT_I64("eval-tokens", 0, &o.eval_tokens, 0, 1e12, "N", "held-out tokens scored for a row, 0 for all"),
 };
-/* clang-format on */
 
 static const cli_tool tool = {
     .name = "geodec-train",
@@ -93,8 +97,7 @@ static const cli_tool tool = {
                    "or interruptions. A run that is stopped leaves a checkpoint, and --resume goes on from it.",
     .examples = "  geodec-train --text train.txt --held-out test.txt --vocab vocab.gguf --resume \\\n"
                 "      --out-q8 model-q8_0.gguf --curve curve.h5 -o model-f32.gguf",
-    .options = options,
-    .n_options = CLI_COUNT(options),
+    CLI_TAKES(options, 0, 0),
 };
 
 /* Place of a value among choices parted by bars. */

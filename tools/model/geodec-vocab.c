@@ -10,22 +10,10 @@ static int64_t size = 1024, limit = 64 << 20;
 
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "vocab.gguf"),
-    {.name = "size",
-     .letter = 'n',
-     .type = CLI_I64,
-     .target = &size,
-     .min = GEODEC_VOCAB_FIRST_PIECE + 1,
-     .max = GEODEC_VOCAB_MAX,
-     .metavar = "N",
-     .help = "tokens, the 259 special and byte tokens included"},
+    OPT_I64("size", 'n', &size, GEODEC_VOCAB_FIRST_PIECE + 1, GEODEC_VOCAB_MAX, "N",
+            "tokens, the 259 special and byte tokens included"),
     CLI_SEPARATOR_OPTION(separator),
-    {.name = "limit",
-     .type = CLI_I64,
-     .target = &limit,
-     .min = 1,
-     .max = 1e12,
-     .metavar = "BYTES",
-     .help = "refuse texts larger than this"},
+    OPT_I64("limit", 0, &limit, 1, 1e12, "BYTES", "refuse texts larger than this"),
 };
 
 static const cli_tool tool = {
@@ -37,10 +25,7 @@ static const cli_tool tool = {
                    "pieces, characters.\n"
                    "The same text gives the same file.",
     .examples = "geodec-corpus --bytes 4000000 -o corpus.txt && geodec-vocab --size 1024 -o vocab.gguf corpus.txt",
-    .options = options,
-    .n_options = CLI_COUNT(options),
-    .min_args = 1,
-    .max_args = 1,
+    CLI_TAKES(options, 1, 1),
 };
 
 static geodec_status run(const cli *c, geodec_err *err)

@@ -1,2 +1,3 @@
 lab/divergence_SRCS := \
-  correct.c
+  correct.c \
+  measure.c

@@ -1,2 +1,3 @@
 lab/fisher_SRCS := \
+  metric.c \
   rank.c

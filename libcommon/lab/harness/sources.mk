@@ -6,6 +6,7 @@ lab/harness_SRCS := \
   kernels_scalar.c \
   manifold.c \
   manifold_file.c \
+  model_states.c \
   names.c \
   path.c \
   residual.c \

@@ -1,3 +1,4 @@
 lab/substitution_SRCS := \
   correct.c \
+  measure.c \
   published.c

@@ -36,6 +36,21 @@ typedef struct geodec_published_perturbations {
     const double *tau;     /* [n_tau] */
 } geodec_published_perturbations;
 
+/* The draws of a published file with the manifold they lie on: of a cloud's own table in /validity, or of the sphere's
+ * at the root. p points to the rest. */
+typedef struct geodec_validity_published_draws {
+    const char *path; /* borrowed */
+    bool sphere;
+    geodec_harness_manifold m;
+    geodec_published_perturbations p;
+    double *point, *g, *gamma, *x0, *v0, *delta0, *eps, *tau;
+    int64_t *index;
+} geodec_validity_published_draws;
+/* The errors of geodec_foreign_read; GEODEC_RANGE (steps, a start that is no sample). *out is empty on failure. */
+GEODEC_API geodec_status geodec_validity_published_draws_read(const char *path, geodec_validity_published_draws *out,
+                                                              geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_validity_published_draws_clear(geodec_validity_published_draws *d);
+
 typedef struct geodec_validity_published {
     int64_t starts, n, n_eps, perturbations, n_tau;
     double *eps, *tau;           /* [n_eps], [n_tau] */
@@ -67,5 +82,13 @@ GEODEC_API geodec_status geodec_validity_published_write(const geodec_validity_p
                                                          const geodec_validity_published *control,
                                                          const geodec_validity *correct, geodec_artifact *a,
                                                          geodec_err *err) GEODEC_MUST_USE;
+
+/* On the unit sphere: the published rule with exact geometry (geodec_validity_published_control), and the right map
+ * (geodec_validity_run), from the velocities of the draws, which become unit vectors. `bootstrap` replicates.
+ * GEODEC_NUMERIC (a velocity is zero), GEODEC_LIMIT (more lengths or tolerances than geodec_validity has). */
+GEODEC_API geodec_status geodec_validity_published_sphere(geodec_validity_published_draws *d, int64_t bootstrap,
+                                                          uint64_t seed, geodec_pool *pool, const geodec_hooks *hooks,
+                                                          geodec_validity_published *rule, geodec_validity *correct,
+                                                          geodec_err *err) GEODEC_MUST_USE;
 
 #endif

@@ -1,3 +1,4 @@
 lab/validity_SRCS := \
   published.c \
+  published_draws.c \
   published_file.c

@@ -1,4 +1,5 @@
 lab/varadhan_SRCS := \
+  ask.c \
   attention_gradient.c \
   correct.c \
   file.c

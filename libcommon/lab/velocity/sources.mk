@@ -1,3 +1,4 @@
 lab/velocity_SRCS := \
   correct.c \
-  file.c
+  file.c \
+  model.c

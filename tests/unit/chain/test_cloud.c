@@ -266,6 +266,11 @@ static void check_cloud(int64_t n, int64_t d, bool half)
         cr_assert_lt(test_max_abs_diff(c.coordinate + i * p.k, z + r * p.k, p.k), 1e-8 * test_max_abs(z, kept * p.k));
     }
     cr_assert_gt(c.cloud_row[some - 1], kept - 40); /* and reaches to the end */
+    /* its first coordinates */
+    double *first;
+    test_ok(geodec_cloud_coordinates(&c, 3, &first, &err), &err);
+    for (int64_t i = 0; i < 3 * some; i++) cr_assert_eq(first[i], c.coordinate[i / 3 * c.k + i % 3]);
+    geodec_mem_free(first);
     geodec_artifact_close(a);
     geodec_cloud_clear(&c);
     geodec_pca_clear(&p);
@@ -277,6 +282,14 @@ static void check_cloud(int64_t n, int64_t d, bool half)
 Test(geometry, cloud_from_a_stream_of_float32_states) { check_cloud(2600, 24, false); }
 Test(geometry, cloud_from_float16_states) { check_cloud(2600, 24, true); }
 Test(geometry, cloud_of_fewer_points_than_dimensions) { check_cloud(160, 200, false); }
+
+Test(geometry, dimension_of_later_stages_is_bounded)
+{
+    const int64_t k_int[] = {1, 2, 7, 12, 13, 40, 1, 9}, k[] = {30, 30, 30, 30, 30, 40, 1, 5},
+                  want[] = {2, 2, 7, 12, 12, 12, 1, 5};
+    for (int i = 0; i < 8; i++)
+        cr_assert_eq(geodec_cloud_dimension(&(geodec_cloud){.k = k[i], .k_int = k_int[i]}), want[i], "case %d", i);
+}
 
 Test(geometry, cloud_file_is_the_same_with_any_number_of_threads)
 {

@@ -270,3 +270,30 @@ Test(lookup, the_nearest_record_at_every_condition)
     geodec_mem_free(q);
     geodec_mem_free(own);
 }
+
+/* Queries are points where no path begins, in their order; all of them where as many are asked for. */
+Test(lookup, trial_queries_are_no_anchors)
+{
+    enum { POINTS = 30, PATHS = 7 };
+    geodec_err err = {0};
+    double point[POINTS * 2], *x = NULL;
+    int32_t begin[PATHS] = {3, 4, 11, 11, 20, 28, 29};
+    for (int i = 0; i < POINTS; i++) point[2 * i] = i, point[2 * i + 1] = -i;
+    const geodec_metric m = {.points = POINTS, .n = 2, .point = point};
+    const geodec_propagators p = {.paths = {.paths = PATHS, .point = begin}};
+    int64_t count, first[2] = {0};
+    for (int seed = 1; seed <= 2; seed++)
+        for (int64_t most = 5; most <= 100; most += 95) {
+            test_ok(geodec_lookup_choose(&m, &p, most, (uint64_t)seed, &x, &count, &err), &err);
+            cr_assert_eq(count, most < POINTS - 6 ? most : POINTS - 6); /* two paths begin at one point */
+            for (int64_t i = 0; i < count; i++) {
+                cr_assert(x[2 * i + 1] == -x[2 * i] && (i == 0 || x[2 * i] > x[2 * i - 2]));
+                for (int k = 0; k < PATHS; k++) cr_assert_neq((int32_t)x[2 * i], begin[k]);
+                if (most == 5) first[seed - 1] = 31 * first[seed - 1] + (int64_t)x[2 * i];
+            }
+            geodec_mem_free(x);
+        }
+    cr_assert_neq(first[0], first[1], "the seed chooses");
+    begin[2] = POINTS;
+    cr_assert_eq(geodec_lookup_choose(&m, &p, 5, 1, &x, &count, &err), GEODEC_FORMAT);
+}

@@ -337,3 +337,29 @@ Test(geometry, metric_in_slabs_has_the_bits_of_the_whole)
     geodec_mem_free(x);
     geodec_mem_free(log_g);
 }
+
+/* The inverse covariance against sums over the points; the identity. */
+Test(metric, one_matrix_everywhere)
+{
+    enum { COUNT = 50, DIM = 3 };
+    geodec_err err = {0};
+    double x[COUNT * DIM], mean[DIM] = {0}, *g, *unit;
+    for (int i = 0; i < COUNT * DIM; i++) x[i] = sin(1.7 * i * i) * (1 + i % DIM) + 3, mean[i % DIM] += x[i] / COUNT;
+    test_ok(geodec_metric_constant(COUNT, DIM, x, true, NULL, &g, &err), &err);
+    test_ok(geodec_metric_constant(COUNT, DIM, x, false, NULL, &unit, &err), &err);
+    for (int a = 0; a < DIM; a++)
+        for (int b = 0; b < DIM; b++) {
+            double product = 0;
+            for (int k = 0; k < DIM; k++) {
+                double cov = 0;
+                for (int i = 0; i < COUNT; i++)
+                    cov += (x[i * DIM + a] - mean[a]) * (x[i * DIM + k] - mean[k]) / (COUNT - 1);
+                product += cov * g[(COUNT - 1) * DIM * DIM + k * DIM + b];
+            }
+            cr_assert_float_eq(product, a == b, 1e-10);
+            cr_assert_eq(g[a * DIM + b], g[(COUNT / 2 * DIM + a) * DIM + b]);
+            cr_assert_eq(unit[(7 * DIM + a) * DIM + b], a == b);
+        }
+    geodec_mem_free(g);
+    geodec_mem_free(unit);
+}

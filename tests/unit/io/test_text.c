@@ -69,7 +69,8 @@ Test(tsv, writes_header_and_rows_and_counts_cells)
     geodec_tsv_str(t, "");
     test_ok(geodec_tsv_end_row(t, &err), &err);
     cr_assert_eq(test_other_files(path), 1, "only the temporary file before commit");
-    test_ok(geodec_tsv_commit(t, &err), &err);
+    test_ok(geodec_tsv_finish(&t, &err), &err);
+    cr_assert_null(t);
     char *text = slurp(path);
     cr_assert_str_eq(text, "n\tx\tname\n-1\t0.25\ta b c\n18446744073709551615\t3.4028235e+38\t\n");
     geodec_mem_free(text);

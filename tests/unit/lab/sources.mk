@@ -11,6 +11,7 @@ lab_TESTS := \
   test_injectivity.c \
   test_library.c \
   test_lookup.c \
+  test_model_states.c \
   test_published_coverage.c \
   test_published_density.c \
   test_published_hjb.c \

@@ -63,6 +63,25 @@ static void compare(const char *path, const draws *d, const geodec_validity_publ
     goldens_compare(path, "/validity/eps_star", v->n_tau, v->radius, 0);
 }
 
+/* The reader of the library gives what is read here field by field. */
+static void same_draws(const char *path, const draws *d, bool sphere)
+{
+    geodec_err err = {0};
+    geodec_validity_published_draws r;
+    const geodec_published_perturbations *p = &d->p;
+    test_ok(geodec_validity_published_draws_read(path, &r, &err), &err);
+    cr_assert(r.sphere == sphere && r.m.n == d->n && r.m.samples == d->samples && r.p.starts == p->starts);
+    cr_assert(r.p.n_eps == p->n_eps && r.p.perturbations == p->perturbations && r.p.steps == p->steps);
+    cr_assert(r.p.n_tau == p->n_tau && r.p.dl == p->dl);
+    const int64_t starts = p->starts * d->n;
+    cr_assert_eq(memcmp(r.p.x0, p->x0, (size_t)starts * sizeof(double)), 0);
+    cr_assert_eq(memcmp(r.p.v0, p->v0, (size_t)starts * sizeof(double)), 0);
+    cr_assert_eq(memcmp(r.p.delta0, p->delta0, (size_t)(starts * p->n_eps * p->perturbations) * sizeof(double)), 0);
+    cr_assert_eq(memcmp(r.p.eps, p->eps, (size_t)p->n_eps * sizeof(double)), 0);
+    cr_assert_eq(memcmp(r.p.tau, p->tau, (size_t)p->n_tau * sizeof(double)), 0);
+    geodec_validity_published_draws_clear(&r);
+}
+
 static void clouds(const char *path)
 {
     geodec_err err = {0};
@@ -75,6 +94,7 @@ static void clouds(const char *path)
         &err);
     test_ok(geodec_validity_published_run(&m, &d.p, NULL, NULL, &v, &err), &err);
     compare(path, &d, &v);
+    same_draws(path, &d, false);
     geodec_validity_published_clear(&v);
     geodec_harness_manifold_clear(&m);
     geodec_mem_free(g);
@@ -99,6 +119,7 @@ Test(published_validity, sphere)
     test_ok(geodec_validity_published_run(&m, &d.p, NULL, NULL, &v, &err), &err);
     compare(path, &d, &v);
     cr_assert(v.slope > 0.7 && v.slope < 1.2, "slope %g", v.slope);
+    same_draws(path, &d, true);
     test_ok(geodec_space_conformal_init(&sphere, (int32_t)d.n, 1, &err), &err);
     test_ok(geodec_validity_published_control(&sphere.base, &exact.p, NULL, NULL, &control, &err), &err);
     goldens_compare_each(path, "/correct/exact_riemann_but_reference_propagator_mean", control.n_eps, control.mean,

@@ -1,41 +1,62 @@
-#include "cli/fisher.h"
+#include "lab/harness/model_states.h"
 
 #include "base/mem.h"
 
 #include <string.h>
 
-geodec_status fisher_open(const cli *c, const char *path, const geodec_artifact *activations, fisher_source *out,
-                          geodec_err *err)
+geodec_status geodec_model_states_read(const geodec_artifact *activations, geodec_model_states *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    fisher_source s = {.file = activations};
-    int64_t d, n_layer;
+    geodec_model_states s = {.file = activations};
     GEODEC_TRY(geodec_activations_view(activations, &s.view, err));
     GEODEC_TRY(geodec_artifact_read(activations, "/token", &s.token, err));
     GEODEC_TRY(geodec_artifact_read(activations, "/position", &s.position, err));
     GEODEC_TRY(geodec_artifact_read(activations, "/sequence", &s.sequence, err));
     GEODEC_TRY(geodec_activations_units(activations, &s.text, &s.units, err));
-    GEODEC_TRY(geodec_model_open(path, &s.model, err));
-    const geodec_model_config *mc = geodec_model_configuration(s.model);
-    GEODEC_TRY(geodec_artifact_get_i64(activations, "d_model", &d, err));
-    GEODEC_TRY(geodec_artifact_get_i64(activations, "n_layer", &n_layer, err));
-    const char *own = geodec_artifact_provenance(activations)->model_fingerprint;
-    if (d != mc->d_model || n_layer != mc->n_layer ||
-        (own && *own && strcmp(own, geodec_model_fingerprint(s.model)) != 0))
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s is not the model the states are from", path);
-    const geodec_reference_options o = {.pool = c->pool};
-    GEODEC_TRY(geodec_reference_create(s.model, &o, &s.reference, err));
     *out = s;
     memset(&s, 0, sizeof s);
 done:
-    fisher_close(&s);
+    geodec_model_states_close(&s);
     return st;
 }
 
-void fisher_close(fisher_source *s)
+geodec_status geodec_model_states_attach(geodec_model_states *s, const geodec_model *m, const char *name,
+                                         geodec_pool *pool, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int64_t d, n_layer;
+    s->model = m;
+    const geodec_model_config *mc = geodec_model_configuration(m);
+    const geodec_reference_options o = {.pool = pool};
+    GEODEC_TRY(geodec_artifact_get_i64(s->file, "d_model", &d, err));
+    GEODEC_TRY(geodec_artifact_get_i64(s->file, "n_layer", &n_layer, err));
+    const char *own = geodec_artifact_provenance(s->file)->model_fingerprint;
+    if (d != mc->d_model || n_layer != mc->n_layer || (own && *own && strcmp(own, geodec_model_fingerprint(m)) != 0))
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s is not the model the states are from", name);
+    GEODEC_TRY(geodec_reference_create(m, &o, &s->reference, err));
+done:
+    return st;
+}
+
+geodec_status geodec_model_states_open(const char *path, const geodec_artifact *activations, geodec_pool *pool,
+                                       geodec_model_states *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_model_states s = {0};
+    GEODEC_TRY(geodec_model_states_read(activations, &s, err));
+    GEODEC_TRY(geodec_model_open(path, &s.owned, err));
+    GEODEC_TRY(geodec_model_states_attach(&s, s.owned, path, pool, err));
+    *out = s;
+    memset(&s, 0, sizeof s);
+done:
+    geodec_model_states_close(&s);
+    return st;
+}
+
+void geodec_model_states_close(geodec_model_states *s)
 {
     geodec_reference_destroy(s->reference);
-    geodec_model_close(s->model);
+    geodec_model_close(s->owned);
     geodec_mem_free(s->token);
     geodec_mem_free(s->position);
     geodec_mem_free(s->sequence);
@@ -43,11 +64,11 @@ void fisher_close(fisher_source *s)
     memset(s, 0, sizeof *s);
 }
 
-geodec_status fisher_rows_read(const fisher_source *s, int64_t layer, int64_t count, const int32_t *row,
-                               fisher_rows *out, geodec_err *err)
+geodec_status geodec_state_rows_read(const geodec_model_states *s, int64_t layer, int64_t count, const int32_t *row,
+                                     geodec_state_rows *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    fisher_rows r = {0};
+    geodec_state_rows r = {0};
     float *state = NULL;
     uint8_t *scratch = NULL;
     int64_t index;
@@ -78,13 +99,13 @@ geodec_status fisher_rows_read(const fisher_source *s, int64_t layer, int64_t co
     *out = r;
     memset(&r, 0, sizeof r);
 done:
-    fisher_rows_clear(&r);
+    geodec_state_rows_clear(&r);
     geodec_mem_free(state);
     geodec_mem_free(scratch);
     return st;
 }
 
-void fisher_rows_clear(fisher_rows *r)
+void geodec_state_rows_clear(geodec_state_rows *r)
 {
     geodec_mem_free(r->state);
     geodec_mem_free(r->first);

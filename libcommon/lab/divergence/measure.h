@@ -1,0 +1,37 @@
+/* The divergences of a model between neighbouring states, and what metrics in a chart predict of them: the figures of
+ * geodec_divergence. */
+#ifndef GEODEC_LAB_DIVERGENCE_MEASURE_H
+#define GEODEC_LAB_DIVERGENCE_MEASURE_H
+
+#include "chain/metric.h"
+#include "lab/divergence/correct.h"
+#include "lab/harness/model_states.h"
+
+enum { GEODEC_DIVERGENCE_METRICS = 8 };
+typedef struct geodec_divergence_work {
+    /* given, borrowed */
+    const geodec_model_states *states;
+    const geodec_hooks *hooks;
+    uint64_t seed;
+    int64_t pairs, replicates; /* pairs asked for; the points' number where that is smaller */
+    /* given, owned: the metrics, all of one chart and of the same points */
+    geodec_metric metric[GEODEC_DIVERGENCE_METRICS];
+    int64_t metrics, n, d, layer;
+    int32_t *row;  /* [points] of the activations */
+    double *basis; /* [n][d] */
+    /* found */
+    int64_t *from, *to;          /* [pairs] points; from rises with its row */
+    geodec_state_rows own, next; /* states of the pairs' points */
+    double *kl, *whole;          /* [2][pairs] */
+    double *predicted;           /* [kinds][2][pairs] */
+    double explained;            /* share of the squared steps that the chart holds */
+    geodec_divergence result;    /* borrows from the above */
+} geodec_divergence_work;
+
+/* Samples the pairs and fills what is found. Kinds: the Fisher metric at the points, its trace alone (the control of
+ * the differences), plain length, the Fisher metric of a shuffled head, that of another point, the whole stream's, and
+ * every metric given but Fisher metrics. GEODEC_CHECKSUM is the caller's: the states must be those of the metrics. */
+GEODEC_API geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_divergence_work_clear(geodec_divergence_work *w);
+
+#endif

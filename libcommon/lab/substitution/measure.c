@@ -1,0 +1,254 @@
+#include "lab/substitution/measure.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "chain/lookup.h"
+#include "chain/metric.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TIMED = 32, CONTEXT = 64, BATCH = 256 };
+
+/* Whether the row's successor in the text is the file's next row. */
+static bool has_next(const geodec_substitution_work *w, const int32_t *sequence, int64_t row)
+{
+    return row + 1 < w->states->view.rows && sequence[row + 1] == sequence[row] &&
+           w->states->position[row + 1] == w->states->position[row] + 1 &&
+           w->states->text[row + 1] == w->states->text[row];
+}
+
+static geodec_status read_states(const geodec_substitution_work *w, int64_t layer, int64_t count, const int32_t *row,
+                                 double **out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    geodec_state_rows r = {0};
+    GEODEC_TRY(geodec_state_rows_read(w->states, layer, count, row, &r, err));
+    *out = r.state;
+    r.state = NULL;
+done:
+    geodec_state_rows_clear(&r);
+    return st;
+}
+
+static geodec_status gather(geodec_substitution_work *w, int64_t layer, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t R = w->states->view.rows;
+    int32_t *sequence = NULL, *row = NULL, *next = NULL;
+    int64_t count = 0, left = 0;
+    geodec_rng r = geodec_rng_stream(w->seed, geodec_rng_id("substitution queries", 0));
+    GEODEC_TRY(geodec_artifact_read(w->states->file, "/sequence", &sequence, err));
+    GEODEC_NEW(row, R);
+    GEODEC_NEW(next, R);
+    GEODEC_NEW(w->text, R);
+    for (int64_t i = 0; i < w->chart.points; i++)
+        if (has_next(w, sequence, w->chart.point_row[i])) row[count++] = (int32_t)w->chart.point_row[i];
+    for (int64_t i = 0; i < count; i++) next[i] = row[i] + 1;
+    if (count < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld pairs of consecutive states in training texts; at least 2 are needed",
+                     (long long)count);
+    w->data.records = count;
+    GEODEC_TRY(read_states(w, layer, count, row, &w->from, err));
+    GEODEC_TRY(read_states(w, layer, count, next, &w->to, err));
+    for (int pass = 0; pass < 2; pass++) { /* counts, then selection sampling */
+        const int64_t wanted = w->queries;
+        int64_t seen = 0;
+        count = 0;
+        for (int64_t i = 0; i < R; i++) {
+            if (!geodec_harness_split_on(&w->split, w->states->text[i], true) || w->states->position[i] == 0 ||
+                !has_next(w, sequence, i))
+                continue;
+            if (pass == 0) {
+                left++;
+                continue;
+            }
+            if (count < wanted && geodec_rng_uniform(&r) * (double)(left - seen) < (double)(wanted - count)) {
+                w->text[count] = w->states->text[i];
+                row[count++] = (int32_t)i;
+            }
+            seen++;
+        }
+    }
+    for (int64_t i = 0; i < count; i++) next[i] = row[i] + 1;
+    w->data.queries = count;
+    if (count < 2)
+        GEODEC_THROW(GEODEC_SCARCE, "%lld pairs of consecutive states in held-out texts; at least 2 are needed",
+                     (long long)count);
+    GEODEC_TRY(read_states(w, layer, count, row, &w->query, err));
+    GEODEC_TRY(read_states(w, layer, count, next, &w->truth, err));
+done:
+    geodec_mem_free(sequence);
+    geodec_mem_free(row);
+    geodec_mem_free(next);
+    return st;
+}
+
+static geodec_status make_field(geodec_substitution_work *w, int64_t layer, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_harness_charted *ch = &w->chart;
+    const geodec_metric_options o = geodec_metric_defaults();
+    geodec_metric m = {0};
+    geodec_state_rows rows = {0};
+    int32_t *row = NULL;
+    double *g = NULL;
+    GEODEC_TRY(geodec_metric_fit(ch->points, ch->n, ch->point, &o, w->pool, w->hooks, &m, err));
+    if (w->fisher) {
+        GEODEC_NEW(row, ch->points);
+        GEODEC_NEW(g, ch->points * ch->n * ch->n);
+        for (int64_t i = 0; i < ch->points; i++) row[i] = (int32_t)ch->point_row[i];
+        GEODEC_TRY(geodec_state_rows_read(w->states, layer, ch->points, row, &rows, err));
+        GEODEC_TRY(
+            geodec_fisher_metric(w->states->reference, &rows.s, ch->n, ch->basis, NULL, w->hooks, g, NULL, NULL, err));
+        GEODEC_TRY(geodec_fisher_regularise(ch->points, ch->n, 0.01, g, NULL, NULL, NULL, err));
+        geodec_metric_clear(&m);
+        GEODEC_TRY(geodec_metric_from_matrices(GEODEC_METRIC_FISHER, ch->points, ch->n, ch->point, g, &o, w->pool,
+                                               w->hooks, &m, err));
+    }
+    GEODEC_TRY(geodec_metric_field(&m, &w->field, err));
+done:
+    geodec_metric_clear(&m);
+    geodec_state_rows_clear(&rows);
+    geodec_mem_free(row);
+    geodec_mem_free(g);
+    return st;
+}
+
+/* The head's first choice for each of count states. */
+static geodec_status choices(const geodec_substitution_work *w, int64_t count, const double *state, int32_t *token,
+                             geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_config *mc = geodec_model_configuration(w->states->model);
+    double *logits = NULL;
+    GEODEC_NEW(logits, BATCH * mc->n_vocab);
+    for (int64_t i = 0; i < count; i += BATCH) {
+        const int64_t m = count - i < BATCH ? count - i : BATCH;
+        GEODEC_TRY(geodec_reference_run(w->states->reference, mc->n_layer, mc->n_layer + 1, m, state + i * mc->d_model,
+                                        NULL, logits, err));
+        for (int64_t j = 0; j < m; j++) {
+            const double *l = logits + j * mc->n_vocab;
+            int32_t best = 0;
+            for (int32_t v = 1; v < mc->n_vocab; v++)
+                if (l[v] > l[best]) best = v;
+            token[i + j] = best;
+        }
+    }
+done:
+    geodec_mem_free(logits);
+    return st;
+}
+
+/* The least CPU time of single-token passes after CONTEXT tokens, in microseconds. */
+static geodec_status time_pass(const geodec_substitution_work *w, bool head, double *us, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_session_options o = {.n_ctx = CONTEXT + TIMED, .max_batch = CONTEXT};
+    geodec_session *s = NULL;
+    float *logits = NULL;
+    GEODEC_NEW(logits, geodec_model_configuration(w->states->model)->n_vocab);
+    GEODEC_TRY(geodec_session_create(w->states->model, &o, &s, err));
+    GEODEC_TRY(geodec_forward_prefill(s, w->states->token,
+                                      CONTEXT < w->states->view.rows ? CONTEXT : w->states->view.rows, logits, err));
+    *us = INFINITY;
+    for (int i = 0; i < TIMED; i++) {
+        const bool want = head;
+        const geodec_batch b = {.n = 1, .token = w->states->token, .want = &want};
+        const double before = geodec_clock_thread_seconds();
+        GEODEC_TRY(geodec_forward(s, &b, head ? logits : NULL, NULL, err));
+        *us = fmin(*us, 1e6 * (geodec_clock_thread_seconds() - before));
+    }
+done:
+    geodec_session_destroy(s);
+    geodec_mem_free(logits);
+    return st;
+}
+
+static geodec_status time_lookup(const geodec_substitution_work *w, double *us, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const int64_t n = w->chart.n, count = w->chart.points;
+    geodec_lookup *l = NULL;
+    geodec_lookup_hit hit;
+    double *g = NULL, total = INFINITY;
+    const geodec_space *space = geodec_rbf_space(w->field);
+    GEODEC_NEW(g, n * n);
+    GEODEC_TRY(geodec_lookup_create(count, n, w->chart.point, NULL, &l, err));
+    for (int round = 0; round < 7; round++) {
+        const double before = geodec_clock_thread_seconds();
+        for (int i = 0; i < TIMED; i++) {
+            const double *x = w->chart.t.x + (i * 37 % w->chart.t.offset[w->chart.t.paths]) * n;
+            GEODEC_TRY(space->at(space, x, g, NULL, NULL, err));
+            GEODEC_TRY(geodec_lookup_nearest(l, x, g, &hit, err));
+        }
+        total = fmin(total, geodec_clock_thread_seconds() - before);
+    }
+    *us = 1e6 * total / TIMED;
+done:
+    geodec_lookup_destroy(l);
+    geodec_mem_free(g);
+    return st;
+}
+
+static geodec_status measure_times(const geodec_substitution_work *w, geodec_substitution *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    double body;
+    GEODEC_TRY(time_pass(w, true, &out->full_us, err));
+    GEODEC_TRY(time_pass(w, false, &body, err));
+    out->head_us = fmax(0, out->full_us - body);
+    GEODEC_TRY(time_lookup(w, &out->lookup_us, err));
+done:
+    return st;
+}
+
+geodec_status geodec_substitution_measure(geodec_substitution_work *w, geodec_substitution *out, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    const geodec_model_states *s = w->states;
+    const int32_t layer = geodec_model_configuration(s->model)->n_layer;
+    geodec_harness_chart_options co = geodec_harness_chart_defaults();
+    geodec_substitution_predictions predicted = {0};
+    w->split = geodec_harness_split_defaults();
+    w->split.seed = w->seed;
+    co.n = w->dim;
+    co.points = w->records;
+    co.split = &w->split;
+    GEODEC_TRY(geodec_activations_find_layer(&s->view, layer, &co.index, err));
+    GEODEC_TRY(geodec_harness_charted_make(&s->view, &co, w->pool, w->hooks, &w->chart, err));
+    GEODEC_TRY(make_field(w, layer, err));
+    GEODEC_TRY(gather(w, layer, err));
+    w->data.n = w->dim;
+    w->data.d = s->view.d;
+    w->data.basis = w->chart.basis;
+    w->data.mean = w->chart.mean;
+    w->data.from = w->from;
+    w->data.to = w->to;
+    w->data.query = w->query;
+    w->data.truth = w->truth;
+    w->data.field = w->field;
+    GEODEC_TRY(geodec_substitution_predict(&w->data, w->ridge, w->seed, w->pool, w->hooks, &predicted, err));
+    const int64_t Q = w->data.queries;
+    GEODEC_NEW(w->token, GEODEC_SUBSTITUTES * Q);
+    GEODEC_NEW(w->wanted, Q);
+    GEODEC_TRY(choices(w, GEODEC_SUBSTITUTES * Q, predicted.state, w->token, err));
+    GEODEC_TRY(choices(w, Q, w->truth, w->wanted, err));
+    GEODEC_TRY(geodec_substitution_figures(&w->data, &predicted, w->token, w->wanted, w->text, w->replicates, w->seed,
+                                           out, err));
+    if (w->timed) GEODEC_TRY(measure_times(w, out, err));
+done:
+    geodec_substitution_clear(&predicted);
+    return st;
+}
+
+void geodec_substitution_work_clear(geodec_substitution_work *w)
+{
+    void *const all[] = {w->from, w->to, w->query, w->truth, w->text, w->token, w->wanted};
+    geodec_harness_charted_clear(&w->chart);
+    geodec_rbf_destroy(w->field);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
+    memset(w, 0, sizeof *w);
+}

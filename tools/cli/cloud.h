@@ -1,0 +1,16 @@
+/* --dim of tools that work in the first principal coordinates of a cloud. */
+#ifndef GEODEC_TOOLS_CLI_CLOUD_H
+#define GEODEC_TOOLS_CLI_CLOUD_H
+
+#include "chain/cloud.h"
+#include "cli/cli.h"
+
+#define CLI_CLOUD_DIM_OPTION(var)                                                                                      \
+    OPT_I64("dim", 'n', &(var), 0, GEODEC_RBF_MAX_N, "N",                                                              \
+            "use the first N principal coordinates (0: the cloud's intrinsic dimension, 2 to 12)")
+
+/* *n: the dimension asked for, `otherwise` where that is 0. GEODEC_RANGE when the cloud of c->args[0] has fewer. */
+geodec_status cloud_dim(const cli *c, const geodec_cloud *cloud, int64_t asked, int64_t otherwise, int64_t *n,
+                        geodec_err *err) GEODEC_MUST_USE;
+
+#endif
