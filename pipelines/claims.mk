@@ -1,6 +1,8 @@
 # make claims: every published claim with its reproduction, the correct value, its control and a verdict (pipelines/claims/README).
 CLAIMS := $(R)/claims
-CLAIM_ROWS := $(sort $(wildcard pipelines/claims/*.tsv))
+# Of the experiments and of the other subjects, by name.
+CLAIM_NAMES := $(sort $(basename $(notdir $(wildcard pipelines/claims/*.tsv))) $(notdir $(patsubst %/claims.tsv,%,$(wildcard $(LAB)/*/claims.tsv))))
+CLAIM_ROWS := $(foreach n,$(CLAIM_NAMES),$(wildcard pipelines/claims/$n.tsv $(LAB)/$n/claims.tsv))
 # Sweeps are quoted where they were made.
 $(CLAIMS).tsv: private reads := $(wildcard $(foreach s,kv/kv attnres/sweep attnres/fit projection/sweep projection-drafts/sweep,$(R)/$s.tsv) results/shf/summary.tsv)
 $(CLAIMS).tsv: private needs := any
@@ -10,4 +12,4 @@ $(CLAIMS).html: $(CLAIMS).tsv pipelines/claims/make-page pipelines/report/style.
 	@sh pipelines/claims/make-page $< $(NAME) > $(out)
 .PHONY: claims
 claims: $(CLAIMS).html
-	@awk -F'\t' 'NR > 1 {n[$$9]++} END {for (w in n) printf "%-12s %d\n", w, n[w]}' $(CLAIMS).tsv
+	@$(table) --no-header --sort verdict $(CLAIMS).tsv verdict 'n=count()'

@@ -6,8 +6,8 @@ tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
 # For the rules outside of results/<model>/ that are plain recipes.
 run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 
-# Goals of the pipeline: words of this list and files under results/ or R.
-PIPELINE_WORDS := results report plan geometry decoding figures claims drafting acceptance acceptance-page lead ladder rollout kv attnres projection exactness shf notebooks
+# Goals of the pipeline: these words, the experiments' names, and files under results/ or R.
+PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks acceptance-page ladder $(notdir $(wildcard pipelines/lab/*))
 R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
 PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(MAKECMDGOALS))
 
@@ -122,7 +122,7 @@ $(PLAN): private needs := fatal
 $(PLAN): $(BIN)/geodec-plan $(MODEL_FILE) $(TEXT_FILE) FORCE
 	@$(call tool,plan) --model $(MODEL_FILE) --text $(TEXT_FILE) --separator $(SEPARATOR) --tokens $(TOKENS) --points $(POINTS) \
 	  --store-texts $(STORE_TEXTS) --store-length $(STORE_LENGTH) --prompts $(PROMPTS) --prompt-length $(PROMPT_LENGTH) \
-	  --new-tokens $(NEW_TOKENS) -o $(out); awk -F'\t' 'NR > 1 {print $$1 "=" $$2}' $(out) > $(new)/sizes.txt
+	  --new-tokens $(NEW_TOKENS) -o $(out); $(BIN)/geodec-table --no-header $(out) 'size=concat(name, "=", value)' > $(new)/sizes.txt
 .PHONY: plan
 plan: $(PLAN)
 	@cat $(PLAN)

@@ -7,5 +7,9 @@ artifact_SRCS := \
   merge.c \
   provenance.c \
   read.c \
+  select.c \
+  select_eval.c \
+  select_parse.c \
+  select_source.c \
   sweep.c \
   write.c

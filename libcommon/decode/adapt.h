@@ -18,7 +18,7 @@
 #ifndef GEODEC_DECODE_ADAPT_H
 #define GEODEC_DECODE_ADAPT_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "decode/pace.h"
 
 #include <stdbool.h>

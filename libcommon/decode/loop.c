@@ -17,7 +17,7 @@ geodec_decode_options geodec_decode_options_default(void)
         .sampling = geodec_sampler_default(), .max_tokens = 128, .gamma = 4, .cost = geodec_cost_linear(DEFAULT_SLOPE)};
 }
 
-void geodec_decoded_free(geodec_decoded *d)
+void geodec_decode_free(geodec_decoded *d)
 {
     if (!d) return;
     geodec_mem_free(d->token);

@@ -1,7 +1,7 @@
 /* Exact speculative decoding. A round forwards the newest token and the drafts, a chain or a tree, in one pass, walks
  * the rows (decode/verify.h), emits the accepted drafts and one token more, and cuts the cache back to the committed
  * text. For every drafter, draft length and sampling option the output equals that of plain decoding (drafter NULL),
- * token for token. One exception, when sampling: a drafter that samples its drafts (draft.h, `distribution`) leaves the
+ * token for token. One exception, when sampling: a drafter that samples its drafts (drafter.h, `distribution`) leaves the
  * distribution of the output unchanged, not the tokens that a seed gives.
  *
  * Invariant between rounds: the cache holds a row for every token of the text but the newest. Plain decoding is a round
@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/hooks.h"
 #include "decode/adapt.h"
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "decode/gamma_papers.h"
 #include "decode/sampler.h"
 #include "decode/target.h"
@@ -96,13 +96,13 @@ GEODEC_API double geodec_decode_mean_accepted(const geodec_decode_counters *c);
 GEODEC_API double geodec_decode_acceptance(const geodec_tally *t);
 
 typedef struct geodec_decoded {
-    int32_t *token; /* [n], owned: geodec_decoded_free */
+    int32_t *token; /* [n], owned: geodec_decode_free */
     int64_t n;
     geodec_end end;
     int32_t stop; /* the stop token of GEODEC_END_STOP, else -1 */
     geodec_decode_counters counters;
 } geodec_decoded;
-GEODEC_API void geodec_decoded_free(geodec_decoded *d);
+GEODEC_API void geodec_decode_free(geodec_decoded *d);
 
 /* Empties the target's cache down to `cached` rows, prefills the rest of prompt[0..n-1), decodes. n >= 1 (a model
  * starts from at least one token: give BOS for an empty text). On return the cache holds rows of the text (prompt and

@@ -6,7 +6,7 @@
 #define GEODEC_DECODE_PACE_H
 
 #include "decode/cost.h"
-#include "decode/draft.h"
+#include "decode/drafter.h"
 
 #include <stdint.h>
 

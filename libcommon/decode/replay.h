@@ -4,7 +4,7 @@
 #ifndef GEODEC_DECODE_REPLAY_H
 #define GEODEC_DECODE_REPLAY_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@ decode_SRCS := \
   adapt.c \
   cost.c \
   counters.c \
-  draft.c \
+  drafter.c \
   gamma_papers.c \
   guard.c \
   loop.c \

@@ -5,7 +5,7 @@
 #ifndef GEODEC_DECODE_TREE_H
 #define GEODEC_DECODE_TREE_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 
 enum { GEODEC_TREE_CHILDREN = 16 }; /* of one node at most */
 

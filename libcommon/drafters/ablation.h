@@ -6,7 +6,7 @@
 #define GEODEC_DRAFTERS_ABLATION_H
 
 #include "base/hooks.h"
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "drafters/step.h"
 #include "linalg/counts.h"
 #include "linalg/stats.h"

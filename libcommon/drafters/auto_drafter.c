@@ -80,7 +80,7 @@ done:
 /* An ask of an arm took so many seconds; with catching up, `all`. */
 static void time_ask(const auto_scheduler *s, auto_arm *x, const geodec_draft_request *q, double seconds, double all)
 {
-    const double unit = geodec_pace_seconds(geodec__draft_auto_pace(q)), passes = seconds / unit;
+    const double unit = geodec_pace_seconds(geodec__auto_drafter_pace(q)), passes = seconds / unit;
     if (x->is.asking.mean < 0 || !x->resumed)
         geodec_pace_asked(&x->is.asking, passes,
                           fmin(FIRST_SHARE * passes, FIRST_PRICES * x->price / unit + FIRST_MORE));
@@ -92,7 +92,7 @@ static void time_ask(const auto_scheduler *s, auto_arm *x, const geodec_draft_re
 static geodec_status ask(auto_scheduler *s, auto_arm *x, const geodec_draft_request *request, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const geodec_pace *pace = geodec__draft_auto_pace(request);
+    const geodec_pace *pace = geodec__auto_drafter_pace(request);
     const bool timed = geodec_pace_seconds(pace) > 0 && request->clock &&
                        (x != &s->arm[s->active] || x->is.asking.n < OFTEN || s->round % SOMETIMES == 0);
     geodec_draft_request q = *request;
@@ -111,7 +111,7 @@ static geodec_status ask(auto_scheduler *s, auto_arm *x, const geodec_draft_requ
         const double end = request->clock();
         time_ask(s, x, request, end - shown, end - start);
     }
-    geodec__draft_auto_foresee(x, pace);
+    geodec__auto_drafter_foresee(x, pace);
 done:
     return st;
 }
@@ -122,14 +122,14 @@ static geodec_status try_arm(auto_scheduler *s, int32_t a, const geodec_draft_re
 {
     geodec_status st = GEODEC_OK;
     auto_arm *x = &s->arm[a];
-    const geodec_pace *pace = geodec__draft_auto_pace(q);
+    const geodec_pace *pace = geodec__auto_drafter_pace(q);
     if (x->trial == 0) x->spent = 0;
     GEODEC_TRY(ask(s, x, q, err));
     if (x->trial == 0) x->trial = AUTO_TRIAL;
-    const double least = geodec__draft_auto_rate(s, pace); /* both are paid for */
+    const double least = geodec__auto_drafter_rate(s, pace); /* both are paid for */
     if (x->tokens - least * x->time > (*best)->tokens - least * (*best)->time) *best = x;
-    geodec__draft_auto_count(x);
-    geodec__draft_auto_compare(s, a, pace);
+    geodec__auto_drafter_count(x);
+    geodec__auto_drafter_compare(s, a, pace);
 done:
     return st;
 }
@@ -139,17 +139,17 @@ static geodec_status auto_propose(geodec_drafter *base, const geodec_draft_reque
 {
     geodec_status st = GEODEC_OK;
     auto_scheduler *s = (auto_scheduler *)base;
-    if (!s->begun) geodec__draft_auto_recall(s, q->adapt != NULL);
+    if (!s->begun) geodec__auto_drafter_recall(s, q->adapt != NULL);
     s->begun = true;
     s->round++;
-    geodec__draft_auto_earn(s, q);
+    geodec__auto_drafter_earn(s, q);
     if (s->arm[s->active].trees_only && q->budget == 0) s->active = 0;
-    for (int32_t a = 0; a < s->n; a++) geodec__draft_auto_learn(&s->arm[a], q);
+    for (int32_t a = 0; a < s->n; a++) geodec__auto_drafter_learn(&s->arm[a], q);
     auto_arm *leader = &s->arm[s->active];
     const auto_arm *best = leader;
     GEODEC_TRY(ask(s, leader, q, err));
-    geodec__draft_auto_count(leader);
-    const int32_t other = geodec__draft_auto_on_trial(s, q);
+    geodec__auto_drafter_count(leader);
+    const int32_t other = geodec__auto_drafter_on_trial(s, q);
     if (other >= 0) GEODEC_TRY(try_arm(s, other, q, &best, err));
     *n = best->n;
     memcpy(out, best->draft, (size_t)best->n * sizeof *out);
@@ -221,8 +221,8 @@ geodec_status geodec_auto_drafter_create(int32_t n, geodec_drafter *const *part,
         s->arm[a].trees_only = trees_only[a];
         s->arm[a].price = price ? price[a] : PRICE;
     }
-    geodec__draft_auto_forget(s);
-    geodec__draft_auto_save(s, &s->with_times);
+    geodec__auto_drafter_forget(s);
+    geodec__auto_drafter_save(s, &s->with_times);
     s->base.ops = &s->ops;
     *out = &s->base;
     return st;

@@ -12,7 +12,7 @@
 #ifndef GEODEC_DRAFTERS_AUTO_DRAFTER_H
 #define GEODEC_DRAFTERS_AUTO_DRAFTER_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 
 enum { GEODEC_AUTO_MAX = 8 };
 

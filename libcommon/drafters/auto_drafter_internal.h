@@ -66,30 +66,30 @@ typedef struct auto_scheduler {
 } auto_scheduler;
 
 /* The loop's times, NULL = there are none. */
-static inline const geodec_pace *geodec__draft_auto_pace(const geodec_draft_request *q)
+static inline const geodec_pace *geodec__auto_drafter_pace(const geodec_draft_request *q)
 {
     return q->adapt ? &q->adapt->pace : NULL;
 }
 
 /* A new scheduler's knowledge. */
-void geodec__draft_auto_forget(auto_scheduler *s);
-void geodec__draft_auto_save(const auto_scheduler *s, auto_memory *m);
+void geodec__auto_drafter_forget(auto_scheduler *s);
+void geodec__auto_drafter_save(const auto_scheduler *s, auto_memory *m);
 /* The first ask of a text: without times a text's choices are its own; with times, what was learned with times goes
  * on. */
-void geodec__draft_auto_recall(auto_scheduler *s, bool timed);
+void geodec__auto_drafter_recall(auto_scheduler *s, bool timed);
 /* Fills the budget by the tokens that came. */
-void geodec__draft_auto_earn(auto_scheduler *s, const geodec_draft_request *q);
+void geodec__auto_drafter_earn(auto_scheduler *s, const geodec_draft_request *q);
 /* Compares the last proposal with the text. */
-void geodec__draft_auto_learn(auto_arm *x, const geodec_draft_request *q);
+void geodec__auto_drafter_learn(auto_arm *x, const geodec_draft_request *q);
 /* Expected tokens and time of the best prefix of the proposal. */
-void geodec__draft_auto_foresee(auto_arm *x, const geodec_pace *pace);
+void geodec__auto_drafter_foresee(auto_arm *x, const geodec_pace *pace);
 /* The round's part in the averages of an arm that was asked. */
-void geodec__draft_auto_count(auto_arm *x);
+void geodec__auto_drafter_count(auto_arm *x);
 /* Tokens a pass that the arm that drafts gives, and plain decoding at the least: what a pass spent is worth. */
-double geodec__draft_auto_rate(const auto_scheduler *s, const geodec_pace *pace);
+double geodec__auto_drafter_rate(const auto_scheduler *s, const geodec_pace *pace);
 /* The arm whose trial is under way or due, -1 = none. */
-int32_t geodec__draft_auto_on_trial(const auto_scheduler *s, const geodec_draft_request *q);
+int32_t geodec__auto_drafter_on_trial(const auto_scheduler *s, const geodec_draft_request *q);
 /* After a round of both: which arm drafts from now on, and when this one is tried again. */
-void geodec__draft_auto_compare(auto_scheduler *s, int32_t a, const geodec_pace *pace);
+void geodec__auto_drafter_compare(auto_scheduler *s, int32_t a, const geodec_pace *pace);
 
 #endif

@@ -26,7 +26,7 @@ enum { RESTART = 16 };                     /* rows of one at least */
 
 /* ---- what goes on from text to text ------------------------------------------------------------------------------ */
 
-void geodec__draft_auto_forget(auto_scheduler *s)
+void geodec__auto_drafter_forget(auto_scheduler *s)
 {
     s->round = 0;
     s->active = 0;
@@ -39,7 +39,7 @@ void geodec__draft_auto_forget(auto_scheduler *s)
     }
 }
 
-void geodec__draft_auto_save(const auto_scheduler *s, auto_memory *m)
+void geodec__auto_drafter_save(const auto_scheduler *s, auto_memory *m)
 {
     *m = (auto_memory){.active = s->active, .round = s->round, .budget = s->budget};
     for (int32_t a = 0; a < s->n; a++) m->arm[a] = s->arm[a].is;
@@ -53,15 +53,15 @@ static void restore(auto_scheduler *s, const auto_memory *m)
     for (int32_t a = 0; a < s->n; a++) s->arm[a].is = m->arm[a];
 }
 
-void geodec__draft_auto_recall(auto_scheduler *s, bool timed)
+void geodec__auto_drafter_recall(auto_scheduler *s, bool timed)
 {
-    if (s->timed && !timed) geodec__draft_auto_save(s, &s->with_times);
-    if (!timed) geodec__draft_auto_forget(s);
+    if (s->timed && !timed) geodec__auto_drafter_save(s, &s->with_times);
+    if (!timed) geodec__auto_drafter_forget(s);
     if (timed && !s->timed) restore(s, &s->with_times);
     s->timed = timed;
 }
 
-void geodec__draft_auto_earn(auto_scheduler *s, const geodec_draft_request *q)
+void geodec__auto_drafter_earn(auto_scheduler *s, const geodec_draft_request *q)
 {
     if (!q->adapt) return;
     const double share = SHARE + OF_GAINS * fmax(q->adapt->budget, 0);
@@ -73,7 +73,7 @@ void geodec__draft_auto_earn(auto_scheduler *s, const geodec_draft_request *q)
 
 /* ---- what an arm is worth ---------------------------------------------------------------------------------------- */
 
-void geodec__draft_auto_learn(auto_arm *x, const geodec_draft_request *q)
+void geodec__auto_drafter_learn(auto_arm *x, const geodec_draft_request *q)
 {
     int64_t depth[GEODEC_DRAFT_MAX];
     bool right[GEODEC_DRAFT_MAX];
@@ -90,7 +90,7 @@ void geodec__draft_auto_learn(auto_arm *x, const geodec_draft_request *q)
     x->from = 0;
 }
 
-void geodec__draft_auto_foresee(auto_arm *x, const geodec_pace *pace)
+void geodec__auto_drafter_foresee(auto_arm *x, const geodec_pace *pace)
 {
     double trust[GEODEC_DRAFT_MAX];
     const double ratio = (x->is.accepted + PRIOR) / (x->is.claimed + PRIOR);
@@ -102,7 +102,7 @@ void geodec__draft_auto_foresee(auto_arm *x, const geodec_pace *pace)
 
 static double asking(const auto_arm *x) { return fmax(x->is.asking.mean, 0); }
 
-void geodec__draft_auto_count(auto_arm *x)
+void geodec__auto_drafter_count(auto_arm *x)
 {
     auto_standing *is = &x->is;
     const double step = is->time > 0 ? SLOW_STEP : 1;
@@ -110,7 +110,7 @@ void geodec__draft_auto_count(auto_arm *x)
     is->time += step * (x->time + asking(x) - is->time);
 }
 
-double geodec__draft_auto_rate(const auto_scheduler *s, const geodec_pace *pace)
+double geodec__auto_drafter_rate(const auto_scheduler *s, const geodec_pace *pace)
 {
     const auto_standing *is = &s->arm[s->active].is;
     return fmax(1 / geodec_pace_plain(pace), is->time > 0 ? is->tokens / is->time : 0);
@@ -121,11 +121,11 @@ double geodec__draft_auto_rate(const auto_scheduler *s, const geodec_pace *pace)
 /* An arm whose asking takes so long that it could not lead if hardly a draft of it were wrong. */
 static bool hopeless(const auto_scheduler *s, const auto_arm *x, const geodec_draft_request *q)
 {
-    const geodec_pace *pace = geodec__draft_auto_pace(q);
+    const geodec_pace *pace = geodec__auto_drafter_pace(q);
     const double unit = geodec_pace_seconds(pace);
     if (!(unit > 0)) return false;
     const double each = x->is.asking.mean < 0 ? x->price / unit : x->is.asking.mean,
-                 least = geodec__draft_auto_rate(s, pace);
+                 least = geodec__auto_drafter_rate(s, pace);
     const int32_t most = q->budget > 0 && q->budget < q->gamma ? q->budget : q->gamma;
     double tokens = 1, path = 1;
     for (int32_t i = 1; i <= most; i++) {
@@ -142,10 +142,10 @@ static double trial_cost(const auto_arm *x, double unit)
     return fmin(cost, GEODEC_ADAPT_BUDGET_MOST);
 }
 
-int32_t geodec__draft_auto_on_trial(const auto_scheduler *s, const geodec_draft_request *q)
+int32_t geodec__auto_drafter_on_trial(const auto_scheduler *s, const geodec_draft_request *q)
 {
     int32_t due = -1;
-    const double unit = geodec_pace_seconds(geodec__draft_auto_pace(q));
+    const double unit = geodec_pace_seconds(geodec__auto_drafter_pace(q));
     for (int32_t a = 0; a < s->n; a++) {
         const auto_arm *x = &s->arm[a];
         if (a == s->active || (x->trees_only && q->budget == 0)) continue;
@@ -169,7 +169,7 @@ static void count_pair(const auto_scheduler *s, auto_arm *x, const geodec_pace *
     auto_standing *is = &x->is;
     const auto_arm *leader = &s->arm[s->active];
     const double step = fmax(1 / (double)++is->pairs, STEP);
-    const double gap = (x->tokens - leader->tokens) / geodec__draft_auto_rate(s, pace) -
+    const double gap = (x->tokens - leader->tokens) / geodec__auto_drafter_rate(s, pace) -
                        (x->time + asking(x) - leader->time - asking(leader)),
                  off = gap - is->lead;
     is->lead += step * off;
@@ -189,7 +189,7 @@ static void change_leader(auto_scheduler *s, int32_t a)
     s->active = a;
 }
 
-void geodec__draft_auto_compare(auto_scheduler *s, int32_t a, const geodec_pace *pace)
+void geodec__auto_drafter_compare(auto_scheduler *s, int32_t a, const geodec_pace *pace)
 {
     auto_arm *x = &s->arm[a];
     auto_standing *is = &x->is;

@@ -5,7 +5,7 @@
 
 #include "artifact/artifact.h"
 #include "base/err.h"
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "flowmap/library.h"
 #include "model/model.h"
 

@@ -3,7 +3,7 @@
 #ifndef GEODEC_DRAFTERS_FLOWMAP_DRAFTER_H
 #define GEODEC_DRAFTERS_FLOWMAP_DRAFTER_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "flowmap/library.h"
 #include "flowmap/map.h"
 

@@ -14,7 +14,7 @@
 #ifndef GEODEC_DRAFTERS_LOOKUP_DRAFTER_H
 #define GEODEC_DRAFTERS_LOOKUP_DRAFTER_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 
 /* Sources: the length of the match, "1", "2", "3", "4-5", "6-8", "9-15", "16+". */
 GEODEC_API geodec_status geodec_lookup_drafter_create(geodec_drafter **out, geodec_err *err) GEODEC_MUST_USE;

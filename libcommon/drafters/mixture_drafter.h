@@ -6,7 +6,7 @@
 #ifndef GEODEC_DRAFTERS_MIXTURE_DRAFTER_H
 #define GEODEC_DRAFTERS_MIXTURE_DRAFTER_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 
 enum { GEODEC_MIXTURE_MAX = 8 };
 

@@ -4,13 +4,13 @@
  * texts share and replays the correction with the next draft.
  *
  * Chains are its most probable tokens, trees grow best first by its probabilities. The stochastic variant draws from
- * its distribution, processed as the target's is, when the output is sampled (draft.h); its trees then have a shape
+ * its distribution, processed as the target's is, when the output is sampled (drafter.h); its trees then have a shape
  * that is fixed before anything is drawn: the k-th child of a node is counted on with chance a (1 - a)^k, a = 0.7
  * (acceptance by rank, as in Sequoia: Chen et al. 2024). */
 #ifndef GEODEC_DRAFTERS_MODEL_DRAFTER_H
 #define GEODEC_DRAFTERS_MODEL_DRAFTER_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "model/model.h"
 
 typedef struct geodec_model_drafter_options {

@@ -10,7 +10,7 @@
 #define GEODEC_DRAFTERS_NGRAM_DRAFTER_H
 
 #include "base/err.h"
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "drafters/ngram.h"
 
 #include <stdint.h>

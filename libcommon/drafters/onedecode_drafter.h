@@ -4,7 +4,7 @@
 #ifndef GEODEC_DRAFTERS_ONEDECODE_DRAFTER_H
 #define GEODEC_DRAFTERS_ONEDECODE_DRAFTER_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "drafters/onedecode.h"
 #include "drafters/onedecode_ref.h"
 

@@ -4,7 +4,7 @@
 #ifndef GEODEC_DRAFTERS_RECURRENT_DRAFTER_H
 #define GEODEC_DRAFTERS_RECURRENT_DRAFTER_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "drafters/recurrent.h"
 
 /* net is borrowed, and may be shared. Sources: drafts behind the last state, "1", "2", "3", "4+". */

@@ -12,7 +12,7 @@
 #ifndef GEODEC_DRAFTERS_RECYCLE_DRAFTER_H
 #define GEODEC_DRAFTERS_RECYCLE_DRAFTER_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 
 /* Sources: the rank, "1" .. "8". n_vocab: rows of the matrix, which `begin` empties. */
 GEODEC_API geodec_status geodec_recycle_drafter_create(int32_t n_vocab, geodec_drafter **out,

@@ -4,7 +4,7 @@
 #ifndef GEODEC_DRAFTERS_ROLLOUT_DRAFTER_H
 #define GEODEC_DRAFTERS_ROLLOUT_DRAFTER_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "drafters/rollout.h"
 
 /* name: a constant. trust is copied. Sources: drafts behind the last state, "1", "2", "3",

@@ -197,6 +197,6 @@ static void encode(const float *src, uint8_t *p, int64_t n, int bits, bool searc
 }
 
 void geodec__encode_q4_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 4, true); }
-void geodec__nearest_q4_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 4, false); }
+void geodec__encode_nearest_q4_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 4, false); }
 void geodec__encode_q5_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 5, true); }
-void geodec__nearest_q5_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 5, false); }
+void geodec__encode_nearest_q5_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, 5, false); }

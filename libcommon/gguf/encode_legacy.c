@@ -136,10 +136,10 @@ static void encode_q5_1(const float *src, uint8_t *p, int64_t n, bool search)
 }
 
 void geodec__encode_q4_0(const float *src, void *dst, int64_t n) { encode_q4_0(src, dst, n, true); }
-void geodec__nearest_q4_0(const float *src, void *dst, int64_t n) { encode_q4_0(src, dst, n, false); }
+void geodec__encode_nearest_q4_0(const float *src, void *dst, int64_t n) { encode_q4_0(src, dst, n, false); }
 void geodec__encode_q5_0(const float *src, void *dst, int64_t n) { encode_q5_0(src, dst, n, true); }
-void geodec__nearest_q5_0(const float *src, void *dst, int64_t n) { encode_q5_0(src, dst, n, false); }
+void geodec__encode_nearest_q5_0(const float *src, void *dst, int64_t n) { encode_q5_0(src, dst, n, false); }
 void geodec__encode_q4_1(const float *src, void *dst, int64_t n) { encode_q4_1(src, dst, n, true); }
-void geodec__nearest_q4_1(const float *src, void *dst, int64_t n) { encode_q4_1(src, dst, n, false); }
+void geodec__encode_nearest_q4_1(const float *src, void *dst, int64_t n) { encode_q4_1(src, dst, n, false); }
 void geodec__encode_q5_1(const float *src, void *dst, int64_t n) { encode_q5_1(src, dst, n, true); }
-void geodec__nearest_q5_1(const float *src, void *dst, int64_t n) { encode_q5_1(src, dst, n, false); }
+void geodec__encode_nearest_q5_1(const float *src, void *dst, int64_t n) { encode_q5_1(src, dst, n, false); }

@@ -126,4 +126,4 @@ static void encode(const float *src, uint8_t *p, int64_t n, bool search)
 }
 
 void geodec__encode_q6_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, true); }
-void geodec__nearest_q6_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, false); }
+void geodec__encode_nearest_q6_k(const float *src, void *dst, int64_t n) { encode(src, dst, n, false); }

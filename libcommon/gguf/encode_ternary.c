@@ -44,4 +44,4 @@ static void encode(const float *src, uint8_t *p, int64_t n, bool search)
 }
 
 void geodec__encode_tq2_0(const float *src, void *dst, int64_t n) { encode(src, dst, n, true); }
-void geodec__nearest_tq2_0(const float *src, void *dst, int64_t n) { encode(src, dst, n, false); }
+void geodec__encode_nearest_tq2_0(const float *src, void *dst, int64_t n) { encode(src, dst, n, false); }

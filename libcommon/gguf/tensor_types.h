@@ -2,8 +2,8 @@
  * from this table: the enumeration, sizes, codecs (types.c), recipes of geodec-quantize, packing and kernels of the
  * products (model/), random models, help texts and docs/tensor-types.md.
  *
- * A new type is a row here, geodec__decode_<name> in types_*.c, and geodec__encode_<name> in encode_*.c if it is to be
- * written; `make docs` brings the page up to date.
+ * A new type is a row here, geodec__types_decode_<name> in types_*.c, and geodec__encode_<name> in encode_*.c if it is
+ * to be written; `make docs` brings the page up to date.
  *
  *   ROW(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, (packing))
  *
@@ -11,21 +11,17 @@
  *   number       in the file
  *   block        values of a block
  *   bytes        of a block
- *   codec        READ_ONLY   geodec__decode_<name>
+ *   codec        READ_ONLY   geodec__types_decode_<name>
  *                PLAIN       and geodec__encode_<name>, which only rounds
- *                SEARCHED    and geodec__encode_<name>, which searches for the best scales, and geodec__nearest_<name>,
- *                            which only rounds
- *   limit        encoders take finite values of a magnitude below this. Scales are binary16, whose largest value is
- *                65504 (65520 is the first that rounds to infinity); a searched scale can be somewhat larger than the
- *                one that just reaches the extreme.
- *   instead      type of a matrix whose rows are no multiple of the block (F16 where that does not fit either)
- *   file         general.file_type of a file mostly of this type (llama.cpp's number); -1: READ_ONLY
- *   product      how a product takes the weights:
- *                FLOATS      floats, by kernels of their own (model/kernels/kernels_body.h)
- *                BYTES       the same in exact arithmetic, integers in fast
- *                INTEGERS    integers, packed as panels (model/kernels/panels_internal.h)
- *                DECODED     a few rows at a time are decoded to float32: needs nothing but the decoder
- *   packing      of BYTES and INTEGERS, from which the kernels are made, all constants:
+ *                SEARCHED    and geodec__encode_<name>, which searches for the best scales, and
+ * geodec__encode_nearest_<name>, which only rounds limit        encoders take finite values of a magnitude below this.
+ * Scales are binary16, whose largest value is 65504 (65520 is the first that rounds to infinity); a searched scale can
+ * be somewhat larger than the one that just reaches the extreme. instead      type of a matrix whose rows are no
+ * multiple of the block (F16 where that does not fit either) file         general.file_type of a file mostly of this
+ * type (llama.cpp's number); -1: READ_ONLY product      how a product takes the weights: FLOATS      floats, by kernels
+ * of their own (model/kernels/kernels_body.h) BYTES       the same in exact arithmetic, integers in fast INTEGERS
+ * integers, packed as panels (model/kernels/panels_internal.h) DECODED     a few rows at a time are decoded to float32:
+ * needs nothing but the decoder packing      of BYTES and INTEGERS, from which the kernels are made, all constants:
  *                  bits     of a code
  *                  group    columns that share a scale, 16 or 32
  *                  offset   value = scale (code - offset)

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#define READ_ONLY(name) geodec__decode_##name, NULL, NULL
-#define PLAIN(name) geodec__decode_##name, geodec__encode_##name, geodec__encode_##name
-#define SEARCHED(name) geodec__decode_##name, geodec__encode_##name, geodec__nearest_##name
+#define READ_ONLY(name) geodec__types_decode_##name, NULL, NULL
+#define PLAIN(name) geodec__types_decode_##name, geodec__encode_##name, geodec__encode_##name
+#define SEARCHED(name) geodec__types_decode_##name, geodec__encode_##name, geodec__encode_nearest_##name
 #define TRAITS(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, packing)                     \
     {number, #NAME, block, bytes, codec(name), limit, GEODEC_GGML_##instead, file, GEODEC_GGML_##product},
 static const geodec_ggml_traits table[] = {GEODEC_TENSOR_TYPES(TRAITS, )};

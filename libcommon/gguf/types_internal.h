@@ -71,11 +71,11 @@ static inline int geodec__q3_k_scale(const uint8_t packed[12], int g)
     return (low | high << 4) - 32;
 }
 
-/* Reference conversions of whole rows, n a multiple of the block: geodec__decode_f32, geodec__encode_f32,
- * geodec__nearest_q4_0, ... for the types that have them. */
-#define DECODE(name) void geodec__decode_##name(const void *src, float *dst, int64_t n);
+/* Reference conversions of whole rows, n a multiple of the block: geodec__types_decode_f32, geodec__encode_f32,
+ * geodec__encode_nearest_q4_0, ... for the types that have them. */
+#define DECODE(name) void geodec__types_decode_##name(const void *src, float *dst, int64_t n);
 #define ENCODE(name) void geodec__encode_##name(const float *src, void *dst, int64_t n);
-#define NEAREST(name) void geodec__nearest_##name(const float *src, void *dst, int64_t n);
+#define NEAREST(name) void geodec__encode_nearest_##name(const float *src, void *dst, int64_t n);
 #define CODEC_READ_ONLY(name) DECODE(name)
 #define CODEC_PLAIN(name) DECODE(name) ENCODE(name)
 #define CODEC_SEARCHED(name) DECODE(name) ENCODE(name) NEAREST(name)

@@ -1,7 +1,7 @@
 /* K-quants: 256 values a block, integer scales of groups under one or two binary16 scales of the block. */
 #include "gguf/types_internal.h"
 
-void geodec__decode_q2_k(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q2_k(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / QK_BLOCK; b++, p += Q2_K_BYTES) {
@@ -15,7 +15,7 @@ void geodec__decode_q2_k(const void *src, float *dst, int64_t n)
     }
 }
 
-void geodec__decode_q3_k(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q3_k(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / QK_BLOCK; b++, p += Q3_K_BYTES) {
@@ -29,7 +29,7 @@ void geodec__decode_q3_k(const void *src, float *dst, int64_t n)
     }
 }
 
-void geodec__decode_q4_k(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q4_k(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / QK_BLOCK; b++, p += Q4_K_BYTES) {
@@ -45,7 +45,7 @@ void geodec__decode_q4_k(const void *src, float *dst, int64_t n)
     }
 }
 
-void geodec__decode_q5_k(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q5_k(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / QK_BLOCK; b++, p += Q5_K_BYTES) {
@@ -64,7 +64,7 @@ void geodec__decode_q5_k(const void *src, float *dst, int64_t n)
 
 /* A half has 64 bytes of low bits and 32 of high bits: quarter k (32 values) takes nibble k / 2 of bytes 32 (k % 2) + l
  * and the 2-bit field k of high byte l. */
-void geodec__decode_q6_k(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q6_k(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / QK_BLOCK; b++, p += Q6_K_BYTES) {

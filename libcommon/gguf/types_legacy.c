@@ -1,7 +1,7 @@
 /* Blocks of 32 values with one binary16 scale (and minimum). */
 #include "gguf/types_internal.h"
 
-void geodec__decode_q4_0(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q4_0(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q4_0_BYTES, dst += Q_BLOCK) {
@@ -14,7 +14,7 @@ void geodec__decode_q4_0(const void *src, float *dst, int64_t n)
     }
 }
 
-void geodec__decode_q4_1(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q4_1(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q4_1_BYTES, dst += Q_BLOCK) {
@@ -33,7 +33,7 @@ static int five_bits(const uint8_t *high, const uint8_t *q, int j)
     return (j < 16 ? q[j] & 15 : q[j - 16] >> 4) | (high[j / 8] >> (j % 8) & 1) << 4;
 }
 
-void geodec__decode_q5_0(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q5_0(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q5_0_BYTES, dst += Q_BLOCK) {
@@ -42,7 +42,7 @@ void geodec__decode_q5_0(const void *src, float *dst, int64_t n)
     }
 }
 
-void geodec__decode_q5_1(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q5_1(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q5_1_BYTES, dst += Q_BLOCK) {
@@ -51,7 +51,7 @@ void geodec__decode_q5_1(const void *src, float *dst, int64_t n)
     }
 }
 
-void geodec__decode_q8_0(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q8_0(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q8_0_BYTES, dst += Q_BLOCK) {
@@ -60,7 +60,7 @@ void geodec__decode_q8_0(const void *src, float *dst, int64_t n)
     }
 }
 
-void geodec__decode_iq4_nl(const void *src, float *dst, int64_t n)
+void geodec__types_decode_iq4_nl(const void *src, float *dst, int64_t n)
 {
     /* Levels of a quantiser for a normal density, in 1/127 of the largest; the format fixes them. */
     static const int8_t level[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};

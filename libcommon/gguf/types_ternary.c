@@ -9,7 +9,7 @@ static int trit(uint8_t byte, int k)
     return (uint8_t)(byte * power[k]) * 3 >> 8;
 }
 
-void geodec__decode_tq1_0(const void *src, float *dst, int64_t n)
+void geodec__types_decode_tq1_0(const void *src, float *dst, int64_t n)
 {
     /* bytes of a run, trits taken of each */
     static const struct {
@@ -24,7 +24,7 @@ void geodec__decode_tq1_0(const void *src, float *dst, int64_t n)
     }
 }
 
-void geodec__decode_tq2_0(const void *src, float *dst, int64_t n)
+void geodec__types_decode_tq2_0(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / QK_BLOCK; b++, p += TQ2_0_BYTES) {

@@ -54,6 +54,15 @@ done:
     return st;
 }
 
+geodec_status geodec_tsv_width(geodec_tsv *t, int n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    if (t->columns || n < 1) GEODEC_THROW(GEODEC_INVAL, "a table has one header of at least one column");
+    t->columns = n;
+done:
+    return st;
+}
+
 static void separator(geodec_tsv *t)
 {
     if (t->cells++) (void)fputc('\t', t->stream);
@@ -103,6 +112,8 @@ geodec_status geodec_tsv_end_row(geodec_tsv *t, geodec_err *err)
 done:
     return st;
 }
+
+void geodec_tsv_gap(geodec_tsv *t) { (void)fputc('\n', t->stream); }
 
 geodec_status geodec_tsv_commit(geodec_tsv *t, geodec_err *err)
 {

@@ -21,6 +21,8 @@ GEODEC_API geodec_status geodec_tsv_on(FILE *stream, geodec_tsv **out, geodec_er
 /* The header; names must be without tabulator or newline. */
 GEODEC_API geodec_status geodec_tsv_columns(geodec_tsv *t, int n, const char *const *names,
                                             geodec_err *err) GEODEC_MUST_USE;
+/* In place of the header: n columns whose names are not written. */
+GEODEC_API geodec_status geodec_tsv_width(geodec_tsv *t, int n, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_tsv_i64(geodec_tsv *t, int64_t v);
 GEODEC_API void geodec_tsv_u64(geodec_tsv *t, uint64_t v);
 GEODEC_API void geodec_tsv_f64(geodec_tsv *t, double v);
@@ -29,6 +31,8 @@ GEODEC_API void geodec_tsv_f32(geodec_tsv *t, float v);
 GEODEC_API void geodec_tsv_str(geodec_tsv *t, const char *v);
 /* GEODEC_INVAL when the cells are not as many as the columns, GEODEC_IO when a write failed. */
 GEODEC_API geodec_status geodec_tsv_end_row(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
+/* An empty line between rows, which starts a new line of a plot. */
+GEODEC_API void geodec_tsv_gap(geodec_tsv *t);
 /* Frees t in every case. */
 GEODEC_API geodec_status geodec_tsv_commit(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
 /* The same, and *t is NULL from then on, as a clean-up that abandons what is left wants it. */

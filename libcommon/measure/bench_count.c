@@ -156,7 +156,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         /* What is drawn by a stochastic drafter follows the same distribution with other tokens. */
         if (!sampled || !drafter->ops->distribution) compare(&c[r], &got, plain);
         cell_add(&c[r], &got.counters, row->gamma);
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
     if (p->loop_only || geodec__bench_oracle_is(drafter) || (sampled && drafter->ops->distribution)) goto done;
     /* One pass of plain decoding serves the rows of every position. */
@@ -184,7 +184,7 @@ static geodec_status run_drafter(const job *j, worker *w, int32_t d, bool sample
         cell_add(&c[r], &tree, row->gamma);
     }
 done:
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     return st;
 }
 
@@ -202,11 +202,11 @@ static geodec_status run_prompt(const job *j, worker *w, int64_t prompt, geodec_
                                      err));
             for (int32_t d = 0; d < p->n_drafters; d++)
                 GEODEC_TRY(run_drafter(j, w, d, sampled, prompt, seed, &plain, j->cell + prompt * j->n_rows, err));
-            geodec_decoded_free(&plain);
+            geodec_decode_free(&plain);
         }
     }
 done:
-    geodec_decoded_free(&plain);
+    geodec_decode_free(&plain);
     return st;
 }
 

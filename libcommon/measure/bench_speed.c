@@ -180,7 +180,7 @@ static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_tar
     o_plain.clock = geodec_clock_thread_seconds;
     double before = 0, during = 0;
     for (int64_t r = 0; r <= s->n; r++) {
-        geodec_decoded_free(&plain);
+        geodec_decode_free(&plain);
         GEODEC_TRY(geodec_decode(target, ids, n, NULL, &o_plain, &plain, err));
         geodec_decode_counters_add(&h->plain, &plain.counters);
         const double now = rate((double)plain.counters.decided, decode_seconds(&plain.counters));
@@ -202,11 +202,11 @@ static geodec_status time_prompt(const geodec_bench_plan *plan, const geodec_tar
         geodec_decode_counters_add(&h->sum[r], &got.counters);
         out->outcome[prompt + r * s->prompts] = outcome_of(row, &got.counters);
         during = rate((double)got.counters.decided, decode_seconds(&got.counters));
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
 done:
-    geodec_decoded_free(&plain);
-    geodec_decoded_free(&got);
+    geodec_decode_free(&plain);
+    geodec_decode_free(&got);
     return st;
 }
 

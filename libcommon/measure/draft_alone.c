@@ -52,6 +52,6 @@ geodec_status geodec_draft_alone(const geodec_target *target, const int32_t *pro
     *out = d;
     d = (geodec_decoded){0};
 done:
-    geodec_decoded_free(&d);
+    geodec_decode_free(&d);
     return st;
 }

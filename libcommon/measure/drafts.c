@@ -79,7 +79,7 @@ geodec_status geodec_drafts_first_stops(const geodec_target *target, const geode
         const int64_t first = prompts->offset[i];
         GEODEC_TRY(geodec_decode(target, prompts->token + first, prompts->offset[i + 1] - first, NULL, &o, &got, err));
         stops += got.end == GEODEC_END_STOP;
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
     *count = stops;
 done:
@@ -99,7 +99,7 @@ geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_ta
         const int32_t *ids = plan->prompts->token + plan->prompts->offset[i];
         const int64_t n = plan->prompts->offset[i + 1] - plan->prompts->offset[i];
         GEODEC_TRY(geodec_hooks_progress(plan->hooks, "prompts", i, plan->prompts->n, err));
-        geodec_decoded_free(&plain);
+        geodec_decode_free(&plain);
         const geodec_decode_options o_plain = geodec__bench_options(plan, false, i, 0, 0);
         GEODEC_TRY(geodec_decode(target, ids, n, NULL, &o_plain, &plain, err));
         out->first_stop += plain.n == 0 && plain.end == GEODEC_END_STOP;
@@ -107,23 +107,23 @@ geodec_status geodec_drafts_count(const geodec_bench_plan *plan, const geodec_ta
             geodec_decode_options o = geodec__bench_options(plan, false, i, 0, plan->gamma[plan->n_gammas - 1]);
             GEODEC_TRY(
                 geodec_rejections_decode(target, ids, n, drafters.d[d], &o, class, &out->rejections[d], &got, err));
-            geodec_decoded_free(&got);
+            geodec_decode_free(&got);
             GEODEC_TRY(geodec_draft_alone(target, ids, n, drafters.d[d], &o, &got, err));
             add_alone(&out->alone[d], &got, &plain);
-            geodec_decoded_free(&got);
+            geodec_decode_free(&got);
             for (int g = 0; g < GEODEC_GATES; g++)
                 for (int32_t k = 0; k < plan->n_gammas; k++) {
                     o.gate = geodec_drafts_gates[g];
                     o.gamma = plan->gamma[k];
                     GEODEC_TRY(geodec_decode(target, ids, n, drafters.d[d], &o, &got, err));
                     add_gate(&out->gate[d][g][k], &got, &plain);
-                    geodec_decoded_free(&got);
+                    geodec_decode_free(&got);
                 }
         }
     }
 done:
-    geodec_decoded_free(&plain);
-    geodec_decoded_free(&got);
+    geodec_decode_free(&plain);
+    geodec_decode_free(&got);
     geodec__bench_drafters_close(&drafters);
     return st;
 }
@@ -155,7 +155,7 @@ static geodec_status time_run(const geodec_bench_plan *plan, const geodec_target
     *seconds += run % 2 == 1 ? got.counters.draft_seconds : got.counters.total_seconds - got.counters.prompt_seconds;
     geodec_decode_counters_add(sum, &got.counters);
 done:
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     return st;
 }
 

@@ -10,7 +10,7 @@
 #ifndef GEODEC_MEASURE_FAULTS_H
 #define GEODEC_MEASURE_FAULTS_H
 
-#include "decode/draft.h"
+#include "decode/drafter.h"
 #include "decode/target.h"
 
 typedef enum geodec_fault {

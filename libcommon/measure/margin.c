@@ -89,7 +89,7 @@ geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_ta
         const int32_t *ids = plan->prompts->token + plan->prompts->offset[i];
         const int64_t length = plan->prompts->offset[i + 1] - plan->prompts->offset[i];
         GEODEC_TRY(geodec_hooks_progress(plan->hooks, "margins", i, n, err));
-        geodec_decoded_free(&plain);
+        geodec_decode_free(&plain);
         geodec_decode_options o = geodec__bench_options(plan, false, i, 0, 0);
         GEODEC_TRY(geodec_decode(target, ids, length, NULL, &o, &plain, err));
         o.gamma = plan->gamma[plan->n_gammas - 1];
@@ -107,7 +107,7 @@ geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_ta
             row->different += different;
             GEODEC_TRY(judge(target, ids, length, &got, logits, &nll[c * n + i], &row->departed, err));
             count[c * n + i] = (double)got.counters.decided;
-            geodec_decoded_free(&got);
+            geodec_decode_free(&got);
         }
     }
     for (int64_t c = 0; c < cells; c++) {
@@ -117,8 +117,8 @@ geodec_status geodec_margin_count(const geodec_bench_plan *plan, const geodec_ta
         out[c].perplexity = (geodec_estimate){exp(e.value), exp(e.low), exp(e.high)};
     }
 done:
-    geodec_decoded_free(&plain);
-    geodec_decoded_free(&got);
+    geodec_decode_free(&plain);
+    geodec_decode_free(&got);
     geodec__bench_drafters_close(&drafters);
     geodec_mem_free(logits);
     geodec_mem_free(nll);

@@ -93,7 +93,7 @@ const geodec__arch *geodec__arch_find(const char *name)
     return NULL;
 }
 
-bool geodec_architecture_at(int i, geodec_architecture *out)
+bool geodec_arch_at(int i, geodec_architecture *out)
 {
     if (i < 0 || i >= (int)(sizeof table / sizeof *table)) return false;
     *out = (geodec_architecture){table[i].name, table[i].models, table[i].differs};

@@ -44,7 +44,7 @@ typedef struct geodec_architecture {
     const char *name, *models, *differs; /* as above */
 } geodec_architecture;
 /* Row i of the table, from 0; false behind the last one. */
-GEODEC_API bool geodec_architecture_at(int i, geodec_architecture *out);
+GEODEC_API bool geodec_arch_at(int i, geodec_architecture *out);
 /* NULL for an unknown name. */
 const geodec__arch *geodec__arch_find(const char *name);
 /* "llama, qwen2, ...": for messages. */

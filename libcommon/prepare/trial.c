@@ -142,11 +142,11 @@ static geodec_status one(rig *r, const int32_t *prompt, int64_t n, bool first, g
         if (t->row[i].mismatches)
             GEODEC_THROW(GEODEC_CHECK, "drafter %s: %lld tokens differ from plain decoding", names[i],
                          (long long)t->row[i].mismatches);
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
 done:
-    geodec_decoded_free(&want);
-    geodec_decoded_free(&got);
+    geodec_decode_free(&want);
+    geodec_decode_free(&got);
     return st;
 }
 

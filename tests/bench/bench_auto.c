@@ -133,7 +133,7 @@ static geodec_status one(bench *b, int k, int64_t prompt, geodec_drafter *drafte
     if (got.n != want->n || memcmp(got.token, want->token, (size_t)got.n * sizeof *got.token) != 0)
         GEODEC_THROW(GEODEC_CHECK, "prompt %lld: the output differs from plain decoding", (long long)prompt);
 done:
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     return st;
 }
 
@@ -156,10 +156,10 @@ static geodec_status one_round(bench *b, const options *o, int64_t round, geodec
             GEODEC_TRY(one(b, -1, p, NULL, &plain, &after, err));
             b->time[(k * n + p) * o->rounds + round] = during / (0.5 * (before + after));
         }
-        geodec_decoded_free(&plain);
+        geodec_decode_free(&plain);
     }
 done:
-    geodec_decoded_free(&plain);
+    geodec_decode_free(&plain);
     for (int k = 0; k < o->n; k++) geodec_drafter_destroy(drafter[k]);
     return st;
 }

@@ -32,7 +32,7 @@ setup() {
     done
     [ "$found" ]
     file=$(golden_folder)/smollm2-135m_n8.h5
-    "$bin/geodec-blocks" --quiet --force --mode ref --draws "$file" --velocities pipelines/lab/blocks.draws.tsv \
+    "$bin/geodec-blocks" --quiet --force --mode ref --draws "$file" --velocities pipelines/lab/blocks/blocks.draws.tsv \
         --points 14,31,46,33,12,29,20,44,15,2,34,38,28,11,47,49,26,37,1,22,59,8,57,48 -o "$dir/ref.h5"
     "$bin/geodec-table" "$dir/ref.h5" jacobi simplex | tail -n 1 | awk -F'\t' '{exit !(sprintf("%.2f", $1) == "1.29" && sprintf("%.1f", $4) == "11.4")}'
 }

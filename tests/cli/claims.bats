@@ -133,11 +133,11 @@ claims() { "$bin/geodec-claims" --root "$dir" "$@"; }
 }
 
 @test "the committed lists of rules are whole" {
-    run "$bin/geodec-claims" --check pipelines/claims/*.tsv
+    run "$bin/geodec-claims" --check pipelines/claims/*.tsv pipelines/lab/*/claims.tsv
     [ "$status" -eq 0 ] && [ -z "$output" ]
     run "$bin/geodec-verdict" --check pipelines/report/headline*.tsv
     [ "$status" -eq 0 ] && [ -z "$output" ]
-    run grep -nE '\.tsv#[^\t;{]*\[' pipelines/claims/*.tsv pipelines/report/headline*.tsv
+    run grep -nE '\.tsv#[^\t;{]*\[' pipelines/claims/*.tsv pipelines/lab/*/claims.tsv pipelines/report/headline*.tsv
     [ "$status" -eq 1 ]
 }
 

@@ -22,19 +22,19 @@ with_bench() {
 }
 
 @test "no drafter, draft length, tree or thread changes a token; every planted fault does; finished cells are kept" {
-    pipelines/exactness "$bin" "$out" "$model" > "$BATS_TEST_TMPDIR/table"
+    pipelines/lab/exactness/exactness "$bin" "$out" "$model" > "$BATS_TEST_TMPDIR/table"
     awk -F'\t' 'NR > 1 && $1 != "all" && ($4 != 16 * 8 * 2 || $6 != 0) {bad = 1} $1 == "all" {all = $4; compared = $5; wrong = $6}
         END {exit bad || all != 1024 || compared < 15000 || wrong != 0}' "$out/exactness.tsv" || { cat "$out/exactness.tsv"; false; }
     awk -F'\t' 'NR > 1 {n++; if ($9 == 0 || $7 == 0 || ($2 == "sibling") != ($5 == 0)) bad = 1} END {exit bad || n != 4}' "$out/faults.tsv" ||
         { cat "$out/faults.tsv"; false; }
     [ "$(awk -F'\t' 'NR > 1' "$out/drafters.tsv" | wc -l)" -eq 16 ]
     [ "$(awk -F'\t' 'NR > 1 {s += $3} END {print s}' "$out/lengths.tsv")" -eq 1024 ]
-    pipelines/exactness-page "$out" > "$BATS_TEST_TMPDIR/page.md"
+    pipelines/lab/exactness/page "$out" > "$BATS_TEST_TMPDIR/page.md"
     grep -q 'Result: 0 of .* in 1024 cells.* not see: 0 of 4' "$BATS_TEST_TMPDIR/page.md"
     [ "$(find "$out" -name 't*-b*.tsv' | wc -l)" -eq 4 ]
     rm "$out"/*/t2-b1.tsv
     touch "$BATS_TEST_TMPDIR/then"
-    pipelines/exactness "$bin" "$out" "$model" > "$BATS_TEST_TMPDIR/again"
+    pipelines/lab/exactness/exactness "$bin" "$out" "$model" > "$BATS_TEST_TMPDIR/again"
     cmp "$BATS_TEST_TMPDIR/table" "$BATS_TEST_TMPDIR/again"
     [ "$(find "$out" -name 't*-b*.tsv' -newer "$BATS_TEST_TMPDIR/then" | wc -l)" -eq 1 ]
     "$bin/geodec-check" "$out"/*/t*-b*.h5
@@ -42,22 +42,22 @@ with_bench() {
 
 @test "a broken verifier ends the run with status 4, and its differences stand in the table" {
     with_bench 'exec "$real" "$@" --fault stale'
-    run --separate-stderr env DRAFTERS=ngram pipelines/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
+    run --separate-stderr env DRAFTERS=ngram pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]
     [[ "$stderr" == *"1 threads, prompts 1 to 1: status 4: "*"output tokens differ from plain decoding"* ]]
     awk -F'\t' '$1 == "all" {wrong = $6} END {exit !(wrong > 0)}' "$out/exactness.tsv"
-    run pipelines/exactness-page "$out"
+    run pipelines/lab/exactness/page "$out"
     [ "$status" -eq 1 ] # no page of half a run
 }
 
 @test "a planted fault that changes nothing, and counts that depend on the threads, end the run with status 4" {
     with_bench '[[ "$*" != *"--fault stale"* ]] || { args=("$@"); for i in "${!args[@]}"; do
         [ "${args[i]}" != --fault ] || unset "args[i]" "args[i+1]"; done; set -- "${args[@]}"; }; exec "$real" "$@"'
-    run --separate-stderr env DRAFTERS=ngram THREADS=1 pipelines/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
+    run --separate-stderr env DRAFTERS=ngram THREADS=1 pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]
     [[ "$stderr" == *"the planted fault 'stale' is not seen: status 0"* ]]
     with_bench '[[ "$*" != *"--threads 2"* ]] || set -- "$@" --seed 2; exec "$real" "$@"'
-    run --separate-stderr env DRAFTERS=ngram pipelines/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
+    run --separate-stderr env DRAFTERS=ngram pipelines/lab/exactness/exactness "$BATS_TEST_TMPDIR/bin" "$out" "$model"
     [ "$status" -eq 4 ]
     [[ "$stderr" == *"the counts of 1 and 2 threads differ"* ]]
 }

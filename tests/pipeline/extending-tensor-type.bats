@@ -39,7 +39,7 @@ setup_file() {
     # 2. the decoders
     cat >>"$decoders" <<'C'
 
-void geodec__decode_q8_b(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q8_b(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q8_B_BYTES, dst += Q_BLOCK) {
@@ -48,7 +48,7 @@ void geodec__decode_q8_b(const void *src, float *dst, int64_t n)
     }
 }
 
-void geodec__decode_q4_e(const void *src, float *dst, int64_t n)
+void geodec__types_decode_q4_e(const void *src, float *dst, int64_t n)
 {
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += Q4_E_BYTES, dst += Q_BLOCK) {

@@ -122,10 +122,10 @@ cells() { # cells TEXT: with all models, or with the one whose turn it is
 @test "claims: with any input removed, no row decides on it" {
     local root="$W/kept" name=novel input head=$'id\tsection\tclaim\tpublished\treproduced\texports\tmodel\tcontrol\tverdict'
     [ -d "$root/$name" ] || skip "the first cell did not run"
-    "$BIN/geodec-claims" --root "$root" --results "$name" pipelines/claims/*.tsv > "$W/whole"
+    "$BIN/geodec-claims" --root "$root" --results "$name" pipelines/claims/*.tsv pipelines/lab/*/claims.tsv > "$W/whole"
     [ "$(cut -f 9 "$W/whole" | grep -cE '^(reproduced|holds|artefact|refuted)$')" -ge 10 ]
     # a row uses an input when a condition has its letter; known(R) is an exception that the row asks for
-    cat pipelines/claims/*.tsv | awk -F'\t' -v name="$name" '$1 != "id" && NF == 9 {
+    cat pipelines/claims/*.tsv pipelines/lab/*/claims.tsv | awk -F'\t' -v name="$name" '$1 != "id" && NF == 9 {
         split("R E M C", letter, " ")
         n = split($9, rule, ";;"); conditions = ""
         for (k = 1; k <= n; k++) { c = rule[k]; sub(/:.*/, "", c); conditions = conditions " " c }
@@ -133,7 +133,7 @@ cells() { # cells TEXT: with all models, or with the one whose turn it is
             f = $(4 + i); sub(/#.*/, "", f); gsub(/@MODEL/, name, f); print f "\t" $1 } }' | sort -u > "$W/uses"
     for input in $(cut -f 1 "$W/uses" | sort -u); do
         [ -f "$root/$input" ] || continue
-        { echo "$head"; awk -F'\t' -v f="$input" 'FNR == NR {if ($1 == f) used[$2]; next} $1 in used' "$W/uses" pipelines/claims/*.tsv; } > "$W/some.tsv"
+        { echo "$head"; awk -F'\t' -v f="$input" 'FNR == NR {if ($1 == f) used[$2]; next} $1 in used' "$W/uses" pipelines/claims/*.tsv pipelines/lab/*/claims.tsv; } > "$W/some.tsv"
         mv "$root/$input" "$W/away"
         "$BIN/geodec-claims" --root "$root" --results "$name" "$W/some.tsv" > "$W/now"
         mv "$W/away" "$root/$input"

@@ -29,8 +29,8 @@ static const cli_tool tool = {
         "(pipelines/claims/README). References are those of geodec-value. A broken reference is an error of its row\n"
         "alone: it is printed in the table and on standard error. Refused are rule lists with one deciding word only,\n"
         "`reproduced` without the published figure, and rows of a table by number.",
-    .examples = "  geodec-claims --results my-model pipelines/claims/*.tsv > claims.tsv\n"
-                "  geodec-claims --check pipelines/claims/*.tsv",
+    .examples = "  geodec-claims --results my-model pipelines/lab/*/claims.tsv > claims.tsv\n"
+                "  geodec-claims --check pipelines/claims/*.tsv pipelines/lab/*/claims.tsv",
     CLI_TAKES(options, 1, -1),
 };
 

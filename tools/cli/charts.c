@@ -42,20 +42,20 @@ void charts_close(charts *s)
 static geodec_status fisher_at_points(const charts *s, const geodec_harness_charted *c, double *g, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_state_rows rows = {0};
+    geodec_model_states_rows rows = {0};
     int32_t *row = NULL;
     GEODEC_NEW(row, c->points);
     for (int64_t i = 0; i < c->points; i++) row[i] = (int32_t)c->point_row[i];
     for (int64_t i = 0, count; i < c->points; i += count) {
         for (count = 1; i + count < c->points && c->point_place[i + count] == c->point_place[i];) count++;
-        GEODEC_TRY(geodec_state_rows_read(&s->source, s->layer[c->point_place[i]], count, row + i, &rows, err));
+        GEODEC_TRY(geodec_model_states_rows_read(&s->source, s->layer[c->point_place[i]], count, row + i, &rows, err));
         GEODEC_TRY(geodec_fisher_metric(s->source.reference, &rows.s, c->n, c->basis, NULL, &s->c->hooks,
                                         g + i * c->n * c->n, NULL, NULL, err));
-        geodec_state_rows_clear(&rows);
+        geodec_model_states_rows_clear(&rows);
     }
     GEODEC_TRY(geodec_fisher_regularise(c->points, c->n, s->o->ridge, g, NULL, NULL, NULL, err));
 done:
-    geodec_state_rows_clear(&rows);
+    geodec_model_states_rows_clear(&rows);
     geodec_mem_free(row);
     return st;
 }

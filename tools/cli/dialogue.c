@@ -153,7 +153,7 @@ static geodec_status compare(const talk *t, int64_t n_prompt, const geodec_decod
     if (plain.n != got->n || (got->n > 0 && memcmp(plain.token, got->token, (size_t)got->n * sizeof *plain.token) != 0))
         GEODEC_THROW(GEODEC_CHECK, "turn %lld: the reply differs from plain decoding", (long long)t->turns);
 done:
-    geodec_decoded_free(&plain);
+    geodec_decode_free(&plain);
     return st;
 }
 
@@ -194,7 +194,7 @@ static geodec_status reply(talk *t, geodec_err *err)
 done:
     printer_close(t->printer);
     t->printer = NULL;
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     return st;
 }
 

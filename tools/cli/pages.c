@@ -48,8 +48,7 @@ void architectures_table(FILE *out)
 {
     geodec_architecture a;
     (void)fprintf(out, "| name | models | what differs |\n|---|---|---|\n");
-    for (int i = 0; geodec_architecture_at(i, &a); i++)
-        (void)fprintf(out, "| `%s` | %s | %s |\n", a.name, a.models, a.differs);
+    for (int i = 0; geodec_arch_at(i, &a); i++) (void)fprintf(out, "| `%s` | %s | %s |\n", a.name, a.models, a.differs);
 }
 
 void integrators_page(FILE *out)

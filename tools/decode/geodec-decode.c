@@ -372,8 +372,8 @@ done:
 static void close_all(work *w, bool succeeded)
 {
     printer_close(w->printer);
-    geodec_decoded_free(&w->got);
-    geodec_decoded_free(&w->plain);
+    geodec_decode_free(&w->got);
+    geodec_decode_free(&w->plain);
     geodec_drafter_destroy(w->drafter);
     if (succeeded) say_library(w->c, w->drafting);
     geodec_drafting_close(w->drafting);

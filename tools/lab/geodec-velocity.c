@@ -52,14 +52,14 @@ typedef struct state {
     int64_t n_cases;
 } state;
 
-static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index,
-                              const geodec_harness_sites *f, const char *metric, geodec_err *err)
+static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_t index, const geodec_harness_sites *f,
+                              const char *metric, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     state *s = ctx;
     const cli *cl = s->charts.c;
     const int32_t layer = s->charts.layer[index];
-    geodec_initial_predictions e = {0};
+    geodec_velocity_initial_predictions e = {0};
     const geodec_initial_source source = {.view = &s->charts.view,
                                           .layer = s->charts.layer,
                                           .n_layer = s->charts.n_layer,
@@ -69,14 +69,14 @@ static geodec_status evaluate(void *ctx, const geodec_harness_charted *c, int64_
     int64_t count, *row = NULL;
     if (s->n_cases == CASES_MAX) GEODEC_THROW(GEODEC_LIMIT, "more than %d cases", (int)CASES_MAX);
     GEODEC_TRY(geodec_velocity_initial_starts(&c->t, &s->split, &s->o, &count, &row, err));
-    GEODEC_TRY(geodec_initial_predict(&source, c, layer, count, row, &e, err));
+    GEODEC_TRY(geodec_velocity_initial_predict(&source, c, layer, count, row, &e, err));
     geodec_velocity_initial_case *k = s->cases + s->n_cases;
     *k = (geodec_velocity_initial_case){.metric = metric, .layer = layer};
     GEODEC_TRY(
         geodec_velocity_initial_run(&c->t, f, &e.view, &s->split, &s->o, cl->pool, &cl->hooks, &k->figures, err));
     s->n_cases++;
 done:
-    geodec_initial_predictions_clear(&e);
+    geodec_velocity_initial_predictions_clear(&e);
     geodec_mem_free(row);
     return st;
 }

@@ -135,8 +135,8 @@ geodec_status geodec_divergence_measure(geodec_divergence_work *w, geodec_err *e
         own[j] = w->row[w->from[j]];
         next[j] = w->row[w->to[j]];
     }
-    GEODEC_TRY(geodec_state_rows_read(s, w->layer, w->pairs, own, &w->own, err));
-    GEODEC_TRY(geodec_state_rows_read(s, w->layer, w->pairs, next, &w->next, err));
+    GEODEC_TRY(geodec_model_states_rows_read(s, w->layer, w->pairs, own, &w->own, err));
+    GEODEC_TRY(geodec_model_states_rows_read(s, w->layer, w->pairs, next, &w->next, err));
     for (int64_t j = 0; j < w->pairs; j++) text[j] = s->text[own[j]];
     GEODEC_NEW(delta, w->pairs * w->n);
     GEODEC_NEW(w->kl, 2 * w->pairs);
@@ -160,8 +160,8 @@ done:
 void geodec_divergence_work_clear(geodec_divergence_work *w)
 {
     for (int64_t k = 0; k < GEODEC_DIVERGENCE_METRICS; k++) geodec_metric_clear(w->metric + k);
-    geodec_state_rows_clear(&w->own);
-    geodec_state_rows_clear(&w->next);
+    geodec_model_states_rows_clear(&w->own);
+    geodec_model_states_rows_clear(&w->next);
     void *const all[] = {w->row, w->basis, w->from, w->to, w->kl, w->whole, w->predicted};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) geodec_mem_free(all[i]);
     memset(w, 0, sizeof *w);

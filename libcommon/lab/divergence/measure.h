@@ -20,12 +20,12 @@ typedef struct geodec_divergence_work {
     int32_t *row;  /* [points] of the activations */
     double *basis; /* [n][d] */
     /* found */
-    int64_t *from, *to;          /* [pairs] points; from rises with its row */
-    geodec_state_rows own, next; /* states of the pairs' points */
-    double *kl, *whole;          /* [2][pairs] */
-    double *predicted;           /* [kinds][2][pairs] */
-    double explained;            /* share of the squared steps that the chart holds */
-    geodec_divergence result;    /* borrows from the above */
+    int64_t *from, *to;                 /* [pairs] points; from rises with its row */
+    geodec_model_states_rows own, next; /* states of the pairs' points */
+    double *kl, *whole;                 /* [2][pairs] */
+    double *predicted;                  /* [kinds][2][pairs] */
+    double explained;                   /* share of the squared steps that the chart holds */
+    geodec_divergence result;           /* borrows from the above */
 } geodec_divergence_work;
 
 /* Samples the pairs and fills what is found. Kinds: the Fisher metric at the points, its trace alone (the control of

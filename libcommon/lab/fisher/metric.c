@@ -24,7 +24,7 @@ geodec_status geodec_fisher_of_cloud(const geodec_model_states *s, const geodec_
                                      geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_state_rows rows = {0};
+    geodec_model_states_rows rows = {0};
     const int64_t count = cloud->points;
     double *out = NULL, *trace = NULL, *entropy = NULL, *condition = NULL;
     int32_t *floored = NULL;
@@ -34,7 +34,7 @@ geodec_status geodec_fisher_of_cloud(const geodec_model_states *s, const geodec_
     GEODEC_NEW(entropy, count);
     GEODEC_NEW(condition, count);
     GEODEC_NEW(floored, count);
-    GEODEC_TRY(geodec_state_rows_read(s, cloud->layer, count, cloud->row, &rows, err));
+    GEODEC_TRY(geodec_model_states_rows_read(s, cloud->layer, count, cloud->row, &rows, err));
     GEODEC_TRY(geodec_fisher_metric(s->reference, &rows.s, n, cloud->basis, NULL, hooks, out, NULL, entropy, err));
     GEODEC_TRY(geodec_fisher_regularise(count, n, ridge, out, trace, condition, floored, err));
     *medians = (geodec_fisher_medians){0};
@@ -48,7 +48,7 @@ geodec_status geodec_fisher_of_cloud(const geodec_model_states *s, const geodec_
     *g = out;
     out = NULL;
 done:
-    geodec_state_rows_clear(&rows);
+    geodec_model_states_rows_clear(&rows);
     geodec_mem_free(out);
     geodec_mem_free(trace);
     geodec_mem_free(entropy);

@@ -64,11 +64,11 @@ void geodec_model_states_close(geodec_model_states *s)
     memset(s, 0, sizeof *s);
 }
 
-geodec_status geodec_state_rows_read(const geodec_model_states *s, int64_t layer, int64_t count, const int32_t *row,
-                                     geodec_state_rows *out, geodec_err *err)
+geodec_status geodec_model_states_rows_read(const geodec_model_states *s, int64_t layer, int64_t count,
+                                            const int32_t *row, geodec_model_states_rows *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_state_rows r = {0};
+    geodec_model_states_rows r = {0};
     float *state = NULL;
     uint8_t *scratch = NULL;
     int64_t index;
@@ -99,13 +99,13 @@ geodec_status geodec_state_rows_read(const geodec_model_states *s, int64_t layer
     *out = r;
     memset(&r, 0, sizeof r);
 done:
-    geodec_state_rows_clear(&r);
+    geodec_model_states_rows_clear(&r);
     geodec_mem_free(state);
     geodec_mem_free(scratch);
     return st;
 }
 
-void geodec_state_rows_clear(geodec_state_rows *r)
+void geodec_model_states_rows_clear(geodec_model_states_rows *r)
 {
     geodec_mem_free(r->state);
     geodec_mem_free(r->first);

@@ -28,16 +28,16 @@ GEODEC_API geodec_status geodec_model_states_open(const char *path, const geodec
 GEODEC_API void geodec_model_states_close(geodec_model_states *s); /* all zero is allowed */
 
 /* States of `count` rows of the activations at a layer of the model, with what the library asks for. */
-typedef struct geodec_state_rows {
+typedef struct geodec_model_states_rows {
     geodec_fisher_states s;
     double *state;     /* [count][d] */
     int64_t *first;    /* [count] */
     int32_t *position; /* [count] */
-} geodec_state_rows;
+} geodec_model_states_rows;
 /* GEODEC_NOTFOUND (layer), GEODEC_RANGE (row), GEODEC_UNSUPPORTED where the text before a row is not in the file. */
-GEODEC_API geodec_status geodec_state_rows_read(const geodec_model_states *s, int64_t layer, int64_t count,
-                                                const int32_t *row, geodec_state_rows *out,
-                                                geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_state_rows_clear(geodec_state_rows *r);
+GEODEC_API geodec_status geodec_model_states_rows_read(const geodec_model_states *s, int64_t layer, int64_t count,
+                                                       const int32_t *row, geodec_model_states_rows *out,
+                                                       geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_model_states_rows_clear(geodec_model_states_rows *r);
 
 #endif

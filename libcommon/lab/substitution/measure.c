@@ -24,12 +24,12 @@ static geodec_status read_states(const geodec_substitution_work *w, int64_t laye
                                  double **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    geodec_state_rows r = {0};
-    GEODEC_TRY(geodec_state_rows_read(w->states, layer, count, row, &r, err));
+    geodec_model_states_rows r = {0};
+    GEODEC_TRY(geodec_model_states_rows_read(w->states, layer, count, row, &r, err));
     *out = r.state;
     r.state = NULL;
 done:
-    geodec_state_rows_clear(&r);
+    geodec_model_states_rows_clear(&r);
     return st;
 }
 
@@ -92,7 +92,7 @@ static geodec_status make_field(geodec_substitution_work *w, int64_t layer, geod
     const geodec_harness_charted *ch = &w->chart;
     const geodec_metric_options o = geodec_metric_defaults();
     geodec_metric m = {0};
-    geodec_state_rows rows = {0};
+    geodec_model_states_rows rows = {0};
     int32_t *row = NULL;
     double *g = NULL;
     GEODEC_TRY(geodec_metric_fit(ch->points, ch->n, ch->point, &o, w->pool, w->hooks, &m, err));
@@ -100,7 +100,7 @@ static geodec_status make_field(geodec_substitution_work *w, int64_t layer, geod
         GEODEC_NEW(row, ch->points);
         GEODEC_NEW(g, ch->points * ch->n * ch->n);
         for (int64_t i = 0; i < ch->points; i++) row[i] = (int32_t)ch->point_row[i];
-        GEODEC_TRY(geodec_state_rows_read(w->states, layer, ch->points, row, &rows, err));
+        GEODEC_TRY(geodec_model_states_rows_read(w->states, layer, ch->points, row, &rows, err));
         GEODEC_TRY(
             geodec_fisher_metric(w->states->reference, &rows.s, ch->n, ch->basis, NULL, w->hooks, g, NULL, NULL, err));
         GEODEC_TRY(geodec_fisher_regularise(ch->points, ch->n, 0.01, g, NULL, NULL, NULL, err));
@@ -111,7 +111,7 @@ static geodec_status make_field(geodec_substitution_work *w, int64_t layer, geod
     GEODEC_TRY(geodec_metric_field(&m, &w->field, err));
 done:
     geodec_metric_clear(&m);
-    geodec_state_rows_clear(&rows);
+    geodec_model_states_rows_clear(&rows);
     geodec_mem_free(row);
     geodec_mem_free(g);
     return st;

@@ -7,7 +7,7 @@
 
 enum { BEST = 32 /* tokens of the centroid */ };
 
-static geodec_status add(geodec_initial_predictions *e, geodec_velocity_initial_surrogate s, int64_t count,
+static geodec_status add(geodec_velocity_initial_predictions *e, geodec_velocity_initial_surrogate s, int64_t count,
                          geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -47,7 +47,8 @@ static int64_t kept(const geodec_initial_source *s, int64_t layer)
 /* end = x + B (state at layer a - state at layer b), where both are kept. */
 static geodec_status add_difference(const geodec_initial_source *s, const geodec_harness_charted *c,
                                     geodec_velocity_initial_surrogate which, int64_t layer_a, int64_t layer_b,
-                                    int64_t count, const int64_t *row, geodec_initial_predictions *e, geodec_err *err)
+                                    int64_t count, const int64_t *row, geodec_velocity_initial_predictions *e,
+                                    geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t a = kept(s, layer_a), b = kept(s, layer_b), d = c->d, n = c->n;
@@ -115,7 +116,7 @@ static int64_t most_probable(int64_t vocab, const double *logit, int32_t *token,
 
 /* What the model itself says comes next, from the last layer's state at the row: nothing after it. */
 static geodec_status add_of_model(const geodec_initial_source *s, const geodec_harness_charted *c, int64_t count,
-                                  const int64_t *row, geodec_initial_predictions *e, geodec_err *err)
+                                  const int64_t *row, geodec_velocity_initial_predictions *e, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const geodec_model_states *f = s->model;
@@ -158,9 +159,9 @@ done:
     return st;
 }
 
-geodec_status geodec_initial_predict(const geodec_initial_source *s, const geodec_harness_charted *c, int32_t layer,
-                                     int64_t count, const int64_t *row, geodec_initial_predictions *out,
-                                     geodec_err *err)
+geodec_status geodec_velocity_initial_predict(const geodec_initial_source *s, const geodec_harness_charted *c,
+                                              int32_t layer, int64_t count, const int64_t *row,
+                                              geodec_velocity_initial_predictions *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const int64_t sink = (2 * s->n_layer + 1) / 3;
@@ -171,8 +172,8 @@ done:
     return st;
 }
 
-void geodec_initial_predictions_clear(geodec_initial_predictions *p)
+void geodec_velocity_initial_predictions_clear(geodec_velocity_initial_predictions *p)
 {
     for (int i = 0; i < GEODEC_INITIAL_SURROGATES; i++) geodec_mem_free(p->end[i]);
-    *p = (geodec_initial_predictions){0};
+    *p = (geodec_velocity_initial_predictions){0};
 }

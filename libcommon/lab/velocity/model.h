@@ -18,18 +18,19 @@ typedef struct geodec_initial_source {
 } geodec_initial_source;
 
 /* Predicted next states, [count][n] each; NULL in end and view: not predicted. */
-typedef struct geodec_initial_predictions {
+typedef struct geodec_velocity_initial_predictions {
     double *end[GEODEC_INITIAL_SURROGATES];
     geodec_velocity_initial_ends view;
-} geodec_initial_predictions;
+} geodec_velocity_initial_predictions;
 
 /* Predictions at `count` rows of states of `layer` in the chart c, from nothing after the row: the difference to the
  * layer before, the difference of the sink layer (2/3 of the depth) to the embedding, and, where the last layer is kept
  * and there is a model, what its most probable next tokens say (their embedding, the centroid of 32, the mean training
  * state of the best) with the true next token's mean as the bound. Fills *out, which is all zero before. */
-GEODEC_API geodec_status geodec_initial_predict(const geodec_initial_source *s, const geodec_harness_charted *c,
-                                                int32_t layer, int64_t count, const int64_t *row,
-                                                geodec_initial_predictions *out, geodec_err *err) GEODEC_MUST_USE;
-GEODEC_API void geodec_initial_predictions_clear(geodec_initial_predictions *p);
+GEODEC_API geodec_status geodec_velocity_initial_predict(const geodec_initial_source *s,
+                                                         const geodec_harness_charted *c, int32_t layer, int64_t count,
+                                                         const int64_t *row, geodec_velocity_initial_predictions *out,
+                                                         geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_velocity_initial_predictions_clear(geodec_velocity_initial_predictions *p);
 
 #endif

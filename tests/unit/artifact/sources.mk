@@ -4,4 +4,5 @@ artifact_TESTS := \
   test_binding.c \
   test_binding_rows.c \
   test_compare.c \
+  test_select.c \
   test_sweep.c

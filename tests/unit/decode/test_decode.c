@@ -50,7 +50,7 @@ static geodec_decode_counters run_case(toy_kind kind, uint64_t seed, int32_t n_c
     cr_assert(t.length == n + want - 1 || t.length == n + want, "%s: %d rows for %lld tokens", what, t.length,
               (long long)(n + want));
     for (int32_t i = 0; i < t.length; i++) cr_assert_eq(t.token[i], i < n ? prompt[i] : plain[i - n]);
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     return c;
 }
 
@@ -135,7 +135,7 @@ Test(decode, passes_and_rows_are_those_the_target_counts)
     const geodec_decode_counters *c = &got.counters;
     cr_assert(c->rounds == 20 && c->target_passes == 40 && c->target_rows == 20 * 11);
     cr_assert(c->prompt_passes == 2 && c->prompt_rows == 3 + 10);
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
 }
 
 Test(decode, oracle_replay_reaches_gamma_plus_one_and_wrong_drafts_reach_one)
@@ -259,7 +259,7 @@ Test(decode, a_suspended_drafter_is_shown_the_end_of_the_text)
         s.toy = &t;
         s.n = 0;
         test_ok(geodec_decode(&target, prompt, 20, &s.base, &o, &got, &err), &err);
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
     cr_assert(s.whole > 0 && s.pieces > 0, "%lld %lld", (long long)s.whole, (long long)s.pieces);
 }
@@ -368,7 +368,7 @@ Test(decode, prompts_and_options_out_of_range)
     o.max_tokens = 0;
     test_ok(geodec_decode(&target, prompt, 3, NULL, &o, &out, &err), &err);
     cr_assert(out.n == 0 && out.end == GEODEC_END_LENGTH && out.counters.target_passes == 0);
-    geodec_decoded_free(&out);
+    geodec_decode_free(&out);
 }
 
 /* Section 3 of the specification: the guard as a row mask. */
@@ -558,7 +558,7 @@ Test(decode, a_kept_cache_gives_what_a_new_text_gives)
                     memcpy(text + n, got.token, (size_t)got.n * sizeof *text);
                     n += got.n;
                     cr_assert(t.length == n || t.length == n - 1);
-                    geodec_decoded_free(&got);
+                    geodec_decode_free(&got);
                 }
             }
 }
@@ -613,7 +613,7 @@ Test(decode, caller_may_stop_inside_a_run)
         cr_assert_eq(memcmp(got.token, plain, (size_t)after * sizeof *plain), 0);
         cr_assert_eq(t.length, 3 + after - 1);
         cr_assert_leq(got.counters.total.accepted, after, "accepted tokens are counted up to the stop");
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
 }
 

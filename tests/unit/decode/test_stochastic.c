@@ -272,7 +272,7 @@ static outcome play(geodec_decode_options o, bool liar)
         second += out.n > 0;
         rounds += out.counters.rounds;
         decided += out.counters.decided;
-        geodec_decoded_free(&out);
+        geodec_decode_free(&out);
     }
     result.per_round = (double)decided / (double)rounds;
 
@@ -389,14 +389,14 @@ Test(stochastic, runs_are_reproducible_and_rounds_without_drafts_are_plain)
     cr_assert_eq(a.n, b.n);
     cr_assert_eq(memcmp(a.token, b.token, (size_t)a.n * sizeof *a.token), 0);
     cr_assert_gt(a.counters.total.accepted, 0);
-    geodec_decoded_free(&a);
-    geodec_decoded_free(&b);
+    geodec_decode_free(&a);
+    geodec_decode_free(&b);
     o.gamma = 0;
     test_ok(geodec_decode(&target, prompt, PROMPT, d, &o, &a, &err), &err);
     test_ok(geodec_decode(&target, prompt, PROMPT, NULL, &o, &b, &err), &err);
     cr_assert_eq(a.n, b.n);
     cr_assert_eq(memcmp(a.token, b.token, (size_t)a.n * sizeof *a.token), 0);
-    geodec_decoded_free(&a);
-    geodec_decoded_free(&b);
+    geodec_decode_free(&a);
+    geodec_decode_free(&b);
     geodec_sampler_destroy(s);
 }

@@ -302,7 +302,7 @@ void toy_runs_exactly(geodec_drafter *d)
         cr_assert_eq(got.end, end);
         cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "mode %d", mode);
         proposed += got.counters.total.proposed;
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
     cr_assert_gt(proposed, 500);
 }

@@ -116,7 +116,7 @@ static geodec_decode_counters run(trial *x, geodec_drafter *d)
     cr_assert_eq(got.n, LENGTH);
     cr_assert_eq(memcmp(got.token, x->text + PROMPT, LENGTH * sizeof *got.token), 0);
     const geodec_decode_counters c = got.counters;
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     return c;
 }
 
@@ -268,11 +268,11 @@ Test(scheduler, output_equals_plain)
             const double x = geodec_decode_tokens_per_pass(&got.counters);
             const int64_t rounds = got.counters.rounds;
             if (x > best) best = x;
-            geodec_decoded_free(&got);
+            geodec_decode_free(&got);
             if (o.adaptive) continue;
             test_ok(geodec_decode(&target, prompt, 6, d, &o, &got, &err), &err);
             cr_assert_eq(got.counters.rounds, rounds, "begin forgets, and without a cost the choice is the text's");
-            geodec_decoded_free(&got);
+            geodec_decode_free(&got);
         }
     cr_assert_gt(best, 3, "%g tokens a pass", best);
     geodec_drafter_destroy(d);

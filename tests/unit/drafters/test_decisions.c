@@ -371,7 +371,7 @@ static void request(const script *s, const geodec_target *target, geodec_drafter
         run.is.asks += got.counters.asks;
         run.is.accepted += got.counters.total.accepted;
         for (int32_t k = 1; k <= GEODEC_DRAFT_MAX; k++) run.is.sent += k * got.counters.length[k];
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
 }
 

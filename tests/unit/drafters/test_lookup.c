@@ -220,7 +220,7 @@ Test(lookup, output_equals_plain)
             cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "kind %d mode %d", kind, mode);
             const double x = geodec_decode_tokens_per_pass(&got.counters);
             if (x > best) best = x;
-            geodec_decoded_free(&got);
+            geodec_decode_free(&got);
         }
     cr_assert_gt(best, 3, "%g tokens a pass", best);
     geodec_drafter_destroy(d);

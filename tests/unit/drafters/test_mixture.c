@@ -113,7 +113,7 @@ static int64_t rounds(geodec_drafter *d, const int32_t *prompt, const int32_t *p
     cr_assert_eq(got.n, n);
     cr_assert_eq(memcmp(got.token, plain, (size_t)n * sizeof *plain), 0);
     const int64_t count = got.counters.rounds;
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     return count;
 }
 

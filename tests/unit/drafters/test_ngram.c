@@ -205,7 +205,7 @@ Test(ngram, drafts_a_markov_target)
         if (!sampled)
             cr_assert_gt(geodec_decode_tokens_per_pass(&got.counters), 3.0, "%g",
                          geodec_decode_tokens_per_pass(&got.counters));
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
     geodec_drafter_destroy(d);
 }

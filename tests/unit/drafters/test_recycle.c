@@ -182,7 +182,7 @@ Test(candidates, are_those_of_the_rows)
         test_ok(geodec_decode(&target, prompt, c.n_prompt, &c.base, &o, &got, &err), &err);
         cr_assert_gt(got.n, 59);
         cr_assert_gt(c.spare_rows, 20);
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
 }
 
@@ -320,7 +320,7 @@ Test(recycle, output_equals_plain)
                 cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "kind %d mode %d", kind, mode);
                 const double x = geodec_decode_tokens_per_pass(&got.counters);
                 if (x > best) best = x;
-                geodec_decoded_free(&got);
+                geodec_decode_free(&got);
             }
         geodec_drafter_destroy(d);
     }

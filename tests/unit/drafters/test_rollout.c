@@ -139,7 +139,7 @@ Test(rollout, output_equals_plain)
             cr_assert_eq(got.end, end);
             cr_assert_eq(memcmp(got.token, plain, (size_t)want * sizeof *plain), 0, "kind %d mode %d", kind, mode);
             proposed += got.counters.total.proposed;
-            geodec_decoded_free(&got);
+            geodec_decode_free(&got);
         }
         cr_assert_gt(proposed, 200);
         geodec_rollout_drafter_steps(d, &steps, &broken);

@@ -148,7 +148,7 @@ Test(session, cache_after_rounds_equals_a_fresh_prefill)
                 cr_assert_eq(f.rows, 4 + n - 1);
                 check_cache(s, text, &f);
                 geodec_mem_free(f.state);
-                geodec_decoded_free(&got);
+                geodec_decode_free(&got);
             }
     geodec_session_destroy(s);
     geodec_model_close(m);
@@ -172,7 +172,7 @@ Test(session, context_full_and_prompts_too_long)
             test_ok(geodec_decode(&target, prompt, n, with ? d : NULL, &o, &got, &err), &err);
             cr_assert_eq(got.end, GEODEC_END_CONTEXT);
             cr_assert_eq(got.n, 16 - n + 1);
-            geodec_decoded_free(&got);
+            geodec_decode_free(&got);
         }
     cr_assert_eq(geodec_decode(&target, prompt, 17, d, &o, &got, &err), GEODEC_LIMIT);
     geodec_drafter_destroy(d);
@@ -234,7 +234,7 @@ static void real_model(const char *relative, const char *words)
                 cr_assert_eq(memcmp(got.token, plain, sizeof plain), 0, "%s prompt %d mode %d drafter %d", relative,
                              (int)p, mode, k);
                 if (k == 1 && o.gamma > 1) cr_assert_lt(got.counters.target_passes, TOKENS / 2);
-                geodec_decoded_free(&got);
+                geodec_decode_free(&got);
             }
         }
     geodec_drafter_destroy(ngram);

@@ -119,15 +119,15 @@ Test(model_states, rows_are_the_models_and_another_model_is_refused)
     setting t;
     begin(&t);
     const int32_t row[] = {17, 3, ROWS - 1}, beyond[] = {ROWS}, kinds = MODEL_KINDS;
-    geodec_state_rows r;
-    test_ok(geodec_state_rows_read(&t.s, t.at, 3, row, &r, &err), &err);
+    geodec_model_states_rows r;
+    test_ok(geodec_model_states_rows_read(&t.s, t.at, 3, row, &r, &err), &err);
     for (int i = 0; i < 3; i++) {
         cr_assert(r.first[i] == row[i] / LENGTH * LENGTH && r.position[i] == row[i] % LENGTH);
         for (int64_t k = 0; k < t.d; k++) cr_assert_eq(r.state[i * t.d + k], (float)at(&t, t.at, row[i])[k]);
     }
-    geodec_state_rows_clear(&r);
-    cr_assert_eq(geodec_state_rows_read(&t.s, t.at, 1, beyond, &r, &err), GEODEC_RANGE);
-    cr_assert_eq(geodec_state_rows_read(&t.s, t.last + 5, 1, row, &r, &err), GEODEC_NOTFOUND);
+    geodec_model_states_rows_clear(&r);
+    cr_assert_eq(geodec_model_states_rows_read(&t.s, t.at, 1, beyond, &r, &err), GEODEC_RANGE);
+    cr_assert_eq(geodec_model_states_rows_read(&t.s, t.last + 5, 1, row, &r, &err), GEODEC_NOTFOUND);
     int refused = 0;
     for (int k = 1; k < kinds; k++) {
         geodec_model *other = models_create(k);
@@ -165,9 +165,9 @@ Test(model_states, next_states_from_layers_and_from_the_model)
     const int64_t row[] = {4, 25, 133};
     geodec_initial_source source = {
         .view = &t.s.view, .layer = t.layer, .n_layer = t.last, .model = &t.s, .split = &t.split};
-    geodec_initial_predictions p = {0};
+    geodec_velocity_initial_predictions p = {0};
     double *embedded = geodec_mem_new(t.d, sizeof *embedded), y[N];
-    test_ok(geodec_initial_predict(&source, &t.chart, t.at, 3, row, &p, &err), &err);
+    test_ok(geodec_velocity_initial_predict(&source, &t.chart, t.at, 3, row, &p, &err), &err);
     for (int i = 0; i < 3; i++) {
         const int32_t best = best_token(&t, row[i]);
         test_ok(geodec_reference_embed(t.s.reference, &best, 1, embedded, &err), &err);
@@ -181,17 +181,18 @@ Test(model_states, next_states_from_layers_and_from_the_model)
                                1e-9);
             cr_assert_float_eq(p.view.end[GEODEC_INITIAL_EMBEDDING][i * N + a], y[a], 1e-9);
             for (int64_t r = 0; r < ROWS; r++)
-                if (t.s.token[r] == best && t.s.position[r] > 0 && geodec_harness_split_on(&t.split, t.s.text[r], false))
+                if (t.s.token[r] == best && t.s.position[r] > 0 &&
+                    geodec_harness_split_on(&t.split, t.s.text[r], false))
                     mean += t.chart.x[r * N + a], seen++;
             const double got = p.view.end[GEODEC_INITIAL_TOKEN_MEAN][i * N + a];
             cr_assert(seen > 0 ? fabs(got - mean / seen) < 1e-12 : isnan(got));
         }
     }
-    geodec_initial_predictions_clear(&p);
+    geodec_velocity_initial_predictions_clear(&p);
     source.model = NULL;
-    test_ok(geodec_initial_predict(&source, &t.chart, t.at, 3, row, &p, &err), &err);
+    test_ok(geodec_velocity_initial_predict(&source, &t.chart, t.at, 3, row, &p, &err), &err);
     cr_assert(p.view.end[GEODEC_INITIAL_LAYER_DELTA] && !p.view.end[GEODEC_INITIAL_EMBEDDING]);
-    geodec_initial_predictions_clear(&p);
+    geodec_velocity_initial_predictions_clear(&p);
     geodec_mem_free(embedded);
     end(&t);
 }
@@ -253,9 +254,9 @@ Test(model_states, fisher_matrices_of_a_cloud_and_their_blend)
                           .token = token,
                           .basis = t.chart.basis};
     geodec_fisher_medians f;
-    geodec_state_rows r;
+    geodec_model_states_rows r;
     test_ok(geodec_fisher_of_cloud(&t.s, &cloud, N, 0.1, NULL, &g, &f, &err), &err);
-    test_ok(geodec_state_rows_read(&t.s, t.at, POINTS, row, &r, &err), &err);
+    test_ok(geodec_model_states_rows_read(&t.s, t.at, POINTS, row, &r, &err), &err);
     test_ok(geodec_fisher_metric(t.s.reference, &r.s, N, t.chart.basis, NULL, NULL, want, NULL, NULL, &err), &err);
     for (int i = 0; i < POINTS; i++) {
         trace[i] = 0;
@@ -286,7 +287,7 @@ Test(model_states, fisher_matrices_of_a_cloud_and_their_blend)
     token[7]++;
     cr_assert_eq(geodec_fisher_of_cloud(&t.s, &cloud, N, 0.1, NULL, &want, &f, &err), GEODEC_CHECKSUM);
     geodec_metric_clear(&m);
-    geodec_state_rows_clear(&r);
+    geodec_model_states_rows_clear(&r);
     geodec_mem_free(g);
     geodec_mem_free(kept);
     geodec_mem_free(want);

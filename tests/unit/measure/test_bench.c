@@ -192,7 +192,7 @@ Test(bench, a_target_that_is_not_batch_invariant_is_caught)
         test_ok(geodec_decode(&target, prompt_token + p * LENGTH, LENGTH, NULL, &o, &d, &err), &err);
         plain += d.n;
         of_prompt[p] = d.counters.decided;
-        geodec_decoded_free(&d);
+        geodec_decode_free(&d);
     }
     test_ok(geodec_bench_count(&plan, &target, 1, NULL, &c, &err), &err);
     for (int64_t i = 0; i < c.n; i++) {

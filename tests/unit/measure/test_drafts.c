@@ -64,7 +64,7 @@ Test(rejections, agree_with_the_counters_of_the_loop)
             if (foe == HOSTILE_ORACLE) cr_assert_eq(r.rejected, 0);
             if (foe == HOSTILE_WRONG) cr_assert_eq(r.rejected, r.reached);
             if (foe == HOSTILE_STOP) cr_assert_eq(r.stop[1], 0, "2 is the stop token, drafted is 0");
-            geodec_decoded_free(&got);
+            geodec_decode_free(&got);
         }
 }
 
@@ -132,7 +132,7 @@ Test(rejections, ranks_are_those_of_the_model)
         cr_assert_eq(r.rejected, k == 0 ? 0 : r.reached);
         const int64_t second = k == 1 ? r.rejected : 0, ten = k >= 2 && k < 10 ? r.rejected : 0;
         cr_assert(r.rank[0] == second && r.rank[1] == ten && r.rank[2] == r.rejected - second - ten, "place %d", k);
-        geodec_decoded_free(&got);
+        geodec_decode_free(&got);
     }
 }
 
@@ -177,13 +177,13 @@ Test(alone, writes_without_the_model)
     cr_assert_eq(memcmp(got.token, plain, 50 * sizeof *plain), 0);
     cr_assert_eq(got.counters.target_passes, 0);
     cr_assert_eq(t.count.rows, 2, "the prompt but its last token");
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     test_ok(geodec_draft_alone(&target, prompt, 3, hostile_make(&h, HOSTILE_WRONG, &reference, 1, plain, n, 3, -1), &o,
                                &got, &err),
             &err);
     cr_assert_gt(got.n, 0);
     cr_assert_neq(got.token[0], plain[0], "nobody checks");
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     const int32_t stop[] = {plain[5]};
     int32_t first = 0;
     while (plain[first] != stop[0]) first++;
@@ -193,7 +193,7 @@ Test(alone, writes_without_the_model)
                                &got, &err),
             &err);
     cr_assert(got.n == first && got.end == GEODEC_END_STOP && got.counters.decided == first + 1);
-    geodec_decoded_free(&got);
+    geodec_decode_free(&got);
     cr_assert_eq(geodec_draft_alone(&target, prompt, 3, NULL, &o, &got, &err), GEODEC_INVAL);
 }
 

@@ -133,8 +133,8 @@ Test(flowmap, decoding_with_it_gives_the_plain_tokens)
                 cr_assert_eq(plain.n, drafted.n);
                 cr_assert_eq(memcmp(plain.token, drafted.token, (size_t)plain.n * sizeof *plain.token), 0);
                 accepted += i == 0 ? drafted.counters.total.accepted : 0;
-                geodec_decoded_free(&plain);
-                geodec_decoded_free(&drafted);
+                geodec_decode_free(&plain);
+                geodec_decode_free(&drafted);
             }
         geodec_drafter_destroy(d);
     }

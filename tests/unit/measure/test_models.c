@@ -95,8 +95,8 @@ Test(models, output_is_that_of_plain_decoding)
                 same_text(&got, &plain);
                 held_back += got.counters.length[0];
                 if (k < 4) cr_assert_gt(got.counters.total.proposed, 0);
-                geodec_decoded_free(&plain);
-                geodec_decoded_free(&got);
+                geodec_decode_free(&plain);
+                geodec_decode_free(&got);
             }
     cr_assert_gt(held_back, 100);
     for (int k = 0; k < 4; k++) geodec_drafter_destroy(d[k]);
@@ -124,7 +124,7 @@ Test(models, a_drafter_that_is_the_target_is_always_right)
                 else
                     cr_assert_lt(first->accepted, first->reached);
                 if (blocks == LAYERS && budget == 0) cr_assert_eq(got.counters.target_passes, 10);
-                geodec_decoded_free(&got);
+                geodec_decode_free(&got);
                 geodec_drafter_destroy(d);
             }
     rig_close(&r);
@@ -203,8 +203,8 @@ Test(models, drawn_drafts_keep_the_distribution, .timeout = 300)
                 again = decode(&r, d[k], &o);
                 same_text(&again, &got);
             }
-            geodec_decoded_free(&got);
-            geodec_decoded_free(&again);
+            geodec_decode_free(&got);
+            geodec_decode_free(&again);
         }
         for (int i = 0; i < 2; i++) {
             const double z = chi_score(seen[i], p[i], DRAWS);
@@ -314,8 +314,8 @@ Test(models, names)
     o.budget = 6;
     geodec_decoded plain = decode(&r, NULL, &o), got = decode(&r, d, &o);
     same_text(&got, &plain);
-    geodec_decoded_free(&plain);
-    geodec_decoded_free(&got);
+    geodec_decode_free(&plain);
+    geodec_decode_free(&got);
     geodec_drafter_destroy(d);
     geodec_drafting_close(drafting);
     rig_close(&r);
@@ -426,7 +426,7 @@ Test(models, a_projection_drafts_for_its_own_model)
     }
     cr_assert_eq(geodec_model_factored(r.m), 0); /* the target is as it was */
     cr_assert_lt(got[1].counters.target_passes, got[0].counters.target_passes);
-    for (int i = 0; i < 2; i++) geodec_decoded_free(&got[i]);
-    geodec_decoded_free(&plain);
+    for (int i = 0; i < 2; i++) geodec_decode_free(&got[i]);
+    geodec_decode_free(&plain);
     rig_close(&r);
 }

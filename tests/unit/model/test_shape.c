@@ -141,8 +141,8 @@ Test(shape, names_and_architectures)
     for (int k = 0; (s = geodec_shape_at(k)); k++) {
         geodec_architecture a;
         int i = 0;
-        while (geodec_architecture_at(i, &a) && strcmp(a.name, s->arch) != 0) i++;
-        cr_assert(geodec_architecture_at(i, &a), "%s", s->name);
+        while (geodec_arch_at(i, &a) && strcmp(a.name, s->arch) != 0) i++;
+        cr_assert(geodec_arch_at(i, &a), "%s", s->name);
         cr_assert(*a.models && *a.differs, "%s has no description", a.name);
         cr_assert_eq(geodec_shape_named(s->name), s);
         (void)snprintf(choices + strlen(choices), sizeof choices - strlen(choices), "%s%s", k ? "|" : "", s->name);

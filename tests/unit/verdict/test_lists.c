@@ -122,6 +122,7 @@ Test(lists, every_claim_says_each_of_its_words_and_none_without_values)
     geodec_err err = {0};
     int64_t claims = 0;
     cr_assert_eq(glob("pipelines/claims/*.tsv", 0, NULL, &g), 0);
+    cr_assert_eq(glob("pipelines/lab/*/claims.tsv", GLOB_APPEND, NULL, &g), 0);
     geodec_references *refs;
     test_ok(geodec_references_open(test_tmpdir(), NULL, 0, &refs, &err), &err);
     for (size_t p = 0; p < g.gl_pathc; p++) {

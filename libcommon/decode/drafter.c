@@ -1,0 +1,72 @@
+#include "decode/drafter.h"
+
+#include "decode/tree.h"
+
+geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) { return d ? d->ops->begin(d, err) : GEODEC_OK; }
+
+geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err)
+{
+    return d && rows->n > 0 ? d->ops->observe(d, rows, err) : GEODEC_OK;
+}
+
+/* Tokens of one parent's drafts must differ: a walk could not tell them apart. */
+static bool distinct(const geodec_draft *draft, int32_t i)
+{
+    for (int32_t j = draft[i].parent < 0 ? 0 : draft[i].parent + 1; j < i; j++)
+        if (draft[j].parent == draft[i].parent && draft[j].token == draft[i].token) return false;
+    return true;
+}
+
+geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out,
+                                     int32_t *n, geodec_err *err)
+{
+    geodec_status st = GEODEC_OK;
+    int32_t count = 0, length[GEODEC_DRAFT_MAX]; /* of the path down to a draft */
+    if (d && request->gamma > 0) {
+        if (request->gamma > GEODEC_DRAFT_MAX || request->budget > GEODEC_DRAFT_MAX || request->n_context < 1)
+            GEODEC_THROW(GEODEC_INVAL, "draft length %d, budget %d, context of %lld tokens", request->gamma,
+                         request->budget, (long long)request->n_context);
+        const bool stochastic = request->sampling && d->ops->distribution;
+        const bool own = request->budget > 0 && (stochastic || d->ops->plans);
+        const bool tree = request->budget > 0 && d->ops->children && !own;
+        int32_t most = request->gamma;
+        if (tree) {
+            most = request->budget;
+            GEODEC_TRY_MSG(geodec_tree_grow(d, request, out, &count, err), "drafter %s", d->ops->name);
+        } else if (own) {
+            most = request->budget;
+            GEODEC_TRY_MSG(d->ops->propose(d, request, out, &count, err), "drafter %s", d->ops->name);
+        } else {
+            geodec_draft_request chain = *request;
+            if (request->budget > 0 && request->budget < most) chain.gamma = most = request->budget;
+            GEODEC_TRY_MSG(d->ops->propose(d, &chain, out, &count, err), "drafter %s", d->ops->name);
+        }
+        if (count < 0 || count > most)
+            GEODEC_THROW(GEODEC_INTERNAL, "drafter %s proposed %d tokens of %d", d->ops->name, count, most);
+        for (int32_t i = 0; i < count; i++) {
+            if (!tree && !own) out[i].parent = i - 1;
+            /* Written so that a NaN confidence is caught. */
+            bool sane = out[i].parent >= -1 && out[i].parent < i && out[i].source >= 0 &&
+                        out[i].source < d->ops->n_sources && out[i].confidence >= 0 && out[i].confidence <= 1;
+            if (!sane)
+                GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: parent, source or confidence of draft %d is out of range",
+                             d->ops->name, i);
+            length[i] = out[i].parent < 0 ? 1 : length[out[i].parent] + 1;
+            if (length[i] > request->gamma) /* the text has room for no more */
+                GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: a path of more than %d drafts", d->ops->name,
+                             request->gamma);
+            if (!distinct(out, i))
+                GEODEC_THROW(GEODEC_INTERNAL, "drafter %s: draft %d repeats a sibling", d->ops->name, i);
+        }
+    }
+    *n = count;
+done:
+    return st;
+}
+
+void geodec_drafter_destroy(geodec_drafter *d)
+{
+    if (d) d->ops->destroy(d);
+}
+
+const char *geodec_drafter_name(const geodec_drafter *d) { return d ? d->ops->name : "none"; }

@@ -1,0 +1,129 @@
+/* A drafter proposes the next tokens; the target checks them (decode/loop.h). The output never depends on a drafter: a
+ * bad one costs time, not correctness, so a drafter may be wrong, random or out of vocabulary.
+ *
+ * Life of a drafter during one request, with committed text x_0 .. x_n (prompt and output):
+ *     begin                     the text is empty
+ *     observe(rows 0 .. m-1)    rows of the prompt that the target has forwarded
+ *     propose                   context x_0 .. x_n; every row before the newest token x_n has been observed,
+ *                               x_n itself has not been forwarded: its hidden state does not exist yet
+ *     observe(rows ..)          after the round: rows of x_n and of the accepted drafts, in text order
+ *     propose ...
+ * So when propose runs, the state last observed is that of the row BEFORE the newest token: (that state, newest token)
+ * is the key of the flow map. Of rejected drafts only the tokens and candidates below are shown, and only to drafters
+ * that ask for them.
+ *
+ * Implementing one: embed geodec_drafter as the first member, point `ops` at a constant table, and give a constructor
+ *     geodec_status geodec_<name>_drafter_create(..., geodec_drafter **out, geodec_err *err);
+ * Drafters are deterministic functions of what they were shown since `begin` (no clock but a request's, no own random
+ * numbers but those of the request); tables that are shared between requests are immutable. One thread at a time. */
+#ifndef GEODEC_DECODE_DRAFTER_H
+#define GEODEC_DECODE_DRAFTER_H
+
+#include "base/err.h"
+#include "decode/guard.h"
+#include "decode/sampler.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GEODEC_DRAFT_MAX = 64, GEODEC_DRAFT_SOURCES_MAX = 32, GEODEC_DRAFT_TOP = 8 };
+
+/* One proposed token. Drafts form a tree: a draft follows the one its parent names. In a chain each follows the one
+ * before it. The tokens of one parent's drafts differ. */
+typedef struct geodec_draft {
+    int32_t token;
+    int32_t source;    /* which part of the drafter proposed it: index into ops->source_name */
+    int32_t parent;    /* an earlier draft, or -1: it follows the newest token. Chain drafters leave it alone */
+    double confidence; /* calibrated P(accepted | the drafts above it were accepted), in [0,1] */
+} geodec_draft;
+
+/* Forwarded and committed rows, in text order, directly after those observed before. */
+typedef struct geodec_draft_rows {
+    int64_t n;
+    const int32_t *token; /* [n] */
+    const int32_t
+        *argmax;        /* [n] most probable next token after each row, guard applied; -1 = not known (prompt rows) */
+    const float *state; /* [n][d_model] residual stream after all blocks (layer n_layer, input of the final norm);
+                           NULL unless ops->wants_state */
+    /* NULL and 0 unless ops->wants_top. */
+    const int32_t *top; /* [n][GEODEC_DRAFT_TOP] most probable next tokens after each row, likeliest first, guard
+                           applied; -1 = not known (prompt rows, small vocabularies) */
+    int64_t n_rejected; /* rows of drafts that were forwarded and rejected, in the order of the pass */
+    const int32_t *rejected_token; /* [n_rejected] */
+    const int32_t *rejected_top;   /* [n_rejected][GEODEC_DRAFT_TOP] of the text that the draft and those above it would
+                                   have   made; without the guard */
+} geodec_draft_rows;
+
+struct geodec_adapt; /* decode/adapt.h */
+typedef struct geodec_draft_request {
+    const int32_t *context; /* [n_context] committed text, newest token last; n_context >= 1 */
+    int64_t n_context;
+    int32_t gamma;             /* length of the longest draft wanted, 1 .. GEODEC_DRAFT_MAX */
+    int32_t budget;            /* > 0: a tree of up to so many drafts (decode/tree.h); 0: a chain of up to gamma */
+    bool sampled;              /* tokens are sampled from the distribution; false: its argmax */
+    int64_t index;             /* output index of the first draft (0 = first token after the prompt) */
+    const geodec_guard *guard; /* may be NULL. A draft it forbids at index + i is cut off by the loop together with what
+                                  follows; a drafter may ask geodec_guard_forbids and propose its next best instead */
+    const geodec_sampling *sampling; /* not NULL: a stochastic drafter is to sample its drafts (below) */
+    const double *least;             /* [budget or gamma] path probability below which draft i is not worth a row: what
+                                        would follow need not be made. NULL = make all. Not for sampled drafts */
+    /* For a drafter that chooses by time, when the loop adapts: what passes and asking cost, and the clock that drafts
+     * are timed by. NULL otherwise; other drafters leave both alone. */
+    const struct geodec_adapt *adapt;
+    double (*clock)(void);
+    double *trial_seconds; /* where it adds the time of asks that serve to learn, not to send; NULL with adapt */
+} geodec_draft_request;
+
+typedef struct geodec_drafter geodec_drafter;
+typedef struct geodec_drafter_ops {
+    const char *name; /* "ngram" */
+    bool wants_state, wants_top;
+    bool learns; /* what it stores of the text outlives the text: it is shown every row, also when it is not asked.
+                    Others may miss rows while they are not asked: then begin, and the last few (decode/replay.h) */
+    int32_t n_sources; /* 1 .. GEODEC_DRAFT_SOURCES_MAX */
+    const char *const *source_name;
+    geodec_status (*begin)(geodec_drafter *d, geodec_err *err);
+    geodec_status (*observe)(geodec_drafter *d, const geodec_draft_rows *rows, geodec_err *err);
+    /* Writes up to gamma drafts to out and their number (0 = no proposal) to *n. */
+    geodec_status (*propose)(geodec_drafter *d, const geodec_draft_request *request, geodec_draft *out, int32_t *n,
+                             geodec_err *err);
+    void (*destroy)(geodec_drafter *d);
+    /* For trees; NULL in a drafter of chains alone, whose chain then is the tree. root starts a tree for a request:
+     * node 0 is the newest token. children writes up to `most` drafts that may follow a node, of distinct tokens, by
+     * falling confidence, tokens the guard forbids left out (parent and depth are the caller's). adopt makes the next
+     * node, 1, 2, .., a child of `parent` with this token, which need not be among the children. */
+    geodec_status (*root)(geodec_drafter *d, const geodec_draft_request *request, geodec_err *err);
+    geodec_status (*children)(geodec_drafter *d, int32_t node, int32_t most, geodec_draft *out, int32_t *n,
+                              geodec_err *err);
+    geodec_status (*adopt)(geodec_drafter *d, int32_t parent, int32_t token, geodec_err *err);
+    /* A stochastic drafter (NULL in others) can sample its drafts from a distribution of its own, and report it; output
+     * then has the distribution of plain sampling instead of its very tokens (decode/verify_stochastic.h). When the
+     * request has `sampling`, propose
+     *   - samples the children of a node one after the other, without replacement, with
+     *     geodec_verify_draft_uniform(seed, index, number of the draft), and returns every token sampled, in that
+     * order;
+     *   - makes trees by itself when there is a budget, parents set. Neither their shape nor a confidence may depend on
+     *     a token sampled at that place or later.
+     * distribution: the q [n_vocab], of sum 1, that the first child of a node of the newest proposal was sampled from;
+     * node 0 = newest token, i + 1 = draft i. */
+    geodec_status (*distribution)(geodec_drafter *d, int32_t node, double *q, geodec_err *err);
+    bool plans; /* propose lays out trees itself: with a budget it sets the parents */
+} geodec_drafter_ops;
+struct geodec_drafter {
+    const geodec_drafter_ops *ops;
+};
+
+/* The same calls through the table. All accept d == NULL, the drafter that never proposes. propose grows the tree when
+ * the request has a budget and the drafter knows children; it checks the count, the parents, the lengths of paths, the
+ * siblings, the sources and the confidences (GEODEC_INTERNAL); token ids are left to the loop, which treats an
+ * impossible one as wrong. */
+GEODEC_API geodec_status geodec_drafter_begin(geodec_drafter *d, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_drafter_observe(geodec_drafter *d, const geodec_draft_rows *rows,
+                                                geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API geodec_status geodec_drafter_propose(geodec_drafter *d, const geodec_draft_request *request,
+                                                geodec_draft *out, int32_t *n, geodec_err *err) GEODEC_MUST_USE;
+GEODEC_API void geodec_drafter_destroy(geodec_drafter *d);
+/* "none" for NULL. */
+GEODEC_API const char *geodec_drafter_name(const geodec_drafter *d);
+
+#endif

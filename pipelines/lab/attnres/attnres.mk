@@ -1,0 +1,18 @@
+# Residual streams recombined over depth, and their lengths by depth. `make attnres`, outside of the main job. The profile is of MODEL and
+# of every model of the shared folder.
+A := $(R)/attnres
+WINDOWS ?= 40
+RESIDUAL_MODELS := $(MODEL_FILE) $(filter-out %/$(STEM).gguf,$(sort $(wildcard $(SHARED)/models/*.gguf)))
+$(A)/sweep.tsv: $(LAB)/attnres/sweep $(MODEL_FILE) $(TEXT_FILE) $(BIN)/geodec-project $(BIN)/geodec-perplexity $(BIN)/geodec-decode FORCE
+	@WINDOWS=$(WINDOWS) $< $(BIN) $(MODEL_FILE) $(TEXT_FILE) $(w).attnres > $(out)
+$(A)/profile.tsv: private also := fit.tsv
+$(A)/profile.tsv: $(LAB)/attnres/profiles $(RESIDUAL_MODELS) $(TEXT_FILE) $(BIN)/geodec-residual FORCE
+	@WINDOWS=$(WINDOWS) $< $(BIN) $(TEXT_FILE) $(new) $(RESIDUAL_MODELS)
+$(A)/fit.tsv: $(A)/profile.tsv
+$(A)/sweep.svg $(A)/sweep.png: $(A)/sweep.%: $(LAB)/attnres/plot.gp $(GP)/style.gp $(A)/sweep.tsv FORCE
+	@$(call plot,$*,tsv='$(A)/sweep.tsv')
+$(A)/profile.svg $(A)/profile.png: $(A)/profile.%: $(LAB)/attnres/profile.gp $(GP)/style.gp $(A)/profile.tsv FORCE
+	@$(call plot,$*,tsv='$(A)/profile.tsv')
+.PHONY: attnres
+attnres: $(foreach f,sweep profile,$(A)/$f.svg $(A)/$f.png) $(A)/fit.tsv
+	@cat $(A)/fit.tsv

@@ -1,0 +1,85 @@
+# make drafting: drafting in parts. Rejected drafts by kind, confidence gates, verifier alone, drafter alone and both; acceptance and tokens
+# per pass by draft length; the closed form compared with what was measured; claimed confidence compared with acceptance.
+DRAFTING := $(addprefix $(R)/,drafts.h5 readiness.json papers.tsv firststop.tsv depth.tsv)
+LABORATORY += $(R)/drafts.h5 $(R)/papers.tsv
+LAB_FIGURES += alpha closedform threeway rejections gates reliability margins
+.PHONY: drafting
+drafting: $(DRAFTING) $(foreach f,alpha closedform threeway rejections gates reliability margins,$(F)/$f.svg $(F)/$f.png)
+	@cat $(R)/papers.tsv $(R)/firststop.tsv $(R)/depth.tsv $(F)/margins.tsv
+
+DRAFTS_PROMPTS := $(if $(filter 1,$(QUICK)),10,30)
+# Times as well: a file of their own, made in the same run.
+$(R)/drafts.h5: private also := threeway.h5
+$(R)/drafts.h5: $(BIN)/geodec-drafts $(R)/flowmap.h5 $(TEXT_FILE) FORCE
+	@$(call tool,drafts) --seed $(SEED) --model $(MODEL_FILE) --artifacts $(R) $(call prompts,$(DRAFTS_PROMPTS)) \
+	  --margin-rule-experiment -o $(out) --times $(new)/threeway.h5
+$(R)/readiness.json: private also := readiness.tsv readiness-counts.h5 readiness-speed.h5
+$(R)/readiness.json: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE) FORCE
+	@$(call tool,bench-decode) --seed $(SEED) --model $(MODEL_FILE) --artifacts $(R) $(call prompts,$(DRAFTS_PROMPTS)) \
+	  --modes greedy --gammas $(GAMMAS) --max-tokens $(call size,new_tokens) -o $(new)/readiness-counts.h5 --speed $(new)/readiness-speed.h5 \
+	  --readiness $(out) > $(new)/readiness.tsv
+
+# Does the model end before it begins? Share of prompts whose first plain greedy token is a stop token, as text and as messages; the same of
+# the model with the damping of the papers' runtime on, at their strength.
+DAMPING := damp:0.35
+$(R)/drafts-damped.h5: $(BIN)/geodec-drafts $(MODEL_FILE) $(TEXT_FILE) FORCE
+	@$(call tool,drafts) --seed $(SEED) --model $(MODEL_FILE) $(call prompts,$(DRAFTS_PROMPTS)) --attnres $(DAMPING) \
+	  --drafters lookup --gammas 1 --max-tokens 1 -o $(out)
+$(R)/firststop.tsv: $(R)/drafts.h5 $(R)/drafts-damped.h5 FORCE
+	@bare=; for f in $(filter %.h5,$^); do \
+	  $(table) --over none $$bare $$f 'prompts="as text"' 'residuals=@attnres' 'chat_format="-"' 'models_own="-"' 'first_token_stops=@first_stop'; \
+	  $(table) --over none --no-header $$f 'prompts="as messages"' 'residuals=@attnres' 'chat_format=@chat' 'models_own=@chat_own' \
+	    'first_token_stops=@first_stop_chat'; bare=--no-header; done > $(out)
+# The depth sink: explained variance of the residual stream by depth.
+$(R)/depth.tsv: private also := depth.h5
+$(R)/depth.tsv: $(BIN)/geodec-depth $(MODEL_FILE) FORCE
+	@$(call tool,depth) --model $(MODEL_FILE) -o $(new)/depth.h5 > $(out)
+
+# The papers' numbers from their own formulas (papers.tsv: alpha is accepted / of), and the papers' counting replayed on this model.
+#   rate   E / (gamma draft + pass), E = (1 - alpha^(gamma + 1)) / (1 - alpha) tokens a pass; draft and pass in seconds or in passes
+#   any    one of gamma candidates is right, each with probability alpha independently
+#   share  alpha itself
+PAPERS_ALPHA := accepted / of
+PAPERS_RATE := (1 - pow($(PAPERS_ALPHA), gamma + 1)) / (1 - $(PAPERS_ALPHA)) / (gamma * draft + pass)
+$(R)/papers.tsv: $(LAB)/drafting/papers.tsv $(BIN)/geodec-decode $(MODEL_FILE) FORCE
+	@replay() { $(BIN)/geodec-decode --quiet --model $(MODEL_FILE) --prompt "The" --compat-counters --max-tokens $$1 | sed 's|^geo_accepted *\([0-9]*\)/.*|\1|'; }; \
+	  replayed_64=$$(replay 64); replayed_13=$$(replay 13); \
+	  $(table) --digits 6 $< key quantity "formula=if(form == \"rate\", $(PAPERS_RATE), if(form == \"any\", 1 - pow(1 - $(PAPERS_ALPHA), gamma), \
+	    if(key == \"replayed-64\", $$replayed_64, if(key == \"replayed-13\", $$replayed_13, accepted)) / of))" published > $(out)
+
+# ---- tables of the figures -------------------------------------------------------------
+# Greedy rows of the decoding loop: a block for each drafter, which gnuplot finds by its index.
+drafting_alpha = $(table) --blocks drafter=drafters --where '!sampled && !budget && !every_position' $< 'drafter=@drafters[drafter]' gamma \
+  accepted_share tokens_per_pass tokens_closed_form tokens_by_position
+$(F)/alpha.tsv: $(R)/benchdecode.h5 FORCE
+	@$(drafting_alpha) > $(out)
+$(F)/closedform.tsv: $(F)/alpha.tsv FORCE
+	@cp $< $(out)
+# Tenths of the claimed confidence at every position, of the longest draft; intervals as for independent drafts.
+reliability_share = confidence_accepted / confidence_reached
+reliability_error = 1.96 * sqrt(($(reliability_share)) * (1 - $(reliability_share)) / confidence_reached)
+$(F)/reliability.tsv: $(R)/benchdecode.h5 FORCE
+	@$(table) --digits 6 --over C,B --blocks drafter=drafters \
+	  --where '!sampled && !budget && every_position && gamma == size(G) && confidence_reached > 0' $< 'drafter=@drafters[drafter]' \
+	  confidence_claimed 'accepted=$(reliability_share)' 'low=$(reliability_share) - $(reliability_error)' \
+	  'high=$(reliability_share) + $(reliability_error)' confidence_reached > $(out)
+REJECTION_CLASSES := punctuation blank word_start word_inside other
+$(F)/rejections.tsv: $(R)/drafts.h5 FORCE
+	@$(table) --over none $< 'drafter="uniform"' 'second=rank_uniform[0]' 'third_to_tenth=rank_uniform[1]' 'further=rank_uniform[2]' \
+	  $(foreach c,$(REJECTION_CLASSES) later warm_up,'$c="nan"') > $(w).uniform; \
+	  $(table) --append $(w).uniform $< 'drafter=@drafters[D]' 'second=rank[0]' 'third_to_tenth=rank[1]' 'further=rank[2]' \
+	  'punctuation=rejection_by_class[0]' 'blank=rejection_by_class[1]' 'word_start=rejection_by_class[2]' \
+	  'word_inside=rejection_by_class[3]' 'other=rejection_by_class[4]' 'later=rejection_warm_up[0]' 'warm_up=rejection_warm_up[1]' > $(out)
+$(F)/gates.tsv: $(R)/drafts.h5 FORCE
+	@$(table) --over D,G,T --gap G --blocks drafter=drafters $< 'drafter=@drafters[D]' threshold gamma gate_acceptance gate_tokens_per_pass \
+	  gate_drafts_per_round > $(out)
+# The papers' lossy rule, an experiment: a row a drafter and margin.
+$(F)/margins.tsv: $(R)/drafts.h5 FORCE
+	@$(table) --over D,M $< 'drafter=@drafters[D]' margin 'perplexity=margin_perplexity[0]' 'low=margin_perplexity[1]' \
+	  'high=margin_perplexity[2]' different_from_greedy=margin_different not_the_argmax=margin_departed \
+	  tokens_per_pass=margin_tokens_per_pass > $(out)
+$(F)/threeway.tsv: $(R)/drafts.h5 FORCE
+	@$(table) --also times=$(R)/threeway.h5 --over D $< 'drafter=@drafters[D]' \
+	  $(foreach f,verifier alone both,'$f=times:$f[0]' 'low=times:$f[1]' 'high=times:$f[2]') predicted=times:predicted > $(out)
+
+$(foreach f,alpha closedform threeway rejections gates reliability margins,$(eval $(call figure,$f,$(F)/$f.tsv,tsv='$(F)/$f.tsv')))

@@ -1,0 +1,27 @@
+# What the flow map and its mixture with the n-gram give more than the n-gram alone, in trees and chains, greedy and sampled; and the ablation
+# of the map's geometry. For the report's model with its own map. `make lead` is for every model of LEAD_MODELS; `make ladder` prints the ablation.
+LEAD_PROMPTS := $(if $(filter 1,$(QUICK)),8,40)
+LABORATORY += $(F)/lead.tsv $(F)/ladder-steps.tsv
+LAB_FIGURES += lead ladder
+$(R)/lead.h5: private also := lead-bench.tsv
+$(R)/lead.h5: $(BIN)/geodec-bench-decode $(R)/flowmap.h5 $(TEXT_FILE) FORCE
+	@$(call tool,bench-decode) --seed $(SEED) --model $(MODEL_FILE) --artifacts $(R) $(call prompts,$(LEAD_PROMPTS)) \
+	  --max-tokens $(call size,new_tokens) --drafters ngram,flowmap,ngram+flowmap --gammas 8 --trees 4,8,16,32 \
+	  --seeds 1 --temperature 1 --timed 0 -o $(out) > $(new)/lead-bench.tsv
+$(F)/lead.tsv: $(R)/lead.h5 $(LAB)/lead/rows $(BIN)/geodec-gain $(BIN)/geodec-table FORCE
+	@$(LAB)/lead/rows $(BIN) $(NAME) $< > $(out)
+$(F)/ladder-steps.tsv: $(R)/store.h5 $(TEXT_FILE) $(LAB)/lead/ablation $(addprefix $(BIN)/geodec-,bake bench-decode gain table) FORCE
+	@TOKENS=$(call size,new_tokens) TREES=16 $(LAB)/lead/ablation $(BIN) $(MODEL_FILE) $(R)/store.h5 $(TEXT_FILE) $(R)/ladder $(LEAD_PROMPTS) > $(out)
+
+.PHONY: lead ladder
+ladder: $(F)/ladder-steps.tsv $(F)/ladder.svg $(F)/ladder.png
+	@cat $<
+lead: $(MODEL_FILE) $(addprefix $(BIN)/geodec-,sample export bake bench-decode gain table)
+	@mkdir -p results/lead
+	$(LAB)/lead/lead $(BIN) results/lead $(LEAD_MODELS) > results/lead/lead.tsv.tmp && mv results/lead/lead.tsv.tmp results/lead/lead.tsv
+	for f in svg png; do gnuplot -e "plots='$(GP)'; format='$$f'; out='results/lead/lead.$$f'; tsv='results/lead/lead.tsv'" $(LAB)/lead/models.gp || exit 1; done
+	@cat results/lead/lead.tsv
+LEAD_MODELS ?= $(MODEL_FILE) $(sort $(wildcard $(SHARED)/models/*.gguf))
+
+$(eval $(call figure,lead,$(F)/lead.tsv,tsv='$(F)/lead.tsv'))
+$(eval $(call figure,ladder,$(F)/ladder-steps.tsv,tsv='$(F)/ladder-steps.tsv'))

@@ -1,0 +1,13 @@
+# Growth of a library that stores what it misses: of the model's states, judged by the next state; of the exports by distance.
+LABORATORY += $(R)/library.h5
+LAB_FIGURES += library
+$(R)/library.h5: $(BIN)/geodec-library $(R)/cloud.h5 $(R)/activations.h5 FORCE
+	@$(call tool,library) --seed $(SEED) --activations $(R)/activations.h5 -o $(out) $(R)/cloud.h5
+EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/library.h5)
+$(X)/%/library.h5: $(BIN)/geodec-library $(X)/%/cloud.h5 FORCE
+	@$(call tool,library) --seed $(SEED) -o $(out) $(X)/$*/cloud.h5
+# Rows of radii: stored shares of the four streams (text, shuffled, Gaussian, surrogate), then errors of hits.
+$(F)/library.tsv: $(R)/library.h5 FORCE
+	@$(table) --digits 6 --over R $< radius 'text=stored[0] / @points' 'shuffled=stored[1] / @points' 'gaussian=stored[2] / @points' \
+	  'surrogate=stored[3] / @points' quality > $(out)
+$(eval $(call figure,library,$(F)/library.tsv,tsv='$(F)/library.tsv'; surrogate='$$(call attr,$(R)/library.h5,surrogate)'))

@@ -1,0 +1,19 @@
+# Curvature warp: the corrected experiment on the model, its null cloud and the exports; the published sweeps on the exports.
+WARP_FLAGS := $(if $(filter 1,$(QUICK)),--facts 6 --holdouts 2 --bootstrap 200)
+LABORATORY += $(R)/warp.h5 $(R)/null-warp.h5
+EXPORT_ARTIFACTS += $(EXPORTS:%=$(X)/%/warp.h5) $(EXPORTS:%=$(X)/%/warp-ref.h5)
+LAB_FIGURES += warp
+$(eval $(call swept,$(R)/warp.h5,warp,$(R)/metric.h5,--seed $(SEED) $(WARP_FLAGS) $(R)/metric.h5))
+$(eval $(call swept,$(R)/null-warp.h5,warp,$(R)/null-metric.h5,--seed $(SEED) $(WARP_FLAGS) $(R)/null-metric.h5))
+$(X)/%/warp.h5: $(X)/%/metric.h5 $(BIN)/geodec-warp FORCE
+	@$(call tool,warp) --seed $(SEED) $(WARP_FLAGS) -o $(out) $<
+$(X)/%/warp-ref.h5: $(SHARED)/golden/ott/%.h5 $(BIN)/geodec-warp FORCE
+	@$(call tool,warp) --mode ref --draws $< -o $(out)
+# Long form, a row a cell in order of place, width and strength: reduction with its interval and p95 of spillover beyond 2 sigma on
+# the model, then both on the null cloud, in flat space and on the sphere.
+$(F)/warp.tsv: $(R)/warp.h5 $(R)/null-warp.h5 FORCE
+	@$(table) --also null=$(R)/null-warp.h5 --over P,W,A --sort place,width,alpha $< 'place=index(P)' width alpha reduction=field/reduction \
+	  low=field/reduction_low high=field/reduction_high 'p95=field/spill_p95[2]' \
+	  null_reduction=null:field/reduction 'null_p95=null:field/spill_p95[2]' flat_reduction=flat/reduction 'flat_p95=flat/spill_p95[2]' \
+	  sphere_reduction=sphere/reduction 'sphere_p95=sphere/spill_p95[2]' > $(out)
+$(eval $(call figure,warp,$(F)/warp.tsv,tsv='$(F)/warp.tsv'))
