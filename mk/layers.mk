@@ -3,7 +3,7 @@
 LAB := $(patsubst libcommon/lab/%/sources.mk,%,$(sort $(wildcard libcommon/lab/*/sources.mk)))
 LAB_EXPERIMENTS := $(filter-out harness,$(LAB))
 FOLDERS := base linalg io artifact verdict gguf tokenizer documents corpus model/kernels model reference evaluate lowrank train \
-  geometry chain flowmap export decode drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
+  geometry chain records flowmap export decode drafters measure prepare lab/harness $(LAB_EXPERIMENTS:%=lab/%)
 
 FILES_BELOW := artifact linalg io base
 MODEL_BELOW := model/kernels tokenizer gguf $(FILES_BELOW)
@@ -25,15 +25,16 @@ DEPS_lowrank       := model $(MODEL_BELOW)
 DEPS_train         := model documents $(MODEL_BELOW)
 DEPS_geometry      := linalg base
 DEPS_chain         := geometry $(FILES_BELOW)
+DEPS_records       := chain geometry $(FILES_BELOW)
 DEPS_flowmap       := chain geometry $(FILES_BELOW)
 DEPS_export        := chain geometry model documents $(MODEL_BELOW)
 DEPS_decode        := model documents $(MODEL_BELOW)
 DEPS_drafters      := decode flowmap chain geometry lowrank model documents $(MODEL_BELOW)
 DEPS_measure       := drafters $(DEPS_drafters)
 DEPS_prepare       := export drafters $(DEPS_drafters)
-DEPS_lab/harness   := chain geometry evaluate reference model $(MODEL_BELOW)
+DEPS_lab/harness   := records chain geometry evaluate reference model $(MODEL_BELOW)
 # An experiment sees what is measured, never another experiment.
-LAB_BELOW          := lab/harness chain geometry evaluate reference model $(MODEL_BELOW)
+LAB_BELOW          := lab/harness records chain geometry evaluate reference model $(MODEL_BELOW)
 $(foreach e,$(LAB_EXPERIMENTS),$(eval DEPS_lab/$e := $(LAB_BELOW)))
 # The unit tests of all experiments are one program.
 DEPS_lab           := $(LAB_EXPERIMENTS:%=lab/%) $(LAB_BELOW)

@@ -3,19 +3,12 @@ chain_SRCS := \
   christoffel.c \
   cloud.c \
   cloud_file.c \
-  compress.c \
   coverage.c \
   coverage_file.c \
   coverage_task.c \
   geodesics.c \
   geodesics_file.c \
   import.c \
-  lookup.c \
-  lookup_choose.c \
-  lookup_pack.c \
-  lookup_scan.c \
-  lookup_scan_avx2.c \
-  lookup_scan_avx512.c \
   metric.c \
   metric_constant.c \
   metric_file.c \
@@ -24,8 +17,6 @@ chain_SRCS := \
   null.c \
   propagators.c \
   propagators_file.c \
-  records.c \
-  records_file.c \
   riemann.c \
   riemann_file.c \
   successors.c \

@@ -1,8 +1,8 @@
 /* Exact speculative decoding. A round forwards the newest token and the drafts, a chain or a tree, in one pass, walks
  * the rows (decode/verify.h), emits the accepted drafts and one token more, and cuts the cache back to the committed
  * text. For every drafter, draft length and sampling option the output equals that of plain decoding (drafter NULL),
- * token for token. One exception, when sampling: a drafter that samples its drafts (drafter.h, `distribution`) leaves the
- * distribution of the output unchanged, not the tokens that a seed gives.
+ * token for token. One exception, when sampling: a drafter that samples its drafts (drafter.h, `distribution`) leaves
+ * the distribution of the output unchanged, not the tokens that a seed gives.
  *
  * Invariant between rounds: the cache holds a row for every token of the text but the newest. Plain decoding is a round
  * without drafts, so its passes equal the tokens it decides. */

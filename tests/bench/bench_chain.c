@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/compress.h"
 #include "chain/metric.h"
 #include "geometry/curvature.h"
 #include "geometry/geodesic.h"
@@ -26,6 +25,7 @@
 #include "linalg/blas.h"
 #include "linalg/expm.h"
 #include "linalg/lapack.h"
+#include "records/compress.h"
 
 #include <math.h>
 #include <stdio.h>

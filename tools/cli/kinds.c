@@ -8,7 +8,6 @@
 #include "chain/geodesics.h"
 #include "chain/metric.h"
 #include "chain/propagators.h"
-#include "chain/records.h"
 #include "chain/riemann.h"
 #include "chain/validity.h"
 #include "drafters/depth_sink.h"
@@ -45,6 +44,7 @@
 #include "lowrank/projection.h"
 #include "measure/bench_file.h"
 #include "measure/drafts.h"
+#include "records/records.h"
 #include "train/trainer.h"
 
 #include <string.h>

@@ -14,8 +14,7 @@ static bool flow;
 static const cli_option options[] = {
     CLI_OUTPUT_OPTION(output, "propagators.h5"),
     SPACE_MODE_OPTION(mode),
-    OPT_CHOICE("scheme", 's', &scheme, GEODEC_MAGNUS_CHOICES, "NAME",
-               "exponential integrator"),
+    OPT_CHOICE("scheme", 's', &scheme, GEODEC_MAGNUS_CHOICES, "NAME", "exponential integrator"),
     OPT_CHOICE("dense", 0, &dense, "auto|hermite|integrate", "HOW",
                "inner nodes of a step: cubic Hermite, or the geodesic integrated again (auto: for magnus6)"),
     OPT_F64("rtol", 0, &rtol, 1e-14, 0.1, "X", "tolerance of --dense integrate"),

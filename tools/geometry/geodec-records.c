@@ -1,12 +1,12 @@
 /* geodec-records: compressed trajectory records. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "chain/lookup.h"
-#include "chain/records.h"
 #include "cli/mode.h"
 #include "cli/space.h"
 #include "io/foreign.h"
 #include "lab/records/published.h"
+#include "records/lookup.h"
+#include "records/records.h"
 
 static const char *output = "records.h5", *mode = "correct", *draws;
 static int64_t directions = 4, logits = 8, queries = 512;

@@ -58,8 +58,8 @@ typedef struct state {
     int64_t n_cases, columns;
 } state;
 
-static geodec_status one_case(state *s, const geodec_harness_charted *c, int32_t layer,
-                              const geodec_harness_sites *f, const char *metric, bool near, geodec_err *err)
+static geodec_status one_case(state *s, const geodec_harness_charted *c, int32_t layer, const geodec_harness_sites *f,
+                              const char *metric, bool near, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const cli *cl = s->charts.c;

@@ -13,7 +13,8 @@ static const char *output, *json_path, *type;
 static geodec_quantize_options o;
 
 static const cli_option options[] = {
-    OPT_CHOICE("type", 0, &type, GEODEC_QUANTIZE_CHOICES, "TYPE", "type of the matrices, or a mix of types", .flags = CLI_REQUIRED),
+    OPT_CHOICE("type", 0, &type, GEODEC_QUANTIZE_CHOICES, "TYPE", "type of the matrices, or a mix of types",
+               .flags = CLI_REQUIRED),
     OPT_FILE("output", 'o', &output, "FILE", "write to FILE", .flags = CLI_VOLATILE | CLI_REQUIRED),
     OPT_FLAG("pure", 0, &o.pure, "every matrix in TYPE, without a mix"),
     OPT_STR("tensor", 0, &o.overrides, "PATTERN=TYPE,...",

@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/lookup.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
 #include "linalg/stats.h"
+#include "records/lookup.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "artifact/binding.h"
 #include "base/f16.h"
 #include "base/mem.h"
-#include "chain/lookup.h"
 #include "linalg/svd.h"
+#include "records/lookup.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/lookup.h"
 #include "chain/metric.h"
 #include "model/model.h"
+#include "records/lookup.h"
 
 #include <math.h>
 #include <string.h>

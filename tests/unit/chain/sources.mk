@@ -1,14 +1,11 @@
 chain_TESTS := \
   test_christoffel.c \
   test_cloud.c \
-  test_compress.c \
   test_coverage.c \
   test_coverage_task.c \
-  test_lookup.c \
   test_memory.c \
   test_metric.c \
   test_metric_space.c \
-  test_records.c \
   test_stages.c \
   test_successors.c \
   test_validity.c

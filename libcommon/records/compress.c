@@ -1,4 +1,4 @@
-#include "chain/compress.h"
+#include "records/compress.h"
 
 #include "base/f16.h"
 #include "base/mem.h"

@@ -1,8 +1,8 @@
 /* The order of a k-d tree and the panels and boxes in it. */
 #include "base/mem.h"
 #include "base/vec_internal.h"
-#include "chain/lookup_internal.h"
 #include "linalg/expm.h"
+#include "records/lookup_internal.h"
 
 #include <math.h>
 #include <string.h>

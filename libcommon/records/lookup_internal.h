@@ -3,11 +3,11 @@
  *
  * The anchors lie in the order of a k-d tree, sixteen to a panel, float32, relative to the centre, a row of sixteen for
  * each coordinate. Sixteen panels share a group of boxes, sixteen groups one of the next level, and so on. */
-#ifndef GEODEC_CHAIN_LOOKUP_INTERNAL_H
-#define GEODEC_CHAIN_LOOKUP_INTERNAL_H
+#ifndef GEODEC_RECORDS_LOOKUP_INTERNAL_H
+#define GEODEC_RECORDS_LOOKUP_INTERNAL_H
 
-#include "chain/lookup.h"
 #include "geometry/rbf.h"
+#include "records/lookup.h"
 
 enum {
     GEODEC__LOOKUP_LANES = 16,

@@ -2,8 +2,8 @@
  *
  * Phi itself is close to I and has no small singular values, so cutting Phi to rank r throws most of it away (relative
  * error sqrt((n - r) / n)); what a path adds to a shift is Phi - I, and that does have a small rank. */
-#ifndef GEODEC_CHAIN_COMPRESS_H
-#define GEODEC_CHAIN_COMPRESS_H
+#ifndef GEODEC_RECORDS_COMPRESS_H
+#define GEODEC_RECORDS_COMPRESS_H
 
 #include "base/err.h"
 

@@ -10,11 +10,11 @@
  * bit for bit, ties by the lowest index; a metric too badly conditioned for the margin is searched exhaustively. Up to
  * 48 records are computed in float64 outright. Anchors lie in the order of a k-d tree, with boxes of 16, 256, 4096, ..
  * records. */
-#ifndef GEODEC_CHAIN_LOOKUP_H
-#define GEODEC_CHAIN_LOOKUP_H
+#ifndef GEODEC_RECORDS_LOOKUP_H
+#define GEODEC_RECORDS_LOOKUP_H
 
 #include "chain/metric.h"
-#include "chain/records.h"
+#include "records/records.h"
 
 typedef struct geodec_lookup geodec_lookup; /* immutable; may be shared between threads */
 

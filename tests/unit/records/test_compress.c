@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/compress.h"
+#include "records/compress.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/lookup.h"
+#include "records/lookup.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "chain/records.h"
+#include "records/records.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

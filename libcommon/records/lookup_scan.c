@@ -1,6 +1,6 @@
 #define KERNELS geodec__lookup_scalar
 #define KERNEL_NAME "scalar"
-#include "chain/lookup_body.h"
+#include "records/lookup_body.h"
 
 const geodec__lookup_kernels *geodec__lookup_best(void)
 {

@@ -1,8 +1,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/lookup_internal.h"
 #include "linalg/eig.h"
 #include "linalg/expm.h"
+#include "records/lookup_internal.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

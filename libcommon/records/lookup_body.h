@@ -1,7 +1,7 @@
 /* Internal: the search, compiled once for each instruction set; the name of the table is KERNELS. Dimension 8 is
  * unrolled. */
-#include "chain/lookup_internal.h"
-#include "chain/lookup_vec_internal.h"
+#include "records/lookup_internal.h"
+#include "records/lookup_vec_internal.h"
 
 #include <float.h>
 #include <math.h>

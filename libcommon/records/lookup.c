@@ -1,9 +1,9 @@
-#include "chain/lookup.h"
+#include "records/lookup.h"
 
 #include "base/mem.h"
 #include "base/tasks.h"
 #include "base/vec_internal.h"
-#include "chain/lookup_internal.h"
+#include "records/lookup_internal.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* The records artifact. */
 #include "artifact/binding.h"
 #include "base/mem.h"
-#include "chain/records.h"
 #include "linalg/stats.h"
+#include "records/records.h"
 
 #include <math.h>
 

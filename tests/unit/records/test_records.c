@@ -1,8 +1,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
-#include "chain/lookup.h"
-#include "chain/records.h"
 #include "geometry/space_closed.h"
+#include "records/lookup.h"
+#include "records/records.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* Internal: sixteen floats and their comparisons, after the flags the including file is compiled with; and what
  * vec64.h lacks for searching. */
-#ifndef GEODEC_CHAIN_LOOKUP_VEC_INTERNAL_H
-#define GEODEC_CHAIN_LOOKUP_VEC_INTERNAL_H
+#ifndef GEODEC_RECORDS_LOOKUP_VEC_INTERNAL_H
+#define GEODEC_RECORDS_LOOKUP_VEC_INTERNAL_H
 
 #include "linalg/vec64_internal.h"
 

@@ -3,13 +3,13 @@
  * A record is a path that begins at an anchor q of the cloud: waypoints, propagators, the radius rho within which the
  * propagator predicts the end of a moved path, the metric at the anchor, and the model's best logits at the state the
  * path aims at. Dimensions: R records, n coordinates, W waypoints, F numbers of factors, M logits. */
-#ifndef GEODEC_CHAIN_RECORDS_H
-#define GEODEC_CHAIN_RECORDS_H
+#ifndef GEODEC_RECORDS_RECORDS_H
+#define GEODEC_RECORDS_RECORDS_H
 
 #include "chain/activations.h"
-#include "chain/compress.h"
 #include "chain/propagators.h"
 #include "chain/validity.h"
+#include "records/compress.h"
 
 GEODEC_API extern const geodec_kind geodec_records_kind;
 

@@ -1,0 +1,4 @@
+records_TESTS := \
+  test_compress.c \
+  test_lookup.c \
+  test_records.c
