@@ -18,7 +18,7 @@ geodec_status geodec__choose_subset(uint64_t seed, uint64_t stream, int64_t n, i
     geodec_status st = GEODEC_OK;
     geodec_rng r = geodec_rng_stream(seed, stream);
     if (m < 0 || m > n) GEODEC_THROW(GEODEC_RANGE, "%lld of %lld", (long long)m, (long long)n);
-    /* selection sampling: the k-th number is taken with probability (still wanted) / (still to come) */
+    /* selection sampling: the k-th number is taken with probability (numbers to take) / (numbers left) */
     for (int64_t k = 0, got = 0; got < m; k++)
         if ((int64_t)geodec_rng_below(&r, (uint64_t)(n - k)) < m - got) out[got++] = k;
 done:

@@ -14,9 +14,9 @@ static double read_clock(clockid_t id)
 
 double geodec_clock_seconds(void) { return read_clock(CLOCK_MONOTONIC); }
 
-static double reading; /* seconds of one reading of the thread's clock */
+static double reading; /* cost of one reading of the thread's clock, s */
 
-/* The quickest batch: others were interrupted. */
+/* The fastest batch: the others were interrupted. */
 static void measure_reading(void)
 {
     for (int b = 0; b < BATCHES; b++) {
@@ -28,7 +28,6 @@ static void measure_reading(void)
     }
 }
 
-/* Reading this clock is a system call and takes up to a microsecond, a share of a small model's pass. */
 double geodec_clock_thread_seconds(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -36,6 +35,6 @@ double geodec_clock_thread_seconds(void)
     (void)pthread_once(&once, measure_reading);
     const double net = read_clock(CLOCK_THREAD_CPUTIME_ID) - spent;
     spent += reading;
-    if (net > last) last = net; /* a reading may take less than it usually does */
+    if (net > last) last = net; /* a reading can be cheaper than the calibrated cost */
     return last;
 }

@@ -1,4 +1,4 @@
-/* Monotonic time, for speed reports only: no result ever depends on it. */
+/* Monotonic time, for speed reports only: no result depends on it. */
 #ifndef GEODEC_BASE_CLOCK_H
 #define GEODEC_BASE_CLOCK_H
 
@@ -6,8 +6,8 @@
 
 /* Seconds since an arbitrary start. */
 GEODEC_API double geodec_clock_seconds(void);
-/* CPU time of the calling thread: what a single-threaded piece of work took, whatever else the machine was doing. What
- * the readings themselves take is not counted. Never decreases. */
+/* CPU time of the calling thread, without the cost of the readings themselves. Other processes do not affect it. Never
+ * decreases. */
 GEODEC_API double geodec_clock_thread_seconds(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Error values: a caller-owned, fixed-size chain of context, from the failure outwards. No heap, no globals.
+/* Error values: a caller-owned, fixed-size chain of context, from the innermost call outwards. No heap, no globals.
  *
  * Pattern of every fallible function:
  *
@@ -31,7 +31,7 @@ typedef struct geodec_err {
     struct {
         const char *func; /* static string */
         int line;
-        char text[GEODEC_ERR_TEXT]; /* "" for a frame that only marks the way */
+        char text[GEODEC_ERR_TEXT]; /* "" for a frame that only records its place */
     } frame[GEODEC_ERR_FRAMES];
 } geodec_err;
 

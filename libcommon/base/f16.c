@@ -67,7 +67,7 @@ static int has_f16c(void)
 
 void geodec_f32_to_f16_n(const float *f, uint16_t *h, int64_t n)
 {
-    static atomic_int known; /* 1 no, 2 yes; asked once: in a virtual machine the question takes microseconds */
+    static atomic_int known; /* 1 no, 2 yes; cached, because the query takes microseconds in a virtual machine */
     int have = atomic_load_explicit(&known, memory_order_relaxed);
     if (!have) {
         have = 1 + has_f16c();

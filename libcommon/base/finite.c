@@ -5,8 +5,8 @@
 
 enum { GROUP = 64 };
 
-/* Adding one to the exponent of a value without sign carries into the sign's place when all bits of the exponent are
- * set. */
+/* Without its sign, a value whose exponent bits are all set carries into the sign bit when one is added to the
+ * exponent. */
 int64_t geodec_finite_first_not_f32(const float *x, int64_t n)
 {
     int64_t i = 0;

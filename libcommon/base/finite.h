@@ -1,4 +1,4 @@
-/* Are these numbers? Many at once, without a branch for each. */
+/* Finds NaN and infinity in arrays, without a branch per value. */
 #ifndef GEODEC_BASE_FINITE_H
 #define GEODEC_BASE_FINITE_H
 

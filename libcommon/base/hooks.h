@@ -1,4 +1,5 @@
-/* What a tool lends to a long-running library call: a log sink and a progress callback that may ask to stop. */
+/* Callbacks of a tool for a long-running library call: a log function and a progress function that can request a
+ * stop. */
 #ifndef GEODEC_BASE_HOOKS_H
 #define GEODEC_BASE_HOOKS_H
 
@@ -10,10 +11,10 @@ typedef enum geodec_log_level { GEODEC_LOG_ERROR, GEODEC_LOG_WARN, GEODEC_LOG_IN
 
 typedef struct geodec_hooks {
     void *ctx;
-    /* One complete line without newline. NULL = silence. */
+    /* One complete line without newline. NULL: no log. */
     void (*log)(void *ctx, geodec_log_level level, const char *line);
-    /* Called at a natural pace from the calling thread only; total 0 = unknown. Non-zero return = stop: the call ends
-     * with GEODEC_INTERRUPTED and leaves no partial output. NULL = never. */
+    /* Called now and then, from the calling thread only; total 0: unknown. A non-zero return stops the call, which ends
+     * with GEODEC_INTERRUPTED and leaves no partial output. NULL: no progress. */
     int (*progress)(void *ctx, const char *what, int64_t done, int64_t total);
 } geodec_hooks;
 

@@ -1,10 +1,9 @@
-/* What a program needs to know when a file shrinks under its map: reading behind the new end raises SIGBUS, and there
- * is no return. The library keeps two tables, of mapped files and of outputs that are not yet in place; it installs no
- * handler. A program may install one that finds the file's name, removes the outputs and ends (the tools do:
- * tools/cli/report.h).
+/* Tables for programs that handle a mapped file that shrinks: reading behind the new end raises SIGBUS. The library
+ * records the mapped files and the outputs that are not yet in place; it installs no handler. A program may install one
+ * that finds the file's name, removes the outputs and exits (the tools do: tools/cli/report.h).
  *
- * Both tables have a fixed size and no locks. What does not fit (more files, longer names) is left out: such a fault
- * ends the program as without a handler. */
+ * Both tables have a fixed size and no locks. Entries that do not fit (more files, longer names) are left out: such a
+ * fault ends the program as without a handler. */
 #ifndef GEODEC_BASE_MAPPED_H
 #define GEODEC_BASE_MAPPED_H
 
@@ -15,14 +14,15 @@
 
 enum { GEODEC_MAPPED_MAX = 64, GEODEC_PARTIAL_MAX = 64, GEODEC_MAPPED_NAME = 1024 };
 
-/* The n bytes at data are a map of the named file. */
+/* Registers the n bytes at data as a map of the named file. */
 GEODEC_API void geodec_mapped_add(const void *data, size_t n, const char *name);
-/* Before they are unmapped. */
+/* Call before the bytes are unmapped. */
 GEODEC_API void geodec_mapped_remove(const void *data);
 /* The file that is mapped at address, or NULL. *n: bytes of its map. Async-signal-safe. */
 GEODEC_API const char *geodec_mapped_find(const void *address, size_t *n);
 
-/* An output under its temporary name: a number for geodec_mapped_partial_remove, -1 when the table is full. */
+/* Registers an output under its temporary name. Returns an index for geodec_mapped_partial_remove, -1 when the table is
+ * full. */
 GEODEC_API int geodec_mapped_partial_add(const char *path);
 GEODEC_API void geodec_mapped_partial_remove(int number);
 /* Removes all outputs that are not in place. Async-signal-safe. */

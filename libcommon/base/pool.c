@@ -8,20 +8,20 @@
 #include <stdatomic.h>
 
 enum {
-    /* How long a waiting thread spins before it sleeps: decoding hands out a piece of work every few microseconds, and
-     * a futex round trip costs more than that. With more workers than processors somebody else needs this one. */
+    /* How long a waiting thread spins before it sleeps. Decoding dispatches a job every few microseconds, and a futex
+     * round trip costs more than that. With more workers than processors a waiting thread yields instead. */
     SPIN = 4000,
     SPIN_CROWDED = 50,
     MAX_THREADS = 1024,
-    TASK_BITS = 40, /* of a range's head; the rest is the number of the job */
+    TASK_BITS = 40, /* task bits of a range's head; the upper bits are the job number */
 };
 
-/* What one worker shows the others, in cache lines of its own: no counter is shared by all, because at dozens of
- * threads that alone would take longer than a short run. */
+/* State that one worker publishes, in cache lines of its own. A counter shared by dozens of threads would cost more
+ * than a short job. */
 typedef struct slot {
-    /* Next task of the worker's own range in a dynamic job, under the low bits of the job's number: a head of an older
-     * job counts as the beginning of the range, so nobody has to reset all of them first. The caller looks at every
-     * range before a job ends, so no head is ever more than one dynamic job old. */
+    /* Head of the worker's range in a dynamic job: the next task in the low bits, the job number above. A head of an
+     * older job means the beginning of the range, so heads need no reset. The caller visits every range before a job
+     * ends, so a head is at most one dynamic job old. */
     _Alignas(128) atomic_uint_fast64_t head;
     /* Dynamic job: its number while the worker is inside. Static job: its number when the worker is done. */
     _Alignas(128) atomic_uint_fast64_t inside;
@@ -34,7 +34,7 @@ struct geodec_pool {
     int spin;
     pthread_t *helper;
     slot *slot;      /* [threads] */
-    geodec_cpu *cpu; /* of the pinned workers, or NULL */
+    geodec_cpu *cpu; /* processors of the pinned workers, or NULL */
     int n_cpus;
     bool pinned_caller;
     cpu_set_t caller_mask;
@@ -45,9 +45,9 @@ struct geodec_pool {
     void *ctx;
     int64_t n_tasks;
     _Alignas(128) atomic_uint_fast64_t epoch; /* number of the current job, odd for a dynamic one */
-    atomic_uint_fast64_t open;                /* dynamic job that may still be joined, or 0 */
+    atomic_uint_fast64_t open;                /* dynamic job that accepts workers, or 0 */
     atomic_int quit;
-    _Alignas(128) atomic_int sleeping; /* helpers that wait for a wake-up */
+    _Alignas(128) atomic_int sleeping; /* sleeping helpers */
     atomic_int waiting;                /* the caller waits for a worker to leave */
 };
 
@@ -79,8 +79,8 @@ static void work_range(const geodec_pool *p, int worker)
     for (int64_t t = begin; t < end; t++) p->fn(p->ctx, t, worker);
 }
 
-/* Next task of a range, or one past its end. Only workers inside the job come here, and the caller waits for all of
- * them before the next job: whoever finds the head of an older job finds nobody else's progress in it. */
+/* Next task of a range, or one past its end. Only workers inside the job call this, and the caller waits for all of
+ * them before the next job. A head of an older job is therefore untouched in this job. */
 static int64_t take(slot *s, uint64_t job, int64_t begin, int64_t end)
 {
     const uint64_t mask = ((uint64_t)1 << TASK_BITS) - 1, tag = job << TASK_BITS;
@@ -106,10 +106,10 @@ static void work_shared(geodec_pool *p, int worker, uint64_t job)
 
 /* ---- waiting ---------------------------------------------------------------------------------------------------- */
 
-/* Every pair below is a store followed by a load of what the other side stores (sequentially consistent): one of the
- * two always sees the other, so no wake-up is lost. */
+/* In each pair below, each side stores and then loads what the other stores (sequentially consistent). One side always
+ * sees the other, so no wake-up is lost. */
 
-/* Announces a job; helpers that sleep are woken. */
+/* Publishes a job and wakes sleeping helpers. */
 static void announce(geodec_pool *p, uint_fast64_t epoch)
 {
     atomic_store(&p->epoch, epoch);
@@ -133,7 +133,7 @@ static void await_job(geodec_pool *p, uint_fast64_t seen)
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* A worker has shown in its slot that it is done. */
+/* A worker reports in its slot that it is done. */
 static void left(geodec_pool *p)
 {
     if (!atomic_load(&p->waiting)) return;
@@ -167,9 +167,9 @@ static void *helper_main(void *arg)
         if (atomic_load(&p->quit)) return NULL;
         seen = atomic_load(&p->epoch);
         if (seen & 1u) {
-            /* In first, then the look whether the job can still be joined: the caller closes it first and then looks
-             * who is in. A helper that the system has not woken yet then costs nothing, which matters when there are
-             * more runnable threads than processors. */
+            /* A helper enters first and then checks that the job is open; the caller closes the job first and then
+             * checks who is inside. A helper that is still asleep then costs nothing, which matters when there are more
+             * runnable threads than processors. */
             atomic_store(&s->inside, seen);
             if (atomic_load(&p->open) == seen) work_shared(p, worker, seen);
             atomic_store(&s->inside, 0);
@@ -198,7 +198,7 @@ static geodec_status pin_workers(geodec_pool *p, const char *sysfs, geodec_err *
     GEODEC_TRY(geodec_topology_cpus_usable(sysfs, &p->cpu, &p->n_cpus, err));
     geodec_topology_cpus_order(p->cpu, p->n_cpus, p->threads);
     if (pthread_getaffinity_np(pthread_self(), sizeof p->caller_mask, &p->caller_mask) != 0)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "the system does not say where this thread may run");
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "cannot read the affinity mask of this thread");
     for (int w = 0; w < p->threads; w++) {
         if (set_mask(w ? p->helper[w] : pthread_self(), geodec_pool_cpu(p, w)) != 0)
             GEODEC_THROW(GEODEC_UNSUPPORTED, "worker %d cannot be pinned to processor %d", w, geodec_pool_cpu(p, w));
@@ -215,7 +215,7 @@ geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool 
     const int usable = geodec_topology_cpus_count();
     const int threads = o->threads != 0 ? o->threads : usable > MAX_THREADS ? MAX_THREADS : usable;
     if (threads < 1 || threads > MAX_THREADS)
-        GEODEC_THROW(GEODEC_RANGE, "%d threads asked for; 1 to %d are allowed", threads, MAX_THREADS);
+        GEODEC_THROW(GEODEC_RANGE, "%d threads requested; %d is the range", threads, MAX_THREADS);
     p = geodec_mem_new(1, (sizeof *p + 127) / 128 * 128);
     if (!p) GEODEC_THROW(GEODEC_NOMEM, "no memory for a pool");
     p->threads = threads;

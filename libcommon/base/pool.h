@@ -1,13 +1,12 @@
 /* Thread pool: an explicit object, created by a tool and passed down; NULL always means "run on the caller's thread".
  *
- * Work is cut into tasks 0..n-1 and a task's result must not depend on which worker runs it or when, so 1 and n threads
- * give the same bytes. Sums over tasks are made by the caller, in task order.
+ * Work is cut into tasks 0..n-1 whose results must not depend on the worker or the time they run, so that any number of
+ * threads gives the same bytes. The caller sums over tasks, in task order.
  *
  * Memory. Worker w owns the contiguous tasks [n w / T, n (w+1) / T) in both kinds of run (geodec_pool_range): in
  * geodec_pool_run it runs exactly these, in geodec_pool_run_dynamic it runs these first and then helps others. Pages
- * belong to the NUMA node of the thread that first writes them, so data filled by geodec_pool_run lies where the
- * workers that read the same share of the tasks run - provided the workers stay where they are, which is what pinning
- * is for. */
+ * belong to the NUMA node of the thread that first writes them, so data filled by geodec_pool_run is local to the
+ * workers that later read the same range, as long as workers are pinned. */
 #ifndef GEODEC_BASE_POOL_H
 #define GEODEC_BASE_POOL_H
 
@@ -36,7 +35,7 @@ GEODEC_API geodec_status geodec_pool_create_with(const geodec_pool_options *o, g
 GEODEC_API void geodec_pool_destroy(geodec_pool *pool);
 /* 1 for NULL. */
 GEODEC_API int geodec_pool_threads(const geodec_pool *pool);
-/* Processor a worker is pinned to, as the kernel counts; -1 when it is not pinned. */
+/* Processor a worker is pinned to, in the kernel's numbering; -1 when it is not pinned. */
 GEODEC_API int geodec_pool_cpu(const geodec_pool *pool, int worker);
 /* Tasks begin .. end-1 of n that a worker owns. */
 GEODEC_API void geodec_pool_range(const geodec_pool *pool, int64_t n_tasks, int worker, int64_t *begin, int64_t *end);
@@ -44,8 +43,8 @@ GEODEC_API void geodec_pool_range(const geodec_pool *pool, int64_t n_tasks, int 
 /* Runs all tasks and returns when they are done; worker w runs its own range and nothing else, so this waits for every
  * worker. Not re-entrant: fn must not call run on the same pool. One caller at a time. */
 GEODEC_API void geodec_pool_run(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
-/* The same for uneven work and short runs: a worker that is done, or that came before others woke up, takes tasks of
- * the others' ranges one by one. Only workers that joined are waited for. */
+/* The same for uneven work and short runs: a worker that has finished its range, or that starts before others are
+ * awake, takes tasks of other ranges one by one. Waits only for workers that joined. */
 GEODEC_API void geodec_pool_run_dynamic(geodec_pool *pool, int64_t n_tasks, geodec_pool_fn fn, void *ctx);
 
 #endif

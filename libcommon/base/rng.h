@@ -1,4 +1,4 @@
-/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011). A stream is (seed, stream id); draw i
+/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011). A stream is (seed, stream id); value i
  * of a stream is a pure function of (seed, stream, i), so results never depend on threads or on the order of work. */
 #ifndef GEODEC_BASE_RNG_H
 #define GEODEC_BASE_RNG_H
@@ -10,15 +10,15 @@
 typedef struct geodec_rng {
     uint64_t seed;   /* key */
     uint64_t stream; /* high half of the counter */
-    uint64_t next;   /* index of the next 64-bit draw */
+    uint64_t next;   /* index of the next value */
 } geodec_rng;
 
-/* Stream ids are chosen by the caller; use geodec_rng_id("name", i) to keep purposes apart. */
+/* Stream ids are chosen by the caller; use geodec_rng_id("name", i) to separate purposes. */
 GEODEC_API geodec_rng geodec_rng_stream(uint64_t seed, uint64_t stream);
-/* FNV-1a of the name mixed with an index: distinct purposes get distinct streams. */
+/* FNV-1a of the name mixed with an index: one stream for each purpose. */
 GEODEC_API uint64_t geodec_rng_id(const char *name, uint64_t index);
 
-/* Draw i of a stream, stateless. */
+/* Value i of a stream, stateless. */
 GEODEC_API uint64_t geodec_rng_at(uint64_t seed, uint64_t stream, uint64_t i);
 GEODEC_API double geodec_rng_uniform_at(uint64_t seed, uint64_t stream, uint64_t i);
 
@@ -27,7 +27,7 @@ GEODEC_API uint64_t geodec_rng_u64(geodec_rng *r);
 GEODEC_API double geodec_rng_uniform(geodec_rng *r);
 /* Uniform in 0..n-1, unbiased (rejection); n >= 1. */
 GEODEC_API uint64_t geodec_rng_below(geodec_rng *r, uint64_t n);
-/* Standard normal by Box-Muller; two uniforms a draw, nothing kept between calls. */
+/* Standard normal by Box-Muller; two uniforms for each value; no state besides the stream. */
 GEODEC_API double geodec_rng_normal(geodec_rng *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), streaming; nettle does the work. */
+/* SHA-256 (FIPS 180-4), streaming; by nettle. */
 #ifndef GEODEC_BASE_SHA256_H
 #define GEODEC_BASE_SHA256_H
 

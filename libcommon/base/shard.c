@@ -34,7 +34,7 @@ geodec_status geodec_shard_range(geodec_shard s, int64_t n, int64_t *first, int6
     if (s.count != 0) {
         if (s.count < 1 || s.count > GEODEC_SHARDS_MAX || s.index < 1 || s.index > s.count)
             GEODEC_THROW(GEODEC_INVAL, "slice %lld of %lld", (long long)s.index, (long long)s.count);
-        /* n = q m + r: no product of n with i, which could overflow */
+        /* n = q m + r; the product n i could overflow */
         const int64_t q = n / s.count, r = n % s.count;
         from = q * (s.index - 1) + r * (s.index - 1) / s.count;
         to = q * s.index + r * s.index / s.count;

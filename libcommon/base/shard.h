@@ -1,6 +1,5 @@
-/* Slices of a sweep: `--shard i/m` computes items first .. end-1 of n, and the parts joined in the order of i are what
- * one run over all items gives (artifact/merge.h). Whatever an item draws at random must be a function of its number.
- */
+/* Slices of a sweep: `--shard i/m` computes items first .. end-1 of n, and the parts joined in the order of i equal one
+ * run over all items (artifact/merge.h). Random numbers of an item must be a function of its number. */
 #ifndef GEODEC_BASE_SHARD_H
 #define GEODEC_BASE_SHARD_H
 

@@ -1,10 +1,10 @@
-/* Held-out splits: what stands for a text, so that nothing of a held-out text is seen on the other side.
+/* Units of held-out splits, chosen so that no held-out text is seen in training.
  *
- * Where there are GEODEC_SPLIT_DOCUMENTS documents or more, a document is a unit (`document`). Where there are fewer,
- * or where the documents are windows of one text, which adjoin, units are GEODEC_SPLIT_BLOCKS contiguous blocks of rows
- * of equal size (`block`), and the first rows of every block but the first belong to none: a gap of one eighth of a
- * block, at most GEODEC_SPLIT_GAP rows, so that no held-out row stands right behind a row of the other side. Which
- * units are held out is the experiment's seeded choice (geodec_harness_split_held_out, density). */
+ * With GEODEC_SPLIT_DOCUMENTS documents or more, a document is a unit (`document`). With fewer, or when the documents
+ * are adjoining windows of one text, units are GEODEC_SPLIT_BLOCKS contiguous blocks of rows of equal size (`block`).
+ * The first rows of every block but the first then belong to no unit: a gap of one eighth of a block, at most
+ * GEODEC_SPLIT_GAP rows, between held-out and other rows. The experiment chooses the held-out units by its seed
+ * (geodec_harness_split_held_out, density). */
 #ifndef GEODEC_BASE_SPLIT_H
 #define GEODEC_BASE_SPLIT_H
 
@@ -24,9 +24,9 @@ typedef struct geodec_split {
 
 /* "document", "block" */
 GEODEC_API const char *geodec_split_name(bool by_document);
-/* document [rows]: number of each row's document, equal for rows of one, which follow each other; windows: they are
- * windows of one text. unit [rows]: by document a copy of document; else 0 .. units-1 or GEODEC_SPLIT_NONE. unit may be
- * document. */
+/* document [rows]: number of each row's document, equal for consecutive rows of one document. windows: the documents
+ * are windows of one text. unit [rows], which may be document: by document a copy of it, else 0 .. units-1 or
+ * GEODEC_SPLIT_NONE. */
 GEODEC_API geodec_split geodec_split_rows(int64_t rows, const int32_t *document, bool windows, int32_t *unit);
 
 #endif

@@ -14,7 +14,7 @@ enum { MAX_CPUS = 1 << 14, MAX_NODES = 1 << 10 };
 
 /* ---- the mask --------------------------------------------------------------------------------------------------- */
 
-/* The scheduler's mask, of any size the kernel has; NULL when it cannot be asked. */
+/* The scheduler's mask, of any size the kernel has; NULL when it cannot be read. */
 static cpu_set_t *read_mask(size_t *bytes)
 {
     for (int most = 1024; most <= MAX_CPUS; most *= 2) {
@@ -58,7 +58,7 @@ static int read_number(const char *path, int otherwise)
     return read_line(path, line, sizeof line) ? atoi(line) : otherwise;
 }
 
-/* Next range of a list like 0-3,8,10-11; NULL at its end or where it makes no sense. */
+/* Next range of a list like 0-3,8,10-11; NULL at its end or at a malformed range. */
 static const char *next_range(const char *at, int *first, int *last)
 {
     char *end;

@@ -1,5 +1,5 @@
-/* Internal: INLINE and UNROLL for inner loops that are written once and compiled for several sizes or instruction sets;
- * ROLLED for a loop of constant length around one that fills the registers, which would spill if it were unrolled. */
+/* Internal: INLINE and UNROLL for inner loops that are compiled for several sizes or instruction sets; ROLLED for an
+ * outer loop of constant length that would spill registers if it were unrolled. */
 #ifndef GEODEC_BASE_UNROLL_INTERNAL_H
 #define GEODEC_BASE_UNROLL_INTERNAL_H
 
@@ -9,7 +9,7 @@
                 */
 #elif defined(__clang__)
 #define UNROLL _Pragma("unroll")
-#pragma clang diagnostic ignored "-Wpass-failed" /* where a bound is no constant it says so; speed alone is lost */
+#pragma clang diagnostic ignored "-Wpass-failed" /* a non-constant bound gives a warning only; the result is the same */
 #else
 #define UNROLL _Pragma("GCC unroll 32")
 #endif

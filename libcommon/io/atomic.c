@@ -13,10 +13,10 @@
 
 struct geodec_atomic {
     char *target, *tmp, *folder;
-    int noted;       /* number in base/mapped.h's table of partial outputs, or -1 */
+    int noted;       /* index in base/mapped.h's table of partial outputs, or -1 */
     int fd;          /* holds the lock until the file is renamed or removed */
-    FILE *stream;    /* made when first asked for; owns fd then */
-    int write_error; /* first errno of a failed write, so that commit refuses even if the caller did not look */
+    FILE *stream;    /* created on first use; owns fd then */
+    int write_error; /* first errno of a failed write, reported by commit */
 };
 
 static geodec_status status_of(int e) { return e == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO; }
@@ -61,7 +61,7 @@ done:
 }
 
 /* Opens and locks the temporary file. Between open and lock another writer may have renamed or removed it, so the name
- * is compared with what was locked. */
+ * is compared with the locked file. */
 static geodec_status open_locked(geodec_atomic *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -150,7 +150,7 @@ geodec_status geodec_atomic_commit(geodec_atomic *f, geodec_err *err)
     if (!f->write_error && fsync(f->fd) != 0) f->write_error = errno;
     if (!f->write_error && rename(f->tmp, f->target) != 0) f->write_error = errno;
     if (f->write_error) GEODEC_THROW(GEODEC_IO, "%s: cannot write: %s", f->target, strerror(f->write_error));
-    /* The new name must survive a power cut too; some file systems cannot sync a folder, and that is no failure. */
+    /* The rename must survive a power failure too. Some file systems cannot sync a folder; that is no error. */
     const int folder = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0) {
         (void)fsync(folder);

@@ -12,8 +12,7 @@
 
 enum { READ_BLOCK = 1 << 16, FAULT_AROUND = 1 << 16 };
 
-/* extra: O_NONBLOCK where only a regular file will do, so that a named pipe without a writer is refused and not waited
- * for. */
+/* extra: O_NONBLOCK where only a regular file is accepted, so that opening a named pipe fails instead of blocking. */
 static geodec_status open_for_read(const char *path, int extra, int *out, struct stat *sb, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -48,16 +47,16 @@ done:
     return st;
 }
 
-/* Advice on the pages of n bytes at data; bytes outside the map are none of ours. */
+/* Advice on the pages of n bytes at data; only pages within the map. */
 static void advise(const geodec_file_map *m, const uint8_t *data, size_t n, int advice)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)m->data;
     if (n == 0 || data < m->data || n > m->size || (uintptr_t)data - base > m->size - n) return;
-    const uintptr_t begin = ((uintptr_t)data - base) / page * page; /* a map begins at a page */
+    const uintptr_t begin = ((uintptr_t)data - base) / page * page; /* a map begins on a page boundary */
     (void)madvise((void *)(base + begin), (uintptr_t)data - base - begin + n, advice);
 }
 
-/* The system maps the neighbours of a page that is read, so that pages around the bytes are in memory too. */
+/* The system also maps neighbours of a page that is read; they are released too. */
 void geodec_file_map_release(const geodec_file_map *m, const uint8_t *data, size_t n)
 {
     if (n == 0 || data < m->data || n > m->size || (size_t)(data - m->data) > m->size - n) return;
@@ -94,7 +93,7 @@ geodec_status geodec_file_read(const char *path, size_t limit, char **text, size
             if ((uint64_t)sb.st_size > limit)
                 GEODEC_THROW(GEODEC_LIMIT, "%s: %lld bytes are above the limit of %zu", path, (long long)sb.st_size,
                              limit);
-            room = (int64_t)sb.st_size + 2; /* one byte to see the end, one for the terminating zero */
+            room = (int64_t)sb.st_size + 2; /* one byte to detect the end, one for the terminating zero */
         }
     }
     GEODEC_NEW(buf, room);

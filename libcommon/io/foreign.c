@@ -7,7 +7,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-enum { ELEMENT_MAX = 16 }; /* bytes of a number */
+enum { ELEMENT_MAX = 16 }; /* bytes per number */
 
 static geodec_status open_file(const char *path, hid_t *file, int64_t *bytes, geodec_err *err)
 {
@@ -15,9 +15,9 @@ static geodec_status open_file(const char *path, hid_t *file, int64_t *bytes, ge
     struct stat s;
     geodec_io_init();
     if (stat(path, &s) != 0) GEODEC_THROW(GEODEC_NOTFOUND, "%s: no such file", path);
-    if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is no regular file", path);
+    if (!S_ISREG(s.st_mode)) GEODEC_THROW(GEODEC_FORMAT, "%s is not a regular file", path);
     *bytes = (int64_t)s.st_size;
-    GEODEC__H5(*file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), GEODEC_FORMAT, "%s is no HDF5 file", path);
+    GEODEC__H5(*file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), GEODEC_FORMAT, "%s is not an HDF5 file", path);
 done:
     return st;
 }
@@ -32,7 +32,7 @@ done:
     return st;
 }
 
-/* Is `name` an object of the wanted sort in this very file? what: of messages. */
+/* Checks that `name` is an object of the given sort in this very file. what: its name in messages. */
 static geodec_status find_object(hid_t file, const char *path, const char *name, const char *what, H5O_type_t *sort,
                                  geodec_err *err)
 {
@@ -45,19 +45,19 @@ done:
     return st;
 }
 
-/* Opens a dataset whose numbers lie in this very file. Its shape is checked later, by geodec__h5_storage_check. */
+/* Opens a dataset whose numbers lie in this file. geodec__h5_storage_check later checks its shape. */
 static geodec_status open_set(hid_t file, const char *path, const char *name, hid_t *set, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     H5O_type_t sort;
     GEODEC_TRY(find_object(file, path, name, "dataset", &sort, err));
-    if (sort != H5O_TYPE_DATASET) GEODEC_THROW(GEODEC_NOTFOUND, "%s has no dataset %s: it is no dataset", path, name);
+    if (sort != H5O_TYPE_DATASET) GEODEC_THROW(GEODEC_NOTFOUND, "%s has no dataset %s: it is another object", path, name);
     GEODEC__H5(*set = H5Dopen2(file, name, H5P_DEFAULT), GEODEC_FORMAT, "%s: %s", path, name);
 done:
     return st;
 }
 
-/* Type, rank and extents as wanted. */
+/* Checks type, rank and extents. */
 static geodec_status check_shape(hid_t set, const char *path, const char *name, int rank, const int64_t *shape,
                                  hsize_t *extent, int *got, geodec_err *err)
 {
@@ -68,11 +68,11 @@ static geodec_status check_shape(hid_t set, const char *path, const char *name, 
     if (H5Sget_simple_extent_type(space) == H5S_NULL) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is empty", path, name);
     *got = H5Sget_simple_extent_ndims(space);
     if (*got < 0 || *got > GEODEC_FOREIGN_RANK_MAX || (rank >= 0 && *got != rank))
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %s has rank %d, %d is wanted", path, name, *got, rank);
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %s has rank %d, not %d", path, name, *got, rank);
     GEODEC__H5(H5Sget_simple_extent_dims(space, extent, NULL), GEODEC_FORMAT, "%s: %s", path, name);
     for (int d = 0; d < *got; d++)
         if (shape && rank >= 0 && shape[d] >= 0 && (hsize_t)shape[d] != extent[d])
-            GEODEC_THROW(GEODEC_FORMAT, "%s: axis %d of %s has %llu elements, %lld are wanted", path, d, name,
+            GEODEC_THROW(GEODEC_FORMAT, "%s: axis %d of %s has %llu elements, not %lld", path, d, name,
                          (unsigned long long)extent[d], (long long)shape[d]);
 done:
     (void)geodec__h5_close(space);
@@ -80,7 +80,7 @@ done:
     return st;
 }
 
-/* Everything that can be known before memory is asked for: *total elements. */
+/* Checks before memory is allocated: *total elements. */
 static geodec_status check_storage(hid_t set, const char *path, const char *name, int64_t file_bytes, int64_t *total,
                                    geodec_err *err)
 {
@@ -89,9 +89,9 @@ static geodec_status check_storage(hid_t set, const char *path, const char *name
     int64_t bytes;
     GEODEC_TRY_MSG(geodec__h5_storage_check(set, name, file_bytes, GEODEC_FOREIGN_CHUNK_MAX, &s, err), "%s", path);
     *total = 1;
-    for (int d = 0; d < s.rank; d++) *total *= s.extent[d]; /* their bytes did not overflow */
+    for (int d = 0; d < s.rank; d++) *total *= s.extent[d]; /* the byte count did not overflow */
     if (geodec_mem_mul(*total, (int64_t)sizeof(double), &bytes) != 0 || bytes > GEODEC_FIELD_BYTES_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: %s has absurd dimensions, more than %lld GiB", path, name,
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %s needs more than %lld GiB", path, name,
                      (long long)(GEODEC_FIELD_BYTES_MAX >> 30));
     if (bytes > GEODEC_FOREIGN_FREE_BYTES && bytes / GEODEC_FOREIGN_GROWTH_MAX > s.stored)
         GEODEC_THROW(GEODEC_LIMIT, "%s: %s takes %lld bytes of memory and %lld of the file, more than %d : 1", path,
@@ -150,7 +150,7 @@ geodec_status geodec_foreign_read_i64(const char *path, const char *name, int ra
     GEODEC_NEW(v, total);
     for (int64_t i = 0; i < total; i++) {
         if (!(x[i] >= (double)low) || !(x[i] <= (double)high) || x[i] != floor(x[i]))
-            GEODEC_THROW(GEODEC_RANGE, "%s: element %lld of %s is %g; whole numbers in %lld..%lld are wanted", path,
+            GEODEC_THROW(GEODEC_RANGE, "%s: element %lld of %s is %g, not a whole number in %lld..%lld", path,
                          (long long)i, name, x[i], (long long)low, (long long)high);
         v[i] = (int64_t)x[i];
     }
@@ -178,7 +178,7 @@ geodec_status geodec_foreign_attr(const char *path, const char *object, const ch
     type = H5Aget_type(attr);
     GEODEC_TRY(number_type(type, path, name, err));
     GEODEC__H5(space = H5Aget_space(attr), GEODEC_FORMAT, "%s: %s", path, name);
-    if (H5Sget_simple_extent_npoints(space) != 1) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is no scalar", path, name);
+    if (H5Sget_simple_extent_npoints(space) != 1) GEODEC_THROW(GEODEC_FORMAT, "%s: %s is not a scalar", path, name);
     GEODEC__H5(H5Aread(attr, H5T_NATIVE_DOUBLE, &v), GEODEC_FORMAT, "%s: %s cannot be read", path, name);
     if (!isfinite(v)) GEODEC_THROW(GEODEC_NUMERIC, "%s: %s is not finite", path, name);
     *out = v;

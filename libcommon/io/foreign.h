@@ -1,13 +1,15 @@
-/* Numbers out of files that are no artifacts: golden files, random draws and matrices of other programs, as HDF5, .npy
- * or text.
+/* Reads numbers from files that are not artifacts: golden files, random numbers and matrices of other programs, as
+ * HDF5, .npy or text.
  *
- * Such a file is hostile until checked: a dataset must be a simple array of integers or floats (of any size and byte
- * order; nothing is converted from text or compounds), of the wanted rank and extents. Before memory is asked for, its
- * storage is checked: all of it lies in this file, by hard links alone (no soft or external ones, on the way to groups,
- * datasets, committed types or attributes; no external or virtual storage); its filters are shuffle, deflate and
- * fletcher32, any other is refused by name; its chunks are all there, at most GEODEC_FOREIGN_CHUNK_MAX bytes each, and
- * inflate to just that; and as float64 it takes at most GEODEC_FOREIGN_FREE_BYTES or GEODEC_FOREIGN_GROWTH_MAX times
- * the bytes stored for it. Integers beyond 2^53 lose their last bits. */
+ * Such a file is hostile until checked. A dataset must be a simple array of integers or floats (any size and byte
+ * order; no conversion from text or compounds) of the expected rank and extents. Before memory is allocated, its
+ * storage is checked:
+ *   - all of it is in this file, by hard links alone (no soft or external links on the way to groups, datasets,
+ *     committed types or attributes; no external or virtual storage);
+ *   - its filters are shuffle, deflate and fletcher32; any other is refused by name;
+ *   - its chunks are all present, at most GEODEC_FOREIGN_CHUNK_MAX bytes each, and inflate to exactly that size;
+ *   - as float64 it takes at most GEODEC_FOREIGN_FREE_BYTES or GEODEC_FOREIGN_GROWTH_MAX times its stored bytes.
+ * Integers beyond 2^53 lose their last bits. */
 #ifndef GEODEC_IO_FOREIGN_H
 #define GEODEC_IO_FOREIGN_H
 
@@ -18,14 +20,14 @@
 enum {
     GEODEC_FOREIGN_RANK_MAX = 8,
     GEODEC_FOREIGN_CHUNK_MAX = 256 << 20, /* bytes of a chunk, inflated */
-    GEODEC_FOREIGN_FREE_BYTES = 64 << 20, /* any dataset may take so much memory */
-    GEODEC_FOREIGN_GROWTH_MAX = 64,       /* and more only at this ratio to the bytes stored */
+    GEODEC_FOREIGN_FREE_BYTES = 64 << 20, /* any dataset may take this much memory */
+    GEODEC_FOREIGN_GROWTH_MAX = 64,       /* more only up to this ratio to the stored bytes */
 };
 
-/* Dataset `name` of the file into new memory *out (C order; the caller frees with geodec_mem_free). rank: the wanted
- * one, or -1 for any (then *rank_out tells; it may be NULL otherwise). shape [GEODEC_FOREIGN_RANK_MAX]: on entry the
- * wanted extents, negative = any; on return the extents found. Every value must be finite.
- * GEODEC_NOTFOUND (file or dataset), GEODEC_FORMAT, GEODEC_LIMIT, GEODEC_NUMERIC, GEODEC_NOMEM. */
+/* Dataset `name` of the file into new memory *out (C order; the caller frees with geodec_mem_free). rank: the expected
+ * one, or -1 for any (*rank_out receives it; it may be NULL otherwise). shape [GEODEC_FOREIGN_RANK_MAX]: on entry the
+ * expected extents, negative = any; on return the extents found. Every value must be finite. GEODEC_NOTFOUND (file or
+ * dataset), GEODEC_FORMAT, GEODEC_LIMIT, GEODEC_NUMERIC, GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_foreign_read(const char *path, const char *name, int rank, int64_t *shape,
                                              int *rank_out, double **out, geodec_err *err) GEODEC_MUST_USE;
 /* The same for whole numbers: GEODEC_RANGE when one lies outside low..high or has a fraction. */
@@ -36,15 +38,16 @@ GEODEC_API geodec_status geodec_foreign_read_i64(const char *path, const char *n
 GEODEC_API geodec_status geodec_foreign_attr(const char *path, const char *object, const char *name, double *out,
                                              geodec_err *err) GEODEC_MUST_USE;
 
-/* A matrix [rows][cols] (C order, float64; a vector is one column) out of a .npy file of format 1, 2 or 3: float16,
+/* A matrix [rows][cols] (C order, float64; a vector is one column) from a .npy file of format 1, 2 or 3: float16,
  * float32, float64 or integers of 1 to 8 bytes, either byte order, C or Fortran order. The caller frees *out.
  * GEODEC_NOTFOUND, GEODEC_FORMAT (header, size that does not fit it, rank above 2), GEODEC_UNSUPPORTED (type),
  * GEODEC_NUMERIC (a value that is not finite), GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_foreign_npy(const char *path, int64_t *rows, int64_t *cols, double **out,
                                             geodec_err *err) GEODEC_MUST_USE;
-/* The same out of text: a row a line, cells separated by tabulators, commas, semicolons or blanks (whichever of them
- * the first row has, in this order). Empty lines and lines that begin with # are left out; a first line with a cell
- * that is no number is a header. "-" reads standard input. GEODEC_FORMAT names the line, GEODEC_LIMIT above 1 GiB. */
+/* The same from text: a row per line, cells separated by tabs, commas, semicolons or blanks (the first of these, in
+ * this order, that the first row has). Empty lines and lines that begin with # are skipped; a first line with a cell
+ * that is not a number is a header. "-" reads standard input. GEODEC_FORMAT names the line, GEODEC_LIMIT above 1
+ * GiB. */
 GEODEC_API geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols, double **out,
                                              geodec_err *err) GEODEC_MUST_USE;
 

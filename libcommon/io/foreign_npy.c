@@ -1,4 +1,4 @@
-/* Matrices out of .npy files (NumPy Enhancement Proposal 1). */
+/* Matrices from .npy files (NumPy Enhancement Proposal 1). */
 #include "base/f16.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -37,13 +37,13 @@ static geodec_status read_type(const char *path, const char *header, npy *a, geo
     const char *v = value_of(header, "'descr'");
     if (!v) GEODEC_THROW(GEODEC_FORMAT, "%s: the header has no 'descr'", path);
     if (*v != '\'' || !v[1] || !strchr("<>|=", v[1]) || !isdigit((unsigned char)v[2 + (v[2] != '\0')]))
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: 'descr' is no plain number type", path);
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: 'descr' is not a plain number type", path);
     a->swap = v[1] == '>';
     a->sort = v[2];
     a->size = v[3] - '0';
     const bool one_byte = a->size == 1;
     if (v[4] != '\'' || (v[1] == '|') != one_byte)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: 'descr' is no plain number type", path);
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: 'descr' is not a plain number type", path);
     const bool power = a->size == 1 || a->size == 2 || a->size == 4 || a->size == 8;
     if (!power || (a->sort != 'f' && a->sort != 'i' && a->sort != 'u') || (a->sort == 'f' && one_byte))
         GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: elements of type %c%d", path,
@@ -115,19 +115,19 @@ geodec_status geodec_foreign_npy(const char *path, int64_t *rows, int64_t *cols,
     GEODEC_TRY(geodec_file_map_open(path, &map, err));
     const uint8_t *p = map.data;
     if (map.size < MAGIC + 6 || memcmp(p, "\x93NUMPY", MAGIC) != 0)
-        GEODEC_THROW(GEODEC_FORMAT, "%s is no .npy file", path);
+        GEODEC_THROW(GEODEC_FORMAT, "%s is not a .npy file", path);
     if (p[6] < 1 || p[6] > 3) GEODEC_THROW(GEODEC_VERSION, "%s: .npy format %d", path, (int)p[6]);
     const size_t wide = p[6] == 1 ? 2 : 4, begin = MAGIC + 2 + wide;
     size_t length = 0;
     for (size_t i = 0; i < wide; i++) length |= (size_t)p[MAGIC + 2 + i] << (8 * i);
     if (length > HEADER_MAX || length > map.size - begin)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: the header is cut or too long", path);
-    GEODEC_NEW(header, (int64_t)length + 8); /* zeros behind the text end every scan */
+        GEODEC_THROW(GEODEC_FORMAT, "%s: the header is truncated or too long", path);
+    GEODEC_NEW(header, (int64_t)length + 8); /* the zeros behind the text end every scan */
     memcpy(header, p + begin, length);
     GEODEC_TRY(read_header(path, header, &a, err));
     if (a.rows < 1 || a.cols < 1 || geodec_mem_mul(a.rows, a.cols, &count) != 0 ||
         geodec_mem_mul(count, a.size, &bytes) != 0 || (uint64_t)bytes != map.size - begin - length)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld x %lld elements of %d bytes do not make up the file", path,
+        GEODEC_THROW(GEODEC_FORMAT, "%s: %lld x %lld elements of %d bytes do not match the file size", path,
                      (long long)a.rows, (long long)a.cols, a.size);
     GEODEC_NEW(x, count);
     const uint8_t *data = p + begin + length;

@@ -1,4 +1,4 @@
-/* Matrices out of tables of text. */
+/* Matrices from tables of text. */
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/foreign.h"
@@ -12,7 +12,7 @@ static const size_t limit = (size_t)1 << 30;
 
 typedef struct table {
     const char *path;
-    char separator; /* ' ' = any run of blanks and tabulators */
+    char separator; /* ' ' = any run of blanks and tabs */
     int64_t line, rows, cols, room;
     double *x;
 } table;
@@ -66,10 +66,10 @@ static geodec_status read_line(table *t, char *line, bool *header, geodec_err *e
         double v = 0;
         if (!next_number(t, &line, &v, &last)) {
             if (t->rows == 0 && !*header) {
-                *header = true; /* only the first line may be one */
+                *header = true; /* only the first line may be a header */
                 goto done;
             }
-            GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: column %lld is no number", t->path, (long long)t->line,
+            GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: column %lld is not a number", t->path, (long long)t->line,
                          (long long)cols + 1);
         }
         if (!isfinite(v))
@@ -96,7 +96,7 @@ geodec_status geodec_foreign_text(const char *path, int64_t *rows, int64_t *cols
     size_t n = 0;
     bool header = false;
     GEODEC_TRY(geodec_file_read(path, limit, &text, &n, err));
-    if (memchr(text, '\0', n)) GEODEC_THROW(GEODEC_FORMAT, "%s is no text", path);
+    if (memchr(text, '\0', n)) GEODEC_THROW(GEODEC_FORMAT, "%s is not text", path);
     for (char *line = text, *next; line; line = next) {
         next = strchr(line, '\n');
         if (next) *next++ = '\0';

@@ -19,7 +19,7 @@ const char *geodec_format_f64(double v, char buf[GEODEC_FORMAT_ROOM])
     if (!isfinite(v)) return special(v, buf);
     for (int digits = 1; digits <= 17; digits++) {
         (void)snprintf(buf, GEODEC_FORMAT_ROOM, "%.*g", digits, v);
-        if (strtod(buf, NULL) == v) break; /* the very same value is wanted; 17 digits always give it */
+        if (strtod(buf, NULL) == v) break; /* bit-identical round trip; 17 digits always suffice */
     }
     return buf;
 }

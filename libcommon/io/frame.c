@@ -110,7 +110,6 @@ done:
     return st;
 }
 
-/* ---- join ------------------------------------------------------------------------------------------------------- */
 
 typedef struct keyed {
     const char *key[KEYS_MAX];
@@ -150,7 +149,7 @@ done:
     return st;
 }
 
-/* The names of both, those of the key once. */
+/* The column names of both tables, key columns once. */
 static geodec_status joined_header(const geodec_frame *f, const geodec_table *with, const int64_t *key, int n_keys,
                                    geodec_frame *out, int64_t *added, geodec_err *err)
 {
@@ -165,7 +164,7 @@ static geodec_status joined_header(const geodec_frame *f, const geodec_table *wi
         if (is_key) continue;
         for (int64_t j = 0; j < f->columns; j++)
             if (strcmp(f->name[j], with->cell[k]) == 0)
-                GEODEC_THROW(GEODEC_INVAL, "both tables have a column '%s' that is no key", f->name[j]);
+                GEODEC_THROW(GEODEC_INVAL, "both tables have a column '%s' that is not a key", f->name[j]);
         added[n - f->columns] = k;
         names[n++] = with->cell[k];
     }

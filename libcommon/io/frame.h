@@ -12,9 +12,9 @@ typedef struct geodec_frame {
     const char **cell; /* [rows][columns] */
     bool *gap;         /* [rows]: an empty line follows */
     int64_t room;      /* rows allocated */
-    char **chunk;      /* what the texts stand in */
+    char **chunk;      /* memory of the cell texts */
     int n_chunks;
-    size_t used, size; /* of the last chunk */
+    size_t used, size; /* bytes used of the last chunk */
 } geodec_frame;
 
 /* The names, once, before rows; they are copied. */
@@ -28,15 +28,15 @@ GEODEC_API geodec_status geodec_frame_column(const geodec_frame *f, const char *
                                              geodec_err *err) GEODEC_MUST_USE;
 /* Adds the other columns of `with` to each row, from the one row of `with` whose key columns have the same texts.
  * GEODEC_INVAL: no such key column, a column name that is in both, two rows of `with` with one key; GEODEC_NOTFOUND: no
- * row with the key of a row of f, unless `fill` (the text of the cells in its place) is given. Rows of `with` that
- * no row asks for are left out. keys: names joined by commas. */
+ * row with the key of a row of f, unless `fill` (the text of the cells in its place) is given. Rows of `with` without a
+ * match are left out. keys: names joined by commas. */
 GEODEC_API geodec_status geodec_frame_join(geodec_frame *f, const geodec_table *with, const char *keys,
                                            const char *fill, geodec_err *err) GEODEC_MUST_USE;
-/* The rows of `more` behind those of f. GEODEC_INVAL unless both have the same columns in the same order. */
+/* Appends the rows of `more`. GEODEC_INVAL unless both have the same columns in the same order. */
 GEODEC_API geodec_status geodec_frame_append(geodec_frame *f, const geodec_table *more,
                                              geodec_err *err) GEODEC_MUST_USE;
-/* Rows in ascending order of the columns (names joined by commas): numbers by value, before texts by their bytes; rows
- * that are equal keep their order. */
+/* Rows in ascending order of the columns (names joined by commas): numbers by value, then texts by bytes; equal rows
+ * keep their order. */
 GEODEC_API geodec_status geodec_frame_sort(geodec_frame *f, const char *columns, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

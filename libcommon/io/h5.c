@@ -10,11 +10,11 @@
 
 void geodec_io_init(void)
 {
-    /* Every handle is closed by its owner. HDF5's own clean-up at exit adds nothing, and crashes when an earlier flush
-     * failed on a full disk. Refused once HDF5 runs, that is on later calls. */
+    /* Disables HDF5's clean-up at exit: every handle is closed by its owner, and the clean-up crashes after a flush
+     * that failed on a full disk. The call fails once HDF5 runs, that is on later calls. */
     (void)H5dont_atexit();
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    (void)H5PLset_loading_state(0); /* a file may name a filter; no program code is loaded for it */
+    (void)H5PLset_loading_state(0); /* a file may name a filter; no plug-in is loaded for it */
 }
 
 static geodec_io_guard guard;
@@ -33,7 +33,7 @@ void geodec__h5_leave(void)
 
 /* ---- errors ----------------------------------------------------------------------------------------------------- */
 
-/* The first visited entry is the innermost. */
+/* the first visited entry is the innermost. */
 static herr_t take_first(unsigned n, const H5E_error2_t *e, void *out)
 {
     const char **text = out;
@@ -50,7 +50,7 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &inner);
-    /* HDF5 puts time, address and file name around the system's reason; the reason is what a user needs. */
+    /* HDF5 adds time, address and file name to the system's reason; only the reason is kept. */
     static const char key[] = "error message = '";
     const char *system = inner ? strstr(inner, key) : NULL;
     if (system)
@@ -145,7 +145,7 @@ hid_t geodec__h5_memory_type(geodec_type t)
 
 static bool is_control(unsigned char c) { return (c < 0x20 && c != '\t' && c != '\n') || c == 0x7f; }
 
-/* Valid UTF-8 whose only control characters are tabulator and newline: it can go to a terminal. */
+/* Valid UTF-8 whose only control characters are tabulator and newline: safe for a terminal. */
 static bool plain_text(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -204,7 +204,7 @@ geodec_status geodec__h5_put_text(hid_t object, const char *name, const char *te
     hid_t type = -1;
     const size_t n = strlen(text);
     if (n > GEODEC_ATTR_TEXT_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text, %d are the limit", name, n, GEODEC_ATTR_TEXT_MAX);
+        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %d", name, n, GEODEC_ATTR_TEXT_MAX);
     if (!plain_text(text, n))
         GEODEC_THROW(GEODEC_INVAL, "attribute %s: text is not UTF-8 without control characters", name);
     GEODEC__H5(type = text_type(n ? n : 1), GEODEC_IO, "cannot create attribute %s", name);
@@ -256,7 +256,7 @@ done:
     return st;
 }
 
-/* Room of a fixed-length text type. */
+/* Bytes of a fixed-length text type. */
 static geodec_status text_room(hid_t type, const char *name, size_t *room, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -264,7 +264,7 @@ static geodec_status text_room(hid_t type, const char *name, size_t *room, geode
         GEODEC_THROW(GEODEC_FORMAT, "attribute %s is not fixed-length text", name);
     const size_t n = H5Tget_size(type);
     if (n < 1 || n > GEODEC_ATTR_TEXT_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text, %d are the limit", name, n, GEODEC_ATTR_TEXT_MAX);
+        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %d", name, n, GEODEC_ATTR_TEXT_MAX);
     *room = n;
 done:
     return st;
@@ -279,7 +279,7 @@ geodec_status geodec__h5_get_text(hid_t object, const char *name, char **out, ge
     char *text = NULL;
     GEODEC_TRY(open_attr(object, name, &attr, &type, &count, err));
     GEODEC_TRY(text_room(type, name, &room, err));
-    if (count != 1) GEODEC_THROW(GEODEC_FORMAT, "attribute %s has %lld elements, 1 wanted", name, (long long)count);
+    if (count != 1) GEODEC_THROW(GEODEC_FORMAT, "attribute %s has %lld elements, not 1", name, (long long)count);
     GEODEC_NEW(text, (int64_t)room + 1);
     GEODEC__H5(H5Aread(attr, type, text), GEODEC_FORMAT, "attribute %s", name);
     if (!plain_text(text, strlen(text))) GEODEC_THROW(GEODEC_FORMAT, "attribute %s is not plain UTF-8 text", name);
@@ -303,9 +303,9 @@ geodec_status geodec__h5_get_texts(hid_t object, const char *name, int n_max, ch
     GEODEC_TRY(open_attr(object, name, &attr, &type, &count, err));
     GEODEC_TRY(text_room(type, name, &room, err));
     if (count > n_max)
-        GEODEC_THROW(GEODEC_LIMIT, "attribute %s has %lld elements, %d are the limit", name, (long long)count, n_max);
+        GEODEC_THROW(GEODEC_LIMIT, "attribute %s has %lld elements, above the limit of %d", name, (long long)count, n_max);
     if (room > stride)
-        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text, %zu are the limit", name, room, stride);
+        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %zu", name, room, stride);
     GEODEC_NEW(all, count * (int64_t)room);
     if (count) GEODEC__H5(H5Aread(attr, type, all), GEODEC_FORMAT, "attribute %s", name);
     for (int64_t i = 0; i < count; i++) {
@@ -331,7 +331,7 @@ geodec_status geodec__h5_get_number(hid_t object, const char *name, hid_t file_t
     int64_t count = 0;
     GEODEC_TRY(open_attr(object, name, &attr, &type, &count, err));
     if (H5Tequal(type, file_type) <= 0) GEODEC_THROW(GEODEC_FORMAT, "attribute %s has another number type", name);
-    if (count != 1) GEODEC_THROW(GEODEC_FORMAT, "attribute %s has %lld elements, 1 wanted", name, (long long)count);
+    if (count != 1) GEODEC_THROW(GEODEC_FORMAT, "attribute %s has %lld elements, not 1", name, (long long)count);
     GEODEC__H5(H5Aread(attr, memory_type, v), GEODEC_FORMAT, "attribute %s", name);
 done:
     (void)geodec__h5_close(type);

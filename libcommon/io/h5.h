@@ -9,10 +9,10 @@
 /* Switches HDF5's automatic error printing off. Idempotent; tools and tests call it once at start-up. */
 GEODEC_API void geodec_io_init(void);
 
-/* HDF5 believes the structure of a file: a damaged one makes it ask for any amount of memory, or crash. Around every
- * use of a file that is read the library calls enter and leave, when a program has set them (before it starts threads;
- * the tools do). enter: the file's name; few: this use needs little memory (structure, no numbers), so that it may be
- * bounded. They are not nested, and come from the thread that calls HDF5. */
+/* HDF5 trusts the structure of a file: a damaged one makes it allocate any amount of memory, or crash. The library
+ * calls enter and leave around every read of a file, when a program has set them (before it starts threads; the tools
+ * do). name: the file. few: the read needs little memory (structure, no numbers), so memory may be limited. Calls are
+ * not nested and come from the thread that calls HDF5. */
 typedef struct geodec_io_guard {
     void (*enter)(const char *path, bool few);
     void (*leave)(void);

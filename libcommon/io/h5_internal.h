@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts an error chain with the message and HDF5's innermost reason (or the system's, when a system call failed). */
+/* Starts an error chain with the message and HDF5's innermost reason (or that of a failed system call). */
 geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func, int line, const char *fmt, ...)
     GEODEC_PRINTF(5, 6);
 
@@ -25,11 +25,11 @@ geodec_status geodec__h5_fail(geodec_err *err, geodec_status s, const char *func
 /* Closes an identifier of any sort; a negative one is ignored. Negative when closing failed. */
 herr_t geodec__h5_close(hid_t id);
 
-/* The explicit little-endian type in files, and the native type in memory. Library constants: not to be closed. */
+/* The explicit little-endian type in files, and the native type in memory. Library constants; do not close. */
 hid_t geodec__h5_file_type(geodec_type t);
 hid_t geodec__h5_memory_type(geodec_type t);
 
-/* Around the use of a file that is read: the program's guard (io/h5.h). */
+/* Called around reads of a file: the program's guard (io/h5.h). */
 void geodec__h5_enter(const char *path, bool few);
 void geodec__h5_leave(void);
 
@@ -37,42 +37,42 @@ void geodec__h5_leave(void);
 
 enum { GEODEC__H5_RANK_MAX = 8 };
 
-/* Where and how the numbers of a dataset lie. */
+/* How a dataset is stored. */
 typedef struct geodec__h5_storage {
     int rank;
     int64_t extent[GEODEC__H5_RANK_MAX];
-    int64_t element, bytes, stored; /* bytes of an element, of all of them, of the file that hold them */
-    bool chunked, deflated, summed; /* summed: fletcher32 */
-    bool sum_inside;                /* under the compression, not behind it */
-    unsigned deflate_bit, sum_bit;  /* in the mask of filters that a chunk skips */
+    int64_t element, bytes, stored; /* bytes of an element, of all elements, of the file */
+    bool chunked, deflated, summed; /* has a checksum (fletcher32) */
+    bool sum_inside;                /* the checksum comes before the compression */
+    unsigned deflate_bit, sum_bit;  /* its bit in a chunk's mask of skipped filters */
     int64_t chunk[GEODEC__H5_RANK_MAX], across[GEODEC__H5_RANK_MAX]; /* extent of a chunk; chunks along an axis */
     int64_t chunk_bytes, chunks;
 } geodec__h5_storage;
 
-/* Follows a path by hard links to objects of this file alone. *present: there is such an object, of sort *sort (the
- * root is a group); if not, *sort is that of the last one on the way. *elsewhere: a soft, external or user-defined link
- * lies on the way; it was not followed. */
+/* Follows a path by hard links to objects of this file alone. *present: the object exists, with sort *sort (the root is
+ * a group); if not, *sort is that of the last object found. *elsewhere: the path has a soft, external or user-defined
+ * link, which was not followed. */
 geodec_status geodec__h5_walk(hid_t file, const char *path, bool *present, bool *elsewhere, H5O_type_t *sort,
                               geodec_err *err) GEODEC_MUST_USE;
-/* Checks, without reading a number, that the dataset is stored whole in this file of file_bytes bytes: no external or
- * virtual storage, no filters but shuffle, deflate and fletcher32 (once each, in a sane order), chunks of at most
- * chunk_limit bytes and all of them there, no more bytes than deflate can make of those stored. what: begins messages.
- * GEODEC_FORMAT, GEODEC_LIMIT. */
+/* Checks, without reading a number, that the dataset is stored completely in this file of file_bytes bytes: no external
+ * or virtual storage, no filters but shuffle, deflate and fletcher32 (once each, in a valid order), chunks of at most
+ * chunk_limit bytes all present, and no more bytes than deflate can expand the stored ones to. what: the dataset's name
+ * in messages. GEODEC_FORMAT, GEODEC_LIMIT. */
 geodec_status geodec__h5_storage_check(hid_t set, const char *what, int64_t file_bytes, int64_t chunk_limit,
                                        geodec__h5_storage *s, geodec_err *err) GEODEC_MUST_USE;
-/* Checks that every filtered chunk decodes to exactly the bytes of a chunk, in memory of two chunks: HDF5 gives a
- * chunk that inflates to more as much memory as it takes, and reads past the end of one that has fewer. */
+/* Checks that every filtered chunk decodes to exactly the bytes of a chunk, in memory of two chunks: HDF5 allocates
+ * whatever a larger chunk needs, and reads past the end of a smaller one. */
 geodec_status geodec__h5_chunks_check(hid_t set, const char *what, const geodec__h5_storage *s,
                                       geodec_err *err) GEODEC_MUST_USE;
-/* GEODEC_IO when the open file now has fewer than `bytes` bytes: HDF5 reads zeros behind the end of a file. */
+/* GEODEC_IO when the open file has become shorter than `bytes`: HDF5 reads zeros behind the end of a file. */
 geodec_status geodec__h5_still_whole(hid_t file, int64_t bytes, geodec_err *err) GEODEC_MUST_USE;
 
-/* Replaces, in place, what is not plain UTF-8 text by '?'. */
+/* Replaces bytes that are not plain UTF-8 text by '?', in place. */
 void geodec__h5_make_plain(char *text);
 
 /* Scalar attributes of an object. The writers copy; text is stored with fixed length. */
 geodec_status geodec__h5_put_text(hid_t object, const char *name, const char *text, geodec_err *err) GEODEC_MUST_USE;
-/* n texts of equal room, as a 1-D attribute (an empty one when n = 0). */
+/* n texts of equal size, as a 1-D attribute (an empty one when n = 0). */
 geodec_status geodec__h5_put_texts(hid_t object, const char *name, int n, const char *texts, size_t stride,
                                    geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__h5_put_number(hid_t object, const char *name, hid_t file_type, hid_t memory_type, const void *v,
@@ -80,7 +80,7 @@ geodec_status geodec__h5_put_number(hid_t object, const char *name, hid_t file_t
 
 /* Readers: GEODEC_FORMAT for a missing or wrongly typed attribute, GEODEC_LIMIT for overlong text. New memory. */
 geodec_status geodec__h5_get_text(hid_t object, const char *name, char **out, geodec_err *err) GEODEC_MUST_USE;
-/* At most n_max texts, each shorter than stride, into texts[n_max][stride]. */
+/* Reads at most n_max texts, each shorter than stride, into texts[n_max][stride]. */
 geodec_status geodec__h5_get_texts(hid_t object, const char *name, int n_max, char *texts, size_t stride, int *n,
                                    geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__h5_get_number(hid_t object, const char *name, hid_t file_type, hid_t memory_type, void *v,

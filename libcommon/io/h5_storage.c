@@ -1,5 +1,5 @@
-/* What is checked of an HDF5 dataset before HDF5 reads its numbers. HDF5 follows links into other files, makes up the
- * numbers of chunks that are not there, lets a compressed chunk grow to any size, and believes the size of a chunk. */
+/* Checks of an HDF5 dataset before HDF5 reads its numbers. HDF5 follows links into other files, invents the numbers of
+ * missing chunks, lets a compressed chunk grow to any size, and trusts the size of a chunk. */
 #include "base/mem.h"
 #include "io/h5_internal.h"
 
@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-/* What deflate adds at most to bytes that it cannot shrink: 5 bytes a block of 16383 at least, and its header. */
+/* Bytes that deflate adds at most to incompressible data: 5 a block of at least 16383 bytes, and its header. */
 #define DEFLATE_ROOM(bytes) ((bytes) + (bytes) / 1000 + 64)
-enum { DEFLATE_RATIO_MAX = 1100 /* deflate shrinks at most by 1032 : 1 */, SUM_BYTES = 4, WINDOW = 1 << 16 };
+enum { DEFLATE_RATIO_MAX = 1100 /* deflate compresses by at most 1032 : 1 */, SUM_BYTES = 4, WINDOW = 1 << 16 };
 
 geodec_status geodec__h5_walk(hid_t file, const char *path, bool *present, bool *elsewhere, H5O_type_t *sort,
                               geodec_err *err)
@@ -48,7 +48,7 @@ done:
 }
 
 /* Filters in the order of writing: [shuffle] [fletcher32] deflate [fletcher32]. Any other filter is refused by name:
- * HDF5 would look for a plug-in, and those it has (szip, nbit, scaleoffset) make many bytes of none. */
+ * HDF5 would look for a plug-in, and its own others (szip, nbit, scaleoffset) make many bytes from none. */
 static geodec_status read_filters(hid_t made, const char *what, geodec__h5_storage *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -88,7 +88,7 @@ done:
     return st;
 }
 
-/* Every chunk must be there (HDF5 would make up its numbers) and of a size that one may allocate. */
+/* Every chunk must be present (HDF5 would invent its numbers) and of a size that can be allocated. */
 static geodec_status read_chunks(hid_t set, hid_t made, hid_t space, const char *what, int64_t limit,
                                  geodec__h5_storage *s, geodec_err *err)
 {
@@ -100,11 +100,11 @@ static geodec_status read_chunks(hid_t set, hid_t made, hid_t space, const char 
     for (int d = 0; d < s->rank; d++) {
         if (chunk[d] < 1 || chunk[d] > (hsize_t)limit || geodec_mem_mul(bytes, (int64_t)chunk[d], &bytes) != 0 ||
             bytes > limit)
-            GEODEC_THROW(GEODEC_LIMIT, "%s: absurd dimensions, chunks above %lld MiB", what, (long long)(limit >> 20));
+            GEODEC_THROW(GEODEC_LIMIT, "%s: chunks are above the limit of %lld MiB", what, (long long)(limit >> 20));
         s->chunk[d] = (int64_t)chunk[d];
         s->across[d] = (s->extent[d] + s->chunk[d] - 1) / s->chunk[d];
         if (geodec_mem_mul(wanted, s->across[d], &wanted) != 0)
-            GEODEC_THROW(GEODEC_LIMIT, "%s: absurd dimensions", what);
+            GEODEC_THROW(GEODEC_LIMIT, "%s: dimensions overflow", what);
     }
     GEODEC__H5(H5Dget_num_chunks(set, space, &stored), GEODEC_FORMAT, "%s", what);
     if (stored != (hsize_t)wanted)
@@ -137,23 +137,23 @@ geodec_status geodec__h5_storage_check(hid_t set, const char *what, int64_t file
     s->bytes = s->element;
     for (int d = 0; d < s->rank; d++) {
         if (extent[d] > (hsize_t)GEODEC_FIELD_BYTES_MAX || geodec_mem_mul(s->bytes, (int64_t)extent[d], &s->bytes) != 0)
-            GEODEC_THROW(GEODEC_LIMIT, "%s: absurd dimensions", what);
+            GEODEC_THROW(GEODEC_LIMIT, "%s: dimensions overflow", what);
         s->extent[d] = (int64_t)extent[d];
     }
     s->chunked = layout == H5D_CHUNKED;
     if (s->chunked) GEODEC_TRY(read_filters(made, what, s, err));
     if (s->bytes / (s->deflated ? DEFLATE_RATIO_MAX : 1) > file_bytes)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: absurd dimensions, %lld bytes cannot be in a file of %lld", what,
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld bytes cannot be in a file of %lld", what,
                      (long long)s->bytes, (long long)file_bytes);
     if (s->chunked) GEODEC_TRY(read_chunks(set, made, space, what, chunk_limit, s, err));
     const hsize_t stored = H5Dget_storage_size(set);
-    if (stored > (hsize_t)file_bytes) /* chunks that lie over each other */
+    if (stored > (hsize_t)file_bytes) /* overlapping chunks */
         GEODEC_THROW(GEODEC_FORMAT, "%s: %llu stored bytes in a file of %lld", what, (unsigned long long)stored,
                      (long long)file_bytes);
     s->stored = (int64_t)stored;
     if (!s->chunked && s->stored != s->bytes) GEODEC_THROW(GEODEC_FORMAT, "%s is not stored whole", what);
     if (s->bytes / (s->deflated ? DEFLATE_RATIO_MAX : 1) > s->stored)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: absurd dimensions, %lld bytes cannot be in %lld stored ones", what,
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld bytes cannot be in %lld stored ones", what,
                      (long long)s->bytes, (long long)s->stored);
 done:
     (void)geodec__h5_close(type);
@@ -162,7 +162,7 @@ done:
     return st;
 }
 
-/* Inflates n bytes into nothing: `want` bytes must come, no more and no fewer. */
+/* Inflates n bytes and discards them: exactly `want` bytes must result. */
 static bool inflates_to(const uint8_t *data, int64_t n, int64_t want, uint8_t *window)
 {
     z_stream z = {0};

@@ -1,7 +1,7 @@
-/* JSON (RFC 8259): a checked reader over jansson, and a writer whose bytes depend on the calls only.
+/* JSON (RFC 8259): a checked reader over jansson, and a writer whose bytes depend on its calls only.
  *
- * The reader bounds size and depth, refuses duplicate keys and bad UTF-8, and names file and line. The writer keeps the
- * order of the calls, indents by two blanks, prints the shortest exact numbers, and null for NaN and infinities. */
+ * The reader limits size and depth, refuses duplicate keys and bad UTF-8, and names file and line. The writer keeps the
+ * order of the calls, indents by two spaces, prints shortest exact numbers, and null for NaN and infinities. */
 #ifndef GEODEC_IO_JSON_H
 #define GEODEC_IO_JSON_H
 
@@ -25,14 +25,14 @@ GEODEC_API geodec_status geodec_json_read(const char *path, size_t limit, geodec
 /* Text in memory; `name` stands for the file in messages. */
 GEODEC_API geodec_status geodec_json_parse(const char *text, size_t n, const char *name, geodec_json **root,
                                            geodec_err *err) GEODEC_MUST_USE;
-/* The same of a part of a file that begins at line `first_line`: messages count lines from there. */
+/* The same for a part of a file that begins at line `first_line`: messages use the line numbers of the file. */
 GEODEC_API geodec_status geodec_json_parse_line(const char *text, size_t n, const char *name, int64_t first_line,
                                                 geodec_json **root, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_json_free(geodec_json *root); /* NULL ok */
 
-/* The member, or NULL when v is no object or has none of that name. */
+/* The member, or NULL when v is not an object or has no such member. */
 GEODEC_API const geodec_json *geodec_json_member(const geodec_json *v, const char *key);
-/* Elements of an array; -1 when v is none. */
+/* Elements of an array; -1 when v is not an array. */
 GEODEC_API int64_t geodec_json_length(const geodec_json *v);
 /* NULL outside 0..length-1. */
 GEODEC_API const geodec_json *geodec_json_at(const geodec_json *v, int64_t i);
@@ -50,13 +50,13 @@ GEODEC_API geodec_status geodec_json_get_str(const geodec_json *v, const char *k
 
 typedef struct geodec_json_writer geodec_json_writer;
 
-/* A file that appears at commit; the root value is an object, already begun. */
+/* Writes a file that appears at commit; the root value is an open object. */
 GEODEC_API geodec_status geodec_json_create(const char *path, geodec_json_writer **out,
                                             geodec_err *err) GEODEC_MUST_USE;
-/* On a stream that stays the caller's. */
+/* Writes to a stream that the caller owns. */
 GEODEC_API geodec_status geodec_json_on(FILE *stream, geodec_json_writer **out, geodec_err *err) GEODEC_MUST_USE;
-/* key: the member's name inside an object, NULL inside an array. Misuse (a missing key, an end too many) is kept and
- * reported by commit as GEODEC_INVAL. Text that is not UTF-8 is written with '?' for each bad byte. */
+/* key: the member's name inside an object, NULL inside an array. Misuse (a missing key, an extra end) is reported by
+ * commit as GEODEC_INVAL. Bytes that are not UTF-8 are written as '?'. */
 GEODEC_API void geodec_json_begin_object(geodec_json_writer *w, const char *key);
 GEODEC_API void geodec_json_begin_array(geodec_json_writer *w, const char *key);
 GEODEC_API void geodec_json_end(geodec_json_writer *w);

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Line of the first bracket nested too deeply, or 0. jansson's own limit is a compile-time constant of its package. */
+/* Line of the first bracket nested too deeply, or 0. jansson's own limit is fixed when its package is compiled. */
 static int too_deep(const char *text, size_t n)
 {
     int depth = 0, line = 1;

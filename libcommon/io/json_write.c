@@ -16,7 +16,7 @@ struct geodec_json_writer {
     struct {
         bool array, used;
     } level[GEODEC_JSON_DEPTH_MAX];
-    const char *misuse; /* the first one, static text */
+    const char *misuse; /* first misuse, static text */
 };
 
 static void misuse(geodec_json_writer *w, const char *what)
@@ -52,7 +52,7 @@ static void quoted(geodec_json_writer *w, const char *text)
 
 static void new_line(geodec_json_writer *w) { (void)fprintf(w->stream, "\n%*s", 2 * w->depth, ""); }
 
-/* Comma, line and key before a value. False when the value has no place. */
+/* Writes comma, line and key before a value. False when a value is not allowed here. */
 static bool before(geodec_json_writer *w, const char *key)
 {
     if (w->depth < 1 || w->misuse) {
@@ -88,7 +88,7 @@ void geodec_json_begin_array(geodec_json_writer *w, const char *key) { begin(w, 
 void geodec_json_end(geodec_json_writer *w)
 {
     if (w->depth < 1 || w->misuse) {
-        misuse(w, "an end too many");
+        misuse(w, "an end without a begin");
         return;
     }
     w->depth--;

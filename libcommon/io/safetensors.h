@@ -3,8 +3,7 @@
  * Layout: the header's length as 8 bytes little-endian; the header, a JSON object
  *     {"__metadata__": {text: text}, "name": {"dtype": "F32", "shape": [..], "data_offsets": [begin, end]}, ...}
  * padded with blanks so that the data begin at a multiple of 8; the data, arrays in C order, little-endian, without
- * gaps in the order of the header (wider types first keeps each array aligned to its type: that order is the caller's).
- */
+ * gaps in the order of the header (the caller keeps arrays aligned by listing wider types first). */
 #ifndef GEODEC_IO_SAFETENSORS_H
 #define GEODEC_IO_SAFETENSORS_H
 
@@ -32,7 +31,7 @@ typedef struct geodec_safetensors_writer geodec_safetensors_writer;
 GEODEC_API geodec_status geodec_safetensors_create(const char *path, const geodec_safetensor *tensor, int n,
                                                    const geodec_safetensors_meta *meta, int n_meta,
                                                    geodec_safetensors_writer **out, geodec_err *err) GEODEC_MUST_USE;
-/* Elements first .. first+count-1 of tensor i. Each element is to be put once. Several threads may put at the same
+/* Elements first .. first+count-1 of tensor i. Each element must be put once. Several threads may put at the same
  * time. */
 GEODEC_API geodec_status geodec_safetensors_put(geodec_safetensors_writer *w, int i, int64_t first, int64_t count,
                                                 const void *data, geodec_err *err) GEODEC_MUST_USE;
@@ -46,7 +45,7 @@ GEODEC_API int64_t geodec_safetensors_bytes(const geodec_safetensors_writer *w);
 
 typedef struct geodec_safetensors geodec_safetensors;
 
-/* Checks the header against the file: known types, shapes that fill their place, no gap and no overlap, and the file's
+/* Checks the header against the file: known types, shapes that match their bytes, no gap and no overlap, and the file's
  * size. GEODEC_NOTFOUND, GEODEC_IO, GEODEC_FORMAT, GEODEC_LIMIT; the message names the file. */
 GEODEC_API geodec_status geodec_safetensors_open(const char *path, geodec_safetensors **out,
                                                  geodec_err *err) GEODEC_MUST_USE;

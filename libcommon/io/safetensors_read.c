@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEADER_MAX = 100 << 20 /* the limit of the format's own reader */, TENSORS_MAX = 1 << 20 };
+enum { HEADER_MAX = 100 << 20 /* limit of the format's reference reader */, TENSORS_MAX = 1 << 20 };
 
 /* ---- shared with the writer ------------------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ struct geodec_safetensors {
     int fd;
     geodec_json *header;
     int n;
-    geodec__safetensor_place *tensor; /* [n] by place */
+    geodec__safetensor_place *tensor; /* [n], in file order */
     int64_t data;
 };
 
@@ -66,7 +66,7 @@ static geodec_status read_at(int fd, const char *path, int64_t at, void *data, i
         const ssize_t done = pread(fd, to, (size_t)n, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) GEODEC_THROW(GEODEC_IO, "%s: cannot read: %s", path, strerror(errno));
-        if (done == 0) GEODEC_THROW(GEODEC_FORMAT, "%s: ends too early", path);
+        if (done == 0) GEODEC_THROW(GEODEC_FORMAT, "%s: is truncated", path);
         to += done;
         at += done;
         n -= done;
@@ -108,7 +108,7 @@ static int by_place(const void *a, const void *b)
 {
     const geodec__safetensor_place *x = a, *y = b;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* empty ones first */
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* empty arrays first */
 }
 
 static geodec_status parse_header(geodec_safetensors *s, int64_t file_bytes, geodec_err *err)
@@ -117,7 +117,7 @@ static geodec_status parse_header(geodec_safetensors *s, int64_t file_bytes, geo
     const char *key;
     json_t *v, *root = s->header;
     int64_t next = 0;
-    if (!json_is_object(root)) GEODEC_THROW(GEODEC_FORMAT, "the header is no object");
+    if (!json_is_object(root)) GEODEC_THROW(GEODEC_FORMAT, "the header is not an object");
     if (json_object_size(root) > TENSORS_MAX) GEODEC_THROW(GEODEC_LIMIT, "more than %d tensors", TENSORS_MAX);
     GEODEC_NEW(s->tensor, (int64_t)json_object_size(root));
     json_object_foreach(root, key, v)
@@ -128,10 +128,10 @@ static geodec_status parse_header(geodec_safetensors *s, int64_t file_bytes, geo
             GEODEC_TRY(parse_tensor(key, v, &s->tensor[s->n++], err));
             continue;
         }
-        if (!json_is_object(v)) GEODEC_THROW(GEODEC_FORMAT, "__metadata__ is no object");
+        if (!json_is_object(v)) GEODEC_THROW(GEODEC_FORMAT, "__metadata__ is not an object");
         json_object_foreach(v, word, text)
         {
-            if (!json_is_string(text)) GEODEC_THROW(GEODEC_FORMAT, "__metadata__: %s is no text", word);
+            if (!json_is_string(text)) GEODEC_THROW(GEODEC_FORMAT, "__metadata__: %s is not text", word);
         }
     }
     qsort(s->tensor, (size_t)s->n, sizeof *s->tensor, by_place);

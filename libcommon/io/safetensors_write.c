@@ -16,7 +16,7 @@ struct geodec_safetensors_writer {
     int fd; /* of file */
     int n;
     geodec__safetensor_place *tensor; /* [n] */
-    int64_t data, bytes;              /* where the arrays begin, their size */
+    int64_t data, bytes;              /* offset and size of the arrays */
     int64_t put;                      /* bytes put so far; changed atomically */
 };
 
@@ -51,7 +51,7 @@ done:
     return st;
 }
 
-/* The header as text, with its length in front and blanks behind. Caller frees with free(). */
+/* The header as text, with its length before and blanks after it. The caller frees it with free(). */
 static geodec_status make_header(const geodec_safetensors_writer *w, const geodec_safetensors_meta *meta, int n_meta,
                                  char **text, size_t *length, geodec_err *err)
 {
@@ -109,7 +109,7 @@ geodec_status geodec_safetensors_create(const char *path, const geodec_safetenso
     GEODEC_TRY(place_tensors(w, tensor, err));
     GEODEC_TRY(make_header(w, meta, n_meta, &header, &length, err));
     GEODEC_TRY(geodec_atomic_open(path, &w->file, err));
-    FILE *stream = geodec_atomic_stream(w->file); /* nothing goes through its buffer */
+    FILE *stream = geodec_atomic_stream(w->file); /* its buffer is not used */
     if (!stream) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
     w->fd = fileno(stream);
     w->data = (int64_t)length;

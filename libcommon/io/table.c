@@ -24,7 +24,7 @@ static int64_t count(const char *text, char c)
     return n;
 }
 
-/* Cuts a line at its tabulators; false when it has more cells than the header. */
+/* Splits a line at its tabs; false when it has more cells than the header. */
 static bool cut(char *line, int64_t columns, char **cell)
 {
     for (int64_t k = 0; line; k++) {
@@ -43,7 +43,7 @@ geodec_status geodec_table_read(const char *path, geodec_table *out, geodec_err 
     geodec_table t = {0};
     size_t n;
     GEODEC_TRY(geodec_file_read(path, GEODEC_TABLE_BYTES_MAX, &t.text, &n, err));
-    if (strlen(t.text) != n) GEODEC_THROW(GEODEC_FORMAT, "%s: a NUL byte; this is no table", path);
+    if (strlen(t.text) != n) GEODEC_THROW(GEODEC_FORMAT, "%s: a NUL byte; not a text table", path);
     const int64_t lines = count(t.text, '\n') + 1;
     int64_t at = 0, number = 0, cells;
     for (char *line = t.text, *next; line; line = next) {
@@ -71,7 +71,7 @@ geodec_status geodec_table_read(const char *path, geodec_table *out, geodec_err 
                          (long long)t.columns);
         t.line[at++] = number;
     }
-    if (!t.cell) GEODEC_THROW(GEODEC_FORMAT, "%s: empty; a table begins with a header", path);
+    if (!t.cell) GEODEC_THROW(GEODEC_FORMAT, "%s: empty; a table needs a header", path);
     t.rows = at;
     *out = t;
     t = (geodec_table){0};

@@ -1,4 +1,4 @@
-/* Tables as text, read whole: a header line, then rows of cells separated by tabulators (what io/tsv.h writes). */
+/* Tables as text, read whole: a header line, then rows of cells separated by tabs (as written by io/tsv.h). */
 #ifndef GEODEC_IO_TABLE_H
 #define GEODEC_IO_TABLE_H
 
@@ -14,7 +14,7 @@ typedef struct geodec_table {
     int64_t columns;
     char **cell;   /* [1 + rows][columns], the header first; NULL where a row is shorter than the header */
     int64_t *line; /* [rows], line of the file, from 1 */
-    char *text;    /* what the cells point into */
+    char *text;    /* memory of the cells */
 } geodec_table;
 
 /* GEODEC_NOTFOUND; GEODEC_FORMAT: no header, a NUL byte, a row longer than the header; GEODEC_LIMIT: more than

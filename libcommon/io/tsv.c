@@ -10,7 +10,7 @@
 struct geodec_tsv {
     geodec_atomic *file; /* NULL on a caller's stream */
     FILE *stream;
-    int columns, cells; /* columns 0 before the header */
+    int columns, cells; /* 0 before the header */
 };
 
 static geodec_status make(geodec_atomic *file, FILE *stream, geodec_tsv **out, geodec_err *err)

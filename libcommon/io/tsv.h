@@ -1,9 +1,9 @@
-/* Tables as text: a header line, then rows of cells separated by tabulators. Numbers keep every bit (io/format.h).
+/* Tables as text: a header line, then rows of cells separated by tabs. Numbers keep every bit (io/format.h).
  *
  *     geodec_tsv_create(path, &t, err); geodec_tsv_columns(t, 2, (const char *[]){"eps", "error"}, err);
  *     geodec_tsv_f64(t, eps); geodec_tsv_f64(t, error); geodec_tsv_end_row(t, err); ... geodec_tsv_commit(t, err);
  *
- * Cells cannot fail one by one: an error is kept and reported by the next end_row or commit. */
+ * An error of a cell is reported by the next end_row or commit. */
 #ifndef GEODEC_IO_TSV_H
 #define GEODEC_IO_TSV_H
 
@@ -16,9 +16,9 @@ typedef struct geodec_tsv geodec_tsv;
 
 /* A file that appears at commit (io/atomic.h). */
 GEODEC_API geodec_status geodec_tsv_create(const char *path, geodec_tsv **out, geodec_err *err) GEODEC_MUST_USE;
-/* On a stream that stays the caller's. */
+/* Writes to a stream that the caller owns. */
 GEODEC_API geodec_status geodec_tsv_on(FILE *stream, geodec_tsv **out, geodec_err *err) GEODEC_MUST_USE;
-/* The header; names must be without tabulator or newline. */
+/* The header; names contain no tab or newline. */
 GEODEC_API geodec_status geodec_tsv_columns(geodec_tsv *t, int n, const char *const *names,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* In place of the header: n columns whose names are not written. */
@@ -29,13 +29,13 @@ GEODEC_API void geodec_tsv_f64(geodec_tsv *t, double v);
 GEODEC_API void geodec_tsv_f32(geodec_tsv *t, float v);
 /* Control characters in v become spaces. */
 GEODEC_API void geodec_tsv_str(geodec_tsv *t, const char *v);
-/* GEODEC_INVAL when the cells are not as many as the columns, GEODEC_IO when a write failed. */
+/* GEODEC_INVAL when the number of cells differs from that of the columns, GEODEC_IO when a write failed. */
 GEODEC_API geodec_status geodec_tsv_end_row(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
 /* An empty line between rows, which starts a new line of a plot. */
 GEODEC_API void geodec_tsv_gap(geodec_tsv *t);
 /* Frees t in every case. */
 GEODEC_API geodec_status geodec_tsv_commit(geodec_tsv *t, geodec_err *err) GEODEC_MUST_USE;
-/* The same, and *t is NULL from then on, as a clean-up that abandons what is left wants it. */
+/* The same, and sets *t to NULL for clean-up code that aborts what remains. */
 GEODEC_API geodec_status geodec_tsv_finish(geodec_tsv **t, geodec_err *err) GEODEC_MUST_USE;
 /* NULL ok. */
 GEODEC_API void geodec_tsv_abandon(geodec_tsv *t);

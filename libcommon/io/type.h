@@ -23,7 +23,7 @@ typedef enum geodec_type {
 GEODEC_API size_t geodec_type_size(geodec_type t);      /* bytes; 0 for an unknown one */
 GEODEC_API const char *geodec_type_name(geodec_type t); /* "f64", ..; "?" for an unknown one */
 
-/* Limits of what is read, checked before anything is allocated: of a text, and of all numbers of a dataset. */
+/* Limits of a text and of all numbers of a dataset, checked before memory is allocated. */
 enum { GEODEC_ATTR_TEXT_MAX = 32768 };
 #define GEODEC_FIELD_BYTES_MAX ((int64_t)64 << 30)
 

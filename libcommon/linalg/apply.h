@@ -1,7 +1,7 @@
-/* A small square matrix applied to many vectors: y_b = A x_b, b < B. What a correction of B queries costs.
+/* A small square matrix applied to many vectors: y_b = A x_b, b < B. The cost of correcting B queries.
  *
  * A is packed once (columns padded to eight rows). y_i is the sum over even columns plus the sum over odd columns, each
- * in rising order with fused multiply-adds, on every instruction set and for every B: all give the same bits. */
+ * in ascending order with fused multiply-adds, on every instruction set and for every B: all give the same bits. */
 #ifndef GEODEC_LINALG_APPLY_H
 #define GEODEC_LINALG_APPLY_H
 
@@ -26,8 +26,8 @@ GEODEC_API void geodec_apply_clear(geodec_apply *a);
 GEODEC_API void geodec_apply_many(const geodec_apply *a, int64_t count, const double *x, double *y);
 /* The definition, one element at a time: the control of the kernels. a [n][n] row-major. */
 GEODEC_API void geodec_apply_reference(int64_t n, const double *a, int64_t count, const double *x, double *y);
-/* Multiply-adds in registers alone, `rounds` times as many as geodec_apply_peak_flops says: a core's peak. Returns a
- * number that depends on all of them. */
+/* Peak rate of a core: multiply-adds in registers alone, `rounds` times geodec_apply_peak_flops. Returns a number that
+ * depends on all of them. */
 GEODEC_API int64_t geodec_apply_peak_flops(void);
 GEODEC_API double geodec_apply_peak(int64_t rounds);
 

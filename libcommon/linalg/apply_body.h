@@ -78,11 +78,11 @@ static void many_8(int64_t count, const double *column, const double *x, double 
     STRIP(1, FIT1);
 }
 
-/* Strips of one vec by eight queries hold everything in registers and let the multiply-adds broadcast from memory: at
- * the peak, but no faster than two vecs for a few queries. */
+/* Strips of one vec by eight queries hold all sums in registers and broadcast from memory in the multiply-add. They
+ * reach the peak, but are no faster than two vecs for few queries. */
 static void many_16(int64_t count, const double *all, const double *x_all, double *y_all)
 {
-    enum { CHUNK = 64 }; /* queries that stay in the first-level cache between the strips */
+    enum { CHUNK = 64 }; /* queries that stay in the first-level cache between strips */
     const int64_t n = 16, rows = 16, tail = 8, whole = count / FIT1 * FIT1;
     for (int64_t at = 0; at < whole; at += CHUNK) {
         const int64_t end = whole - at < CHUNK ? whole - at : CHUNK;

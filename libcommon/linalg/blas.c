@@ -6,7 +6,7 @@ void geodec_blas_gemm(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t 
                       int64_t lda, const double *b, int64_t ldb, double beta, double *c, int64_t ldc)
 {
     if (m == 0 || n == 0) return;
-    if (k == 0) { /* CBLAS refuses the leading dimensions such operands come with */
+    if (k == 0) { /* CBLAS rejects the leading dimensions of empty operands */
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) c[i * ldc + j] = beta == 0 ? 0 : beta * c[i * ldc + j];
         return;

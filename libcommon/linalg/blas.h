@@ -1,9 +1,8 @@
 /* Matrix products over CBLAS: row-major float64 (and float32) with int64_t sizes. BLAS runs on one thread
- * (geodec_linalg_init); cut work into blocks of fixed size and hand those to a pool.
+ * (geodec_linalg_init); split work into blocks of fixed size and run those on a pool.
  *
- * The value of an element of a product may depend in its last bits on the shape of the product it is part of, because
- * the kernels treat edges apart. Code that promises the same bytes for any thread count must therefore fix its shapes.
- */
+ * The last bits of an element may depend on the shape of the product, because BLAS kernels treat edges differently.
+ * Code that promises the same bytes for any thread count must use fixed shapes. */
 #ifndef GEODEC_LINALG_BLAS_H
 #define GEODEC_LINALG_BLAS_H
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PLAIN_MAX = 96 }; /* below this the call overhead of LAPACK outweighs its blocking */
+enum { PLAIN_MAX = 96 }; /* below this, LAPACK's call overhead exceeds the gain of blocking */
 
 /* Left-looking, dot products in index order. */
 static int64_t factor_plain(int64_t n, double *a)
@@ -29,7 +29,7 @@ static int64_t factor_plain(int64_t n, double *a)
 
 static int64_t factor_lapack(int64_t n, double *a)
 {
-    /* OpenBLAS compares the pivot with zero only, and NaN passes that: look first. */
+    /* OpenBLAS only compares the pivot with zero, and NaN passes that test. */
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++)
             if (!isfinite(a[i * n + j])) return i + 1;

@@ -94,17 +94,17 @@ int64_t geodec_counts_rank(const geodec_counts *c, int64_t cell, int32_t token)
 geodec_status geodec_counts_check(const geodec_counts *c, int64_t vocab, const char *name, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    int64_t *met = NULL; /* last cell that a token was met in, plus one */
+    int64_t *met = NULL; /* last cell in which a token occurred, plus one */
     GEODEC_NEW(met, vocab);
     if (c->cells < 1 || c->start[0] != 0 || c->start[c->cells] != c->entries)
-        GEODEC_THROW(GEODEC_FORMAT, "%s: rows of counts that do not belong together", name);
+        GEODEC_THROW(GEODEC_FORMAT, "%s: inconsistent rows of counts", name);
     for (int64_t k = 0; k < c->cells; k++) {
         uint64_t sum = 0;
         if (c->start[k + 1] < c->start[k] || c->start[k + 1] > c->entries)
             GEODEC_THROW(GEODEC_FORMAT, "%s: cell %lld ends before it begins", name, (long long)k);
         for (int64_t i = c->start[k]; i < c->start[k + 1]; i++) {
             if (c->token[i] < 0 || c->token[i] >= vocab || c->count[i] == 0)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: entry %lld is no token with a count", name, (long long)i);
+                GEODEC_THROW(GEODEC_FORMAT, "%s: entry %lld is not a token with a count", name, (long long)i);
             if (met[c->token[i]] == k + 1)
                 GEODEC_THROW(GEODEC_FORMAT, "%s: cell %lld has a token twice", name, (long long)k);
             met[c->token[i]] = k + 1;

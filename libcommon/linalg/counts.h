@@ -1,5 +1,5 @@
 /* Counts of labels by cell: which tokens follow in which cell, how often. Compressed rows: the entries of cell c are
- * start[c] .. start[c+1]-1, by falling count, ties by the lower token. With one cell it is a unigram table, with the
+ * start[c] .. start[c+1]-1, by descending count, ties by the lower token. With one cell it is a unigram table, with the
  * newest token as cell a bigram table. */
 #ifndef GEODEC_LINALG_COUNTS_H
 #define GEODEC_LINALG_COUNTS_H
@@ -22,7 +22,8 @@ GEODEC_API geodec_status geodec_counts_make(int64_t cells, int64_t n, const int3
 GEODEC_API void geodec_counts_clear(geodec_counts *c);
 /* Place of a token among the entries of a cell, 0 = most frequent; -1 = not there. */
 GEODEC_API int64_t geodec_counts_rank(const geodec_counts *c, int64_t cell, int32_t token);
-/* GEODEC_FORMAT unless the arrays are such a table with tokens below `vocab`: for what was read from a file. */
+/* GEODEC_FORMAT unless the arrays are such a table with tokens below `vocab`. Checks arrays that were read from a
+ * file. */
 GEODEC_API geodec_status geodec_counts_check(const geodec_counts *c, int64_t vocab, const char *name,
                                              geodec_err *err) GEODEC_MUST_USE;
 

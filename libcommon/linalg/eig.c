@@ -9,7 +9,7 @@
 
 enum { EIG_MAX_N = 20000 };
 
-/* dsyevd's documented needs with vectors: 1 + 6 n + 2 n^2 doubles and 3 + 5 n integers. */
+/* dsyevd's documented workspace with vectors: 1 + 6 n + 2 n^2 doubles and 3 + 5 n integers. */
 static int64_t work_doubles(int64_t n) { return 1 + 6 * n + 2 * n * n; }
 static int64_t work_ints(int64_t n) { return 3 + 5 * n; }
 
@@ -22,7 +22,7 @@ const geodec__eig_kernels *geodec__eig_best(void)
     return &geodec__eig_scalar;
 }
 
-int64_t geodec__eig_small_work(int64_t n) { return 2 * n * ((n + 7) / 8 * 8) + 8; /* 8: to align them */ }
+int64_t geodec__eig_small_work(int64_t n) { return 2 * n * ((n + 7) / 8 * 8) + 8; /* for alignment to 8 doubles */ }
 
 int64_t geodec_eig_sym_scratch(int64_t n)
 {

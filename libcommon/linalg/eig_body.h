@@ -1,7 +1,7 @@
 /* Eigenvalues and vectors of a small symmetric matrix: Householder's reduction to tridiagonal form, then implicit QL
  * with Wilkinson's shift (Golub and Van Loan, Matrix Computations, 8.3; Bowdler, Martin, Reinsch, Wilkinson, Numer.
- * Math. 11 (1968) 293). Vectors are kept as rows, so that reflections and rotations combine whole rows. Written once
- * over vec64.h. */
+ * Math. 11 (1968) 293). Eigenvectors are rows, so that reflections and rotations combine whole rows. Written over
+ * vec64_internal.h. */
 #include "linalg/eig_internal.h"
 #include "linalg/vec64_internal.h"
 
@@ -10,7 +10,7 @@
 
 enum { MOST_SWEEPS = 60, MAX_VEC = GEODEC__EIG_SMALL / VEC };
 
-/* A = Q T Q^T with T = tridiagonal (d, e): a [n][ld] symmetric is used up; r [n][ld] becomes Q^T. V = ld / 8. */
+/* A = Q T Q^T with T = tridiagonal (d, e): a [n][ld] symmetric is overwritten; r [n][ld] becomes Q^T. V = ld / 8. */
 INLINE void reduce(const int V, int64_t n, double *a, double *r, double *d, double *e)
 {
     const int64_t ld = V * VEC;
@@ -26,7 +26,7 @@ INLINE void reduce(const int V, int64_t n, double *a, double *r, double *d, doub
         for (int v = 0; v < V; v++) ss = v_fma(v_load(u + VEC * v), v_load(u + VEC * v), ss);
         const double square = v_sum(ss), first = u[k + 1], rest = square - first * first;
         e[k] = first;
-        /* nothing worth reflecting; rest can only lose bits where it does not matter against first^2 */
+        /* the column is already reduced; `rest` only loses bits that do not count against first^2 */
         if (!(rest > DBL_MIN)) {
             int bare = 1;
             for (int64_t i = k + 2; i < n; i++) bare &= !(fabs(u[i]) > DBL_EPSILON * DBL_EPSILON * fabs(first));
@@ -122,12 +122,12 @@ INLINE int diagonalise(const int V, int64_t n, double *d, double *e, double *r)
             for (; i >= l; i--) {
                 const double f = s * e[i], b = c * e[i], square = f * f + g * g, length = sqrt(square);
                 e[i + 1] = length;
-                if (!(square > 1e-290)) { /* the matrix falls apart here */
+                if (!(square > 1e-290)) { /* the matrix splits here */
                     d[i + 1] -= p;
                     e[m] = 0;
                     break;
                 }
-                const double inverse = length * (1 / square); /* root and quotient at the same time */
+                const double inverse = length * (1 / square); /* square root and quotient in parallel */
                 s = f * inverse;
                 c = g * inverse;
                 g = d[i + 1] - p;
@@ -155,7 +155,7 @@ INLINE int solve(const int V, int64_t n, const double *a, double *w, double *v, 
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) most = fmax(most, fabs(a[i * n + j]));
     if (most > 0) (void)frexp(most, &exponent);
-    /* entries of at most 1: squares neither overflow nor vanish where they matter */
+    /* entries of at most 1: squares neither overflow nor underflow where they count */
     const int first = exponent / 2;
     const double scale = ldexp(1, -first), more = ldexp(1, first - exponent);
     for (int64_t i = 0; i < n; i++) {

@@ -9,8 +9,8 @@ enum { GEODEC__EIG_SMALL = 32 };
 
 typedef struct geodec__eig_kernels {
     const char *name;
-    /* a, w, v as in geodec_eig_sym_ws, n <= GEODEC__EIG_SMALL; work: geodec__eig_small_work(n) doubles. 0 when it did
-     * not converge: w and v are untouched then. */
+    /* a, w, v as in geodec_eig_sym_ws, n <= GEODEC__EIG_SMALL; work: geodec__eig_small_work(n) doubles. False without
+     * convergence: w and v are untouched then. */
     int (*eig)(int64_t n, const double *a, double *w, double *v, double *work);
 } geodec__eig_kernels;
 extern const geodec__eig_kernels geodec__eig_scalar, geodec__eig_avx2, geodec__eig_avx512;

@@ -55,7 +55,7 @@ const geodec__expm_kernels *geodec__expm_best(void)
 
 int64_t geodec__expm_small_work(int64_t n)
 {
-    return GEODEC__EXPM_BUFFERS * n * ((n + 7) / 8 * 8) + 8; /* 8: to align them */
+    return GEODEC__EXPM_BUFFERS * n * ((n + 7) / 8 * 8) + 8; /* for alignment to 8 doubles */
 }
 
 int64_t geodec_expm_scratch(int64_t n)
@@ -76,12 +76,12 @@ static double norm1(int64_t n, const double *a)
     for (int64_t j = 0; j < n; j++) {
         double s = 0;
         for (int64_t i = 0; i < n; i++) s += fabs(a[i * n + j]);
-        if (!(s <= best)) best = s; /* keeps NaN */
+        if (!(s <= best)) best = s; /* propagates NaN */
     }
     return best;
 }
 
-/* out = sum_k c[2k] A^2k with powers[k-1] = A^2k; for the odd part pass coefficients shifted by one. */
+/* out = sum_k c[2k] A^2k with powers[k-1] = A^2k; the odd part passes coefficients shifted by one. */
 static void even_sum(int64_t n, const double *c, int terms, double *const *power, double *out)
 {
     const int64_t nn = n * n;
@@ -171,8 +171,7 @@ geodec_status geodec_expm(int64_t n, const double *a, double *e, double *scratch
         for (int64_t i = 0; i < nn; i++) scaled[i] = a[i] * factor;
         pade_high(n, scaled, power, tmp, power[3], u, v);
     }
-    /* (V - U) e = V + U; the solver wants columns, so hand it the transposed system: e^T in column order is e in ours.
-     */
+    /* (V - U) e = V + U. The solver is column-major, so it gets the transposed system: its e^T is our e. */
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) {
             tmp[j * n + i] = v[i * n + j] - u[i * n + j];

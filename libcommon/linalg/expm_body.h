@@ -1,22 +1,22 @@
-/* exp of a small matrix by scaling, a Taylor polynomial and squaring, written once over vec64.h.
+/* exp of a small matrix by scaling, a Taylor polynomial and squaring, written over vec64_internal.h.
  *
  * Polynomials of degree 2, 4, 8, 16 and 24 take 1, 2, 3, 4 and 5 products and no division (J. Sastre, J. Ibanez, E.
  * Defez, Appl. Math. Comput. 340 (2019) 206); they agree with the series of exp to degree m = 2, 4, 8, 15 and 21. With
  * log(exp(-x) T(x)) = sum_{k>m} c_k x^k the computed matrix is, rounding apart, exp(A + E) with |E| <= sum |c_k| |A^k|.
- * Put D = |A^2|^(1/2) <= |A|. For odd k |A^k| <= |A| D^(k-1); for even k |A^k| <= D^k <= |A| D^(k-1). So |E| / |A| <=
- * sum |c_k| D^(k-1), which is below 2^-53 as long as D <= theta_m. D is often far below the 1-norm itself. Where |A| is
- * far above D the terms cancel, so |A| may exceed its bound by a factor of CANCEL at most (never mind below 1). */
+ * With D = |A^2|^(1/2) <= |A|. For odd k |A^k| <= |A| D^(k-1); for even k |A^k| <= D^k <= |A| D^(k-1). So |E| / |A| <=
+ * sum |c_k| D^(k-1), which is below 2^-53 as long as D <= theta_m. D is often far below the 1-norm. Where |A| is far
+ * above D the terms cancel, so |A| may exceed its bound by at most a factor of CANCEL (no limit below 1). */
 #include "linalg/expm_internal.h"
 #include "linalg/vec64_internal.h"
 
 #include <string.h>
 
-/* Largest D at which the relative backward error is below 2^-53, from the c_k of the polynomials as they are. */
+/* Largest D at which the relative backward error is below 2^-53, computed from the c_k of these polynomials. */
 static const double theta2 = 2.5809568029717673e-08, theta4 = 0.00033971688399769617, theta8 = 0.049912288711153226,
                     theta15 = 0.67642174954245136, theta21 = 1.6827156447863157;
 #define CANCEL 4.0
-/* exp(A) = e^m exp(A - m I), m the mean of the diagonal: a polynomial loses digits where all eigenvalues are negative.
- * Not for norms so large that exp(A - m I) might overflow where exp(A) does not. */
+/* exp(A) = e^m exp(A - m I), m the mean of the diagonal: a polynomial loses digits when all eigenvalues are negative.
+ * Not used where exp(A - m I) could overflow and exp(A) does not. */
 #define SHIFT_FROM 0.3
 #define SHIFT_TO 300.0
 
@@ -79,14 +79,14 @@ INLINE void columns(const int R, const int V, const int tail, int64_t n, int64_t
             columns(rows, vectors, 0, n, ld, a, b + j, d ? d + j : d, c + j);                                          \
     } while (0)
 
-/* Not inlined: one copy of the tiles with a start value and one without. */
+/* Not inlined: one copy of the tiles with a start value, one without. */
 static __attribute__((noinline)) void multiply(int64_t n, int64_t ld, const double *a, const double *b, const double *d,
                                                double *c)
 {
-    const int64_t most = VEC_SIZE == 1 ? 5 : 2; /* vectors a tile has registers for */
+    const int64_t most = VEC_SIZE == 1 ? 5 : 2; /* vectors per tile that fit the registers */
     int64_t left = ld / VEC;
     for (int64_t j = 0; left > 0;) {
-        /* 6, 7 and 8 vectors as halves, so that no narrow strip is left over */
+        /* 6, 7 and 8 vectors as halves, which avoids a narrow last strip */
         const int64_t vectors = left <= most ? left : left < 2 * most ? (left + 1) / 2 : most;
         const int tail = vectors == left && n % VEC > 0 && n % VEC <= HALF;
         switch (vectors) {
@@ -124,7 +124,7 @@ static void add_diagonal(int64_t n, int64_t ld, double x, double *a)
     for (int64_t i = 0; i < n; i++) a[i * ld + i] += x;
 }
 
-/* The largest of best and the eight lanes; a NaN stays. */
+/* The largest of best and the eight lanes; NaN propagates. */
 INLINE double largest(vec s, double best)
 {
     double x[VEC];
@@ -246,8 +246,8 @@ static const double c15[15] = {0,
                                -63.317124558833704,
                                0.3484665863364574};
 
-/* Y = A2 (c1 A2 + c2 A), Z = (Y + c3 A2 + c4 A) (Y + c5 A2), U = Z + c6 Y + c7 A2 (not kept),
- * T = (U + c8 A2 + c9 A) (U + c10 Y + c11 A) + c12 U + c13 Y + c14 A2 + A + I. */
+/* Y = A2 (c1 A2 + c2 A), Z = (Y + c3 A2 + c4 A) (Y + c5 A2), U = Z + c6 Y + c7 A2 (not stored), T = (U + c8 A2 + c9 A)
+ * (U + c10 Y + c11 A) + c12 U + c13 Y + c14 A2 + A + I. */
 static void taylor15(int64_t n, int64_t ld, double *const *p)
 {
     const double *c = c15;

@@ -109,7 +109,7 @@ void geodec_fft_run(geodec_fft *f, double *re, double *im)
     memset(wr + n, 0, (size_t)(m - n) * sizeof *wr);
     memset(wi + n, 0, (size_t)(m - n) * sizeof *wi);
     power_of_two(f, wr, wi);
-    for (int64_t k = 0; k < m; k++) { /* product with the kernel, conjugated for the way back */
+    for (int64_t k = 0; k < m; k++) { /* product with the kernel, conjugated for the inverse */
         const double a = wr[k], b = wi[k];
         wr[k] = a * f->kernel_re[k] - b * f->kernel_im[k];
         wi[k] = -(a * f->kernel_im[k] + b * f->kernel_re[k]);

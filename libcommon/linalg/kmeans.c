@@ -22,7 +22,7 @@ geodec_status geodec_kmeans(int64_t n, int64_t d, const double *x, int64_t k, in
     GEODEC_NEW(sum, k * d);
     geodec_rng r = geodec_rng_stream(seed, geodec_rng_id("kmeans", 0));
     for (int64_t i = 0; i < n; i++) order[i] = i;
-    for (int64_t i = 0; i < k; i++) { /* the first k of a shuffle */
+    for (int64_t i = 0; i < k; i++) { /* the first k of a permutation */
         const int64_t j = i + (int64_t)geodec_rng_below(&r, (uint64_t)(n - i)), other = order[j];
         order[j] = order[i];
         order[i] = other;

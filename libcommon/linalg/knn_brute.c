@@ -1,4 +1,5 @@
-/* By matrix products in float64: for few points, for many neighbours, and where coarser distances say too little. */
+/* By matrix products in float64: for few points, for many neighbours, and where coarse distances discriminate too
+ * little. */
 #include "linalg/knn_internal.h"
 
 #include "base/mem.h"
@@ -9,14 +10,14 @@
 #include <string.h>
 
 enum {
-    TILE = 1 << 21,   /* approximate distances held by a thread */
-    MAX_QUERIES = 64, /* of one task */
-    PIECE = 64        /* tasks between two looks at the progress hook */
+    TILE = 1 << 21,   /* approximate distances per thread */
+    MAX_QUERIES = 64, /* distances of one task */
+    PIECE = 64        /* tasks between two calls of the progress hook */
 };
 
 typedef struct search {
-    int64_t n, d, k, n_queries, block; /* block: queries a task */
-    const double *points, *queries;    /* as given */
+    int64_t n, d, k, n_queries, block; /* block: queries per task */
+    const double *points, *queries;    /* the caller's arrays */
     const double *centred, *norm;      /* points without their mean [n][d], squared lengths [n] */
     const double *mean;
     double max_norm;
@@ -24,7 +25,7 @@ typedef struct search {
     int32_t *index;
     double *dist2;
     int64_t first_task;
-    double *scratch; /* per worker */
+    double *scratch; /* for each worker */
     int64_t stride;
 } search;
 
@@ -52,7 +53,7 @@ static double kth_smallest(int64_t n, const double *x, int64_t skip, int64_t k, 
     return heap[0];
 }
 
-/* Exact distances of all points whose approximate one is within the bound, kept sorted by (distance, index). */
+/* Exact distances of all points whose approximate distance is within the bound, kept sorted by (distance, index). */
 static void select_exact(const search *s, const double *query, const double *approx, int64_t skip, double bound,
                          int32_t *index, double *best)
 {
@@ -62,7 +63,7 @@ static void select_exact(const search *s, const double *query, const double *app
         const double *x = s->points + p * s->d;
         double d2 = 0;
         for (int64_t c = 0; c < s->d; c++) d2 += (query[c] - x[c]) * (query[c] - x[c]);
-        if (size == s->k && d2 >= best[size - 1]) continue; /* equal: the lower index is already there */
+        if (size == s->k && d2 >= best[size - 1]) continue; /* equal: the lower index is already stored */
         int64_t at = size < s->k ? size++ : size - 1;
         for (; at > 0 && best[at - 1] > d2; at--) {
             best[at] = best[at - 1];
@@ -89,8 +90,8 @@ static void task(void *ctx, int64_t number, int worker)
         for (int64_t p = 0; p < s->n; p++) row[p] += s->norm[p] + own;
         const int64_t skip = s->self ? q0 + i : -1;
         /* Products of length d err by at most d u |a||b|; norms and centring add a few units. Twice (|a|^2 + max |b|^2)
-         * bounds (|a| + |b|)^2, and both the k-th value and the candidate may be off, hence another factor 2.
-         * Where products underflow each errs by half the smallest number instead, in both ways of measuring. */
+         * bounds (|a| + |b|)^2, and both the k-th value and the candidate may be off, hence another factor 2. Where
+         * products underflow, each errs by half the smallest number instead, in both distances. */
         const double margin = 4 * (double)(s->d + 8) * (DBL_EPSILON * (own + s->max_norm) + 2 * DBL_TRUE_MIN);
         const double bound = kth_smallest(s->n, row, skip, s->k, heap) + margin;
         select_exact(s, s->queries + (q0 + i) * s->d, row, skip, bound, s->index + (q0 + i) * s->k, best);
@@ -121,7 +122,7 @@ geodec_status geodec__knn_brute(int64_t n_points, int64_t d, const double *point
     s.centred = centred;
     s.norm = norm;
     s.mean = mean;
-    /* The size of a block depends on the sizes of the problem only, never on threads: results are fixed by it. */
+    /* The size of a block depends on the sizes of the problem only, not on threads: it determines the last bits. */
     s.block = TILE / n_points < 4 ? 4 : (TILE / n_points > MAX_QUERIES ? MAX_QUERIES : TILE / n_points);
     s.stride = s.block * (n_points + d) + 2 * k;
     GEODEC_NEW(s.scratch, s.stride * geodec_pool_threads(pool));

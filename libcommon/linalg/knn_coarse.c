@@ -4,11 +4,11 @@
  * of the integers are computed exactly, in integer arithmetic: I = |v_a - v_b|^2. By the triangle inequality
  *     | |a - b| / h - sqrt(I) | <= r_a + r_b <= r_a + R,    R = the largest r of all points.
  * When k points are known with I <= K, the k-th true distance is at most U = sqrt(K) + r_a + R steps, and every point
- * at most that far has sqrt(I) <= U + r_a + R. What passes is measured again in float64, in coordinate order. That
- * sum errs by a relative (d + 2) 2^-52 and, where squares underflow, by d times the smallest number: U is widened for
- * both, on the side of the k-th and on the side of the candidate.
+ * at most that far has sqrt(I) <= U + r_a + R. Points that pass are measured again in float64, in coordinate order.
+ * That sum errs by a relative (d + 2) 2^-52 and, where squares underflow, by d times the smallest number: U is widened
+ * for both, for the k-th and for the candidate.
  *
- * Leaves of neighbouring points whose box is farther than U from a query are passed over for it. */
+ * A query skips leaves of neighbouring points whose box is farther than U. */
 #include "base/mem.h"
 #include "linalg/knn_internal.h"
 
@@ -19,23 +19,23 @@ enum {
     BLOCK = GEODEC__KNN_BLOCK,
     GROUP = GEODEC__KNN_GROUP,
     LEAF = GEODEC__KNN_LEAF,
-    ROOM = 1024,         /* candidates a query may hold; more, and it is searched point by point */
-    SLACK = 48,          /* new candidates between two looks at the limit */
-    PIECE = 64,          /* tasks of a thread between two looks at the progress hook */
-    PILOT = 4,           /* blocks that decide how to go on */
-    PRUNED_D = 32,       /* boxes say little in more dimensions */
+    ROOM = 1024,         /* candidates of a query; a query with more is searched point by point */
+    SLACK = 48,          /* new candidates between two updates of the limit */
+    PIECE = 64,          /* tasks of a thread between two calls of the progress hook */
+    PILOT = 4,           /* pilot blocks, which decide whether to go on */
+    PRUNED_D = 32,       /* boxes exclude little in more dimensions */
     LOWEST = -(1 << 29), /* below all scores */
-    NOWHERE = 1 << 30,   /* `half` of a place without a point: its score is below LOWEST */
+    NOWHERE = 1 << 30,   /* `half` of an empty place: its score is below LOWEST */
 };
 
 typedef struct worker {
     int32_t *score, *id; /* [BLOCK][ROOM + 16] */
     int32_t *word;       /* [BLOCK][words] */
     float *y, *bound;    /* [d][BLOCK], [leaves][BLOCK] */
-    uint64_t *seen;      /* [leaves] queries that have been there */
+    uint64_t *seen;      /* [leaves] queries that visited it */
     int32_t *index;      /* [k] */
     double *best;        /* [k] */
-    float *apart;        /* [leaves] of a flooded query */
+    float *apart;        /* [leaves] of a query with too many candidates */
 } worker;
 
 typedef struct coarse {
@@ -50,25 +50,25 @@ typedef struct coarse {
     float *box; /* [leaves][d][2] in steps */
     double *mid, range;
     double per, top;   /* 1 / h; largest integer */
-    double rest, tiny; /* R; what underflow may hide, in steps */
+    double rest, tiny; /* R; largest distance hidden by underflow, in steps */
     int32_t *index;
     double *dist2;
     worker *workers;
     int64_t first_task;
-    int64_t pilots, stride; /* tasks 0, stride, .. (pilots of them) are the pilot's */
+    int64_t pilots, stride; /* the pilot runs tasks 0, stride, .. (`pilots` of them) */
     int64_t candidates[PILOT], visits[PILOT];
 } coarse;
 
 /* One query of a block. */
 typedef struct asker {
     geodec__knn_found found;
-    int64_t next;        /* count at which the limit is looked at again */
-    double square, lift; /* |v|^2; what the scores are too high by */
+    int64_t next;        /* count of candidates at the next update of the limit */
+    double square, lift; /* |v|^2; bias of the scores */
     double rest;         /* r of the query */
     int flooded;
 } asker;
 
-/* Integers of a point, its squared length and the length of what rounding took (in steps, rounded up). */
+/* Integers of a point, its squared length and the length of its rounding error (in steps, rounded up). */
 static void quantise(const coarse *s, const double *x, int32_t *v, double *square, double *rest)
 {
     double sum = 0, lost = 0;
@@ -79,10 +79,10 @@ static void quantise(const coarse *s, const double *x, int32_t *v, double *squar
         lost += (y - r) * (y - r);
     }
     *square = sum;
-    *rest = sqrt(lost) * (1 + 1e-9) + sqrt((double)s->d) * s->top * 1e-15; /* the second: y itself is rounded */
+    *rest = sqrt(lost) * (1 + 1e-9) + sqrt((double)s->d) * s->top * 1e-15; /* the second term: y itself is rounded */
 }
 
-/* Middle of every coordinate and the largest distance from it. */
+/* Middle of every coordinate, and the largest distance from it. */
 static geodec_status choose_middle(coarse *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -108,7 +108,7 @@ done:
     return st;
 }
 
-/* False when there is nothing to round to. */
+/* False when all points are equal. */
 static int choose_step(coarse *s, int shorts)
 {
     /* |score| <= 1.5 d top^2 must stay below 2^29 */
@@ -139,7 +139,7 @@ typedef struct pack_job {
     int32_t *v;   /* [workers][d] */
 } pack_job;
 
-/* A leaf: its words, halves, box and largest rest. */
+/* A leaf: its words, halves, box and largest rounding error. */
 static void pack_leaf(void *ctx, int64_t leaf, int me)
 {
     const pack_job *j = ctx;
@@ -170,7 +170,7 @@ static void pack_leaf(void *ctx, int64_t leaf, int me)
         s->half[p] = (int32_t)floor(square / 2);
         most = fmax(most, rest);
     }
-    const float margin = (float)(s->top * 2e-6); /* more than single precision loses below */
+    const float margin = (float)(s->top * 2e-6); /* above the loss of single precision */
     for (int64_t c = 0; c < s->d; c++) {
         box[2 * c] -= margin;
         box[2 * c + 1] += margin;
@@ -222,14 +222,14 @@ static int32_t kth_largest(int64_t n, const int32_t *x, int64_t k)
     return heap[0];
 }
 
-/* Raises the limit by what has been found and drops what falls below. *reach: U^2 in steps. */
+/* Raises the limit from the candidates found and drops those below it. *reach: U^2 in steps. */
 static void look(const coarse *s, asker *a, float *reach)
 {
     geodec__knn_found *f = &a->found;
-    const int64_t k = s->k + s->self; /* the point itself is among them */
+    const int64_t k = s->k + s->self; /* includes the point itself */
     if (f->count >= k) {
         const double score = (double)kth_largest(f->count, f->score, k) - a->lift;
-        const double square = fmax(0, a->square - 2 * score) + 1; /* half a |v|^2 was rounded down: I <= this */
+        const double square = fmax(0, a->square - 2 * score) + 1; /* half of |v|^2 was rounded down: I <= this */
         const double far = (sqrt(square) + a->rest + s->rest) * (1 + 4e-9) + 2 * s->tiny;
         const double side = (far + a->rest + s->rest) * (1 + 1e-12);
         const double limit = floor(a->lift + (a->square - side * side) / 2) - 1;
@@ -272,7 +272,7 @@ static void visit(const coarse *s, worker *w, asker *a, float *reach, int64_t le
         if (found[i]->count >= a[at[i]].next) look(s, &a[at[i]], &reach[at[i]]);
 }
 
-/* |a - b|^2 in four sums: not the order of the result, but quick. */
+/* |a - b|^2 in four sums: fast, but not in the order of the result. */
 static double quick(int64_t d, const double *a, const double *b)
 {
     double s[4] = {0};
@@ -283,13 +283,13 @@ static double quick(int64_t d, const double *a, const double *b)
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
-/* Puts point p among the best if it belongs there: by distance, then index. */
+/* Inserts point p into the best k, ordered by distance, then index. */
 static int64_t measure(const coarse *s, const double *query, int32_t p, int64_t size, int32_t *index, double *best)
 {
     const double *x = s->points + p * s->d;
     const double worst = size == s->k ? best[size - 1] : INFINITY;
     double d2 = 0;
-    /* two orders of summing differ by 2 d 2^-52 at most, or by what underflows */
+    /* two orders of summation differ by at most 2 d 2^-52, or by underflow */
     if (size == s->k && quick(s->d, query, x) * (1 - 1e-9) - 1e-300 > worst) return size;
     for (int64_t c = 0; c < s->d; c++) d2 += (query[c] - x[c]) * (query[c] - x[c]);
     if (d2 > worst || (d2 == worst && size == s->k && p > index[size - 1])) return size;
@@ -303,7 +303,8 @@ static int64_t measure(const coarse *s, const double *query, int32_t p, int64_t 
     return size;
 }
 
-/* A query with too many candidates: point by point, but for leaves that are too far. Returns how many were measured. */
+/* A query with too many candidates: point by point, without leaves that are too far. Returns the number of points
+ * measured. */
 static int64_t search_points(const coarse *s, worker *w, int32_t q)
 {
     const double *query = s->queries + q * s->d;
@@ -344,7 +345,7 @@ static int64_t finish(const coarse *s, worker *w, asker *a, int32_t q)
     if (a->flooded) {
         measured = search_points(s, w, q);
     } else {
-        /* those that look nearest first: most of the others then fall to the quick sum */
+        /* the nearest by score first: the fast sum then rejects most others */
         const int32_t good = kth_largest(f->count, f->score, s->k + s->self);
         for (int64_t i = 0; i < f->count; i++) {
             f->id[i] = s->order[f->id[i]];
@@ -386,7 +387,7 @@ static void prepare(const coarse *s, worker *w, asker *a, int64_t m, const int32
     }
 }
 
-/* Block `task` of queries; what it took goes to *candidates and *visited. */
+/* Block `task` of queries; counts go to *candidates and *visited. */
 static void block(const coarse *s, int64_t task, int me, int64_t *candidates, int64_t *visited)
 {
     worker *w = &s->workers[me];
@@ -413,7 +414,7 @@ static void block(const coarse *s, int64_t task, int me, int64_t *candidates, in
         if (!a[i].flooded) look(s, &a[i], &reach[i]);
     if (s->prune) {
         w->seen[own] = all;
-        /* the near ones first: what they bring keeps most others away */
+        /* near leaves first: their points exclude most others */
         for (int q = 0; q < BLOCK; q++) near[q] = reach[q] < 1e30f ? 0.25f * reach[q] : reach[q];
         for (int pass = 0; pass < 2; pass++)
             for (int64_t t = 1; t < s->leaves; t++) {
@@ -449,7 +450,7 @@ static void run_block(void *ctx, int64_t number, int me)
     block(s, task, me, &candidates, &visits);
 }
 
-/* Runs a few blocks and says whether to go on with these integers. */
+/* Runs a few blocks and decides whether to go on with these integers. */
 static int pilot(coarse *s, int64_t tasks, geodec_pool *pool)
 {
     int64_t candidates = 0, visits = 0;
@@ -462,7 +463,7 @@ static int pilot(coarse *s, int64_t tasks, geodec_pool *pool)
     }
     const double queries = (double)(s->pilots * BLOCK), each = (double)candidates / queries;
     if ((double)visits > 0.7 * queries * (double)s->leaves) s->prune = 0;
-    /* A candidate costs about as much as the scan of a few hundred points, or fifty products. */
+    /* Cost of a candidate: about a scan of a few hundred points, or fifty products. */
     return each <= 32 + 8 * (double)s->k + (double)s->n / (s->shorts ? 50 : 2000);
 }
 

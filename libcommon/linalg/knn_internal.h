@@ -1,24 +1,24 @@
-/* Internal: the two ways of finding neighbours, and the inner loop of the coarse one. */
+/* Internal: the two searches for neighbours, and the inner loop of the coarse one. */
 #ifndef GEODEC_LINALG_KNN_INTERNAL_H
 #define GEODEC_LINALG_KNN_INTERNAL_H
 
 #include "linalg/knn.h"
 
-/* As geodec_knn_search, arguments checked. */
+/* As geodec_knn_search, with checked arguments. */
 geodec_status geodec__knn_brute(int64_t n_points, int64_t d, const double *points, int64_t n_queries,
                                 const double *queries, int64_t k, int32_t *index, double *dist2, geodec_pool *pool,
                                 const geodec_hooks *hooks, geodec_err *err);
 
-/* Sixty-four points, and a leaf: points that lie together, scanned as one. */
+/* A group of 64 points; a leaf: neighbouring points that are scanned together. */
 enum { GEODEC__KNN_GROUP = 64, GEODEC__KNN_LEAF = 256, GEODEC__KNN_MAX_K = 64, GEODEC__KNN_MAX_D = 8192 };
-/* Queries that go through the points together. */
+/* Queries that are scanned together. */
 enum { GEODEC__KNN_BLOCK = 64 };
 
-/* What a query has found: `score` falls with the distance, `id` is the place of the point in scanning order. */
+/* Candidates of a query: `score` falls with the distance, `id` is the point's place in scanning order. */
 typedef struct geodec__knn_found {
-    int32_t *score, *id; /* room for 16 more than are written */
+    int32_t *score, *id; /* 16 more than are ever filled */
     int64_t count;
-    int32_t limit; /* scores from here on are kept */
+    int32_t limit; /* lowest score that is kept */
 } geodec__knn_found;
 
 /* Scores of `groups` groups of points against n queries; those of at least the limit are appended.
@@ -30,24 +30,24 @@ typedef void (*geodec__knn_scan)(const uint8_t *point, int64_t groups, int64_t w
                                  geodec__knn_found *const *found);
 typedef struct geodec__knn_kernels {
     const char *name;
-    geodec__knn_scan bytes, shorts; /* NULL where there is none */
+    geodec__knn_scan bytes, shorts; /* NULL when not available */
     /* Squared distances of 64 queries, query [d][64], to boxes [boxes][d][2] (least, most): out [boxes][64]. */
     void (*bounds)(int64_t boxes, int64_t d, const float *box, const float *query, float *out);
     /* Bit q is set where bound[q] <= limit[q]. */
     uint64_t (*within)(const float *bound, const float *limit);
 } geodec__knn_kernels;
 extern const geodec__knn_kernels geodec__knn_avx2, geodec__knn_vnni;
-/* NULL when the processor has neither. */
+/* NULL when the processor supports neither. */
 const geodec__knn_kernels *geodec__knn_best(void);
 
-/* The same search by coarse distances with the given kernels. *done is false when they say too little to be worth it;
- * the results are unfinished then. */
+/* The same search by coarse distances with the given kernels. *done is false when they exclude too few points to pay;
+ * the results are then incomplete. */
 geodec_status geodec__knn_coarse(const geodec__knn_kernels *kernels, int64_t n_points, int64_t d, const double *points,
                                  int64_t n_queries, const double *queries, int64_t k, int32_t *index, double *dist2,
                                  geodec_pool *pool, const geodec_hooks *hooks, int *done, geodec_err *err);
 
-/* Orders points [n][d] so that each run of GEODEC__KNN_LEAF lies together: medians along the widest coordinate. order
- * [n] becomes a permutation of 0 .. n-1. */
+/* Orders points [n][d] so that each run of GEODEC__KNN_LEAF is spatially close: medians along the widest coordinate.
+ * order [n] becomes a permutation of 0 .. n-1. */
 geodec_status geodec__knn_order(int64_t n, int64_t d, const double *points, int32_t *order, geodec_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The order in which points are scanned: near ones together. */
+/* The order in which points are scanned: near points together. */
 #include "base/mem.h"
 #include "linalg/knn_internal.h"
 
@@ -70,7 +70,7 @@ static void split(int64_t n, int64_t d, const double *points, int32_t *order, ke
 {
     while (n > GEODEC__KNN_LEAF) {
         const int64_t c = widest(n, d, points, order), leaves = (n + GEODEC__KNN_LEAF - 1) / GEODEC__KNN_LEAF;
-        const int64_t left = (leaves + 1) / 2 * GEODEC__KNN_LEAF; /* whole leaves, all but the last of which are full */
+        const int64_t left = (leaves + 1) / 2 * GEODEC__KNN_LEAF; /* whole leaves; only the last may be partial */
         for (int64_t i = 0; i < n; i++) work[i] = (key){points[order[i] * d + c], order[i]};
         partition(n, work, left);
         for (int64_t i = 0; i < n; i++) order[i] = work[i].i;

@@ -6,7 +6,7 @@
 
 enum { LANES = 16, VECTORS = GEODEC__KNN_GROUP / LANES, TILE = 6 };
 
-/* Rare: some of the 64 scores are high enough. Compressed in the register, because compressing stores are slow. */
+/* Rare: some of the 64 scores pass. Compressed in the register, because compressing stores are slow. */
 static __attribute__((noinline)) void collect(geodec__knn_found *f, const __m512i *score, int32_t first)
 {
     const __m512i limit = _mm512_set1_epi32(f->limit);
@@ -21,7 +21,7 @@ static __attribute__((noinline)) void collect(geodec__knn_found *f, const __m512
     }
 }
 
-/* The instructions by name: with the intrinsics GCC 12 keeps copies of the sums on the stack. */
+/* Instructions by name: with intrinsics GCC 12 keeps copies of the sums on the stack. */
 INLINE __m512i add_bytes(__m512i s, __m512i p, __m512i x)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(p), "v"(x));

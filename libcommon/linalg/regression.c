@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Column means of a [rows][width] into mean, which are taken out of a copy. */
+/* Copies a [rows][width] less its column means, which go to mean. */
 static void centre(int64_t rows, int64_t width, const double *a, double *mean, double *out)
 {
     for (int64_t j = 0; j < width; j++) mean[j] = 0;

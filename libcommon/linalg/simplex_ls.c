@@ -45,7 +45,7 @@ geodec_status geodec_simplex_ls(int64_t k, int64_t d, const double *rows, const 
         if (!isfinite(gram[i * k + i])) GEODEC_THROW(GEODEC_NUMERIC, "point %lld is not finite", (long long)i);
         size = fmax(size, gram[i * k + i]);
     }
-    /* begin with the nearest single point */
+    /* begin with the point of smallest norm */
     int64_t first = 0;
     for (int64_t i = 1; i < k; i++)
         if (gram[i * k + i] < gram[first * k + first]) first = i;
@@ -78,7 +78,7 @@ geodec_status geodec_simplex_ls(int64_t k, int64_t d, const double *rows, const 
         weight[m++] = 0;
         for (;;) {
             if (!affine(k, gram, fmax(size, 1e-300), m, set, a, work)) {
-                /* the new point lies in the span of the others: what there is, is the minimum to working precision */
+                /* the new point is in the span of the others: the minimum is reached to working precision */
                 if (weight[m - 1] == 0) m--;
                 break;
             }
@@ -100,7 +100,7 @@ geodec_status geodec_simplex_ls(int64_t k, int64_t d, const double *rows, const 
                 weight[kept] = v;
                 set[kept++] = set[q];
             }
-            if (kept == m) kept = m - 1; /* rounding kept what should have gone: drop the newest */
+            if (kept == m) kept = m - 1; /* rounding kept all weights positive: drop the newest point */
             if (kept < 1) {
                 set[0] = first;
                 weight[0] = 1;

@@ -136,7 +136,7 @@ double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x, double *s
 
 void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, int64_t n, int64_t *index)
 {
-    /* every replicate has a stream of its own, so replicates can be made in any order */
+    /* every replicate has its own stream, so the order does not matter */
     geodec_rng r = geodec_rng_stream(seed, stream + replicate * 0x9e3779b97f4a7c15u);
     for (int64_t i = 0; i < n; i++) index[i] = (int64_t)geodec_rng_below(&r, (uint64_t)n);
 }

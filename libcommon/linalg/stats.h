@@ -1,5 +1,5 @@
-/* Small statistics: moments, percentiles, line fits, covariance shrinkage, bootstrap draws. float64; sums in index
- * order unless stated, so the same input gives the same bytes. */
+/* Small statistics: moments, percentiles, line fits, covariance shrinkage, bootstrap. float64; sums in index order
+ * unless stated, so the same input gives the same bytes. */
 #ifndef GEODEC_LINALG_STATS_H
 #define GEODEC_LINALG_STATS_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Sorts rising, in place; NaN goes to the end. */
+/* Sorts in ascending order, in place; NaN goes to the end. */
 GEODEC_API void geodec_stats_sort(int64_t n, double *x);
 /* Percentile p in 0..1 of sorted x [n], n >= 1, by linear interpolation between order statistics (Hyndman and Fan's
  * type 7: position p (n-1)). */
@@ -34,9 +34,9 @@ GEODEC_API geodec_status geodec_stats_fit_line(int64_t n, const double *x, const
 GEODEC_API geodec_status geodec_stats_fit_origin(int64_t n, const double *x, const double *y, const double *weight,
                                                  geodec_stats_line *out, geodec_err *err) GEODEC_MUST_USE;
 
-/* Ledoit-Wolf shrinkage intensity a in 0..1 for m samples x [m][n] whose centre is already taken out (Ledoit and Wolf,
- * J. Multivariate Anal. 88 (2004) 365, with S = x^T x / m): the best mix (1-a) S + a tr(S)/n I. 1 when S is a multiple
- * of I. scratch [n*n]. */
+/* Ledoit-Wolf shrinkage intensity a in 0..1 for m samples x [m][n] that are centred (Ledoit and Wolf, J. Multivariate
+ * Anal. 88 (2004) 365, with S = x^T x / m): the best mix (1-a) S + a tr(S)/n I. 1 when S is a multiple of I. scratch
+ * [n*n]. */
 GEODEC_API double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x, double *scratch);
 
 /* Spearman's rank correlation of a and b [n], ties at their mean rank. GEODEC_RANGE with fewer than 2 values,
@@ -44,16 +44,17 @@ GEODEC_API double geodec_stats_ledoit_wolf(int64_t m, int64_t n, const double *x
 GEODEC_API geodec_status geodec_stats_rank_correlation(int64_t n, const double *a, const double *b, double *rho,
                                                        geodec_err *err) GEODEC_MUST_USE;
 
-/* Bootstrap: n indices in 0..n-1 drawn with replacement; replicate r of stream `stream` (base/rng.h: geodec_rng_id). */
+/* Bootstrap: n indices in 0..n-1 sampled with replacement; replicate r of stream `stream` (base/rng.h:
+ * geodec_rng_id). */
 GEODEC_API void geodec_stats_resample(uint64_t seed, uint64_t stream, uint64_t replicate, int64_t n, int64_t *index);
 
 /* An estimate with its 95 % percentile bootstrap interval (low = high = value without replicates). */
 typedef struct geodec_estimate {
     double value, low, high;
 } geodec_estimate;
-/* sum numerator / sum denominator of `groups` groups (texts, starts, clouds: what is independent of each other), which
- * the bootstrap draws whole. denominator NULL = all one: the mean. Value NaN for no groups or a zero sum; replicates
- * with a zero sum are left out. GEODEC_NUMERIC (not finite), GEODEC_NOMEM. */
+/* sum numerator / sum denominator of `groups` groups (texts, starts, clouds: independent units), which the bootstrap
+ * resamples as a whole. denominator NULL = all one: the mean. Value NaN for no groups or a zero sum; replicates with a
+ * zero sum are left out. GEODEC_NUMERIC (not finite), GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_stats_ratio(int64_t groups, const double *numerator, const double *denominator,
                                             int64_t replicates, uint64_t seed, uint64_t stream, geodec_estimate *out,
                                             geodec_err *err) GEODEC_MUST_USE;

@@ -22,7 +22,7 @@ geodec_status geodec_surrogate_find(const char *name, geodec_surrogate *kind, ge
         *kind = (geodec_surrogate)i;
         goto done;
     }
-    GEODEC_THROW(GEODEC_INVAL, "no surrogate is called '%s'; there are gaussian, phase and shuffle", name);
+    GEODEC_THROW(GEODEC_INVAL, "'%s' is not a surrogate: gaussian, phase or shuffle", name);
 done:
     return st;
 }
@@ -59,8 +59,9 @@ static geodec_status gaussian(int64_t points, int64_t n, const double *x, uint64
         }
         trace += l[a * n + a];
     }
-    if (!(trace > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a surrogate needs different ones");
-    for (int64_t a = 0; a < n; a++) l[a * n + a] += 1e-12 * trace / (double)n; /* a flat direction stays almost flat */
+    if (!(trace > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a surrogate needs different points");
+    for (int64_t a = 0; a < n; a++) l[a * n + a] += 1e-12 * trace / (double)n; /* keeps almost flat directions almost
+                                                                                * flat */
     GEODEC_TRY_MSG(geodec_chol_factor(n, l, err), "covariance of the points");
     geodec_rng r = geodec_rng_stream(seed, stream);
     for (int64_t i = 0; i < points; i++) {
@@ -72,7 +73,7 @@ done:
     return st;
 }
 
-/* Frequencies f and points - f get opposite phases, 0 and (even counts) points/2 a sign + only, so that the result is
+/* Frequencies f and points - f get opposite phases, 0 and (even counts) points/2 the phase 0, so that the result is
  * real. */
 static geodec_status phase(int64_t points, int64_t n, const double *x, uint64_t seed, uint64_t stream, double *y,
                            geodec_err *err)
@@ -95,7 +96,7 @@ static geodec_status phase(int64_t points, int64_t n, const double *x, uint64_t 
     for (int64_t a = 0; a < n; a++) {
         for (int64_t i = 0; i < points; i++) re[i] = x[i * n + a], im[i] = 0;
         geodec_fft_run(plan, re, im);
-        for (int64_t f = 0; f < points; f++) { /* the conjugate, so that the forward transform goes back */
+        for (int64_t f = 0; f < points; f++) { /* the conjugate: the forward transform then inverts */
             const double u = re[f], v = im[f];
             re[f] = u * c[f] - v * s[f];
             im[f] = -(u * s[f] + v * c[f]);

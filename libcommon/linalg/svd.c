@@ -23,7 +23,7 @@ static geodec_status decompose(char job, int64_t m, int64_t n, const double *a, 
     GEODEC_NEW(copy, m * n);
     GEODEC_NEW(iwork, 8 * r);
     memcpy(copy, a, (size_t)(m * n) * sizeof *copy);
-    /* Row-major A is column-major A^T = V diag(s) U^T, so LAPACK's left vectors are our vt and its right ones our u. */
+    /* Row-major A is column-major A^T = V diag(s) U^T: LAPACK's left vectors are our vt, its right ones our u. */
     double best = 0;
     lapack_int info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, (lapack_int)n, (lapack_int)m, copy, (lapack_int)n, s,
                                           vt, (lapack_int)n, u, (lapack_int)r, &best, -1, iwork);

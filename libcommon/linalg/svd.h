@@ -6,11 +6,11 @@
 
 #include <stdint.h>
 
-/* A = U diag(s) Vt with r = min(m,n): a [m][n] (kept), u [m][r], s [r] falling, vt [r][n]. Signs of the vectors are
- * LAPACK's; outputs are undefined on failure. GEODEC_NUMERIC (not finite), GEODEC_NOCONV, GEODEC_NOMEM. */
+/* A = U diag(s) Vt with r = min(m,n): a [m][n] (unchanged), u [m][r], s [r] descending, vt [r][n]. Signs of the vectors
+ * are LAPACK's; outputs are undefined on failure. GEODEC_NUMERIC (not finite), GEODEC_NOCONV, GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_svd_thin(int64_t m, int64_t n, const double *a, double *u, double *s, double *vt,
                                          geodec_err *err) GEODEC_MUST_USE;
-/* Singular values only. */
+/* The singular values only. */
 GEODEC_API geodec_status geodec_svd_values(int64_t m, int64_t n, const double *a, double *s,
                                            geodec_err *err) GEODEC_MUST_USE;
 

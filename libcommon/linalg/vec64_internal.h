@@ -1,6 +1,6 @@
 /* Eight doubles (vec) and four (half), with the same results on every instruction set: lane by lane, fused
- * multiply-adds where the text says fma, sums over lanes in one fixed order. Which set is used follows the flags the
- * including file is compiled with. */
+ * multiply-adds where `fma` is called, sums over lanes in one fixed order. The compiler flags of the including file
+ * choose the set. */
 #ifndef GEODEC_LINALG_VEC64_INTERNAL_H
 #define GEODEC_LINALG_VEC64_INTERNAL_H
 
@@ -13,7 +13,7 @@ enum { VEC = 8, HALF = 4 };
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #include <immintrin.h>
-enum { VEC_REGISTERS = 32, VEC_SIZE = 1 }; /* registers there are, registers a vec takes */
+enum { VEC_REGISTERS = 32, VEC_SIZE = 1 }; /* registers of the processor, registers of a vec */
 typedef __m512d vec;
 typedef __m256d half;
 INLINE vec v_zero(void) { return _mm512_setzero_pd(); }

@@ -4,6 +4,7 @@
 #include "model/blocks.h"
 #include "model/kernels/fma32_internal.h"
 #include "model/kernels/kernels_internal.h"
+#include "model/model.h"
 #include "support/support.h"
 
 #include <criterion/criterion.h>
