@@ -1,13 +1,13 @@
-/* Artifacts: the HDF5 files that stages pass to each other. One constant table a kind (geodec_kind) drives create,
+/* Artifacts: the HDF5 files that stages pass to each other. One constant table per kind (geodec_kind) drives create,
  * open, validate, print, diff and the schema page.
  *
  * File layout. A 512-byte HDF5 user block comes first: the line
  *     "geodec artifact <kind> <major>.<minor>\nsha256 <64 hex digits of every byte after the user block>\n" padded with
- * NUL. Opening verifies that digest, so truncation, a flipped bit or appended bytes anywhere are refused. Datasets are
- * chunked with Fletcher32 (deflate + shuffle where `GEODEC_FIELD_COMPRESS`), little-endian, object times off: same
- * inputs, same bytes. Root attributes: kind, schema_version, tool, tool_version, command_line, seed, blas_core,
- * model_fingerprint, tokenizer_fingerprint, input_names, input_sha256 and the kind's own attributes. No clock time,
- * thread count or folder. */
+ * NUL. Opening verifies that digest, so a truncated, altered or extended file is refused. Datasets are chunked with
+ * Fletcher32 (deflate + shuffle where `GEODEC_FIELD_COMPRESS`), little-endian, no object times: same inputs, same
+ * bytes. Root attributes: kind, schema_version, tool, tool_version, command_line, seed, blas_core, model_fingerprint,
+ * tokenizer_fingerprint, input_names, input_sha256 and the kind's own attributes. No clock time, thread count or
+ * folder. */
 #ifndef GEODEC_ARTIFACT_ARTIFACT_H
 #define GEODEC_ARTIFACT_ARTIFACT_H
 
@@ -24,15 +24,15 @@ enum {
     GEODEC_FIELD_COMPRESS = 2, /* shuffle + deflate */
     GEODEC_FIELD_STREAM = 4,   /* first dimension grows by geodec_artifact_append; its name is set at commit */
     GEODEC_FIELD_NONFINITE =
-        8,                   /* NaN and infinity are values of this field; elsewhere writing them is GEODEC_NUMERIC */
-    GEODEC_FIELD_ZERO = 256, /* bound: saved as 0 where it is NaN or infinite (the counts next to it say that nothing
-                                was divided) */
+        8,                   /* NaN and infinity are allowed; in other fields writing them is GEODEC_NUMERIC */
+    GEODEC_FIELD_ZERO = 256, /* bound: NaN and infinity are saved as 0 (the counts of the same file mark an empty
+                              * sum) */
 };
-/* How an attribute of the whole follows from those of its parts (artifact/merge.h); without one of these it must be the
- * same in all. */
+/* How an attribute of the whole follows from those of its parts (artifact/merge.h). Without a rule it must be the same
+ * in all parts. */
 enum { GEODEC_ATTR_SUM = 16, GEODEC_ATTR_MAX = 32, GEODEC_ATTR_MIN = 64, GEODEC_ATTR_DERIVED = 128 };
 
-/* Limits, checked before anything is allocated. */
+/* Limits, checked before memory is allocated. */
 enum { GEODEC_RANK_MAX = 6 };
 
 typedef struct geodec_field {
@@ -43,7 +43,7 @@ typedef struct geodec_field {
     const char *unit;      /* "1" when dimensionless */
     const char *long_name; /* what it is, with the equation or paper it implements */
     int since_minor;
-    geodec_member member; /* where it lives in the kind's struct (artifact/binding.h); {0}: not bound */
+    geodec_member member; /* its place in the kind's struct (artifact/binding.h); {0}: not bound */
     geodec_when when;
 } geodec_field;
 
@@ -51,39 +51,39 @@ typedef enum geodec_attr_type { GEODEC_ATTR_I64, GEODEC_ATTR_F64, GEODEC_ATTR_ST
 typedef struct geodec_attr {
     const char *name;
     geodec_attr_type type;
-    unsigned flags; /* GEODEC_FIELD_OPTIONAL, GEODEC_FIELD_NONFINITE */
+    unsigned flags;
     const char *long_name;
-    geodec_member member; /* likewise */
+    geodec_member member; /* the same flags */
     geodec_when when;
-    const char *after; /* bound: saved after this field, "" before all; NULL: after the last. Not with shards */
+    const char *after; /* bound: the field it is saved after, "" before all; NULL: after the last. Not with shards */
 } geodec_attr;
 
 struct geodec_merge;
 struct geodec_artifact;
 typedef struct geodec_kind {
     const char *name; /* "cloud" */
-    int major, minor; /* another major is refused; a newer minor is read, unknown members ignored */
-    const char *tool; /* the tool that makes it, named in refusals: "geodec-cloud" */
+    int major, minor; /* another major version is refused; a newer minor one is read, its unknown members are ignored */
+    const char *tool; /* the tool that makes it, for messages: "geodec-cloud" */
     const char *purpose;
     const geodec_field *fields;
     int n_fields;
     const geodec_attr *attrs;
     int n_attrs;
-    /* A stage with --shard: the dimensions its slices divide, joined by commas, that of the items first ("P,C"); a
-     * field they count is joined along its first axis. The stage writes fields, then attributes, in the table's order.
-     */
+    /* For a stage with --shard: the dimensions that its slices divide, joined by commas, the dimension of the items
+     * first ("P,C"). A field whose first axis is one of them is joined along that axis. The stage writes fields, then
+     * attributes, in the table's order. */
     const char *shards;
-    /* Value of a GEODEC_ATTR_DERIVED attribute of the whole (also for integers). */
+    /* Value of a GEODEC_ATTR_DERIVED attribute of the whole, also for integers. */
     geodec_status (*derive)(struct geodec_merge *whole, const char *attr, double *value, geodec_err *err);
-    /* Binding to a struct (artifact/binding.h): its axes, its rows, and what writes the members that are not bound. */
+    /* Binding to a struct (artifact/binding.h): its axes, its rows, and the function that writes unbound members. */
     const geodec_extent *extents;
     int n_extents;
-    geodec_rows rows; /* other arrays of rows: GEODEC_OF_ROWS */
+    geodec_rows rows; /* further arrays of rows: GEODEC_OF_ROWS */
     bool attrs_first; /* saved before the fields */
     geodec_status (*put)(const void *object, struct geodec_artifact *a, const char *name, geodec_err *err);
-    /* Names of fields and attributes that are saved before the rest, in this order, joined by commas; the rest follows
-     * in the tables' order. For kinds whose first version wrote them so: the bytes of a file depend on the order. NULL
-     * for new kinds, and where there are shards. */
+    /* Names of fields and attributes that are saved first, in this order, joined by commas; the others follow in the
+     * tables' order. For kinds whose first version used another order, since the bytes of a file depend on it. NULL for
+     * new kinds and kinds with shards. */
     const char *first;
 } geodec_kind;
 
@@ -97,9 +97,8 @@ typedef struct geodec_provenance {
     uint64_t seed;
     const char *model_fingerprint;     /* hex SHA-256 or "" */
     const char *tokenizer_fingerprint; /* hex SHA-256 or "" */
-    const char *blas_core;             /* geodec_linalg_core(), or "" where no BLAS was used: last bits depend on it */
-    /* Fingerprints taken from input artifacts (geodec_provenance_add_artifact): used where the two above are NULL or
-     * "". */
+    const char *blas_core;             /* geodec_linalg_core(), or "" if no BLAS was used; the last bits depend on it */
+    /* Fingerprints of input artifacts (geodec_provenance_add_artifact), used where the two above are NULL or "". */
     char inherited_model[GEODEC_SHA256_HEX], inherited_tokenizer[GEODEC_SHA256_HEX];
     int n_inputs;
     struct {
@@ -108,7 +107,7 @@ typedef struct geodec_provenance {
     } input[GEODEC_INPUTS_MAX];
 } geodec_provenance;
 
-/* Adds an input by content (reads the file). GEODEC_LIMIT beyond GEODEC_INPUTS_MAX. */
+/* Adds an input file; its content is hashed. GEODEC_LIMIT beyond GEODEC_INPUTS_MAX. */
 GEODEC_API geodec_status geodec_provenance_add_file(geodec_provenance *p, const char *path,
                                                     geodec_err *err) GEODEC_MUST_USE;
 
@@ -116,18 +115,18 @@ typedef struct geodec_artifact geodec_artifact;
 
 /* ---- writing: create, set dims, write fields and attributes, commit --------------------------------------------- */
 
-/* Creates under a temporary name beside path; path itself is untouched until commit. p is copied; NULL texts count as
- * "". */
+/* Creates a temporary file in the folder of path; path itself is unchanged until commit. p is copied; NULL texts count
+ * as "". */
 GEODEC_API geodec_status geodec_artifact_create(const geodec_kind *kind, const char *path, const geodec_provenance *p,
                                                 geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
-/* Fixes a named dimension; every field that names it must agree. */
+/* Sets a named dimension; every field that names it must agree. */
 GEODEC_API geodec_status geodec_artifact_set_dim(geodec_artifact *a, const char *name, int64_t extent,
                                                  geodec_err *err) GEODEC_MUST_USE;
-/* Writes a whole field, once; its dimensions must be set (or fixed). data: C order, of the field's type.
- * GEODEC_NUMERIC for a NaN or infinity in a float field without GEODEC_FIELD_NONFINITE. */
+/* Writes a whole field, once, after its dimensions are set. data: C order, of the field's type. GEODEC_NUMERIC for a
+ * NaN or infinity in a float field without GEODEC_FIELD_NONFINITE. */
 GEODEC_API geodec_status geodec_artifact_write(geodec_artifact *a, const char *path, const void *data,
                                                geodec_err *err) GEODEC_MUST_USE;
-/* Appends n_rows along the first dimension of a STREAM field (0 rows make an empty field). Its other dimensions must be
+/* Appends n_rows along the first dimension of a STREAM field (0 rows: an empty field), after its other dimensions are
  * set. */
 GEODEC_API geodec_status geodec_artifact_append(geodec_artifact *a, const char *path, int64_t n_rows, const void *data,
                                                 geodec_err *err) GEODEC_MUST_USE;
@@ -137,23 +136,23 @@ GEODEC_API geodec_status geodec_artifact_put_f64(geodec_artifact *a, const char 
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_artifact_put_str(geodec_artifact *a, const char *attr, const char *v,
                                                  geodec_err *err) GEODEC_MUST_USE;
-/* Checks that every required field and attribute is there, closes, seals with the digest, fsyncs and renames into
- * place. Frees a in every case (on failure the temporary file is removed). */
+/* Checks that every required field and attribute was written, closes, writes the digest, fsyncs and renames into place.
+ * Frees a in every case (on failure the temporary file is removed). */
 GEODEC_API geodec_status geodec_artifact_commit(geodec_artifact *a, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Another kind is refused with the tool that makes the wanted one (tools that serve every kind:
- * geodec_artifact_open_any). Verifies user block, digest, schema version, presence, type, rank and extents of every
- * field and attribute, and the limits (rank, bytes of a field, what a file of this size can hold) before anything is
- * allocated. GEODEC_NOTFOUND, GEODEC_IO, GEODEC_FORMAT (not an artifact, another kind, a field that does not fit the
- * table), GEODEC_VERSION, GEODEC_CHECKSUM, GEODEC_LIMIT; the message names file, field and tool. */
+/* Opens an artifact of the given kind; an error for another kind names the tool that makes the right one. Verifies user
+ * block, digest, schema version, presence, type, rank and extents of every field and attribute, and the limits (rank,
+ * bytes of a field, what a file of this size can hold) before memory is allocated. GEODEC_NOTFOUND, GEODEC_IO,
+ * GEODEC_FORMAT (not an artifact, another kind, a field that does not fit the table), GEODEC_VERSION, GEODEC_CHECKSUM,
+ * GEODEC_LIMIT; the message names file, field and tool. */
 GEODEC_API geodec_status geodec_artifact_open(const geodec_kind *kind, const char *path, geodec_artifact **out,
                                               geodec_err *err) GEODEC_MUST_USE;
 /* For tools that serve every kind: the kind is looked up by name in kinds[0..n-1]. */
 GEODEC_API geodec_status geodec_artifact_open_any(const geodec_kind *const *kinds, int n_kinds, const char *path,
                                                   geodec_artifact **out, geodec_err *err) GEODEC_MUST_USE;
-/* NULL ok; abandons a file being written. */
+/* Aborts a file being written. NULL ok. */
 GEODEC_API void geodec_artifact_close(geodec_artifact *a);
 
 GEODEC_API const geodec_kind *geodec_artifact_kind(const geodec_artifact *a);
@@ -164,11 +163,11 @@ GEODEC_API void geodec_artifact_version(const geodec_artifact *a, int *major, in
 GEODEC_API const geodec_provenance *geodec_artifact_provenance(const geodec_artifact *a);
 /* The named dimensions that are known, in the table's order of first use; NULL past the last. */
 GEODEC_API const char *geodec_artifact_dim_at(const geodec_artifact *a, int i, int64_t *extent);
-/* SHA-256 of the whole file, for the provenance of what is made from it; after open. The first call reads the file; ""
- * when that failed. */
+/* SHA-256 of the whole file, for the provenance of its products; after open. The first call reads the file; "" when
+ * that failed. */
 GEODEC_API const char *geodec_artifact_sha256(const geodec_artifact *a);
-/* Adds the opened artifact to a provenance, which inherits its model and tokenizer fingerprints when it has none yet
- * (copied: a may be closed). GEODEC_CHECKSUM when p already is about another model or tokenizer. */
+/* Adds the opened artifact as an input of p. p inherits its model and tokenizer fingerprints when it has none (copied:
+ * a may be closed). GEODEC_CHECKSUM when p has other fingerprints. */
 GEODEC_API geodec_status geodec_provenance_add_artifact(geodec_provenance *p, const geodec_artifact *a,
                                                         geodec_err *err) GEODEC_MUST_USE;
 

@@ -1,4 +1,4 @@
-/* What the artifact sources share; private to the io folder. */
+/* Internal to the folder: shared by the sources of artifacts. */
 #ifndef GEODEC_ARTIFACT_ARTIFACT_INTERNAL_H
 #define GEODEC_ARTIFACT_ARTIFACT_INTERNAL_H
 
@@ -7,10 +7,10 @@
 #include "io/h5_internal.h"
 
 enum {
-    GEODEC__USER_BLOCK = 512,  /* HDF5's smallest user block */
+    GEODEC__USER_BLOCK = 512,  /* smallest user block of HDF5 */
     GEODEC__KIND_NAME = 32,    /* bytes, with the final zero */
-    GEODEC__DIM_NAME = 32,     /* likewise */
-    GEODEC__TOOL_VERSION = 64, /* likewise */
+    GEODEC__DIM_NAME = 32,     /* the same */
+    GEODEC__TOOL_VERSION = 64, /* the same */
 };
 #define GEODEC__EXTENT_UNKNOWN ((int64_t)-1)
 
@@ -29,8 +29,8 @@ geodec_status geodec__kind_field_axes(const geodec_field *f, geodec__axis axis[G
 geodec_status geodec__kind_shape_bytes(const geodec_field *f, const int64_t *shape, int rank, int64_t *bytes,
                                        geodec_err *err) GEODEC_MUST_USE;
 
-/* GEODEC_NUMERIC when `bytes` of the field's data hold a NaN or infinity that the table does not allow; first: the
- * number of the data's first element, for the message. */
+/* GEODEC_NUMERIC when `bytes` of the field's data hold a NaN or infinity that the table does not allow; first: index of
+ * the first element, for the message. */
 geodec_status geodec__kind_check_finite(const geodec_field *f, const void *data, int64_t bytes, int64_t first,
                                         geodec_err *err) GEODEC_MUST_USE;
 
@@ -43,7 +43,7 @@ typedef struct geodec__header {
 } geodec__header;
 
 void geodec__header_format(const geodec__header *h, char block[GEODEC__USER_BLOCK]);
-/* GEODEC_FORMAT unless the block is exactly what format makes. */
+/* GEODEC_FORMAT unless the block is exactly one that format produces. */
 geodec_status geodec__header_parse(const char block[GEODEC__USER_BLOCK], geodec__header *h,
                                    geodec_err *err) GEODEC_MUST_USE;
 /* Digest of a file from byte `start` to its end. */
@@ -52,13 +52,13 @@ geodec_status geodec__header_digest(int fd, int64_t start, char hex[GEODEC_SHA25
 
 /* ---- whole chunks (artifact_chunks.c) --------------------------------------------------------------------------- */
 
-enum { GEODEC__CHECKSUM = 4 /* bytes behind a chunk */ };
+enum { GEODEC__CHECKSUM = 4 /* bytes after a chunk */ };
 
-/* The Fletcher-32 checksum of HDF5's filter (16-bit words, first byte high). An odd last byte is not counted. */
+/* The Fletcher-32 checksum of HDF5's filter (16-bit words, first byte high). An odd last byte is ignored. */
 uint32_t geodec__chunks_fletcher32(const void *bytes, size_t n);
-/* Whether whole chunks may be written as they are: rows of full width, nothing compressed, types as in the file. */
+/* Whether whole chunks can bypass HDF5's filters: rows of full width, no compression, the file's type. */
 bool geodec__chunks_direct(const geodec_field *f, const int64_t *shape, const hsize_t *chunk, int rank);
-/* Writes the chunk whose first row is `row`; buffer holds `bytes` and room for the checksum. */
+/* Writes the chunk whose first row is `row`; buffer holds `bytes` and space for the checksum. */
 geodec_status geodec__chunks_write(hid_t dataset, const char *path, int64_t row, char *buffer, int64_t bytes,
                                    geodec_err *err) GEODEC_MUST_USE;
 
@@ -69,21 +69,21 @@ struct geodec_artifact {
     char *path;
     geodec_atomic *tmp; /* while writing, else NULL */
     hid_t file;
-    int major, minor; /* of the file */
+    int major, minor;
     int64_t file_bytes;
-    /* Digest of the whole file, made when first asked for (a second pass over the file): so behind a pointer. */
+    /* Digest of the whole file, computed on first use. A pointer, because the artifact is const then. */
     struct geodec__whole {
-        int fd; /* the file whose contents were checked, -1 while writing */
+        int fd; /* the checked file, -1 while writing */
         char sha256[GEODEC_SHA256_HEX];
     } * whole;
     struct geodec__field_state {
-        hid_t dataset; /* open from first use to the end, for its chunk cache; -1 before */
+        hid_t dataset; /* kept open after first use, for its chunk cache; -1 before */
         bool present;
-        /* STREAM field being written: rows in the dataset, rows of a chunk, and rows that wait in buffer[chunk_rows] so
-         * that whole chunks are written, and a short field gets a short chunk. */
+        /* STREAM field being written: rows in the dataset, rows of a chunk, and rows waiting in buffer[chunk_rows].
+         * Only whole chunks are written, and a short field gets a short chunk. */
         int64_t rows, chunk_rows, waiting;
-        char *buffer; /* NULL for chunks of one row; has room for the checksum behind a chunk */
-        bool direct;  /* whole chunks go to the file as they are, with the checksum HDF5 would compute */
+        char *buffer; /* NULL for chunks of one row; with space for the checksum after a chunk */
+        bool direct;  /* whole chunks bypass HDF5's filters; the checksum is computed here */
         int rank;
         int64_t shape[GEODEC_RANK_MAX];
         geodec__h5_storage storage; /* of a field being read */
@@ -100,14 +100,14 @@ struct geodec_artifact {
         char name[GEODEC__DIM_NAME];
         int64_t extent; /* GEODEC__EXTENT_UNKNOWN until set */
     } * dim;
-    geodec_provenance provenance; /* texts: below */
+    geodec_provenance provenance; /* memory of the texts below */
     char *text_tool, *text_command, *text_model, *text_tokenizer, *text_core, *text_tool_version;
 };
 
-/* An empty object for the kind: tables checked, dimension names collected. */
+/* An empty object for the kind, with checked tables and its dimension names. */
 geodec_status geodec__artifact_new(const geodec_kind *kind, const char *path, geodec_artifact **out,
                                    geodec_err *err) GEODEC_MUST_USE;
-/* Index in the kind's table, or GEODEC_INVAL naming what was asked for. */
+/* Index in the kind's table, or GEODEC_INVAL with the name. */
 geodec_status geodec__kind_field_index(const geodec_artifact *a, const char *path, int *index,
                                        geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__kind_attr_index(const geodec_artifact *a, const char *name, geodec_attr_type type, int *index,

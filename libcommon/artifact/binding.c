@@ -15,7 +15,8 @@ static const geodec_type members[] = {
     [GEODEC_MEMBER_U8] = GEODEC_U8,   [GEODEC_MEMBER_BOOL] = GEODEC_U8,
 };
 
-/* May numbers of this member be copied to and from a field? Enumerations are I32 in files, halves U16 in memory. */
+/* Whether numbers of this member can be copied to and from a field. Enumerations are I32 in files, binary16 is U16 in
+ * memory. */
 static bool agrees(const geodec_field *f, const geodec_member *m)
 {
     if ((size_t)m->type >= sizeof members / sizeof *members) return false;
@@ -23,14 +24,14 @@ static bool agrees(const geodec_field *f, const geodec_member *m)
     return t == f->type || (t == GEODEC_U32 && f->type == GEODEC_I32) || (t == GEODEC_U16 && f->type == GEODEC_F16);
 }
 
-/* The name behind this one in a list joined by commas; NULL: there is none. */
+/* The next name of a list joined by commas; NULL after the last. */
 static const char *next_name(const char *list)
 {
     const char *comma = strchr(list, ',');
     return comma ? comma + 1 : NULL;
 }
 
-/* Do the axes of a field begin with these, by which rows are counted? */
+/* Whether the axes of a field begin with these, which count the rows. */
 static bool counted_by(const geodec_field *f, const geodec_rows *rows)
 {
     const size_t n = rows->dim ? strlen(rows->dim) : 0;
@@ -48,7 +49,7 @@ static geodec_status check_member(const geodec_kind *kind, const geodec_field *f
     if (!agrees(f, &f->member))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s and its member differ in type", kind->name, f->path);
     if (f->member.place == GEODEC_CONSTANT || (f->member.place == GEODEC_COLUMN && !counted_by(f, rows_of(kind, f))))
-        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is of rows that the kind does not have", kind->name, f->path);
+        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s belongs to rows that the kind does not have", kind->name, f->path);
 done:
     return st;
 }
@@ -78,7 +79,7 @@ static int64_t get_integer(const geodec_member *m, const void *object)
     }
 }
 
-/* False: it does not fit. */
+/* False when the value is out of range. */
 static bool put_integer(const geodec_member *m, void *object, int64_t value)
 {
     char *p = (char *)object + m->at;
@@ -94,7 +95,7 @@ static bool put_integer(const geodec_member *m, void *object, int64_t value)
         PUT(I32, int32_t, INT32_MIN, INT32_MAX)
         PUT(I16, int16_t, INT16_MIN, INT16_MAX)
         PUT(I8, int8_t, INT8_MIN, INT8_MAX)
-        PUT(U64, uint64_t, INT64_MIN, INT64_MAX) /* seeds: written as the int64_t of the same bits */
+        PUT(U64, uint64_t, INT64_MIN, INT64_MAX) /* seeds: stored as the int64_t with the same bits */
         PUT(U32, uint32_t, 0, UINT32_MAX)
         PUT(U16, uint16_t, 0, UINT16_MAX)
         PUT(U8, uint8_t, 0, UINT8_MAX)
@@ -128,7 +129,7 @@ static void *first_row(const geodec_rows *rows, const void *object)
     return first;
 }
 
-/* How a field's numbers lie in the rows: `rows` of them, each with `lines` of `each` numbers. */
+/* Layout of a field's numbers in rows: `rows` of them, each with `lines` of `each` numbers. */
 typedef struct column {
     const geodec_rows *of;
     int64_t rows, lines, each;
@@ -145,7 +146,7 @@ static column column_of(const geodec_kind *kind, const geodec_field *f, const in
     return c;
 }
 
-/* Do the numbers of a row end in it? Extents come from files. */
+/* Whether the numbers of a row are within the struct. Extents come from files. */
 static bool within_row(const column *c, const geodec_member *m, size_t size)
 {
     if (c->lines < 1 || c->each < 1) return true;
@@ -172,7 +173,7 @@ static void copy_column(const column *c, const geodec_member *m, size_t size, vo
             }
 }
 
-/* The same for an array in the struct whose numbers are apart. */
+/* The same for an array in the struct with gaps between its numbers. */
 static void copy_apart(const geodec_member *m, size_t size, void *object, int64_t n, char *data, bool saving)
 {
     char *number = (char *)object + m->at;
@@ -180,7 +181,7 @@ static void copy_apart(const geodec_member *m, size_t size, void *object, int64_
         memcpy(saving ? data : number, saving ? number : data, size);
 }
 
-/* Bytes of the struct that n numbers take. */
+/* Bytes of n numbers in the struct. */
 static size_t taken(const geodec_field *f, int64_t n)
 {
     return (size_t)n * (f->member.step ? f->member.step : geodec_type_size(f->type));
@@ -188,7 +189,7 @@ static size_t taken(const geodec_field *f, int64_t n)
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-/* Shape of a field, once its axes are set, and how many numbers that are. */
+/* Shape of a field after its axes are set, and its number of elements. */
 static geodec_status shape_of(const geodec_artifact *a, const geodec_field *f, int64_t *shape, int *rank,
                               int64_t *count, geodec_err *err)
 {
@@ -262,7 +263,7 @@ static geodec_status save_list(geodec_artifact *a, const geodec_attr *at, geodec
     char *text = NULL;
     size_t used = 0;
     if (at->type != GEODEC_ATTR_STR || !at->member.names)
-        GEODEC_THROW(GEODEC_INTERNAL, "attribute %s is no list of names", at->name);
+        GEODEC_THROW(GEODEC_INTERNAL, "attribute %s is not a list of names", at->name);
     for (const char *const *name = at->member.names; *name; name++) used += strlen(*name) + 1;
     GEODEC_NEW(text, (int64_t)used + 1);
     used = 0;
@@ -342,7 +343,7 @@ static geodec_status save_member(geodec_artifact *a, const geodec_member *m, con
     return f ? save_field(a, f, object, err) : save_attr(a, at, object, err);
 }
 
-/* Is this member saved in the order of its table? */
+/* Whether this member is saved in the order of its table. */
 static bool in_order(const geodec_kind *kind, const geodec_attr *at, const char *name)
 {
     return !named_first(kind, name) && !(at && at->after);
@@ -385,7 +386,7 @@ done:
     return st;
 }
 
-/* Saves the member that kind->first names here. */
+/* Saves the member with this name in kind->first. */
 static geodec_status save_first(geodec_artifact *a, const char *only, size_t length, const void *object,
                                 geodec_err *err)
 {
@@ -440,7 +441,7 @@ done:
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-/* Extents that are a member set it; all others must agree with what is there then. */
+/* The first extent with a member sets it; all others must then agree. */
 static geodec_status load_extents(const geodec_artifact *a, void *object, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -454,14 +455,14 @@ static geodec_status load_extents(const geodec_artifact *a, void *object, geodec
             if (!d || d->extent == GEODEC__EXTENT_UNKNOWN) continue;
             extent = d->extent;
             if (pass == 0 ? own && !put_integer(&e->member, object, extent) : extent_of(e, object) != extent)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: sizes that do not belong together (%s = %lld)",
+                GEODEC_THROW(GEODEC_FORMAT, "%s: inconsistent sizes (%s = %lld)",
                              geodec_artifact_path(a), e->dim, (long long)extent);
         }
 done:
     return st;
 }
 
-/* Rows in the struct are as many as it has: their axes must be fixed by the table, not by the file. */
+/* The number of rows in a struct is fixed, so the table must fix their axes, not the file. */
 static bool fixed_rows(const geodec_kind *kind, const geodec_rows *rows)
 {
     for (const char *name = rows->dim; name; name = next_name(name)) {
@@ -499,7 +500,7 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
         data = NULL;
     } else if (m->place == GEODEC_VALUE) {
         if (taken(f, n) > m->bytes)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers; there is room for %lld",
+            GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers, more than %lld",
                          geodec_artifact_path(a), f->path, (long long)n, (long long)(m->bytes / taken(f, 1)));
         if (m->step)
             copy_apart(m, size, object, n, data, false);
@@ -508,10 +509,10 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
     } else {
         const column c = column_of(kind, f, shape, rank);
         if (c.of->inside && !fixed_rows(kind, c.of))
-            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s is of rows in the struct, which need fixed axes",
+            GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s belongs to rows in the struct, which need fixed axes",
                          kind->name, f->path);
         if (!within_row(&c, m, size))
-            GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers a row; there is no room for them",
+            GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers a row, too many for the struct",
                          geodec_artifact_path(a), f->path, (long long)(c.lines * c.each));
         copy_column(&c, m, size, object, data, false);
     }
@@ -534,7 +535,7 @@ static geodec_status load_attr(const geodec_artifact *a, const geodec_attr *at, 
         if (m->names) {
             while (m->names[number] && strcmp(m->names[number], text) != 0) number++;
             if (!m->names[number] || !put_integer(m, object, number))
-                GEODEC_THROW(GEODEC_FORMAT, "%s: %s '%s' is not known", geodec_artifact_path(a), at->name, text);
+                GEODEC_THROW(GEODEC_FORMAT, "%s: %s '%s' is unknown", geodec_artifact_path(a), at->name, text);
             goto done;
         }
         char *copy = geodec_mem_strdup(text);
@@ -559,7 +560,7 @@ done:
     return st;
 }
 
-/* Rows that load makes: the kind's (i = -1), and those of field i unless an earlier field has them too. */
+/* Rows allocated by load: the kind's (i = -1), and those of field i unless an earlier field has them too. */
 static const geodec_rows *rows_at(const geodec_kind *kind, int i)
 {
     const geodec_rows *rows = i < 0 ? &kind->rows : kind->fields[i].member.rows;
@@ -568,7 +569,7 @@ static const geodec_rows *rows_at(const geodec_kind *kind, int i)
     return rows && rows->dim && !rows->inside ? rows : NULL;
 }
 
-/* Are there fields of these rows? */
+/* Whether the file has fields of these rows. */
 static bool rows_present(const geodec_artifact *a, const geodec_rows *rows)
 {
     const geodec_kind *kind = geodec_artifact_kind(a);
@@ -578,7 +579,7 @@ static bool rows_present(const geodec_artifact *a, const geodec_rows *rows)
     return any;
 }
 
-/* Memory for the rows, once their number is known. */
+/* Allocates the rows, once their number is known. */
 static geodec_status make_rows(const geodec_artifact *a, const geodec_rows *rows, void *object, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -1,5 +1,5 @@
-/* Saves and loads a struct by the tables of its kind: artifact/member.h says where each field, attribute and axis
- * lives. */
+/* Saves and loads a struct by the tables of its kind: artifact/member.h gives the place of each field, attribute and
+ * axis. */
 #ifndef GEODEC_ARTIFACT_BINDING_H
 #define GEODEC_ARTIFACT_BINDING_H
 
@@ -11,23 +11,23 @@
     .n_attrs = (int)(sizeof(attr_table) / sizeof *(attr_table)), .extents = (extent_table),                            \
     .n_extents = (int)(sizeof(extent_table) / sizeof *(extent_table))
 
-/* Sets the axes, then writes fields and attributes in the order of the tables; the caller commits. Pointers that are
- * NULL leave their optional fields and attributes out; fields that the caller wrote before (slab by slab) stay. Members
- * that are not bound go to the kind's put. GEODEC_INTERNAL where table and struct do not agree (a field and a member of
- * different types); else what the artifact's functions return. */
+/* Sets the axes, then writes fields and attributes in the order of the tables; the caller commits. Optional fields and
+ * attributes with NULL pointers are left out; fields that the caller wrote before (slab by slab) are kept. The kind's
+ * put writes unbound members. GEODEC_INTERNAL where table and struct do not agree (a field and a member of different
+ * types); else the errors of the artifact's functions. */
 GEODEC_API geodec_status geodec_artifact_save(geodec_artifact *a, const void *object, geodec_err *err) GEODEC_MUST_USE;
 
 /* Creates path, saves and commits. */
 GEODEC_API geodec_status geodec_artifact_save_as(const geodec_kind *kind, const char *path, const geodec_provenance *p,
                                                  const void *object, geodec_err *err) GEODEC_MUST_USE;
 
-/* Reads everything that is bound and present into *object, whose other members stay as they are. Arrays and rows are
- * new memory. On failure what was read is freed and its pointers are NULL. GEODEC_FORMAT: axes that do not belong
- * together, a number that does not fit its member, a name that the enumeration does not have. Rows that are in the
- * struct need axes that the table fixes: GEODEC_INTERNAL. */
+/* Reads all bound members that the file has into *object; its other members are unchanged. Arrays and rows are new
+ * memory; on failure they are freed and their pointers are NULL. GEODEC_FORMAT: inconsistent axes, a number out of
+ * range of its member, a name outside the enumeration. Rows that are in the struct need axes that the table fixes:
+ * GEODEC_INTERNAL. */
 GEODEC_API geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geodec_err *err) GEODEC_MUST_USE;
 
-/* Frees what load made, or the caller in its place (geodec_mem_new), and sets the pointers to NULL. */
+/* Frees the memory of load (or of the caller: geodec_mem_new) and sets the pointers to NULL. */
 GEODEC_API void geodec_artifact_clear(const geodec_kind *kind, void *object);
 
 /* Bytes of the arrays that the struct points to. */

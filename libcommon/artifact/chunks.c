@@ -1,12 +1,12 @@
-/* Whole chunks of a growing field, written as they lie in the file: HDF5's own way through its filters copies each
- * twice and takes its memory from the system every time. */
+/* Writes whole chunks of a growing field directly. HDF5's filter pipeline copies each chunk twice and allocates memory
+ * for it every time. */
 #include "artifact/artifact_internal.h"
 
 #include <string.h>
 
 enum { LANES = 8, STEPS = 128 };
 
-/* sums of 16-bit words, the first byte high, modulo 65535: first = sum w, second = sum of all partial sums. Lane l
+/* Sums of 16-bit words, the first byte high, modulo 65535: first = sum w, second = sum of all partial sums. Lane l
  * takes the words l, l + LANES, ... of a block of N = LANES STEPS words; with f and g its own two sums, the block adds
  * LANES g - l f to the second sum, and N times the first sum so far. g stays below 2^31. */
 static void block(const uint8_t *data, uint64_t *first, uint64_t *second)

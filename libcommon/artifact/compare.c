@@ -9,7 +9,7 @@
 
 enum { SLAB_BYTES = 4 << 20 };
 
-/* Rows of a field that fit a slab, at least one; row_elements: elements of a row. A scalar is one row. */
+/* Rows of a field per slab, at least one; row_elements: elements of a row. A scalar is one row. */
 static geodec_status slab_rows(const geodec_field *f, const int64_t *shape, int rank, int64_t *rows,
                                int64_t *row_elements, geodec_err *err)
 {
@@ -24,7 +24,7 @@ done:
     return st;
 }
 
-/* A slab of rows into buffer, or the whole of a scalar. */
+/* Reads a slab of rows, or a whole scalar, into buffer. */
 static geodec_status read_slab(const geodec_artifact *a, const char *path, int rank, int64_t row, int64_t n,
                                void *buffer, geodec_err *err)
 {

@@ -1,13 +1,12 @@
-/* All data of an artifact read and checked; two artifacts compared field by field. Rows are read in slabs of bounded
- * size. */
+/* Checks all data of an artifact, and compares two artifacts field by field. Rows are read in slabs of bounded size. */
 #ifndef GEODEC_ARTIFACT_COMPARE_H
 #define GEODEC_ARTIFACT_COMPARE_H
 
 #include "artifact/artifact.h"
 #include "base/hooks.h"
 
-/* Reads every field of an opened artifact (chunk checksums are verified on the way). GEODEC_CHECK when a float field or
- * attribute that may not hold NaN or infinity does; GEODEC_CHECKSUM, GEODEC_INTERRUPTED. */
+/* Reads every field of an opened artifact, which verifies the chunk checksums. GEODEC_CHECK for NaN or infinity in a
+ * field or attribute that does not allow them; GEODEC_CHECKSUM, GEODEC_INTERRUPTED. */
 GEODEC_API geodec_status geodec_artifact_verify(const geodec_artifact *a, const geodec_hooks *hooks,
                                                 geodec_err *err) GEODEC_MUST_USE;
 
@@ -17,14 +16,14 @@ typedef enum geodec_diff_state {
     GEODEC_DIFF_SHAPE,
     GEODEC_DIFF_ONLY_A,
     GEODEC_DIFF_ONLY_B,
-    GEODEC_DIFF_ABSENT, /* an optional member in neither */
+    GEODEC_DIFF_ABSENT, /* an optional member that neither file has */
 } geodec_diff_state;
 
 typedef struct geodec_diff {
     geodec_diff_state state;
     int64_t n;        /* elements compared */
-    int64_t n_beyond; /* of them beyond the tolerance */
-    int64_t first;    /* number of the first of these in C order, -1 = none */
+    int64_t n_beyond; /* of these, elements beyond the tolerance */
+    int64_t first;    /* index of the first of these in C order, -1 = none */
     double max_abs;   /* largest |a - b|; infinity where only one is NaN or an infinity */
     double max_rel;   /* largest |a - b| / max(|a|, |b|) */
     double a, b;      /* values at `first` */
@@ -36,7 +35,7 @@ GEODEC_API geodec_status geodec_artifact_diff_field(const geodec_artifact *a, co
                                                     const char *path, double rtol, double atol,
                                                     const geodec_hooks *hooks, geodec_diff *out,
                                                     geodec_err *err) GEODEC_MUST_USE;
-/* A number compares like a field of one element; text is the same or not. */
+/* A number compares like a field of one element; texts are equal or not. */
 GEODEC_API geodec_status geodec_artifact_diff_attr(const geodec_artifact *a, const geodec_artifact *b, const char *attr,
                                                    double rtol, double atol, geodec_diff *out,
                                                    geodec_err *err) GEODEC_MUST_USE;

@@ -1,4 +1,4 @@
-/* Field tables: axes, and the rules a table must keep. */
+/* Field tables: axes, and the checks of a table. */
 #include "artifact/artifact_internal.h"
 #include "base/finite.h"
 #include "base/mem.h"
@@ -111,7 +111,7 @@ geodec_status geodec__kind_shape_bytes(const geodec_field *f, const int64_t *sha
         if (shape[d] > 0) large = large || geodec_mem_mul(n, shape[d], &n) != 0 || n > GEODEC_FIELD_BYTES_MAX;
     }
     if (large)
-        GEODEC_THROW(GEODEC_LIMIT, "field %s: absurd dimensions, more than %lld GiB", f->path,
+        GEODEC_THROW(GEODEC_LIMIT, "field %s: its size is above the limit of %lld GiB", f->path,
                      (long long)(GEODEC_FIELD_BYTES_MAX >> 30));
     *bytes = empty ? 0 : n;
 done:
@@ -272,7 +272,7 @@ geodec_status geodec_artifact_dim(const geodec_artifact *a, const char *name, in
     const struct geodec__dim_state *d = geodec__kind_dim_find(a, name);
     if (!d) GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no dimension %s", a->path, a->kind->name, name);
     if (d->extent == GEODEC__EXTENT_UNKNOWN)
-        GEODEC_THROW(GEODEC_NOTFOUND, "%s: dimension %s is not known", a->path, name);
+        GEODEC_THROW(GEODEC_NOTFOUND, "%s: dimension %s is not set", a->path, name);
     *extent = d->extent;
 done:
     return st;

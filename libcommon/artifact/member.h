@@ -1,4 +1,4 @@
-/* Where a field or attribute of an artifact lives in a C struct. Rows of a kind's tables end in one of these;
+/* The place of a field or attribute of an artifact in a C struct. Rows of a kind's tables end in one of these;
  * artifact/binding.h saves and loads by them. */
 #ifndef GEODEC_ARTIFACT_MEMBER_H
 #define GEODEC_ARTIFACT_MEMBER_H
@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 typedef enum geodec_place {
-    GEODEC_UNBOUND, /* nowhere: geodec_kind.put writes it, its reader reads it */
-    GEODEC_POINTER, /* the member points to the whole array; of an attribute, to the number: saved, never loaded */
+    GEODEC_UNBOUND, /* not bound: geodec_kind.put writes it, the kind's reader reads it */
+    GEODEC_POINTER, /* a pointer to the whole array; of an attribute, to the number, which is saved and never loaded */
     GEODEC_VALUE,   /* the member is the number, or the whole array */
-    GEODEC_COLUMN,  /* the member is part of a row; the rows are an array of structs (geodec_rows) */
+    GEODEC_COLUMN,  /* a member of a row in an array of structs (geodec_rows) */
     GEODEC_CONSTANT /* not in the struct: a text attribute that lists names; saved, never loaded */
 } geodec_place;
 
@@ -36,17 +36,17 @@ struct geodec_rows;
 typedef struct geodec_member {
     geodec_place place;
     geodec_member_type type;
-    size_t at;                /* bytes from the start of the struct, or of the row */
+    size_t at;                /* byte offset in the struct, or in the row */
     size_t bytes;             /* VALUE: of the whole member */
-    size_t step;              /* bytes from one number to the next; 0: they are dense (COLUMN: of one row) */
+    size_t step;              /* bytes from one number to the next; 0: contiguous (COLUMN: within a row) */
     bool lent;                /* POINTER: saved; neither loaded nor freed */
     const char *const *names; /* a text attribute of an enumeration: its names by number, then NULL. CONSTANT: these
-                                 names, joined by commas */
-    size_t line;              /* COLUMN: bytes from one index of the row's own first axis to its next; 0: no gaps */
+                               * names, joined by commas */
+    size_t line;              /* COLUMN: bytes from one index of the row's own first axis to the next; 0: contiguous */
     const struct geodec_rows *rows; /* COLUMN: the rows; NULL: those of the kind */
 } geodec_member;
 
-/* Optional rows of a table: saved only where these bytes of the struct are not all 0. None: always. */
+/* Optional rows of a table are saved only where these bytes of the struct are not all 0. None: always. */
 typedef struct geodec_when {
     size_t at, bytes;
 } geodec_when;
@@ -60,9 +60,9 @@ typedef struct geodec_extent {
 
 /* The rows that COLUMN members are parts of. */
 typedef struct geodec_rows {
-    const char *dim; /* axes they are counted by, the first of their fields: "C", "A,W"; NULL: the kind has none */
+    const char *dim; /* axes that count them, the first axes of their fields: "C", "A,W"; NULL: the kind has no rows */
     size_t size;     /* of a row */
-    size_t at;       /* of the pointer to them, or of the rows themselves */
+    size_t at;       /* offset of the pointer to the rows, or of the rows themselves */
     bool inside;     /* the rows are in the struct */
 } geodec_rows;
 
@@ -82,8 +82,8 @@ typedef struct geodec_rows {
         const char *: GEODEC_MEMBER_TEXT,                                                                              \
         char *: GEODEC_MEMBER_OWNED_TEXT)
 
-/* Member m of struct S: a pointer to an array (AT; LENT: somebody else's), a number (or text), an array whose first
- * number is m[0].. (`first`); ARRAY_APART: one number of each element, which are `apart` bytes long. */
+/* Member m of struct S: a pointer to an array (AT; BORROWED: neither loaded nor freed), a number (or text), an array
+ * whose first number is m[0].. (`first`); ARRAY_APART: one number of each element, which are `apart` bytes long. */
 #define GEODEC_AT(S, m)                                                                                                \
     {                                                                                                                  \
         .place = GEODEC_POINTER, .type = GEODEC_TYPE_OF(*((S *)0)->m), .at = offsetof(S, m)                            \
@@ -106,13 +106,13 @@ typedef struct geodec_rows {
         .place = GEODEC_VALUE, .type = GEODEC_TYPE_OF(((S *)0)->m first), .at = offsetof(S, m first),                  \
         .bytes = sizeof(((S *)0)->m), .step = (apart)                                                                  \
     }
-/* An enumeration (or a flag) that is kept as text. */
+/* An enumeration (or a flag) that is stored as text. */
 #define GEODEC_NAMED(S, m, table)                                                                                      \
     {                                                                                                                  \
         .place = GEODEC_VALUE, .type = GEODEC_TYPE_OF(((S *)0)->m), .at = offsetof(S, m),                              \
         .bytes = sizeof(((S *)0)->m), .names = (table)                                                                 \
     }
-/* Number m of every row R; several numbers of a row, `apart` bytes from one to the next, the first of them m. */
+/* Number m of every row R; or several numbers of a row, the first of them m, `apart` bytes from one to the next. */
 #define GEODEC_OF_ROW(R, m)                                                                                            \
     {                                                                                                                  \
         .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = sizeof(((R *)0)->m) \
@@ -121,14 +121,14 @@ typedef struct geodec_rows {
     {                                                                                                                  \
         .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = (apart)             \
     }
-/* The same of rows that are not the kind's (`which`: a geodec_rows *, NULL: the kind's), or whose own first axis is
- * shorter in the file than in memory, where `between` bytes lie between its indices (0: no gaps). */
+/* The same for rows other than the kind's (`which`: a geodec_rows *, NULL: the kind's), or whose own first axis is
+ * shorter in the file than in memory, where `between` bytes separate its indices (0: contiguous). */
 #define GEODEC_OF_ROWS(which, R, m, apart, between)                                                                    \
     {                                                                                                                  \
         .place = GEODEC_COLUMN, .type = GEODEC_TYPE_OF(((R *)0)->m), .at = offsetof(R, m), .step = (apart),            \
         .line = (between), .rows = (which)                                                                             \
     }
-/* A text attribute: the names of a table, or one text that is always the same. */
+/* A text attribute: the names of a table, or a constant text. */
 #define GEODEC_LIST(table)                                                                                             \
     {                                                                                                                  \
         .place = GEODEC_CONSTANT, .type = GEODEC_MEMBER_TEXT, .names = (table)                                         \

@@ -13,19 +13,19 @@ static const char mark[] = " --shard=";
 struct geodec_merge {
     const geodec_kind *kind;
     int64_t parts;
-    geodec_artifact **part; /* [parts] in the order of the slices */
+    geodec_artifact **part; /* [parts], ordered by slice */
     char command[COMMAND_LINE];
 };
 
 /* ---- do they belong together? ----------------------------------------------------------------------------------- */
 
-/* The slice a part says it is, and its command line without it. */
+/* The slice that a part states, and its command line without --shard. */
 static geodec_status slice_of(const geodec_artifact *a, geodec_shard *s, char command[COMMAND_LINE], geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     const char *line = geodec_artifact_provenance(a)->command_line, *at = strstr(line, mark);
     char text[16] = "";
-    if (!at) GEODEC_THROW(GEODEC_CHECK, "%s is no part: it was made without --shard", geodec_artifact_path(a));
+    if (!at) GEODEC_THROW(GEODEC_CHECK, "%s is not a part: it was made without --shard", geodec_artifact_path(a));
     const char *value = at + sizeof mark - 1;
     const size_t length = strcspn(value, " "), before = (size_t)(at - line), rest = strlen(value + length);
     if (length < sizeof text) memcpy(text, value, length);
@@ -43,13 +43,13 @@ static geodec_status differ(const geodec_artifact *a, const geodec_artifact *b, 
 {
     geodec_status st = GEODEC_OK;
     if (strcmp(x, y) != 0)
-        GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: %s '%.60s' and '%.60s'", geodec_artifact_path(a),
+        GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: %s '%.60s' and '%.60s'", geodec_artifact_path(a),
                      geodec_artifact_path(b), what, x, y);
 done:
     return st;
 }
 
-/* A digest for messages: a few digits do. */
+/* A digest shortened for messages. */
 static geodec_status same_origin(const geodec_artifact *a, const geodec_artifact *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -64,7 +64,7 @@ static geodec_status same_origin(const geodec_artifact *a, const geodec_artifact
     GEODEC_TRY(differ(a, b, "models", p->model_fingerprint, q->model_fingerprint, err));
     GEODEC_TRY(differ(a, b, "tokenizers", p->tokenizer_fingerprint, q->tokenizer_fingerprint, err));
     if (p->seed != q->seed || p->n_inputs != q->n_inputs)
-        GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: another seed or other inputs",
+        GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: another seed or other inputs",
                      geodec_artifact_path(a), geodec_artifact_path(b));
     for (int i = 0; i < p->n_inputs; i++) {
         GEODEC_TRY(differ(a, b, "inputs", p->input[i].name, q->input[i].name, err));
@@ -83,15 +83,15 @@ static geodec_status own_version(const geodec_artifact *a, geodec_err *err)
     geodec_artifact_version(a, &major, &minor);
     GEODEC_TRY(geodec_artifact_get_str(a, "tool_version", &version, err));
     if (!k->shards)
-        GEODEC_THROW(GEODEC_CHECK, "%s: artifacts of kind '%s' have no parts", geodec_artifact_path(a), k->name);
+        GEODEC_THROW(GEODEC_CHECK, "%s: artifacts of kind '%s' cannot be joined", geodec_artifact_path(a), k->name);
     if (major != k->major || minor != k->minor || strcmp(version, geodec_version()) != 0)
-        GEODEC_THROW(GEODEC_VERSION, "%s was made by version %s (schema %d.%d); parts are joined by their own version",
+        GEODEC_THROW(GEODEC_VERSION, "%s was made by version %s (schema %d.%d); use the same version to join it",
                      geodec_artifact_path(a), version, major, minor);
 done:
     return st;
 }
 
-/* Places every part by its slice: m->part from opened [n]. */
+/* Orders the parts by slice: m->part from opened [n]. */
 static geodec_status arrange(geodec_merge *m, geodec_artifact **opened, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -104,7 +104,7 @@ static geodec_status arrange(geodec_merge *m, geodec_artifact **opened, geodec_e
         if (i > 0) {
             GEODEC_TRY(same_origin(opened[0], opened[i], err));
             if (strcmp(command, m->command) != 0)
-                GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: other options or arguments",
+                GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: other options or arguments",
                              geodec_artifact_path(opened[0]), path);
         }
         if (s.count != m->parts)
@@ -121,7 +121,7 @@ done:
 
 /* ---- shapes ----------------------------------------------------------------------------------------------------- */
 
-/* Place of a dimension in kind->shards, from 0; -1 = it is not divided. */
+/* Index of a dimension in kind->shards; -1 = it is not divided. */
 static int divided(const geodec_kind *k, const char *dim)
 {
     const size_t n = strlen(dim);
@@ -165,7 +165,7 @@ static geodec_status check_dims(const geodec_merge *m, geodec_err *err)
             const int64_t extent = extent_in(m->part[i], name);
             if ((extent == GEODEC__EXTENT_UNKNOWN) != (a->dim[d].extent == GEODEC__EXTENT_UNKNOWN) ||
                 (place < 0 && extent != a->dim[d].extent))
-                GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: dimension %s differs",
+                GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: dimension %s differs",
                              geodec_artifact_path(a), geodec_artifact_path(m->part[i]), name);
             total += extent;
         }
@@ -182,7 +182,7 @@ done:
     return st;
 }
 
-/* Whether field i is joined along its first axis; a divided dimension elsewhere breaks the table. */
+/* Whether field i is joined along its first axis. A table with a divided dimension on another axis is an error. */
 static geodec_status is_joined(const geodec_kind *k, int i, bool *joined, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -212,12 +212,12 @@ geodec_status geodec_merge_open(const geodec_kind *const *kinds, int n_kinds, in
     for (int64_t i = 0; i < n; i++) GEODEC_TRY(geodec_artifact_open_any(kinds, n_kinds, part[i], &opened[i], err));
     m->kind = geodec_artifact_kind(opened[0]);
     GEODEC_TRY(arrange(m, opened, err));
-    memset(opened, 0, (size_t)n * sizeof(geodec_artifact *)); /* all of them are m's now */
+    memset(opened, 0, (size_t)n * sizeof(geodec_artifact *)); /* from here on m owns them */
     GEODEC_TRY(check_dims(m, err));
     *out = m;
     m = NULL;
 done:
-    /* a part may stand in both lists here */
+    /* a part may be in both lists here */
     for (int64_t i = 0; opened && i < n; i++) {
         for (int64_t k = 0; m && m->part && k < n; k++)
             if (m->part[k] == opened[i]) m->part[k] = NULL;
@@ -248,7 +248,7 @@ static geodec_status elements(const geodec_merge *m, int i, int64_t p, int64_t *
     int64_t shape[GEODEC_RANK_MAX], n = 1;
     int rank;
     GEODEC_TRY(geodec_artifact_shape(m->part[p], m->kind->fields[i].path, shape, &rank, err));
-    for (int d = 0; d < rank; d++) n *= shape[d]; /* opening the part has checked the product */
+    for (int d = 0; d < rank; d++) n *= shape[d]; /* opening the part checked the product */
     *rows = rank ? shape[0] : 1;
     *count = n;
 done:
@@ -275,7 +275,7 @@ static geodec_status join(const geodec_merge *m, int i, char **out, geodec_err *
         for (int64_t p = 1; p < m->parts; p++) {
             GEODEC_TRY(geodec_artifact_read(m->part[p], path, &other, err));
             if (own && memcmp(data, other, (size_t)(own * size)) != 0)
-                GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: field %s differs",
+                GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: field %s differs",
                              geodec_artifact_path(m->part[0]), geodec_artifact_path(m->part[p]), path);
             geodec_mem_free(other);
             other = NULL;
@@ -316,7 +316,7 @@ static geodec_status put_field(const geodec_merge *m, int i, geodec_artifact *ou
     const bool there = geodec_artifact_has(m->part[0], f->path);
     for (int64_t p = 1; p < m->parts; p++)
         if (geodec_artifact_has(m->part[p], f->path) != there)
-            GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: one lacks field %s",
+            GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: one lacks field %s",
                          geodec_artifact_path(m->part[0]), geodec_artifact_path(m->part[p]), f->path);
     if (!there) goto done;
     GEODEC_TRY(join(m, i, &data, err));
@@ -342,7 +342,7 @@ done:
 static geodec_status attr_differs(const geodec_merge *m, int64_t p, const char *name, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_THROW(GEODEC_CHECK, "%s and %s do not belong together: attribute %s differs",
+    GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: attribute %s differs",
                  geodec_artifact_path(m->part[0]), geodec_artifact_path(m->part[p]), name);
 done:
     return st;

@@ -1,9 +1,9 @@
 /* Joins the parts of a sweep (base/shard.h) into the artifact that one run over all items writes, byte for byte.
  *
- * Parts belong together when kind, schema and tool version, seed, BLAS kernels, fingerprints, inputs and the command
- * line but for --shard are the same, when they are 1/m .. m/m, and when each has as many items as its slice of their
- * total. Fields whose first axis is a dimension of kind->shards are joined in the order of the slices; all others, and
- * attributes without a rule, must be the same in every part. */
+ * Parts can be joined when kind, schema and tool version, seed, BLAS kernels, fingerprints, inputs and the command line
+ * without --shard are the same, when they are slices 1/m .. m/m, and when each has the items of its slice. Fields whose
+ * first axis is a dimension of kind->shards are joined in the order of the slices. All other fields, and attributes
+ * without a rule, must be the same in every part. */
 #ifndef GEODEC_ARTIFACT_MERGE_H
 #define GEODEC_ARTIFACT_MERGE_H
 
@@ -12,13 +12,13 @@
 
 typedef struct geodec_merge geodec_merge;
 
-/* kinds [n_kinds]: all that may come; part [n]: the files, in any order. GEODEC_CHECK with one line that says why they
- * do not belong together; the errors of geodec_artifact_open. */
+/* kinds [n_kinds]: the accepted kinds; part [n]: the files, in any order. GEODEC_CHECK with one line that gives the
+ * reason when they cannot be joined; the errors of geodec_artifact_open. */
 GEODEC_API geodec_status geodec_merge_open(const geodec_kind *const *kinds, int n_kinds, int64_t n,
                                            const char *const *part, geodec_merge **out,
                                            geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_merge_close(geodec_merge *m); /* NULL ok */
-/* Writes the whole. One field at a time is in memory. */
+/* Writes the whole. Holds one field in memory at a time. */
 GEODEC_API geodec_status geodec_merge_write(geodec_merge *m, const char *path, geodec_err *err) GEODEC_MUST_USE;
 
 /* For messages and for kind->derive: the parts' kind, a dimension of the whole, a field of the whole in new memory of

@@ -1,4 +1,4 @@
-/* Where an artifact comes from: its inputs by name and content. */
+/* Provenance of an artifact: its inputs by name and content. */
 #include "artifact/artifact.h"
 #include "io/file.h"
 
@@ -28,7 +28,7 @@ done:
     return st;
 }
 
-/* Empty is unknown and fits all. */
+/* Empty means unknown and matches all. */
 static geodec_status inherit(const char *own, char inherited[GEODEC_SHA256_HEX], const char *from, const char *what,
                              const char *path, geodec_err *err)
 {

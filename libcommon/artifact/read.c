@@ -1,4 +1,4 @@
-/* Reading artifacts. Nothing in the file is believed until the digest holds and every member fits the kind's table. */
+/* Reads artifacts. Nothing of the file is used before the digest and the kind's table are checked. */
 #include "artifact/artifact_internal.h"
 #include "base/mem.h"
 
@@ -13,13 +13,13 @@ enum { CHUNK_BYTES_MAX = 16 << 20 };
 
 /* ---- header and digest ------------------------------------------------------------------------------------------ */
 
-/* Opens for reading and checks that it is a regular file that starts with an artifact's header. */
+/* Opens for reading and checks for a regular file with an artifact's header. */
 static geodec_status open_header(const char *path, int *out, struct stat *sb, geodec__header *h, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char block[GEODEC__USER_BLOCK];
     ssize_t got;
-    /* O_NONBLOCK: a named pipe is refused below and not waited for. */
+    /* O_NONBLOCK: opening a named pipe does not block; it is refused below. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) GEODEC_THROW(errno == ENOENT ? GEODEC_NOTFOUND : GEODEC_IO, "%s", strerror(errno));
     if (fstat(fd, sb) != 0) GEODEC_THROW(GEODEC_IO, "%s", strerror(errno));
@@ -45,7 +45,7 @@ static geodec_status check_header(const geodec_kind *kind, const geodec__header 
 {
     geodec_status st = GEODEC_OK;
     if (strcmp(h->kind, kind->name) != 0)
-        GEODEC_THROW(GEODEC_FORMAT, "is of kind '%s'; kind '%s', made by %s, is wanted", h->kind, kind->name,
+        GEODEC_THROW(GEODEC_FORMAT, "is of kind '%s', not '%s' (made by %s)", h->kind, kind->name,
                      kind->tool);
     if (h->major != kind->major)
         GEODEC_THROW(GEODEC_VERSION,
@@ -55,7 +55,7 @@ done:
     return st;
 }
 
-/* The HDF5 library opens by name: what it got must be the file whose digest was checked. */
+/* HDF5 opens by name: check that it opened the file whose digest was checked. */
 static geodec_status same_file(hid_t file, const struct stat *checked, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -91,7 +91,7 @@ done:
 
 /* ---- fields ----------------------------------------------------------------------------------------------------- */
 
-/* A hard link to a dataset below hard-linked groups: soft and external links could lead out of the file. */
+/* A path of hard links to a dataset: soft and external links could lead out of the file. */
 static geodec_status find_field(const geodec_artifact *a, const geodec_field *f, bool *present, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -119,16 +119,16 @@ static geodec_status check_shape(geodec_artifact *a, int i, geodec_err *err)
     GEODEC__H5(space = H5Dget_space(s->dataset), GEODEC_FORMAT, "field %s", f->path);
     const H5S_class_t sort = H5Sget_simple_extent_type(space);
     const int got = sort == H5S_NULL ? -1 : H5Sget_simple_extent_ndims(space);
-    if (got != rank) GEODEC_THROW(GEODEC_FORMAT, "field %s has rank %d, %d is wanted", f->path, got, rank);
+    if (got != rank) GEODEC_THROW(GEODEC_FORMAT, "field %s has rank %d, not %d", f->path, got, rank);
     GEODEC__H5(H5Sget_simple_extent_dims(space, extent, NULL), GEODEC_FORMAT, "field %s", f->path);
     for (int d = 0; d < rank; d++) {
         if (extent[d] > (hsize_t)GEODEC_FIELD_BYTES_MAX)
-            GEODEC_THROW(GEODEC_LIMIT, "field %s: absurd dimensions, axis %d has %llu elements", f->path, d,
+            GEODEC_THROW(GEODEC_LIMIT, "field %s: axis %d has %llu elements, above the limit", f->path, d,
                          (unsigned long long)extent[d]);
         s->shape[d] = (int64_t)extent[d];
         struct geodec__dim_state *named = axis[d].name[0] ? geodec__kind_dim_find(a, axis[d].name) : NULL;
         if (!named && s->shape[d] != axis[d].fixed)
-            GEODEC_THROW(GEODEC_FORMAT, "field %s: axis %d has %lld elements, %lld are wanted", f->path, d,
+            GEODEC_THROW(GEODEC_FORMAT, "field %s: axis %d has %lld elements, not %lld", f->path, d,
                          (long long)s->shape[d], (long long)axis[d].fixed);
         if (named && named->extent != GEODEC__EXTENT_UNKNOWN && named->extent != s->shape[d])
             GEODEC_THROW(GEODEC_FORMAT, "field %s: dimension %s is %lld, elsewhere %lld", f->path, named->name,
@@ -242,7 +242,7 @@ done:
     return st;
 }
 
-/* The kind is kinds[0] when wanted, else looked up by name. */
+/* The kind is kinds[0] when `wanted`, else looked up by name. */
 static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, bool any, const char *path,
                                   geodec_artifact **out, geodec_err *err)
 {
@@ -255,7 +255,7 @@ static geodec_status open_checked(const geodec_kind *const *kinds, int n_kinds, 
     char body[GEODEC_SHA256_HEX];
     st = open_header(path, &fd, &sb, &h, err);
     if (st == GEODEC_FORMAT && kind)
-        (void)geodec_err_add(err, st, __func__, __LINE__, "a '%s' from %s is wanted", kind->name, kind->tool);
+        (void)geodec_err_add(err, st, __func__, __LINE__, "not a '%s' of %s", kind->name, kind->tool);
     if (st != GEODEC_OK) goto done;
     for (int i = 0; i < n_kinds && any; i++)
         if (strcmp(kinds[i]->name, h.kind) == 0) kind = kinds[i];
@@ -309,7 +309,7 @@ static geodec_status stored_field(const geodec_artifact *a, const char *path, in
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(geodec__kind_field_index(a, path, i, err));
-    if (!a->field[*i].present) GEODEC_THROW(GEODEC_NOTFOUND, "%s: optional field %s is not there", a->path, path);
+    if (!a->field[*i].present) GEODEC_THROW(GEODEC_NOTFOUND, "%s: optional field %s is missing", a->path, path);
 done:
     return st;
 }
@@ -326,7 +326,7 @@ done:
     return st;
 }
 
-/* A failure here is a bad chunk (Fletcher32, deflate) under a good digest, or the disk. */
+/* A failure here is a bad chunk (Fletcher32, deflate) in a file with a good digest, or a disk error. */
 static geodec_status read_slab(const geodec_artifact *a, int i, int64_t row0, int64_t n_rows, void *buffer,
                                geodec_err *err)
 {
@@ -361,7 +361,7 @@ static geodec_status read_slab(const geodec_artifact *a, int i, int64_t row0, in
     GEODEC_TRY(geodec__h5_still_whole(a->file, a->file_bytes, err));
 done:
     if ((st == GEODEC_CHECKSUM || st == GEODEC_FORMAT) &&
-        geodec__h5_still_whole(a->file, a->file_bytes, NULL) != GEODEC_OK) { /* that is why */
+        geodec__h5_still_whole(a->file, a->file_bytes, NULL) != GEODEC_OK) { /* the cause */
         geodec_err_clear(err);
         st = geodec__h5_still_whole(a->file, a->file_bytes, err);
     }
@@ -411,7 +411,7 @@ static geodec_status stored_attr(const geodec_artifact *a, const char *attr, geo
 {
     geodec_status st = GEODEC_OK;
     GEODEC_TRY(geodec__kind_attr_index(a, attr, type, i, err));
-    if (!a->attr[*i].present) GEODEC_THROW(GEODEC_NOTFOUND, "%s: optional attribute %s is not there", a->path, attr);
+    if (!a->attr[*i].present) GEODEC_THROW(GEODEC_NOTFOUND, "%s: optional attribute %s is missing", a->path, attr);
 done:
     return st;
 }

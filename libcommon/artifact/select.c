@@ -20,7 +20,7 @@ typedef struct run {
     geodec__select s;
     const geodec_select_sink *sink;
     int64_t cells;
-    char (*room)[CELL_ROOM]; /* [cells] of the present row */
+    char (*room)[CELL_ROOM]; /* [cells] of the current row */
     const char **cell;
     int *sum; /* nodes of the sums */
     bool grouped;
@@ -30,7 +30,7 @@ typedef struct run {
 
 /* ---- columns ---------------------------------------------------------------------------------------------------- */
 
-/* "NAME=EXPRESSION": the length of NAME, 0 without one. */
+/* "NAME=EXPRESSION": length of NAME, 0 without one. */
 static size_t name_length(const char *text)
 {
     const size_t n = strcspn(text, "={}()[]@\"<>!+*%&");
@@ -64,7 +64,7 @@ done:
 }
 
 typedef struct shape {
-    bool sums, rows, nested, window; /* a sum; a value of a row outside of one; a sum in a sum; running or total */
+    bool sums, rows, nested, window; /* a sum; a value of one row outside a sum; a sum in a sum; running or total */
 } shape;
 
 static void look(const geodec__select *s, int node, bool inside, shape *out)
@@ -160,7 +160,7 @@ done:
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
-/* "a:b:c" into as many cells as the column has names. */
+/* Splits "a:b:c" into the cells of the column. */
 static geodec_status put_parts(run *r, const geodec__select_column *c, const char *text, int64_t at, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -179,14 +179,14 @@ done:
     return st;
 }
 
-/* An error of an expression's value: where it stands and the message, not the way there. */
+/* Error of an expression's value: its place and the message, without the chain of calls. */
 static geodec_status said(geodec_status st, const char *text, const geodec_err *inner, geodec_err *err)
 {
     if (st == GEODEC_OK) return st;
     return geodec_err_set(err, st, __func__, __LINE__, "'%.80s': %.140s", text, inner->frame[0].text);
 }
 
-/* The cells of column i from at on. */
+/* The cells of column i, from index `at`. */
 static geodec_status fill_column(run *r, int i, const geodec__select_pile *pile, int64_t at, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -256,7 +256,7 @@ done:
     return st;
 }
 
-/* The group of the key in bytes[0..n-1], made when it is new. */
+/* The group of the key in bytes[0..n-1], created when new. */
 static geodec_status find_group(run *r, const char *bytes, size_t n, group **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -277,7 +277,7 @@ done:
     return st;
 }
 
-/* What the present row gives to one sum. */
+/* Adds the current row to one sum. */
 static geodec_status pile_up(run *r, const geodec__select_node *n, geodec__select_pile *p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -291,7 +291,7 @@ static geodec_status pile_up(run *r, const geodec__select_node *n, geodec__selec
     if (n->a >= 0) GEODEC_TRY(geodec__select_eval(&r->s, n->a, NULL, &v, err));
     if (n->op != SELECT_FIRST && n->op != SELECT_ONLY && n->op != SELECT_COUNT)
         GEODEC_TRY(geodec__select_number(&v, &v.x, err));
-    if ((p->n & (p->n - 1)) == 0) { /* as large as a power of two */
+    if ((p->n & (p->n - 1)) == 0) { /* a power of two */
         geodec__select_value *grown = geodec_mem_grow(p->v, p->n, p->n ? 2 * p->n : 1, sizeof *grown);
         if (!grown) GEODEC_THROW(GEODEC_NOMEM, "no memory for the values of a sum");
         p->v = grown;
@@ -340,7 +340,7 @@ static geodec_status put_groups(run *r, geodec_err *err)
     group *g;
     bool keys = false;
     for (int i = 0; i < s->n_columns; i++) keys = keys || !s->column[i].sums;
-    if (!keys) GEODEC_TRY(find_group(r, "", 0, &g, err)); /* the sums of no rows are a row too */
+    if (!keys) GEODEC_TRY(find_group(r, "", 0, &g, err)); /* sums over no rows also give a row */
     for (int64_t k = 0; k < r->n_groups; k++) {
         const char *key = r->groups[k].key;
         int64_t at = 0;
@@ -378,7 +378,7 @@ done:
     return st;
 }
 
-/* One row of the present place: into the totals, a group or the output. */
+/* One row: into the totals, a group or the output. */
 static geodec_status take_row(run *r, bool totals, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -405,7 +405,7 @@ done:
     return st;
 }
 
-/* All places of the dimensions behind the first, for the first at at[0]. */
+/* All indices of the other dimensions, for index at[0] of the first. */
 static geodec_status take_places(run *r, bool totals, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -415,7 +415,7 @@ static geodec_status take_places(run *r, bool totals, geodec_err *err)
         if (s->extent[d] == 0) goto done;
     }
     for (bool more = true; more;) {
-        bool last = s->gap >= 0; /* the last row of a place along the gap's dimension */
+        bool last = s->gap >= 0; /* the last row of an index of the gap's dimension */
         for (int d = s->gap + 1; d < s->n_over && last; d++) last = s->at[d] == s->extent[d] - 1;
         GEODEC_TRY(take_row(r, totals, err));
         if (last && !totals && !r->grouped) GEODEC_TRY(r->sink->gap(r->sink->ctx, err));

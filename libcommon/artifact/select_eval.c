@@ -1,4 +1,4 @@
-/* Values of the expressions of artifact/select.h in one row, and of their sums over the rows of a group. */
+/* Values of the expressions of artifact/select.h in one row, and their sums over the rows of a group. */
 #include "artifact/select_internal.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 static const char *text_of(const geodec__select_value *v) { return v->text ? v->text : v->own; }
 
-/* A number in full, with blanks around it allowed. */
+/* A complete number, with blanks around it allowed. */
 static bool read_number(const char *text, double *x)
 {
     char *end = NULL;
@@ -90,7 +90,7 @@ static double combine(geodec__select_op op, double a, double b)
     }
 }
 
-/* Two texts are compared as texts, anything else as numbers; a text that is no number equals none. */
+/* Two texts are compared as texts, anything else as numbers; a text that is not a number equals none. */
 static geodec_status equal(const geodec__select_value *a, const geodec__select_value *b, bool *same, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -128,7 +128,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The k-th smallest of the pile, from 1, as it stands in the data; NaN where a value is NaN or there is none. */
+/* The k-th smallest value of the pile, from 1, unrounded; NaN when a value is NaN or there is none. */
 static void order_statistic(const geodec__select_pile *p, int64_t k, geodec__select_value *out)
 {
     bool nan = p->n == 0;
@@ -177,12 +177,12 @@ static geodec_status eval_sum(geodec__select *s, const geodec__select_node *n, c
         break;
     case SELECT_QUANTILE:
         GEODEC_TRY(number_of(s, n->c, NULL, &share, err));
-        if (!(share >= 0 && share <= 1)) GEODEC_THROW(GEODEC_INVAL, "quantile(): %g is no share", share);
+        if (!(share >= 0 && share <= 1)) GEODEC_THROW(GEODEC_INVAL, "quantile(): %g is not between 0 and 1", share);
         order_statistic(p, (int64_t)(share * (double)p->n), out);
         break;
     default: /* first, only */
         if (n->op == SELECT_ONLY && p->n > 1)
-            GEODEC_THROW(GEODEC_INVAL, "only(): %" PRId64 " rows where one is meant", p->n);
+            GEODEC_THROW(GEODEC_INVAL, "only(): %" PRId64 " rows instead of one", p->n);
         if (p->n > 0)
             *out = p->v[0];
         else
@@ -211,7 +211,7 @@ done:
     return st;
 }
 
-/* The texts of up to three values, one behind the other. */
+/* The texts of up to three arguments, concatenated. */
 static geodec_status concat(geodec__select *s, const geodec__select_node *n, const geodec__select_pile *pile,
                             geodec__select_value *out, geodec_err *err)
 {

@@ -1,4 +1,4 @@
-/* What the files of artifact/select.h share. */
+/* Internal: shared by the files of artifact/select.h. */
 #ifndef GEODEC_ARTIFACT_SELECT_INTERNAL_H
 #define GEODEC_ARTIFACT_SELECT_INTERNAL_H
 
@@ -26,7 +26,7 @@ typedef struct geodec__select_value {
     geodec__select_kind kind;
     double x;
     uint64_t bits;    /* of integers */
-    const char *text; /* NULL: own */
+    const char *text;
     char own[GEODEC_FORMAT_ROOM];
 } geodec__select_value;
 
@@ -63,7 +63,7 @@ typedef enum geodec__select_op {
     SELECT_FIXED,
     SELECT_WORDS,
     SELECT_CONCAT,
-    SELECT_SUM, /* the sums over groups: k is the number of its collected values */
+    SELECT_SUM, /* sums over groups: k is the number of its collected values */
     SELECT_MEAN,
     SELECT_SEM,
     SELECT_COUNT,
@@ -84,15 +84,15 @@ typedef struct geodec__select_node {
 typedef struct geodec__select_ref { /* field or column, resolved */
     int source;
     char name[GEODEC__SELECT_NAME];
-    char place[GEODEC_RANK_MAX][GEODEC__SELECT_NAME]; /* as written in the brackets */
+    char place[GEODEC_RANK_MAX][GEODEC__SELECT_NAME]; /* text in the brackets */
     int n_places;
     bool spreads, may_spread;
     const geodec_field *field;
     int64_t shape[GEODEC_RANK_MAX], stride[GEODEC_RANK_MAX];
     int rank;
     int over[GEODEC_RANK_MAX];      /* dimension of the rows, or -1 */
-    int64_t fixed[GEODEC_RANK_MAX]; /* place, or -1: spread */
-    int64_t width;                  /* elements that are spread */
+    int64_t fixed[GEODEC_RANK_MAX]; /* index, or -1: spread into columns */
+    int64_t width;                  /* elements that are spread into columns */
     bool slabs;                     /* its first axis is the first dimension of the rows */
     char *data;
     int64_t first, loaded; /* rows of the slab */
@@ -110,9 +110,9 @@ typedef struct geodec__select_list { /* attribute */
 
 typedef struct geodec__select_column {
     char name[GEODEC__SELECT_NAME];
-    const char *part[GEODEC__SELECT_PARTS]; /* names of the parts of a text "a:b:c", in name; n_parts 0: one cell */
+    const char *part[GEODEC__SELECT_PARTS]; /* column names of a text "a:b:c", in name; n_parts 0: one cell */
     int n_parts;
-    int root, ref; /* ref: of a field that may be spread, else -1 */
+    int root, ref; /* a field that may be spread, else -1 */
     bool named, sums;
     int64_t width; /* cells */
 } geodec__select_column;
@@ -130,7 +130,7 @@ typedef struct geodec__select { /* a query, parsed */
     geodec__select_column *column;
     int n_columns, where; /* -1: none */
     int n_sums, n_running;
-    bool totals; /* total() is asked for */
+    bool totals; /* the query has total() */
     char over[GEODEC_RANK_MAX][GEODEC__SELECT_NAME];
     int n_over;
     bool by_first_axis; /* no `over` */
@@ -144,15 +144,15 @@ geodec_status geodec__select_parse(geodec__select *s, const char *text, int *roo
 
 /* ---- select_source.c: names to places ---- */
 geodec_status geodec__select_bind(geodec__select *s, geodec_err *err) GEODEC_MUST_USE;
-/* Rows at[0] .. of the first dimension into memory, for what is read in slabs. */
+/* Reads rows at[0] .. of the first dimension, for fields that are read in slabs. */
 geodec_status geodec__select_load(geodec__select *s, int64_t row, int64_t n, geodec_err *err) GEODEC_MUST_USE;
 int64_t geodec__select_step(const geodec__select *s);
 void geodec__select_unbind(geodec__select *s);
-/* Element j of what is spread (0 otherwise) of reference k in the present row. */
+/* Element j of the spread axes (0 otherwise) of reference k in the current row. */
 void geodec__select_element(const geodec__select *s, int k, int64_t j, geodec__select_value *v);
 
 /* ---- select_eval.c ---- */
-/* What the rows of a group gave to one sum. */
+/* What one sum collected over the rows of a group. */
 typedef struct geodec__select_pile {
     geodec__select_value *v;
     int64_t n;

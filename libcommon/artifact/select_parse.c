@@ -1,4 +1,4 @@
-/* Expressions of artifact/select.h: text to nodes, by the rank of their operators. */
+/* Parser of artifact/select.h's expressions: text to nodes, by operator precedence. */
 #include "artifact/select_internal.h"
 #include "base/mem.h"
 
@@ -19,7 +19,7 @@ typedef struct parser {
 static const struct function {
     const char *name;
     geodec__select_op op;
-    int least, most; /* values; the last of a sum over a group is its condition */
+    int least, most; /* arguments; the last one of a sum over a group is its condition */
 } functions[] = {
     {"abs", SELECT_ABS, 1, 1},     {"sqrt", SELECT_SQRT, 1, 1},     {"exp", SELECT_EXP, 1, 1},
     {"log", SELECT_LOG, 1, 1},     {"pow", SELECT_POW, 2, 2},       {"min", SELECT_MIN, 2, 2},
@@ -36,7 +36,7 @@ static const struct operation {
     geodec__select_op op;
     int rank;
 } operations[] = {
-    /* a sign that begins with another comes first */
+    /* a longer operator comes before its prefix */
     {"||", SELECT_OR, 1},       {"&&", SELECT_AND, 2},     {"==", SELECT_EQ, 3},      {"!=", SELECT_NE, 3},
     {"<=", SELECT_LE, 3},       {">=", SELECT_GE, 3},      {"<", SELECT_LT, 3},       {">", SELECT_GT, 3},
     {"+", SELECT_ADD, 4},       {"-", SELECT_SUBTRACT, 4}, {"*", SELECT_MULTIPLY, 5}, {"/", SELECT_DIVIDE, 5},
@@ -75,7 +75,7 @@ done:
     return st;
 }
 
-/* Letters, digits and _; with paths also '/' and ':' between two of them. */
+/* Letters, digits and _; with `paths` also '/' and ':' between two of them. */
 static size_t word_length(const char *s, bool paths)
 {
     size_t n = 0;
@@ -98,7 +98,7 @@ done:
     return st;
 }
 
-/* "x:field": the source x; what stays is the field. */
+/* "x:field": the source x; the rest is the field. */
 static geodec_status split_source(parser *p, char *name, int *source, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -114,7 +114,7 @@ done:
     return st;
 }
 
-/* Behind '[': the places up to ']'. */
+/* After '[': the indices up to ']'. */
 static geodec_status parse_places(parser *p, geodec__select_ref *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -152,7 +152,7 @@ done:
     return st;
 }
 
-/* Behind '@'. */
+/* After '@'. */
 static geodec_status parse_list(parser *p, int *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -180,7 +180,7 @@ done:
     return st;
 }
 
-/* Behind '(' of index, size: a dimension, kept as text until dimensions are known. */
+/* After the '(' of index or size: a dimension, kept as text until the dimensions are known. */
 static geodec_status parse_dimension(parser *p, geodec__select_op op, int *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -196,7 +196,7 @@ done:
     return st;
 }
 
-/* Behind the '(' of a call. */
+/* After the '(' of a call. */
 static geodec_status parse_call(parser *p, const struct function *f, int *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -211,7 +211,7 @@ static geodec_status parse_call(parser *p, const struct function *f, int *out, g
     }
     if (n < f->least) GEODEC_THROW(GEODEC_INVAL, "%s() takes at least %d values", f->name, f->least);
     geodec__select_node node = {.op = f->op, .a = v[0], .b = v[1], .c = v[2]};
-    if (f->op == SELECT_COUNT) { /* its only value is the condition */
+    if (f->op == SELECT_COUNT) { /* its only argument is the condition */
         node.b = v[0];
         node.a = -1;
     } else if (f->op == SELECT_QUANTILE) { /* condition in b, share in c */
@@ -231,7 +231,7 @@ static geodec_status parse_word(parser *p, int *out, geodec_err *err)
     geodec_status st = GEODEC_OK;
     const char *word = p->at;
     size_t n = word_length(word, true);
-    if (*word == '{') { /* a column of any name */
+    if (*word == '{') { /* a column with any name */
         n = strcspn(++word, "}");
         if (!word[n]) GEODEC_THROW(GEODEC_INVAL, "'}' is missing at '%.40s'", p->at);
         p->at = word + n + 1;
@@ -336,11 +336,11 @@ geodec_status geodec__select_parse(geodec__select *s, const char *text, int *roo
 {
     geodec_status st = GEODEC_OK;
     parser p = {.s = s, .at = text};
-    geodec_err inner = {0}; /* of the way through the grammar only the message counts */
+    geodec_err inner = {0}; /* only the message counts, not the chain of calls */
     st = parse(&p, 1, root, &inner);
     if (st != GEODEC_OK) GEODEC_THROW(st, "'%.80s': %.140s", text, inner.frame[0].text);
     blanks(&p);
-    if (*p.at) GEODEC_THROW(GEODEC_INVAL, "'%.100s': not understood from '%.40s'", text, p.at);
+    if (*p.at) GEODEC_THROW(GEODEC_INVAL, "'%.100s': syntax error at '%.40s'", text, p.at);
 done:
     return st;
 }

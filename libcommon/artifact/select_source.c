@@ -1,4 +1,4 @@
-/* Names of artifact/select.h to places: fields and columns, their axes, attributes and lists of words. */
+/* Resolves names of artifact/select.h: fields and columns, their axes, attributes and lists of words. */
 #include "artifact/artifact_internal.h"
 #include "artifact/select_internal.h"
 #include "base/mem.h"
@@ -23,7 +23,7 @@ static const geodec_field *field_of(const geodec_kind *kind, const char *name)
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
 
-/* Cuts a text at ';' when it has one, else at ','; blanks around an item do not count. */
+/* Splits a text at ';' when it has one, else at ','; blanks around an item are ignored. */
 static geodec_status cut_list(geodec__select_list *l, const char *text, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -80,7 +80,7 @@ done:
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
-/* "name=value": the place where a field of one axis, or a list of words, has the value. */
+/* "name=value": the index at which a field of one axis, or a list of words, has the value. */
 static geodec_status place_by_value(const geodec_artifact *a, const char *name, const char *value, int64_t extent,
                                     int64_t *place, geodec_err *err)
 {
@@ -94,24 +94,24 @@ static geodec_status place_by_value(const geodec_artifact *a, const char *name, 
     int rank;
     if (f) {
         const double x = strtod(value, &end);
-        if (!*value || *end) GEODEC_THROW(GEODEC_INVAL, "'%s=%s': no number", name, value);
+        if (!*value || *end) GEODEC_THROW(GEODEC_INVAL, "'%s=%s': not a number", name, value);
         GEODEC_TRY(geodec_artifact_shape(a, f->path, shape, &rank, err));
         if (rank != 1 || shape[0] != extent)
-            GEODEC_THROW(GEODEC_INVAL, "'%s' does not number an axis of %" PRId64, name, extent);
+            GEODEC_THROW(GEODEC_INVAL, "'%s' is not the coordinate of an axis of %" PRId64, name, extent);
         GEODEC_TRY(geodec_artifact_read(a, f->path, &data, err));
         for (int64_t i = 0; i < extent; i++) {
             if (!(fabs(geodec_format_element_f64(f->type, data, i) - x) <= 1e-9 * fabs(x))) continue;
-            if (found >= 0) GEODEC_THROW(GEODEC_INVAL, "'%s=%s' stands at two places", name, value);
+            if (found >= 0) GEODEC_THROW(GEODEC_INVAL, "'%s=%s' occurs twice", name, value);
             found = i;
         }
     } else {
         GEODEC_TRY(geodec_artifact_get_str(a, name, &text, err));
         GEODEC_TRY(cut_list(&words, text, err));
-        if (words.n != extent) GEODEC_THROW(GEODEC_INVAL, "'%s' does not name an axis of %" PRId64, name, extent);
+        if (words.n != extent) GEODEC_THROW(GEODEC_INVAL, "'%s' is not the list of an axis of %" PRId64, name, extent);
         for (int64_t i = 0; i < extent; i++)
             if (strcmp(words.item[i], value) == 0) found = i;
     }
-    if (found < 0) GEODEC_THROW(GEODEC_INVAL, "'%s=%s': there is no such place", name, value);
+    if (found < 0) GEODEC_THROW(GEODEC_INVAL, "'%s=%s': no such index", name, value);
     *place = found;
 done:
     geodec_mem_free(data);
@@ -157,7 +157,7 @@ done:
     return st;
 }
 
-/* The number of a dimension of the rows, or -1; "row" is the first one where the query names none. */
+/* Index of a dimension of the rows, or -1; "row" is the first one when the query names none. */
 static int dimension(const geodec__select *s, const char *name)
 {
     for (int d = 0; d < s->n_over; d++)
@@ -165,7 +165,7 @@ static int dimension(const geodec__select *s, const char *name)
     return s->by_first_axis && s->n_over == 1 && strcmp(name, "row") == 0 ? 0 : -1;
 }
 
-/* Which axes of a field are rows, which have a place, and which are spread. */
+/* Which axes of a field are rows, indexed or spread. */
 static geodec_status bind_axes(geodec__select *s, geodec__select_ref *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -202,7 +202,7 @@ static geodec_status bind_axes(geodec__select *s, geodec__select_ref *r, geodec_
     }
     if (given < r->n_places) GEODEC_THROW(GEODEC_INVAL, "field '%s' has fewer axes than places", r->name);
     if (r->spreads && !r->may_spread)
-        GEODEC_THROW(GEODEC_INVAL, "field '%s': give the place along each axis that is no row", r->name);
+        GEODEC_THROW(GEODEC_INVAL, "field '%s': each axis that is not a row needs an index", r->name);
     r->slabs = r->rank > 0 && r->over[0] == 0;
 done:
     return st;
@@ -213,7 +213,7 @@ static geodec_status bind_ref(geodec__select *s, geodec__select_ref *r, geodec_e
     geodec_status st = GEODEC_OK;
     const geodec_select_source *source = &s->sources[r->source];
     if (source->table) {
-        if (r->n_places) GEODEC_THROW(GEODEC_INVAL, "column '%s' of a table has no places", r->name);
+        if (r->n_places) GEODEC_THROW(GEODEC_INVAL, "column '%s' of a table has no indices", r->name);
         for (int64_t k = 0; k < source->table->columns; k++) {
             const char *head = source->table->cell[k];
             if (!head || strcmp(head, r->name) != 0) continue;
@@ -243,7 +243,7 @@ static geodec_status bind_dimension(geodec__select *s, geodec__select_node *v, g
         GEODEC_TRY(geodec_artifact_dim(s->sources[0].artifact, v->value.own, &s->extent[v->k], err));
     if (v->k >= 0) goto done;
     if (v->op == SELECT_INDEX || !s->sources[0].artifact)
-        GEODEC_THROW(GEODEC_INVAL, "'%s' is no dimension of the rows", v->value.own);
+        GEODEC_THROW(GEODEC_INVAL, "'%s' is not a dimension of the rows", v->value.own);
     int64_t n;
     GEODEC_TRY(geodec_artifact_dim(s->sources[0].artifact, v->value.own, &n, err));
     v->op = SELECT_CONSTANT;
@@ -252,7 +252,7 @@ done:
     return st;
 }
 
-/* @list[C] with C a dimension of the rows: as many words as places. */
+/* @list[C] with a dimension C of the rows: the list must have as many words as C has indices. */
 static geodec_status bind_item(geodec__select *s, geodec__select_node *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -272,7 +272,7 @@ done:
     return st;
 }
 
-/* Whether reference k stands alone in @list[..], where it may be a dimension. */
+/* Whether reference k is the only content of @list[..], where it may be a dimension. */
 static bool numbers_list(const geodec__select *s, int k)
 {
     for (int i = 0; i < s->n_nodes; i++) {
@@ -287,7 +287,7 @@ static geodec_status bind_refs(geodec__select *s, geodec_err *err)
     geodec_status st = GEODEC_OK;
     for (int k = 0; k < s->n_refs; k++)
         if (!numbers_list(s, k)) GEODEC_TRY(bind_ref(s, &s->ref[k], err));
-    for (int k = 0; k < s->n_refs; k++) { /* the dimensions of the rows are known */
+    for (int k = 0; k < s->n_refs; k++) { /* the dimensions of the rows are known now */
         if (numbers_list(s, k) && dimension(s, s->ref[k].name) < 0) GEODEC_TRY(bind_ref(s, &s->ref[k], err));
     }
 done:
@@ -314,7 +314,7 @@ static geodec_status bind_over(geodec__select *s, geodec_err *err)
         s->over[s->n_over][n] = 0;
         for (int d = 0; d < s->n_over; d++)
             if (strcmp(s->over[d], s->over[s->n_over]) == 0)
-                GEODEC_THROW(GEODEC_INVAL, "dimension %s stands twice", s->over[d]);
+                GEODEC_THROW(GEODEC_INVAL, "dimension %s occurs twice", s->over[d]);
         over += n + (over[n] == ',');
     }
 done:
@@ -337,7 +337,7 @@ geodec_status geodec__select_bind(geodec__select *s, geodec_err *err)
     for (int d = 0; d < s->n_over; d++)
         if (s->extent[d] < 0) GEODEC_THROW(GEODEC_INVAL, "no column has dimension %s", s->over[d]);
     s->gap = s->query->gap ? dimension(s, s->query->gap) : -1;
-    if (s->query->gap && s->gap < 0) GEODEC_THROW(GEODEC_INVAL, "'%s' is no dimension of the rows", s->query->gap);
+    if (s->query->gap && s->gap < 0) GEODEC_THROW(GEODEC_INVAL, "'%s' is not a dimension of the rows", s->query->gap);
 done:
     return st;
 }
@@ -366,7 +366,7 @@ geodec_status geodec__select_load(geodec__select *s, int64_t row, int64_t n, geo
         const int64_t size = (int64_t)geodec_type_size(r->field->type);
         if (!r->slabs) {
             if (r->rank > 0 && r->stride[0] > WHOLE_BYTES_MAX / size / (r->shape[0] > 0 ? r->shape[0] : 1))
-                GEODEC_THROW(GEODEC_LIMIT, "field '%s' is too large to be read whole", r->name);
+                GEODEC_THROW(GEODEC_LIMIT, "field '%s' is too large to be read at once", r->name);
             GEODEC_TRY(geodec_artifact_read(a, r->field->path, &r->data, err));
             continue;
         }

@@ -8,17 +8,17 @@
 
 /* Items first .. end-1 of the n of one group of tasks. */
 typedef struct stretch {
-    int64_t group, name, n, first, end, bytes; /* bytes of an item */
+    int64_t group, name, n, first, end, bytes;
 } stretch;
 
 struct geodec_sweep {
-    geodec_shard slice; /* count 0: everything is there */
-    int64_t group;      /* of the next run */
+    geodec_shard slice; /* count 0: all items */
+    int64_t group;      /* index of the next run */
     int64_t n, room;
     stretch *stretch; /* [n] */
-    uint8_t *value;   /* of a slice: the items' results, one after the other */
+    uint8_t *value;   /* of a slice: results, item by item */
     int64_t used, capacity;
-    geodec_artifact *file; /* of a whole: the values lie there */
+    geodec_artifact *file; /* of a joined file: the values in place */
 };
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ done:
     return st;
 }
 
-/* Every stretch within its group, and their results together the bytes there are. */
+/* Checks that every range is within its group and that the results have their total size. */
 static geodec_status check_stretches(const geodec_sweep *s, const char *path, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -102,7 +102,7 @@ static geodec_status check_stretches(const geodec_sweep *s, const char *path, ge
             GEODEC_THROW(GEODEC_FORMAT, "%s: range %lld of tasks is empty or outside the sweep", path, (long long)i);
         left -= bytes;
     }
-    if (left) GEODEC_THROW(GEODEC_FORMAT, "%s: %lld bytes belong to no task", path, (long long)left);
+    if (left) GEODEC_THROW(GEODEC_FORMAT, "%s: %lld extra bytes", path, (long long)left);
 done:
     return st;
 }
@@ -120,7 +120,7 @@ static geodec_status check_origin(const geodec_artifact *a, const geodec_provena
     if (!same_text(version, geodec_version()))
         GEODEC_THROW(GEODEC_VERSION, "%s was made by version %s; a sweep ends with its own version", path, version);
     if (strstr(p->command_line, " --shard="))
-        GEODEC_THROW(GEODEC_CHECK, "%s is one part of a sweep: join all with geodec-merge", path);
+        GEODEC_THROW(GEODEC_CHECK, "%s is one part of a sweep: join all parts with geodec-merge", path);
     if (!same_text(p->tool, own->tool) || !same_text(p->command_line, own->command_line))
         GEODEC_THROW(GEODEC_CHECK, "%s is of another command: %.200s", path, p->command_line);
     if (!same_text(p->blas_core, own->blas_core))
@@ -207,7 +207,7 @@ static void move(const geodec_sweep_result *r, int n_results, int64_t n, int64_t
         }
 }
 
-/* place: results of item i lie at item i - place of n_placed. */
+/* base: the result of item i is at index i - base of n_placed. */
 static geodec_status keep(geodec_sweep *s, const stretch *t, const geodec_sweep_result *r, int n_results, int64_t place,
                           int64_t n_placed, geodec_err *err)
 {
@@ -238,8 +238,8 @@ done:
     return st;
 }
 
-/* Everything of a group from the file: stretches in the order of the parts. With `after` every item comes to place 0
- * and is taken up from there. */
+/* Reads all results of a group: ranges in the order of the parts. With `after`, every item goes to index 0 and `after`
+ * consumes it there. */
 static geodec_status take(const geodec_sweep *s, const stretch *want, const geodec_sweep_result *r, int n_results,
                           const char *what, geodec__task_fn after, void *ctx, geodec_err *err)
 {
@@ -276,7 +276,7 @@ static stretch next_group(geodec_sweep *s, const char *what, int64_t n, const ge
 {
     stretch t = {.group = s->group++, .name = (int64_t)geodec_rng_id(what, 0), .n = n, .end = n};
     for (int k = 0; k < n_results; k++) t.bytes += r[k].outer * r[k].bytes;
-    /* more slices than items: some have none here */
+    /* more slices than items: some slices have none */
     if (!s->file && geodec_shard_range(s->slice, n, &t.first, &t.end, NULL) != GEODEC_OK) t.first = t.end = 0;
     return t;
 }

@@ -1,12 +1,11 @@
-/* A sweep whose tasks are done in slices, on several machines or one after the other. A stage runs its tasks through
- * geodec_sweep_run and sums up afterwards. Of a slice only the tasks' results are kept, as the artifact `sweep`; parts
- * are joined by artifact/merge.h, and the stage, run once more with the joined file, takes results from there in place
- * of computing them: what it writes has the bits of one run, however the tasks were divided. Whatever a task draws at
- * random must be a function of its number.
+/* A sweep whose tasks run in slices, on several machines or in several runs. A stage runs its tasks through
+ * geodec_sweep_run and sums up afterwards. Of a slice only the tasks' results are stored, as the artifact `sweep`.
+ * Parts are joined by artifact/merge.h. The stage then runs again with the joined file, from which it takes the results
+ * instead of computing them; its output has the bits of a single run. Random numbers of a task must be a function of
+ * its number.
  *
  *     GEODEC_TRY(geodec_sweep_run(o->sweep, pool, hooks, "facts", facts, 1, fact_task, &r, results, 3, err));
- *     if (geodec_sweep_partial(o->sweep)) goto done;       the results are not all there: nothing can be summed up
- */
+ *     if (geodec_sweep_partial(o->sweep)) goto done;       results are incomplete: no summary */
 #ifndef GEODEC_ARTIFACT_SWEEP_H
 #define GEODEC_ARTIFACT_SWEEP_H
 
@@ -20,34 +19,34 @@
 
 typedef struct geodec_sweep geodec_sweep;
 
-/* Where tasks leave results: [outer][n][bytes], bytes of item i of n in each of the outer rows. */
+/* Where tasks store results: [outer][n][bytes], bytes of item i of n in each of the outer rows. */
 typedef struct geodec_sweep_result {
     void *data;
     int64_t outer, bytes;
 } geodec_sweep_result;
 
-/* A sweep that computes one slice. GEODEC_RANGE for a slice of no whole (count 0). */
+/* A sweep that computes one slice. GEODEC_RANGE for count 0. */
 GEODEC_API geodec_status geodec_sweep_slice(geodec_shard slice, geodec_sweep **out, geodec_err *err) GEODEC_MUST_USE;
-/* A sweep that takes the results of a joined file. own: what the stage is about to write; tool, version, BLAS kernels,
- * command line, seed, fingerprints and inputs must be those of the parts. GEODEC_CHECK otherwise and for a file that is
- * itself a part; the errors of geodec_artifact_open. */
+/* A sweep that takes the results of a joined file. own: provenance of the output; tool, version, BLAS kernels, command
+ * line, seed, fingerprints and inputs must be those of the parts. GEODEC_CHECK otherwise and for a file that is itself
+ * a part; the errors of geodec_artifact_open. */
 GEODEC_API geodec_status geodec_sweep_open(const char *path, const geodec_provenance *own, geodec_sweep **out,
                                            geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_sweep_close(geodec_sweep *s); /* NULL ok */
-/* Only a slice is computed. */
+/* Whether only a slice is computed. */
 GEODEC_API bool geodec_sweep_partial(const geodec_sweep *s); /* NULL ok: false */
 
-/* n items of `per` tasks each: tasks i per .. i per + per - 1 belong to item i and leave their results at item i.
- * s NULL: all are run. Groups of tasks are told apart by their order and `what`. GEODEC_CHECK when the joined file has
+/* n items of `per` tasks each: tasks i per .. i per + per - 1 belong to item i and store their results at item i. s
+ * NULL: runs all tasks. Groups of tasks are identified by their order and `what`. GEODEC_CHECK when the joined file has
  * other tasks; the errors of the tasks. */
 GEODEC_API geodec_status geodec_sweep_run(geodec_sweep *s, geodec_pool *pool, const geodec_hooks *hooks,
                                           const char *what, int64_t n, int64_t per, geodec__task_fn fn, void *ctx,
                                           const geodec_sweep_result *result, int n_results,
                                           geodec_err *err) GEODEC_MUST_USE;
 
-/* Items whose results are too large to be held together: item i leaves its results in the same place as every other
- * ([1][bytes], outer 1), and `after` takes them up from there, in the order of the items. Of a slice `after` is not
- * called. A file gets an item's results whole, so a slice holds those of its own items in memory. */
+/* For results too large to be held together: every item stores its results in the same memory ([1][bytes], outer 1),
+ * and `after` consumes them there, in the order of the items. A slice does not call `after`; it holds the results of
+ * its own items in memory. */
 GEODEC_API geodec_status geodec_sweep_fold(geodec_sweep *s, const char *what, int64_t n, geodec__task_fn item,
                                            geodec__task_fn after, void *ctx, const geodec_sweep_result *result,
                                            int n_results, geodec_err *err) GEODEC_MUST_USE;

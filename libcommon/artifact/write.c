@@ -1,4 +1,4 @@
-/* Writing artifacts: create, dimensions, fields, attributes, commit. */
+/* Writes artifacts: create, dimensions, fields, attributes, commit. */
 #include "artifact/artifact_internal.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    CHUNK_WANTED = 256 << 10, /* bytes; a chunk is whole rows where a row is smaller */
+    CHUNK_WANTED = 256 << 10, /* bytes of a chunk; whole rows when a row is smaller */
     CHUNK_MAX = 1 << 20,
     CHUNK_CACHE = 4 << 20,
     CHUNK_SLOTS = 521,
@@ -25,7 +25,7 @@ static geodec_status create_file(geodec_artifact *a, geodec_err *err)
     GEODEC__H5(fcpl = H5Pcreate(H5P_FILE_CREATE), GEODEC_INTERNAL, "property list");
     GEODEC__H5(H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18), GEODEC_INTERNAL, "format version");
     GEODEC__H5(H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG), GEODEC_INTERNAL, "closing rule");
-    /* The temporary file is locked by its owner, geodec_atomic; HDF5's lock would meet that one. */
+    /* geodec_atomic has locked the temporary file; HDF5's own lock would conflict with it. */
     GEODEC__H5(H5Pset_file_locking(fapl, false, true), GEODEC_INTERNAL, "locking rule");
     GEODEC__H5(H5Pset_userblock(fcpl, GEODEC__USER_BLOCK), GEODEC_INTERNAL, "user block");
     GEODEC__H5(H5Pset_obj_track_times(fcpl, false), GEODEC_INTERNAL, "object times");
@@ -36,7 +36,7 @@ done:
     return st;
 }
 
-/* Command lines and file names come from users: what is not plain UTF-8 becomes '?'. */
+/* Command lines and file names come from users: bytes that are not plain UTF-8 become '?'. */
 static geodec_status put_user_text(geodec_artifact *a, const char *name, const char *text, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -104,7 +104,7 @@ geodec_status geodec_artifact_set_dim(geodec_artifact *a, const char *name, int6
     if (!d) GEODEC_THROW(GEODEC_INVAL, "%s: kind %s has no dimension %s", a->path, a->kind->name, name);
     if (extent < 0) GEODEC_THROW(GEODEC_INVAL, "%s: dimension %s = %lld", a->path, name, (long long)extent);
     if (d->extent != GEODEC__EXTENT_UNKNOWN && d->extent != extent)
-        GEODEC_THROW(GEODEC_INVAL, "%s: dimension %s is %lld already, not %lld", a->path, name, (long long)d->extent,
+        GEODEC_THROW(GEODEC_INVAL, "%s: dimension %s is already %lld, not %lld", a->path, name, (long long)d->extent,
                      (long long)extent);
     d->extent = extent;
 done:
@@ -113,10 +113,10 @@ done:
 
 /* ---- fields ----------------------------------------------------------------------------------------------------- */
 
-/* Whole rows up to CHUNK_WANTED bytes; a row above CHUNK_MAX is cut along its outermost axes. */
+/* Whole rows up to CHUNK_BYTES bytes; a row above CHUNK_MAX is divided along its outermost axes. */
 static void chunk_shape(const int64_t *shape, int rank, size_t size, hsize_t *chunk)
 {
-    int64_t inner = (int64_t)size; /* bytes below axis d; shapes passed the limit, so no overflow */
+    int64_t inner = (int64_t)size; /* bytes below axis d; the shape is within the limit, so no overflow */
     int d = rank - 1;
     for (; d > 0 && inner * (shape[d] > 0 ? shape[d] : 1) <= CHUNK_MAX; d--) {
         chunk[d] = shape[d] > 0 ? (hsize_t)shape[d] : 1;
@@ -144,9 +144,9 @@ static geodec_status make_lists(const geodec_field *f, const int64_t *shape, int
         GEODEC__H5(H5Pset_deflate(*dcpl, DEFLATE_LEVEL), GEODEC_INTERNAL, "deflate");
     }
     GEODEC__H5(H5Pset_fletcher32(*dcpl), GEODEC_INTERNAL, "Fletcher32");
-    /* The unused part of edge chunks is written too: it must not be left-over memory. */
+    /* The unused part of edge chunks is written too; without fill it would be uninitialised memory. */
     GEODEC__H5(H5Pset_fill_time(*dcpl, H5D_FILL_TIME_ALLOC), GEODEC_INTERNAL, "fill time");
-    /* Streams are written in whole chunks, once: kept chunks would only be memory that grows with the rows. */
+    /* Streams are written in whole chunks, once: caching them would waste memory that grows with the rows. */
     const size_t cache = (f->flags & GEODEC_FIELD_STREAM) ? 0 : CHUNK_CACHE;
     GEODEC__H5(H5Pset_chunk_cache(*dapl, CHUNK_SLOTS, cache, 1.0), GEODEC_INTERNAL, "chunk cache");
 done:
@@ -174,8 +174,8 @@ done:
     return st;
 }
 
-/* Creates the dataset of a->field[i], whose rank and shape are set. STREAM fields start with 0 rows; rows: how many
- * they will have, INT32_MAX when there are many. */
+/* Creates the dataset of a->field[i], whose rank and shape are set. STREAM fields start with 0 rows. rows: their final
+ * number, INT32_MAX when it is large. */
 static geodec_status make_dataset(geodec_artifact *a, int i, int64_t rows, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -188,7 +188,8 @@ static geodec_status make_dataset(geodec_artifact *a, int i, int64_t rows, geode
     for (int d = 0; d < s->rank; d++) {
         now[d] = (hsize_t)s->shape[d];
         most[d] =
-            s->shape[d] ? now[d] : H5S_UNLIMITED; /* HDF5 wants no chunk beyond a fixed extent, not even beyond 0 */
+            s->shape[d] ? now[d] : H5S_UNLIMITED; /* HDF5 allows no chunk larger than a fixed extent, not even for
+                                                   * extent 0 */
         chunked[d] = s->shape[d];
     }
     if (stream) {
@@ -216,7 +217,7 @@ done:
     return st;
 }
 
-/* Fills rank and shape from the table; the first axis of a STREAM field may be unknown when rows_later. */
+/* Sets rank and shape from the table; with rows_later the first axis of a STREAM field may be unknown. */
 static geodec_status resolve_shape(geodec_artifact *a, int i, bool rows_later, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -243,7 +244,7 @@ static int64_t row_bytes(const geodec_field *f, const struct geodec__field_state
     return bytes;
 }
 
-/* Adds rows to the dataset, which is made when the first come. */
+/* Adds rows to the dataset, which the first rows create. */
 static geodec_status put_rows(geodec_artifact *a, int i, int64_t n_rows, bool last, const void *data, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -271,7 +272,7 @@ done:
     return st;
 }
 
-/* n_rows, whole chunks of a field with a buffer, which nothing waits in unless data is the buffer. */
+/* Writes n_rows, whole chunks of a field with a buffer. The buffer is empty unless it is `data`. */
 static geodec_status put_chunks(geodec_artifact *a, int i, int64_t n_rows, const char *data, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -319,7 +320,7 @@ done:
     return st;
 }
 
-/* Whole chunks go straight to the file, the rest waits. */
+/* Whole chunks are written directly, the rest is buffered. */
 static geodec_status add_rows(geodec_artifact *a, int i, int64_t n_rows, const void *data, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -456,7 +457,7 @@ done:
 
 /* ---- commit ----------------------------------------------------------------------------------------------------- */
 
-/* Waiting rows are written; the rows of STREAM fields become the extent of their first axis. */
+/* Writes buffered rows and sets the first dimension of STREAM fields to their number of rows. */
 static geodec_status settle_rows(geodec_artifact *a, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

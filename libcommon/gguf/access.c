@@ -34,7 +34,7 @@ const geodec__gguf_key *geodec__gguf_lookup(const geodec_gguf *g, const char *na
 const char *geodec_gguf_path(const geodec_gguf *g) { return g->path; }
 void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n)
 {
-    if (!g->borrowed) geodec_file_map_release(&g->map, data, n); /* the caller's bytes would be lost, not read again */
+    if (!g->borrowed) geodec_file_map_release(&g->map, data, n); /* written bytes would be lost, not read again */
 }
 
 void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n)
@@ -89,7 +89,7 @@ static geodec_status wrong_kind(const geodec__gguf_key *k, const char *wanted, g
                           wanted);
 }
 
-/* Any integer at p; false when it does not fit in int64 or is no integer. */
+/* Any integer at p; false when it does not fit int64 or is not an integer. */
 static bool integer_at(uint32_t kind, const uint8_t *p, int64_t *v)
 {
 #define CASE(KIND, ctype)                                                                                              \
@@ -198,7 +198,7 @@ geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64
     if (k->kind != GGUF_ARRAY || k->element != GGUF_STRING)
         GEODEC_TRY_MSG(wrong_kind(k, "an array of strings", err), "%s", g->path);
     if (i < 0 || i >= k->count)
-        GEODEC_THROW(GEODEC_RANGE, "%s: key '%.100s' has %lld strings; %lld asked for", g->path, key,
+        GEODEC_THROW(GEODEC_RANGE, "%s: key '%.100s' has %lld strings, not %lld", g->path, key,
                      (long long)k->count, (long long)i);
     uint64_t length;
     memcpy(&length, g->map.data + k->at[i], sizeof length);

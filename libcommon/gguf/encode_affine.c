@@ -1,8 +1,7 @@
 /* Encoder of Q4_K and Q5_K: eight groups of 32 values d s q - dmin m.
  *
- * Each group is fitted alone; the largest scale and minimum give d and dmin; then, alternately, every group's integers
- * s and m move to the neighbours that lower its error, and d and dmin are solved for by least squares over the block.
- */
+ * Each group is fitted alone; the largest scale and minimum give d and dmin. Then two steps alternate: every group's
+ * integers s and m move to neighbours that lower its error, and least squares over the block gives new d and dmin. */
 #include "gguf/encode_internal.h"
 
 #include <math.h>
@@ -14,11 +13,11 @@ enum { GROUPS = 8, WIDTH = 32, TOP_SCALE = 63, ROUNDS = 3, LESS = 6 };
 typedef struct block {
     uint16_t d, dmin; /* binary16 */
     uint8_t s[GROUPS], m[GROUPS];
-    float error;         /* under the nearest levels */
-    uint8_t q[QK_BLOCK]; /* filled when they are needed */
+    float error;         /* with the nearest levels */
+    uint8_t q[QK_BLOCK]; /* computed on demand */
 } block;
 
-/* Squared error of a group under scale and minimum with the nearest levels. */
+/* Squared error of a group with the nearest levels of a scale and minimum. */
 static float group_error(const float *x, int top, float scale, float min)
 {
     const geodec__v4 by = geodec__v4_set(scale > 0 ? geodec__inverse(scale) : 0), a = geodec__v4_set(scale),
@@ -31,7 +30,7 @@ static float group_error(const float *x, int top, float scale, float min)
     return geodec__v4_sum(error);
 }
 
-/* Those levels. */
+/* The levels of that error. */
 static void group_levels(const float *x, int top, float scale, float min, uint8_t *q)
 {
     const float inverse = scale > 0 ? geodec__inverse(scale) : 0;
@@ -40,7 +39,7 @@ static void group_levels(const float *x, int top, float scale, float min, uint8_
 
 static int clamp63(int v) { return v < 0 ? 0 : v > TOP_SCALE ? TOP_SCALE : v; }
 
-/* The best of the neighbours (s + ds, m + dm) of (s, m), |ds| <= 1; moves there. */
+/* Moves (s, m) to the best of its neighbours (s + ds, m + dm), |ds| <= 1. */
 static bool move(const float *x, int top, float d, float dmin, int dm, uint8_t *s, uint8_t *m, float *error)
 {
     const int s0 = *s, m0 = *m;
@@ -58,7 +57,7 @@ static bool move(const float *x, int top, float d, float dmin, int dm, uint8_t *
     return *s != s0 || *m != m0;
 }
 
-/* Descent over neighbours, then over minima a whole level away: other levels for much the same values. */
+/* Descent over neighbours, then over minima a whole level away, which give similar values by other levels. */
 static void descend(const float *x, int top, float d, float dmin, uint8_t *s, uint8_t *m)
 {
     float error = group_error(x, top, d * (float)*s, dmin * (float)*m);
@@ -108,7 +107,7 @@ static bool solve_scales(const float *x, const block *b, float *d, float *dmin)
     return *d >= 0 && *dmin >= 0;
 }
 
-/* Integers of all groups for given d and dmin. */
+/* The integers of all groups for given d and dmin. */
 static void round_scales(const float *x, int top, const float *scale, const float *min, float d, float dmin, block *b)
 {
     b->d = geodec_f32_to_f16(d);
@@ -122,8 +121,8 @@ static void round_scales(const float *x, int top, const float *scale, const floa
     score(x, top, b);
 }
 
-/* Every group fitted alone; d and dmin such that the largest scale and minimum become 63, or (a search) a little less.
- */
+/* Fits every group alone; chooses d and dmin so that the largest scale and minimum become 63, or (search) a little
+ * less. */
 static void start(const float *x, int top, bool search, block *b)
 {
     float scale[GROUPS], min[GROUPS], top_scale = 0, top_min = 0;

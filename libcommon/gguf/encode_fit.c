@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-enum { REFINE = 4 /* least-squares steps after the grid, at most: each is kept only when it lowers the error */ };
+enum { REFINE = 4 /* least-squares steps after the grid, at most; a step is kept only when it lowers the error */ };
 
-/* Levels under one inverse scale, and the least-squares scale for them; returns how much of sum x^2 it explains. */
+/* Levels for one inverse scale, and their least-squares scale; returns the explained part of sum x^2. */
 static float try_scale(const float *x, int n, float top, float inverse, float *scale)
 {
     const geodec__v4 by = geodec__v4_set(inverse), lo = geodec__v4_set(-top), hi = geodec__v4_set(top - 1);
@@ -24,9 +24,10 @@ float geodec__encode_fit_scale(const float *x, int n, int top, bool search)
     float extreme = 0;
     for (int i = 0; i < n; i++)
         if (fabsf(x[i]) > fabsf(extreme)) extreme = x[i];
-    const float plain = extreme / (float)-top; /* the extreme goes to -top, where there is one level more */
+    const float plain = extreme / (float)-top; /* the extreme maps to -top, since the negative side has one level
+                                                * more */
     if (!search || geodec__inverse(plain) == 0) return plain;
-    /* The extreme at level top - 1 of one sign to a level and a half beyond top, where it is clipped. */
+    /* The extreme maps to levels from top - 1 of one sign to 1.5 beyond top, where it is clipped. */
     float best = 0, explained = -1;
     for (int sign = -1; sign <= 1; sign += 2)
         for (int k = -8; k <= 12; k++) {
@@ -48,7 +49,7 @@ float geodec__encode_fit_scale(const float *x, int n, int top, bool search)
     return best;
 }
 
-/* Levels under inverse scale and offset, the least-squares a and b for them, and their squared error. */
+/* Levels for an inverse scale and offset, their least-squares a and b, and the squared error. */
 static float try_affine(const float *x, int n, float top, float inverse, float offset, bool any_sign, float *a,
                         float *b)
 {

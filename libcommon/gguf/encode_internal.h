@@ -1,8 +1,8 @@
-/* Fits shared by the encoders. An encoder looks for the block that minimises the squared error of the decoded values;
- * with `search` false it only rounds to the nearest level under the scale that the block's extremes give: the control.
+/* Fits shared by the encoders. An encoder minimises the squared error of the decoded values; without `search` it only
+ * rounds to the nearest level of the scale that the block's extremes give: the control.
  *
- * Every encoder works on one block alone in a fixed order of float32 operations, so its bytes do not depend on threads
- * or on the machine. Input is finite and below the type's limit (gguf.h). */
+ * Every encoder works on one block alone in a fixed order of float32 operations, so its bytes depend neither on threads
+ * nor on the machine. Input is finite and below the type's limit (gguf.h). */
 #ifndef GEODEC_GGUF_ENCODE_INTERNAL_H
 #define GEODEC_GGUF_ENCODE_INTERNAL_H
 
@@ -11,14 +11,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The nearest integer from lo to hi. Adding 1.5 2^23 leaves no bits for a fraction: ties go to even. */
+/* The nearest integer from lo to hi. Adding 1.5 2^23 removes the fraction; ties go to even. */
 static inline float geodec__level(float v, float lo, float hi)
 {
     v = v < lo ? lo : v > hi ? hi : v;
     return (v + 12582912.0f) - 12582912.0f;
 }
 
-/* Four values at once, for the loops that take the time. Sums have four parts, added at the end in one order. */
+/* Four values at once, for the slow loops. Sums have four parts, added at the end in a fixed order. */
 typedef float geodec__v4 __attribute__((vector_size(16)));
 typedef int32_t geodec__i4 __attribute__((vector_size(16)));
 

@@ -1,4 +1,4 @@
-/* Encoders of blocks of 32. */
+/* Encoders of blocks of 32 values. */
 #include "gguf/encode_internal.h"
 
 #include <math.h>
@@ -7,12 +7,12 @@
 /* roundf for |v| < 2^23: halves away from zero. */
 static inline int round_away(float v)
 {
-    const int t = (int)v; /* towards zero; what is left is exact */
+    const int t = (int)v; /* towards zero; the remainder is exact */
     const float rest = v - (float)t;
     return t + (rest >= 0.5f) - (rest <= -0.5f);
 }
 
-/* As ggml's reference: bytes are rounded with the float32 scale, which is then stored as binary16. */
+/* As ggml's reference: values are rounded with the float32 scale, which is then stored as binary16. */
 void geodec__encode_q8_0(const float *src, void *dst, int64_t n)
 {
     uint8_t *p = dst;
@@ -28,7 +28,7 @@ void geodec__encode_q8_0(const float *src, void *dst, int64_t n)
     }
 }
 
-/* Levels of a block under a binary16 scale, their squared error, and the least-squares scale for them. */
+/* Levels of a block for a binary16 scale, their squared error, and their least-squares scale. */
 static float quantise(const float *x, int top, uint16_t half, int8_t *q, float *scale)
 {
     const float d = geodec_f16_to_f32(half), inverse = geodec__inverse(d);
@@ -50,7 +50,7 @@ static uint16_t fit_block(const float *x, int top, bool search, int8_t *q)
     float scale;
     uint16_t half = geodec_f32_to_f16(geodec__encode_fit_scale(x, Q_BLOCK, top, search));
     float error = quantise(x, top, half, q, &scale);
-    for (int k = 0; search && k < 2; k++) { /* once more under the scale as stored */
+    for (int k = 0; search && k < 2; k++) { /* again with the scale as stored */
         int8_t again[Q_BLOCK];
         const uint16_t better = geodec_f32_to_f16(scale);
         if (better == half) break;
@@ -83,7 +83,7 @@ static void encode_q5_0(const float *src, uint8_t *p, int64_t n, bool search)
     }
 }
 
-/* Levels 0 .. top of a block under binary16 scale and minimum, and their squared error. */
+/* Levels 0 .. top of a block for a binary16 scale and minimum, and their squared error. */
 static float quantise_affine(const float *x, int top, uint16_t scale, uint16_t min, uint8_t *q)
 {
     const float d = geodec_f16_to_f32(scale), m = geodec_f16_to_f32(min), inverse = geodec__inverse(d);
@@ -96,7 +96,7 @@ static float quantise_affine(const float *x, int top, uint16_t scale, uint16_t m
     return error;
 }
 
-/* Scale, then minimum, then levels. The minimum as stored moves all levels: its two neighbours are tried too. */
+/* Scale, then minimum, then levels. Rounding the minimum shifts all levels, so its two neighbours are tried too. */
 static void fit_affine_block(const float *x, int top, bool search, uint8_t *head, uint8_t *q)
 {
     float a, b, best = INFINITY;

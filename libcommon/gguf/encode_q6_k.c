@@ -16,8 +16,8 @@ enum {
 typedef struct block {
     uint16_t d;
     int8_t s[GROUPS];
-    float error;        /* under the nearest levels */
-    int8_t q[QK_BLOCK]; /* -32 .. 31, filled when they are needed */
+    float error;        /* with the nearest levels */
+    int8_t q[QK_BLOCK]; /* -32 .. 31, computed on demand */
 } block;
 
 static float group_error(const float *x, float scale)
@@ -48,7 +48,7 @@ static void fill_levels(const float *x, block *b)
     }
 }
 
-/* The best integer scale of a group near the one it has. */
+/* The best integer scale of a group near its current one. */
 static int8_t nearby_scale(const float *x, float d, int8_t s)
 {
     int best = s;
@@ -64,7 +64,7 @@ static int8_t nearby_scale(const float *x, float d, int8_t s)
     return (int8_t)best;
 }
 
-/* Every group fitted alone; d such that the extreme scale becomes -128, or (a search) a little less. */
+/* Fits every group alone; chooses d so that the extreme scale becomes -128, or (search) a little less. */
 static void start(const float *x, bool search, block *b)
 {
     float scale[GROUPS], extreme = 0;

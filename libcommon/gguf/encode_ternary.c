@@ -10,7 +10,7 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* With the k largest magnitudes at +-d and the rest at 0, the best d is their mean and (sum)^2 / k is explained: the
+/* With the k largest magnitudes at +-d and the rest at 0, the best d is their mean, which explains (sum)^2 / k. The
  * maximum over k is the global optimum. */
 static float fit(const float *x, bool search)
 {

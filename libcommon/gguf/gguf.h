@@ -1,7 +1,7 @@
 /* GGUF v2/v3, little-endian: bounded reader over a read-only map, and a writer.
  *
- * Everything in a file is hostile until checked: every count, length and offset is bounded before use. Errors name the
- * file and the key or tensor. */
+ * Files are untrusted: every count, length and offset is checked before use. Errors name the file and the key or
+ * tensor. */
 #ifndef GEODEC_GGUF_GGUF_H
 #define GEODEC_GGUF_GGUF_H
 
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the products of model/ take the weights of a type: see gguf/tensor_types.h. */
+/* How products of model/ use the weights of a type: see gguf/tensor_types.h. */
 typedef enum geodec_ggml_product {
     GEODEC_GGML_FLOATS,
     GEODEC_GGML_BYTES,
@@ -25,24 +25,25 @@ typedef enum geodec_ggml_product {
 typedef struct geodec_ggml_traits {
     int type; /* geodec_ggml_type */
     const char *name;
-    int block;       /* elements a block */
-    int block_bytes; /* bytes a block */
-    /* n elements, n a multiple of block. Reference conversions: decode is exact; encode lowers the squared error by a
-     * search where the format leaves a choice, nearest only rounds under the scale of the block's extremes (the control
-     * of encode). Both NULL when there is no encoder. */
+    int block;       /* elements of a block */
+    int block_bytes; /* bytes of a block */
+    /* n elements, n a multiple of block. Reference conversions: decode is exact; encode searches for the smallest
+     * squared error where the format leaves a choice; nearest only rounds with the scale of the block's extremes (the
+     * control of encode). Both are NULL without an encoder. */
     void (*decode)(const void *src, float *dst, int64_t n);
     void (*encode)(const float *src, void *dst, int64_t n);
     void (*nearest)(const float *src, void *dst, int64_t n);
-    float limit;   /* the encoders take finite values of a magnitude below this */
-    int instead;   /* geodec_ggml_type of a matrix whose rows are no multiple of block; its own where block is 1 */
+    float limit;   /* the encoders accept finite values of a magnitude below this */
+    int instead;   /* geodec_ggml_type of a matrix whose rows are not a multiple of block; the type itself when block is
+                    * 1 */
     int file_type; /* general.file_type of a file mostly of this type; -1 without an encoder */
     geodec_ggml_product product;
 } geodec_ggml_traits;
 /* NULL for a type that is not supported. */
 GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_of(int type);
-/* Row i of the table, from 0; NULL behind the last one. */
+/* Row i of the table, from 0; NULL after the last one. */
 GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_at(int i);
-/* The row with that name, in capitals or not; NULL when there is none. */
+/* The row with that name, in upper or lower case; NULL when there is none. */
 GEODEC_API const geodec_ggml_traits *geodec_ggml_traits_named(const char *name);
 /* ggml's name of a type number, supported or not, for messages; "unknown" outside its list. */
 GEODEC_API const char *geodec_ggml_type_name(int type);
@@ -55,17 +56,16 @@ typedef struct geodec_gguf_tensor {
     int64_t dim[4]; /* fastest first, 1 beyond n_dims */
     int type;
     const void *data; /* inside the map */
-    size_t bytes;     /* of a type that is not supported: up to the next tensor or the end of the file */
+    size_t bytes;     /* of an unsupported type: up to the next tensor or the end of the file */
 } geodec_gguf_tensor;
 
 typedef struct geodec_gguf geodec_gguf;
 
-/* Tensors of unsupported types do not keep a file from being opened (for its vocabulary, say): who reads values checks
- * first. */
+/* A file with tensors of unsupported types can be opened (for its vocabulary, say); check before reading values. */
 GEODEC_API geodec_status geodec_gguf_open(const char *path, geodec_gguf **out, geodec_err *err) GEODEC_MUST_USE;
 /* GEODEC_UNSUPPORTED, naming the tensor and its type, unless every tensor can be decoded. */
 GEODEC_API geodec_status geodec_gguf_check_types(const geodec_gguf *g, geodec_err *err) GEODEC_MUST_USE;
-/* The same from bytes in memory, which stay the caller's and must outlive it; `data` is aligned to 32. */
+/* The same for bytes in memory. The caller owns them and keeps them while the object lives; `data` is aligned to 32. */
 GEODEC_API geodec_status geodec_gguf_open_memory(const void *data, size_t size, const char *name, geodec_gguf **out,
                                                  geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_gguf_close(geodec_gguf *g); /* NULL ok */
@@ -87,7 +87,7 @@ GEODEC_API geodec_status geodec_gguf_get_f64(const geodec_gguf *g, const char *k
                                              geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_get_bool(const geodec_gguf *g, const char *key, bool *v,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* Not zero-terminated in the file: a terminated copy owned by g. */
+/* A zero-terminated copy owned by g. */
 GEODEC_API geodec_status geodec_gguf_get_str(const geodec_gguf *g, const char *key, const char **v,
                                              geodec_err *err) GEODEC_MUST_USE;
 /* Arrays: length, then elements. String elements point into the map with their length. */
@@ -99,10 +99,9 @@ GEODEC_API geodec_status geodec_gguf_array_f32(const geodec_gguf *g, const char 
                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_array_i32(const geodec_gguf *g, const char *key, int32_t *out, int64_t n,
                                                geodec_err *err) GEODEC_MUST_USE;
-/* The pages of data[0 .. n-1], inside the map, leave memory; they are read again when touched. */
+/* Releases the pages of data[0 .. n-1], inside the map; they are read again on access. */
 GEODEC_API void geodec_gguf_release(const geodec_gguf *g, const void *data, size_t n);
-/* The same for the whole file, whose `rare` bytes (n of them, may be 0) will from now on be read here and there only.
- */
+/* The same for the whole file; its `rare` bytes (n of them, may be 0) are then expected to be accessed at random. */
 GEODEC_API void geodec_gguf_release_all(const geodec_gguf *g, const void *rare, size_t n);
 /* SHA-256 over name, type, dims and bytes of every tensor in name order: the model fingerprint. */
 GEODEC_API void geodec_gguf_tensor_digest(const geodec_gguf *g, char hex[GEODEC_SHA256_HEX]);
@@ -125,16 +124,15 @@ GEODEC_API geodec_status geodec_gguf_put_f32_array(geodec_gguf_writer *w, const 
                                                    geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_put_i32_array(geodec_gguf_writer *w, const char *key, const int32_t *v, int64_t n,
                                                    geodec_err *err) GEODEC_MUST_USE;
-/* A key of an open file, verbatim: any kind, any array. GEODEC_NOTFOUND. */
+/* Copies a key of an open file verbatim, of any type. GEODEC_NOTFOUND. */
 GEODEC_API geodec_status geodec_gguf_put_copy(geodec_gguf_writer *w, const geodec_gguf *g, const char *key,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* Encodes float32 data [dims, fastest first] to `type` (copied now). Rows that are no multiple of the block are
- * refused. */
+/* Encodes float32 data [dims, fastest first] to `type` (copied now). Rows must be a multiple of the block. */
 GEODEC_API geodec_status geodec_gguf_put_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims,
                                                 const int64_t *dim, const float *data, geodec_err *err) GEODEC_MUST_USE;
-/* For files larger than memory: every tensor is planned first, then their bytes, already in `type`, are streamed in
- * that order in pieces of any size (padding is added between tensors). Planned tensors and geodec_gguf_put_tensor
- * exclude each other (GEODEC_INVAL); keys come before the first byte; commit refuses a stream that is too short. */
+/* For files larger than memory: first all tensors are planned, then their bytes, already in `type`, are streamed in
+ * that order in pieces of any size (padding is added). Planned tensors and geodec_gguf_put_tensor exclude each other
+ * (GEODEC_INVAL). Keys come before the first byte. commit refuses an incomplete stream. */
 GEODEC_API geodec_status geodec_gguf_plan_tensor(geodec_gguf_writer *w, const char *name, int type, int n_dims,
                                                  const int64_t *dim, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_status geodec_gguf_stream(geodec_gguf_writer *w, const void *data, size_t n,

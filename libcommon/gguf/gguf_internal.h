@@ -1,4 +1,4 @@
-/* Shared by the reader's files: the parsed state of an open GGUF. */
+/* Internal: the parsed state of an open GGUF, shared by the reader's files. */
 #ifndef GEODEC_GGUF_GGUF_INTERNAL_H
 #define GEODEC_GGUF_GGUF_INTERNAL_H
 
@@ -45,7 +45,7 @@ typedef struct geodec__gguf_key {
 struct geodec_gguf {
     char *path;
     geodec_file_map map;
-    bool borrowed; /* the bytes are the caller's */
+    bool borrowed; /* the caller owns the bytes */
     uint32_t version;
     int64_t alignment;
     int64_t n_keys;

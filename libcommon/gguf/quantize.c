@@ -7,16 +7,16 @@
 #include <string.h>
 
 enum {
-    CHUNK = 1 << 14, /* values of a task: whole blocks of every type */
-    SLAB = 128,      /* tasks of a hand-out; their bytes are written together */
-    MAX_VALUE = 4    /* bytes a value, of any type that can be written */
+    CHUNK = 1 << 14, /* values per task: whole blocks of every type */
+    SLAB = 128,      /* tasks per dispatch; their bytes are written together */
+    MAX_VALUE = 4    /* bytes per value of any type that can be written */
 };
 
-/* Sums over values, added up in the order of the chunks. */
+/* Sums over values, added in the order of the chunks. */
 typedef struct sums {
     double xx, yy, xy, error, nearest, q8_0;
     float largest;
-    int64_t bad; /* place of the first value that cannot be stored, -1 none */
+    int64_t bad; /* index of the first value that cannot be stored, -1 none */
     float bad_value;
 } sums;
 

@@ -1,9 +1,9 @@
 /* A copy of a GGUF file with its matrices in other types.
  *
  * Keys are copied verbatim but for general.file_type and general.quantization_version, which are set, and
- * general.alignment, which is left out (the copy has 32). Vectors, norm gains, expert routers and other small weights
- * keep their bytes, and so does any tensor whose type does not change. One tensor is worked on at a time, in slabs of
- * rows, so memory is bounded whatever the file's size. The bytes do not depend on the number of threads. */
+ * general.alignment, which is left out (the copy has 32). Vectors, norm gains, expert routers, other small weights and
+ * tensors whose type does not change keep their bytes. Tensors are converted one by one in slabs of rows, so memory is
+ * bounded. The bytes do not depend on the number of threads. */
 #ifndef GEODEC_GGUF_QUANTIZE_H
 #define GEODEC_GGUF_QUANTIZE_H
 
@@ -12,20 +12,19 @@
 #include "gguf/gguf.h"
 
 typedef struct geodec_quantize_options {
-    /* One of geodec_quantize_recipes(). The mixes (q4_k_m ...) give some tensors more bits by llama.cpp's rules, and
-     * all quantised recipes the output matrix (or the embedding that serves as one) Q6_K. */
+    /* One of geodec_quantize_recipes(). The mixes (q4_k_m ...) give some tensors more bits by llama.cpp's rules, all
+     * quantised recipes give Q6_K to the output matrix (or the tied embedding). */
     const char *recipe;
-    /* "PATTERN=TYPE,PATTERN=TYPE": shell patterns of tensor names, the first that matches decides; NULL = none. */
+    /* "PATTERN=TYPE,PATTERN=TYPE": shell patterns of tensor names, the first match counts; NULL = none. */
     const char *overrides;
     bool pure;    /* every matrix in the recipe's main type */
-    bool nearest; /* plain rounding in place of the encoders' search */
+    bool nearest; /* plain rounding instead of the encoders' search */
 } geodec_quantize_options;
 
-/* Rows that are no multiple of a type's block get the one that the table of types names instead (gguf/tensor_types.h);
- * where that does not fit either, F16. (An override is refused.) */
+/* Rows that are not a multiple of a type's block get the type in the table's column `instead` (gguf/tensor_types.h), or
+ * F16 where that does not fit either. An override is refused instead. */
 
-/* What happened to one tensor. x: values of the input as decoded, y: of the output. Zeros (cosine 1) for a tensor that
- * was copied. */
+/* Errors of one tensor. x: decoded values of the input, y: of the output. Zeros (cosine 1) for a copied tensor. */
 typedef struct geodec_quantize_row {
     const char *name; /* the input's */
     int from, to;     /* geodec_ggml_type */
@@ -36,10 +35,10 @@ typedef struct geodec_quantize_row {
     double largest; /* |y - x| */
     double cosine;  /* <x, y> / |x| |y| */
     double nearest; /* control: rms of y - x with plain rounding to the same type */
-    double q8_0;    /* control: the same for Q8_0; NaN where rows are no multiple of 32 */
+    double q8_0;    /* control: the same for Q8_0; NaN when rows are not a multiple of 32 */
 } geodec_quantize_row;
 
-/* Names of the recipes separated by '|': the types that have encoders, then the mixes. */
+/* Names of the recipes separated by '|': types with encoders, then mixes. */
 #define GEODEC__CHOICE_READ_ONLY(name)
 #define GEODEC__CHOICE_PLAIN(name) #name "|"
 #define GEODEC__CHOICE_SEARCHED(name) #name "|"
@@ -47,13 +46,13 @@ typedef struct geodec_quantize_row {
 #define GEODEC_QUANTIZE_CHOICES GEODEC_TENSOR_TYPES(GEODEC__CHOICE, ) "q4_k_s|q4_k_m|q5_k_s|q5_k_m"
 GEODEC_API const char *geodec_quantize_recipes(void);
 
-/* What the mixes' rules look at besides a matrix's name and width. */
+/* Inputs of the mixes' rules besides a matrix's name and width. */
 typedef struct geodec_quantize_facts {
     int n_layer;
     int64_t n_expert;
-    bool tied; /* no output.weight: the embedding serves as one */
+    bool tied; /* no output.weight: the embedding is tied */
 } geodec_quantize_facts;
-/* The type that a recipe gives the matrix `name` with rows of cols values; -1: no such recipe. */
+/* The type of matrix `name` with rows of cols values under a recipe; -1: no such recipe. */
 GEODEC_API int geodec_quantize_type(const char *recipe, const geodec_quantize_facts *f, const char *name, int64_t cols);
 
 /* Writes `path` (atomically). rows [tensors of in], or NULL. GEODEC_INVAL (recipe, override), GEODEC_UNSUPPORTED (a

@@ -1,4 +1,4 @@
-/* Which type each tensor gets. */
+/* Internal: chooses the type of each tensor. */
 #ifndef GEODEC_GGUF_QUANTIZE_INTERNAL_H
 #define GEODEC_GGUF_QUANTIZE_INTERNAL_H
 
@@ -6,7 +6,7 @@
 
 typedef struct geodec__recipe {
     const char *name;
-    int type;           /* of most matrices */
+    int type;
     uint32_t file_type; /* llama.cpp's number, for general.file_type */
 } geodec__recipe;
 

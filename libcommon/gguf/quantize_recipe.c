@@ -35,7 +35,7 @@ static int layer_of(const char *name)
     return sscanf(name, "blk.%7d.", &layer) == 1 ? layer : -1;
 }
 
-/* 0 where the file does not say. */
+/* 0 when the file has no such key. */
 static int64_t expert_count(const geodec_gguf *g)
 {
     const char *arch;
@@ -64,7 +64,8 @@ static bool ends_with(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* Matrices of linear maps and embeddings; everything else keeps its type: it is small, and errors there cost most. */
+/* Matrices of linear maps and embeddings. Other tensors keep their type: they are small, and errors in them cost
+ * most. */
 static bool is_matrix(const geodec_gguf_tensor *t)
 {
     static const char *const keep[] = {"_norm.",     "ffn_gate_inp", "position_embd", "token_types",
@@ -89,7 +90,7 @@ static int mixed_type(const geodec__recipe *r, const geodec_quantize_facts *f, c
     if (strcmp(name, "output.weight") == 0 || (f->tied && embedding))
         return cols % block || r->type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_Q8_0 : GEODEC_GGML_Q6_K;
     if (embedding) return r->type == GEODEC_GGML_TQ2_0 ? GEODEC_GGML_Q4_K : r->type;
-    if (f->n_expert == 8) { /* small next to the experts */
+    if (f->n_expert == 8) { /* small compared with the experts */
         if (strstr(name, "attn_v.") || strstr(name, "attn_k.")) return GEODEC_GGML_Q8_0;
         if (strstr(name, "attn_output.") && q4) return GEODEC_GGML_Q5_K;
     }
@@ -123,7 +124,7 @@ typedef struct rule {
     bool used;
 } rule;
 
-/* Cuts the text at commas; *text and *rule are the caller's to free. */
+/* Cuts the text at commas; the caller frees *text and *rule. */
 static geodec_status parse_rules(const char *overrides, char **text, rule **rules, int64_t *n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -142,7 +143,7 @@ static geodec_status parse_rules(const char *overrides, char **text, rule **rule
         *equals = 0;
         const geodec_ggml_traits *wanted = geodec_ggml_traits_named(equals + 1);
         if (!wanted || !wanted->encode)
-            GEODEC_THROW(GEODEC_INVAL, "override '%.60s': no type '%.20s' that can be written", p, equals + 1);
+            GEODEC_THROW(GEODEC_INVAL, "override '%.60s': type '%.20s' cannot be written", p, equals + 1);
         (*rules)[(*n)++] = (rule){p, wanted->type, false};
     }
 done:
@@ -166,7 +167,7 @@ geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__
             if (fnmatch(rules[k].pattern, t->name, 0) != 0) continue;
             const geodec_ggml_traits *wanted = geodec_ggml_traits_of(rules[k].type);
             if (t->dim[0] % wanted->block)
-                GEODEC_THROW(GEODEC_INVAL, "tensor '%s': rows of %lld are no multiple of the %s block of %d", t->name,
+                GEODEC_THROW(GEODEC_INVAL, "tensor '%s': rows of %lld are not a multiple of the %s block of %d", t->name,
                              (long long)t->dim[0], wanted->name, wanted->block);
             type[i] = rules[k].type;
             rules[k].used = true;
@@ -174,7 +175,7 @@ geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__
         }
     }
     for (int64_t k = 0; k < n_rules; k++)
-        if (!rules[k].used) GEODEC_THROW(GEODEC_INVAL, "override '%.60s' decides no tensor", rules[k].pattern);
+        if (!rules[k].used) GEODEC_THROW(GEODEC_INVAL, "override '%.60s' matches no tensor", rules[k].pattern);
 done:
     geodec_mem_free(rules);
     geodec_mem_free(text);

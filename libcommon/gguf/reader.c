@@ -53,8 +53,7 @@ static geodec_status read_array(cursor *c, geodec__gguf_key *k, geodec_err *err)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "key '%.100s': nested arrays are not supported", k->name);
     if (k->element >= GGUF_KINDS)
         GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': array of unknown value type %u", k->name, k->element);
-    /* Every element takes at least this many bytes, so the file's size bounds the count and every allocation from it.
-     */
+    /* Every element takes at least this many bytes, so the file's size bounds the count and every allocation. */
     const size_t width = k->element == GGUF_STRING ? sizeof(uint64_t) : geodec__gguf_width(k->element);
     if (n > (c->size - c->at) / width)
         GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': array of %llu values does not fit in the file", k->name,
@@ -65,7 +64,7 @@ static geodec_status read_array(cursor *c, geodec__gguf_key *k, geodec_err *err)
         if (k->element == GGUF_BOOL)
             for (uint64_t i = 0; i < n; i++)
                 if (k->value[i] > 1)
-                    GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': value %u is no boolean", k->name, k->value[i]);
+                    GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': value %u is not a boolean", k->name, k->value[i]);
         (void)skip(c, n * width);
         goto done;
     }
@@ -109,7 +108,7 @@ static geodec_status read_key(cursor *c, geodec__gguf_key *k, int64_t index, geo
         if (!skip(c, geodec__gguf_width(k->kind)))
             GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': the file ends inside its value", k->name);
         if (k->kind == GGUF_BOOL && *k->value > 1)
-            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': value %u is no boolean", k->name, *k->value);
+            GEODEC_THROW(GEODEC_FORMAT, "key '%.100s': value %u is not a boolean", k->name, *k->value);
     }
 done:
     return st;
@@ -129,7 +128,7 @@ static geodec_status read_keys(geodec_gguf *g, cursor *c, uint64_t n, geodec_err
     GEODEC_NEW(g->key, n);
     GEODEC_NEW(g->key_order, n);
     for (uint64_t i = 0; i < n; i++) {
-        g->n_keys = (int64_t)i + 1; /* so that a half-read key is freed */
+        g->n_keys = (int64_t)i + 1; /* frees a half-read key on failure */
         GEODEC_TRY(read_key(c, &g->key[i], (int64_t)i, err));
         g->key_order[i] = &g->key[i];
     }
@@ -161,7 +160,7 @@ static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_te
     if (!take(c, &n_dims, sizeof n_dims))
         GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': the file ends inside its entry", name);
     if (n_dims < 1 || n_dims > 4)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' has %u dimensions; 1 to 4 are allowed", name, n_dims);
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' has %u dimensions, not 1 to 4", name, n_dims);
     t->n_dims = (int)n_dims;
     int64_t elements = 1;
     for (int i = 0; i < 4; i++) {
@@ -177,14 +176,14 @@ static geodec_status read_tensor(const geodec_gguf *g, cursor *c, geodec_gguf_te
     t->type = type > INT32_MAX ? -1 : (int)type;
     const geodec_ggml_traits *traits = geodec_ggml_traits_of(t->type);
     if (traits && t->dim[0] % traits->block)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': rows of %lld are no multiple of the %s block of %d", name,
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': rows of %lld are not a multiple of the %s block of %d", name,
                      (long long)t->dim[0], traits->name, traits->block);
     int64_t bytes = 0;
     if (traits && geodec_mem_mul(elements / traits->block, traits->block_bytes, &bytes) != 0)
         GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': its size overflows", name);
     t->bytes = (size_t)bytes;
     if (*offset % (uint64_t)g->alignment)
-        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': offset %llu is no multiple of the alignment %lld", name,
+        GEODEC_THROW(GEODEC_FORMAT, "tensor '%s': offset %llu is not a multiple of the alignment %lld", name,
                      (unsigned long long)*offset, (long long)g->alignment);
 done:
     return st;
@@ -201,8 +200,8 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Writers put tensors one after the other with padding only; a wrong type or dimension shows as an overlap or a gap. A
- * tensor of a type without a row in the table gets all bytes up to the next one. order: by address. */
+/* Writers put tensors one after the other with padding only, so a wrong type or dimension shows as an overlap or a gap.
+ * A tensor of an unsupported type gets all bytes up to the next one. order: by address. */
 static geodec_status check_layout(geodec_gguf_tensor *const *order, uint64_t n, const uint8_t *end, size_t alignment,
                                   geodec_err *err)
 {
@@ -269,7 +268,7 @@ static geodec_status read_alignment(geodec_gguf *g, geodec_err *err)
         GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment' is %s, not uint32", geodec__gguf_kind_name(k->kind));
     memcpy(&v, k->value, sizeof v);
     if (v < 8 || v > GGUF_MAX_ALIGNMENT || (v & (v - 1)))
-        GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment': %u is no power of two from 8 to %d", v,
+        GEODEC_THROW(GEODEC_FORMAT, "key 'general.alignment': %u is not a power of two from 8 to %d", v,
                      GGUF_MAX_ALIGNMENT);
     g->alignment = v;
 done:
@@ -283,7 +282,7 @@ static geodec_status read_file(geodec_gguf *g, geodec_err *err)
     char magic[4];
     uint64_t n_tensors, n_keys;
     if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0)
-        GEODEC_THROW(GEODEC_FORMAT, "this is no GGUF file");
+        GEODEC_THROW(GEODEC_FORMAT, "not a GGUF file");
     if (!take(&c, &g->version, sizeof g->version)) GEODEC_THROW(GEODEC_FORMAT, "the file ends inside its header");
     if (g->version != 0 && (g->version & 0xffffu) == 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "big-endian GGUF files are not supported");
@@ -355,7 +354,7 @@ void geodec_gguf_close(geodec_gguf *g)
         geodec_mem_free(g->key[i].at);
     }
     for (int64_t i = 0; i < g->n_tensors; i++) {
-        union { /* names are allocated here and const to everybody else */
+        union { /* names are allocated here, and const elsewhere */
             const char *name;
             char *owned;
         } u = {.name = g->tensor[i].name};

@@ -12,7 +12,7 @@
 static const geodec_ggml_traits table[] = {GEODEC_TENSOR_TYPES(TRAITS, )};
 enum { N_TYPES = sizeof table / sizeof *table };
 
-/* Place in the table, counted from 1, of every number; 0: not supported. */
+/* Row in the table, counted from 1, of every type number; 0: not supported. */
 #define INDEX(X, NAME, ...) INDEX_##NAME,
 #define PLACE(X, NAME, name, number, ...) [number] = INDEX_##NAME + 1,
 enum { GEODEC_TENSOR_TYPES(INDEX, ) };
@@ -42,7 +42,7 @@ size_t geodec_ggml_bytes(const geodec_ggml_traits *t, int64_t n)
 
 const char *geodec_ggml_type_name(int type)
 {
-    /* Types of ggml that are not supported, so that a message can name what it refuses. */
+    /* Unsupported types of ggml, for messages. */
     static const char *const others[] = {
         [9] = "Q8_1",   [15] = "Q8_K",  [16] = "IQ2_XXS", [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S",
         [21] = "IQ3_S", [22] = "IQ2_S", [23] = "IQ4_XS",  [24] = "I8",     [25] = "I16",     [26] = "I32",

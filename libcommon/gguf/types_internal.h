@@ -3,7 +3,7 @@
  * Decoding is exact by definition: every value is a product of at most 24 significant bits, or the difference of two
  * such products rounded once to float32; so any order of the factors, fused or not, gives the same bits.
  *
- *   type    bytes of a block, in order               value          where the codes lie
+ *   type    bytes of a block, in order               value          place of the codes
  *   Q4_0    d, 16 bytes                              d (q - 8)      byte j: values j (low nibble) and j + 16
  *   Q4_1    d, m, 16 bytes                           d q + m        the same
  *   Q5_0    d, 4 bytes, 16 bytes                     d (q - 16)     the same; bit j of the 32 bits is the fifth bit

@@ -1,4 +1,4 @@
-/* K-quants: 256 values a block, integer scales of groups under one or two binary16 scales of the block. */
+/* K-quants: 256 values a block, integer scales of groups times one or two binary16 scales of the block. */
 #include "gguf/types_internal.h"
 
 void geodec__types_decode_q2_k(const void *src, float *dst, int64_t n)

@@ -62,7 +62,7 @@ void geodec__types_decode_q8_0(const void *src, float *dst, int64_t n)
 
 void geodec__types_decode_iq4_nl(const void *src, float *dst, int64_t n)
 {
-    /* Levels of a quantiser for a normal density, in 1/127 of the largest; the format fixes them. */
+    /* Levels of a quantiser for a normal density, in 1/127 of the largest; fixed by the format. */
     static const int8_t level[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
     const uint8_t *p = src;
     for (int64_t b = 0; b < n / Q_BLOCK; b++, p += IQ4_NL_BYTES, dst += Q_BLOCK) {

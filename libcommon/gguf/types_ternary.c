@@ -2,7 +2,7 @@
 #include "gguf/types_internal.h"
 
 /* A byte holds five trits as the fraction byte / 256 = 0.t0 t1 t2 t3 t4 in base 3 (rounded up): multiplying by 3^k
- * modulo 256 shifts k trits out, and three times the rest, divided by 256, is the next one. */
+ * modulo 256 removes k trits, and three times the rest, divided by 256, is the next one. */
 static int trit(uint8_t byte, int k)
 {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};

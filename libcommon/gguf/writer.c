@@ -21,10 +21,10 @@ struct geodec_gguf_writer {
     char *path;
     bytes keys, entries, data;
     name_list key_names, tensor_names;
-    /* planned tensors: size of each, their total with padding, the one being streamed and what it still needs */
+    /* planned tensors: size of each, their total with padding, the current one and its missing bytes */
     int64_t *size;
     int64_t n_planned, room, planned, current, missing;
-    bool streaming; /* the head is written */
+    bool streaming; /* the header is written */
 };
 
 static geodec_status put(bytes *b, const void *p, size_t n, geodec_err *err)
@@ -62,7 +62,7 @@ static geodec_status pad(bytes *b, geodec_err *err)
     return put(b, zeros, (size_t)(-b->n & (GGUF_DEFAULT_ALIGNMENT - 1)), err);
 }
 
-/* Remembers a name; refuses one that is there already. */
+/* Records a name; refuses a duplicate. */
 static geodec_status add_name(name_list *l, const char *what, const char *name, size_t limit, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -231,7 +231,7 @@ geodec_status geodec_gguf_put_copy(geodec_gguf_writer *w, const geodec_gguf *g, 
     if (k->kind == GGUF_ARRAY) {
         GEODEC_TRY(put_array_head(w, key, (geodec__gguf_kind)k->element, k->count, err));
         GEODEC_TRY(put(&w->keys, k->value, elements_size(g, k), err));
-    } else if (k->kind == GGUF_STRING) { /* not put_str: the text may hold zeros */
+    } else if (k->kind == GGUF_STRING) { /* not put_str: the text may contain zeros */
         GEODEC_TRY(put_head(w, key, GGUF_STRING, err));
         GEODEC_TRY(put_text(&w->keys, (const char *)k->value, (size_t)k->count, err));
     } else {
@@ -278,13 +278,13 @@ static geodec_status check_tensor(const char *name, int type, int n_dims, const 
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
     if (!t) GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%.64s': no type %s", name, geodec_ggml_type_name(type));
     if (n_dims < 1 || n_dims > 4)
-        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions; 1 to 4 are allowed", name, n_dims);
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions, not 1 to 4", name, n_dims);
     *n = 1;
     for (int i = 0; i < n_dims; i++)
         if (dim[i] < 1 || geodec_mem_mul(*n, dim[i], n) != 0)
             GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': dimension %d is below 1 or the product overflows", name, i);
     if (dim[0] % t->block)
-        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': rows of %lld are no multiple of the %s block of %d", name,
+        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': rows of %lld are not a multiple of the %s block of %d", name,
                      (long long)dim[0], t->name, t->block);
     if (geodec_mem_mul(*n / t->block, t->block_bytes, size) != 0)
         GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': its size overflows", name);
@@ -315,7 +315,7 @@ done:
     return st;
 }
 
-/* Everything before the tensors' bytes. */
+/* Writes everything before the tensors' bytes. */
 static geodec_status write_head(geodec_gguf_writer *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -40,7 +40,7 @@ done:
     return st;
 }
 
-/* @MODEL and @FILE replaced. */
+/* Replaces @MODEL and @FILE. */
 static geodec_status expand(const char *text, const char *model, const char *file, char *out, size_t room,
                             geodec_err *err)
 {
@@ -95,7 +95,7 @@ done:
     return st;
 }
 
-/* The values as they are shown; where the row is one of percentages, shares become that. */
+/* The values as shown; a row of percentages shows shares as percentages. */
 static geodec_status show(const geodec_claim *c, geodec_values *values, geodec_claim_verdict *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -111,7 +111,7 @@ done:
     return st;
 }
 
-/* Why nothing is decided: the first value that a condition needs. */
+/* Reason of an undecided row: the first missing value that a condition needs. */
 static void reason(const geodec_claim *c, const geodec_values *values, char *out, size_t room)
 {
     out[0] = 0;
@@ -171,7 +171,7 @@ static geodec_status check_needs(const geodec_claim *c, geodec_err *err)
             int k = 0;
             while (k < LETTERS && strcmp(letters[k], name) != 0) k++;
             if (k == LETTERS) GEODEC_THROW(GEODEC_FORMAT, "no value '%s'; there are P, R, E, M and C", name);
-            if (k > 0 && !c->reference[k - 1]) GEODEC_THROW(GEODEC_FORMAT, "a condition has %s, the row has not", name);
+            if (k > 0 && !c->reference[k - 1]) GEODEC_THROW(GEODEC_FORMAT, "a condition has %s, which the row lacks", name);
             if (k == 0 && strcmp(c->published, "-") == 0)
                 GEODEC_THROW(GEODEC_FORMAT, "a condition has P, and nothing was published");
             of_p |= k == 0;
@@ -207,7 +207,7 @@ static geodec_status check_row(geodec_claim *c, const char *rule, geodec_err *er
         GEODEC_TRY(geodec_values_fill(values, c->rule.branch[b].sentence, text, sizeof text, err));
     GEODEC_TRY(geodec_rule_reach(&c->rule, geodec_values_lookup, values, found, NULL, NULL, err));
     for (int b = 0; b + 1 < c->rule.n; b++)
-        if (!found[b]) GEODEC_THROW(GEODEC_FORMAT, "no values were found for which rule %d counts", b + 1);
+        if (!found[b]) GEODEC_THROW(GEODEC_FORMAT, "no values were found that reach rule %d", b + 1);
 done:
     geodec_mem_free(values);
     return st;
@@ -223,7 +223,7 @@ geodec_status geodec_claims_read(const char *path, geodec_claims *out, geodec_er
     GEODEC_TRY(geodec_table_read(path, &c.table, err));
     for (int k = 0; k < COLUMNS; k++)
         if (c.table.columns != COLUMNS || strcmp(c.table.cell[k], columns[k]) != 0)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: its header is not that of claims", path);
+            GEODEC_THROW(GEODEC_FORMAT, "%s: not the header of claims", path);
     GEODEC_NEW(c.row, c.table.rows);
     c.n = c.table.rows;
     for (int64_t i = 0; i < c.n; i++) {
@@ -238,7 +238,7 @@ geodec_status geodec_claims_read(const char *path, geodec_claims *out, geodec_er
         for (int k = 0; k < LETTERS - 1; k++) row->reference[k] = strcmp(cell[4 + k], "-") == 0 ? NULL : cell[4 + k];
         for (int64_t j = 0; j < i; j++)
             if (strcmp(c.row[j].id, row->id) == 0)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld: the id %.60s is there twice", path, line, row->id);
+                GEODEC_THROW(GEODEC_FORMAT, "%s: line %lld: the id %.60s occurs twice", path, line, row->id);
         GEODEC_TRY_MSG(check_row(row, cell[8], err), "%s: line %lld (%.60s)", path, line, row->id);
     }
     *out = c;

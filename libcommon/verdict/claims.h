@@ -1,8 +1,8 @@
 /* Published claims, each with its reproduction, the correct value, its control and a verdict (pipelines/claims/README).
  *
- * A fragment is a table  id section claim published reproduced exports model control verdict.  The five values of a
- * row are P (the printed figure) and R, E, M, C (references, `-` where there is none). Words of its rule: reproduced,
- * artefact, refuted, holds, and two that decide nothing: untestable, undecidable. */
+ * A fragment is a table id section claim published reproduced exports model control verdict. The five values of a row
+ * are P (the printed figure) and R, E, M, C (references, `-` where there is none). Words of its rule: reproduced,
+ * artefact, refuted, holds, and the undecided ones: untestable, undecidable. */
 #ifndef GEODEC_VERDICT_CLAIMS_H
 #define GEODEC_VERDICT_CLAIMS_H
 
@@ -12,12 +12,12 @@
 #include "verdict/values.h"
 
 GEODEC_API extern const char *const geodec_claim_words[]; /* NULL at the end */
-/* The word of a row with a reference that cannot be right. */
+/* The word of a row with a broken reference. */
 #define GEODEC_CLAIM_BROKEN "broken"
 
 typedef struct geodec_claim {
     const char *id, *section, *claim, *published, *reference[4]; /* cells; NULL for `-` */
-    bool percent; /* the printed figure is one, and a rule takes its values as shares of it */
+    bool percent; /* the printed figure is a percentage; rules take its values as shares */
     geodec_rule rule;
 } geodec_claim;
 
@@ -32,19 +32,19 @@ typedef struct geodec_claim_verdict {
     char word[GEODEC_RULE_WORD], sentence[GEODEC_SENTENCE_MAX];
 } geodec_claim_verdict;
 
-/* Reads and checks a fragment; GEODEC_FORMAT names file and line. Refused: a table's row by its number; a rule list
- * with one deciding word only, or whose last rule decides; `reproduced` by a condition without P; a condition that
- * needs a value the row does not have; a branch that no values reach. */
+/* Reads and checks a fragment; GEODEC_FORMAT names file and line. Refused: a reference to a table's row by its number;
+ * a rule list with only one deciding word, or whose last rule decides; `reproduced` by a condition without P; a
+ * condition that needs a value the row lacks; an unreachable branch. */
 GEODEC_API geodec_status geodec_claims_read(const char *path, geodec_claims *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_claims_free(geodec_claims *c);
-/* The five values; @MODEL and @FILE in a reference stand for `model` (its folder of results) and `file` (the model
- * file's name without .gguf, as tables of several models have it). *broken is set, and `sentence` says why, for a
- * reference that cannot be right. */
+/* The five values; @MODEL and @FILE in a reference are replaced by `model` (its folder of results) and `file` (the
+ * model file's name without .gguf, as in tables of several models). A broken reference sets *broken, and `sentence`
+ * gives the reason. */
 GEODEC_API geodec_status geodec_claim_values(const geodec_claim *c, geodec_references *refs, const char *model,
                                              const char *file, geodec_values *values, bool *broken,
                                              char sentence[GEODEC_SENTENCE_MAX], geodec_err *err) GEODEC_MUST_USE;
-/* The verdict on values, however they came about. Nothing is decided while a value that a condition needs is missing:
- * then the last rule's word stands, with the reason; where all are there and no condition holds, `undecidable`. */
+/* The verdict on given values. While a value that a condition needs is missing, the last rule's word applies, with the
+ * reason; when all are known and no condition holds, `undecidable`. */
 GEODEC_API geodec_status geodec_claim_decide(const geodec_claim *c, geodec_values *values, geodec_claim_verdict *out,
                                              geodec_err *err) GEODEC_MUST_USE;
 

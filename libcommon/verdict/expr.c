@@ -36,7 +36,7 @@ typedef enum op {
 
 typedef struct node {
     op op;
-    int16_t a, b; /* operands; of a name, its number in names[] */
+    int16_t a, b; /* operands; of a name, its index in names[] */
     double x;     /* of a number; decimals of same */
 } node;
 
@@ -139,7 +139,7 @@ done:
     return st;
 }
 
-/* Behind the '(' of a call. */
+/* After the '(' of a call. */
 static geodec_status call(parser *p, const struct function *f, int *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -316,12 +316,12 @@ geodec_status geodec_expr_parse(const char *text, geodec_expr **out, geodec_err 
         GEODEC_THROW(GEODEC_LIMIT, "a condition longer than %d bytes", GEODEC_EXPR_TEXT_MAX);
     GEODEC_NEW(e, 1);
     parser p = {.e = e, .text = text, .at = text};
-    /* the way through the grammar is of no interest: a chain of its own, of which the first message stays */
+    /* a separate chain: only its first message is reported */
     geodec_err inner = {0};
     st = parse_or(&p, &e->root, &inner);
     if (st != GEODEC_OK) GEODEC_THROW(st, "condition '%.100s': %.100s", text, inner.frame[0].text);
     blanks(&p);
-    if (*p.at) GEODEC_THROW(GEODEC_FORMAT, "condition '%.100s': not understood from '%.40s'", text, p.at);
+    if (*p.at) GEODEC_THROW(GEODEC_FORMAT, "condition '%.100s': syntax error at '%.40s'", text, p.at);
     *out = e;
     e = NULL;
 done:
@@ -351,7 +351,7 @@ static geodec_status value_of(const evaluation *v, const char *name, double *x, 
 {
     geodec_status st = GEODEC_OK;
     const geodec_expr_state s = v->lookup(v->ctx, name, x);
-    if (s == GEODEC_EXPR_MISSING) GEODEC_THROW(GEODEC_NOTFOUND, "%s is not there", name);
+    if (s == GEODEC_EXPR_MISSING) GEODEC_THROW(GEODEC_NOTFOUND, "%s is missing", name);
     if (s == GEODEC_EXPR_NAN) GEODEC_THROW(GEODEC_NOTFOUND, "%s is not a number", name);
     if (s == GEODEC_EXPR_INFINITE || !isfinite(*x)) GEODEC_THROW(GEODEC_NOTFOUND, "%s is infinite", name);
 done:

@@ -5,9 +5,9 @@
  *     not:  '!' not | comparison     unary:    '-' unary | number | name | call | '(' or ')'
  *     comparison: sum (('<' | '<=' | '>' | '>=' | '==' | '!=') sum)?
  *
- * A comparison, '&&', '||' and '!' give 1 or 0; '&&' and '||' look at the right side only where the left leaves it
- * open. Calls: abs(x), min(a, b, ..), max(a, b, ..), same(a, b, d) (equal when printed with d decimals, d a number),
- * known(name) (1 when the value is there), isnan(name) (1 when it is there and is not a number). */
+ * A comparison, '&&', '||' and '!' give 1 or 0; '&&' and '||' evaluate the right side only when the left does not
+ * decide. Calls: abs(x), min(a, b, ..), max(a, b, ..), same(a, b, d) (equal when printed with d decimals, d a number),
+ * known(name) (1 when the value exists), isnan(name) (1 when it exists and is NaN). */
 #ifndef GEODEC_VERDICT_EXPR_H
 #define GEODEC_VERDICT_EXPR_H
 
@@ -20,8 +20,8 @@ enum { GEODEC_EXPR_TEXT_MAX = 4096, GEODEC_EXPR_NODES_MAX = 256, GEODEC_EXPR_DEP
 typedef struct geodec_expr geodec_expr;
 
 typedef enum geodec_expr_state {
-    GEODEC_EXPR_MISSING, /* not there, empty, no number */
-    GEODEC_EXPR_NAN,     /* there, and NaN */
+    GEODEC_EXPR_MISSING, /* missing, empty, or not a number */
+    GEODEC_EXPR_NAN,     /* NaN */
     GEODEC_EXPR_INFINITE,
     GEODEC_EXPR_KNOWN, /* a finite number */
 } geodec_expr_state;
@@ -38,8 +38,8 @@ GEODEC_API void geodec_expr_free(geodec_expr *e); /* NULL ok */
 GEODEC_API geodec_status geodec_expr_eval(const geodec_expr *e, geodec_expr_lookup lookup, void *ctx, double *out,
                                           geodec_err *err) GEODEC_MUST_USE;
 
-/* The names in it, each once, in the order of first use; NULL past the last. *asked: it stands in known() or isnan();
- * *needed: it stands outside of them. Either pointer may be NULL. */
+/* The names in it, each once, in the order of first use; NULL past the last. *asked: it occurs in known() or isnan();
+ * *needed: it occurs elsewhere. Either pointer may be NULL. */
 GEODEC_API const char *geodec_expr_name(const geodec_expr *e, int i, bool *asked, bool *needed);
 /* The numbers in it (without the decimals of same); false past the last. */
 GEODEC_API bool geodec_expr_number(const geodec_expr *e, int i, double *value);

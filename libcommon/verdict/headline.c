@@ -26,7 +26,7 @@ typedef struct item {
     bool optional, computed;
 } item;
 
-/* The next item of a copy of the column, cut up; false at the end. */
+/* The next item of a copy of the column, which is split in place; false at the end. */
 static geodec_status next_item(char **rest, item *out, bool *more, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -37,7 +37,7 @@ static geodec_status next_item(char **rest, item *out, bool *more, geodec_err *e
     *rest = end ? end + 1 : s + strlen(s);
     if (end) *end = 0;
     char *sign = strchr(s, '=');
-    if (!sign || sign == s || !sign[1]) GEODEC_THROW(GEODEC_FORMAT, "'%.100s' is no value: NAME=REFERENCE", s);
+    if (!sign || sign == s || !sign[1]) GEODEC_THROW(GEODEC_FORMAT, "'%.100s' is not NAME=REFERENCE", s);
     *out = (item){.name = s, .text = sign + 1, .optional = sign[-1] == '?', .computed = sign[-1] == ':'};
     sign[out->optional || out->computed ? -1 : 0] = 0;
     size_t n = strlen(out->text);
@@ -46,7 +46,7 @@ done:
     return st;
 }
 
-/* $NAME and @DATA replaced. GEODEC_NOTFOUND: a value that the reference needs is not there. */
+/* Replaces $NAME and @DATA. GEODEC_NOTFOUND: a value that the reference needs is missing. */
 static geodec_status expand(const char *text, geodec_values *values, const char *data, char *out, size_t room,
                             geodec_err *err)
 {
@@ -100,7 +100,7 @@ done:
     return st;
 }
 
-/* With refs NULL only the form is looked at. */
+/* With refs NULL only the syntax is checked. */
 static geodec_status walk(const geodec_headline_row *row, geodec_references *refs, const char *data,
                           geodec_values *values, geodec_err *err)
 {
@@ -219,10 +219,10 @@ static geodec_status check_row(geodec_headline_row *row, const char *rule, geode
     GEODEC_TRY(check_names(row, values, err));
     if (values->n == 0) GEODEC_THROW(GEODEC_FORMAT, "a row without values");
     const int words = geodec_rule_words(&row->rule, neutral);
-    if (words == 1 || (words == 0 && row->rule.n > 1)) GEODEC_THROW(GEODEC_FORMAT, "the rule can say one word only");
+    if (words == 1 || (words == 0 && row->rule.n > 1)) GEODEC_THROW(GEODEC_FORMAT, "the rule has only one word");
     GEODEC_TRY(geodec_rule_reach(&row->rule, NULL, NULL, found, NULL, NULL, err));
     for (int b = 0; b < row->rule.n; b++)
-        if (!found[b]) GEODEC_THROW(GEODEC_FORMAT, "no values were found for which rule %d counts", b + 1);
+        if (!found[b]) GEODEC_THROW(GEODEC_FORMAT, "no values were found that reach rule %d", b + 1);
 done:
     geodec_mem_free(values);
     return st;
@@ -237,7 +237,7 @@ geodec_status geodec_headline_read(const char *path, geodec_headline *out, geode
     GEODEC_TRY(geodec_table_read(path, &h.table, err));
     for (int k = 0; k < COLUMNS; k++)
         if (h.table.columns != COLUMNS || strcmp(h.table.cell[k], columns[k]) != 0)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: its header is not that of headline rules", path);
+            GEODEC_THROW(GEODEC_FORMAT, "%s: not the header of headline rules", path);
     GEODEC_NEW(h.row, h.table.rows);
     h.n = h.table.rows;
     for (int64_t i = 0; i < h.n; i++) {
@@ -250,7 +250,7 @@ geodec_status geodec_headline_read(const char *path, geodec_headline *out, geode
         h.row[i] = (geodec_headline_row){cell[0], cell[1], cell[2], cell[3], cell[4], cell[6], .rule = {0}};
         for (int64_t j = 0; j < i; j++)
             if (strcmp(h.row[j].key, cell[0]) == 0)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: the key '%.60s' is there twice", path, cell[0]);
+                GEODEC_THROW(GEODEC_FORMAT, "%s: the key '%.60s' occurs twice", path, cell[0]);
         GEODEC_TRY_MSG(check_row(&h.row[i], cell[5], err), "%s: line %lld (%.60s)", path, (long long)h.table.line[i],
                        cell[0]);
     }

@@ -1,16 +1,17 @@
-/* The report's headline: quantities, each beside its control, with a verdict that a rule draws from the two.
+/* The report's headline: quantities compared with their controls, with the verdict of a rule.
  *
  * Rules are a table with the columns
- *     key       name of the row, once in all tables
+ *     key       name of the row, unique in all tables
  *     quantity  what is measured (a template, verdict/values.h)
- *     values    NAME=REFERENCE; NAME=REFERENCE; ..  (verdict/reference.h; relative to the results). `NAME?=`: shown
- * where it is there, and not waited for. `NAME:=EXPRESSION` of the names before (verdict/expr.h). $NAME in a reference
- * stands for the text of a value before it, @DATA for the folder of the embedded model value     template of the figure
- *     control   template of what it stands beside
- *     rule      verdict/rule.h; the words are holds, mixed, fails, and `none` alone where nothing is claimed
+ *     values    NAME=REFERENCE; NAME=REFERENCE; ..  (verdict/reference.h; relative to the results).
+ *               `NAME?=`: optional. `NAME:=EXPRESSION` of earlier names (verdict/expr.h). In a reference $NAME is the
+ *               text of an earlier value, @DATA the folder of the embedded model
+ *     value     template of the figure
+ *     control   template of its control
+ *     rule      verdict/rule.h; the words are holds, mixed, fails, or only `none` where nothing is claimed
  *     command   FILE.h5 whose command is shown, or =TEXT
  *
- * A row is "not measured" until every value without `?` is a finite number; only then its rule is asked. */
+ * A row is "not measured" until every value without `?` is a finite number; only then its rule is evaluated. */
 #ifndef GEODEC_VERDICT_HEADLINE_H
 #define GEODEC_VERDICT_HEADLINE_H
 
@@ -38,17 +39,17 @@ typedef struct geodec_headline_verdict {
     char word[GEODEC_RULE_WORD], sentence[GEODEC_SENTENCE_MAX];
 } geodec_headline_verdict;
 
-/* Reads and checks a table of rules: columns, keys, references (a table's row by its number is refused), templates,
- * names; a rule that claims something has two words at least, and every branch of it can be reached. GEODEC_FORMAT
- * names file and line. */
+/* Reads and checks a table of rules: columns, keys, references (not to a table's row by its number), templates, names.
+ * A rule that claims something has at least two words, and all its branches are reachable. GEODEC_FORMAT names file and
+ * line. */
 GEODEC_API geodec_status geodec_headline_read(const char *path, geodec_headline *out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_headline_free(geodec_headline *h);
-/* The values of a row, in order: those of references from `refs` (data: what @DATA stands for). A value that cannot be
- * read is missing, with the reason. */
+/* The values of a row, in order; references are read from `refs` (data: replaces @DATA). A value that cannot be read is
+ * missing, with the reason. */
 GEODEC_API geodec_status geodec_headline_values(const geodec_headline_row *row, geodec_references *refs,
                                                 const char *data, geodec_values *values,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* The verdict on values, however they came about. */
+/* The verdict on given values. */
 GEODEC_API geodec_status geodec_headline_decide(const geodec_headline_row *row, geodec_values *values,
                                                 geodec_headline_verdict *out, geodec_err *err) GEODEC_MUST_USE;
 

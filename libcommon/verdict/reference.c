@@ -12,7 +12,7 @@ enum { OPEN_MAX = 64 };
 
 typedef struct opened {
     char *path;
-    geodec_artifact *artifact; /* or */
+    geodec_artifact *artifact;
     geodec_table table;
 } opened;
 
@@ -97,7 +97,7 @@ static geodec_status file_of(geodec_references *r, const char *file, opened **ou
         GEODEC_TRY(geodec_table_read(r->path, &f.table, err));
     } else {
         st = geodec_artifact_open_any(r->kinds, r->n_kinds, r->path, &f.artifact, err);
-        if (st == GEODEC_NOTFOUND) st = GEODEC_FORMAT; /* it is there, and is none */
+        if (st == GEODEC_NOTFOUND) st = GEODEC_FORMAT; /* it exists, but is not an artifact */
         GEODEC_TRY(st);
     }
     if (r->n == OPEN_MAX) {
@@ -119,7 +119,7 @@ geodec_status geodec_reference_artifact(geodec_references *r, const char *file, 
     geodec_status st = GEODEC_OK;
     opened *f = NULL;
     GEODEC_TRY(file_of(r, file, &f, err));
-    if (!f->artifact) GEODEC_THROW(GEODEC_INVAL, "%s is no artifact", file);
+    if (!f->artifact) GEODEC_THROW(GEODEC_INVAL, "%s is not an artifact", file);
     *out = f->artifact;
 done:
     return st;

@@ -2,19 +2,20 @@
  *
  *     FILE.h5#NAME                    an attribute, or a field without axes
  *     FILE.h5#NAME[2][0]              an element of a field, an index for each axis; [-1] is the last
- *     FILE.h5#NAME[eps=0.01]          the index at which the field `eps` of one axis has that value, or the place of a
- *                                     word in an attribute of words joined by commas; [eps~0.01]: the nearest
- *     FILE.h5#NAME{place=0}|WORD      a summary of the elements (behind the indices given, of the rows where the field
+ *     FILE.h5#NAME[eps=0.01]          the index at which the field `eps` of one axis has that value, or of a word in an
+ *                                     attribute of words joined by commas; [eps~0.01]: the nearest
+ *     FILE.h5#NAME{place=0}|WORD      a summary of the elements (after the indices given, of the rows where the field
  *                                     `place` has that value): max, min, sum (NaN where an element is not finite),
  *                                     max_finite, count, nonfinite, nonzero; abs_median, abs_median_low and
  *                                     abs_median_high: the median of the magnitudes and its 95 % interval by order
  *                                     statistics
- *     FILE.tsv#NAME{drafter=ngram,gamma=4}   a cell of a table, its row by key: exactly one row has these words
- * (numbers are compared as numbers); gamma~4: of those the one with the nearest number FILE.tsv#NAME[3] the fourth
- * row's cell (geodec-value only: lists of rules may not)
+ *     FILE.tsv#NAME{drafter=ngram,gamma=4}
+ *                                     the cell of the only row with these words (numbers are compared as numbers);
+ *                                     gamma~4: of these rows the one with the nearest number
+ *     FILE.tsv#NAME[3]                the fourth row's cell (geodec-value only, not in lists of rules)
  *
- * FILE is relative to the root, unless it begins with /. Where FILE.not-measured stands, there is no value, and its
- * first line says why. */
+ * FILE is relative to the root, unless it begins with /. If FILE.not-measured exists, there is no value, and its first
+ * line gives the reason. */
 #ifndef GEODEC_VERDICT_REFERENCE_H
 #define GEODEC_VERDICT_REFERENCE_H
 
@@ -24,23 +25,23 @@ enum { GEODEC_REFERENCE_MAX = 4096 };
 
 typedef struct geodec_references geodec_references;
 
-/* root, kinds: the caller's, as long as the object lives. Artifacts stay open until closed. */
+/* root, kinds: must outlive the object. Artifacts stay open until closed. */
 GEODEC_API geodec_status geodec_references_open(const char *root, const geodec_kind *const *kinds, int n_kinds,
                                                 geodec_references **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_references_close(geodec_references *r); /* NULL ok */
 
-/* GEODEC_NOTFOUND: there is no such value (no file, not measured, an optional member that is left out, no row with
- * that key); every other failure: the reference itself is broken (no such name in the kind, no such column, a wrong
- * number of indices, several rows, a damaged file). */
+/* GEODEC_NOTFOUND: the value does not exist (no file, not measured, a missing optional member, no row with that key).
+ * Any other failure: the reference is broken (no such name in the kind, no such column, a wrong number of indices,
+ * several rows, a damaged file). */
 GEODEC_API geodec_status geodec_reference_read(geodec_references *r, const char *text, char value[GEODEC_REFERENCE_MAX],
                                                geodec_err *err) GEODEC_MUST_USE;
-/* Why FILE was not measured: the first line of FILE.not-measured; false when there is none. */
+/* The reason why FILE was not measured: the first line of FILE.not-measured; false when there is none. */
 GEODEC_API bool geodec_reference_reason(const geodec_references *r, const char *file,
                                         char reason[GEODEC_REFERENCE_MAX]);
 /* The artifact of a reference's file, for its provenance. */
 GEODEC_API geodec_status geodec_reference_artifact(geodec_references *r, const char *file, const geodec_artifact **out,
                                                    geodec_err *err) GEODEC_MUST_USE;
-/* Whether the text has the form of a reference; by_index: of a table's cell by its row's number. */
+/* Whether the text has the form of a reference; by_index: to a table's cell by its row's number. */
 GEODEC_API geodec_status geodec_reference_check(const char *text, bool *by_index, geodec_err *err) GEODEC_MUST_USE;
 
 #endif

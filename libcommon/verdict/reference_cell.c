@@ -42,14 +42,14 @@ static geodec_status select_row(const geodec_table *t, const reference *r, int64
         if (!r->select[k].nearest) continue;
         nearest = k;
         if (!geodec__reference_number(r->select[k].word, &want))
-            GEODEC_THROW(GEODEC_INVAL, "'%.100s' is no number to be near to", r->select[k].word);
+            GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a number", r->select[k].word);
     }
     for (int64_t i = 0; i < t->rows; i++) {
         double x = 0;
         if (!row_matches(t, r, column, i)) continue;
         if (nearest >= 0) (void)geodec__reference_number(geodec_table_cell(t, i, column[nearest]), &x);
         const double d = nearest >= 0 ? fabs(x - want) : 0;
-        if (d < best || (d == best && x > at_best)) { /* of two as near the larger */
+        if (d < best || (d == best && x > at_best)) { /* on ties the larger */
             best = d, at_best = x, found = i, several = 0;
         } else if (d == best && x == at_best) {
             several++;

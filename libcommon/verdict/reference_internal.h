@@ -1,4 +1,4 @@
-/* A reference taken apart. */
+/* A parsed reference. */
 #ifndef GEODEC_VERDICT_REFERENCE_INTERNAL_H
 #define GEODEC_VERDICT_REFERENCE_INTERNAL_H
 
@@ -15,7 +15,7 @@ typedef struct reference_key { /* KEY=WORD or KEY~WORD; key NULL: a plain index 
 } reference_key;
 
 typedef struct reference {
-    char text[GEODEC_REFERENCE_MAX]; /* cut up */
+    char text[GEODEC_REFERENCE_MAX]; /* the text, split in place */
     char *file, *name, *summary;     /* summary: NULL without */
     reference_key select[REFERENCE_KEYS], axis[GEODEC_RANK_MAX];
     int n_select, n_axis;

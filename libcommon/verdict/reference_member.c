@@ -42,7 +42,7 @@ static const geodec_attr *find_attr(const geodec_artifact *a, const char *name)
     return NULL;
 }
 
-/* The field of that name, there and not too large; path [room of a name + 2]. */
+/* The field of that name, if it exists and is not too large; path [length of a name + 2]. */
 static geodec_status find_field(const geodec_artifact *a, const char *name, const geodec_field **field, int64_t *shape,
                                 int *rank, geodec_err *err)
 {
@@ -62,7 +62,7 @@ done:
     return st;
 }
 
-/* Place of a word in "a,b,c", or -1. */
+/* Index of a word in "a,b,c", or -1. */
 static int64_t place_of(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -75,7 +75,7 @@ static int64_t place_of(const char *list, const char *word)
     }
 }
 
-/* Where the one-axis field `key` has that value; extent: of the axis that is indexed. */
+/* Index at which the one-axis field `key` has that value; extent: of the indexed axis. */
 static geodec_status index_of(const geodec_artifact *a, const reference_key *k, int64_t extent, int64_t *at,
                               geodec_err *err)
 {
@@ -93,9 +93,9 @@ static geodec_status index_of(const geodec_artifact *a, const reference_key *k, 
         *at = place_of(list, k->word);
     } else {
         GEODEC_TRY(find_field(a, k->key, &field, shape, &rank, err));
-        if (rank != 1 || shape[0] != extent) GEODEC_THROW(GEODEC_INVAL, "'%.100s' does not number that axis", k->key);
+        if (rank != 1 || shape[0] != extent) GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a coordinate of that axis", k->key);
         if (k->nearest && !geodec__reference_number(k->word, &want))
-            GEODEC_THROW(GEODEC_INVAL, "'%.100s' is no number to be near to", k->word);
+            GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a number", k->word);
         GEODEC_TRY(geodec_artifact_read(a, field->path, &data, err));
         for (int64_t i = 0; i < extent; i++) {
             if (k->nearest) {
@@ -113,7 +113,8 @@ done:
     return st;
 }
 
-/* Of rows of `width` numbers those where every field of the selection has its value; returns how many numbers stay. */
+/* Keeps, of rows of `width` numbers, those where every field of the selection has its value; returns how many numbers
+ * remain. */
 static geodec_status filter(const geodec_artifact *a, const reference *r, int64_t rows, int64_t width, double *x,
                             int64_t *kept, geodec_err *err)
 {
@@ -126,7 +127,7 @@ static geodec_status filter(const geodec_artifact *a, const reference *r, int64_
     for (int k = 0; k < r->n_select; k++) {
         GEODEC_TRY(find_field(a, r->select[k].key, &field, shape, &rank, err));
         if (rank != 1 || shape[0] != rows || r->select[k].nearest)
-            GEODEC_THROW(GEODEC_INVAL, "'%.100s' does not number the rows of '%.100s'", r->select[k].key, r->name);
+            GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a coordinate of the rows of '%.100s'", r->select[k].key, r->name);
         GEODEC_TRY(geodec_artifact_read(a, field->path, &data[k], err));
         type[k] = field->type;
     }

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { MEDIAN_LEAST = 6 }; /* with fewer values the extremes are no 95 % interval of the median */
+enum { MEDIAN_LEAST = 6 }; /* with fewer values the extremes are not a 95 % interval of the median */
 
-/* The median of |x| and the order statistics between which the median of the population lies in 95 of 100 samples: the
- * number of values below it is binomial (n, 1/2), here by the normal approximation. */
+/* The median of |x| and the order statistics that enclose the population's median in 95 of 100 samples: the number of
+ * values below it is binomial (n, 1/2), here by the normal approximation. */
 static geodec_status abs_median(const char *word, int64_t n, double *x, double *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -43,7 +43,7 @@ geodec_status geodec__reference_summary(const char *word, int64_t n, double *x, 
         goto done;
     }
     for (int64_t i = 0; i < n; i++) {
-        zero += x[i] * 0; /* NaN once a value is not finite */
+        zero += x[i] * 0; /* NaN when a value is not finite */
         nonfinite += !isfinite(x[i]);
         nonzero += x[i] != 0;
         if (!isfinite(x[i])) continue;

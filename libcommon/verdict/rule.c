@@ -14,7 +14,7 @@ void geodec_rule_free(geodec_rule *r)
     *r = (geodec_rule){0};
 }
 
-/* Blanks at both ends off, in place. */
+/* Strips blanks at both ends, in place. */
 static char *trim(char *s)
 {
     s += strspn(s, " ");
@@ -28,19 +28,19 @@ static geodec_status parse_branch(char *text, const char *const *words, geodec_r
     geodec_status st = GEODEC_OK;
     geodec_rule_branch branch = {.condition = NULL};
     char *colon = strchr(text, ':');
-    if (!colon) GEODEC_THROW(GEODEC_FORMAT, "'%.60s' is no rule: WORD if CONDITION: sentence", text);
+    if (!colon) GEODEC_THROW(GEODEC_FORMAT, "'%.60s' is not a rule: WORD if CONDITION: sentence", text);
     *colon = 0;
     char *left = trim(text), *sentence = trim(colon + 1), *condition = strchr(left, ' ');
     if (condition) {
         *condition++ = 0;
         condition = trim(condition);
         if (strncmp(condition, "if ", 3) != 0)
-            GEODEC_THROW(GEODEC_FORMAT, "'%.60s %.60s' is no rule: WORD if CONDITION: sentence", left, condition);
+            GEODEC_THROW(GEODEC_FORMAT, "'%.60s %.60s' is not a rule: WORD if CONDITION: sentence", left, condition);
         condition += 3;
     }
     for (; *words && !branch.word; words++)
         if (strcmp(*words, left) == 0) branch.word = *words;
-    if (!branch.word) GEODEC_THROW(GEODEC_FORMAT, "'%.60s' is no word of a verdict", left);
+    if (!branch.word) GEODEC_THROW(GEODEC_FORMAT, "'%.60s' is not a word of a verdict", left);
     if (!*sentence) GEODEC_THROW(GEODEC_FORMAT, "a rule for '%s' has no sentence", left);
     if (rule->n == GEODEC_RULE_BRANCHES) GEODEC_THROW(GEODEC_LIMIT, "more than %d rules", GEODEC_RULE_BRANCHES);
     if (condition) GEODEC_TRY(geodec_expr_parse(condition, &branch.condition, err));
@@ -67,7 +67,7 @@ geodec_status geodec_rule_parse(const char *text, const char *const *words, geod
         }
         GEODEC_TRY(parse_branch(part, words, &rule, err));
         const bool open = !rule.branch[rule.n - 1].condition;
-        if (open && next) GEODEC_THROW(GEODEC_FORMAT, "a rule without condition stands before others");
+        if (open && next) GEODEC_THROW(GEODEC_FORMAT, "a rule without condition comes before others");
         if (!open && !next) GEODEC_THROW(GEODEC_FORMAT, "the last rule has a condition");
     }
     *out = rule;
@@ -106,7 +106,7 @@ bool geodec_rule_asks(const geodec_rule *r, const char *name)
     return asked;
 }
 
-/* Every value that a condition needs and none asks for is there. */
+/* Whether every value exists that a condition needs outside of known() and isnan(). */
 static geodec_status all_there(const geodec_rule *r, geodec_expr_lookup lookup, void *ctx, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

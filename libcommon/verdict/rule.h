@@ -1,8 +1,8 @@
-/* Rules that draw a verdict from named values:  WORD if CONDITION: sentence;; WORD if CONDITION: sentence;; WORD:
- * sentence
+/* Rules that derive a verdict from named values:
+ *     WORD if CONDITION: sentence;; WORD if CONDITION: sentence;; WORD: sentence
  *
- * The first branch whose condition holds counts; the last has none. A value named in any condition must be a finite
- * number, unless a condition asks known() or isnan() of it: else nothing is decided. */
+ * The first branch whose condition holds counts; the last has no condition. A value named in any condition must be a
+ * finite number, unless it occurs in known() or isnan(); otherwise nothing is decided. */
 #ifndef GEODEC_VERDICT_RULE_H
 #define GEODEC_VERDICT_RULE_H
 
@@ -21,24 +21,24 @@ typedef struct geodec_rule {
     geodec_rule_branch branch[GEODEC_RULE_BRANCHES];
 } geodec_rule;
 
-/* words: allowed ones, NULL at the end, static. GEODEC_FORMAT, GEODEC_LIMIT. */
+/* words: the allowed ones, NULL at the end, static. GEODEC_FORMAT, GEODEC_LIMIT. */
 GEODEC_API geodec_status geodec_rule_parse(const char *text, const char *const *words, geodec_rule *out,
                                            geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_rule_free(geodec_rule *r);
-/* The branch that counts. GEODEC_NOTFOUND: a value that the conditions need is no finite number (named in the
- * message); GEODEC_NUMERIC: a condition cannot be computed. */
+/* The branch that counts. GEODEC_NOTFOUND: a value that the conditions need is not a finite number (the message names
+ * it); GEODEC_NUMERIC: a condition cannot be computed. */
 GEODEC_API geodec_status geodec_rule_decide(const geodec_rule *r, geodec_expr_lookup lookup, void *ctx, int *branch,
                                             geodec_err *err) GEODEC_MUST_USE;
-/* Whether a condition names the value outside of known() and isnan(), and whether one asks for it there. */
+/* Whether a condition names the value outside of known() and isnan(), and whether one names it inside. */
 GEODEC_API bool geodec_rule_needs(const geodec_rule *r, const char *name);
 GEODEC_API bool geodec_rule_asks(const geodec_rule *r, const char *name);
-/* Different words of the branches that are not among `neutral` (NULL at the end). */
+/* Number of different words of the branches that are not among `neutral` (NULL at the end). */
 GEODEC_API int geodec_rule_words(const geodec_rule *r, const char *const *neutral);
 
-/* Looks for values under which each branch counts: the numbers of the conditions and of `fixed`, multiplied, shifted
- * and combined, are tried for every name that fixed does not know. found[b] says whether branch b was reached;
- * example, when not NULL, is called once for each with the values (ctx as given). The
- * last branch is looked for only where fixed is NULL. Deterministic. */
+/* Searches values that reach each branch: for every name that `fixed` does not know it tries the numbers of the
+ * conditions and of `fixed`, multiplied, shifted and combined. found[b]: branch b was reached; example, when not NULL,
+ * is called once for each reached branch with the values. The last branch is searched only when fixed is NULL.
+ * Deterministic. */
 typedef void (*geodec_rule_example)(void *ctx, int branch, int n, const char *const *names, const double *values);
 GEODEC_API geodec_status geodec_rule_reach(const geodec_rule *r, geodec_expr_lookup fixed, void *fixed_ctx, bool *found,
                                            geodec_rule_example example, void *ctx, geodec_err *err) GEODEC_MUST_USE;

@@ -19,8 +19,8 @@ geodec_status geodec_values_add(geodec_values *v, const char *name, geodec_value
     size_t n = 0;
     while (isalnum((unsigned char)name[n]) || name[n] == '_') n++;
     if (n == 0 || name[n] || n >= GEODEC_EXPR_NAME || isdigit((unsigned char)name[0]))
-        GEODEC_THROW(GEODEC_INVAL, "'%.60s' is no name of a value", name);
-    if (geodec_values_find(v, name)) GEODEC_THROW(GEODEC_INVAL, "the value %s is there twice", name);
+        GEODEC_THROW(GEODEC_INVAL, "'%.60s' is not a name of a value", name);
+    if (geodec_values_find(v, name)) GEODEC_THROW(GEODEC_INVAL, "the value %s occurs twice", name);
     if (v->n == GEODEC_VALUES_MAX) GEODEC_THROW(GEODEC_LIMIT, "more than %d values", GEODEC_VALUES_MAX);
     geodec_value *w = &v->v[v->n++];
     *w = (geodec_value){.state = GEODEC_EXPR_MISSING};
@@ -48,7 +48,7 @@ static void take(geodec_value *v, const char *text, const char *number)
     if (!*text || strcmp(text, "-") == 0) {
         geodec_value_missing(v, "empty");
     } else if (end == number || *end || isspace((unsigned char)*number)) {
-        (void)snprintf(v->reason, sizeof v->reason, "'%.60s' is no number", text);
+        (void)snprintf(v->reason, sizeof v->reason, "'%.60s' is not a number", text);
     } else if (isnan(x)) {
         v->state = GEODEC_EXPR_NAN;
         (void)snprintf(v->reason, sizeof v->reason, "not a number");
@@ -81,7 +81,7 @@ geodec_expr_state geodec_values_lookup(void *ctx, const char *name, double *valu
     return v->state;
 }
 
-/* One value in a format, or false when there is no such format. */
+/* Formats one value; false when there is no such format. */
 static bool show(const geodec_value *v, const char *format, char *out, size_t room)
 {
     const char kind = format[0];

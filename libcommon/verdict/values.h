@@ -1,4 +1,4 @@
-/* Named values of a row: the text as it was read, what it is as a number, and why it is not there. */
+/* Named values of a row: the text as read, its number, and the reason when it is missing. */
 #ifndef GEODEC_VERDICT_VALUES_H
 #define GEODEC_VERDICT_VALUES_H
 
@@ -11,11 +11,11 @@ enum { GEODEC_VALUES_MAX = 32, GEODEC_VALUE_TEXT = 256, GEODEC_SENTENCE_MAX = 40
 
 typedef struct geodec_value {
     char name[GEODEC_EXPR_NAME];
-    char text[GEODEC_VALUE_TEXT];   /* "" when it is not there */
+    char text[GEODEC_VALUE_TEXT];   /* "" when missing */
     char reason[GEODEC_VALUE_TEXT]; /* why it is not a finite number; "" when it is */
     geodec_expr_state state;
     double x;
-    bool optional; /* a verdict does not wait for it */
+    bool optional; /* optional: a verdict does not need it */
 } geodec_value;
 
 typedef struct geodec_values {
@@ -23,11 +23,11 @@ typedef struct geodec_values {
     geodec_value v[GEODEC_VALUES_MAX];
 } geodec_values;
 
-/* Adds a value, not there yet. GEODEC_INVAL: a bad name, or one that is taken; GEODEC_LIMIT. */
+/* Adds a missing value. GEODEC_INVAL: a bad or duplicate name; GEODEC_LIMIT. */
 GEODEC_API geodec_status geodec_values_add(geodec_values *v, const char *name, geodec_value **out,
                                            geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API geodec_value *geodec_values_find(geodec_values *v, const char *name); /* NULL when there is none */
-/* Takes the text in: a finite number, NaN, infinity, or neither ("", "-", words). */
+/* Sets the text: a finite number, NaN, infinity, or neither ("", "-", words). */
 GEODEC_API void geodec_value_set(geodec_value *v, const char *text);
 /* The number in a printed figure: "46.9 %", "557,056". */
 GEODEC_API void geodec_value_set_printed(geodec_value *v, const char *text);
@@ -36,8 +36,8 @@ GEODEC_API void geodec_value_missing(geodec_value *v, const char *reason);
 GEODEC_API geodec_expr_state geodec_values_lookup(void *ctx, const char *name, double *value);
 
 /* A template with {NAME} or {NAME:FORMAT}: g3 (significant digits), f2 (decimals), p1 (percent of a share, with
- * decimals), i (rounded to a whole number), s (the text). Without one: the text, long numbers with five digits. A value
- * that is not there is a dash. GEODEC_FORMAT: an unknown name or format. */
+ * decimals), i (rounded to a whole number), s (the text). Without a format: the text, long numbers with five digits. A
+ * missing value is a dash. GEODEC_FORMAT: an unknown name or format. */
 GEODEC_API geodec_status geodec_values_fill(const geodec_values *v, const char *template, char *out, size_t room,
                                             geodec_err *err) GEODEC_MUST_USE;
 

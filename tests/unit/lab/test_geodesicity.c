@@ -181,13 +181,13 @@ Test(geodesicity, the_texts_are_divided)
     geodec_geodesicity_options o = geodec_geodesicity_defaults();
     int first = 0, quarter = 0;
     for (int32_t t = 0; t < 400; t += 2) {
-        const bool a = geodec_harness_split_held_out(&o, t), b = geodec_harness_split_held_out(&o, t + 1);
+        const bool a = geodec_harness_split_held_out(&o.split, t), b = geodec_harness_split_held_out(&o.split, t + 1);
         cr_assert_neq(a, b);
         first += a;
     }
     cr_assert(first > 70 && first < 130);
     o.split.held_out = 0.25;
-    for (int32_t t = 0; t < 400; t++) quarter += geodec_harness_split_held_out(&o, t);
+    for (int32_t t = 0; t < 400; t++) quarter += geodec_harness_split_held_out(&o.split, t);
     cr_assert(quarter > 70 && quarter < 130);
 }
 
