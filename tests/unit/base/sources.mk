@@ -2,5 +2,4 @@ base_TESTS := \
   test_base.c \
   test_pool.c \
   test_shard.c \
-  test_split.c \
-  test_tasks.c
+  test_split.c

@@ -8,5 +8,6 @@ chain_TESTS := \
   test_metric_space.c \
   test_stages.c \
   test_successors.c \
+  test_tasks.c \
   test_validity.c
 chain_FIXTURES := geometry/analytic.c geometry/bumps.c geometry/field.c
