@@ -9,7 +9,7 @@ setup() {
 }
 
 @test "folders include only what the layer table allows, and the library keeps its hands off the environment" {
-    sh scripts/check-layers
+    make -s PROFILE="$profile" check-layers
 }
 
 @test "every global symbol carries the prefix and every exported one is declared" {
