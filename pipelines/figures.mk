@@ -71,7 +71,7 @@ CAPTIONS := pipelines/report/captions.tsv $(sort $(wildcard $(LAB)/*/caption.tsv
 # ---- report --------------------------------------------------------------------------------------------------------
 REPORT := $(R)/report
 FIGURE_FILES := $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
-# Rules as data (docs/verdicts.md): pipelines/report/headline.tsv, and a row of the embedded model alone.
+# Rules as data (docs/manual/verdicts.md): pipelines/report/headline.tsv, and a row of the embedded model alone.
 HEADLINE_RULES := $(if $(EMBEDDED),pipelines/report/headline-embedded.tsv) pipelines/report/headline.tsv
 $(R)/headline.tsv: private needs := any
 $(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(GEOMETRY) $(LABORATORY) $(DECODING) FORCE
