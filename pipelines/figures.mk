@@ -47,6 +47,12 @@ define figure
 $(F)/$1.svg $(F)/$1.png: $(F)/$1.%: $(call script,$1) $(GP)/style.gp $2 FORCE
 	@$$(call plot,$$*,$3)
 endef
+# make NAME-page writes docs/results/NAME.md from tables: $(eval $(call result_page,NAME,TITLE,TABLES)).
+define result_page
+.PHONY: $1-page
+$1-page: pipelines/report/result-page $3
+	@pipelines/report/result-page '$2' 'make $1-page' $(BIN) $(MODEL_FILE) $3 > docs/results/.$1.tmp && mv docs/results/.$1.tmp docs/results/$1.md
+endef
 TRAINING_ARGS = tsv='$(F)/training.tsv'; floor=$(call attr,data/model/losscurve.h5,floor_bits_per_byte); ngram=$$(sed -n 's/.*"bits_per_byte": *\([0-9.]*\).*/\1/p' data/model/held-out.json | tail -n 1)
 $(eval $(call figure,training,$(F)/training.tsv,$$(TRAINING_ARGS)))
 $(eval $(call figure,spectrum,$(F)/spectrum.tsv $(F)/ladder.tsv,spectrum='$(F)/spectrum.tsv'; ladder='$(F)/ladder.tsv'))
