@@ -47,6 +47,10 @@ define figure
 $(F)/$1.svg $(F)/$1.png: $(F)/$1.%: $(call script,$1) $(GP)/style.gp $2 FORCE
 	@$$(call plot,$$*,$3)
 endef
+# The figure of the README.
+.PHONY: readme-figure
+readme-figure: $(F)/acceptance.png
+	cp $< docs/results/acceptance.png
 # make NAME-page writes docs/results/NAME.md from tables: $(eval $(call result_page,NAME,TITLE,TABLES)).
 define result_page
 .PHONY: $1-page

@@ -6,8 +6,8 @@ tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
 # For the rules outside of results/<model>/ that are plain recipes.
 run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 
-# Pages of docs/results that tables of an experiment make: $(call result_page,NAME,TITLE,TABLES) in its fragment.
-RESULT_PAGES := kv-page projection-page attnres-page
+# Pages and the figure of docs/results that results make: $(call result_page,NAME,TITLE,TABLES) in an experiment's fragment.
+RESULT_PAGES := kv-page projection-page attnres-page readme-figure
 # Goals of the pipeline: these words, the experiments' names, and files under results/ or R.
 PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks acceptance-page $(RESULT_PAGES) ladder $(notdir $(wildcard pipelines/lab/*))
 R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
