@@ -36,6 +36,7 @@ help:
 	@echo "make drafting       drafting taken apart: acceptance by length, rejections, gates, three-way speeds, readiness"
 	@echo "make acceptance     acceptance by draft length on texts of others: WikiText and the Spec-Bench questions of the shared folder, ACCEPTANCE_TEXTS="
 	@echo "make projection     sweeps of low-rank weights; make kv: of low-rank caches; make attnres: of recombined residual streams"
+	@echo "make kv-page        projection-page, attnres-page, acceptance-page, exactness-page, readme-figure: pages of docs/results from the last run"
 	@echo "make rollout        what a geometric rollout drafts, and what its geometry adds; OneDecode's tables"
 	@echo "make shf            training with and without the penalty on departures from geodesics (a quarter of an hour)"
 	@echo "make bench-chain    bench-forward, -knn, -warp, ..: speed beside a named peer or limit (tests/bench/README.md)"

@@ -1,5 +1,5 @@
 # Completion of bash, zsh or fish (-v shell=NAME), and the stages of `geodec --help` (-v shell=stages), from the tables that
-# the tools print with --options.
+# the tools print with --options; -v shell=page: the same stages for docs/tools.md.
 BEGIN { FS = "\t" }
 function cut(text, n) { return length(text) > n ? substr(text, 1, n - 3) "..." : text }
 function plain(text) { gsub(/\\/, "", text); gsub(/'/, "", text); return text }
@@ -20,6 +20,7 @@ END {
     else if (shell == "zsh") zsh()
     else if (shell == "fish") fish()
     else if (shell == "stages") stages()
+    else if (shell == "page") page()
     else exit 2
 }
 function stages(   t, i) {
@@ -28,6 +29,14 @@ function stages(   t, i) {
         for (i = 1; i <= n_tools; i++)
             if (topic[tools[i]] == t) printf "  %-16s %s\n", stage(tools[i]), purpose[tools[i]]
     }
+}
+function page(   t, i) {
+    for (t = 1; t <= last_topic; t++) {
+        printf "\n## %s\n\n| tool | purpose |\n|---|---|\n", heading[t]
+        for (i = 1; i <= n_tools; i++)
+            if (topic[tools[i]] == t) printf "| `%s` | %s |\n", tools[i], purpose[tools[i]]
+    }
+    print ""
 }
 function bash(   i, k, t, words, c) {
     print "# bash completion of geodec. Made from the tables of options; do not edit."

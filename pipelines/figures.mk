@@ -47,6 +47,16 @@ define figure
 $(F)/$1.svg $(F)/$1.png: $(F)/$1.%: $(call script,$1) $(GP)/style.gp $2 FORCE
 	@$$(call plot,$$*,$3)
 endef
+# The figure of the README.
+.PHONY: readme-figure
+readme-figure: $(F)/acceptance.png
+	cp $< docs/results/acceptance.png
+# make NAME-page writes docs/results/NAME.md from tables: $(eval $(call result_page,NAME,TITLE,TABLES)).
+define result_page
+.PHONY: $1-page
+$1-page: pipelines/report/result-page $3
+	@pipelines/report/result-page '$2' 'make $1-page' $(BIN) $(MODEL_FILE) $3 > docs/results/.$1.tmp && mv docs/results/.$1.tmp docs/results/$1.md
+endef
 TRAINING_ARGS = tsv='$(F)/training.tsv'; floor=$(call attr,data/model/losscurve.h5,floor_bits_per_byte); ngram=$$(sed -n 's/.*"bits_per_byte": *\([0-9.]*\).*/\1/p' data/model/held-out.json | tail -n 1)
 $(eval $(call figure,training,$(F)/training.tsv,$$(TRAINING_ARGS)))
 $(eval $(call figure,spectrum,$(F)/spectrum.tsv $(F)/ladder.tsv,spectrum='$(F)/spectrum.tsv'; ladder='$(F)/ladder.tsv'))
@@ -71,7 +81,7 @@ CAPTIONS := pipelines/report/captions.tsv $(sort $(wildcard $(LAB)/*/caption.tsv
 # ---- report --------------------------------------------------------------------------------------------------------
 REPORT := $(R)/report
 FIGURE_FILES := $(foreach f,$(FIGURES),$(F)/$f.svg $(F)/$f.png)
-# Rules as data (docs/verdicts.md): pipelines/report/headline.tsv, and a row of the embedded model alone.
+# Rules as data (docs/manual/verdicts.md): pipelines/report/headline.tsv, and a row of the embedded model alone.
 HEADLINE_RULES := $(if $(EMBEDDED),pipelines/report/headline-embedded.tsv) pipelines/report/headline.tsv
 $(R)/headline.tsv: private needs := any
 $(R)/headline.tsv: $(BIN)/geodec-verdict $(HEADLINE_RULES) $(GEOMETRY) $(LABORATORY) $(DECODING) FORCE

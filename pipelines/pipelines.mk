@@ -6,8 +6,10 @@ tool = $(BIN)/geodec-$1 --force $(if $(V),,--quiet)
 # For the rules outside of results/<model>/ that are plain recipes.
 run = @echo "  RUN   $(notdir $@)"; mkdir -p $(@D);
 
+# Pages and the figure of docs/results that results make: $(call result_page,NAME,TITLE,TABLES) in an experiment's fragment.
+RESULT_PAGES := kv-page projection-page attnres-page readme-figure
 # Goals of the pipeline: these words, the experiments' names, and files under results/ or R.
-PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks acceptance-page ladder $(notdir $(wildcard pipelines/lab/*))
+PIPELINE_WORDS := results report plan geometry decoding figures claims notebooks acceptance-page $(RESULT_PAGES) ladder $(notdir $(wildcard pipelines/lab/*))
 R_GIVEN := $(if $(findstring command,$(origin R)),$(R))
 PIPELINE_GOALS := $(filter $(PIPELINE_WORDS) results/% $(if $(R_GIVEN),$(R_GIVEN)/%),$(MAKECMDGOALS))
 

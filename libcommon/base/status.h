@@ -1,4 +1,4 @@
-/* Status codes: one X-macro list gives the enum, the names and the texts (docs/errors.md is generated from it).
+/* Status codes: one X-macro list gives the enum, the names and the texts (docs/manual/errors.md is generated from it).
  *
  * X(NAME, "short text", tool exit code)
  * Exit codes: 0 ok, 1 operational failure, 2 usage, 3 input refused (kind, version, checksum, limits),

@@ -3,8 +3,8 @@
 #include <math.h>
 
 /* The constants of the budget bound what drafting may cost where it does not pay: about 1 % of the time. Together they
- * keep all medians of docs/speed.md above 0.98 of plain decoding, and a test holds 2 % at 36 settings; one by one they
- * are choices that were not measured. The tests `decisions` hold what follows from each. */
+ * keep all medians of docs/results/speed.md above 0.98 of plain decoding, and a test holds 2 % at 36 settings; one by
+ * one they are choices that were not measured. The tests `decisions` hold what follows from each. */
 static const double START = 0.8;   /* passes in the budget at first: enough for a first ask in cold caches */
 static const double SHARE = 0.005; /* of a pass that every token adds at first, and once drafting has paid */
 static const double SHARE_DECAY =
@@ -17,8 +17,8 @@ static const double RESUME_MOST = 8;    /* passes that the first resuming counts
 static const double RESUME_OUTLIER = 3; /* times the expectation (and RETRY) that later ones do: the machine may have
                                            done something else */
 static const double CAME = 0.4;         /* weight of the tokens that came against those expected, which vary less */
-/* The constants of the length. GAIN was measured with tests/bench/auto.sh (docs/speed.md, "The scheduler against the
- * best of its drafters"); the others are choices, as above. */
+/* The constants of the length. GAIN was measured with tests/bench/auto.sh (docs/results/speed.md, "The scheduler
+ * against the best of its drafters"); the others are choices, as above. */
 static const double PRIOR = 0.7;                       /* averages of accepted and claimed at first */
 static const double DECAY = 0.95;                      /* their weight after one draft more: about twenty count */
 static const double TRUST_LEAST = 0.2, TRUST_MOST = 2; /* bounds: a few outcomes must not silence a source for good */

@@ -8,7 +8,7 @@
 
 /* Slope of v(b) where it is not measured, and by which lengths of sampled drafts are chosen: which tokens are sampled
  * depends on the lengths, so with measured times the same seed would not give the same text. A stand-in: the models of
- * docs/speed.md have 0.35 to 0.45 between 1 and 9 rows. */
+ * docs/results/speed.md have 0.35 to 0.45 between 1 and 9 rows. */
 static const double DEFAULT_SLOPE = 0.3;
 
 geodec_decode_options geodec_decode_options_default(void)

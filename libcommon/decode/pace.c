@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-/* Of FIRST_SHARE and FIRST_MOST the effect was measured with tests/bench/auto.sh (docs/speed.md, "The scheduler against
- * the best of its drafters"). The others are choices of which only the whole was measured (docs/speed.md, first table);
- * the tests `decisions` hold what follows from each. */
+/* Of FIRST_SHARE and FIRST_MOST the effect was measured with tests/bench/auto.sh (docs/results/speed.md, "The scheduler
+ * against the best of its drafters"). The others are choices of which only the whole was measured
+ * (docs/results/speed.md, first table); the tests `decisions` hold what follows from each. */
 static const double STEP = 0.1;      /* weight of the newest value in a moving average: about ten rounds are kept */
 static const double SLOW_STEP = 0.5; /* the same of the machine's speed, which changes at once */
 static const double OUTLIER = 3;     /* a time this many times above or below the expected one is cut to that: the

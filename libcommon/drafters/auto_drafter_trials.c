@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-/* FIRST_ASKS, HOPED, OF_GAINS, MARGIN and PAIRS_* were set with tests/bench/auto.sh (docs/speed.md, "The scheduler
- * against the best of its drafters"). The others are choices of which only the whole was measured there; the tests
- * `decisions` hold what follows from each. */
+/* FIRST_ASKS, HOPED, OF_GAINS, MARGIN and PAIRS_* were set with tests/bench/auto.sh (docs/results/speed.md, "The
+ * scheduler against the best of its drafters"). The others are choices of which only the whole was measured there; the
+ * tests `decisions` hold what follows from each. */
 enum { SOON = 16, SELDOM = 4096 };     /* rounds between trials: at least, and what their cost adds at most */
 static const double TRIAL_MOST = 2;    /* passes that end a trial early */
 static const double FIRST_ASKS = 3;    /* ordinary asks that the first trial takes, roughly: caches are cold */

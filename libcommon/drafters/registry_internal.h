@@ -1,5 +1,5 @@
 /* The table of drafters: one row each, from which drafting.c opens and makes them, and help texts and documents name
- * them. A new drafter is its own draft_X.c and a row of registry.c. */
+ * them. A new drafter is its own X_drafter.c and a row of registry.c. */
 #ifndef GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 #define GEODEC_DRAFTERS_REGISTRY_INTERNAL_H
 

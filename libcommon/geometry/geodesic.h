@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 /* The methods, a row each: X(NAME, name, order, what it is). Names in artifacts, choices of --method and
- * docs/integrators.md come from here. */
+ * docs/manual/integrators.md come from here. */
 #define GEODEC_GEODESIC_TABLE(X)                                                                                       \
     X(RK4, rk4, 4, "classical Runge-Kutta, one step of size dl between nodes")                                         \
     X(ADAPTIVE, adaptive, 8, "Prince-Dormand 8(9) of GSL, steps chosen by rtol, output at the same nodes")

@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 /* The schemes, a row each: X(NAME, name, order of the global error for smooth A, nodes of a step, what it is). Names in
- * artifacts, choices of --scheme and docs/integrators.md come from here; a new one is a row and step_<name>() in
+ * artifacts, choices of --scheme and docs/manual/integrators.md come from here; a new one is a row and step_<name>() in
  * magnus.c. Nodes: ENDS of the step, or 1, 2, 3 points of GAUSS. */
 #define GEODEC_MAGNUS_TABLE(X)                                                                                         \
     X(TAYLOR3, taylor3, 2, ENDS, "cubic cut of the exponential of the mean of both ends: the published rule")          \

@@ -1,6 +1,6 @@
 /* The tensor types of GGUF that Geodec reads, a row each. Everything that knows a type by name or by number is made
  * from this table: the enumeration, sizes, codecs (types.c), recipes of geodec-quantize, packing and kernels of the
- * products (model/), random models, help texts and docs/tensor-types.md.
+ * products (model/), random models, help texts and docs/manual/tensor-types.md.
  *
  * A new type is a row here, geodec__types_decode_<name> in types_*.c, and geodec__encode_<name> in encode_*.c if it is
  * to be written; `make docs` brings the page up to date.

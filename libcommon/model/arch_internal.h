@@ -1,6 +1,6 @@
 /* The table of architectures: what each one does differently from a plain llama. Reading a file, binding its tensors
  * and the forward pass look here (or at what was copied into the configuration), never at a name. A new architecture is
- * a row of the table and a row of the tests; `make docs` brings docs/architectures.md up to date. */
+ * a row of the table and a row of the tests; `make docs` brings docs/manual/architectures.md up to date. */
 #ifndef GEODEC_MODEL_ARCH_INTERNAL_H
 #define GEODEC_MODEL_ARCH_INTERNAL_H
 
@@ -17,7 +17,7 @@ typedef enum geodec__divisors {
 typedef struct geodec__arch {
     const char *name;    /* general.architecture, and the prefix of its keys */
     const char *models;  /* known by that name */
-    const char *differs; /* what differs from the others, for docs/architectures.md (Markdown) */
+    const char *differs; /* what differs from the others, for docs/manual/architectures.md (Markdown) */
     geodec_rope_pairs pairs;
     geodec_activation activation;
     geodec__qk_norm qk_norm;           /* RMS norm of query and key before the rotation */

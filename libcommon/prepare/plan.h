@@ -2,7 +2,7 @@
  *
  * Rule. Of T seconds, 70 % read and write texts; the rest bakes the map and tries the drafters. With s and r tokens a
  * second for sampling and reading, A tokens of text at hand and C = 196608 tokens at most (768 texts of 256, the size
- * the speeds of docs/speed.md were measured with: a larger map drafts little better and costs more to search):
+ * the speeds of docs/results/speed.md were measured with: a larger map drafts little better and costs more to search):
  *   text tokens   = min(A, C, 0.7 T r)
  *   sample tokens = min(C - text, (0.7 T - text / r) / (1 / s + 1 / r)), 0 where the model cannot begin a text
  *   length        = min(context, 256), less where there would be fewer than 16 texts, but at least min(context, 64)

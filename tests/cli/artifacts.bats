@@ -20,9 +20,9 @@ setup() {
         "$bin/geodec-info" --schema "$kind" | diff - "docs/schema/$kind.md"
     done
     for page in drafters tensor-types integrators; do
-        "$bin/geodec-info" "--$page" | diff - "docs/$page.md"
+        "$bin/geodec-info" "--$page" | diff - "docs/manual/$page.md"
     done
-    tables=$(grep -l '^<!-- table: ' docs/*.md)
+    tables=$(grep -l '^<!-- table: ' docs/*.md docs/manual/*.md)
     [[ "$tables" == *architectures.md* ]]
     for page in $tables; do
         scripts/docs-tables "$bin" "$page" | diff - "$page"

@@ -89,7 +89,7 @@ C
     # 4. the documents
     make -s -o "$table" OPT_release=-O1 "$B/bin/geodec-info" "$B/bin/geodec-quantize" "$B/bin/geodec-perplexity" \
         "$B/bin/geodec-decode" >make.log 2>&1 || { cat make.log; return 1; }
-    "$B/bin/geodec-info" --tensor-types >docs/tensor-types.md
+    "$B/bin/geodec-info" --tensor-types >docs/manual/tensor-types.md
     rm make.log
     export bin=$tree/$B/bin f16=$root/data/model/geodec-stories-f16.gguf
     printf 'The cat and the dog went to the river. They were happy all day.' >"$BATS_FILE_TMPDIR/text"
@@ -107,9 +107,9 @@ close() { awk -v a="$1" -v b="$2" -v most="$3" 'BEGIN {d = a - b; print a, b; ex
     (cd "$root" && git ls-files) | while read -r f; do cmp -s "$root/$f" "$tree/$f" || echo "$f"; done >touched
     cat touched
     [ "$(wc -l <touched)" -le 5 ] && [ "$(wc -l <touched)" -ge 4 ]
-    grep -qx docs/tensor-types.md touched
-    grep -q '^| `Q8_B` | 60 | 32 | 34 | 8.5 | by rounding | F16 | decoded | decoded |$' "$tree/docs/tensor-types.md"
-    grep -q '^| `Q4_E` | 61 | 32 | 18 | 4.5 | by rounding | F16 | integers | integers |$' "$tree/docs/tensor-types.md"
+    grep -qx docs/manual/tensor-types.md touched
+    grep -q '^| `Q8_B` | 60 | 32 | 34 | 8.5 | by rounding | F16 | decoded | decoded |$' "$tree/docs/manual/tensor-types.md"
+    grep -q '^| `Q4_E` | 61 | 32 | 18 | 4.5 | by rounding | F16 | integers | integers |$' "$tree/docs/manual/tensor-types.md"
     "$bin/geodec-quantize" --help | tr -d '\n ' | grep -q '|q8_b|q4_e|'
 }
 

@@ -29,7 +29,7 @@ static const cli_tool tool = {
         "A row is \"not measured\", with the reason, while a value is missing, empty, no number or infinite; then its "
         "rule\n"
         "says holds, mixed or fails, or nothing where nothing is claimed. The table written has the columns key,\n"
-        "quantity, value, control, verdict (word: sentence), command. docs/verdicts.md describes the rules.",
+        "quantity, value, control, verdict (word: sentence), command. docs/manual/verdicts.md describes the rules.",
     .examples = "  geodec-verdict --root results/my-model pipelines/report/headline.tsv\n"
                 "  geodec-verdict --check pipelines/report/headline.tsv",
     CLI_TAKES(options, 1, -1),

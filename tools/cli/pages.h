@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-void tensor_types_page(FILE *out);   /* docs/tensor-types.md */
-void architectures_table(FILE *out); /* the table of docs/architectures.md */
-void integrators_page(FILE *out);    /* docs/integrators.md */
+void tensor_types_page(FILE *out);   /* docs/manual/tensor-types.md */
+void architectures_table(FILE *out); /* the table of docs/manual/architectures.md */
+void integrators_page(FILE *out);    /* docs/manual/integrators.md */
 
 #endif

@@ -25,10 +25,10 @@ void schema_print(FILE *out, const geodec_kind *kind)
     (void)fprintf(out, "# Artifact kind `%s`, schema version %d.%d\n\n", kind->name, kind->major, kind->minor);
     (void)fprintf(out, "%c%s. Made by `%s`.\n", toupper((unsigned char)kind->purpose[0]), kind->purpose + 1,
                   kind->tool);
-    (void)fprintf(
-        out,
-        "This page is printed by `geodec-info --schema %s`; the common layout is in [artifacts](../artifacts.md).\n",
-        kind->name);
+    (void)fprintf(out,
+                  "This page is printed by `geodec-info --schema %s`; the common layout is in "
+                  "[artifacts](../manual/artifacts.md).\n",
+                  kind->name);
     if (kind->n_attrs)
         (void)fprintf(out, "\n## Attributes\n\n| name | type | meaning | presence |\n| --- | --- | --- | --- |\n");
     for (int i = 0; i < kind->n_attrs; i++) {

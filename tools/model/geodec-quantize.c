@@ -32,7 +32,7 @@ static const cli_tool tool = {
         "Keys and vocabulary are copied; norm gains, biases and expert routers keep their type. The mixes q4_k_s,\n"
         "q4_k_m (= q4_k), q5_k_s and q5_k_m (= q5_k) choose types as llama.cpp does, and every quantised type has\n"
         "the output matrix in Q6_K, unless --pure. Rows that are no multiple of a type's block get the type that\n"
-        "docs/tensor-types.md names instead, and F16 where that does not fit either.\n"
+        "docs/manual/tensor-types.md names instead, and F16 where that does not fit either.\n"
         "One TSV row a tensor on standard output: types, values, bytes, root mean square of the weights (size) and of\n"
         "the error (rms), rms / size (relative), the largest error, the cosine of weights before and after, and two\n"
         "controls: the rms of plain rounding to the same type, and of Q8_0. Errors are against the input as decoded:\n"

@@ -2,7 +2,7 @@
 # ACCEPTANCE_TEXTS (names without blanks) up to ACCEPTANCE_PROMPTS prompts, greedy; of JSON Lines a record is a prompt, in the model's chat
 # format where it has one. NAME.h5 has acceptance by position, tokens a pass as measured and by both closed forms, with 95 % intervals by
 # bootstrap over prompts; the bigram is the control of each drafter. acceptance.tsv: the table of all texts; acceptance.md: a page of it, which
-# make acceptance-page puts at docs/acceptance.md.
+# make acceptance-page puts at docs/results/acceptance.md.
 ACCEPTANCE_TEXTS ?= $(wildcard $(SHARED)/text/wikitext2-test-a.txt $(SHARED)/text/spec_bench-a.jsonl)
 ACCEPTANCE_PROMPTS ?= $(if $(filter 1,$(QUICK)),20,1000)
 ACCEPTANCE_NAMES := $(basename $(notdir $(ACCEPTANCE_TEXTS)))
@@ -26,6 +26,6 @@ $(R)/acceptance/acceptance.md: $(LAB)/acceptance/page $(BIN)/geodec-bench-decode
 ACCEPTANCE_SHOWN := text drafter gamma first_acceptance first_low first_high tokens_per_pass tpp_low tpp_high tokens_closed_form tokens_by_position
 .PHONY: acceptance acceptance-page
 acceptance-page: $(R)/acceptance/acceptance.md
-	cp $< docs/acceptance.md
+	cp $< docs/results/acceptance.md
 acceptance: $(R)/acceptance/acceptance.tsv $(R)/acceptance/acceptance.md $(foreach t,$(ACCEPTANCE_NAMES),$(R)/acceptance/$t.svg $(R)/acceptance/$t.png)
 	@$(table) --where 'setting == "loop"' $< $(ACCEPTANCE_SHOWN)

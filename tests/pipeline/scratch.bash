@@ -1,0 +1,48 @@
+# A scratch copy of the tree for the recipes of docs/extending.md: the tracked files, and the objects of the release build,
+# so that only what a recipe touches is compiled.
+
+# scratch_tree: makes the copy. Sets B, root, tree and bin.
+scratch_tree() {
+    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    B=${B:-build/release}
+    case $B in build/release) ;; *) skip "the scratch copy takes the objects of the release build" ;; esac
+    [ -d "$B/obj" ] || skip "nothing is built in $B"
+    export B root=$PWD tree=$BATS_FILE_TMPDIR/tree
+    export bin=$tree/$B/bin
+    mkdir -p "$tree/$B/lib" "$bin"
+    git ls-files -z | tar -cf - --null -T - | tar -xf - -C "$tree"
+    [ ! -e mk/config.mk ] || cp -p mk/config.mk "$tree/mk/"
+    cp -p build/.packages-build "$tree/build/"
+    cp -al "$B/obj" "$tree/$B/" 2>/dev/null || cp -a "$B/obj" "$tree/$B/"
+    cp -p "$B/lib/libgeodeccli.a" "$B/tools.tsv" "$tree/$B/lib/"
+    mv "$tree/$B/lib/tools.tsv" "$tree/$B/"
+    cd "$tree" || return 1
+}
+
+# forget FILE...: the objects that were made from these files go, so that nothing is written through a hard link.
+forget() {
+    for f in "$@"; do
+        grep -rlF --include='*.d' "$f" "$B/obj" | sed 's/\.d$//' | while read -r object; do rm -f "$object.o" "$object.d"; done
+    done
+}
+
+# build TARGET...: quietly; the whole log on a failure.
+build() { make -s "$@" >"$BATS_FILE_TMPDIR/make.log" 2>&1 || { cat "$BATS_FILE_TMPDIR/make.log"; return 1; }; }
+
+# touched: the files of the copy that differ from the tree, or are new.
+touched() {
+    (cd "$root" && git ls-files) | while read -r f; do cmp -s "$root/$f" "$tree/$f" || echo "$f"; done
+    (cd "$tree" && find docs libcommon mk pipelines scripts tests tools -type f) | while read -r f; do [ -e "$root/$f" ] || echo "$f"; done
+}
+
+# insert_before PATTERN FILE LINE...: the lines stand before the first line that matches.
+insert_before() {
+    local pattern=$1 file=$2
+    shift 2
+    printf '%s\n' "$@" >"$BATS_FILE_TMPDIR/lines"
+    awk -v pattern="$pattern" -v lines="$BATS_FILE_TMPDIR/lines" '
+        !done && $0 ~ pattern { while ((getline line < lines) > 0) print line; done = 1 }
+        { print }
+        END { exit !done }' "$file" >"$BATS_FILE_TMPDIR/edited"
+    cat "$BATS_FILE_TMPDIR/edited" >"$file"
+}

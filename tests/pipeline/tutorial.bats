@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# docs/tutorial.md, executed: its ```sh blocks run in order, in one shell and a scratch folder that stands for the clone. What a block
+# prints is compared with the ```output block behind it, in which ... stands for anything.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    cd "$BATS_TEST_DIRNAME/../.."
+    command -v gnuplot >/dev/null || skip "no gnuplot"
+    export dir=$BATS_FILE_TMPDIR
+    mkdir -p "$dir/clone/build" "$dir/blocks"
+    B=${B:-build/release}
+    ln -s "$PWD/$B" "$dir/clone/build/release"
+    ln -s "$PWD/data" "$dir/clone/data"
+    awk -v dir="$dir/blocks" '
+        /^```sh$/ { file = sprintf("%s/%02d.sh", dir, ++n); printf "" > file; next }
+        /^```output$/ { file = sprintf("%s/%02d.expected", dir, n); printf "" > file; next }
+        /^```/ { file = ""; next }
+        file { print > file }' docs/tutorial.md
+    cd "$dir/clone"
+    for block in "$dir"/blocks/*.sh; do echo "{ . '$block'; } >'${block%.sh}.got' 2>&1 || exit 1"; done >"$dir/all"
+    XDG_CACHE_HOME=$dir/cache timeout 600 bash "$dir/all" 3>&- || echo "$?" >"$dir/failed"
+}
+
+# same GOT EXPECTED: the texts agree, "..." aside.
+same() {
+    local got pattern
+    got=$(cat "$1")
+    pattern=$(sed -e 's/[][*?\\]/\\&/g' -e 's/[.][.][.]/*/g' "$2")
+    # shellcheck disable=SC2053
+    [[ $got == $pattern ]] || { diff "$2" "$1"; return 1; }
+}
+
+@test "every block of the tutorial runs" {
+    [ "$(find "$dir/blocks" -name '*.sh' | wc -l)" -ge 10 ]
+    [ ! -e "$dir/failed" ] || { tail -n 5 "$dir"/blocks/*.got; false; }
+}
+
+@test "what the blocks print is what the page shows" {
+    [ "$(find "$dir/blocks" -name '*.expected' | wc -l)" -ge 10 ]
+    for expected in "$dir"/blocks/*.expected; do
+        [ -s "$expected" ] || [ ! -s "${expected%.expected}.got" ]
+        same "${expected%.expected}.got" "$expected"
+    done
+}
+
+@test "the comparison sees a changed digit" {
+    echo "dimension 5.37 of 400 points" >"$dir/got"
+    echo "dimension ... of 400 points" >"$dir/right"
+    echo "dimension ... of 401 points" >"$dir/wrong"
+    same "$dir/got" "$dir/right"
+    run same "$dir/got" "$dir/wrong"
+    [ "$status" -eq 1 ]
+}
+
+@test "the figure and the artifacts are there, and the page's claims hold" {
+    cd "$dir/clone/tutorial"
+    grep -q '</svg>' dimension.svg
+    geodec=$dir/clone/build/release/bin
+    "$geodec/geodec-check" ./*.h5 drafting/*.h5
+    # the states' dimension, interval and all, is below the control's
+    awk 'END {exit !(NR == 4 && $4 < $5)}' dimension.tsv
+    # no token differs, and the drafters' order is as told
+    awk -F'\t' 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
+        {pass[$at["drafter"]] = $at["tokens_per_pass"]; wrong += $at["mismatches"]}
+        END {exit !(wrong == 0 && pass["bigram"] > 1 && pass["flowmap"] > pass["bigram"] && pass["ngram"] > pass["bigram"])}' bench.tsv
+}
