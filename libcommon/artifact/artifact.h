@@ -21,12 +21,11 @@
 
 enum {
     GEODEC_FIELD_OPTIONAL = 1,
-    GEODEC_FIELD_COMPRESS = 2, /* shuffle + deflate */
-    GEODEC_FIELD_STREAM = 4,   /* first dimension grows by geodec_artifact_append; its name is set at commit */
-    GEODEC_FIELD_NONFINITE =
-        8,                   /* NaN and infinity are allowed; in other fields writing them is GEODEC_NUMERIC */
-    GEODEC_FIELD_ZERO = 256, /* bound: NaN and infinity are saved as 0 (the counts of the same file mark an empty
-                              * sum) */
+    GEODEC_FIELD_COMPRESS = 2,  /* shuffle + deflate */
+    GEODEC_FIELD_STREAM = 4,    /* first dimension grows by geodec_artifact_append; its name is set at commit */
+    GEODEC_FIELD_NONFINITE = 8, /* NaN and infinity are allowed; in other fields writing them is GEODEC_NUMERIC */
+    GEODEC_FIELD_ZERO = 256,    /* bound: NaN and infinity are saved as 0 (the counts of the same file mark an empty
+                                 * sum) */
 };
 /* How an attribute of the whole follows from those of its parts (artifact/merge.h). Without a rule it must be the same
  * in all parts. */
