@@ -50,9 +50,9 @@ typedef enum geodec_attr_type { GEODEC_ATTR_I64, GEODEC_ATTR_F64, GEODEC_ATTR_ST
 typedef struct geodec_attr {
     const char *name;
     geodec_attr_type type;
-    unsigned flags;
+    unsigned flags; /* GEODEC_FIELD_OPTIONAL, GEODEC_FIELD_NONFINITE */
     const char *long_name;
-    geodec_member member; /* the same flags */
+    geodec_member member; /* as that of a field */
     geodec_when when;
     const char *after; /* bound: the field it is saved after, "" before all; NULL: after the last. Not with shards */
 } geodec_attr;
