@@ -21,12 +21,11 @@
 
 enum {
     GEODEC_FIELD_OPTIONAL = 1,
-    GEODEC_FIELD_COMPRESS = 2, /* shuffle + deflate */
-    GEODEC_FIELD_STREAM = 4,   /* first dimension grows by geodec_artifact_append; its name is set at commit */
-    GEODEC_FIELD_NONFINITE =
-        8,                   /* NaN and infinity are allowed; in other fields writing them is GEODEC_NUMERIC */
-    GEODEC_FIELD_ZERO = 256, /* bound: NaN and infinity are saved as 0 (the counts of the same file mark an empty
-                              * sum) */
+    GEODEC_FIELD_COMPRESS = 2,  /* shuffle + deflate */
+    GEODEC_FIELD_STREAM = 4,    /* first dimension grows by geodec_artifact_append; its name is set at commit */
+    GEODEC_FIELD_NONFINITE = 8, /* NaN and infinity are allowed; in other fields writing them is GEODEC_NUMERIC */
+    GEODEC_FIELD_ZERO = 256,    /* bound: NaN and infinity are saved as 0 (the counts of the same file mark an empty
+                                 * sum) */
 };
 /* How an attribute of the whole follows from those of its parts (artifact/merge.h). Without a rule it must be the same
  * in all parts. */
@@ -51,9 +50,9 @@ typedef enum geodec_attr_type { GEODEC_ATTR_I64, GEODEC_ATTR_F64, GEODEC_ATTR_ST
 typedef struct geodec_attr {
     const char *name;
     geodec_attr_type type;
-    unsigned flags;
+    unsigned flags; /* GEODEC_FIELD_OPTIONAL, GEODEC_FIELD_NONFINITE */
     const char *long_name;
-    geodec_member member; /* the same flags */
+    geodec_member member; /* as that of a field */
     geodec_when when;
     const char *after; /* bound: the field it is saved after, "" before all; NULL: after the last. Not with shards */
 } geodec_attr;

@@ -100,7 +100,7 @@ struct geodec_artifact {
         char name[GEODEC__DIM_NAME];
         int64_t extent; /* GEODEC__EXTENT_UNKNOWN until set */
     } * dim;
-    geodec_provenance provenance; /* memory of the texts below */
+    geodec_provenance provenance; /* its texts are in the members below */
     char *text_tool, *text_command, *text_model, *text_tokenizer, *text_core, *text_tool_version;
 };
 

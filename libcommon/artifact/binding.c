@@ -49,7 +49,8 @@ static geodec_status check_member(const geodec_kind *kind, const geodec_field *f
     if (!agrees(f, &f->member))
         GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s and its member differ in type", kind->name, f->path);
     if (f->member.place == GEODEC_CONSTANT || (f->member.place == GEODEC_COLUMN && !counted_by(f, rows_of(kind, f))))
-        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s belongs to rows that the kind does not have", kind->name, f->path);
+        GEODEC_THROW(GEODEC_INTERNAL, "kind %s: field %s belongs to rows that the kind does not have", kind->name,
+                     f->path);
 done:
     return st;
 }
@@ -455,8 +456,8 @@ static geodec_status load_extents(const geodec_artifact *a, void *object, geodec
             if (!d || d->extent == GEODEC__EXTENT_UNKNOWN) continue;
             extent = d->extent;
             if (pass == 0 ? own && !put_integer(&e->member, object, extent) : extent_of(e, object) != extent)
-                GEODEC_THROW(GEODEC_FORMAT, "%s: inconsistent sizes (%s = %lld)",
-                             geodec_artifact_path(a), e->dim, (long long)extent);
+                GEODEC_THROW(GEODEC_FORMAT, "%s: inconsistent sizes (%s = %lld)", geodec_artifact_path(a), e->dim,
+                             (long long)extent);
         }
 done:
     return st;
@@ -500,8 +501,8 @@ static geodec_status load_field(const geodec_artifact *a, const geodec_field *f,
         data = NULL;
     } else if (m->place == GEODEC_VALUE) {
         if (taken(f, n) > m->bytes)
-            GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers, more than %lld",
-                         geodec_artifact_path(a), f->path, (long long)n, (long long)(m->bytes / taken(f, 1)));
+            GEODEC_THROW(GEODEC_FORMAT, "%s: field %s has %lld numbers, more than %lld", geodec_artifact_path(a),
+                         f->path, (long long)n, (long long)(m->bytes / taken(f, 1)));
         if (m->step)
             copy_apart(m, size, object, n, data, false);
         else if (n > 0)
@@ -614,7 +615,7 @@ geodec_status geodec_artifact_load(const geodec_artifact *a, void *object, geode
             GEODEC_TRY(make_rows(a, rows_at(kind, i), object, err));
     for (int i = 0; i < kind->n_fields; i++) {
         const geodec_field *f = &kind->fields[i];
-        if (f->member.place != GEODEC_UNBOUND && !f->member.lent && geodec_artifact_has(a, f->path))
+        if (f->member.place != GEODEC_UNBOUND && !f->member.borrowed && geodec_artifact_has(a, f->path))
             GEODEC_TRY(load_field(a, f, object, err));
     }
     for (int i = 0; i < kind->n_attrs; i++) {
@@ -660,7 +661,7 @@ static void free_at(void *object, size_t at)
 void geodec_artifact_clear(const geodec_kind *kind, void *object)
 {
     for (int i = 0; i < kind->n_fields; i++)
-        if (kind->fields[i].member.place == GEODEC_POINTER && !kind->fields[i].member.lent)
+        if (kind->fields[i].member.place == GEODEC_POINTER && !kind->fields[i].member.borrowed)
             free_at(object, kind->fields[i].member.at);
     for (int i = 0; i < kind->n_attrs; i++)
         if (kind->attrs[i].member.place == GEODEC_VALUE && kind->attrs[i].member.type == GEODEC_MEMBER_OWNED_TEXT)

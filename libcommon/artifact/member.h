@@ -39,7 +39,7 @@ typedef struct geodec_member {
     size_t at;                /* byte offset in the struct, or in the row */
     size_t bytes;             /* VALUE: of the whole member */
     size_t step;              /* bytes from one number to the next; 0: contiguous (COLUMN: within a row) */
-    bool lent;                /* POINTER: saved; neither loaded nor freed */
+    bool borrowed;            /* POINTER: saved; neither loaded nor freed */
     const char *const *names; /* a text attribute of an enumeration: its names by number, then NULL. CONSTANT: these
                                * names, joined by commas */
     size_t line;              /* COLUMN: bytes from one index of the row's own first axis to the next; 0: contiguous */
@@ -88,9 +88,9 @@ typedef struct geodec_rows {
     {                                                                                                                  \
         .place = GEODEC_POINTER, .type = GEODEC_TYPE_OF(*((S *)0)->m), .at = offsetof(S, m)                            \
     }
-#define GEODEC_LENT(S, m)                                                                                              \
+#define GEODEC_BORROWED(S, m)                                                                                          \
     {                                                                                                                  \
-        .place = GEODEC_POINTER, .type = GEODEC_TYPE_OF(*((S *)0)->m), .at = offsetof(S, m), .lent = true              \
+        .place = GEODEC_POINTER, .type = GEODEC_TYPE_OF(*((S *)0)->m), .at = offsetof(S, m), .borrowed = true          \
     }
 #define GEODEC_IN(S, m)                                                                                                \
     {                                                                                                                  \

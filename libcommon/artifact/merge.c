@@ -17,7 +17,7 @@ struct geodec_merge {
     char command[COMMAND_LINE];
 };
 
-/* ---- do they belong together? ----------------------------------------------------------------------------------- */
+/* ---- can they be joined? --------------------------------------------------------------------------------------- */
 
 /* The slice that a part states, and its command line without --shard. */
 static geodec_status slice_of(const geodec_artifact *a, geodec_shard *s, char command[COMMAND_LINE], geodec_err *err)
@@ -64,8 +64,8 @@ static geodec_status same_origin(const geodec_artifact *a, const geodec_artifact
     GEODEC_TRY(differ(a, b, "models", p->model_fingerprint, q->model_fingerprint, err));
     GEODEC_TRY(differ(a, b, "tokenizers", p->tokenizer_fingerprint, q->tokenizer_fingerprint, err));
     if (p->seed != q->seed || p->n_inputs != q->n_inputs)
-        GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: another seed or other inputs",
-                     geodec_artifact_path(a), geodec_artifact_path(b));
+        GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: another seed or other inputs", geodec_artifact_path(a),
+                     geodec_artifact_path(b));
     for (int i = 0; i < p->n_inputs; i++) {
         GEODEC_TRY(differ(a, b, "inputs", p->input[i].name, q->input[i].name, err));
         GEODEC_TRY(differ(a, b, "contents of an input", p->input[i].sha256, q->input[i].sha256, err));
@@ -165,8 +165,8 @@ static geodec_status check_dims(const geodec_merge *m, geodec_err *err)
             const int64_t extent = extent_in(m->part[i], name);
             if ((extent == GEODEC__EXTENT_UNKNOWN) != (a->dim[d].extent == GEODEC__EXTENT_UNKNOWN) ||
                 (place < 0 && extent != a->dim[d].extent))
-                GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: dimension %s differs",
-                             geodec_artifact_path(a), geodec_artifact_path(m->part[i]), name);
+                GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: dimension %s differs", geodec_artifact_path(a),
+                             geodec_artifact_path(m->part[i]), name);
             total += extent;
         }
         for (int64_t i = 0; place == 0 && i < m->parts; i++) {
@@ -342,8 +342,8 @@ done:
 static geodec_status attr_differs(const geodec_merge *m, int64_t p, const char *name, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: attribute %s differs",
-                 geodec_artifact_path(m->part[0]), geodec_artifact_path(m->part[p]), name);
+    GEODEC_THROW(GEODEC_CHECK, "%s and %s cannot be joined: attribute %s differs", geodec_artifact_path(m->part[0]),
+                 geodec_artifact_path(m->part[p]), name);
 done:
     return st;
 }

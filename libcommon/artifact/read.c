@@ -45,8 +45,7 @@ static geodec_status check_header(const geodec_kind *kind, const geodec__header 
 {
     geodec_status st = GEODEC_OK;
     if (strcmp(h->kind, kind->name) != 0)
-        GEODEC_THROW(GEODEC_FORMAT, "is of kind '%s', not '%s' (made by %s)", h->kind, kind->name,
-                     kind->tool);
+        GEODEC_THROW(GEODEC_FORMAT, "is of kind '%s', not '%s' (made by %s)", h->kind, kind->name, kind->tool);
     if (h->major != kind->major)
         GEODEC_THROW(GEODEC_VERSION,
                      "has schema version %d.%d of kind '%s', this program reads %d.x; %s makes it again", h->major,

@@ -25,7 +25,7 @@ typedef enum geodec__select_kind {
 typedef struct geodec__select_value {
     geodec__select_kind kind;
     double x;
-    uint64_t bits;    /* of integers */
+    uint64_t bits; /* of integers */
     const char *text;
     char own[GEODEC_FORMAT_ROOM];
 } geodec__select_value;

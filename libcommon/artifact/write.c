@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    CHUNK_WANTED = 256 << 10, /* bytes of a chunk; whole rows when a row is smaller */
+    CHUNK_BYTES = 256 << 10, /* bytes of a chunk; whole rows when a row is smaller */
     CHUNK_MAX = 1 << 20,
     CHUNK_CACHE = 4 << 20,
     CHUNK_SLOTS = 521,
@@ -122,7 +122,7 @@ static void chunk_shape(const int64_t *shape, int rank, size_t size, hsize_t *ch
         chunk[d] = shape[d] > 0 ? (hsize_t)shape[d] : 1;
         inner *= (int64_t)chunk[d];
     }
-    const int64_t room = (d > 0 ? CHUNK_MAX : CHUNK_WANTED) / inner, extent = shape[d] > 0 ? shape[d] : 1;
+    const int64_t room = (d > 0 ? CHUNK_MAX : CHUNK_BYTES) / inner, extent = shape[d] > 0 ? shape[d] : 1;
     chunk[d] = (hsize_t)(room < 1 ? 1 : room < extent ? room : extent);
     while (--d >= 0) chunk[d] = 1;
 }
@@ -187,9 +187,8 @@ static geodec_status make_dataset(geodec_artifact *a, int i, int64_t rows, geode
     int64_t chunked[GEODEC_RANK_MAX], bytes;
     for (int d = 0; d < s->rank; d++) {
         now[d] = (hsize_t)s->shape[d];
-        most[d] =
-            s->shape[d] ? now[d] : H5S_UNLIMITED; /* HDF5 allows no chunk larger than a fixed extent, not even for
-                                                   * extent 0 */
+        most[d] = s->shape[d] ? now[d] : H5S_UNLIMITED; /* HDF5 allows no chunk larger than a fixed extent, not even for
+                                                         * extent 0 */
         chunked[d] = s->shape[d];
     }
     if (stream) {

@@ -9,7 +9,8 @@
 
 enum {
     /* How long a waiting thread spins before it sleeps. Decoding dispatches a job every few microseconds, and a futex
-     * round trip costs more than that. With more workers than processors a waiting thread yields instead. */
+     * round trip costs more than that. With more workers than processors it spins briefly, since others need the
+     * processor. */
     SPIN = 4000,
     SPIN_CROWDED = 50,
     MAX_THREADS = 1024,
@@ -168,7 +169,7 @@ static void *helper_main(void *arg)
         seen = atomic_load(&p->epoch);
         if (seen & 1u) {
             /* A helper enters first and then checks that the job is open; the caller closes the job first and then
-             * checks who is inside. A helper that is still asleep then costs nothing, which matters when there are more
+             * checks who is inside. A helper that still sleeps then costs nothing, which matters when there are more
              * runnable threads than processors. */
             atomic_store(&s->inside, seen);
             if (atomic_load(&p->open) == seen) work_shared(p, worker, seen);
@@ -215,7 +216,7 @@ geodec_status geodec_pool_create_with(const geodec_pool_options *o, geodec_pool 
     const int usable = geodec_topology_cpus_count();
     const int threads = o->threads != 0 ? o->threads : usable > MAX_THREADS ? MAX_THREADS : usable;
     if (threads < 1 || threads > MAX_THREADS)
-        GEODEC_THROW(GEODEC_RANGE, "%d threads requested; %d is the range", threads, MAX_THREADS);
+        GEODEC_THROW(GEODEC_RANGE, "%d threads are outside 1 to %d", threads, MAX_THREADS);
     p = geodec_mem_new(1, (sizeof *p + 127) / 128 * 128);
     if (!p) GEODEC_THROW(GEODEC_NOMEM, "no memory for a pool");
     p->threads = threads;

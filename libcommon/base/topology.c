@@ -116,7 +116,7 @@ geodec_status geodec_topology_cpus_usable(const char *sysfs, geodec_cpu **out, i
     size_t bytes = 0;
     int count = 0;
     cpu_set_t *set = read_mask(&bytes);
-    if (!set) GEODEC_THROW(GEODEC_UNSUPPORTED, "the system does not say which processors may be used");
+    if (!set) GEODEC_THROW(GEODEC_UNSUPPORTED, "cannot read the processors that this process may use");
     GEODEC_NEW(cpu, CPU_COUNT_S(bytes, set) + 1);
     for (int i = 0; i < MAX_CPUS && (size_t)i < bytes * 8; i++)
         if (CPU_ISSET_S((size_t)i, bytes, set)) cpu[count++].number = i;

@@ -9,7 +9,8 @@
                 */
 #elif defined(__clang__)
 #define UNROLL _Pragma("unroll")
-#pragma clang diagnostic ignored "-Wpass-failed" /* a non-constant bound gives a warning only; the result is the same */
+#pragma clang diagnostic ignored "-Wpass-failed" /* a non-constant bound gives a warning only; the result is the same  \
+                                                  */
 #else
 #define UNROLL _Pragma("GCC unroll 32")
 #endif

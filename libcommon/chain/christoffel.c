@@ -11,7 +11,7 @@
 #define IN(m) GEODEC_IN(geodec_christoffel, m)
 static const geodec_field fields[] = {
     {"/points", GEODEC_F64, "M,n", 0, "activation", "points the symbols are given at", 0,
-     GEODEC_LENT(geodec_christoffel, x)},
+     GEODEC_BORROWED(geodec_christoffel, x)},
     {"/gamma", GEODEC_F64, "M,n,n,n", 0, "1/activation",
      "Gamma^k_ij = 1/2 g^kl (d_i g_jl + d_j g_il - d_l g_ij), k last", 0, AT(gamma)},
     {"/largest", GEODEC_F64, "M", 0, "1/activation", "max |Gamma| at the point", 0, AT(largest)},

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define AT(m) GEODEC_AT(geodec_metric, m)
-#define LENT(m) GEODEC_LENT(geodec_metric, m)
+#define LENT(m) GEODEC_BORROWED(geodec_metric, m)
 #define IN(m) GEODEC_IN(geodec_metric, m)
 #define WHEN(m) GEODEC_WHEN(geodec_metric, m)
 static const geodec_field fields[] = {

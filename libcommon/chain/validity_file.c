@@ -20,7 +20,7 @@ typedef struct all {
 } all;
 
 /* clang-format off */
-#define LENT(m) GEODEC_LENT(all, m)
+#define LENT(m) GEODEC_BORROWED(all, m)
 #define IN(m) GEODEC_IN(all, m)
 #define RADIUS(v, end) GEODEC_ARRAY_APART(all, v.radius, [0].end, sizeof(geodec_validity_estimate))
 #define ONE(path_, type_, dims_, text_, at_) {path_, type_, dims_, 0, "1", text_, 0, at_}

@@ -50,8 +50,8 @@ done:
     return st;
 }
 
-/* Keys of the contexts of 0..order symbols that end before position i, newest symbol first: key[m] covers the last m.
- */
+/* Keys of the contexts of 0..order symbols that end before position i, newest symbol first: key[m] covers the last
+ * m. */
 static int context_keys(const uint16_t *s, int64_t i, int order, uint64_t key[GEODEC_CONTROL_ORDER_MAX + 1])
 {
     uint64_t h = 0x9e3779b97f4a7c15u;

@@ -1,10 +1,9 @@
-/* A control beside the exact entropy: the cross-entropy of a byte n-gram model trained on other stories of the same
- * stream.
+/* A control of the exact entropy: the cross-entropy of a byte n-gram model trained on other stories of the same stream.
  *
  * Interpolated Witten-Bell smoothing (Witten and Bell 1991): p(c | h) = (n(h,c) + d(h) p(c | h')) / (n(h) + d(h)), d(h)
  * the number of distinct successors, h' the context shortened by its oldest byte, down to the uniform distribution over
- * 256 bytes and the end of the story. What the model cannot see (who has what, how many are left) is the gap to the
- * entropy. */
+ * 256 bytes and the end of the story. Its gap to the entropy is the state that it cannot see (who has what, how many
+ * are left). */
 #ifndef GEODEC_CORPUS_CONTROL_H
 #define GEODEC_CORPUS_CONTROL_H
 

@@ -1,10 +1,10 @@
-/* The corpus: small stories told from a world with state (who is there, who has what, where things lie, how many are
- * left, who knows what), with the exact entropy of the text.
+/* The corpus: small stories generated from a world with state (who is there, who has what, where things are, how many
+ * are left, who knows what), with the exact entropy of the text.
  *
- * Every random choice has a known probability and is printed where it is made, so that a text belongs to one sequence
- * of choices and -log2 P(text) is the sum of -log2 p over them (geodec_corpus_derivations proves it for a given text).
- * The mean over stories of these bits, divided by the mean length, is the entropy of the source per byte: no model can
- * have a lower expected loss, the end of the story included.
+ * Every random choice has a known probability and is printed where it is made, so a text has one sequence of choices,
+ * and -log2 P(text) is the sum of -log2 p over them (geodec_corpus_derivations checks this for a given text). The mean
+ * over stories of these bits, divided by the mean length, is the entropy of the source per byte: no model can have a
+ * lower expected loss, the end of the story included.
  *
  * File convention: stories are UTF-8 (ASCII in fact), without leading or trailing white space, paragraphs on lines of
  * their own, and separated by GEODEC_STORY_SEPARATOR: a line "<|endoftext|>" between empty lines. A trainer splits
@@ -31,7 +31,7 @@ GEODEC_API geodec_status geodec_corpus_story(uint64_t seed, uint64_t index, char
 
 /* All sequences of choices that give exactly this text (depth-first search through the generator): their number and
  * -log2 of their summed probability. 1 for every story of the corpus is what makes `bits` exact. count 0: not a text of
- * the generator, *bits = 0. Some 10 ms a story. */
+ * the generator, *bits = 0. About 10 ms a story. */
 GEODEC_API geodec_status geodec_corpus_derivations(const char *text, size_t n, int64_t *count, double *bits,
                                                    geodec_err *err) GEODEC_MUST_USE;
 

@@ -6,7 +6,7 @@
  *                  they nest and may be empty
  *   {@name}        a macro of geodec__lexicon_macro
  *   {a}            "a" or "an" by the next word
- *   {A} {~A}       a person's name; name or pronoun by chance where the pronoun is clear
+ *   {A} {~A}       a person's name; name or pronoun at random where the pronoun is clear
  *   {he A} {him A} {his A} {himself A}   pronouns; the name where the pronoun would not be clear
  *   {boy A} {kind A}                     "boy"/"girl"; the animal's kind
  *   {a t} {the t} {full t} {desc t} {noun t} {plural t}   a thing: with article and adjective, "the
@@ -14,10 +14,10 @@
  *   {in p} {to p} {place p}              a place: "in the park", "to the park", "the park"
  *   {spot s}                             a spot: "under the bench"
  *   {num k} {count k t} {was k}          a number: "three", "three apples", "were"
- *   {word x}       a word drawn by {word+ x:knee,elbow,hand}
- *   a plus after the form draws the entity at that point: {A+} {boy+ A} {a+ t:toy} {in+ p:out} {spot+ s:p} {num+ k:2-6}
+ *   {word x}       a word chosen by {word+ x:knee,elbow,hand}
+ *   a plus after the form chooses the entity there: {A+} {boy+ A} {a+ t:toy} {in+ p:out} {spot+ s:p} {num+ k:2-6}
  *   ^ makes the next letter a capital; sentence starts and opened quotes do so by themselves.
- * Every draw is printed where it is made, so a text determines its choices (checked by geodec_corpus_derivations). */
+ * Every choice is printed where it is made, so a text determines its choices (checked by geodec_corpus_derivations). */
 #ifndef GEODEC_CORPUS_CORPUS_INTERNAL_H
 #define GEODEC_CORPUS_CORPUS_INTERNAL_H
 
@@ -101,15 +101,15 @@ typedef struct geodec__word {
 } geodec__word;
 
 typedef struct geodec__gen {
-    /* source of choices: the random stream, or a script of forced choices followed by first alternatives */
+    /* source of choices: the random stream, or a script of choices, followed by first alternatives */
     geodec_rng rng;
     bool scripted;
     int n_script;
     const int *script;
     /* in an enumeration only choices number free_from .. free_to-1 are free (at most alts_max alternatives each); the
-     * others are drawn from rng and count as certain; free_to = 0: all are free */
+     * others are sampled from rng and count as certain; free_to = 0: all are free */
     int free_from, free_to, alts_max;
-    int drawn; /* choices so far, certain ones included */
+    int chosen; /* choices so far, certain ones included */
     /* record of the free choices made */
     int n_choices;
     int *choice, *alternatives; /* [GEODEC__CHOICES_MAX] or NULL */
@@ -130,19 +130,19 @@ typedef struct geodec__gen {
     const char *spot[26];
     int number[26];
     geodec__word word[26];
-    char speaker;              /* whom H stands for in the tags of a speech */
+    char speaker;              /* the person that H stands for in the tags of a speech */
     bool night;                /* the story ends in the night */
     unsigned scenes;           /* kinds of scenes told already, by bit */
     unsigned mentioned;        /* persons named in this sentence, by bit */
-    char salient_m, salient_f; /* last named person of each gender in this paragraph: what a pronoun means */
+    char salient_m, salient_f; /* last named person of each gender in this paragraph: the referent of a pronoun */
     const void *used[64];      /* names and nouns already in the story */
     int n_used;
 } geodec__gen;
 
-/* Index of an alternative drawn with probability weight[i] / sum. weights >= 0, at least one > 0; n <=
+/* Index of an alternative, sampled with probability weight[i] / sum. weights >= 0, at least one > 0; n <=
  * GEODEC__ALTS_MAX. */
 int geodec__template_choose(geodec__gen *g, int n, const double *weight);
-/* Alternative 0..n-1 with the falling weights of the template language. */
+/* Alternative 0..n-1 with the descending weights of the template language. */
 int geodec__template_pick(geodec__gen *g, int n);
 /* True with probability p. */
 bool geodec__template_bernoulli(geodec__gen *g, double p);
@@ -170,6 +170,6 @@ void geodec__scene_friend(geodec__gen *g);  /* brings in B, a child, where A is 
 void geodec__scene_weather(geodec__gen *g); /* weather of the day, one sentence */
 void geodec__scene_sight(geodec__gen *g);   /* something seen on the way */
 void geodec__scene_start(geodec__gen *g);   /* how things look at the beginning */
-void geodec__scene(geodec__gen *g);         /* at times: something seen, heard, said or thought between two steps */
+void geodec__scene(geodec__gen *g);         /* sometimes: something seen, heard, said or thought between two steps */
 
 #endif

@@ -184,7 +184,7 @@ static void one_of(geodec__gen *g, const scene *list, int n, double nothing)
     list[c](g);
 }
 
-/* talk needs B, thing needs t: they stand last */
+/* talk needs B, thing needs t: they come last */
 static const scene scenes[] = {nature,  colors,    bag,      children, sound, look,   passer_by, snack, sky,  smell,
                                clothes, yesterday, counting, thought,  body,  simile, question,  talk,  thing};
 

@@ -3,7 +3,7 @@
 /* Openings, scenes and closings that all plots share. After the opening A is known; F is a grown-up, D a pet if there
  * is one. */
 
-/* What there is to say about A: at most two of these. */
+/* Descriptions of A: at most two of these. */
 static const char *const about[] = {
     "{~A} was [never|always|often|sometimes] [late|bored|hungry|in a hurry|tired|busy|dirty|cold].",
     "{~A} had {a+ z:wear} that {~A} wore [every day|on [Sundays|Mondays|holidays]|when it [rained|snowed|was cold]|to "

@@ -14,7 +14,7 @@ static double weight_of(int i) { return falling[i < N_FALLING ? i : N_FALLING - 
 
 /* ---- choices ---------------------------------------------------------------------------------------------------- */
 
-static int draw(geodec__gen *g, int n, const double *w, double sum)
+static int sample(geodec__gen *g, int n, const double *w, double sum)
 {
     double u = geodec_rng_uniform(&g->rng) * sum;
     int last = 0;
@@ -31,7 +31,7 @@ int geodec__template_choose(geodec__gen *g, int n, const double *weight)
 {
     double w[GEODEC__ALTS_MAX];
     int index[GEODEC__ALTS_MAX], m = 0;
-    bool free_choice = g->free_to == 0 || (g->drawn >= g->free_from && g->drawn < g->free_to);
+    bool free_choice = g->free_to == 0 || (g->chosen >= g->free_from && g->chosen < g->free_to);
     int limit = g->free_to != 0 && free_choice ? g->alts_max : n;
     double sum = 0;
     for (int i = 0; i < n && m < limit; i++) {
@@ -42,13 +42,13 @@ int geodec__template_choose(geodec__gen *g, int n, const double *weight)
         m++;
     }
     if (m < 2 || g->dead) return m ? index[0] : 0;
-    g->drawn++;
-    if (!free_choice) return index[draw(g, m, w, sum)];
+    g->chosen++;
+    if (!free_choice) return index[sample(g, m, w, sum)];
     if (g->n_choices >= GEODEC__CHOICES_MAX) {
         g->overflow = g->dead = true;
         return index[0];
     }
-    int c = !g->scripted ? draw(g, m, w, sum) : g->n_choices < g->n_script ? g->script[g->n_choices] : 0;
+    int c = !g->scripted ? sample(g, m, w, sum) : g->n_choices < g->n_script ? g->script[g->n_choices] : 0;
     if (g->choice) {
         g->choice[g->n_choices] = c;
         g->alternatives[g->n_choices] = m;
@@ -160,7 +160,7 @@ static int choose_name(geodec__gen *g, const geodec__name *list, int n)
     return geodec__template_choose(g, n, w);
 }
 
-static void draw_person(geodec__gen *g, geodec__person *p, const char *group, size_t n)
+static void choose_person(geodec__gen *g, geodec__person *p, const char *group, size_t n)
 {
     const geodec__name *list = NULL;
     int i = 0;
@@ -198,11 +198,11 @@ static bool is_clear(const geodec__gen *g, char slot)
     return (g->person[slot - 'A'].gender == 'f' ? g->salient_f : g->salient_m) == slot;
 }
 
-static void draw_thing(geodec__gen *g, geodec__thing *t, unsigned kinds, bool with_adjective)
+static void choose_thing(geodec__gen *g, geodec__thing *t, unsigned kinds, bool with_adjective)
 {
     double w[GEODEC__ALTS_MAX * 2];
     int map[N_NOUNS], n = 0, k = 0;
-    /* the adjective comes first in the text, so it is drawn first */
+    /* the adjective comes first in the text, so it is chosen first */
     for (int i = 0; i < N_ADJ; i++) w[i] = (geodec__lexicon_adjectives[i].kinds & kinds) == kinds ? weight_of(k++) : 0;
     t->size = t->adjective = "";
     if (with_adjective) {
@@ -250,7 +250,7 @@ static unsigned place_kinds(const char *s, size_t n)
     return P_ANY;
 }
 
-static void draw_place(geodec__gen *g, const geodec__place_name **out, unsigned kinds)
+static void choose_place(geodec__gen *g, const geodec__place_name **out, unsigned kinds)
 {
     double w[N_PLACES];
     int k = 0;
@@ -261,7 +261,7 @@ static void draw_place(geodec__gen *g, const geodec__place_name **out, unsigned 
     use(g, *out);
 }
 
-static void draw_spot(geodec__gen *g, char slot, char place)
+static void choose_spot(geodec__gen *g, char slot, char place)
 {
     const geodec__place_name *p = g->place[place - 'a'];
     double w[5];
@@ -337,7 +337,7 @@ static void person_slot(geodec__gen *g, const slot *slot_)
     geodec__person *p = &g->person[(s->letter - 'A') & 7];
     double half[2] = {1, 1};
     if (s->n_form == 0) {
-        if (s->fresh) draw_person(g, p, s->arg ? s->arg : "", s->n_arg);
+        if (s->fresh) choose_person(g, p, s->arg ? s->arg : "", s->n_arg);
         print_name(g, s->letter);
     } else if (is_form(s, "boy")) {
         if (s->fresh) p->gender = geodec__template_choose(g, 2, half) ? 'm' : 'f';
@@ -376,7 +376,7 @@ static void thing_slot(geodec__gen *g, const slot *s)
 {
     geodec__thing *t = &g->thing[s->letter - 'a'];
     bool with_adjective = is_form(s, "a") || is_form(s, "full") || is_form(s, "desc");
-    if (s->fresh) draw_thing(g, t, thing_kinds(s->arg ? s->arg : "", s->n_arg), with_adjective);
+    if (s->fresh) choose_thing(g, t, thing_kinds(s->arg ? s->arg : "", s->n_arg), with_adjective);
     if (!t->noun) return;
     if (is_form(s, "a")) g->article = true;
     if (is_form(s, "the") || is_form(s, "full")) literal(g, "the ");
@@ -417,13 +417,13 @@ static void number_slot(geodec__gen *g, const slot *s)
 static bool place_slot(geodec__gen *g, const slot *s)
 {
     if (is_form(s, "spot")) {
-        if (s->fresh) draw_spot(g, s->letter, s->arg ? s->arg[0] : 'p');
+        if (s->fresh) choose_spot(g, s->letter, s->arg ? s->arg[0] : 'p');
         literal(g, g->spot[s->letter - 'a'] ? g->spot[s->letter - 'a'] : "");
         return true;
     }
     if (!is_form(s, "in") && !is_form(s, "to") && !is_form(s, "place")) return false;
     const geodec__place_name **p = &g->place[s->letter - 'a'];
-    if (s->fresh) draw_place(g, p, place_kinds(s->arg ? s->arg : "any", s->arg ? s->n_arg : 3));
+    if (s->fresh) choose_place(g, p, place_kinds(s->arg ? s->arg : "any", s->arg ? s->n_arg : 3));
     if (!*p) return true;
     if (is_form(s, "in")) {
         literal(g, (*p)->prep);
@@ -505,7 +505,7 @@ static const char *alternative_end(const char *p, const char *end)
     return p;
 }
 
-/* Expands a bracket whose contents start at p; returns the place after its ']'. */
+/* Expands a bracket whose contents start at p; returns the position after its ']'. */
 static const char *expand_bracket(geodec__gen *g, const char *p, const char *end)
 {
     const char *from[GEODEC__ALTS_MAX], *to[GEODEC__ALTS_MAX];

@@ -1,4 +1,4 @@
-/* The ways to cut plain text. */
+/* The rules that divide plain text. */
 #include "base/mem.h"
 #include "documents/documents_internal.h"
 
@@ -65,13 +65,13 @@ geodec_status geodec__cut_blank(const char *text, int64_t n, int64_t least, geod
         next = geodec__cut_line(text, n, at, &end);
         if (!geodec__cut_is_blank(text, at, end)) continue;
         while (begin < at && white(text[begin])) begin++;
-        if (at - begin < least) continue; /* too short: it goes on */
+        if (at - begin < least) continue; /* too short: continue */
         GEODEC_TRY(geodec__cut_add(out, text, begin, at, err));
         begin = next;
     }
     while (begin < n && white(text[begin])) begin++;
     if (n - begin < least && out->n > 0 &&
-        !geodec__cut_is_blank(text, begin, n)) { /* a short rest belongs to the last */
+        !geodec__cut_is_blank(text, begin, n)) { /* a short rest is part of the last one */
         geodec_document *last = &out->item[out->n - 1];
         int64_t end = n;
         while (white(text[end - 1])) end--;
@@ -95,8 +95,8 @@ done:
     return st;
 }
 
-/* Where a window from begin that should end at `want` does end: after a line, else after a blank, in its second half;
- * else before a whole character. */
+/* End of a window from begin that should end at `want`: after a line, else after a blank, in its second half; else
+ * before a whole character. */
 static int64_t window_end(const char *text, int64_t begin, int64_t want)
 {
     const int64_t half = begin + (want - begin) / 2;
@@ -111,7 +111,7 @@ static int64_t window_end(const char *text, int64_t begin, int64_t want)
 geodec_status geodec__cut_windows(const char *text, int64_t n, int64_t bytes, geodec__cut *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (bytes < 8) bytes = 8; /* two characters of any length */
+    if (bytes < 8) bytes = 8; /* at most two characters */
     for (int64_t at = 0; at < n;) {
         const int64_t end = n - at < bytes + bytes / 2 ? n : window_end(text, at, at + bytes);
         GEODEC_TRY(geodec__cut_add(out, text, at, end, err));

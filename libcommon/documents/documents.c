@@ -56,7 +56,7 @@ done:
     return st;
 }
 
-/* d->text: the text with CR LF as LF, copied only where it has one. */
+/* d->text: the text with CR LF as LF, copied only if it has one. */
 static geodec_status take(const char *text, size_t n, geodec_documents *d, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -74,7 +74,7 @@ done:
 
 static bool inside_character(char c) { return ((unsigned char)c & 0xc0u) == 0x80u; }
 
-/* Bytes a token: of the whole text where it is short, else of slices at even distances. */
+/* Bytes per token: of the whole text if it is short, else of slices at equal distances. */
 static geodec_status measure(const geodec_documents *d, const geodec_tokenizer *t, double *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -164,7 +164,7 @@ done:
     return st;
 }
 
-/* Plain text with the rule asked for. */
+/* Plain text with the given rule. */
 static geodec_status cut(geodec_documents *d, const geodec_documents_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -177,7 +177,7 @@ static geodec_status cut(geodec_documents *d, const geodec_documents_options *o,
     case GEODEC_SEPARATOR_AUTO:
     case GEODEC_SEPARATOR_MARK:
         GEODEC_TRY(geodec__cut_marks(d->text, d->n_text, &c, &marks, err));
-        if (c.n == 1 && rule == GEODEC_SEPARATOR_AUTO) { /* no mark parts it from another */
+        if (c.n == 1 && rule == GEODEC_SEPARATOR_AUTO) { /* no mark separates it from another */
             d->text += c.item[0].begin;
             d->n_text = c.item[0].end - c.item[0].begin;
             GEODEC_TRY(choose(d, o, marks, err));
@@ -207,7 +207,7 @@ done:
     return st;
 }
 
-/* JSON Lines where they are asked for or fit; d->rule says whether, note what did not fit. */
+/* JSON Lines if requested or if they fit; d->rule tells whether, note the reason why not. */
 static geodec_status try_jsonl(const char *name, const char *text, int64_t n, const geodec_documents_options *o,
                                geodec_documents *d, char *note, size_t room, geodec_err *err)
 {

@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Internal: shared by the files of this folder. */
 #ifndef GEODEC_DOCUMENTS_INTERNAL_H
 #define GEODEC_DOCUMENTS_INTERNAL_H
 
@@ -18,7 +18,7 @@ GEODEC_API bool geodec__cut_is_blank(const char *text, int64_t begin, int64_t en
 
 GEODEC_API geodec_status geodec__cut_marks(const char *text, int64_t n, geodec__cut *out, int64_t *marks,
                                            geodec_err *err);
-/* least: bytes a document has at least, where there are as many (0: no joining). */
+/* least: smallest size of a document in bytes, if there are as many (0: no joining). */
 GEODEC_API geodec_status geodec__cut_blank(const char *text, int64_t n, int64_t least, geodec__cut *out,
                                            geodec_err *err);
 GEODEC_API geodec_status geodec__cut_lines(const char *text, int64_t n, geodec__cut *out, geodec_err *err);
@@ -28,7 +28,7 @@ GEODEC_API geodec_status geodec__cut_windows(const char *text, int64_t n, int64_
 /* Fills d from JSON Lines; d->own holds the text. GEODEC_FORMAT, GEODEC_LIMIT with file and line. */
 GEODEC_API geodec_status geodec__documents_jsonl(const char *name, const char *text, int64_t n, geodec_documents *d,
                                                  geodec_err *err);
-/* Does the first line that is not blank begin with a brace? */
+/* Whether the first line that is not blank begins with a brace. */
 GEODEC_API bool geodec__jsonl_detect(const char *text, int64_t n);
 
 #endif

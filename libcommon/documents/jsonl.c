@@ -19,11 +19,12 @@ bool geodec__jsonl_detect(const char *text, int64_t n)
     return at < n && text[at] == '{';
 }
 
-/* Decoded text is never longer than its line; the check is for the case that this were wrong. */
+/* Decoded text is never longer than its line; this check guards that assumption. */
 static geodec_status add_bytes(reader *r, const char *bytes, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (r->room - r->d->n_text < (int64_t)n) GEODEC_THROW(GEODEC_INTERNAL, "%s: decoded text outgrew it", r->name);
+    if (r->room - r->d->n_text < (int64_t)n)
+        GEODEC_THROW(GEODEC_INTERNAL, "%s: decoded text is longer than its line", r->name);
     memcpy(r->d->own + r->d->n_text, bytes, n);
     r->d->n_text += (int64_t)n;
 done:
@@ -65,7 +66,7 @@ done:
     return st;
 }
 
-/* A text member (key NULL: the value itself); what is missing is as malformed as what is no text. */
+/* A text member (key NULL: the value itself); a missing member is an error like one that is not text. */
 static geodec_status text_of(const reader *r, const geodec_json *v, const char *key, const char *what, int64_t number,
                              const char **out, geodec_err *err)
 {
@@ -79,7 +80,7 @@ done:
     return st;
 }
 
-/* messages: [{"role", "content"}]; turns: what the user says, one after the other. */
+/* messages: [{"role", "content"}]; turns: the user's messages in order. */
 static geodec_status add_conversation(reader *r, const geodec_json *list, bool turns, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -87,7 +88,7 @@ static geodec_status add_conversation(reader *r, const geodec_json *list, bool t
     geodec_document document = {.begin = d->n_text, .first_message = d->n_messages};
     const char *what = turns ? "turns" : "messages";
     const int64_t n = geodec_json_length(list);
-    if (n < 0) GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: '%s' is no list", r->name, (long long)r->line, what);
+    if (n < 0) GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: '%s' is not a list", r->name, (long long)r->line, what);
     if (n > GEODEC_CHAT_MESSAGES)
         GEODEC_THROW(GEODEC_LIMIT, "%s:%lld: more than %d %s", r->name, (long long)r->line, GEODEC_CHAT_MESSAGES, what);
     for (int64_t i = 0; i < n; i++) {
@@ -105,7 +106,7 @@ static geodec_status add_conversation(reader *r, const geodec_json *list, bool t
     }
     document.end = d->n_text;
     document.messages = n;
-    if (geodec__cut_is_blank(d->own, document.begin, document.end)) { /* nothing was said */
+    if (geodec__cut_is_blank(d->own, document.begin, document.end)) { /* an empty message */
         d->n_messages = document.first_message;
         d->n_text = document.begin;
     } else {
@@ -143,7 +144,7 @@ static geodec_status add_record(reader *r, const char *line, int64_t n, geodec_e
     if (n > GEODEC_JSONL_LINE)
         GEODEC_THROW(GEODEC_LIMIT, "%s:%lld: a line of %lld bytes; the limit is %d", r->name, (long long)r->line,
                      (long long)n, GEODEC_JSONL_LINE);
-    if (line[0] != '{') GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: no JSON object", r->name, (long long)r->line);
+    if (line[0] != '{') GEODEC_THROW(GEODEC_FORMAT, "%s:%lld: not a JSON object", r->name, (long long)r->line);
     GEODEC_TRY(geodec_json_parse_line(line, (size_t)n, r->name, r->line, &root, err));
     const int64_t before = r->d->n_text;
     if (r->d->n > 0) GEODEC_TRY(add_bytes(r, "\n", 1, err)); /* documents do not touch */

@@ -60,7 +60,7 @@ static void GEODEC_PRINTF(4, 5) row(table *t, const char *name, const char *valu
         row(t, name, text_, __VA_ARGS__);                                                                              \
     } while (0)
 
-/* A size and why it is that: as asked for, or bounded by what is named. */
+/* A size and its reason: as requested, or the bound. */
 static void size_row(table *t, const char *name, int64_t asked, int64_t got, const char *bound)
 {
     if (asked == got)

@@ -1,19 +1,19 @@
 /* Sizes of a run, adapted to the model and the text by one rule.
  *
- * What is asked for is kept where model and text carry it; else it is the largest that they carry, and never below 1:
+ * A requested size is kept if model and text allow it; else it is the largest that they allow, and never below 1:
  *
- *   tokens         at most what the text has, with BOS at the head of each document
+ *   tokens         at most the text's tokens, with BOS at the head of each document
  *   points         at most `tokens`
  *   store_length   at most the context (a stored text begins with BOS and is one sequence)
- *   store_texts    as asked for: the model writes them itself, whatever the text
+ *   store_texts    as requested: the model samples them itself, whatever the text
  *   new_tokens     at most half of the context, so that the other half is left for the prompt
  *   prompt_length  at most context - new_tokens; shorter, but not below GEODEC_PROMPT_LEAST tokens, where the text
- *                  would otherwise give fewer prompts than asked for
- *   prompts        at most as many as the text has pieces of prompt_length that do not overlap
+ *                  would otherwise give fewer prompts than requested
+ *   prompts        at most the text's pieces of prompt_length without overlap
  *   split          document where the first `tokens` tokens hold GEODEC_SPLIT_DOCUMENTS documents or more that are
- *                  no windows, else block (base/split.h)
+ *                  not windows, else block (base/split.h)
  *
- * With a text and a model that are large enough every size is the one asked for. */
+ * With a text and a model that are large enough every size is the requested one. */
 #ifndef GEODEC_DOCUMENTS_PLAN_H
 #define GEODEC_DOCUMENTS_PLAN_H
 
@@ -37,7 +37,7 @@ enum { GEODEC_PLAN_REASON = 400 };
 typedef struct geodec_plan_row {
     const char *name; /* static: "store_length" */
     char value[32];
-    char reason[GEODEC_PLAN_REASON]; /* one line without tabulators */
+    char reason[GEODEC_PLAN_REASON]; /* one line without tabs */
 } geodec_plan_row;
 
 /* In this order: separator, documents, bytes, text_tokens, context, layers, width, vocabulary, tokens, points,
@@ -55,8 +55,8 @@ GEODEC_API geodec_status geodec_plan_make(const geodec_plan_model *m, const geod
                                           const geodec_plan_sizes *asked, geodec_plan *out,
                                           geodec_err *err) GEODEC_MUST_USE;
 
-/* How many prompts of how many tokens of text `have` tokens of text give: count and length as asked where they fit;
- * else shorter ones, down to GEODEC_PROMPT_LEAST tokens, else fewer; *count 0 when there is no token. */
+/* Number and size of the prompts that `have` tokens of text give: as requested if they fit; else shorter ones, down to
+ * GEODEC_PROMPT_LEAST tokens, else fewer; *count 0 when there is no token. */
 GEODEC_API void geodec_plan_prompts(int64_t have, int64_t *count, int64_t *length);
 
 #endif

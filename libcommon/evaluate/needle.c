@@ -28,7 +28,7 @@ typedef struct work {
     int32_t bos;         /* -1: none */
     int32_t *token;      /* [window] */
     double *row;         /* [n_vocab] */
-    double *hit[2];      /* [depths][trials] share of the rest that was guessed: with the needle, and without */
+    double *hit[2];      /* [depths][trials] share of the rest that was predicted: with the needle, and without */
 } work;
 
 static int64_t best(const double *x, int64_t n)
@@ -39,7 +39,7 @@ static int64_t best(const double *x, int64_t n)
     return top;
 }
 
-/* Where the needle begins in the text: not within the slice. */
+/* Position of the needle in the text; it is not within the slice. */
 static int64_t draw_needle(const work *k, geodec_rng *r, int64_t slice, int64_t length)
 {
     for (;;) {
@@ -53,7 +53,7 @@ static geodec_status read_trial(work *k, const int32_t *text, const int32_t *nee
 {
     geodec_status st = GEODEC_OK;
     const geodec_needle_options *o = k->o;
-    const int32_t lead = k->bos >= 0, fill = o->window - lead - o->needle; /* text, with the needle in it */
+    const int32_t lead = k->bos >= 0, fill = o->window - lead - o->needle; /* text with the needle */
     int32_t n = 0, hits = 0;
     if (lead) k->token[n++] = k->bos;
     if (there) {
@@ -66,7 +66,7 @@ static geodec_status read_trial(work *k, const int32_t *text, const int32_t *nee
     n += fill;
     memcpy(k->token + n, needle, (size_t)o->needle * sizeof *text);
     n += o->needle;
-    const int32_t first = n - o->needle + o->cue; /* the first token to be guessed */
+    const int32_t first = n - o->needle + o->cue; /* the first token to predict */
     GEODEC_TRY(geodec_scorer_begin(k->scorer, k->token, n, err));
     for (int32_t at = 0; at + 1 < n; at += GEODEC_SCORER_ROWS) {
         const int32_t rows = n - 1 - at < GEODEC_SCORER_ROWS ? n - 1 - at : GEODEC_SCORER_ROWS;

@@ -1,11 +1,10 @@
-/* Retrieval by depth: a sentence is put into another text, and at the end its beginning stands once more; does the
- * model go on with the rest of it?
+/* Retrieval by depth: a sentence (the needle) is put into another text, and its beginning is repeated at the end. Does
+ * the model continue with the rest of it?
  *
- * A trial reads BOS, then window - 1 tokens: text, in which a needle of `needle` tokens from elsewhere in it is put at
- * one of the depths, and the needle's first `cue` tokens at the very end. The rest of the needle is then given token by
- * token, and each that is the model's best guess is a hit. The control is the same trial without the needle: what the
- * cue and the language alone give. Slices and needles are drawn; the same seed gives every evaluation the same trials.
- */
+ * A trial reads BOS, then window - 1 tokens: text with a needle of `needle` tokens from elsewhere in it at one of the
+ * depths, and the needle's first `cue` tokens at the end. The rest of the needle is then given token by token, and each
+ * token that is the model's argmax is a hit. The control is the same trial without the needle: the hits from the cue
+ * and the language alone. Slices and needles are random; the same seed gives every evaluation the same trials. */
 #ifndef GEODEC_EVALUATE_NEEDLE_H
 #define GEODEC_EVALUATE_NEEDLE_H
 
@@ -19,8 +18,8 @@
 typedef struct geodec_needle_options {
     int32_t window;      /* tokens in all, with the needle's rest */
     int32_t needle, cue; /* 1 <= cue < needle <= window / 4 */
-    int32_t depths;      /* >= 1, evenly from the beginning to just before the cue */
-    int32_t trials;      /* of each depth */
+    int32_t depths;      /* >= 1, at equal distances from the beginning to just before the cue */
+    int32_t trials;      /* trials of each depth */
     uint64_t seed;
 } geodec_needle_options;
 GEODEC_API geodec_needle_options geodec_needle_defaults(void);
@@ -34,7 +33,7 @@ typedef struct geodec_needle_depth {
 typedef struct geodec_needle_result {
     int32_t depths;
     geodec_needle_depth *depth;    /* [depths] */
-    geodec_estimate hits, control; /* over all */
+    geodec_estimate hits, control; /* over all depths */
 } geodec_needle_result;
 GEODEC_API void geodec_needle_free(geodec_needle_result *r);
 

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { GROUP = 4 /* windows a worker reads between two looks at the hooks */, WINDOW_MAX = 1 << 20 };
+enum { GROUP = 4 /* windows a worker reads between two calls of the hooks */, WINDOW_MAX = 1 << 20 };
 
-typedef struct reader { /* one worker's */
+typedef struct reader { /* state of a worker */
     geodec_scorer *p, *q;
     int32_t *token;        /* [window] */
     double *row_p, *row_q; /* [n_vocab] */
@@ -19,7 +19,7 @@ typedef struct reader { /* one worker's */
 typedef struct job {
     const geodec_perplexity_options *o;
     const int32_t *token;
-    int64_t n, n_vocab, first; /* first: number of the group's first window */
+    int64_t n, n_vocab, first; /* first: index of the group's first window */
     int32_t bos;               /* -1 = none */
     reader *reader;
     geodec_perplexity_window *window;
@@ -56,7 +56,7 @@ static int64_t argmax(const double *x, int64_t n)
     return best;
 }
 
-/* Row i of the last step, whose next token is known. */
+/* Row i of the last step; its next token is known. */
 static void score_row(const job *j, reader *r, int32_t i, int32_t next, geodec_perplexity_window *w)
 {
     w->tokens++;
@@ -112,7 +112,7 @@ static void window_task(void *ctx, int64_t task, int worker)
 
 /* ---- sums ------------------------------------------------------------------------------------------------------- */
 
-/* A sum of one window, by the place of the field. */
+/* A sum of one window, by the offset of its field. */
 static double window_sum(const geodec_perplexity_window *w, size_t field)
 {
     double v;
@@ -210,7 +210,7 @@ static geodec_status check(const geodec_scorer_evaluation *p, const geodec_score
     const geodec_tokenizer *a = geodec_model_tokenizer(p->model), *b = geodec_model_tokenizer(q->model);
     if (strcmp(geodec_tokenizer_fingerprint(a), geodec_tokenizer_fingerprint(b)) != 0 ||
         geodec_model_configuration(p->model)->n_vocab != geodec_model_configuration(q->model)->n_vocab)
-        GEODEC_THROW(GEODEC_CHECKSUM, "%s and %s have different vocabularies: their probabilities are not of one thing",
+        GEODEC_THROW(GEODEC_CHECKSUM, "%s and %s have different vocabularies: their probabilities cannot be compared",
                      geodec_model_name(p->model), geodec_model_name(q->model));
 done:
     return st;
@@ -247,7 +247,7 @@ done:
     return st;
 }
 
-/* Sums over workers, whoever read which window. */
+/* Sums over workers; the assignment of windows does not matter. */
 static double merged_share(const job *j, int workers, bool against)
 {
     int64_t seen = 0, merged = 0;

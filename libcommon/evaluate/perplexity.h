@@ -1,18 +1,18 @@
 /* Perplexity of a text under a model, and the distance between two models (or two arithmetic modes of one) on it.
  *
  * The text is tokenized once. Two protocols (geodec_perplexity_options):
- *   stride 0   windows that do not overlap: each is the token that starts a text (BOS) and the next window - 1 tokens;
+ *   stride 0   windows without overlap: each is the token that starts a text (BOS) and the next window - 1 tokens;
  *              every token after BOS is scored. Without BOS a window is `window` tokens and its first is not scored.
- *   stride S   the text's one sequence (BOS, then all tokens) is read in windows of `window` tokens whose beginnings
+ *   stride S   the whole sequence (BOS, then all tokens) is read in windows of `window` tokens that begin S apart;
  * are S apart; of each window only tokens that no earlier window scored are, so the first scores all after its first
  * token, each later one its last S. Every score has a context of at least window - S tokens (where the text has them).
- * nll = mean over scored tokens of -log p(token | those before it in its window), natural logarithm;
- * perplexity = exp(nll). Log-probabilities are formed in float64 from the logits.
+ * nll = mean over scored tokens of -log p(token | those before it in its window), natural logarithm; perplexity =
+ * exp(nll). Log-probabilities are formed in float64 from the logits.
  *
  * Standard errors take blocks of the text as independent: a window, or with a stride as many consecutive windows as
- * make up one. With S_b the sum over the T_b scored tokens of block b, n blocks and T tokens in all,
- * SE^2 = n/(n-1) sum_b (S_b - T_b mean)^2 / T^2 (the ratio estimator; NaN for one block). Neighbouring blocks of one
- * text are not quite independent, so the error is a lower bound where topics last longer than a block.
+ * make up one. With S_b the sum over the T_b scored tokens of block b, n blocks and T tokens in all, SE^2 = n/(n-1)
+ * sum_b (S_b - T_b mean)^2 / T^2 (the ratio estimator; NaN for one block). Neighbouring blocks of one text are not
+ * quite independent, so the error is a lower bound where topics last longer than a block.
  *
  * Sums run in the order of the text: same bytes with any number of threads. */
 #ifndef GEODEC_EVALUATE_PERPLEXITY_H
@@ -36,7 +36,7 @@ typedef struct geodec_block_mean {
     double mean, se;
 } geodec_block_mean;
 
-/* One window's sums over its scored tokens. */
+/* Sums of one window over its scored tokens. */
 typedef struct geodec_perplexity_window {
     int64_t tokens;
     double nll, against_nll; /* nats */
@@ -47,12 +47,12 @@ typedef struct geodec_perplexity_window {
 
 typedef struct geodec_perplexity_result {
     int64_t windows, blocks, windows_of_a_block;
-    int64_t tokens;        /* scored */
+    int64_t tokens;        /* scored tokens */
     int64_t bytes;         /* of text, in the scored tokens */
     geodec_block_mean nll; /* nats a token */
     double perplexity, bits_per_byte;
-    /* Controls on the same tokens: every token of the vocabulary alike, and the best any model can do that knows the
-     * frequencies of these very tokens and no context (their entropy, in sample: a hard control). */
+    /* Controls on the same tokens: the uniform distribution, and the best model without context, which knows the
+     * frequencies of these very tokens (their entropy, in sample: a hard control). */
     double uniform_perplexity, unigram_perplexity;
     /* P = the model, Q = the other one; NaN without one. */
     geodec_block_mean against_nll, difference; /* difference: nll of Q - nll of P, paired by window */
@@ -72,13 +72,13 @@ GEODEC_API geodec_status geodec_perplexity_text(const geodec_scorer_evaluation *
                                                 geodec_perplexity_result *result, geodec_pool *pool,
                                                 const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
 
-/* The windows of n tokens, for tests: window i is (BOS where bos holds and) tokens first .. first+count-1; positions
- * from `scored` on (BOS counts) are scored. */
+/* The windows of n tokens, for tests: window i is (BOS if bos, and) tokens first .. first+count-1; positions from
+ * `scored` on (BOS counts) are scored. */
 typedef struct geodec_perplexity_span {
     bool bos;
     int64_t first, count, scored;
 } geodec_perplexity_span;
-/* How many windows n tokens make; bos: the tokenizer begins texts with BOS. */
+/* Number of windows of n tokens; bos: the tokenizer begins texts with BOS. */
 GEODEC_API int64_t geodec_perplexity_count(const geodec_perplexity_options *o, bool bos, int64_t n);
 GEODEC_API geodec_perplexity_span geodec_perplexity_span_at(const geodec_perplexity_options *o, bool bos, int64_t n,
                                                             int64_t i);

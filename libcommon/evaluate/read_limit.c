@@ -17,11 +17,11 @@ struct geodec_read_limit {
     geodec_pool *pool;
     uint8_t *data;
     int64_t bytes;
-    uint64_t *sum; /* [threads][8] keeps the loads alive */
+    uint64_t *sum; /* [threads][8] keeps the loads from being optimised away */
     int pattern;
 };
 
-/* One piece, as `streams` interleaved ones, asked for `ahead` bytes before. */
+/* Reads one piece as `streams` interleaved streams, with prefetch `ahead` bytes before. */
 typedef uint64_t (*read_fn)(const uint8_t *p, int streams, int ahead);
 
 static uint64_t read_words(const uint8_t *p, int streams, int ahead)

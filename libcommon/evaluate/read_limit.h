@@ -1,4 +1,4 @@
-/* How fast all threads together can read memory: the control of every bandwidth. */
+/* The rate at which all threads together read memory: the control of every bandwidth. */
 #ifndef GEODEC_EVALUATE_READ_LIMIT_H
 #define GEODEC_EVALUATE_READ_LIMIT_H
 
@@ -9,7 +9,7 @@
 
 typedef struct geodec_read_limit geodec_read_limit;
 
-/* A buffer of eight last-level caches, at least 256 MiB, every page touched. */
+/* A buffer of eight last-level caches, at least 256 MiB, with every page touched. */
 GEODEC_API geodec_status geodec_read_limit_create(geodec_pool *pool, geodec_read_limit **out,
                                                   geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_read_limit_destroy(geodec_read_limit *r); /* NULL ok */

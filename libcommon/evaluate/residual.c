@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 64 /* of a pass */ };
+enum { ROWS = 64 /* rows of a pass */ };
 
 const char *geodec_residual_name(geodec_residual_what w)
 {
@@ -22,7 +22,7 @@ void geodec_residual_free(geodec_residual_profile *p)
     *p = (geodec_residual_profile){0};
 }
 
-/* One window's sums over its tokens, [3][L + 1] each: lengths, and their squares. */
+/* Sums of one window over its tokens, [3][L + 1] each: lengths, and their squares. */
 typedef struct work {
     geodec_session *session;
     int32_t n_layer, d;
@@ -32,7 +32,7 @@ typedef struct work {
     float *state;         /* [L + 1][ROWS][d] */
     int32_t *layers;      /* [L + 1] 0 .. L */
     int64_t window;       /* being read */
-    int32_t skip;         /* rows of this pass that do not count */
+    int32_t skip;         /* rows of this pass that are not counted */
 } work;
 
 static int64_t place(const work *k, int64_t window, int what, int32_t layer)
@@ -110,7 +110,7 @@ static void free_work(work *k)
 
 /* ---- sums ------------------------------------------------------------------------------------------------------- */
 
-/* Sum over windows; index NULL: every one once. */
+/* Sum over windows; index NULL: each once. */
 static double total(const work *k, const double *x, int what, int32_t layer, const int64_t *index)
 {
     double sum = 0;
@@ -125,7 +125,7 @@ static double tokens_of(const work *k, const int64_t *index)
     return sum;
 }
 
-/* Of the ratio of sums over windows. */
+/* The same of the ratio of sums over windows. */
 static double standard_error(const work *k, int what, int32_t layer, double mean, double tokens)
 {
     double square = 0;

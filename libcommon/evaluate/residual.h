@@ -1,14 +1,14 @@
 /* The residual stream by depth: lengths of the stream after each layer and of what attention and feed-forward add to
  * it, and the exponent of their growth.
  *
- * A text is read in windows that do not overlap (as geodec_perplexity_options with stride 0), BOS first where the
- * tokenizer has one; all tokens but a window's first count (it often is an outlier by orders of magnitude). Lengths are
- * Euclidean, means over tokens. Standard errors take windows as independent.
+ * A text is read in windows without overlap (as geodec_perplexity_options with stride 0), with BOS first if the
+ * tokenizer has one. All tokens count but a window's first, which often is an outlier by orders of magnitude. Lengths
+ * are Euclidean, means over tokens. Standard errors take windows as independent.
  *
  * The exponent g of |x_l| ~ l^g is the slope of log mean |x_l| on log l, l = 1 .. L; its interval is a 95 % percentile
- * bootstrap over windows, which does not know of the scatter about the line: that is scatter_se. Were all updates of
- * one length and orthogonal, g = 1/2; were they parallel, g = 1. `independent` is the control without equal lengths:
- * sqrt(E|x_0|^2 + sum of E|update|^2), what the stream's root mean square length were with orthogonal updates. */
+ * bootstrap over windows, which leaves out the scatter about the line; scatter_se has it. Orthogonal updates of one
+ * length give g = 1/2, parallel ones g = 1. `independent` is the control without equal lengths: sqrt(E|x_0|^2 + sum of
+ * E|update|^2), the stream's root mean square length if updates were orthogonal. */
 #ifndef GEODEC_EVALUATE_RESIDUAL_H
 #define GEODEC_EVALUATE_RESIDUAL_H
 
@@ -30,7 +30,7 @@ GEODEC_API const char *geodec_residual_name(geodec_residual_what w); /* "state",
 typedef struct geodec_residual_options {
     int32_t window;      /* tokens, BOS included; >= 2 */
     int64_t max_windows; /* 0 = all */
-    int64_t replicates;  /* of the bootstrap */
+    int64_t replicates;  /* replicates of the bootstrap */
     uint64_t seed;
 } geodec_residual_options;
 

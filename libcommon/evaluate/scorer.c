@@ -18,15 +18,15 @@ const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e)
 
 struct geodec_scorer {
     int64_t n_vocab;
-    const int32_t *token; /* of the window, and how many have been read */
+    const int32_t *token; /* tokens of the window, and how many were read */
     int32_t n, read;
     /* a session */
     geodec_session *session;
     float *logits; /* [GEODEC_SCORER_ROWS][n_vocab] */
-    /* or float64: the whole window goes through the blocks at once, its rows through the head as they are asked for */
+    /* or float64: the whole window goes through the blocks at once, and single rows through the head on demand */
     geodec_reference *reference;
     double *embedding, *state; /* [window][d_model] */
-    double *wanted;            /* [GEODEC_SCORER_ROWS][n_vocab] logits of the wanted rows of a step */
+    double *wanted;            /* [GEODEC_SCORER_ROWS][n_vocab] logits of the selected rows of a step */
     int32_t place[GEODEC_SCORER_ROWS];
 };
 
@@ -53,7 +53,7 @@ static geodec_status create_reference(geodec_scorer *s, const geodec_scorer_eval
     geodec_status st = GEODEC_OK;
     const geodec_reference_options o = {.n_ctx = window};
     const int64_t d = geodec_model_configuration(e->model)->d_model;
-    if (geodec_attnres_on(&e->attnres)) GEODEC_THROW(GEODEC_UNSUPPORTED, "float64 evaluation knows no attnres");
+    if (geodec_attnres_on(&e->attnres)) GEODEC_THROW(GEODEC_UNSUPPORTED, "float64 evaluation does not support attnres");
     GEODEC_TRY(geodec_reference_create(e->model, &o, &s->reference, err));
     GEODEC_NEW(s->embedding, window * d);
     GEODEC_NEW(s->state, window * d);

@@ -1,4 +1,4 @@
-/* Where next-token logits come from: a session in one of its arithmetic modes, or the float64 evaluation. */
+/* Source of next-token logits: a session in one of its arithmetic modes, or the float64 evaluation. */
 #ifndef GEODEC_EVALUATE_SCORER_H
 #define GEODEC_EVALUATE_SCORER_H
 
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a model is evaluated. isa, arithmetic, kv, attnres and kv_merge are a session's (model/model.h); with float64 set
- * they are not used, and the model is evaluated by libcommon/reference, which refuses attnres (GEODEC_UNSUPPORTED). */
+/* Mode of evaluation. isa, arithmetic, kv, attnres and kv_merge are those of a session (model/model.h). With float64
+ * the model is evaluated by libcommon/reference instead, which refuses attnres (GEODEC_UNSUPPORTED). */
 typedef struct geodec_scorer_evaluation {
     const geodec_model *model; /* must outlive its scorers */
     geodec_arithmetic arithmetic;
@@ -23,22 +23,22 @@ typedef struct geodec_scorer_evaluation {
 GEODEC_API const char *geodec_scorer_evaluation_arithmetic(const geodec_scorer_evaluation *e);
 GEODEC_API const char *geodec_scorer_evaluation_kv(const geodec_scorer_evaluation *e);
 
-enum { GEODEC_SCORER_ROWS = 64 /* most rows of one step */ };
+enum { GEODEC_SCORER_ROWS = 64 /* largest number of rows of a step */ };
 
 /* Reads windows of at most `window` tokens, one at a time, on the caller's thread. */
 typedef struct geodec_scorer geodec_scorer;
 GEODEC_API geodec_status geodec_scorer_create(const geodec_scorer_evaluation *e, int32_t window, geodec_scorer **out,
                                               geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_scorer_destroy(geodec_scorer *s); /* NULL ok */
-/* Begins a window of n tokens (kept by the caller while it is read) and forgets the one before. */
+/* Begins a window of n tokens (kept by the caller while it is read). */
 GEODEC_API geodec_status geodec_scorer_begin(geodec_scorer *s, const int32_t *token, int32_t n,
                                              geodec_err *err) GEODEC_MUST_USE;
-/* Reads its next n (1 to GEODEC_SCORER_ROWS) tokens; want [n]: rows whose logits will be asked for. */
+/* Reads its next n (1 to GEODEC_SCORER_ROWS) tokens; want [n]: rows whose logits will be read. */
 GEODEC_API geodec_status geodec_scorer_step(geodec_scorer *s, int32_t n, const bool *want,
                                             geodec_err *err) GEODEC_MUST_USE;
 /* geodec_session_kv_merges; none in float64. */
 GEODEC_API geodec_kv_merges geodec_scorer_merges(const geodec_scorer *s);
-/* Logits of row i of the last step (wanted there), as float64, into out [n_vocab]. */
+/* Logits of row i of the last step (selected there), as float64, into out [n_vocab]. */
 GEODEC_API void geodec_scorer_row(const geodec_scorer *s, int32_t i, double *out);
 
 #endif

@@ -15,7 +15,7 @@
 enum { MAX_TOKENS = 1 << 20, MAX_REPEATS = 1001, MAX_INNER = 1000, SETTLE = 12 };
 static const double SHORTEST = 0.004; /* seconds of one sample of v: shorter ones are repeated */
 
-/* What the measurements share. */
+/* State shared by the measurements. */
 typedef struct bench {
     const char *path;
     const geodec_speed_options *o;
@@ -30,7 +30,7 @@ typedef struct bench {
     /* samples, [repeats] each */
     double *s_limit, *s_prompt, *s_generate, *s_bandwidth, *s_first, *s_one;
     double *s_width[GEODEC_BENCH_WIDTHS_MAX];
-    double settle; /* seconds of the first SETTLE single passes */
+    double settle;
 } bench;
 
 /* ---- figures of the file and the process ------------------------------------------------------------------------ */
@@ -51,8 +51,7 @@ int64_t geodec_speed_token_bytes(const geodec_model *m)
     return sum;
 }
 
-/* Bytes of the process's resident set ("VmRSS:"), or of its largest since reset_peak ("VmHWM:"); 0 where the system
- * does not say. */
+/* Bytes of the process's resident set ("VmRSS:"), or of its largest since reset_peak ("VmHWM:"); 0 when unknown. */
 static double resident(const char *which)
 {
     char line[256];
@@ -69,7 +68,7 @@ static void reset_peak(void)
 {
     const int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
     if (fd < 0) return;
-    if (write(fd, "5", 1) != 1) { /* refused: the peak then includes what came before */
+    if (write(fd, "5", 1) != 1) { /* on failure the peak includes earlier memory */
     }
     (void)close(fd);
 }
@@ -115,7 +114,7 @@ done:
     return st;
 }
 
-/* Context of `depth` random tokens. */
+/* Reads a context of `depth` random tokens. */
 static geodec_status to_depth(bench *b, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -128,7 +127,7 @@ done:
     return st;
 }
 
-/* Seconds of one pass over `width` rows, the mean of enough passes to be long. */
+/* Seconds of one pass over `width` rows: the mean of enough passes for a sample. */
 static geodec_status sample_width(bench *b, int32_t width, double *seconds, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -147,7 +146,7 @@ done:
     return st;
 }
 
-/* The file is opened afresh, its pages are in the system's cache. */
+/* The file is opened again; its pages are in the system's cache. */
 static geodec_status sample_first(bench *b, double *seconds, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -307,7 +306,8 @@ static void destroy(bench *b)
     geodec_mem_free(b->logits);
 }
 
-/* Opens everything and notes the file's and the process's figures; the buffers of the measurements come after that. */
+/* Opens everything and records the figures of file and process, before the buffers of the measurements are
+ * allocated. */
 static geodec_status prepare(bench *b, double *start, double *peak, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -1,4 +1,4 @@
-/* How a text's tokens are cut into windows. */
+/* Cuts a text's tokens into windows. */
 #include "evaluate/perplexity.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -13,7 +13,7 @@ int64_t geodec_perplexity_count(const geodec_perplexity_options *o, bool bos, in
     } else {
         const int64_t each = o->window - lead;
         count = n / each;
-        if (n - count * each >= 2 - lead) count++; /* the rest, when a token of it can be scored */
+        if (n - count * each >= 2 - lead) count++; /* the rest, if a token of it can be scored */
     }
     return o->max_windows > 0 ? smaller(count, o->max_windows) : count;
 }
@@ -22,7 +22,7 @@ geodec_perplexity_span geodec_perplexity_span_at(const geodec_perplexity_options
 {
     const int64_t lead = bos ? 1 : 0, length = n + lead;
     geodec_perplexity_span s = {.scored = 1};
-    if (o->stride) { /* places in BOS, token 0, token 1, ... */
+    if (o->stride) { /* positions in BOS, token 0, token 1, ... */
         const int64_t begin = i * o->stride, end = smaller(begin + o->window, length);
         s.bos = bos && begin == 0;
         s.first = s.bos ? 0 : begin - lead;

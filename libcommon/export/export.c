@@ -9,18 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GROUP_WANTED ((int64_t)128 << 20) /* bytes of results on their way to the file */
+#define GROUP_WANTED ((int64_t)128 << 20) /* bytes of results waiting for the file */
 
 /* ---- options ---------------------------------------------------------------------------------------------------- */
 
 geodec_status geodec__export_check(const geodec_model_config *c, const geodec_export_options *o, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (o->n_layers < 1) GEODEC_THROW(GEODEC_RANGE, "no layer asked for");
+    if (o->n_layers < 1) GEODEC_THROW(GEODEC_RANGE, "no layer is selected");
     for (int32_t i = 0; i < o->n_layers; i++) {
         if (o->layer[i] < 0 || o->layer[i] > c->n_layer)
             GEODEC_THROW(GEODEC_RANGE, "layer %d is outside 0 to %d", o->layer[i], c->n_layer);
-        if (i && o->layer[i] <= o->layer[i - 1]) GEODEC_THROW(GEODEC_RANGE, "layers must rise and differ");
+        if (i && o->layer[i] <= o->layer[i - 1]) GEODEC_THROW(GEODEC_RANGE, "layers must be in ascending order");
     }
     if (o->window < 2) GEODEC_THROW(GEODEC_RANGE, "a window of %d rows is below 2", o->window);
     if (o->top_m < 0 || o->top_m > c->n_vocab || o->top_m > GEODEC_EXPORT_TOP_MAX)
@@ -48,7 +48,7 @@ const char *geodec_export_positions_text(const geodec_export_options *o, char *b
 
 /* ---- the artifact ----------------------------------------------------------------------------------------------- */
 
-/* By hand: there is no struct of the whole; rows are appended as windows are read. */
+/* By hand: no struct holds the whole; rows are appended as windows are read. */
 geodec_status geodec__export_artifact_begin(geodec_artifact *a, const geodec_model_config *c,
                                             const geodec_export_options *o, geodec_err *err)
 {
@@ -99,8 +99,8 @@ done:
 
 /* ---- reading and writing side by side --------------------------------------------------------------------------- */
 
-/* Two sets of results: while the windows of one are read, the other is written, by worker 0, which is the caller's
- * thread (HDF5 is called from one thread only). */
+/* Two sets of results: while one is filled, worker 0 writes the other. Worker 0 is the caller's thread, and HDF5 is
+ * called from one thread only. */
 typedef struct job {
     const geodec_export_options *o;
     const geodec__plan *plan;
@@ -109,7 +109,7 @@ typedef struct job {
     geodec_artifact *out;
     const geodec__rows *write; /* [n_write] to be written */
     int64_t n_write;
-    geodec_status status; /* of writing */
+    geodec_status status; /* error of writing */
     geodec_err error;
 } job;
 
@@ -172,7 +172,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
             geodec_pool_run_dynamic(pool, plan.n, window_task, &j);
         else
             for (int64_t i = 0; i < plan.n; i++) window_task(&j, i, 0);
-        write_waiting(&j); /* what is left when no window was there to read */
+        write_waiting(&j); /* the last results, without a window to read */
         GEODEC_TRY(first_error(&j, workers, err));
         if (plan.n == 0) break;
         j.write = rows[turn];
@@ -180,7 +180,7 @@ geodec_status geodec_export_run(const geodec_model *m, const geodec_export_optio
         GEODEC_TRY(geodec_hooks_progress(hooks, "reading tokens", plan.tokens, o->max_tokens, err));
     }
     if (plan.tokens == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
-    if (plan.rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions asked for");
+    if (plan.rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions selected");
     if (summary)
         *summary = (geodec_export_summary){
             .rows = plan.rows, .sequences = plan.sequences, .documents = plan.documents, .tokens = plan.tokens};

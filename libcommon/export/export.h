@@ -3,9 +3,9 @@
  *
  * A document longer than the window is cut: each window is a sequence of the file and begins with the token that starts
  * a text by the vocabulary's rule (BOS, or none), so every row is what the model computes with a context that is wholly
- * in the file. Windows are independent; workers read them with sessions of their own (where those would take too much
- * memory, one session uses all workers), and rows stand in text order: same bytes with any number of threads. Memory
- * does not grow with the text, but with its longest document, which is tokenized as a whole. */
+ * in the file. Windows are independent. Each worker has its own session (if these take too much memory, one session
+ * uses all workers). Rows are in text order: same bytes with any number of threads. Memory depends on the longest
+ * document, which is tokenized as a whole, not on the text. */
 #ifndef GEODEC_EXPORT_EXPORT_H
 #define GEODEC_EXPORT_EXPORT_H
 
@@ -20,8 +20,8 @@
 
 enum { GEODEC_EXPORT_TOP_MAX = 256 };
 
-/* Which rows are kept. Positions count the tokens of a document from 0 (BOS, where it has one); the BOS that is
- * repeated at the head of a later window has none and is kept with ALL only. */
+/* Which rows are kept. Positions count the tokens of a document from 0 (BOS, if it has one). The BOS that is repeated
+ * at the head of a later window has no position and is kept with ALL only. */
 typedef enum geodec_export_positions {
     GEODEC_EXPORT_ALL,
     GEODEC_EXPORT_LAST,  /* the last token of each document */
@@ -31,10 +31,10 @@ typedef enum geodec_export_positions {
 
 typedef struct geodec_export_options {
     int32_t n_layers;
-    const int32_t *layer; /* [n_layers] rising, in 0 .. n_layer of the model */
+    const int32_t *layer; /* [n_layers] ascending, in 0 .. n_layer of the model */
     int32_t window;       /* rows of a window, BOS included; >= 2 */
-    int64_t max_tokens;   /* stop when so many tokens were read (kept or not); 0 = no limit */
-    int32_t top_m;        /* best logits kept; 0 (no argmax either) to min(n_vocab, GEODEC_EXPORT_TOP_MAX) */
+    int64_t max_tokens;   /* stops after this many tokens (kept or not); 0 = no limit */
+    int32_t top_m;        /* number of best logits kept; 0 (no argmax either) to min(n_vocab, GEODEC_EXPORT_TOP_MAX) */
     bool logits;          /* keep whole rows of logits */
     bool half;            /* states as float16; a state beyond its range is GEODEC_NUMERIC */
     geodec_export_positions positions;
@@ -43,15 +43,15 @@ typedef struct geodec_export_options {
     geodec_kv_type kv;
     geodec_isa isa;
     geodec_documents_separator
-        separator; /* rule by which the text became documents, recorded; AUTO: the source is no text */
+        separator; /* rule by which the text became documents, recorded; AUTO: the source is not a text */
 } geodec_export_options;
 
 /* "all", "last", "every:8", "0:128"; buf of GEODEC_EXPORT_POSITIONS_ROOM bytes. Returns buf. */
 enum { GEODEC_EXPORT_POSITIONS_ROOM = 64 };
 GEODEC_API const char *geodec_export_positions_text(const geodec_export_options *o, char *buf);
 
-/* Where sequences come from. next: token ids of the next sequence without limits of length, valid until the next call;
- * *n = -1 at the end. */
+/* Source of sequences. next: token ids of the next sequence, of any length, valid until the next call; *n = -1 at the
+ * end. */
 typedef struct geodec_export_source {
     void *ctx;
     geodec_status (*next)(void *ctx, const int32_t **token, int64_t *n, geodec_err *err);
@@ -59,11 +59,11 @@ typedef struct geodec_export_source {
 
 typedef struct geodec_export_summary {
     int64_t rows, sequences, documents, tokens; /* kept rows; windows, documents and tokens read */
-    int64_t shards, resumed;                    /* written in all; found finished */
+    int64_t shards, resumed;                    /* all shards; those found finished */
 } geodec_export_summary;
 
-/* Fills a new artifact of geodec_activations_kind; the caller commits. GEODEC_FORMAT when the source gives no token or
- * no row is kept, GEODEC_RANGE for options, layers or token ids out of range. */
+/* Fills a new artifact of geodec_activations_kind; the caller commits. GEODEC_FORMAT when the source has no token or no
+ * row is kept, GEODEC_RANGE for options, layers or token ids out of range. */
 GEODEC_API geodec_status geodec_export_run(const geodec_model *m, const geodec_export_options *o,
                                            const geodec_export_source *source, geodec_artifact *out,
                                            geodec_export_summary *summary, geodec_pool *pool, const geodec_hooks *hooks,
@@ -77,22 +77,22 @@ GEODEC_API geodec_status geodec_export_counts(geodec_artifact *out, const geodec
 
 /* Shards are safetensors files of whole windows, at most `tokens` tokens read each:
  *     model-00001-of-000NN.safetensors ... and model.safetensors.index.json (weight_map: tensor -> file;
- *     metadata: total_size in bytes, rows, shards and what the states are of)
+ *     metadata: total_size in bytes, rows, shards and the origin of the states)
  * Tensors of shard k, rows in text order (concatenate over k):
  *     token, position, sequence, document, next_token   .shard.<k>   I32 [rows]; as in geodec_activations_kind
  *     argmax .shard.<k> I32 [rows]; top_index I32, top_logit F32 [rows, M]    with top_m > 0
  *     logits .shard.<k> F32 [rows, V]                                         with logits
  *     layer.<l>.shard.<k>     F32 or F16 [rows, d_model], one for each kept layer
- * A shard appears whole or not at all, as model-00001-of-unfinished.safetensors; when the last is there all are renamed
- * and the index is written, last. A run that was stopped in any way goes on where it was: finished shards are checked
- * (fingerprint of model, tokenizer, inputs and options; place in the text; tensors) and skipped, and the final bytes
- * are those of a run that was never stopped. GEODEC_CHECKSUM when a shard in the folder belongs to something else. */
+ * A shard appears whole or not at all, as model-00001-of-unfinished.safetensors; after the last one all are renamed and
+ * the index is written. An interrupted run resumes: finished shards are checked (fingerprint of model, tokenizer,
+ * inputs and options; position in the text; tensors) and skipped, and the final bytes are those of an uninterrupted
+ * run. GEODEC_CHECKSUM when a shard in the folder belongs to something else. */
 typedef struct geodec_export_sharding {
-    const char *folder;                  /* made when it is not there */
+    const char *folder;                  /* created if missing */
     int64_t tokens;                      /* >= window */
     const geodec_provenance *provenance; /* fingerprints and inputs are compared and recorded */
-    bool replace;                        /* shards that belong to something else are removed */
-    bool unfinished;                     /* leave the shards without number and index (geodec_export_assemble) */
+    bool replace;                        /* shards of another run are removed */
+    bool unfinished;                     /* leaves the shards without number and index (geodec_export_assemble) */
 } geodec_export_sharding;
 
 GEODEC_API geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_options *o,
@@ -103,7 +103,7 @@ GEODEC_API geodec_status geodec_export_shards(const geodec_model *m, const geode
 GEODEC_API geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_options *o,
                                                 const char *folder, int64_t shards, geodec_artifact *out,
                                                 const geodec_hooks *hooks, geodec_err *err) GEODEC_MUST_USE;
-/* Removes index and shards, finished or not, and the folder when nothing else is in it. No error when there is none. */
+/* Removes index and shards, finished or not, and the folder when it is then empty. No error when there are none. */
 GEODEC_API geodec_status geodec_export_shards_remove(const char *folder, geodec_err *err) GEODEC_MUST_USE;
 
 /* ---- two sources ------------------------------------------------------------------------------------------------ */
@@ -116,8 +116,8 @@ GEODEC_API geodec_status geodec_export_text_source_create(const geodec_documents
 GEODEC_API geodec_export_source geodec_export_text_source_get(geodec_export_text_source *s);
 GEODEC_API void geodec_export_text_source_destroy(geodec_export_text_source *s);
 
-/* Token file: one sequence a line, decimal ids separated by spaces (BOS included where wanted). Refused: anything else,
- * ids outside 0 .. n_vocab-1, a file without any id; the message names the line. */
+/* Token file: one sequence a line, decimal ids separated by spaces (including BOS, if any). Refused: anything else, ids
+ * outside 0 .. n_vocab-1, a file without ids; the message names the line. */
 typedef struct geodec_export_token_source geodec_export_token_source;
 GEODEC_API geodec_status geodec_export_token_source_create(const char *name, const char *text, size_t n,
                                                            int32_t n_vocab, geodec_export_token_source **out,

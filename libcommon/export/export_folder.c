@@ -22,7 +22,7 @@ void geodec__export_shard_name(int64_t number, int64_t of, char name[GEODEC__SHA
         (void)snprintf(name, GEODEC__SHARD_NAME, "model-%05lld-of-%s.safetensors", (long long)number, unfinished);
 }
 
-/* Five digits; -1 when there are none. */
+/* Five digits; -1 if there are none. */
 static int64_t five_digits(const char *text)
 {
     int64_t v = 0;
@@ -33,7 +33,7 @@ static int64_t five_digits(const char *text)
     return v;
 }
 
-/* Number of a shard by its name, and what stands behind "of"; 0 for other files. */
+/* Index of a shard by its name, and the text after "of"; 0 for other files. */
 static int64_t parse_name(const char *name, int64_t *of)
 {
     char again[GEODEC__SHARD_NAME];
@@ -69,7 +69,7 @@ static geodec_status note(geodec__folder *f, int64_t number, int64_t of, geodec_
         f->of = more;
         f->room = room;
     }
-    if (f->of[number] >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: shard %lld is there twice", f->path, (long long)number);
+    if (f->of[number] >= 0) GEODEC_THROW(GEODEC_FORMAT, "%s: shard %lld exists twice", f->path, (long long)number);
     f->of[number] = of;
     if (number > f->n) f->n = number;
 done:

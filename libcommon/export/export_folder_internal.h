@@ -1,4 +1,4 @@
-/* The folder of an export's shards: which are there, their names, the index. */
+/* The folder of an export's shards: which exist, their names, the index. */
 #ifndef GEODEC_EXPORT_EXPORT_FOLDER_INTERNAL_H
 #define GEODEC_EXPORT_EXPORT_FOLDER_INTERNAL_H
 
@@ -11,8 +11,8 @@ enum { GEODEC__SHARDS_MAX = 99999, GEODEC__SHARD_NAME = 64 };
 
 typedef struct geodec__folder {
     char *path;
-    int64_t n;   /* largest shard number that is there */
-    int64_t *of; /* [room + 1] by number: -1 not there, 0 unfinished, else the count in its name */
+    int64_t n;   /* largest shard number that exists */
+    int64_t *of; /* [room + 1] by number: -1 missing, 0 unfinished, else the count in its name */
     int64_t room;
 } geodec__folder;
 
@@ -21,17 +21,17 @@ void geodec__export_shard_name(int64_t number, int64_t of, char name[GEODEC__SHA
 /* folder/name; caller frees with geodec_mem_free. */
 geodec_status geodec__export_folder_join(const char *folder, const char *name, char **out,
                                          geodec_err *err) GEODEC_MUST_USE;
-/* Makes the folder when it is not there and lists its shards. GEODEC_FORMAT when one is there twice. */
+/* Creates the folder if missing and lists its shards. GEODEC_FORMAT when one exists twice. */
 geodec_status geodec__export_folder_open(const char *path, geodec__folder *f, geodec_err *err) GEODEC_MUST_USE;
-/* Removes the folder when nothing is in it. */
+/* Removes the folder if it is empty. */
 void geodec__export_folder_close(geodec__folder *f);
-/* Whether shard `number` is there, and its path (caller frees). */
+/* Whether shard `number` exists, and its path (the caller frees). */
 bool geodec__export_folder_has(const geodec__folder *f, int64_t number);
 geodec_status geodec__export_folder_shard(const geodec__folder *f, int64_t number, char **path,
                                           geodec_err *err) GEODEC_MUST_USE;
-/* Shard `number` was just written, unfinished. */
+/* Registers shard `number` as written, unfinished. */
 geodec_status geodec__export_folder_added(geodec__folder *f, int64_t number, geodec_err *err) GEODEC_MUST_USE;
-/* Removes a shard that is there. */
+/* Removes an existing shard. */
 geodec_status geodec__export_folder_drop(geodec__folder *f, int64_t number, geodec_err *err) GEODEC_MUST_USE;
 /* Gives shards 1..count their final names. */
 geodec_status geodec__export_folder_finish(geodec__folder *f, int64_t count, geodec_err *err) GEODEC_MUST_USE;

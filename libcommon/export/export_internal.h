@@ -1,4 +1,4 @@
-/* What the export's files share; private to the decode folder. */
+/* Internal: shared by the export's files. */
 #ifndef GEODEC_EXPORT_EXPORT_INTERNAL_H
 #define GEODEC_EXPORT_EXPORT_INTERNAL_H
 
@@ -13,7 +13,7 @@ geodec_status geodec__export_check(const geodec_model_config *c, const geodec_ex
 
 /* One window. */
 typedef struct geodec__span {
-    int64_t token; /* place of its first token in the plan's tokens */
+    int64_t token; /* index of its first token in the plan's tokens */
     int64_t start; /* document position of its first own token */
     int32_t n;
     bool repeated; /* token 0 is a BOS that is not the document's own */
@@ -27,13 +27,13 @@ typedef struct geodec__plan {
     const geodec_export_options *o;
     const geodec_export_source *source;
     int32_t bos;
-    /* the document at hand */
+    /* the current document */
     const int32_t *rest;
     int64_t n_rest, at;
     bool ended;
-    /* read so far, over all parts */
+    /* read so far, in all parts */
     int64_t tokens, sequences, documents, rows;
-    /* this part */
+    /* the current part */
     int32_t *token;
     int64_t n_token, token_room;
     geodec__span *span;
@@ -57,7 +57,7 @@ bool geodec__export_span_keeps(const geodec_export_options *o, const geodec__spa
 typedef struct geodec__rows {
     int32_t capacity, n;
     bool by_layer;
-    int32_t *token, *next, *position, *sequence, *document, *argmax, *top_index; /* argmax, top: NULL without head */
+    int32_t *token, *next, *position, *sequence, *document, *argmax, *top_index; /* argmax, top: NULL without logits */
     float *top_logit, *logits, *state;
     uint16_t *half;
 } geodec__rows;
@@ -66,11 +66,11 @@ geodec_status geodec__export_rows_init(geodec__rows *r, const geodec_model_confi
                                        int32_t capacity, bool by_layer, geodec_err *err) GEODEC_MUST_USE;
 void geodec__export_rows_clear(geodec__rows *r);
 
-/* Reads one window on a session of its own. */
+/* Reads windows on a session of its own. */
 typedef struct geodec__reader {
     geodec_session *session;
     float *capture, *head; /* [L][PASS][d], [PASS][n_vocab] or NULL */
-    geodec__rows rows;     /* of one pass; used by shards */
+    geodec__rows rows;     /* of one pass; for shards */
     geodec_status status;
     geodec_err error;
 } geodec__reader;
@@ -80,7 +80,7 @@ geodec_status geodec__export_reader_init(geodec__reader *r, const geodec_model *
                                          geodec_pool *pool, geodec_err *err) GEODEC_MUST_USE;
 void geodec__export_reader_clear(geodec__reader *r);
 
-/* Called after each pass with kept rows: rows hold them (by_layer: these alone; otherwise all of the window so far). */
+/* Called after each pass with kept rows. rows holds them (by_layer: only these; otherwise all of the window so far). */
 typedef geodec_status (*geodec__template_emit)(void *ctx, const geodec__span *s, int32_t first,
                                                const geodec__rows *rows, geodec_err *err);
 /* rows by_layer: refilled by every pass; otherwise filled with the whole window. emit may be NULL. */
@@ -88,8 +88,8 @@ geodec_status geodec__export_window_read(geodec__reader *r, const geodec__plan *
                                          geodec__rows *rows, geodec__template_emit emit, void *ctx,
                                          geodec_err *err) GEODEC_MUST_USE;
 
-/* How many windows are read at once, each by a worker of its own; 1: one session that uses the whole pool, because
- * several would take too much memory. window_bytes: what a window's results take besides. */
+/* Number of windows read at once, each by its own worker; 1: one session uses the whole pool, because several would
+ * take too much memory. window_bytes: memory of a window's results. */
 int geodec__export_workers(const geodec_model_config *c, const geodec_export_options *o, const geodec_pool *pool,
                            int64_t window_bytes);
 /* Bytes of one row's states and logits. */

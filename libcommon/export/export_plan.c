@@ -33,7 +33,7 @@ bool geodec__export_span_keeps(const geodec_export_options *o, const geodec__spa
     }
 }
 
-/* Room for one more window. */
+/* Allocates one more window. */
 static geodec_status grow(geodec__plan *p, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define MEMORY_WANTED ((int64_t)1 << 30) /* of all workers together */
+#define MEMORY_WANTED ((int64_t)1 << 30) /* of all workers */
 
 static bool needs_head(const geodec_export_options *o) { return o->top_m > 0 || o->logits; }
 
@@ -88,8 +88,8 @@ int geodec__export_workers(const geodec_model_config *c, const geodec_export_opt
 
 /* ---- one pass --------------------------------------------------------------------------------------------------- */
 
-/* A pass over `passed` tokens from `at` of the window, of which the kept ones, place[0..n-1] within the pass, become
- * rows `first` .. of r. */
+/* Runs a pass over `passed` tokens from `at` of the window. Its kept tokens, place[0..n-1] within the pass, become rows
+ * `first` .. of r. */
 typedef struct pass {
     int32_t at, passed, n, first;
     int32_t place[GEODEC__EXPORT_PASS];

@@ -1,4 +1,4 @@
-/* Export into safetensors shards, resumable. */
+/* Export into safetensors shards, which can be resumed. */
 #include "base/mem.h"
 #include "chain/activations.h"
 #include "export/export_folder_internal.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 9, GROUP = 16 /* windows a worker reads between two looks at the hooks */ };
+enum { COLUMNS_MAX = 9, GROUP = 16 /* windows a worker reads between two calls of the hooks */ };
 
 /* ---- what a shard holds ----------------------------------------------------------------------------------------- */
 
@@ -19,7 +19,7 @@ typedef struct column {
     const char *name;
     geodec_type type;
     int64_t width; /* 0: one-dimensional */
-    size_t place;  /* of its pointer in geodec__rows */
+    size_t place;  /* offset of its pointer in geodec__rows */
 } column;
 
 /* The columns of a row besides its states. */
@@ -47,7 +47,7 @@ static void *column_data(const geodec__rows *r, const column *c)
     return p;
 }
 
-/* Tensors of shard `number`; caller frees. Four-byte types come first, so that everything is aligned. */
+/* Tensors of shard `number`; caller frees. Four-byte types come first, for alignment. */
 static geodec_status tensors_of(const geodec_model_config *c, const geodec_export_options *o, int64_t number,
                                 int64_t rows, geodec_safetensor **out, int *count, geodec_err *err)
 {
@@ -91,7 +91,7 @@ static void hash_line(geodec_sha256 *h, const char *fmt, ...)
     geodec_sha256_update(h, "\n", 1);
 }
 
-/* Everything the bytes of the shards depend on. */
+/* The text that identifies the shards' bytes. */
 static void fingerprint(const geodec_model *m, const geodec_export_options *o, const geodec_export_sharding *g,
                         char hex[GEODEC_SHA256_HEX])
 {
@@ -115,13 +115,13 @@ static void fingerprint(const geodec_model *m, const geodec_export_options *o, c
 
 enum { META = 8, META_ROOM = 32 };
 
-/* The texts that name a shard; room holds the numbers. */
+/* Metadata of a shard; room holds the numbers. */
 static void metadata_of(const geodec__plan *p, int64_t number, const char *hex, char room[META][META_ROOM],
                         geodec_safetensors_meta meta[META])
 {
     const int64_t values[] = {number, p->tokens - p->n_token, p->n_token, p->rows - p->n_rows, p->n_rows};
     static const char *const keys[] = {"shard", "first_token", "tokens", "first_row", "rows"};
-    meta[0] = (geodec_safetensors_meta){"format", "pt"}; /* what readers of the Hugging Face tools look for */
+    meta[0] = (geodec_safetensors_meta){"format", "pt"}; /* key that the Hugging Face tools expect */
     meta[1] = (geodec_safetensors_meta){"kind", "geodec activations"};
     meta[2] = (geodec_safetensors_meta){"fingerprint", hex};
     for (int i = 0; i < 5; i++) {
@@ -161,7 +161,7 @@ typedef struct job {
     int64_t first; /* window of the group */
 } job;
 
-/* Rows of one pass, straight to their places in the file. */
+/* Writes the rows of one pass directly to the file. */
 static geodec_status put_rows(void *ctx, const geodec__span *s, int32_t first, const geodec__rows *r, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -214,7 +214,7 @@ done:
     return st;
 }
 
-/* Whether the shard is there and ours. */
+/* Whether the shard exists and belongs to this run. */
 static geodec_status look(geodec__folder *f, int64_t number, const geodec_safetensors_meta meta[META],
                           const geodec_safetensor *t, int n, bool replace, bool *there, geodec_err *err)
 {
@@ -306,7 +306,7 @@ done:
     return st;
 }
 
-/* The next shard, already planned: found, or read and written. */
+/* The next planned shard: found, or computed and written. */
 static geodec_status one_shard(job *j, geodec__folder *f, const geodec_export_sharding *g, const char *hex, int workers,
                                geodec_pool *pool, const geodec_hooks *hooks, geodec_export_summary *sum, int64_t *bytes,
                                geodec_err *err)
@@ -379,12 +379,12 @@ geodec_status geodec_export_shards(const geodec_model *m, const geodec_export_op
         GEODEC_TRY(one_shard(&j, &f, g, hex, workers, pool, hooks, &sum, &bytes, err));
     }
     if (j.plan.tokens == 0) GEODEC_THROW(GEODEC_FORMAT, "no tokens to read");
-    if (j.plan.rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions asked for");
+    if (j.plan.rows == 0) GEODEC_THROW(GEODEC_FORMAT, "no row is at the positions selected");
     for (int64_t i = sum.shards + 1; i <= f.n; i++) {
         if (!geodec__export_folder_has(&f, i)) continue;
         if (!g->replace)
             GEODEC_THROW(GEODEC_CHECKSUM,
-                         "%s: shard %lld belongs to something else (here are %lld); --force removes it", g->folder,
+                         "%s: shard %lld belongs to another run (this one has %lld); --force removes it", g->folder,
                          (long long)i, (long long)sum.shards);
         GEODEC_TRY(geodec__export_folder_drop(&f, i, err));
     }
@@ -437,7 +437,7 @@ static geodec_status append_shard(const geodec_safetensors *s, const geodec_mode
     geodec_status st = GEODEC_OK;
     column columns[COLUMNS_MAX];
     int32_t *sequence = NULL;
-    const int n_columns = columns_of(c, o, columns), at = 2; /* place of `sequence` */
+    const int n_columns = columns_of(c, o, columns), at = 2; /* index of `sequence` */
     if (geodec_safetensors_count(s) != n_columns + o->n_layers) GEODEC_THROW(GEODEC_FORMAT, "a shard of another kind");
     const int64_t rows = geodec_safetensors_at(s, at)->shape[0];
     GEODEC_NEW(sequence, rows);
@@ -470,7 +470,7 @@ geodec_status geodec_export_assemble(const geodec_model *m, const geodec_export_
     GEODEC_TRY(geodec__export_folder_open(folder, &f, err));
     GEODEC_TRY(geodec__export_artifact_begin(out, c, o, err));
     for (int64_t k = 1; k <= shards; k++) {
-        GEODEC_TRY(geodec_hooks_progress(hooks, "putting shards together", k - 1, shards, err));
+        GEODEC_TRY(geodec_hooks_progress(hooks, "joining shards", k - 1, shards, err));
         GEODEC_TRY(geodec__export_folder_shard(&f, k, &path, err));
         GEODEC_TRY(geodec_safetensors_open(path, &s, err));
         GEODEC_TRY_MSG(append_shard(s, c, o, layer, &r, out, err), "%s", path);

@@ -98,7 +98,7 @@ void geodec_export_token_source_destroy(geodec_export_token_source *s)
     geodec_mem_free(s);
 }
 
-/* One decimal id at *at (< end); -1 when it is none. */
+/* One decimal id at *at (< end); -1 otherwise. */
 static int64_t parse_id(const char *text, size_t *at, size_t end)
 {
     int64_t v = 0;

@@ -198,8 +198,8 @@ geodec_status geodec_gguf_array_str(const geodec_gguf *g, const char *key, int64
     if (k->kind != GGUF_ARRAY || k->element != GGUF_STRING)
         GEODEC_TRY_MSG(wrong_kind(k, "an array of strings", err), "%s", g->path);
     if (i < 0 || i >= k->count)
-        GEODEC_THROW(GEODEC_RANGE, "%s: key '%.100s' has %lld strings, not %lld", g->path, key,
-                     (long long)k->count, (long long)i);
+        GEODEC_THROW(GEODEC_RANGE, "%s: key '%.100s' has %lld strings, not %lld", g->path, key, (long long)k->count,
+                     (long long)i);
     uint64_t length;
     memcpy(&length, g->map.data + k->at[i], sizeof length);
     *s = (const char *)(g->map.data + k->at[i] + sizeof length);

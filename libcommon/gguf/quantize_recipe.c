@@ -167,8 +167,8 @@ geodec_status geodec__quantize_recipe_types(const geodec_gguf *g, const geodec__
             if (fnmatch(rules[k].pattern, t->name, 0) != 0) continue;
             const geodec_ggml_traits *wanted = geodec_ggml_traits_of(rules[k].type);
             if (t->dim[0] % wanted->block)
-                GEODEC_THROW(GEODEC_INVAL, "tensor '%s': rows of %lld are not a multiple of the %s block of %d", t->name,
-                             (long long)t->dim[0], wanted->name, wanted->block);
+                GEODEC_THROW(GEODEC_INVAL, "tensor '%s': rows of %lld are not a multiple of the %s block of %d",
+                             t->name, (long long)t->dim[0], wanted->name, wanted->block);
             type[i] = rules[k].type;
             rules[k].used = true;
             break;

@@ -281,8 +281,7 @@ static geodec_status read_file(geodec_gguf *g, geodec_err *err)
     cursor c = {g->map.data, g->map.size, 0};
     char magic[4];
     uint64_t n_tensors, n_keys;
-    if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0)
-        GEODEC_THROW(GEODEC_FORMAT, "not a GGUF file");
+    if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0) GEODEC_THROW(GEODEC_FORMAT, "not a GGUF file");
     if (!take(&c, &g->version, sizeof g->version)) GEODEC_THROW(GEODEC_FORMAT, "the file ends inside its header");
     if (g->version != 0 && (g->version & 0xffffu) == 0)
         GEODEC_THROW(GEODEC_UNSUPPORTED, "big-endian GGUF files are not supported");

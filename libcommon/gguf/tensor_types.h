@@ -1,34 +1,38 @@
-/* The tensor types of GGUF that Geodec reads, a row each. Everything that knows a type by name or by number is made
- * from this table: the enumeration, sizes, codecs (types.c), recipes of geodec-quantize, packing and kernels of the
- * products (model/), random models, help texts and docs/manual/tensor-types.md.
+/* The tensor types of GGUF that Geodec reads, one row each. All other lists of types are made from this table: the
+ * enumeration, sizes, codecs (types.c), recipes of geodec-quantize, packing and kernels of the products (model/),
+ * random models, help texts and docs/manual/tensor-types.md.
  *
- * A new type is a row here, geodec__types_decode_<name> in types_*.c, and geodec__encode_<name> in encode_*.c if it is
- * to be written; `make docs` brings the page up to date.
+ * A new type is a row here, geodec__types_decode_<name> in types_*.c, and geodec__encode_<name> in encode_*.c if it can
+ * be written; `make docs` updates the page.
  *
  *   ROW(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, (packing))
  *
- *   NAME, name   ggml's name, in capitals and not
+ *   NAME, name   ggml's name, in upper and lower case
  *   number       in the file
  *   block        values of a block
  *   bytes        of a block
  *   codec        READ_ONLY   geodec__types_decode_<name>
  *                PLAIN       and geodec__encode_<name>, which only rounds
  *                SEARCHED    and geodec__encode_<name>, which searches for the best scales, and
- * geodec__encode_nearest_<name>, which only rounds limit        encoders take finite values of a magnitude below this.
- * Scales are binary16, whose largest value is 65504 (65520 is the first that rounds to infinity); a searched scale can
- * be somewhat larger than the one that just reaches the extreme. instead      type of a matrix whose rows are no
- * multiple of the block (F16 where that does not fit either) file         general.file_type of a file mostly of this
- * type (llama.cpp's number); -1: READ_ONLY product      how a product takes the weights: FLOATS      floats, by kernels
- * of their own (model/kernels/kernels_body.h) BYTES       the same in exact arithmetic, integers in fast INTEGERS
- * integers, packed as panels (model/kernels/panels_internal.h) DECODED     a few rows at a time are decoded to float32:
- * needs nothing but the decoder packing      of BYTES and INTEGERS, from which the kernels are made, all constants:
+ *                            geodec__encode_nearest_<name>, which only rounds
+ *   limit        encoders accept finite values of a magnitude below this. Scales are binary16, whose largest value is
+ *                65504 (65520 is the first that rounds to infinity); a searched scale can be somewhat larger than the
+ *                one that just reaches the extreme
+ *   instead      type of a matrix whose rows are not a multiple of the block (F16 where that does not fit either)
+ *   file         general.file_type of a file mostly of this type (llama.cpp's number); -1: READ_ONLY
+ *   product      use of the weights in products:
+ *                FLOATS      floats, by kernels of their own (model/kernels/kernels_body.h)
+ *                BYTES       the same in exact arithmetic, integers in fast
+ *                INTEGERS    integers, packed as panels (model/kernels/panels_internal.h)
+ *                DECODED     decoded to float32 a few rows at a time: needs nothing but the decoder
+ *   packing      of BYTES and INTEGERS: constants from which the kernels are made
  *                  bits     of a code
  *                  group    columns that share a scale, 16 or 32
  *                  offset   value = scale (code - offset)
  *                  minima   sign of the minimum that is added to a value; 0: none
- *                  table    codes go through IQ4_NL's table, biased by 128
+ *                  table    codes are mapped by IQ4_NL's table, biased by 128
  *                  scales   of the groups of a 256-value block: see geodec__panel_scales
- *                and where the parts of a block in the file lie, -1 = not there:
+ *                and the offsets of the parts of a block in the file, -1 = absent:
  *                  d, dmin  binary16
  *                  at, n    scales of the groups, and their bytes
  *                  high     high bits of the codes

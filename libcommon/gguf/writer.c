@@ -277,8 +277,7 @@ static geodec_status check_tensor(const char *name, int type, int n_dims, const 
     geodec_status st = GEODEC_OK;
     const geodec_ggml_traits *t = geodec_ggml_traits_of(type);
     if (!t) GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%.64s': no type %s", name, geodec_ggml_type_name(type));
-    if (n_dims < 1 || n_dims > 4)
-        GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions, not 1 to 4", name, n_dims);
+    if (n_dims < 1 || n_dims > 4) GEODEC_THROW(GEODEC_INVAL, "tensor '%.64s': %d dimensions, not 1 to 4", name, n_dims);
     *n = 1;
     for (int i = 0; i < n_dims; i++)
         if (dim[i] < 1 || geodec_mem_mul(*n, dim[i], n) != 0)

@@ -51,7 +51,8 @@ static geodec_status open_set(hid_t file, const char *path, const char *name, hi
     geodec_status st = GEODEC_OK;
     H5O_type_t sort;
     GEODEC_TRY(find_object(file, path, name, "dataset", &sort, err));
-    if (sort != H5O_TYPE_DATASET) GEODEC_THROW(GEODEC_NOTFOUND, "%s has no dataset %s: it is another object", path, name);
+    if (sort != H5O_TYPE_DATASET)
+        GEODEC_THROW(GEODEC_NOTFOUND, "%s has no dataset %s: it is another object", path, name);
     GEODEC__H5(*set = H5Dopen2(file, name, H5P_DEFAULT), GEODEC_FORMAT, "%s: %s", path, name);
 done:
     return st;

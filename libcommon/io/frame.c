@@ -110,7 +110,6 @@ done:
     return st;
 }
 
-
 typedef struct keyed {
     const char *key[KEYS_MAX];
     int n;

@@ -204,7 +204,8 @@ geodec_status geodec__h5_put_text(hid_t object, const char *name, const char *te
     hid_t type = -1;
     const size_t n = strlen(text);
     if (n > GEODEC_ATTR_TEXT_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %d", name, n, GEODEC_ATTR_TEXT_MAX);
+        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %d", name, n,
+                     GEODEC_ATTR_TEXT_MAX);
     if (!plain_text(text, n))
         GEODEC_THROW(GEODEC_INVAL, "attribute %s: text is not UTF-8 without control characters", name);
     GEODEC__H5(type = text_type(n ? n : 1), GEODEC_IO, "cannot create attribute %s", name);
@@ -264,7 +265,8 @@ static geodec_status text_room(hid_t type, const char *name, size_t *room, geode
         GEODEC_THROW(GEODEC_FORMAT, "attribute %s is not fixed-length text", name);
     const size_t n = H5Tget_size(type);
     if (n < 1 || n > GEODEC_ATTR_TEXT_MAX)
-        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %d", name, n, GEODEC_ATTR_TEXT_MAX);
+        GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %d", name, n,
+                     GEODEC_ATTR_TEXT_MAX);
     *room = n;
 done:
     return st;
@@ -303,7 +305,8 @@ geodec_status geodec__h5_get_texts(hid_t object, const char *name, int n_max, ch
     GEODEC_TRY(open_attr(object, name, &attr, &type, &count, err));
     GEODEC_TRY(text_room(type, name, &room, err));
     if (count > n_max)
-        GEODEC_THROW(GEODEC_LIMIT, "attribute %s has %lld elements, above the limit of %d", name, (long long)count, n_max);
+        GEODEC_THROW(GEODEC_LIMIT, "attribute %s has %lld elements, above the limit of %d", name, (long long)count,
+                     n_max);
     if (room > stride)
         GEODEC_THROW(GEODEC_LIMIT, "attribute %s: %zu bytes of text are above the limit of %zu", name, room, stride);
     GEODEC_NEW(all, count * (int64_t)room);

@@ -143,8 +143,8 @@ geodec_status geodec__h5_storage_check(hid_t set, const char *what, int64_t file
     s->chunked = layout == H5D_CHUNKED;
     if (s->chunked) GEODEC_TRY(read_filters(made, what, s, err));
     if (s->bytes / (s->deflated ? DEFLATE_RATIO_MAX : 1) > file_bytes)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld bytes cannot be in a file of %lld", what,
-                     (long long)s->bytes, (long long)file_bytes);
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld bytes cannot be in a file of %lld", what, (long long)s->bytes,
+                     (long long)file_bytes);
     if (s->chunked) GEODEC_TRY(read_chunks(set, made, space, what, chunk_limit, s, err));
     const hsize_t stored = H5Dget_storage_size(set);
     if (stored > (hsize_t)file_bytes) /* overlapping chunks */
@@ -153,8 +153,8 @@ geodec_status geodec__h5_storage_check(hid_t set, const char *what, int64_t file
     s->stored = (int64_t)stored;
     if (!s->chunked && s->stored != s->bytes) GEODEC_THROW(GEODEC_FORMAT, "%s is not stored whole", what);
     if (s->bytes / (s->deflated ? DEFLATE_RATIO_MAX : 1) > s->stored)
-        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld bytes cannot be in %lld stored ones", what,
-                     (long long)s->bytes, (long long)s->stored);
+        GEODEC_THROW(GEODEC_LIMIT, "%s: %lld bytes cannot be in %lld stored ones", what, (long long)s->bytes,
+                     (long long)s->stored);
 done:
     (void)geodec__h5_close(type);
     (void)geodec__h5_close(space);

@@ -66,7 +66,7 @@ static geodec_status read_at(int fd, const char *path, int64_t at, void *data, i
         const ssize_t done = pread(fd, to, (size_t)n, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) GEODEC_THROW(GEODEC_IO, "%s: cannot read: %s", path, strerror(errno));
-        if (done == 0) GEODEC_THROW(GEODEC_FORMAT, "%s: is truncated", path);
+        if (done == 0) GEODEC_THROW(GEODEC_FORMAT, "%s: truncated", path);
         to += done;
         at += done;
         n -= done;

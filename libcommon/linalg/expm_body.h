@@ -348,7 +348,7 @@ static geodec__expm_result KERNEL(int64_t n, const double *a, double *e, double 
     }
     multiply(n, ld, p[0], p[0], NULL, p[1]);
     const double root = sqrt(norm1(n, ld, p[1])), d = root < whole ? root : whole;
-    double *result = p[5], *spare = p[0];
+    double *result = p[5], *scratch = p[0];
     if (fits(theta2, d, whole)) {
         taylor2(n, ld, p);
     } else if (fits(theta4, d, whole)) {
@@ -370,10 +370,10 @@ static geodec__expm_result KERNEL(int64_t n, const double *a, double *e, double 
         }
         taylor21(n, ld, p);
         for (; squarings > 0; squarings--) {
-            multiply(n, ld, result, result, NULL, spare);
+            multiply(n, ld, result, result, NULL, scratch);
             double *const t = result;
-            result = spare;
-            spare = t;
+            result = scratch;
+            scratch = t;
         }
     }
     return narrow(n, ld, result, factor, e) ? GEODEC__EXPM_OK : GEODEC__EXPM_OVERFLOW;

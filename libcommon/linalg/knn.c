@@ -37,8 +37,7 @@ geodec_status geodec_knn_search(int64_t n_points, int64_t d, const double *point
     if (n_points < 1 || n_points > MAX_POINTS || d < 1 || d > INT32_MAX || (queries && n_queries < 0))
         GEODEC_THROW(GEODEC_RANGE, "neighbours among %lld points of dimension %lld", (long long)n_points, (long long)d);
     if (k < 1 || k > n_points - !queries) {
-        GEODEC_THROW(GEODEC_RANGE, "%lld neighbours requested of %lld points", (long long)k,
-                     (long long)n_points);
+        GEODEC_THROW(GEODEC_RANGE, "%lld neighbours requested of %lld points", (long long)k, (long long)n_points);
     }
     if (!all_finite(n_points * d, points) || (queries && !all_finite(n_queries * d, queries)))
         GEODEC_THROW(GEODEC_NUMERIC, "neighbours of points that are not finite");

@@ -157,7 +157,7 @@ geodec_status geodec_stats_ratio(int64_t groups, const double *numerator, const 
 {
     geodec_status st = GEODEC_OK;
     int64_t *index = NULL, used = 0;
-    double *draw = NULL;
+    double *estimate = NULL;
     for (int64_t i = 0; i < groups; i++)
         if (!isfinite(numerator[i]) || (denominator && !isfinite(denominator[i])))
             GEODEC_THROW(GEODEC_NUMERIC, "group %lld is not finite", (long long)i);
@@ -165,20 +165,20 @@ geodec_status geodec_stats_ratio(int64_t groups, const double *numerator, const 
     *out = (geodec_estimate){value, value, value};
     if (replicates < 1 || groups < 1) goto done;
     GEODEC_NEW(index, groups);
-    GEODEC_NEW(draw, replicates);
+    GEODEC_NEW(estimate, replicates);
     for (int64_t r = 0; r < replicates; r++) {
         geodec_stats_resample(seed, stream, (uint64_t)r, groups, index);
         const double x = ratio_of(groups, index, numerator, denominator);
-        if (!isnan(x)) draw[used++] = x;
+        if (!isnan(x)) estimate[used++] = x;
     }
     if (used > 0) {
-        geodec_stats_sort(used, draw);
-        out->low = geodec_stats_percentile(used, draw, 0.025);
-        out->high = geodec_stats_percentile(used, draw, 0.975);
+        geodec_stats_sort(used, estimate);
+        out->low = geodec_stats_percentile(used, estimate, 0.025);
+        out->high = geodec_stats_percentile(used, estimate, 0.975);
     }
 done:
     geodec_mem_free(index);
-    geodec_mem_free(draw);
+    geodec_mem_free(estimate);
     return st;
 }
 

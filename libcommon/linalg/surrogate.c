@@ -59,9 +59,10 @@ static geodec_status gaussian(int64_t points, int64_t n, const double *x, uint64
         }
         trace += l[a * n + a];
     }
-    if (!(trace > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a surrogate needs different points");
-    for (int64_t a = 0; a < n; a++) l[a * n + a] += 1e-12 * trace / (double)n; /* keeps almost flat directions almost
-                                                                                * flat */
+    if (!(trace > 0)) GEODEC_THROW(GEODEC_SCARCE, "all points are equal; a surrogate needs different ones");
+    for (int64_t a = 0; a < n; a++)
+        l[a * n + a] += 1e-12 * trace / (double)n; /* keeps almost flat directions almost
+                                                    * flat */
     GEODEC_TRY_MSG(geodec_chol_factor(n, l, err), "covariance of the points");
     geodec_rng r = geodec_rng_stream(seed, stream);
     for (int64_t i = 0; i < points; i++) {

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 64 /* of a pass */ };
+enum { ROWS = 64 /* rows of a pass */ };
 
 typedef struct gathering {
     geodec_input_moments *m;

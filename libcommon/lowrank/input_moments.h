@@ -10,14 +10,13 @@
 typedef struct geodec_input_moments {
     int32_t n_layer;
     int64_t tokens;              /* n */
-    int64_t width[GEODEC_SIDES]; /* d of each side, 0 where it was not asked for */
-    double *c[GEODEC_SIDES];     /* [n_layer][d][d], symmetric; NULL where not asked for */
+    int64_t width[GEODEC_SIDES]; /* d of each side, 0 if not requested */
+    double *c[GEODEC_SIDES];     /* [n_layer][d][d], symmetric; NULL if not requested */
 } geodec_input_moments;
 
-/* Runs the model over n tokens in windows of `window` (each begins with BOS where the tokenizer has one, which counts
- * as a token), in exact arithmetic. slots: bit s = slot s is wanted. The same bytes for any pool. GEODEC_RANGE (no
- * tokens, a window below 2 or above the model's context), GEODEC_UNSUPPORTED (gate, up or down with experts),
- * GEODEC_NUMERIC, GEODEC_NOMEM. */
+/* Runs the model over n tokens in windows of `window` tokens (BOS included, if the tokenizer has one), in exact
+ * arithmetic. slots: bit s = slot s. The same bytes for any pool. GEODEC_RANGE (no tokens, a window below 2 or above
+ * the model's context), GEODEC_UNSUPPORTED (gate, up or down with experts), GEODEC_NUMERIC, GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_input_moments_run(const geodec_model *m, unsigned slots, int64_t n,
                                                   const int32_t *token, int32_t window, geodec_pool *pool,
                                                   const geodec_hooks *hooks, geodec_input_moments *out,

@@ -58,7 +58,7 @@ static void product(int64_t m, int64_t n, int64_t k, const double *a, const doub
 
 static double squares(int64_t n, const double *x) { return geodec_blas_dot(n, x, x); }
 
-/* Rank rows of vt become A, with the sign that makes their largest entry positive, and B = u s. */
+/* Rank rows of vt become A, signed so that their largest entry is positive, and B = u s. */
 static void take(const work *k)
 {
     for (int64_t j = 0; j < k->rank; j++) {
@@ -96,7 +96,7 @@ done:
     return st;
 }
 
-/* Rounds x to what is stored, and keeps it. */
+/* Rounds x to its stored precision. */
 static void store(const work *k, int64_t n, double *x, bool half, float *to)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -106,7 +106,7 @@ static void store(const work *k, int64_t n, double *x, bool half, float *to)
     }
 }
 
-/* Errors of the factors as they are stored, added to the layer's means. */
+/* Adds the errors of the stored factors to the layer's means. */
 static void add_errors(const work *k, double groups, double *error, double *output_error)
 {
     const int64_t m = k->m, d = k->d;
@@ -192,8 +192,8 @@ geodec_status geodec_kv_projection_fit(const geodec_model *m, const geodec_kv_pr
                               .half = o->half,
                               .tokens = o->moments ? o->moments->tokens : 0};
     int32_t group;
-    if (o->basis == GEODEC_BASIS_COORDINATES) GEODEC_THROW(GEODEC_RANGE, "no basis of coordinates for a cache");
-    if (o->basis == GEODEC_BASIS_WHITENED && !o->moments) GEODEC_THROW(GEODEC_INVAL, "whitening wants activations");
+    if (o->basis == GEODEC_BASIS_COORDINATES) GEODEC_THROW(GEODEC_RANGE, "a cache has no basis of coordinates");
+    if (o->basis == GEODEC_BASIS_WHITENED && !o->moments) GEODEC_THROW(GEODEC_INVAL, "whitening needs activations");
     if (o->moments && !o->moments->c[GEODEC_SIDE_STREAM])
         GEODEC_THROW(GEODEC_INVAL, "no activations of the residual stream");
     if (!(o->k_share >= 0 && o->k_share <= 1 && o->v_share >= 0 && o->v_share <= 1 && o->ridge >= 0) ||

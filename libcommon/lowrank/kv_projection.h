@@ -2,12 +2,12 @@
  * stacked key (value) matrices of a group's heads
  *
  *   weights    W = U S V^T: A = V_r^T, B = U_r S_r. Least |W - B A| at rank r (Eckart and Young 1936).
- *   whitened   with C = E x x^T (moments.h) + ridge tr(C)/d I and R = C^(1/2): W R = U S V^T, A = V_r^T R^-1,
- *              B = U_r S_r. Least E |W x - B A x|^2, the error of what is cached; the rotation of keys keeps it.
+ *   whitened   with C = E x x^T (input_moments.h) + ridge tr(C)/d I and R = C^(1/2): W R = U S V^T, A = V_r^T R^-1,
+ *              B = U_r S_r. Least E |W x - B A x|^2, the error of the cache; the rotation of keys keeps it.
  *   random     control: A = r rows of a random orthonormal basis, B = W A^T
  *
- * The largest entry of each right singular vector is positive. error = |W - B A|^2 / |W|^2, output_error the same of
- * (W - B A) R and W R. */
+ * The largest entry of each right singular vector is positive. error = |W - B A|^2 / |W|^2, output_error the same of (W
+ * - B A) R and W R. */
 #ifndef GEODEC_LOWRANK_KV_PROJECTION_H
 #define GEODEC_LOWRANK_KV_PROJECTION_H
 
@@ -17,15 +17,15 @@
 typedef struct geodec_kv_projection_options {
     geodec_projection_basis basis;       /* weights, whitened or random */
     int32_t group;                       /* key heads of a group; 0 = up to 4, as many as divide their number */
-    double k_share, v_share;             /* rank / (group head_dim), 0 .. 1; 0 = this side stays whole */
+    double k_share, v_share;             /* rank / (group head_dim), 0 .. 1; 0 = this side is not projected */
     double ridge;                        /* >= 0 */
-    bool half;                           /* the factors are kept in binary16 */
-    uint64_t seed;                       /* of random bases */
-    const geodec_input_moments *moments; /* of the stream; NULL: no output errors, and no whitening */
+    bool half;                           /* the factors are stored in binary16 */
+    uint64_t seed;                       /* seed of random bases */
+    const geodec_input_moments *moments; /* moments of the stream; NULL: no output errors and no whitening */
 } geodec_kv_projection_options;
 
 typedef struct geodec_kv_side {
-    int32_t group; /* 0: whole */
+    int32_t group; /* 0: not projected */
     int64_t rank;
     float *in, *out;              /* as in geodec_kv_factors */
     double *error, *output_error; /* [n_layer] means over groups; output_error NaN without moments */
@@ -36,8 +36,8 @@ typedef struct geodec_kv_projection {
     geodec_kv_side k, v;
     geodec_projection_basis basis;
     bool half;
-    int64_t tokens;                     /* that C is from, 0 = none */
-    int64_t numbers_full, numbers_kept; /* cached a token */
+    int64_t tokens;                     /* tokens of C, 0 = none */
+    int64_t numbers_full, numbers_kept; /* cached per token */
 } geodec_kv_projection;
 GEODEC_API void geodec_kv_projection_clear(geodec_kv_projection *p);
 
@@ -52,7 +52,7 @@ GEODEC_API geodec_status geodec_kv_projection_apply(const geodec_kv_projection *
 extern const geodec_kind geodec_kv_projection_kind;
 GEODEC_API geodec_status geodec_kv_projection_write(const geodec_kv_projection *p, geodec_artifact *a,
                                                     geodec_err *err) GEODEC_MUST_USE;
-/* What apply needs, checked against the model. GEODEC_CHECKSUM: made for another model. */
+/* The members that apply uses, checked against the model. GEODEC_CHECKSUM: made for another model. */
 GEODEC_API geodec_status geodec_kv_projection_read(const geodec_artifact *a, const geodec_model *m,
                                                    geodec_kv_projection *out, geodec_err *err) GEODEC_MUST_USE;
 /* Opens, reads and applies. */

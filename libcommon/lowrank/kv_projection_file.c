@@ -58,7 +58,7 @@ const geodec_kind geodec_kv_projection_kind = {
 
 void geodec_kv_projection_clear(geodec_kv_projection *p)
 {
-    geodec_artifact_clear(&geodec_kv_projection_kind, p); /* every member that it owns is in p */
+    geodec_artifact_clear(&geodec_kv_projection_kind, p); /* p owns every member */
     *p = (geodec_kv_projection){0};
 }
 

@@ -26,7 +26,7 @@ geodec_projection_options geodec_projection_defaults(void)
 
 /* ---- work space ------------------------------------------------------------------------------------------------- */
 
-/* Of one group at a time; d = its width. */
+/* State of one group at a time; d = its width. */
 typedef struct work {
     const geodec_model *m;
     const geodec_projection_options *o;
@@ -100,7 +100,7 @@ done:
     return st;
 }
 
-/* C^(1/2) and C^(-1/2); unused without moments. */
+/* C^(1/2) and C^(-1/2); NULL without moments. */
 static geodec_status whiten(work *k, const geodec_projection_part *t, geodec_err *err)
 {
     if (!k->o->moments) return GEODEC_OK;
@@ -120,7 +120,8 @@ static geodec_status eigenbasis(work *k, int64_t d, double *spectrum, geodec_err
             if (fabs(v[i]) > fabs(v[top])) top = i;
         const double sign = v[top] < 0 ? -1 : 1;
         for (int64_t i = 0; i < d; i++) k->basis[j * d + i] = sign * v[i];
-        spectrum[j] = k->value[d - 1 - j] > 0 ? k->value[d - 1 - j] : 0; /* a Gram matrix: below zero is rounding */
+        spectrum[j] = k->value[d - 1 - j] > 0 ? k->value[d - 1 - j] : 0; /* a Gram matrix: negative values are rounding
+                                                                          * errors */
     }
 done:
     return st;
@@ -169,7 +170,7 @@ done:
 
 /* ---- factors ---------------------------------------------------------------------------------------------------- */
 
-/* Rounds x to what is stored, and keeps it. */
+/* Rounds x to its stored precision. */
 static void store(const work *k, int64_t n, double *x, float *to)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -247,9 +248,9 @@ static geodec_status check_options(const geodec_model *m, const geodec_projectio
     const geodec_model_config *c = geodec_model_configuration(m);
     if (o->slots == 0 || o->slots >> GEODEC_SLOTS) GEODEC_THROW(GEODEC_RANGE, "no such set of slots");
     if (!(o->share >= 0 && o->share <= 1) || !(o->floor >= 0 && o->floor <= 1) || !(o->ridge >= 0) || o->k < 0)
-        GEODEC_THROW(GEODEC_RANGE, "shares lie in 0 to 1, ranks and the ridge are not negative");
+        GEODEC_THROW(GEODEC_RANGE, "a share is outside 0 to 1, or a rank or the ridge is negative");
     if (o->basis == GEODEC_BASIS_WHITENED && !o->moments)
-        GEODEC_THROW(GEODEC_INVAL, "whitening wants activations: a text to run the model on");
+        GEODEC_THROW(GEODEC_INVAL, "whitening needs activations: a text to run the model on");
     for (int k = 0; k < GEODEC_SLOTS; k++) {
         int64_t rows, cols;
         const geodec_side side = geodec_factors_side_of((geodec_slot)k);
@@ -302,7 +303,7 @@ static int64_t group_end(const geodec_projection *p, int64_t first)
     return last;
 }
 
-/* The first pass, for rules that look at spectra, or only the shares; then room for the factors. */
+/* First pass, for rules that use spectra, otherwise only the shares; then memory for the factors. */
 static geodec_status choose_ranks(work *k, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -323,7 +324,7 @@ static geodec_status choose_ranks(work *k, geodec_err *err)
                 sum += p->group[p->part[i].group].effective_rank;
                 alike++;
             }
-        /* controls do not have their directions in order: only all of them hold what the slots' rows hold */
+        /* directions of controls are not ordered: only all of them span the slots' rows */
         const bool ordered = k->o->basis == GEODEC_BASIS_WEIGHTS || k->o->basis == GEODEC_BASIS_WHITENED;
         const int64_t most = ordered && rows < g->width ? rows : g->width;
         g->k = geodec_projection_rank(k->o, g->width, most, p->spectrum + g->spectrum, g->trace, g->effective_rank,
@@ -342,7 +343,7 @@ done:
     return st;
 }
 
-/* From the storage itself: what the file holds, and what the factors take. */
+/* Bytes of storage: of the file's weights and of the factors. */
 static void count_bytes(const geodec_model *m, geodec_projection *p)
 {
     const int64_t size = p->half ? 2 : 4;

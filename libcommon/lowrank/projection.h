@@ -1,5 +1,5 @@
-/* Projection of weights on few directions of their input (the papers' GP or GRC), W x ~ (W P) (P^T x), and its better
- * founded relatives.
+/* Projection of weights on few directions of their input (the papers' GP or GRC), W x ~ (W P) (P^T x), and
+ * variants with a proven optimum.
  *
  * Slots (q, k, v, o, gate, up, down) of a layer form groups: with `shared` those that read the same input (q, k, v;
  * gate, up), else each its own. For a group with weights W_s [m_s][d]
@@ -7,8 +7,8 @@
  *   weights      G = sum_s W_s^T W_s. Its leading k eigenvectors V_k [k][d] are the basis: in = V_k, out_s = W_s V_k^T.
  *                Shared, the papers' joint Gram basis; for one slot the truncated singular value decomposition, which
  *                no matrix of rank k beats in the Frobenius norm (Eckart and Young 1936).
- *   whitened     with C = E x x^T (moments.h) + ridge tr(C)/d I and R = C^(1/2): eigenvectors V_k of R G R, in = V_k
- *                R^-1, out_s = W_s R V_k^T. Least E |W x - W~ x|^2 at rank k (SVD-LLM, Wang et al. 2024).
+ *   whitened     with C = E x x^T (input_moments.h) + ridge tr(C)/d I and R = C^(1/2): eigenvectors V_k of R G R,
+ *                in = V_k R^-1, out_s = W_s R V_k^T. Least E |W x - W~ x|^2 at rank k (SVD-LLM, Wang et al. 2024).
  *   random       control: k rows of a random orthonormal basis
  *   coordinates  control: the first k coordinates of the input; k = d is W itself, bit for bit
  *
@@ -28,14 +28,14 @@ typedef enum geodec_projection_basis {
     GEODEC_BASIS_COORDINATES
 } geodec_projection_basis;
 GEODEC_API const char *geodec_projection_basis_name(geodec_projection_basis b);
-GEODEC_API extern const char *const geodec_projection_basis_names[]; /* by number, then NULL */
+GEODEC_API extern const char *const geodec_projection_basis_names[]; /* names by number, then NULL */
 
-/* How many directions a group keeps, of d = its input's width; never more than d or the rows of its slots.
+/* Number of directions that a group keeps, of d = its input's width; at most d and the rows of its slots.
  *   share    round(share d), the same for all layers
  *   energy   the fewest with captured / trace >= share
  *   layers   the papers' rule: clip(round(share d r_l / mean r), floor d, d), r_l the effective rank (tr G)^2 / tr G^2
- *            of the layer's Gram and the mean over layers of the same slots. (Their r_l, "MCR", is not defined as a
- *            formula; of the weights alone it varies little.) */
+ *            of the layer's Gram and the mean over layers of the same slots. (The papers give no formula for their r_l,
+ * "MCR"; from the weights alone it varies little.) */
 typedef enum geodec_projection_rule {
     GEODEC_RANK_SHARE,
     GEODEC_RANK_ENERGY,
@@ -47,30 +47,30 @@ typedef struct geodec_projection_options {
     bool shared;
     geodec_projection_basis basis;
     geodec_projection_rule rule;
-    int64_t k;                           /* > 0: exactly this rank in place of share d */
+    int64_t k;                           /* > 0: this rank instead of share d */
     double share;                        /* 0 .. 1 */
-    double floor;                        /* 0 .. 1, of the rule by layers */
+    double floor;                        /* 0 .. 1, for the rule by layers */
     double ridge;                        /* >= 0 */
-    bool half;                           /* factors are kept in binary16, else float32 */
-    uint64_t seed;                       /* of random bases */
-    const geodec_input_moments *moments; /* NULL: no output errors, and no whitening */
+    bool half;                           /* factors are stored in binary16, else float32 */
+    uint64_t seed;                       /* seed of random bases */
+    const geodec_input_moments *moments; /* NULL: no output errors and no whitening */
     geodec_pool *pool;
     const geodec_hooks *hooks;
 } geodec_projection_options;
-/* q, k and v with one basis of the weights at half the width: the papers' set-up. */
+/* q, k and v with one basis of the weights at half the width: the papers' configuration. */
 GEODEC_API geodec_projection_options geodec_projection_defaults(void);
 
 typedef struct geodec_projection_part {
     int32_t layer;
     geodec_slot slot;
     int64_t group, rows, cols, k;
-    int64_t in, out; /* where its factors begin in `data`: [k][cols] and [rows][k]; slots of a group have the same in */
+    int64_t in, out; /* offsets of its factors in `data`: [k][cols] and [rows][k]; slots of a group share `in` */
     double error, best, output_error; /* output_error: NaN without moments */
 } geodec_projection_part;
 
 typedef struct geodec_projection_group {
-    int64_t k, spectrum;    /* rank; where its spectrum begins */
-    int64_t width;          /* values of it: d */
+    int64_t k, spectrum;    /* rank; offset of its spectrum */
+    int64_t width;          /* values of the spectrum: d */
     double trace, captured; /* of G (whitened: R G R) */
     double energy;          /* captured / trace; 1 where the trace is 0 */
     double effective_rank;  /* (tr)^2 / tr of the square */
@@ -81,10 +81,10 @@ typedef struct geodec_projection {
     geodec_projection_part *part;   /* [parts] by layer, then slot */
     geodec_projection_group *group; /* [groups] */
     float *data;                    /* [values] factors, as rounded for storage */
-    double *spectrum; /* [spectra] eigenvalues of G, falling; of controls v_j G v_j for each of their directions */
+    double *spectrum; /* [spectra] eigenvalues of G, descending; for controls v_j G v_j of each direction */
     geodec_projection_basis basis;
     bool shared, half;
-    int64_t tokens; /* that C is from, 0 = none */
+    int64_t tokens; /* tokens of C, 0 = none */
     /* bytes of weights that a pass of one token reads: of the model, of the same with this projection; the same of the
      * projected slots alone */
     int64_t bytes_full, bytes_projected, slots_full, slots_projected;
@@ -93,15 +93,16 @@ typedef struct geodec_projection {
 } geodec_projection;
 GEODEC_API void geodec_projection_clear(geodec_projection *p);
 
-/* Fits it to a model that is not factored. The same bytes for any pool. GEODEC_RANGE (options), GEODEC_INVAL (whitening
- * without moments of these sides), GEODEC_UNSUPPORTED (experts), GEODEC_NUMERIC, GEODEC_NOCONV, GEODEC_NOMEM. */
+/* Computes the projection of a model that is not factored. The same bytes for any pool. GEODEC_RANGE (options),
+ * GEODEC_INVAL (whitening without moments of these sides), GEODEC_UNSUPPORTED (experts), GEODEC_NUMERIC, GEODEC_NOCONV,
+ * GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_projection_fit(const geodec_model *m, const geodec_projection_options *o,
                                                geodec_projection *out, geodec_err *err) GEODEC_MUST_USE;
-/* Puts the factors in the place of the model's weights (geodec_model_factor). */
+/* Replaces the model's weights by the factors (geodec_model_factor). */
 GEODEC_API geodec_status geodec_projection_apply(const geodec_projection *p, geodec_model *m,
                                                  geodec_err *err) GEODEC_MUST_USE;
 
-/* The rank that a rule gives a group. spectrum [width]: falling; mean_rank: of `layers`. */
+/* The rank that a rule gives a group. spectrum [width]: descending; mean_rank: for `layers`. */
 GEODEC_API int64_t geodec_projection_rank(const geodec_projection_options *o, int64_t width, int64_t most,
                                           const double *spectrum, double trace, double effective_rank,
                                           double mean_rank);
@@ -110,7 +111,7 @@ GEODEC_API int64_t geodec_projection_rank(const geodec_projection_options *o, in
 extern const geodec_kind geodec_projection_kind;
 GEODEC_API geodec_status geodec_projection_write(const geodec_projection *p, geodec_artifact *a,
                                                  geodec_err *err) GEODEC_MUST_USE;
-/* What apply needs, every index checked against the model. GEODEC_CHECKSUM: made for another model. */
+/* The members that apply uses, with every index checked against the model. GEODEC_CHECKSUM: made for another model. */
 GEODEC_API geodec_status geodec_projection_read(const geodec_artifact *a, const geodec_model *m, geodec_projection *out,
                                                 geodec_err *err) GEODEC_MUST_USE;
 /* Opens, reads and applies. */

@@ -1,10 +1,10 @@
-/* Shared by the projection and kvprojection artifacts. */
+/* Internal: shared by the projection and kvprojection artifacts. */
 #ifndef GEODEC_LOWRANK_PROJECTION_INTERNAL_H
 #define GEODEC_LOWRANK_PROJECTION_INTERNAL_H
 
 #include "lowrank/projection.h"
 
-extern const char *const geodec__projection_factor_types[]; /* of the attribute storage, by `half` */
+extern const char *const geodec__projection_factor_types[]; /* names of the attribute storage, by `half` */
 
 /* GEODEC_CHECKSUM: the artifact is made for another model. */
 geodec_status geodec__projection_owner(const geodec_artifact *a, const geodec_model *m,

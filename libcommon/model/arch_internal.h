@@ -1,6 +1,6 @@
-/* The table of architectures: what each one does differently from a plain llama. Reading a file, binding its tensors
- * and the forward pass look here (or at what was copied into the configuration), never at a name. A new architecture is
- * a row of the table and a row of the tests; `make docs` brings docs/manual/architectures.md up to date. */
+/* The table of architectures: the differences of each from a plain llama. Reading a file, binding its tensors and the
+ * forward pass use this table (or the configuration made from it), never a name. A new architecture is a row of the
+ * table and a row of the tests; `make docs` updates docs/manual/architectures.md. */
 #ifndef GEODEC_MODEL_ARCH_INTERNAL_H
 #define GEODEC_MODEL_ARCH_INTERNAL_H
 
@@ -17,7 +17,7 @@ typedef enum geodec__divisors {
 typedef struct geodec__arch {
     const char *name;    /* general.architecture, and the prefix of its keys */
     const char *models;  /* known by that name */
-    const char *differs; /* what differs from the others, for docs/manual/architectures.md (Markdown) */
+    const char *differs; /* the differences, for docs/manual/architectures.md (Markdown) */
     geodec_rope_pairs pairs;
     geodec_activation activation;
     geodec__qk_norm qk_norm;           /* RMS norm of query and key before the rotation */
@@ -29,7 +29,7 @@ typedef struct geodec__arch {
     geodec__presence windows;          /* sliding attention: NEVER refuses the key, ALWAYS has default_window */
     bool fused;                        /* attn_qkv for q, k, v; gate is the first half of ffn_up */
     bool post_norms;                   /* the blocks' outputs are normalised before they are added */
-    bool expert_width;                 /* expert_feed_forward_length must be there */
+    bool expert_width;                 /* expert_feed_forward_length is required */
     bool keep_weights;                 /* the chosen experts' weights are not renormalised */
     bool scaled_embedding;             /* by sqrt(d_model) */
     int32_t default_window;            /* when the key is absent */
@@ -37,22 +37,22 @@ typedef struct geodec__arch {
     double rope_base_local;            /* base of the sliding layers, unscaled; 0 = that of the others */
     float attn_softcap, final_softcap; /* when the keys are absent */
     bool capped_attention;             /* attn_logit_softcapping means something */
-    int32_t layers_of_wide_scale;      /* the variant with so many layers scales queries by 1/sqrt(d_model/n_head) */
+    int32_t layers_of_wide_scale;      /* the variant with this many layers scales queries by 1/sqrt(d_model/n_head) */
 } geodec__arch;
 
 typedef struct geodec_architecture {
     const char *name, *models, *differs; /* as above */
 } geodec_architecture;
-/* Row i of the table, from 0; false behind the last one. */
+/* Row i of the table, from 0; false after the last one. */
 GEODEC_API bool geodec_arch_at(int i, geodec_architecture *out);
 /* NULL for an unknown name. */
 const geodec__arch *geodec__arch_find(const char *name);
 /* "llama, qwen2, ...": for messages. */
 const char *geodec__arch_names(char *text, size_t n);
-/* A number greater than 0 that says which layers slide: true for sliding layer i. */
+/* A number above 0 that tells which layers slide: true for sliding layer i. */
 static inline bool geodec__slides(int32_t period, int32_t layer) { return period == 0 || layer % period < period - 1; }
 
-/* NULL when the model is a llama without any addition (what the trainer knows); else what is different about it. */
+/* NULL when the model is a llama without any addition (which the trainer supports); else the difference. */
 GEODEC_API const char *geodec__model_peculiarity(const geodec_model *m);
 
 #endif

@@ -1,10 +1,10 @@
-/* Which arithmetic suits a model's file.
+/* The arithmetic that suits a model's file.
  *
- * fast rounds activations to bytes where the weights lie in block types and is as exact elsewhere
- * (model/kernels/products_internal.h). The rule goes by bytes, since reading the weights is what a pass costs: share =
- * bytes of the matrices in block types that fast takes / bytes of all matrices that a pass multiplies fast where share
- * >= 1/2, exact otherwise Vectors (norms, biases) do not count, nor does the embedding where the head is a matrix of
- * its own. */
+ * fast rounds activations to bytes where the weights are of block types, and is as exact elsewhere
+ * (model/kernels/products_internal.h). Reading the weights dominates the cost of a pass, so the rule compares bytes:
+ *     share = bytes of matrices in block types that fast supports / bytes of all matrices that a pass multiplies
+ *     fast if share >= 1/2, else exact
+ * Vectors (norms, biases) do not count, nor does the embedding when the head is a matrix of its own. */
 #ifndef GEODEC_MODEL_ARITHMETIC_H
 #define GEODEC_MODEL_ARITHMETIC_H
 

@@ -1,8 +1,8 @@
 /* Attention of a batch: rotation, the new rows of the cache, and every query head against its keys and values. The
- * arithmetic is defined in kernels.h; here work is cut into tasks, which changes no bit.
+ * arithmetic is defined in kernels.h; here the work is divided into tasks, which changes no bit.
  *
  * A task takes all query heads of one key head for some rows, so that a block of keys is loaded once for all of them,
- * and walks over the splits. With few rows and a long context it takes one split instead, and the states are merged
+ * and loops over the splits. With few rows and a long context a task is one split, and the states are merged
  * afterwards. */
 #include "base/mem.h"
 #include "model/model_internal.h"
@@ -15,7 +15,7 @@ enum {
     QUERIES = 48,         /* of a tile, unless a key head serves more */
     DECODED = 12,         /* queries above which a rounded block is decoded once, not in every tile */
     SPLIT_ROWS = 8,       /* rows up to which splits are tasks of their own */
-    SMALL_WORK = 1 << 15, /* multiply-adds below which a hand-over to the pool costs more than it saves */
+    SMALL_WORK = 1 << 15, /* multiply-adds below which dispatch to the pool costs more than it saves */
 };
 
 static int64_t heads_per_key(const geodec_model_config *c) { return c->n_head / c->n_kv_head; }
@@ -33,7 +33,7 @@ typedef struct store {
     int64_t n;
 } store;
 
-/* The piece that head kv's keys (values) lie in; the first head of a group stores for all of it. */
+/* The piece that head kv's keys (values) lie in; the first head of a group stores for the group. */
 static int64_t k_piece(const geodec_session *s, int64_t kv)
 {
     return s->model->low && s->model->low->k_group ? kv / s->model->low->k_group : kv;
@@ -43,7 +43,7 @@ static int64_t v_piece(const geodec_session *s, int64_t kv)
     return s->model->low && s->model->low->v_group ? kv / s->model->low->v_group : kv;
 }
 
-/* The same of a cache of low rank, queries rotated and scaled: those behind zeros, coefficients as they are. */
+/* The same for a cache of low rank: queries rotated and scaled, padded with zeros; coefficients unchanged. */
 static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row, int64_t position)
 {
     const geodec_model_config *c = &s->model->config;
@@ -65,8 +65,8 @@ static void store_low(geodec_session *s, int32_t layer, int64_t kv, int64_t row,
         geodec__cache_put_value(s, layer, v_head, at, s->value_row[row] + v_head * low->v_rank);
 }
 
-/* One key head and its query heads, all rows: rotates query and key, scales the query, puts key and value into the
- * cache. */
+/* Rotates query and key of one key head and its query heads, for all rows; scales the query, stores key and value in
+ * the cache. */
 static void store_task(void *ctx, int64_t kv, int worker)
 {
     const store *t = ctx;
@@ -100,7 +100,7 @@ typedef struct attention {
     bool chain;
     int64_t n; /* rows */
     int64_t tile_rows, tiles;
-    int64_t split_begin, split_end; /* splits any row sees */
+    int64_t split_begin, split_end; /* splits that any row sees */
     float *partial;                 /* [n_kv_head][tiles][splits][queries][state] when splits are tasks, else NULL */
 } attention;
 
@@ -127,11 +127,11 @@ static void start_state(float *state, int64_t dim)
     state[geodec__attend_width(dim) + GEODEC__ATTEND_TOP] = -INFINITY;
 }
 
-/* The splits a row sees are first_split .. last_split. */
+/* The splits that a row sees are first_split .. last_split. */
 static int64_t first_split(const attention *a, int64_t row) { return first_seen(a, row) / GEODEC__SPLIT; }
 static int64_t last_split(const attention *a, int64_t row) { return position_of(a, row) / GEODEC__SPLIT; }
 
-/* Adds the queries of a row to the list when it sees anything of the block. */
+/* Adds the queries of a row to the list if it sees any key of the block. */
 static int64_t list_row(const tile *t, int64_t row, int64_t base, int64_t n)
 {
     const int64_t share = t->share, from = first_seen(t->a, row) - base, to = position_of(t->a, row) + 1 - base;
@@ -151,8 +151,8 @@ static geodec__attend_keys decoded(const geodec__attend_scratch *w)
     return (geodec__attend_keys){.type = GEODEC_KV_F32, .k = w->k, .v = w->v};
 }
 
-/* The block at position `base` of a cache of low rank as keys and values of attend_dim dimensions. What lies behind the
- * head's own dimensions and the coefficients is zero from the beginning. */
+/* The block at position `base` of a cache of low rank as keys and values of attend_dim dimensions. The padding behind
+ * the head's dimensions and the coefficients stays zero. */
 static void decode_low(const tile *t, const geodec__attend_keys *keys, int64_t base, int64_t rows)
 {
     const geodec_session *s = t->a->s;
@@ -177,7 +177,7 @@ static void decode_low(const tile *t, const geodec__attend_keys *keys, int64_t b
         memcpy(t->w->v + r * s->attend_dim, t->w->low + r * dim, (size_t)dim * sizeof(float));
 }
 
-/* One row of it into lane `lane`. */
+/* One row of that block into lane `lane`. */
 static void row_low(const tile *t, int64_t row, int64_t base, int64_t lane)
 {
     const geodec_session *s = t->a->s;
@@ -190,7 +190,7 @@ static void row_low(const tile *t, int64_t row, int64_t base, int64_t lane)
     geodec__cache_value(s, t->a->layer, v_piece(s, t->head), row, t->w->v + lane * s->attend_dim);
 }
 
-/* A block whose keys lie in the cache in the order of their positions. */
+/* A block whose keys are in the cache in the order of their positions. */
 static void block_of_cache(const tile *t, int64_t block)
 {
     const geodec_session *s = t->a->s;
@@ -260,7 +260,7 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
         const int64_t begin = split * GEODEC__SPLIT, end = begin + GEODEC__SPLIT;
         if (last < begin || first >= end) continue;
         for (int64_t r = 0, i = 0; r < t->rows;
-             r++) { /* a row's first split here makes the total, later ones are merged */
+             r++) { /* the first split of a row here makes the total, later ones are merged */
             const int64_t own = first_split(a, t->row + r);
             float *into = split == (own > split_begin ? own : split_begin) ? total : t->w->split;
             for (const int64_t last_query = i + share; i < last_query; i++) {
@@ -285,7 +285,7 @@ static void run_splits(const tile *t, int64_t split_begin, int64_t split_end, fl
     }
 }
 
-/* Query head h of the key head's, of row r of the tile. */
+/* Query head h of the key head, of row r of the tile. */
 static void finish(const tile *t, int64_t r, int64_t h, float *state)
 {
     const geodec_session *s = t->a->s;
@@ -317,7 +317,7 @@ static void tile_task(void *ctx, int64_t task, int worker)
         for (int64_t h = 0; h < t.share; h++, total += geodec__attend_state(a->s->attend_dim)) finish(&t, r, h, total);
 }
 
-/* Place of one task's states: tasks are [n_kv_head][tiles][splits]. */
+/* Index of one task's states: tasks are [n_kv_head][tiles][splits]. */
 static float *partial_of(const attention *a, int64_t task)
 {
     const geodec_model_config *c = &a->s->model->config;
@@ -379,7 +379,7 @@ void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool cha
         merge_splits(&a);
         return;
     }
-    /* a few tasks for every thread */
+    /* a few tasks per thread */
     const int64_t even = pool ? (n * c->n_kv_head + 4 * threads - 1) / (4 * threads) : n;
     a.tile_rows = min64(min64(n, most), even > 0 ? even : 1);
     a.tiles = (n + a.tile_rows - 1) / a.tile_rows;

@@ -33,12 +33,12 @@ geodec_status geodec_attnres_check(const geodec_attnres *a, geodec_err *err)
     if (a->block_softmax > 0 && !(a->tau > 0 && a->tau < 1e6))
         GEODEC_THROW(GEODEC_RANGE, "attnres: a temperature of %g", a->tau);
     if (on > 1 && !(on == 2 && a->damp > 0 && a->depth_attn > 0))
-        GEODEC_THROW(GEODEC_INVAL, "attnres: only damp and depth_attn can be joined");
+        GEODEC_THROW(GEODEC_INVAL, "attnres: only damp and depth_attn can be combined");
 done:
     return st;
 }
 
-/* A number that the whole of the n bytes are. */
+/* A number that takes all n bytes. */
 static bool number(const char *at, size_t n, double *out)
 {
     char text[32], *end;
@@ -51,7 +51,7 @@ static bool number(const char *at, size_t n, double *out)
 
 static bool is_word(const char *at, size_t n, const char *word) { return n == strlen(word) && !memcmp(at, word, n); }
 
-/* KEY=VALUE behind a strength. */
+/* KEY=VALUE after a strength. */
 static bool parse_setting(geodec_attnres *a, bool depth, const char *at, size_t n)
 {
     const char *equals = memchr(at, '=', n);
@@ -130,14 +130,14 @@ void geodec_attnres_text(const geodec_attnres *a, char text[GEODEC_ATTNRES_TEXT]
 
 /* ---- state ------------------------------------------------------------------------------------------------------ */
 
-/* What a row of the batch keeps beside its stream, from its embedding to its head: places of [pad(d_model)].
+/* State of a row of the batch besides its stream, from its embedding to its head: slots of [pad(d_model)].
  *   rescale        the plain sum, the damped stream
- *   depth_attn     the stream after layer l at place l % window
+ *   depth_attn     the stream after layer l at slot l % window
  *   block_softmax  the plain sum, b_0, b_1, .. */
 struct geodec__attnres {
     geodec_attnres how;
-    int64_t places, stride; /* of a row; floats of a place */
-    int64_t blocks, window; /* at most the layers there are */
+    int64_t places, stride; /* of a row; floats of a slot */
+    int64_t blocks, window; /* at most the layers of the model */
     float *data;            /* [max_batch][places][stride] */
 };
 
@@ -231,7 +231,7 @@ static void depth_attention(const geodec__attnres *a, int64_t row, int64_t l, do
     for (int64_t i = 0; i < d; i++) {
         double mixed = 0;
         for (int64_t p = 0; p < n; p++) mixed += score[p] * (double)place_of(a, row, (first + p) % window)[i];
-        /* the oldest state's place is the one that this layer's, unmixed, takes */
+        /* the slot of the oldest state is reused for this layer's, unmixed */
         place_of(a, row, l % window)[i] = x[i];
         if (n > 0) x[i] = (float)((1 - w) * (double)x[i] + w * mixed);
     }

@@ -1,15 +1,15 @@
 /* The key and value cache: allocation, storing, reading, moving and dropping rows.
  *
- * Rows lie in blocks of GEODEC__KEYS; a block holds all layers and heads, so that memory is touched from the front to
- * the back as the context grows. A piece is one head of one layer in one block: keys [head_dim][64], values [64][dim],
- * in Q8_0 each followed by its scales. What a row holds is rounded when it is stored, and every element is read back as
- * one exact float32: attention over a cache of any type is attention over a float32 cache of those values.
+ * Rows are in blocks of GEODEC__KEYS; a block holds all layers and heads, so that memory is touched from front to back
+ * as the context grows. A piece is one head of one layer in one block: keys [head_dim][64], values [64][dim], in Q8_0
+ * each followed by its scales. Elements are rounded when stored, and read back as exact float32: attention over a cache
+ * of any type is attention over a float32 cache of those values.
  *   F16    round to nearest even; beyond 65504 the largest value
  *   Q8_0   groups of 32 dimensions (the last may be shorter): scale = largest / 127 rounded up to bfloat16, elements
  *          x / scale rounded to nearest even. Scale times element is exact. Groups below 1e-30 are zero.
  *   Q4_0   the same groups: scale = the element of largest size / -8 rounded to bfloat16, elements x / scale + 8
- * rounded to nearest even and kept within 0 .. 15, two dimensions to a byte, the first low. For the control of what few
- * bytes cost: blocks are decoded before they are used. */
+ * rounded to nearest even and kept within 0 .. 15, two dimensions to a byte, the first low. A control for the cost of
+ * few bytes: blocks are decoded before use. */
 #include "base/f16.h"
 #include "base/mem.h"
 #include "model/model_internal.h"
@@ -24,19 +24,19 @@ const char *geodec_cache_kv_name(geodec_kv_type t)
     return names[t];
 }
 
-/* Bytes of n numbers next to each other. */
+/* Bytes of n contiguous numbers. */
 static int64_t packed(geodec_kv_type t, int64_t n)
 {
     return t == GEODEC_KV_F32 ? 4 * n : t == GEODEC_KV_F16 ? 2 * n : t == GEODEC_KV_Q8_0 ? n : (n + 1) / 2;
 }
 
-/* Bytes of an element of the keys' [.][64] array, and how many rows it has. */
+/* Bytes of an element of the keys' [.][64] array, and its number of rows. */
 static int64_t lane_bytes(geodec_kv_type t) { return t == GEODEC_KV_F32 ? 4 : t == GEODEC_KV_F16 ? 2 : 1; }
 static int64_t lane_rows(geodec_kv_type t, int64_t dim) { return t == GEODEC_KV_Q4_0 ? (dim + 1) / 2 : dim; }
 
 static bool scaled(geodec_kv_type t) { return t == GEODEC_KV_Q8_0 || t == GEODEC_KV_Q4_0; }
 
-/* One that can never fit is refused now, not by the kernel in the middle of a run. */
+/* A cache that can never fit is refused here, not by the kernel during a run. */
 static geodec_status check_memory(int64_t n_ctx, double total, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -70,7 +70,7 @@ geodec_status geodec__cache_create(geodec_session *s, geodec_err *err)
         a->v_step = whole(v);
         a->v = a->k_heads * a->k_step;
         a->layer = a->v + a->v_heads * a->v_step;
-    } else { /* a head's values behind its keys */
+    } else { /* a head's values after its keys */
         a->k_step = a->v_step = whole(k + v);
         a->v = k;
         a->layer = a->k_heads * a->k_step;

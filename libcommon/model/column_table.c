@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    MOST = 12 << 20,  /* bytes of all columns: more do not stay in the caches, and reading them is what counts */
+    MOST = 12 << 20,  /* bytes of all columns: more would not stay in the caches */
     DECODED = 4 << 20 /* float32 bytes of a whole model up to which other types are decoded */
 };
 
@@ -18,7 +18,7 @@ typedef struct entry {
 } entry;
 
 struct geodec__column_table {
-    entry *entry; /* [n] by place in the file */
+    entry *entry; /* [n] by offset in the file */
     int64_t n, bytes;
     uint8_t *data;
 };
@@ -45,7 +45,7 @@ static int type_for(const geodec__matrix *w, bool decode)
 static void add(void *ctx, const geodec__matrix *w)
 {
     listing *l = ctx;
-    if (w->loose) return;
+    if (w->owned) return;
     l->floats += panels_of(w) * geodec__column_panel(GEODEC_GGML_F32, w->cols);
     const int type = type_for(w, l->decode);
     if (type < 0) return;

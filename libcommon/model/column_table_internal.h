@@ -8,12 +8,12 @@
 /* All matrices of a model, or none. */
 typedef struct geodec__column_table geodec__column_table;
 
-/* Those of m, packed when it is first asked for; a table without any when they would leave the caches. Types that
- * have no columns of their own are decoded to float32 where the whole model is small enough, and left out otherwise. */
+/* Those of m, packed on first use; an empty table when they would not fit the caches. Types without columns of their
+ * own are decoded to float32 when the whole model is small enough, and otherwise left out. */
 geodec_status geodec__column_table_of(const geodec_model *m, const geodec__column_table **out,
                                       geodec_err *err) GEODEC_MUST_USE;
 void geodec__column_table_free(geodec__column_table *t);
-/* data NULL when it is not among them. */
+/* data NULL when it is not in the table. */
 geodec__columns geodec__column_table_find(const geodec__column_table *t, const geodec__matrix *w);
 
 #endif

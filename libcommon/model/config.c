@@ -24,7 +24,7 @@ typedef struct keys {
     const char *path;
     const geodec__arch *arch;
     geodec_err *err;
-    char name[KEY]; /* of the key in hand, for messages */
+    char name[KEY]; /* the current key, for messages */
 } keys;
 
 /* Whether the file has <architecture>.<suffix>. */
@@ -39,7 +39,7 @@ static geodec_status missing(const char *path, const char *key, geodec_err *err)
     return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%s' is missing", path, key);
 }
 
-/* An integer from lo to hi; absent is an error when otherwise < 0, else gives that value. */
+/* An integer from lo to hi; a missing key is an error when otherwise < 0, else gives that value. */
 static geodec_status read_int(keys *k, const char *suffix, int64_t lo, int64_t hi, int64_t otherwise, int32_t *out)
 {
     geodec_status st = GEODEC_OK;
@@ -59,7 +59,8 @@ done:
     return st;
 }
 
-/* A number in 0 .. limit, 0 itself only when `otherwise` is 0: the value of an absent key; < 0: it must be there. */
+/* A number in 0 .. limit, 0 only when `otherwise` is 0. otherwise: the value of a missing key; < 0: the key is
+ * required. */
 static geodec_status read_float(keys *k, const char *suffix, double limit, double otherwise, double *out)
 {
     geodec_status st = GEODEC_OK;
@@ -122,13 +123,13 @@ static geodec_status read_attention(keys *k, geodec_model_config *c)
         c->attn_scale = 1 / sqrt((double)(c->d_model / c->n_head));
     GEODEC_TRY(read_float32(k, "attn_logit_softcapping", 1e6, a->attn_softcap, &c->attn_softcap));
     if (c->attn_softcap != 0 && !a->capped_attention)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' has no place in architecture '%s'", k->path, k->name, a->name);
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
     GEODEC_TRY(read_float32(k, "final_logit_softcapping", 1e6, a->final_softcap, &c->final_softcap));
     if (c->final_softcap != 0 && !a->scaled_embedding)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' has no place in architecture '%s'", k->path, k->name, a->name);
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
     GEODEC_TRY(read_int(k, "attention.sliding_window", 0, INT32_MAX, a->default_window, &c->window));
     if (c->window > 0 && a->windows == GEODEC__NEVER)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' has no place in architecture '%s'", k->path, k->name, a->name);
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
     if (c->window == 0 && a->windows == GEODEC__ALWAYS)
         GEODEC_THROW(GEODEC_FORMAT, "%s: key '%s': architecture '%s' needs a window", k->path, k->name, a->name);
     GEODEC_TRY(read_int(k, "attention.sliding_window_pattern", 0, MAX_LAYERS, a->window_period, &c->window_period));
@@ -144,7 +145,7 @@ static geodec_status read_rope(keys *k, geodec_model_config *c)
     geodec_status st = GEODEC_OK;
     geodec_err *err = k->err;
     const geodec__arch *a = k->arch;
-    const char *kind = "linear"; /* what the format says when the key is absent */
+    const char *kind = "linear"; /* the format's default */
     double factor, magnitude, base_local;
     GEODEC_TRY(read_float(k, "rope.freq_base", 1e12, 10000, &c->rope_base));
     GEODEC_TRY(read_float(k, "rope.freq_base_swa", 1e12, a->rope_base_local > 0 ? a->rope_base_local : c->rope_base,
@@ -152,7 +153,7 @@ static geodec_status read_rope(keys *k, geodec_model_config *c)
     if (a->rope_base_local > 0)
         c->rope_base_local = base_local;
     else if (base_local != c->rope_base)
-        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' has no place in architecture '%s'", k->path, k->name, a->name);
+        GEODEC_THROW(GEODEC_UNSUPPORTED, "%s: key '%s' is not part of architecture '%s'", k->path, k->name, a->name);
     if (has(k, "rope.scaling.type")) GEODEC_TRY(geodec_gguf_get_str(k->g, k->name, &kind, err));
     const bool linear = strcmp(kind, "linear") == 0, none = strcmp(kind, "none") == 0,
                two = strcmp(kind, "longrope") == 0 && a->divisors == GEODEC__DIVISORS_TWO;
@@ -223,7 +224,7 @@ static geodec_status read_number(keys *k, double *out)
     return st;
 }
 
-/* Features of other models that would change the function silently if they were ignored. */
+/* Features of other models that would change the function if they were ignored. */
 static geodec_status refuse_features(keys *k)
 {
     geodec_status st = GEODEC_OK;

@@ -1,10 +1,10 @@
 /* Mixture of experts: softmax over all experts, the best k (ties to the lowest id), their weights renormalised to 1
- * unless the architecture keeps them, and scaled where it says so. */
+ * unless the architecture keeps them, and scaled if it has a scale. */
 #include "model/model_internal.h"
 
 #include <string.h>
 
-/* Chooses for one row; p holds the router's logits and is used up. */
+/* Chooses for one row; p holds the router's logits and is overwritten. */
 static void choose(const geodec_session *s, float *p, int32_t *id, float *weight)
 {
     const geodec_model_config *c = &s->model->config;
@@ -15,19 +15,19 @@ static void choose(const geodec_session *s, float *p, int32_t *id, float *weight
         int32_t best = -1;
         for (int32_t e = 0; e < n; e++)
             if (p[e] >= 0 && (best < 0 || p[e] > p[best])) best = e;
-        if (best < 0) best = 0; /* only when broken weights made every value NaN */
+        if (best < 0) best = 0; /* only when all values are NaN */
         id[j] = best;
         weight[j] = p[best] / all;
         chosen += weight[j];
-        p[best] = -1; /* taken; exponentials are positive */
+        p[best] = -1; /* marks as taken; exponentials are positive */
     }
     for (int32_t j = 0; j < k && !c->expert_keep_weights; j++) weight[j] /= chosen;
     for (int32_t j = 0; j < k && c->expert_scale > 0; j++) weight[j] *= c->expert_scale;
     memset(p, 0, (size_t)geodec__pad(n) * sizeof *p);
 }
 
-/* In ascending id, so that the order does not depend on the batch. Other rows' experts are still needed, so the sum
- * goes into norm, which nobody reads any more. */
+/* In ascending id, so that the order does not depend on the batch. The input is still needed for other rows' experts,
+ * so the sum goes into norm, which is no longer read. */
 float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
 {
     const geodec_model_config *c = &s->model->config;
@@ -49,8 +49,8 @@ float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row)
     return sum;
 }
 
-/* Gathers the rows by expert, ascending rows within one: s->assigned[row k + rank] is the place of that choice, the
- * places of expert e end before s->expert_end[e]. */
+/* Gathers the rows by expert, ascending rows within one: s->assigned[row k + rank] is the gathered row of that choice;
+ * the rows of expert e end before s->expert_end[e]. */
 static void group(geodec_session *s, const int32_t *id, int64_t per_row, int64_t n)
 {
     const int32_t experts = s->model->config.n_expert, k = s->model->config.n_expert_used;

@@ -17,12 +17,12 @@ GEODEC_API const char *geodec_factors_slot_name(geodec_slot slot); /* "q", "k", 
 GEODEC_API geodec_side geodec_factors_side_of(geodec_slot slot);
 /* Shape of a slot of every layer (with experts: of one expert). */
 GEODEC_API void geodec_factors_slot_shape(const geodec_model_config *c, geodec_slot slot, int64_t *rows, int64_t *cols);
-/* Whether the model keeps one matrix in this slot: not so for gate, up and down with experts. */
+/* Whether the model has one matrix in this slot: not for gate, up and down with experts. */
 GEODEC_API bool geodec_factors_slot_single(const geodec_model_config *c, geodec_slot slot);
 
 /* Replaces the weights of n slots by factors, which are copied as float32, or rounded to binary16 with `half`. Slots of
- * one side that follow each other with the same `in` share it. Before the model's first session, and once. The
- * fingerprint stays that of the file. On error the model is unchanged. GEODEC_RANGE (layer, slot, k, a slot twice),
+ * one side that follow each other with the same `in` share it. Allowed once, before the model's first session. The
+ * fingerprint is still that of the file. On error the model is unchanged. GEODEC_RANGE (layer, slot, k, a slot twice),
  * GEODEC_UNSUPPORTED (experts), GEODEC_NUMERIC (a value that is not finite, or too large for binary16), GEODEC_INVAL
  * (factored already), GEODEC_NOMEM. */
 GEODEC_API geodec_status geodec_model_factor(geodec_model *m, int64_t n, const geodec_factor *f, bool half,
@@ -33,10 +33,10 @@ GEODEC_API int64_t geodec_model_factored(const geodec_model *m);
 /* The whole matrix of a slot in float32, [rows][cols]. GEODEC_RANGE, GEODEC_UNSUPPORTED (experts, factored). */
 GEODEC_API geodec_status geodec_model_weights(const geodec_model *m, int32_t layer, geodec_slot slot, float *w,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* Bytes of weight matrices that a pass of one row reads, as they are stored: of experts those chosen, the head, not the
+/* Bytes of weight matrices that a pass of one row reads, as stored: chosen experts only, with the head, without the
  * embedding's row. */
 GEODEC_API int64_t geodec_model_pass_bytes(const geodec_model *m);
-/* The same of one layer's slot as it is stored, a shared basis counted with the first slot that has it. */
+/* The same for one layer's slot; a shared basis counts with the first slot that has it. */
 GEODEC_API int64_t geodec_model_slot_bytes(const geodec_model *m, int32_t layer, geodec_slot slot);
 
 #endif

@@ -19,11 +19,11 @@ static geodec_status check_batch(const geodec_session *s, const geodec_batch *b,
             GEODEC_THROW(GEODEC_RANGE, "token %d of the batch is %d; the vocabulary has %d", i, b->token[i],
                          c->n_vocab);
         if (b->parent && (b->parent[i] < -1 || b->parent[i] >= i))
-            GEODEC_THROW(GEODEC_RANGE, "row %d has parent %d; -1 to %d are possible", i, b->parent[i], i - 1);
+            GEODEC_THROW(GEODEC_RANGE, "row %d has parent %d; -1 to %d are valid", i, b->parent[i], i - 1);
     }
     for (int32_t i = 0; capture && i < capture->n_layers; i++)
         if (capture->layer[i] < 0 || capture->layer[i] > s->n_blocks)
-            GEODEC_THROW(GEODEC_RANGE, "layer %d cannot be captured; 0 to %d can", capture->layer[i], s->n_blocks);
+            GEODEC_THROW(GEODEC_RANGE, "layer %d cannot be captured, only 0 to %d", capture->layer[i], s->n_blocks);
 done:
     return st;
 }
@@ -32,17 +32,17 @@ done:
 
 enum {
     ROWS = 4,             /* rows of a task */
-    FEW_NUMBERS = 1 << 14 /* below it a hand-over to the pool costs more than it saves */
+    FEW_NUMBERS = 1 << 14 /* below it, dispatch to the pool costs more than it saves */
 };
 
-/* What happens to each row between two matrix products. */
+/* The work on each row between two matrix products. */
 typedef struct row_work {
     geodec_session *s;
     void (*fn)(const struct row_work *w, int64_t row);
     int64_t n;
     const geodec__layer *layer;
     const float *bias, *post_norm, *next_norm; /* of finish_row */
-    bool experts;                              /* the output lies with the row's experts */
+    bool experts;                              /* the output is in the rows of its experts */
     bool feed;                                 /* the output is the feed-forward's */
     int32_t index;                             /* of the layer */
 } row_work;
@@ -73,8 +73,8 @@ static void norm_row(const row_work *w, int64_t r)
     s->input[r] = s->norm_row[r];
 }
 
-/* Adds a block's output to the residual stream, biased and normalised before where the architecture says so,
- * and goes on to the next product's input unless there is none. */
+/* Adds a block's output to the residual stream (with bias and norm before, if the architecture has them), and
+ * normalises the sum for the next product, if there is one. */
 static void finish_row(const row_work *w, int64_t r)
 {
     geodec_session *s = w->s;
@@ -107,14 +107,14 @@ static void adjust_row(const row_work *w, int64_t r)
     adjust(w->s, w->s->value_row[r], l->v_bias, NULL, l->v.rows);
 }
 
-/* Shows the rows of s->input to whoever watches. */
+/* Shows the rows of s->input to the observer. */
 static void show(const geodec_session *s, int32_t layer, geodec_side side, int64_t n, int64_t width)
 {
     if (s->watch) s->watch(s->watch_ctx, layer, side, n, width, s->input);
 }
 
-/* What slots first .. first + count - 1 multiply: the rows of s->input, or for factored slots those rows in their
- * basis, computed once where it is shared. */
+/* Inputs of slots first .. first + count - 1: the rows of s->input, or for factored slots those rows in their basis,
+ * computed once if shared. */
 static void project(geodec_session *s, const geodec__layer *l, int first, int count, int64_t n, const float *const **x)
 {
     int64_t jobs = 0;
@@ -128,7 +128,7 @@ static void project(geodec_session *s, const geodec__layer *l, int first, int co
         }
         float **row = s->low_row + (int64_t)i * s->max_batch;
         x[i] = (const float *const *)row;
-        /* rows of a product end in zeros; an earlier layer's may have been longer */
+        /* rows of a product are padded with zeros; an earlier layer's may have been longer */
         for (int64_t r = 0; r < n; r++)
             memset(row[r] + b->rows, 0, (size_t)(geodec__pad(b->rows) - b->rows) * sizeof(float));
         s->job[jobs++] = (geodec__job){.w = *b, .x = s->input, .y = row, .n = n};
@@ -208,7 +208,7 @@ static void capture_layer(const geodec_session *s, const geodec_capture *capture
                 memcpy(capture->state + ((int64_t)i * all + s->first + r) * d, s->x_row[r], (size_t)d * sizeof(float));
 }
 
-/* packed: wanted rows follow each other in logits; otherwise each has the place of its row. */
+/* packed: selected rows are contiguous in logits; otherwise each is at its own index. */
 static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bool packed)
 {
     const geodec_model_config *c = &s->model->config;
@@ -227,7 +227,7 @@ static void run_head(geodec_session *s, const geodec_batch *b, float *logits, bo
         s->kernels->softcap(s->output[r], c->n_vocab, c->final_softcap);
 }
 
-/* A tied head that has moved is read there, so that the file's copy stays out of memory. */
+/* A tied head that was moved is read there, so that the file's copy stays out of memory. */
 static void embed_rows(geodec_session *s, const geodec_batch *b)
 {
     const geodec__matrix *e = &s->model->embedding;
@@ -251,8 +251,8 @@ typedef struct pass {
     const geodec_capture *capture;
     bool packed, chain;
     geodec__team *team;
-    int wanted; /* members */
-    bool done;  /* by the team */
+    int wanted;
+    bool done; /* made by the team */
 } pass;
 
 /* Rows first .. of the batch, which are rows 0 .. n-1 of s. */

@@ -1,24 +1,24 @@
-/* Matrix products of a layer, handed out by blocks of output rows. */
+/* Matrix products of a layer, dispatched by blocks of output rows. */
 #include "gguf/gguf.h"
 #include "model/model_internal.h"
 
 #include <string.h>
 
 enum {
-    BLOCK = 32, /* output rows that stay together: whole panels and vectors, and a block's gate is finished where it was
-                   computed */
-    SMALL_WORK = 1 << 16,  /* multiply-adds below which a hand-over to the pool costs more than it saves */
-    SMALL_INPUT = 1 << 13, /* the same for numbers to be rounded or packed */
-    /* rows of x from which packing pays: where weights are floats, where they are decoded */
+    BLOCK = 32, /* output rows that stay together: whole panels and vectors, and a gate is applied where its block was
+                 * computed */
+    SMALL_WORK = 1 << 16,  /* multiply-adds below which dispatch to the pool costs more than it saves */
+    SMALL_INPUT = 1 << 13, /* the same for numbers to round or pack */
+    /* rows of x from which packing pays: for weights in floats, for decoded weights */
     MANY_FLOATS = 16,
     MANY_DECODED = 6,
-    LEAST = 16 /* weight rows below which it does not */
+    LEAST = 16 /* number of weight rows below which packing does not pay */
 };
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
-/* What was made of an input: rounded for weights of one offset and group, or packed for weights in floats. The jobs
- * that share it come after each other. */
+/* A prepared input: rounded for weights of one offset and group, or packed for weights in floats. Jobs that share it
+ * are consecutive. */
 typedef struct making {
     const float *const *x;
     int64_t n, cols;
@@ -47,7 +47,7 @@ static void pack_group(void *ctx, int64_t g, int worker)
     m->kernels->gemm_pack(m->x + first, last - first, m->cols, (float *)(void *)m->out + first * geodec__pad(m->cols));
 }
 
-/* The input of n rows for these weights; *last is the one made before, *at where the next goes. NULL: no room left. */
+/* The input of n rows for these weights; *last is the previous one, *at the index of the next. NULL: no slot left. */
 static const uint8_t *make_input(geodec_session *s, const making *wanted, making *last, int64_t *at)
 {
     const making *w = wanted;
@@ -70,14 +70,14 @@ static const uint8_t *make_input(geodec_session *s, const making *wanted, making
     return last->out;
 }
 
-/* Is x packed for products in floats? Columns are there for small models: each row of x goes by them as it is. */
+/* Whether x is packed for products in floats. Small models have columns: there each row of x is used directly. */
 static bool packs(const geodec_session *s, const geodec__matrix *w, const geodec__columns *columns, int64_t n)
 {
     const bool floats = geodec_ggml_traits_of(w->type)->product == GEODEC_GGML_FLOATS;
     return s->kernels->gemm && !columns->data && w->rows >= LEAST && n >= (floats ? MANY_FLOATS : MANY_DECODED);
 }
 
-/* *made: x for these weights, NULL where it is taken as it is. False: no room left. */
+/* *made: x for these weights, NULL if x is used directly. False: no slot left. */
 static bool input_for(geodec_session *s, const geodec__panels *panels, const geodec__matrix *w,
                       const geodec__columns *columns, const float *const *x, int64_t n, making *last, int64_t *at,
                       const uint8_t **made)
@@ -95,7 +95,7 @@ static bool input_for(geodec_session *s, const geodec__panels *panels, const geo
 
 static const float *const *up_input(const geodec__job *j) { return j->x_up ? j->x_up : j->x; }
 
-/* Makes the inputs of as many jobs as there is room for (at least one); returns how many. */
+/* Prepares the inputs of as many jobs as there are slots (at least one); returns the number of jobs. */
 static int64_t make_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
 {
     making last = {0};
@@ -112,9 +112,10 @@ static int64_t make_inputs(geodec_session *s, geodec__job *job, int64_t n_jobs)
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* Weights that are not packed yet: a panel at a time. */
-static void multiply_loose(const geodec_session *s, const geodec__matrix *w, geodec__panels one, const uint8_t *rounded,
-                           int64_t n, float *const *y, int64_t begin, int64_t end, uint8_t *room)
+/* Weights that are not packed yet are packed one panel at a time. */
+static void multiply_unpacked(const geodec_session *s, const geodec__matrix *w, geodec__panels one,
+                              const uint8_t *rounded, int64_t n, float *const *y, int64_t begin, int64_t end,
+                              uint8_t *room)
 {
     one.data = room;
     for (int64_t p = begin / GEODEC__PANEL; p < geodec__panels_count(end); p++) {
@@ -141,7 +142,7 @@ static void multiply(const geodec_session *s, side a, int64_t n, int64_t begin, 
     if (a.panels->data)
         s->product->multiply(a.panels, begin / GEODEC__PANEL, geodec__panels_count(end), a.made, n, a.y);
     else if (a.panels->format)
-        multiply_loose(s, a.w, *a.panels, a.made, n, a.y, begin, end, s->worker[worker].panel);
+        multiply_unpacked(s, a.w, *a.panels, a.made, n, a.y, begin, end, s->worker[worker].panel);
     else if (a.made)
         s->kernels->gemm(a.w, begin, end, (const float *)(const void *)a.made, n, a.y, scratch);
     else if (a.columns->data)
@@ -161,14 +162,14 @@ static void run_rows(const geodec_session *s, const geodec__job *j, int64_t begi
         (gelu ? s->kernels->geglu : s->kernels->swiglu)(j->y[r] + begin, j->y_up[r] + begin, end - begin);
 }
 
-/* The blocks of all jobs one after another are cut in pieces: a large one for each thread, which it streams through
- * without asking, then small ones that even out what the threads did not do at the same speed. */
+/* The concatenated blocks of all jobs are divided into pieces: a large one for each thread, which it processes without
+ * synchronisation, then small ones that balance different speeds. */
 typedef struct dispatch {
     const geodec_session *s;
     const geodec__job *job;
     int64_t n_jobs, blocks, threads;
     int64_t large, small; /* blocks of a piece */
-    int64_t tasks;        /* pieces, in the order of piece_of */
+    int64_t tasks;        /* all pieces, in the order of piece_of */
 } dispatch;
 
 static int64_t blocks_of(const geodec__job *j) { return (j->w.rows + BLOCK - 1) / BLOCK; }
@@ -180,8 +181,7 @@ static int64_t piece_begin(const dispatch *d, int64_t piece)
 }
 
 /* A worker takes the tasks of its own range first (pool.h), in order: its large piece, then its share of the small
- * ones. Were the large pieces the first tasks, one worker would own them all and the others would begin with small
- * ones. */
+ * ones. If the large pieces were the first tasks, one worker would own them all. */
 static int64_t piece_of(const dispatch *d, int64_t task)
 {
     const int64_t owner = ((task + 1) * d->threads - 1) / d->tasks;
@@ -225,7 +225,7 @@ void geodec__jobs_run(geodec_session *s, int64_t n_jobs)
 {
     for (int64_t i = 0; i < n_jobs; i++) {
         geodec__job *j = &s->job[i];
-        /* all are found by their place in the file */
+        /* all are identified by their offset in the file */
         j->columns = geodec__column_table_find(s->columns, &j->w);
         j->panels = geodec__prepare_find(s->prepared, &j->w);
         j->panels_up = j->up.data ? geodec__prepare_find(s->prepared, &j->up) : (geodec__panels){0};

@@ -22,7 +22,7 @@ geodec_status geodec__loose_put(const float *x, int64_t rows, int64_t cols, bool
                             .cols = cols,
                             .row_bytes = cols * (half ? 2 : 4),
                             .type = half ? GEODEC_GGML_F16 : GEODEC_GGML_F32,
-                            .loose = true};
+                            .owned = true};
     if (half)
         geodec_f32_to_f16_n(x, (uint16_t *)(void *)*at, rows * cols);
     else

@@ -27,16 +27,16 @@ done:
 static geodec_status check(const geodec_model *m, const geodec_kv_factors *f, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    if (m->low) GEODEC_THROW(GEODEC_INVAL, "this model's cache is of low rank already");
+    if (m->low) GEODEC_THROW(GEODEC_INVAL, "this model's cache is already of low rank");
     if (f->k_group == 0 && f->v_group == 0) GEODEC_THROW(GEODEC_RANGE, "neither keys nor values of low rank");
     GEODEC_TRY(check_side(&m->config, "keys", f->k_group, f->k_rank, err));
     GEODEC_TRY(check_side(&m->config, "values", f->v_group, f->v_rank, err));
     for (int32_t i = 0; i < m->config.n_layer; i++) {
         const geodec__layer *l = &m->layer[i];
         if (f->k_group && (l->k_bias || l->k_norm))
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: keys with a bias or a norm have no low rank here", i);
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: keys with a bias or a norm are not supported", i);
         if (f->v_group && l->v_bias)
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: values with a bias have no low rank here", i);
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: values with a bias are not supported", i);
         if (l->basis[GEODEC_SLOT_K].data || l->basis[GEODEC_SLOT_V].data || l->basis[GEODEC_SLOT_O].data)
             GEODEC_THROW(GEODEC_UNSUPPORTED, "layer %d: keys, values or output are factored", i);
     }
@@ -44,7 +44,7 @@ done:
     return st;
 }
 
-/* out [d][n_head rank]: the output matrix o [d][n_head head_dim] of values b [n_kv_head head_dim][rank] c. */
+/* out [d][n_head rank]: the output matrix o [d][n_head head_dim] for values b [n_kv_head head_dim][rank] c. */
 static void fold(const geodec_model_config *c, const float *o, const float *b, int64_t rank, float *out)
 {
     const int64_t dim = c->head_dim, share = c->n_head / c->n_kv_head;
@@ -172,7 +172,7 @@ void geodec__lowkv_keys(const geodec_session *s, int32_t layer, int64_t head, in
     const geodec__low *low = s->model->low;
     const int64_t dim = c->head_dim, rank = low->k_rank, pairs = c->rope_dim / 2;
     const float *b = low->k_out + (layer * (int64_t)c->n_kv_head + head) * dim * rank;
-    if (step == GEODEC__KEYS) block_for(s)(b, dim, rank, coefficient, k); /* lanes behind n hold anything */
+    if (step == GEODEC__KEYS) block_for(s)(b, dim, rank, coefficient, k); /* lanes beyond n may hold anything */
     for (int64_t d = 0; step != GEODEC__KEYS && d < dim; d++)
         for (int64_t i = 0; i < n; i++) {
             float sum = 0;

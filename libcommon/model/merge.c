@@ -1,7 +1,7 @@
-/* The papers' merging of tokens in the cache, as the control of what it costs. Per layer and key head, the rotated key
- * of a token is projected on the first head_dim rows of the leading principal components of the embedding (coordinates
- * of another space, as in the papers' runtime) and compared with up to 256 tokens kept before, oldest first; at the
- * first within the threshold its key and value become copies of that token's. The cache keeps its size. */
+/* The papers' merging of tokens in the cache, as a control of its cost. Per layer and key head, the rotated key of a
+ * token is projected onto the first head_dim rows of the leading principal components of the embedding (coordinates of
+ * another space, as in the papers' runtime) and compared with up to 256 tokens kept before, oldest first; at the first
+ * within the threshold its key and value become copies of that token's. The cache keeps its size. */
 #include "base/mem.h"
 #include "linalg/eig.h"
 #include "model/model_internal.h"
@@ -14,7 +14,7 @@ enum { KEPT = 256, DIMS = 32 };
 
 /* Of one layer and head. */
 typedef struct kept {
-    int32_t n, row[KEPT]; /* rows of the cache, rising */
+    int32_t n, row[KEPT]; /* rows of the cache, ascending */
     float coordinate[KEPT][DIMS];
     int64_t seen, merged;
 } kept;

@@ -1,9 +1,10 @@
 /* A decoder-only transformer read from GGUF: RMSNorm, rotary positions, grouped-query attention, gated feed-forward,
- * dense or with top-k experts (softmax over all, top-k), tied or separate head. The architectures are a table (arch.h).
+ * dense or with top-k experts (softmax over all, top-k), tied or separate head. arch_internal.h has the table of
+ * architectures.
  *
  * Batch invariance. The logits of a token depend on the token and its ancestors only: they are bit-identical alone, in
  * any batch, in prefill, in a chain or as a tree node, and with any number of threads. Every output element is one dot
- * product in a fixed order of its inputs; nothing is split by batch row or thread. */
+ * product in a fixed order of its inputs; no sum is split by batch row or thread. */
 #ifndef GEODEC_MODEL_MODEL_H
 #define GEODEC_MODEL_MODEL_H
 
@@ -22,8 +23,8 @@ typedef enum geodec_rope_pairs {
 } geodec_rope_pairs; /* (2i, 2i+1); (i, i+n/2) */
 typedef enum geodec_activation { GEODEC_SILU, GEODEC_GELU_TANH } geodec_activation;
 
-/* What a forward pass needs to know. Zero means "not there" for every scale, cap and window, so that a plain llama has
- * zeros in all of the second half. */
+/* Parameters of a forward pass. Zero means "absent" for every scale, cap and window; a plain llama has zeros in all of
+ * the second half. */
 typedef struct geodec_model_config {
     const char *arch; /* general.architecture, a constant of the architecture table */
     int32_t n_layer, d_model, n_head, n_kv_head, head_dim, rope_dim;
@@ -39,26 +40,26 @@ typedef struct geodec_model_config {
     double rope_scale;            /* every frequency is multiplied by it (linear scaling: 1 / factor); 0 = 1 */
     float rope_magnitude;         /* cosines and sines are multiplied by it (long-rope); 0 = 1 */
     int32_t rope_n_ctx_original;  /* sessions longer than this use rope_divisor[1] (long-rope); 0 = never */
-    double attn_scale;            /* multiplies the query; 0 = 1/sqrt(head_dim) */
+    double attn_scale;            /* factor of the query; 0 = 1/sqrt(head_dim) */
     int32_t window;               /* of the sliding layers: keys visible, with the row's own; 0 = all */
     int32_t window_period;        /* layer i slides when i % period < period - 1; 0: every layer does */
     float attn_softcap;           /* scores become cap tanh(score / cap) */
     float final_softcap;          /* the same for the logits */
-    float embed_scale;            /* multiplies the embedding */
+    float embed_scale;            /* factor of the embedding */
     bool qk_norm_whole;           /* QK-norm over the whole width (olmoe), not per head (qwen3, gemma3) */
     bool expert_keep_weights;     /* the chosen experts' softmax weights are not divided by their sum (olmoe) */
-    float expert_scale;           /* multiplies the expert weights */
+    float expert_scale;           /* factor of the expert weights */
 } geodec_model_config;
 
 typedef struct geodec_model geodec_model; /* immutable after open; may be shared between sessions and threads */
 
 GEODEC_API geodec_status geodec_model_open(const char *path, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
-/* The same from an open file, which the model takes over (and closes on failure). */
+/* The same from an open file, which the model then owns (and closes on failure). */
 GEODEC_API geodec_status geodec_model_from_gguf(geodec_gguf *g, geodec_model **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_model_close(geodec_model *m);
 GEODEC_API const geodec_model_config *geodec_model_configuration(const geodec_model *m);
 GEODEC_API const geodec_tokenizer *geodec_model_tokenizer(const geodec_model *m);
-/* geodec_gguf_tensor_digest, computed when first asked for: it reads the whole file. */
+/* geodec_gguf_tensor_digest, computed on first use: it reads the whole file. */
 GEODEC_API const char *geodec_model_fingerprint(const geodec_model *m);
 GEODEC_API const char *geodec_model_name(const geodec_model *m); /* general.name or the file's name */
 GEODEC_API const geodec_gguf *geodec_model_gguf(const geodec_model *m);
@@ -75,25 +76,25 @@ typedef struct geodec_session_options {
     geodec_pool *pool; /* NULL = caller's thread; must outlive the session */
     geodec_arithmetic arithmetic;
     geodec_kv_type kv;
-    int32_t n_blocks; /* the first blocks only, then final norm and head (early exit); 0 = all. It has a cache of its
-                         own, whose rows are those of the whole model */
+    int32_t n_blocks; /* only this many blocks, then final norm and head (early exit); 0 = all. The session has its own
+                       * cache, with the rows of the whole model */
     geodec_attnres attnres; /* all zero: off */
     double kv_merge; /* > 0: a control (merge.c): tokens nearer than this to an earlier one become its copies in the
-                        cache, as in the papers' runtime; no trees */
+                      * cache, as in the papers' runtime; no trees */
 } geodec_session_options;
 GEODEC_API geodec_status geodec_session_create(const geodec_model *m, const geodec_session_options *o,
                                                geodec_session **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_session_destroy(geodec_session *s);
 GEODEC_API const geodec_model *geodec_session_model(const geodec_session *s);
 GEODEC_API int32_t geodec_session_n_ctx(const geodec_session *s);
-GEODEC_API geodec_isa geodec_session_isa(const geodec_session *s); /* the one in use */
+GEODEC_API geodec_isa geodec_session_isa(const geodec_session *s); /* the set in use */
 GEODEC_API geodec_arithmetic geodec_session_arithmetic(const geodec_session *s);
 GEODEC_API geodec_kv_type geodec_session_kv(const geodec_session *s);
-/* Bytes that a token takes in the cache, as it is stored (blocks of 64 tokens are filled up). */
+/* Bytes that a token takes in the cache, as stored (in full blocks of 64 tokens). */
 GEODEC_API int64_t geodec_session_kv_bytes(const geodec_session *s);
 /* Bytes of the whole cache in memory, for n_ctx tokens. */
 GEODEC_API int64_t geodec_session_cache_bytes(const geodec_session *s);
-/* Tokens of all layers and heads since the session began, and how many of them were merged. */
+/* Tokens of all layers and heads since the session began, and the number of merged ones. */
 typedef struct geodec_kv_merges {
     int64_t seen, merged;
 } geodec_kv_merges;
@@ -108,7 +109,7 @@ typedef struct geodec_batch {
     int32_t n;             /* 1 .. max_batch */
     const int32_t *token;  /* [n] */
     const int32_t *parent; /* [n] or NULL */
-    const bool *want;      /* [n] rows whose logits are wanted, NULL = all */
+    const bool *want;      /* [n] rows whose logits are needed, NULL = all */
 } geodec_batch;
 
 /* Residual stream after `layer` blocks (0 = embedding, n_layer = input of the final norm) for every row of the batch;
@@ -119,9 +120,8 @@ typedef struct geodec_capture {
     float *state;         /* [n_layers][n][d_model] */
 } geodec_capture;
 
-/* logits [n][n_vocab] (rows not wanted are left untouched), or NULL for none; capture may be NULL.
- * Errors: GEODEC_LIMIT (context full, batch too large), GEODEC_RANGE (token id, parent). On error the cache is
- * unchanged. */
+/* logits [n][n_vocab] (other rows are unchanged), or NULL for none; capture may be NULL. Errors: GEODEC_LIMIT (context
+ * full, batch too large), GEODEC_RANGE (token id, parent). On error the cache is unchanged. */
 GEODEC_API geodec_status geodec_forward(geodec_session *s, const geodec_batch *b, float *logits,
                                         const geodec_capture *capture, geodec_err *err) GEODEC_MUST_USE;
 /* Prefill: any number of tokens in chunks of max_batch; logits of the last row only ([n_vocab], may be NULL). */
@@ -147,8 +147,8 @@ GEODEC_API geodec_counters geodec_session_counters(const geodec_session *s);
 GEODEC_API const int32_t *geodec_session_expert_ids(const geodec_session *s);
 GEODEC_API const float *geodec_session_expert_weights(const geodec_session *s);
 
-/* The weight matrices of a layer. Those of one side read the same input: the normalised stream (query, key, value), the
- * heads' values (output), the normalised stream after attention (gate, up), the gated hidden vector (down). */
+/* The weight matrices of a layer. Matrices of one side read the same input: the normalised stream (query, key, value),
+ * the heads' values (output), the normalised stream after attention (gate, up), the gated hidden vector (down). */
 typedef enum geodec_slot {
     GEODEC_SLOT_Q,
     GEODEC_SLOT_K,
@@ -161,22 +161,21 @@ typedef enum geodec_slot {
 typedef enum geodec_side { GEODEC_SIDE_STREAM, GEODEC_SIDE_HEADS, GEODEC_SIDE_FEED, GEODEC_SIDE_HIDDEN } geodec_side;
 enum { GEODEC_SLOTS = 7, GEODEC_SIDES = 4 };
 
-/* Sees the inputs of every layer's products, [n] rows of `width` values, before they are multiplied. With experts the
- * hidden side is not shown. fn NULL: nobody watches. */
+/* Observes the inputs of every layer's products, [n] rows of `width` values, before the product. With experts the
+ * hidden side is not shown. fn NULL: no observer. */
 typedef void (*geodec_watch)(void *ctx, int32_t layer, geodec_side side, int64_t n, int64_t width,
                              const float *const *row);
 GEODEC_API void geodec_session_watch(geodec_session *s, geodec_watch fn, void *ctx);
 
-/* Sees what each half of a layer adds to the residual stream (attention, then feed-forward), [n] rows of d_model values
- * as they are added. fn NULL: nobody watches. GEODEC_NOMEM. */
+/* Observes what each half of a layer adds to the residual stream (attention, then feed-forward), [n] rows of d_model
+ * values. fn NULL: no observer. GEODEC_NOMEM. */
 typedef void (*geodec_watch_update)(void *ctx, int32_t layer, bool feed, int64_t n, const float *const *row);
 GEODEC_API geodec_status geodec_session_watch_updates(geodec_session *s, geodec_watch_update fn, void *ctx,
                                                       geodec_err *err) GEODEC_MUST_USE;
 
-/* Index of the largest value; ties and NaN-free input assumed: the lowest index wins. The one argmax of the project. */
+/* Index of the largest value; the lowest index on ties; no NaN. The only argmax of the project. */
 GEODEC_API int32_t geodec_argmax(const float *x, int64_t n);
-/* The m largest of x [n], falling, the lowest index first on ties: id [m], value [m]. Returns how many: m, or n when
- * that is less. */
+/* The m largest of x [n], descending, the lowest index first on ties: id [m], value [m]. Returns min(m, n). */
 GEODEC_API int32_t geodec_largest(const float *x, int32_t n, int32_t m, int32_t *id, float *value);
 
 #endif

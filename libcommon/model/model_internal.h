@@ -1,4 +1,4 @@
-/* Shared by the model's files: weights bound to the map, and the state of a session. */
+/* Internal: shared by the model's files: weights bound to the map, and the state of a session. */
 #ifndef GEODEC_MODEL_MODEL_INTERNAL_H
 #define GEODEC_MODEL_MODEL_INTERNAL_H
 
@@ -13,13 +13,13 @@ geodec_status geodec__config_read(const geodec_gguf *g, geodec_model_config *c, 
 /* Binds every tensor to its place; refuses wrong shapes, missing and unexpected tensors. Needs gguf and config. */
 geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err) GEODEC_MUST_USE;
 
-/* Calls fn for every matrix that a pass multiplies by, an expert at a time. A tied head is one of them, an embedding
- * that is only looked up is not. */
+/* Calls fn for every matrix that a pass multiplies by, an expert at a time. Includes a tied head, not an embedding that
+ * is only looked up. */
 void geodec__matrices_each(const geodec_model *m, void (*fn)(void *ctx, const geodec__matrix *w), void *ctx);
 
 /* A cache of low rank (lowkv.h). */
 typedef struct geodec__low {
-    int32_t k_group, v_group; /* 0: whole */
+    int32_t k_group, v_group; /* 0: not projected */
     int64_t k_rank, v_rank;
     float *k_out;  /* [n_layer][n_kv_head head_dim][k_rank] */
     uint8_t *data; /* owns the layers' new matrices */
@@ -34,42 +34,42 @@ typedef struct geodec__job {
     float *const *y;
     float *const *y_up;
     int64_t n; /* rows */
-    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats), and x rounded for them or, many rows for
-     * floats, packed (NULL: as it is) */
+    /* set by geodec__jobs_run: the weights' panels (format NULL: in floats), and x rounded for them, or packed for many
+     * rows in floats (NULL: unchanged) */
     geodec__panels panels, panels_up;
     geodec__columns columns, columns_up; /* data NULL: none */
     const uint8_t *made, *made_up;
 } geodec__job;
 
-/* What one worker needs for a tile of attention: queries of at most `queries` heads of rows. */
+/* State of one worker for a tile of attention: queries of at most `queries` heads of rows. */
 typedef struct geodec__attend_scratch {
     float *data;                 /* owns the floats below and the queries' scores */
     float *k, *v;                /* [GEODEC__KEYS * attend_dim + 16] a block as floats */
-    float *low;                  /* the same: coefficients of a block, before they are spread; NULL without */
+    float *low;                  /* the same for coefficients of a block, before they are rearranged; NULL without */
     float *total, *split;        /* [queries][state] */
     geodec__attend_query *query; /* [queries] */
-    geodec__attend_query **list; /* [queries] those that see a block */
+    geodec__attend_query **list; /* [queries] those that see the block */
 } geodec__attend_scratch;
 
-/* What one worker may scribble on. */
+/* Scratch memory of one worker. */
 typedef struct geodec__worker {
-    float *weights; /* scratch of a product (kernels.h) */
+    float *weights; /* scratch of a product (kernels_internal.h) */
     uint8_t *panel; /* one panel, while the weights are not packed */
     geodec__attend_scratch attend;
     geodec__job *job;    /* as a member of a team (team.h): [max(3, n_expert)] */
     int32_t *expert_end; /* [n_expert] */
 } geodec__worker;
 
-/* cache.c has the layout. */
+/* Layout: see cache.c. */
 typedef struct geodec__cache {
     uint8_t *data; /* [blocks][n_layer][layer] */
     int64_t bytes, layer, block;
-    int32_t k_heads,
-        v_heads;            /* pieces of a layer: key heads, or groups of them whose coefficients are kept (lowkv.h) */
-    int64_t k_dim, v_dim;   /* numbers of a row in a piece */
-    int64_t k_step, v_step; /* from a piece to the next */
-    int64_t v;              /* where a layer's values begin */
-    int64_t k_scale, v_scale; /* where a piece's scales begin */
+    int32_t k_heads, v_heads; /* pieces of a layer: key heads, or groups of them whose coefficients are cached
+                               * (lowkv.h) */
+    int64_t k_dim, v_dim;     /* numbers of a row in a piece */
+    int64_t k_step, v_step;   /* distance of pieces */
+    int64_t v;                /* offset of a layer's values */
+    int64_t k_scale, v_scale; /* offset of a piece's scales */
 } geodec__cache;
 
 typedef struct geodec__attnres geodec__attnres;
@@ -85,10 +85,10 @@ struct geodec_session {
     geodec_counters counters;
     geodec__cache cache;
     int64_t attend_dim;      /* dimensions of attention: head_dim, or as many coefficients as a value has */
-    float *wide, **wide_row; /* [max_batch][n_head][attend_dim] queries with zeros behind them; NULL: as they are */
+    float *wide, **wide_row; /* [max_batch][n_head][attend_dim] queries padded with zeros; NULL: unpadded */
     float *partial;          /* states of splits that are tasks of their own (attention.c), NULL with one worker */
     double *rope_step;       /* [tables][rope_dim/2] */
-    int32_t rope_rows;       /* positions whose angles are there */
+    int32_t rope_rows;       /* positions whose angles are computed */
     float *cosine, *sine;    /* [tables][n_ctx][rope_dim/2], times the magnitude; which table: geodec__layer.rope */
     /* activations, row strides padded: residual, normalised, query, key and value of the batch, attention, feed-forward
      */
@@ -99,11 +99,11 @@ struct geodec_session {
     void *watch_ctx;
     geodec_watch_update watch_update;
     void *watch_update_ctx;
-    float *update, **update_row; /* [max_batch] what a half layer added; NULL while nobody watches */
+    float *update, **update_row; /* [max_batch] output of a half layer; NULL without observer */
     geodec__merge *merge;        /* NULL: off */
     geodec__attnres *attnres;    /* NULL: off */
     const float **input;         /* [max(max_batch, assignments)] rows gathered for a product */
-    float **output;              /* [max_batch] wanted rows of logits */
+    float **output;              /* [max_batch] selected rows of logits */
     bool *want;                  /* [max_batch] all false between calls */
     int32_t *parent, *depth;     /* [max_batch] of the current batch; parent NULL-chain: i - 1 */
     /* experts */
@@ -112,52 +112,52 @@ struct geodec_session {
     int32_t *expert_id;   /* [max_batch][n_layer][n_expert_used] best first */
     float *expert_weight; /* the same shape */
     int32_t *expert_end;  /* [n_expert] where each expert's gathered rows end */
-    int32_t *assigned;    /* [max_batch][n_expert_used] place of (row, rank) among the gathered rows */
+    int32_t *assigned;    /* [max_batch][n_expert_used] index of (row, rank) among the gathered rows */
     geodec__job *job;     /* [max(3, n_expert)] */
     geodec__prepare *copies;
-    const geodec__column_table *columns; /* NULL where this instruction set has no use for them */
+    const geodec__column_table *columns; /* NULL if this instruction set does not use them */
     /* products in integers: NULL where the model has no weights for them */
     geodec__prepare *prepared;
     const geodec__product *product;
-    uint8_t *made; /* [made_size][made_bytes] inputs of one hand-out, rounded or packed, 32 numbers at a time */
+    uint8_t *made; /* [made_size][made_bytes] inputs of one dispatch, rounded or packed, 32 numbers at a time */
     int64_t made_size, made_bytes;
     geodec__worker *worker; /* [threads] */
     int n_workers;
-    int32_t team_rows; /* how passes of several rows are shared out by rows (team.h) */
+    int32_t team_rows; /* division of passes of several rows by rows (team_internal.h) */
     /* of a member's view: */
     struct geodec__team *team; /* NULL outside of one */
     int32_t first;             /* its first row in the batch */
 };
 
-/* Runs all jobs in one hand-out to the pool (or here when they are small). */
+/* Runs all jobs in one dispatch to the pool (or here when they are small). */
 void geodec__jobs_run(geodec_session *s, int64_t n_jobs);
-/* Feed-forward of all n rows with experts: reads norm, leaves each choice's output in down. */
+/* Feed-forward of all n rows with experts: reads norm, writes each choice's output to down. */
 void geodec__experts_run(geodec_session *s, const geodec__layer *layer, int32_t index, int64_t n);
 /* The weighted sum of a row's experts after that; overwrites the row of norm and returns it. */
 float *geodec__experts_sum(geodec_session *s, int32_t index, int64_t row);
-/* Rotates query and key rows, scales the query, appends key and value to the cache, and leaves every head's weighted
- * sum of values in mixed. */
+/* Rotates query and key rows, scales the query, appends key and value to the cache, and writes every head's weighted
+ * sum of values to mixed. */
 void geodec__attention_run(geodec_session *s, int32_t layer, int64_t n, bool chain);
 /* Work space; needs the workers. */
 geodec_status geodec__attention_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__attention_destroy(geodec_session *s);
-/* Cache memory, touched as it fills; refuses what this machine cannot hold. */
+/* Cache memory, touched as it fills; refuses more than this machine's memory. */
 geodec_status geodec__cache_create(geodec_session *s, geodec_err *err) GEODEC_MUST_USE;
 void geodec__cache_destroy(geodec_session *s);
 /* Stores a row: key [k_dim] or value [v_dim] of a head (of a group with coefficients); both of a head. */
 void geodec__cache_put_key(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k);
 void geodec__cache_put_value(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *v);
 void geodec__cache_put(geodec_session *s, int64_t layer, int64_t head, int64_t row, const float *k, const float *v);
-/* A block where it lies; with the keys of one piece and the values of another. */
+/* A block in place; with the keys of one piece and the values of another. */
 geodec__attend_keys geodec__cache_block(const geodec_session *s, int64_t layer, int64_t head, int64_t block);
 geodec__attend_keys geodec__cache_pieces(const geodec_session *s, int64_t layer, int64_t k_head, int64_t v_head,
                                          int64_t block);
-/* Its keys and the first `rows` values as float32: [k_dim][GEODEC__KEYS], [rows][v_dim] and what is left of the last
+/* Its keys and the first `rows` values as float32: [k_dim][GEODEC__KEYS], [rows][v_dim] and the rest of the last
  * vector. */
 void geodec__cache_decode_keys(const geodec_session *s, const geodec__attend_keys *keys, float *k);
 void geodec__cache_decode_values(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *v);
 void geodec__cache_decode(const geodec_session *s, const geodec__attend_keys *keys, int64_t rows, float *k, float *v);
-/* One row into place `lane` of such arrays. */
+/* One row into lane `lane` of such arrays. */
 void geodec__cache_row(const geodec_session *s, int64_t layer, int64_t head, int64_t row, int64_t lane, float *k,
                        float *v);
 /* One row: numbers of the key `step` apart; the value. */
@@ -181,7 +181,7 @@ void geodec__merge_row(geodec_session *s, int32_t layer, int64_t head, int64_t r
 geodec_status geodec__attnres_create(geodec_session *s, const geodec_attnres *how, geodec_err *err) GEODEC_MUST_USE;
 void geodec__attnres_destroy(geodec__attnres *a);
 const geodec_attnres *geodec__attnres_how(const geodec__attnres *a);
-/* Only while it is on: a row whose embedding is in x; and the sum of x and what half a layer adds, recombined. */
+/* Only while attnres is on: a row whose embedding is in x; and the sum of x and what half a layer adds, recombined. */
 void geodec__attnres_begin(geodec_session *s, int64_t row);
 void geodec__attnres_add(geodec_session *s, int64_t row, int32_t layer, bool feed, const float *y);
 

@@ -1,11 +1,11 @@
-/* Moves the matrices of a model out of the file's map: what is multiplied in integers becomes panels, what is
- * multiplied in floats is copied into huge pages (the map is made of small ones, and the walks through the page table
- * cost a third of the memory's speed).
+/* Moves the matrices of a model out of the file's map: matrices multiplied in integers become panels, matrices
+ * multiplied in floats are copied into huge pages (the map has small pages, whose page-table walks cost a third of the
+ * memory's speed).
  *
- * The first pass of a model moves nothing: what it would wait for is memory that nobody has touched yet, the largest
- * part of the time to a first token. It reads copies where they lie and packs a panel at a time in a worker's own room.
- * Copies then move a share in each pass, which costs nothing twice; panels all in the second, since until they are
- * there every pass would pack again. The bits of a result do not depend on it. */
+ * The first pass of a model moves nothing, since writing to untouched memory would be the largest part of the time to a
+ * first token. It reads matrices in place and packs a panel at a time in a worker's scratch. In later passes a share of
+ * the copies moves at a time; panels all move in the second pass, since otherwise every pass would pack again. The bits
+ * of a result do not depend on it. */
 #include "base/mem.h"
 #include "model/model_internal.h"
 
@@ -16,25 +16,27 @@
 
 enum {
     SMALLEST = 8 << 20, /* copies: less than this stays in the caches */
-    PART = 3,           /* copies: of the machine's memory; larger models stay in the map, which the system can drop */
-    LEFT = 4,           /* panels: part of the machine's memory that they leave; more are packed anew in every pass */
-    PASSES = 8,         /* copies: in which all have moved */
+    PART = 3,           /* copies: share of the machine's memory; larger models stay in the map, which the system can
+                         * drop */
+    LEFT = 4,           /* panels: share of the machine's memory that they leave free; more are packed again in every
+                         * pass */
+    PASSES = 8,         /* copies: passes until all have moved */
     PIECE = 1 << 18,    /* bytes of a task of copying */
-    STEP = 1 << 20      /* bytes moved before the file's pages of them leave memory */
+    STEP = 1 << 20      /* bytes moved before the file's pages of them are released */
 };
 
 typedef struct entry {
-    geodec__matrix w;      /* in the file's map: what it is found by */
-    geodec__panels panels; /* format NULL: copied as it is */
-    int64_t at;            /* place here */
-    int64_t unit;          /* bytes of a task there: a panel, or a piece */
-    int64_t bytes;         /* there */
+    geodec__matrix w;      /* address in the file's map, the key */
+    geodec__panels panels; /* format NULL: copied unchanged */
+    int64_t at;            /* offset here */
+    int64_t unit;          /* bytes of a task: a panel, or a piece */
+    int64_t bytes;         /* tasks done */
     atomic_bool ready;
 } entry;
 
 struct geodec__prepare {
-    entry *entry;  /* [n] by place in the file */
-    entry **order; /* [n] by place here */
+    entry *entry;  /* [n] by offset in the file */
+    entry **order; /* [n] by offset here */
     int64_t n, next, passes, bytes, widest;
     uint8_t *data;
     bool copies;
@@ -43,8 +45,7 @@ struct geodec__prepare {
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */
 
-/* Matrices get their places in the order of their use: what a product asks for beyond its end is then the next one's.
- */
+/* Matrices are placed in the order of their use: prefetching beyond the end of one reaches the next. */
 typedef struct listing {
     geodec__prepare *p; /* entry NULL while counting */
     geodec_arithmetic arithmetic;
@@ -54,7 +55,7 @@ typedef struct listing {
 static void add(void *ctx, const geodec__matrix *w)
 {
     listing *l = ctx;
-    if (w->loose) return;
+    if (w->owned) return;
     const geodec__panel_format *f = geodec__panel_format_in(l->arithmetic, w->type);
     if (l->p->copies == (f != NULL)) return;
     geodec__panels panels = {.format = f, .rows = w->rows};
@@ -91,8 +92,8 @@ static int by_place(const void *a, const void *b)
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-/* Copies that are too few or too many to move, or find no memory, stay: an empty table. Panels for which there is no
- * memory are listed and never there. */
+/* Too few or too many copies, or copies without memory, stay in the map: an empty table. Panels without memory stay
+ * listed as missing. */
 static geodec_status create(const geodec_model *m, geodec_arithmetic a, bool copies, geodec__prepare **out,
                             geodec_err *err)
 {
@@ -193,14 +194,14 @@ static void move(const geodec_model *m, entry *e, uint8_t *to, geodec_pool *pool
 static void move_share(const geodec_model *m, geodec__prepare *p, geodec_pool *pool, int64_t share)
 {
     int64_t moved = 0;
-    /* what the first pass read must not be in memory beside the panels */
+    /* what the first pass read must not stay in memory with the panels */
     if (!p->copies) geodec_gguf_release_all(m->gguf, NULL, 0);
     for (; p->next < p->n && moved < share; p->next++) {
         move(m, p->order[p->next], p->data + p->order[p->next]->at, pool);
         moved += p->order[p->next]->bytes;
     }
     if (p->next < p->n) return;
-    /* what read-around brought in goes too; rows of an embedding come back as they are looked up */
+    /* read-around pages are released too; rows of an embedding are read again when looked up */
     const geodec__matrix *rare = &m->embedding;
     geodec_gguf_release_all(m->gguf, p->copies ? NULL : rare->data,
                             p->copies ? 0 : (size_t)(rare->rows * rare->row_bytes));

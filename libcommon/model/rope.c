@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* Angle of pair i for each step of position in table t: base^(-2i/rope_dim), scaled and divided as the file says. The
- * sliding layers' table (1) is neither. */
+/* Angle of pair i per position in table t: base^(-2i/rope_dim), scaled and divided as the file says; the sliding
+ * layers' table (1) has neither factor. */
 double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t t, int64_t i)
 {
     const geodec_model_config *c = &m->config;
@@ -32,7 +32,7 @@ done:
     return st;
 }
 
-/* In double, rounded once. A session of a long context starts at once: rows are filled when they are reached. */
+/* In double, rounded once. Rows are computed when reached, so that sessions with a long context start at once. */
 void geodec__rope_reach(geodec_session *s, int32_t end)
 {
     const geodec_model_config *c = &s->model->config;

@@ -74,7 +74,7 @@ done:
     return st;
 }
 
-/* Room for the inputs of one hand-out: query, key and value may want three roundings of theirs, gate and up two. */
+/* Slots for the inputs of one dispatch: query, key and value may need three roundings, gate and up two. */
 static geodec_status new_product(geodec_session *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -110,7 +110,7 @@ geodec_status geodec_session_create(const geodec_model *m, const geodec_session_
     if (o->max_batch < 0 || o->max_batch > MAX_BATCH)
         GEODEC_THROW(GEODEC_RANGE, "a batch of %d rows is outside 1 to %d", o->max_batch, MAX_BATCH);
     if (o->n_blocks < 0 || o->n_blocks > c->n_layer)
-        GEODEC_THROW(GEODEC_RANGE, "%d blocks of a model that has %d", o->n_blocks, c->n_layer);
+        GEODEC_THROW(GEODEC_RANGE, "%d blocks are more than the model's %d", o->n_blocks, c->n_layer);
     GEODEC_NEW(s, 1);
     s->model = m;
     s->n_blocks = o->n_blocks ? o->n_blocks : c->n_layer;

@@ -111,8 +111,8 @@ done:
 
 enum { PIECE = 12, FIRST_STRING = 260 };
 
-/* Strings of letters, shorter ones first: "a" .. "z", "aa", "ba", ... Each longer one is a pair of pieces, so text is
- * merged into them. */
+/* Strings of letters, shorter ones first: "a" .. "z", "aa", "ba", ... Each longer one is a pair of earlier pieces, so
+ * the tokenizer can merge into it. */
 static void letters(int64_t i, char out[PIECE])
 {
     int64_t count = 26;
@@ -234,7 +234,7 @@ static void plan_all(plan *p)
 
 enum { BUFFER = 4 << 20, TASK_GROUPS = 1024 };
 
-/* One piece of a tensor, made by all threads. */
+/* One piece of a tensor, filled by all threads. */
 typedef struct piece {
     const tensor *t;
     geodec__random_blocks blocks;
@@ -292,7 +292,7 @@ static geodec_status check(const char *path, const geodec_shape *s, const char *
     if (geodec_quantize_type(type, &(geodec_quantize_facts){0}, "blk.0.attn_q.weight", 256) < 0)
         GEODEC_THROW(GEODEC_NOTFOUND, "no random weights of type '%s'", type);
     if (s->n_vocab <= FIRST_STRING || s->n_layer < 1 || s->n_layer > 1024 || s->d_model % 32 || s->d_ff % 32)
-        GEODEC_THROW(GEODEC_INVAL, "shape '%s': too small or no multiple of 32", s->name);
+        GEODEC_THROW(GEODEC_INVAL, "shape '%s': too small or not a multiple of 32", s->name);
 done:
     return st;
 }

@@ -1,8 +1,8 @@
 /* Models of a public shape with random weights, for measurements of speed only.
  *
- * Matrices are uniform (block types: uniform codes, so every block is as the format allows) with standard deviation
- * 1/sqrt(inputs): products keep the size of their inputs and activations stay finite. Norm weights are 1 + 0.1 u.
- * Element groups are pure functions of (seed, tensor name, index): the same file for any number of threads. */
+ * Matrices are uniform (block types: uniform codes, so every block is valid) with standard deviation 1/sqrt(inputs):
+ * products keep the magnitude of their inputs, so activations are finite. Norm weights are 1 + 0.1 u. Element groups
+ * are pure functions of (seed, tensor name, index): the same file for any number of threads. */
 #ifndef GEODEC_MODEL_SHAPE_H
 #define GEODEC_MODEL_SHAPE_H
 
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Numbers of a model card. */
+/* Dimensions from a model card. */
 typedef struct geodec_shape {
     const char *name, *title, *arch;
     int32_t n_layer, d_model, n_head, n_kv_head, head_dim, d_ff, n_vocab, n_ctx;
@@ -24,9 +24,9 @@ typedef struct geodec_shape {
     bool qk_norm; /* attn_q_norm and attn_k_norm over the whole width */
 } geodec_shape;
 
-/* Their names in the order of the table. */
+/* Names in the order of the table. */
 #define GEODEC_SHAPE_CHOICES "smollm2-135m|llama-3.2-1b|olmoe-1b-7b"
-/* Shape i, from 0; NULL behind the last one. */
+/* Shape i, from 0; NULL after the last one. */
 GEODEC_API const geodec_shape *geodec_shape_at(int i);
 /* NULL when there is no such shape. */
 GEODEC_API const geodec_shape *geodec_shape_named(const char *name);

@@ -26,8 +26,8 @@ static void random_bytes(uint64_t seed, uint64_t stream, uint64_t first, uint8_t
     }
 }
 
-/* A block's scale: `sigma` is the deviation of scale times code; up to a quarter more or less, and of either sign where
- * the codes are not symmetric, so that the mean over blocks is zero. */
+/* A block's scale: `sigma` is the deviation of scale times code; up to a quarter more or less, with random sign if the
+ * codes are not symmetric, so that the mean over blocks is zero. */
 static uint16_t scale_of(uint64_t u, double sigma, double code_deviation, bool either_sign)
 {
     const double spread = 1.0 + 0.25 * (2.0 * (double)(u >> 40) / 16777216.0 - 1.0);
@@ -35,7 +35,7 @@ static uint16_t scale_of(uint64_t u, double sigma, double code_deviation, bool e
     return geodec_f32_to_f16((float)(either_sign && (u & 1u) ? -s : s));
 }
 
-/* Every type has the same arguments; most need no look at the row. */
+/* All types share this signature; most ignore the row. */
 #define FILL(name)                                                                                                     \
     static void fill_##name(const geodec_ggml_traits *type, uint64_t seed, uint64_t stream, int64_t index,             \
                             double sigma, uint8_t *out)
@@ -134,7 +134,7 @@ FILL(rounded)
     type->nearest(x, out, type->block);
 }
 
-/* Types whose bytes can be had without rounding. */
+/* Types whose bytes are generated without rounding. */
 static const struct {
     int type, blocks; /* blocks of a group */
     void (*fill)(const geodec_ggml_traits *, uint64_t, uint64_t, int64_t, double, uint8_t *);

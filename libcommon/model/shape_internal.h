@@ -6,12 +6,12 @@
 
 #include <stdint.h>
 
-/* A group of blocks: what fill makes at a time. */
+/* A group of blocks, the unit of fill. */
 typedef struct geodec__random_blocks {
     const geodec_ggml_traits *type;
     int elements, bytes; /* of a group */
-    /* Group `index` of the stream: values of mean 0 and standard deviation sigma, before they are rounded where the
-     * type has no maker of its own. */
+    /* Group `index` of the stream: values of mean 0 and standard deviation sigma, before rounding, for types without
+     * their own generator. */
     void (*fill)(const geodec_ggml_traits *type, uint64_t seed, uint64_t stream, int64_t index, double sigma,
                  uint8_t *out);
 } geodec__random_blocks;

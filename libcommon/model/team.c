@@ -6,11 +6,11 @@
 
 enum {
     CLOSED = 1 << 16,      /* bit of geodec__team.joined */
-    MOMENT = 100,          /* looks in which a thread comes that waits for work awake: a few microseconds */
-    SPIN = 4000,           /* looks before a waiting member lets somebody else have the processor */
-    MOST_BYTES = 12 << 20, /* of weights: more do not stay in the caches, and a team reads them once for each member */
-    SHORT = 1700000,       /* weights of a model whose operations are short for any number of rows */
-    EVEN = 4               /* rows of a member from which shares of rows are even enough for longer operations too */
+    MOMENT = 100,          /* spins during which a waiting thread arrives at once: a few microseconds */
+    SPIN = 4000,           /* spins before a waiting member yields the processor */
+    MOST_BYTES = 12 << 20, /* bytes of weights: more do not fit the caches, and a team reads them once per member */
+    SHORT = 1700000,       /* bytes of weights of a model whose operations are short for any number of rows */
+    EVEN = 4               /* rows per member from which shares are even enough for longer operations too */
 };
 
 static void look_again(int looks)
@@ -25,7 +25,7 @@ int geodec__team_join(geodec__team *t, int worker, int wanted)
 {
     if (worker > 0) {
         const int number = atomic_fetch_add(&t->joined, 1) + 1;
-        /* also when the team is full: who goes on before worker 0 has begun would take worker 0's task from it */
+        /* also when the team is full: a thread that continued before worker 0 has begun would take worker 0's task */
         for (int i = 0; atomic_load_explicit(&t->members, memory_order_acquire) == 0; i++) look_again(i);
         return number < wanted ? number : -1;
     }
@@ -70,8 +70,8 @@ int32_t geodec__team_rows(const geodec_model *m)
 int64_t geodec__team_members(const geodec_session *s, int64_t n)
 {
     const int64_t threads = geodec_pool_threads(s->pool);
-    /* who watches sees whole batches; recombined streams and caches of low rank go by rows of the session, merging
-     * by the order of the rows */
+    /* observers see whole batches; attnres and caches of low rank work on rows of the session, merging on the order of
+     * the rows */
     if (s->team_rows == 0 || n < 2 || (s->team_rows > 1 && n < s->team_rows * threads) || s->watch || s->watch_update ||
         s->attnres || s->model->low || s->merge)
         return 1;

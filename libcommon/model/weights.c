@@ -1,5 +1,5 @@
-/* Binds every tensor of the file to its place in the architecture. What is missing, of another shape, or not asked for
- * is refused by name. */
+/* Binds every tensor of the file to its place in the architecture. Missing, misshapen and unknown tensors are refused
+ * by name. */
 #include "base/mem.h"
 #include "model/arch_internal.h"
 #include "model/model_internal.h"
@@ -10,19 +10,19 @@
 
 enum { NAME = 80, SUFFIX = 48 };
 
-/* What binding walks along with. */
+/* State of binding. */
 typedef struct binder {
     const geodec_gguf *g;
     const geodec__arch *arch;
     const geodec_model_config *c;
     float *vector_at;          /* next free vector */
-    const uint8_t **expert_at; /* next free expert's place */
-    bool *bound;               /* [tensors] that found their place */
+    const uint8_t **expert_at; /* next free slot of an expert */
+    bool *bound;               /* [tensors] that were bound */
     geodec_err *err;
-    char name[NAME]; /* of the tensor in hand */
+    char name[NAME]; /* name of the current tensor */
 } binder;
 
-/* layer < 0: not of a block. suffix with its .weight or .bias. */
+/* layer < 0: not in a block. suffix with its .weight or .bias. */
 static const geodec_gguf_tensor *find(binder *b, int32_t layer, const char *suffix)
 {
     if (layer < 0)
@@ -43,8 +43,7 @@ static geodec_status check_shape(const geodec_gguf_tensor *t, int64_t cols, int6
                                  geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
-    const int64_t want[4] = {cols, rows, count,
-                             1}; /* trailing ones carry nothing: [n] and [n, 1] are the same vector */
+    const int64_t want[4] = {cols, rows, count, 1}; /* trailing ones do not count: [n] and [n, 1] are the same vector */
     if (memcmp(want, t->dim, sizeof want) != 0)
         GEODEC_THROW(GEODEC_FORMAT, "tensor '%s' is [%lld, %lld, %lld, %lld], not [%lld, %lld, %lld, 1]", t->name,
                      (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
@@ -72,7 +71,7 @@ done:
     return st;
 }
 
-/* Decoded to float32. One that is not there stays NULL unless it must be. */
+/* Decoded to float32. A missing one stays NULL unless it is required. */
 static geodec_status bind_vector(binder *b, geodec__presence presence, int32_t layer, const char *suffix, int64_t n,
                                  const float **out)
 {
@@ -231,20 +230,20 @@ done:
     return st;
 }
 
-/* A tensor nobody asked for would be part of the function (a bias, frequency factors): never ignore it. */
+/* An unknown tensor would be part of the function (a bias, frequency factors), so it is an error. */
 static geodec_status refuse_unexpected(const binder *b)
 {
     geodec_status st = GEODEC_OK;
     geodec_err *err = b->err;
     for (int64_t i = 0; i < geodec_gguf_n_tensors(b->g); i++)
         if (!b->bound[i])
-            GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' has no place in architecture '%s'",
+            GEODEC_THROW(GEODEC_UNSUPPORTED, "tensor '%s' is not part of architecture '%s'",
                          geodec_gguf_tensor_at(b->g, i)->name, b->arch->name);
 done:
     return st;
 }
 
-/* Memory for every vector and every expert's place, counted from the tensors that are there. */
+/* Memory for every vector and every expert's pointer, counted from the tensors present. */
 static geodec_status new_places(binder *b, geodec_model *m, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -269,7 +268,7 @@ geodec_status geodec__weights_bind(geodec_model *m, geodec_err *err)
     geodec_model_config *c = &m->config;
     binder b = {.g = m->gguf, .arch = geodec__arch_find(c->arch), .c = c, .err = err};
     const geodec_gguf_tensor *embedding = geodec_gguf_find(m->gguf, "token_embd.weight");
-    /* before anything is allocated by these numbers, the file must have that many tensors */
+    /* before memory is allocated by these numbers, check that the file has that many tensors */
     if (geodec_gguf_n_tensors(m->gguf) < 2 + 6 * (int64_t)c->n_layer)
         GEODEC_THROW(GEODEC_FORMAT, "key '%s.block_count': %d blocks need more than the %lld tensors present", c->arch,
                      c->n_layer, (long long)geodec_gguf_n_tensors(m->gguf));

@@ -18,8 +18,8 @@ typedef struct geodec__layer {
     geodec__matrix q, k, v, o;
     geodec__matrix router;         /* data NULL in a dense layer */
     geodec__matrix gate, up, down; /* with experts: of expert 0; the others by geodec__expert */
-    /* Of a factored slot, whose own matrix is [rows][k] then: the [k][cols] that its input goes through first. Data
-     * NULL in a whole one; equal data where slots share it. */
+    /* First matrix [k][cols] of a factored slot, whose own matrix is then [rows][k]. data NULL: not factored; slots
+     * that share it have the same data. */
     geodec__matrix basis[GEODEC_SLOTS];
     int32_t window; /* keys visible: the row itself and window - 1 before it; 0 = all */
     int32_t rope;   /* which table of angles: 0 or 1 (gemma3's sliding layers) */
@@ -30,23 +30,24 @@ struct geodec_model {
     geodec_tokenizer *tokenizer;
     geodec_model_config config;
     const char *name;
-    float *norms;           /* decoded vectors, all in one piece */
-    const uint8_t **expert; /* what geodec__matrix.expert points into; NULL when experts share tensors */
+    float *norms;           /* decoded vectors, in one allocation */
+    const uint8_t **expert; /* targets of geodec__matrix.expert; NULL when experts share tensors */
     const float *output_norm;
     const float *rope_divisor[2]; /* short and long: [rope_dim/2] divides the frequency of each pair; NULL = ones */
     geodec__matrix embedding, head;
     geodec__layer *layer;  /* [n_layer] */
     pthread_mutex_t *lazy; /* guards what is made on first use: */
-    /* by arithmetic, NULL until there is a session (panels.h): weights for products in integers, and the others */
+    /* by arithmetic, NULL before the first session (panels_internal.h): weights for products in integers, and the
+     * others */
     struct geodec__prepare *panels[GEODEC_ARITHMETICS], *copies[GEODEC_ARITHMETICS];
-    struct geodec__column_table *columns; /* of a small model (columns.h), NULL until there is a session */
-    uint8_t *factors;                     /* what factored slots point into (factors.h), NULL without */
+    struct geodec__column_table *columns; /* of a small model (columns_internal.h), NULL before the first session */
+    uint8_t *factors;                     /* memory of factored slots (factors.h), NULL without */
     int64_t factor_rank;                  /* largest k */
     struct geodec__low *low;              /* a cache of low rank (lowkv.h), NULL without */
-    char fingerprint[GEODEC_SHA256_HEX];  /* of the file; empty until asked for */
+    char fingerprint[GEODEC_SHA256_HEX];  /* of the file; empty until computed */
 };
 
-/* Radians that pair i of table t turns from one position to the next, in a session of n_ctx positions. */
+/* Radians that pair i of table t rotates per position, in a session of n_ctx positions. */
 double geodec__rope_step(const geodec_model *m, int32_t n_ctx, int32_t table, int64_t i);
 
 #endif

@@ -33,7 +33,7 @@ geodec_status geodec_record_cached(const char *cache, const geodec_model *m, cha
     return join(cache, "/", geodec_model_fingerprint(m), folder, err);
 }
 
-/* Bytes of the weights: models that differ in them are others, and nothing has to be read to know it. */
+/* Bytes of the weights: models of different sizes are told apart without reading them. */
 static int64_t weight_bytes(const geodec_model *m)
 {
     const geodec_gguf *g = geodec_model_gguf(m);
@@ -96,7 +96,7 @@ geodec_status geodec_record_write(const geodec_record_made *d, geodec_err *err)
     geodec_json_put_i64(w, "text_tokens", s->plan.text_tokens);
     geodec_json_put_i64(w, "tokens", s->sampled + s->plan.text_tokens);
     geodec_json_put_i64(w, "nodes", s->map.nodes);
-    geodec_json_put_f64(w, "first_draft_right", s->map.first); /* texts of the store, their own nodes left out */
+    geodec_json_put_f64(w, "first_draft_right", s->map.first); /* texts of the store, without their own nodes */
     geodec_json_put_f64(w, "first_draft_right_shuffled", s->map.shuffled);
     geodec_json_put_f64(w, "sample_tok_per_s", s->speed.sample > 0 ? s->speed.sample : NAN);
     geodec_json_put_f64(w, "read_tok_per_s", s->speed.read > 0 ? s->speed.read : NAN);
@@ -164,7 +164,7 @@ static void warn(const geodec_hooks *hooks, const char *folder, const char *why)
     geodec_hooks_log(hooks, GEODEC_LOG_WARN, "%s: %s; not used (geodec prepare --force makes it again)", folder, why);
 }
 
-/* Whether the tables there are of this model. What is not there is passed over in silence. */
+/* Whether the artifacts of this folder are of this model. A missing folder is no error. */
 static bool fits(const geodec_model *m, const char *folder, const geodec_hooks *hooks, geodec_record *out)
 {
     geodec_err problem = {0};
@@ -174,14 +174,14 @@ static bool fits(const geodec_model *m, const char *folder, const geodec_hooks *
         strcmp(out->model_sha256, geodec_model_fingerprint(m)) == 0)
         return true;
     if (st == GEODEC_OK)
-        warn(hooks, folder, "drafting tables of another model");
+        warn(hooks, folder, "drafting artifacts of another model");
     else if (st != GEODEC_NOTFOUND)
         warn(hooks, folder, geodec_err_line(&problem, text, sizeof text));
     geodec_record_clear(out);
     return false;
 }
 
-/* Has the cache tables of a model of this size? Its folders are few. */
+/* Whether the cache has artifacts of a model of this size. It has few folders. */
 static bool cache_has(const char *cache, int64_t bytes)
 {
     bool found = false;

@@ -8,18 +8,18 @@
 #include <string.h>
 
 enum {
-    PROBE_FIRST = 2000000, /* number of the probe's texts: none of the store's */
+    PROBE_FIRST = 2000000, /* number of the probe's texts, which the store does not use */
     PROBE_LENGTH = 8,
     PROBE_LENGTH_MAX = 128,
     TEXTS_MAX = 1 << 20,
 };
-#define PROBE_SHARE 0.02 /* of the time, for each of two speeds */
+#define PROBE_SHARE 0.02 /* share of the time for each of two speeds */
 #define SAMPLE_SLACK 1.15
 #define SAVE_SECONDS 2
 
 /* ---- the text given --------------------------------------------------------------------------------------------- */
 
-/* Documents of the text up to so many tokens, then the sampled texts. */
+/* Documents of the text up to this many tokens, then the sampled texts. */
 typedef struct both {
     geodec_export_text_source *text;
     geodec_export_token_source *samples;
@@ -32,7 +32,7 @@ static geodec_status next_of_both(void *ctx, const int32_t **token, int64_t *n, 
     both *b = ctx;
     geodec_export_source source;
     *n = -1;
-    if (b->text && b->left > 1) { /* one token alone is no node */
+    if (b->text && b->left > 1) { /* a single token is not a node */
         source = geodec_export_text_source_get(b->text);
         GEODEC_TRY(source.next(source.ctx, token, n, err));
         if (*n > b->left) *n = b->left;
@@ -126,7 +126,7 @@ static geodec_status export_states(const geodec_prepare *p, both *b, int32_t len
     return geodec_export_run(p->model, &o, &source, out, &summary, p->pool, p->hooks, err);
 }
 
-/* Seconds of reading s's texts. */
+/* Seconds to read s's texts. */
 static geodec_status time_reading(const geodec_prepare *p, const geodec__prepare_samples *s, int32_t length,
                                   double *seconds, geodec_err *err)
 {
@@ -149,7 +149,7 @@ done:
     return st;
 }
 
-/* Texts to read where the model cannot write any: the ids 0, 1, .. */
+/* Texts to read when the model cannot write any: the ids 0, 1, .. */
 static geodec_status counted(const geodec_prepare *p, int32_t length, geodec__prepare_samples *s, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -169,7 +169,7 @@ geodec_status geodec_prepare_measure(const geodec_prepare *p, geodec_prepare_spe
     const int64_t texts = geodec_pool_threads(p->pool);
     double took = 0;
     geodec_prepare_speed v = {0};
-    /* The first round packs weights and touches memory; it counts only where nothing longer fits the time. */
+    /* The first round packs weights and touches memory; it counts only when there is no time for another. */
     for (int32_t length = PROBE_LENGTH < most ? PROBE_LENGTH : most;; length *= 2) {
         if (length > most) length = most;
         s.size = s.texts = s.tokens = 0;
@@ -191,7 +191,7 @@ done:
     return st;
 }
 
-/* The plan of sizes that were given. */
+/* The plan for given sizes. */
 static geodec_status given(const geodec_prepare *p, int64_t available, geodec_prepare_plan *out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -215,7 +215,7 @@ geodec_status geodec_prepare_begin(const geodec_prepare *p, geodec_prepare_store
     int64_t available = 0;
     GEODEC_TRY(geodec__prepare_resume(p, &same, &s->plan, err));
     if (same) goto done;
-    GEODEC_TRY(geodec__prepare_save(p, &s->plan, err)); /* makes the folder; the plan follows */
+    GEODEC_TRY(geodec__prepare_save(p, &s->plan, err)); /* creates the folder; the plan follows */
     GEODEC_TRY(geodec_prepare_text_tokens(p, &available, err));
     if (p->texts > 0 || p->text_tokens > 0) {
         GEODEC_TRY(given(p, available, &s->plan, err));
@@ -235,12 +235,12 @@ geodec_status geodec_prepare_sample(const geodec_prepare *p, geodec_prepare_stor
     geodec_status st = GEODEC_OK;
     geodec__prepare_samples got = {0};
     const int64_t want = s->plan.sample_tokens, texts = p->texts, threads = geodec_pool_threads(p->pool);
-    /* Small steps where there are few, so that the clock and Ctrl-C are heard; else several texts a thread, since they
-     * end at different lengths. */
+    /* Small steps for few texts, so that the clock and interrupts are checked; otherwise several texts per thread,
+     * since they end at different lengths. */
     const int64_t batch = want / s->plan.length < 64 * threads ? threads : 4 * threads;
     const double begun = geodec_clock_seconds();
     double saved = begun;
-    /* Of the time of the store, what reading takes comes later. */
+    /* The store's time, with the time that reading needs later. */
     const double limit =
         s->speed.sample > 0 ? SAMPLE_SLACK * (double)want / s->speed.sample : GEODEC_PREPARE_STORE_SHARE * p->seconds;
     GEODEC_TRY(geodec__prepare_samples_read(p, &got, err));

@@ -1,9 +1,8 @@
-/* The texts of a model's drafting tables, their states, and the flow map made of them, in one process.
+/* The texts of a model's drafting artifacts, their states, and the flow map baked from them, in one process.
  *
- * All of it happens in FOLDER/.work, which is removed at the end; the map is renamed into FOLDER when it is whole. A
- * run that was stopped has left there what it asked for (plan.json) and the texts sampled so far (sample.tokens,
- * written every two seconds): the same request goes on behind them, another one starts anew. Text i depends on the
- * model, the seed and i alone. */
+ * Work files are in FOLDER/.work, which is removed at the end; the finished map is renamed into FOLDER. An interrupted
+ * run leaves its request (plan.json) and the texts sampled so far (sample.tokens, written every two seconds): the same
+ * request resumes, another one starts from the beginning. Text i depends on the model, the seed and i alone. */
 #ifndef GEODEC_PREPARE_STORE_H
 #define GEODEC_PREPARE_STORE_H
 
@@ -21,10 +20,10 @@ typedef struct geodec_prepare {
     const geodec_documents *documents; /* read before the model's own texts; NULL = none */
     uint64_t seed;
     geodec_arithmetic arithmetic;
-    double seconds; /* the time given */
-    /* 0: by the time. With texts or text_tokens above 0 the sizes are given, and the time does not matter: exactly so
-     * many texts of `length` (0: min(context, 256)) tokens at most are sampled, and the text given is read up to
-     * text_tokens (0: GEODEC_PREPARE_TOKENS_MAX). */
+    double seconds; /* the given time */
+    /* 0: from the time. With texts or text_tokens above 0 the sizes are fixed and the time is ignored: exactly `texts`
+     * texts of at most `length` (0: min(context, 256)) tokens are sampled, and the given text is read up to text_tokens
+     * (0: GEODEC_PREPARE_TOKENS_MAX). */
     int64_t texts, text_tokens;
     int32_t length;
     geodec_pool *pool;
@@ -33,27 +32,27 @@ typedef struct geodec_prepare {
 
 typedef struct geodec_prepare_store {
     geodec_prepare_plan plan;
-    geodec_prepare_speed speed; /* 0 where the plan was not made by it */
+    geodec_prepare_speed speed; /* 0 when the plan does not depend on it */
     int64_t texts;              /* sampled: 0 .. texts - 1 */
-    int64_t sampled;            /* tokens of them */
-    int64_t resumed;            /* texts of them that an earlier run left */
+    int64_t sampled;            /* their tokens */
+    int64_t resumed;            /* of these, texts left by an earlier run */
     geodec_flowmap_summary map;
 } geodec_prepare_store;
 
-/* Tokens of the documents given, counted up to GEODEC_PREPARE_TOKENS_MAX. */
+/* Tokens of the given documents, counted up to GEODEC_PREPARE_TOKENS_MAX. */
 GEODEC_API geodec_status geodec_prepare_text_tokens(const geodec_prepare *p, int64_t *tokens,
                                                     geodec_err *err) GEODEC_MUST_USE;
-/* Measures the speed of sampling and reading, in about 4 % of the time given. */
+/* Measures the speed of sampling and reading, in about 4 % of the given time. */
 GEODEC_API geodec_status geodec_prepare_measure(const geodec_prepare *p, geodec_prepare_speed *speed,
                                                 geodec_err *err) GEODEC_MUST_USE;
-/* Takes up the plan of an earlier run of the same request, or measures and makes one. */
+/* Loads the plan of an earlier run of the same request, or measures and makes one. */
 GEODEC_API geodec_status geodec_prepare_begin(const geodec_prepare *p, geodec_prepare_store *s,
                                               geodec_err *err) GEODEC_MUST_USE;
-/* Samples texts until their tokens are as many as planned (p->texts > 0: exactly so many texts), or the time of
- * sampling is over and there is enough for a map. GEODEC_SCARCE: the texts end too early for a map. */
+/* Samples texts up to the planned tokens (p->texts > 0: exactly this many texts), or until the time of sampling is over
+ * and there is enough for a map. GEODEC_SCARCE: the texts end too early for a map. */
 GEODEC_API geodec_status geodec_prepare_sample(const geodec_prepare *p, geodec_prepare_store *s,
                                                geodec_err *err) GEODEC_MUST_USE;
-/* Reads all texts and bakes FOLDER/flowmap.h5, which carries `provenance`. */
+/* Reads all texts and bakes FOLDER/flowmap.h5 with `provenance`. */
 GEODEC_API geodec_status geodec_prepare_bake(const geodec_prepare *p, const geodec_provenance *provenance,
                                              geodec_prepare_store *s, geodec_err *err) GEODEC_MUST_USE;
 /* Removes FOLDER/.work. */

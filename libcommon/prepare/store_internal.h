@@ -1,4 +1,4 @@
-/* Internal: the folder of a run under way. */
+/* Internal: the folder of a running or interrupted run. */
 #ifndef GEODEC_PREPARE_STORE_INTERNAL_H
 #define GEODEC_PREPARE_STORE_INTERNAL_H
 
@@ -9,7 +9,7 @@
 /* FOLDER/.work/NAME, or the folder itself with name NULL. The caller frees. */
 geodec_status geodec__prepare_path(const geodec_prepare *p, const char *name, char **out,
                                    geodec_err *err) GEODEC_MUST_USE;
-/* Whether plan.json is of this very request; then its plan and how many texts were sampled. */
+/* Whether plan.json is of this request; then its plan and the number of sampled texts. */
 geodec_status geodec__prepare_resume(const geodec_prepare *p, bool *same, geodec_prepare_plan *plan,
                                      geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__prepare_save(const geodec_prepare *p, const geodec_prepare_plan *plan,

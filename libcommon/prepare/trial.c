@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    FIRST = 1000000 /* number of the first prompt's text: none of the store's */,
+    FIRST = 1000000 /* number of the first prompt's text, which the store does not use */,
     LEAST = 2,
     BATCH = 65,
     REPEATS = 2
@@ -119,7 +119,7 @@ static void keep_least(double *least, bool first, double seconds)
     if (first || seconds < *least) *least = seconds;
 }
 
-/* One prompt, plainly and with every drafter. time[0]: plain. */
+/* Decodes one prompt, plainly and with every drafter. time[0]: plain. */
 static geodec_status one(rig *r, const int32_t *prompt, int64_t n, bool first, geodec_trial *t, sums *plain,
                          sums drafted[GEODEC_TRIAL_DRAFTERS], double time[GEODEC_TRIAL_DRAFTERS + 1], geodec_err *err)
 {

@@ -1,10 +1,10 @@
-/* Does drafting pay, with these tables, on this machine? A short trial of the drafters a user would choose from.
+/* Does drafting pay with these artifacts on this machine? A short trial of the drafters a user would choose from.
  *
- * Every prompt is decoded greedily, plainly and with each drafter in turn, its draft length adaptive, up to
- * GEODEC_TRIAL_ROUNDS times. Of each prompt the shortest time counts, that of the machine at its quietest:
- * speedup = sum of plain times / sum of the drafter's times, prompt processing left out. The drafter of the largest
- * speedup is chosen where that is at least GEODEC_TRIAL_GAIN and it was faster on at least half of the prompts; else
- * none. Times change from run to run: the choice is one of speed, and the text is the same with every one. */
+ * Every prompt is decoded greedily, plainly and with each drafter in turn, with adaptive draft length, up to
+ * GEODEC_TRIAL_ROUNDS times. The shortest time of each prompt counts, which has the least disturbance by the machine:
+ * speedup = sum of plain times / sum of the drafter's times, without prompt processing. The drafter with the largest
+ * speedup is chosen if that is at least GEODEC_TRIAL_GAIN and it was faster on at least half of the prompts; else none.
+ * The choice may change from run to run with the times; the text does not. */
 #ifndef GEODEC_PREPARE_TRIAL_H
 #define GEODEC_PREPARE_TRIAL_H
 
@@ -16,8 +16,8 @@ enum {
     GEODEC_TRIAL_DRAFTERS = 3, /* ngram, flowmap, auto */
     GEODEC_TRIAL_PROMPTS = 8,  /* at most */
     GEODEC_TRIAL_PROMPT = 16,  /* tokens of one */
-    GEODEC_TRIAL_ROUNDS = 5,   /* at most, as the time allows */
-    GEODEC_TRIAL_TOKENS = 64,  /* written for each, less where the context ends */
+    GEODEC_TRIAL_ROUNDS = 5,   /* at most, as time allows */
+    GEODEC_TRIAL_TOKENS = 64,  /* new tokens for each, fewer at the end of the context */
     GEODEC_TRIAL_GAMMA = 8,    /* longest draft */
 };
 #define GEODEC_TRIAL_GAIN 1.02
@@ -31,24 +31,24 @@ typedef struct geodec_trial_row {
 
 typedef struct geodec_trial {
     geodec_trial_row row[GEODEC_TRIAL_DRAFTERS];
-    int64_t prompts;    /* done, 0 = there was nothing to try on */
-    int64_t rounds;     /* begun */
-    int64_t tokens;     /* compared in each */
-    double tok_per_s;   /* of plain decoding */
+    int64_t prompts;    /* finished, 0 = nothing to try on */
+    int64_t rounds;     /* rounds begun */
+    int64_t tokens;     /* tokens compared in each */
+    double tok_per_s;   /* seconds of plain decoding */
     const char *choice; /* a drafter of the rows, or "none" */
 } geodec_trial;
 
-/* The rule, on the rows. */
+/* The rule, applied to the rows. */
 GEODEC_API const char *geodec_trial_choose(const geodec_trial *t);
 
-/* dir: folder of the tables; how: the sessions of decoding. Until `seconds` are over, but at least two prompts.
- * Drafters that the folder has no table for are GEODEC_NOTFOUND; a text that differs is GEODEC_CHECK. */
+/* dir: folder of the artifacts; how: the sessions of decoding. Runs for `seconds`, but at least two prompts.
+ * GEODEC_NOTFOUND: the folder lacks the artifact of a drafter; GEODEC_CHECK: a text differs. */
 GEODEC_API geodec_status geodec_trial_run(const geodec_model *m, const char *dir, const geodec_session_options *how,
                                           const geodec_prompts *prompts, double seconds, const geodec_hooks *hooks,
                                           geodec_trial *out, geodec_err *err) GEODEC_MUST_USE;
 
-/* Texts of the model's own that the store has not seen, cut to GEODEC_TRIAL_PROMPT tokens. None (n = 0) where the model
- * cannot begin a text. */
+/* Texts sampled from the model that the store has not seen, cut to GEODEC_TRIAL_PROMPT tokens. None (n = 0) if the
+ * model cannot begin a text. */
 GEODEC_API geodec_status geodec_trial_prompts(const geodec_model *m, uint64_t seed, geodec_arithmetic arithmetic,
                                               geodec_pool *pool, geodec_prompts *out, geodec_err *err) GEODEC_MUST_USE;
 

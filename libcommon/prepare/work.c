@@ -1,4 +1,4 @@
-/* FOLDER/.work: what was asked for, and the texts sampled so far. */
+/* FOLDER/.work: the request, and the texts sampled so far. */
 #include "base/mem.h"
 #include "io/atomic.h"
 #include "io/json.h"
@@ -26,7 +26,7 @@ done:
     return st;
 }
 
-/* What the request depends on, but for the time and the plan made of it: the documents' bytes and places. */
+/* The request without the time and its plan: bytes and offsets of the documents. */
 static void request(const geodec_prepare *p, char text_sha256[GEODEC_SHA256_HEX])
 {
     const geodec_documents *d = p->documents;
@@ -61,7 +61,7 @@ geodec_status geodec__prepare_resume(const geodec_prepare *p, bool *same, geodec
     geodec_prepare_plan found = {0};
     *same = false;
     GEODEC_TRY(geodec__prepare_path(p, "plan.json", &path, err));
-    /* Whatever is wrong with the file: then nothing is taken up. */
+    /* Any error in the file: nothing is resumed. */
     if (geodec_json_read(path, PLAN_BYTES, &root, &ignored) != GEODEC_OK) goto done;
     request(p, sha256);
     (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)p->seed);
@@ -93,7 +93,7 @@ geodec_status geodec__prepare_save(const geodec_prepare *p, const geodec_prepare
     geodec_status st = GEODEC_OK;
     char *path = NULL, sha256[GEODEC_SHA256_HEX], seed[32];
     geodec_json_writer *w = NULL;
-    GEODEC_TRY(geodec_prepare_end(p, err)); /* what another request has left */
+    GEODEC_TRY(geodec_prepare_end(p, err)); /* files of another request */
     GEODEC_TRY(geodec__prepare_path(p, NULL, &path, err));
     if (mkdir(path, 0777) != 0 && errno != EEXIST) GEODEC_THROW(GEODEC_IO, "%s: %s", path, strerror(errno));
     geodec_mem_free(path);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* One query row: scores, weights and slopes of every head on the rows it sees, [n_head][query + 1]. */
+/* One query row: scores, weights and slopes of every head on the visible rows, [n_head][query + 1]. */
 typedef struct look {
     int64_t query, width, from; /* width = query + 1; rows from .. query are visible */
     double *score, *weight, *slope;
@@ -95,7 +95,7 @@ static geodec_status one_query(const geodec__ref_tape *tape, const geodec__layer
     GEODEC_NEW(gz, k * d);
     GEODEC_NEW(part, k * d);
     cotangents(a, lk, pairs, pair, gq, gk);
-    geodec__ref_tape row = *tape; /* the same block seen as a sequence that ends with this row */
+    geodec__ref_tape row = *tape; /* the same block as a sequence that ends with this row */
     row.n = t + 1;
     row.first = t;
     row.angles[0].n = row.angles[1].n = t + 1;

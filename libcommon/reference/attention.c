@@ -23,8 +23,8 @@ typedef struct attention {
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* One head's block of queries: rows first .. first + rows - 1 against keys from .. from + keys - 1, of which those from
- * column `vary` on have tangents. */
+/* One head's block of queries: rows first .. first + rows - 1 with keys from .. from + keys - 1; those from column
+ * `vary` on have tangents. */
 typedef struct block {
     int64_t h, g, first, rows, from, keys; /* query head, its KV head */
     int64_t vary;
@@ -54,7 +54,7 @@ static block block_of(const attention *t, int64_t h, int64_t first, int worker)
     return b;
 }
 
-/* Fills P, and the slope of the cap where there is one. */
+/* Fills P, and the slope of the cap, if any. */
 static void probabilities(const geodec__ref_attention *a, const block *b)
 {
     geodec_blas_gemm(false, true, b->rows, b->keys, a->head_dim, a->scale, b->q, b->ldq, b->k, b->ldk, 0, b->p,

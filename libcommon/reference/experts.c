@@ -14,7 +14,7 @@ static geodec__ref_router router_of(const geodec_model_config *c)
                                 .scale = c->expert_scale != 0 ? (double)c->expert_scale : 1};
 }
 
-/* Expert e on its slots from `from` on. */
+/* Runs expert e on its slots from `from` on. */
 static geodec__ref_ffn network(const geodec__ref_tape *t, const geodec__layer *l, int64_t e, int64_t from)
 {
     return (geodec__ref_ffn){.gate = geodec__expert(&l->gate, e),

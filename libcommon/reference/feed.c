@@ -74,7 +74,7 @@ geodec_status geodec__reference_feed(geodec__ref_tape *t, const geodec__layer *l
         const geodec__ref_ffn f = dense(t, l, 0);
         GEODEC_TRY(geodec__reference_ffn_run(t->r, &f, t->z, t->hidden, t->ffn_out, err));
     }
-    if (l->ffn_post_norm) { /* nothing needs z any more */
+    if (l->ffn_post_norm) { /* z is no longer needed */
         geodec__reference_norm(n, d, (double)c->rms_eps, l->ffn_post_norm, t->ffn_out, t->z);
         geodec__reference_add(n * d, t->z, x);
     } else {

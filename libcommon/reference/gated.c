@@ -27,7 +27,7 @@ void geodec__reference_gated(geodec_activation act, int64_t n, const double *gat
     }
 }
 
-/* The derivatives go strip by strip: act and its slope are formed once for all tangents. */
+/* The derivatives go strip by strip: act and its slope are computed once for all tangents. */
 enum { STRIP = 256 };
 
 static int64_t strip(geodec_activation act, int64_t n, int64_t first, const double *gate, double *value, double *slope)

@@ -38,7 +38,7 @@ geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, 
                                    .v = t->v};
 }
 
-/* y = R [N] (W z + bias); before [n][width] keeps the argument of the norm. */
+/* y = R [N] (W z + bias); before [n][width] receives the argument of the norm. */
 static geodec_status project(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
                              const float *bias, const float *gain, int64_t heads, double *before, double *y,
                              geodec_err *err)
@@ -71,7 +71,7 @@ geodec_status geodec__reference_mix(geodec__ref_tape *t, const geodec__layer *l,
     GEODEC_TRY(geodec__reference_attend(t->r->pool, &a, t->mixed, err));
     GEODEC_TRY(geodec__reference_product(t->r->pool, &l->o, n, t->mixed, t->attn_out, err));
     add_bias(n, d, l->o_bias, t->attn_out);
-    if (l->attn_post_norm) { /* z is free again: the feed-forward half writes its own */
+    if (l->attn_post_norm) { /* z is free: the feed-forward half writes its own */
         geodec__reference_norm(n, d, (double)c->rms_eps, l->attn_post_norm, t->attn_out, t->z);
         geodec__reference_add(n * d, t->z, x);
     } else {

@@ -48,7 +48,8 @@ void geodec__reference_decode_row(const geodec__matrix *w, int64_t row, float *b
  */
 typedef struct geodec__ref_attention {
     int64_t n, n_head, n_kv_head, head_dim, window; /* window 0 = all before */
-    int64_t first;                                  /* derivatives concern rows first .. n-1; the rest is constant */
+    int64_t first;                                  /* derivatives concern rows first .. n-1; earlier rows are
+                                                     * constant */
     double scale, cap;                              /* cap 0 = none */
     const double *q, *k, *v;                        /* the point */
 } geodec__ref_attention;

@@ -8,7 +8,7 @@ struct geodec_reference_point {
     const geodec_reference *r;
     int32_t from, to;
     int64_t n, first;
-    int32_t *row; /* [n_rows] wanted rows */
+    int32_t *row; /* [n_rows] selected rows */
     int64_t n_rows;
     double *x;      /* [min(to, n_layer) - from + 1][n][d_model] boundaries */
     double *y;      /* [n_rows][d_model] input of the head, with to = n_layer + 1 */
@@ -28,16 +28,16 @@ static geodec_status check(const geodec_reference *r, int32_t from, int32_t to, 
     if (n > MAX_ROWS) GEODEC_THROW(GEODEC_LIMIT, "a sequence of %lld rows; at most %d", (long long)n, (int)MAX_ROWS);
     if (first < 0 || first >= n)
         GEODEC_THROW(GEODEC_RANGE, "derivatives from row %lld of %lld", (long long)first, (long long)n);
-    if (rows && rows->n < 1) GEODEC_THROW(GEODEC_RANGE, "%lld rows are wanted", (long long)rows->n);
+    if (rows && rows->n < 1) GEODEC_THROW(GEODEC_RANGE, "%lld rows are selected", (long long)rows->n);
     for (int64_t i = 0; rows && i < rows->n; i++)
         if (rows->row[i] < first || rows->row[i] >= n || (i > 0 && rows->row[i] <= rows->row[i - 1]))
-            GEODEC_THROW(GEODEC_RANGE, "wanted row %d does not ascend within %lld to %lld", rows->row[i],
+            GEODEC_THROW(GEODEC_RANGE, "selected row %d does not ascend within %lld to %lld", rows->row[i],
                          (long long)first, (long long)(n - 1));
 done:
     return st;
 }
 
-/* y [k][n_rows][d] = wanted rows (counted from `first`) of x [k][n][d]; row NULL: all. */
+/* y [k][n_rows][d] = selected rows (counted from `first`) of x [k][n][d]; row NULL: all. */
 static void pick(const int32_t *row, int64_t n_rows, int64_t first, int64_t n, int64_t d, int64_t k, const double *x,
                  double *y)
 {
@@ -46,7 +46,7 @@ static void pick(const int32_t *row, int64_t n_rows, int64_t first, int64_t n, i
             memcpy(y, x + (j * n + (row ? row[i] - first : i)) * d, (size_t)d * sizeof *x);
 }
 
-/* The transpose: x [k][n][d] zero but for the wanted rows. */
+/* The transpose: x [k][n][d] zero but for the selected rows. */
 static void place(const int32_t *row, int64_t n_rows, int64_t first, int64_t n, int64_t d, int64_t k, const double *y,
                   double *x)
 {

@@ -5,14 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ROWS = 1 << 20, LOGIT_ROWS = 64 /* rows of logits nll has at a time */ };
+enum { MAX_ROWS = 1 << 20, LOGIT_ROWS = 64 /* rows of logits that nll holds at a time */ };
 
 geodec_status geodec_reference_create(const geodec_model *m, const geodec_reference_options *o, geodec_reference **out,
                                       geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     geodec_reference *r = NULL;
-    if (m->low) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation knows no cache of low rank");
+    if (m->low) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not support a cache of low rank");
     if (m->factors) GEODEC_THROW(GEODEC_UNSUPPORTED, "the float64 evaluation does not read factored weights");
     GEODEC_NEW(r, 1);
     r->model = m;

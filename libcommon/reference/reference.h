@@ -1,8 +1,8 @@
-/* The model once more in float64, written for clarity: the oracle of the fast forward pass, and its derivatives with
- * respect to activations (jvp, vjp). Weights are the file's, decoded exactly; nothing of the fast pass is called.
+/* The model in float64, written for clarity: the reference of the fast forward pass, and its derivatives with respect
+ * to activations (jvp, vjp). Weights are the file's, decoded exactly; no code of the fast pass is used.
  *
- * Boundaries. The residual stream x [n][d_model] of a sequence of n tokens is named by boundary b: 0 = embedding,
- * b = after block b, n_layer = input of the final norm (as geodec_capture). Boundary n_layer + 1 stands for the logits
+ * Boundaries. The residual stream x [n][d_model] of a sequence of n tokens is named by boundary b: 0 = embedding, b =
+ * after block b, n_layer = input of the final norm (as geodec_capture). Boundary n_layer + 1 stands for the logits
  * [n][n_vocab]. F(from, to) is the map from a whole sequence at one boundary to the same at a later one. Positions are
  * 0 .. n-1; row i depends on rows 0 .. i only.
  *
@@ -20,15 +20,15 @@
  * Which experts are chosen is constant under differentiation (F is not differentiable where two experts tie); the
  * derivative through the weights of the chosen ones is included.
  *
- * Same bytes for any number of threads. The value of a row may differ in its last bits between calls with other n or
- * k, because matrix products are cut into blocks of rows. Keep BLAS on one thread (geodec_linalg_init).
+ * Same bytes for any number of threads. The value of a row may differ in its last bits between calls with other n or k,
+ * because matrix products are cut into blocks of rows. Keep BLAS on one thread (geodec_linalg_init).
  *
- * Cost. Weights are decoded anew in every call, a panel of at most 32 MiB at a time: with P parameters a call decodes P
- * values and makes about 2 P n multiplications and additions (experts: of those chosen), attention about
- * 4 n^2 n_head head_dim a layer. jvp of k tangents of m rows: one forward pass plus 2 P m k; vjp the same and one more
- * decoding. k tangents in one call decode and run forward once, so a Jacobian or a Fisher metric (d_model tangents of
- * one row: m = 1) should take k as large as memory allows: about 8 k m max(2 d_ff, 4 n_head head_dim, 3 d_model) bytes,
- * and 8 k n_rows n_vocab for the logits. */
+ * Cost. Weights are decoded again in every call, a panel of at most 32 MiB at a time: with P parameters a call decodes
+ * P values and makes about 2 P n multiplications and additions (experts: of those chosen), attention about 4 n^2 n_head
+ * head_dim a layer. jvp of k tangents of m rows: one forward pass plus 2 P m k; vjp the same and one more decoding. k
+ * tangents in one call decode and run forward once, so a Jacobian or a Fisher metric (d_model tangents of one row: m =
+ * 1) should use the largest k that memory allows: about 8 k m max(2 d_ff, 4 n_head head_dim, 3 d_model) bytes, and 8 k
+ * n_rows n_vocab for the logits. */
 #ifndef GEODEC_REFERENCE_REFERENCE_H
 #define GEODEC_REFERENCE_REFERENCE_H
 
@@ -39,7 +39,8 @@ typedef struct geodec_reference geodec_reference;
 
 typedef struct geodec_reference_options {
     geodec_pool *pool; /* NULL = caller's thread; must outlive the reference */
-    int32_t n_ctx; /* as that of the session it stands for (0 = the model's); matters for long-rope's two tables only */
+    int32_t n_ctx;     /* the context of the session it is compared with (0 = the model's); matters for long-rope's two
+                        * tables only */
 } geodec_reference_options;
 
 /* m must outlive the reference; o NULL = all defaults. */
@@ -50,7 +51,7 @@ GEODEC_API const geodec_model *geodec_reference_model(const geodec_reference *r)
 /* Values of a row at a boundary: d_model, or n_vocab at n_layer + 1. */
 GEODEC_API int64_t geodec_reference_width(const geodec_reference *r, int32_t boundary);
 
-/* What a forward pass may record besides logits; any may be NULL. Caller's memory. */
+/* Optional records of a forward pass; any may be NULL. Caller's memory. */
 typedef struct geodec_reference_trace {
     double *state;         /* [n_layer + 1][n][d_model] every boundary */
     int32_t *expert_id;    /* [n][n_layer][n_expert_used], best first */
@@ -65,8 +66,8 @@ GEODEC_API geodec_status geodec_reference_embed(const geodec_reference *r, const
 GEODEC_API geodec_status geodec_reference_forward(const geodec_reference *r, const int32_t *token, int64_t n,
                                                   const geodec_reference_trace *trace, double *logits,
                                                   geodec_err *err) GEODEC_MUST_USE;
-/* Negative log likelihood in nats of token[i + 1] given token[0..i], into nll [n - 1]. n >= 2. Logits are made and
- * dropped a few rows at a time. */
+/* Negative log likelihood in nats of token[i + 1] given token[0..i], into nll [n - 1]. n >= 2. Logits are computed a
+ * few rows at a time. */
 GEODEC_API geodec_status geodec_reference_nll(const geodec_reference *r, const int32_t *token, int64_t n, double *nll,
                                               geodec_err *err) GEODEC_MUST_USE;
 /* The perplexity windows: window w is bos and token[w (length-1) .. (w+1) (length-1)), every token after bos is scored
@@ -76,7 +77,7 @@ GEODEC_API geodec_status geodec_reference_windows_nll(const geodec_reference *r,
                                                       int64_t n_tokens, int64_t length, int64_t n_windows, double *nll,
                                                       geodec_err *err) GEODEC_MUST_USE;
 
-/* The rows of the result that are wanted. */
+/* The selected rows of the result. */
 typedef struct geodec_reference_rows {
     int64_t n;
     const int32_t *row; /* [n] in 0 .. (rows of the sequence) - 1, ascending */
@@ -88,11 +89,11 @@ GEODEC_API geodec_status geodec_reference_run(const geodec_reference *r, int32_t
                                               const double *x, const geodec_reference_rows *rows, double *y,
                                               geodec_err *err) GEODEC_MUST_USE;
 
-/* F(from, to) linearised at x: keeps the boundaries between (8 (to - from + 1) n d_model bytes); what is inside a block
- * is evaluated again when a derivative is asked for. x and rows are copied; r must outlive the point.
- * Derivatives are those of rows first .. n-1 of the result with respect to rows first .. n-1 of x; earlier rows are
- * constant, and cost nothing: rows depend on no later row, so with first = n - 1 a tangent is one row in every block.
- * first = 0 is the whole Jacobian. Wanted rows lie in first .. n-1. */
+/* F(from, to) linearised at x: keeps the boundaries between (8 (to - from + 1) n d_model bytes); the inside of a block
+ * is evaluated again for each derivative. x and rows are copied; r must outlive the point. Derivatives are those of
+ * rows first .. n-1 of the result with respect to rows first .. n-1 of x; earlier rows are constant and cost nothing:
+ * rows depend on no later row, so with first = n - 1 a tangent is one row in every block. first = 0 is the whole
+ * Jacobian. Selected rows are in first .. n-1. */
 typedef struct geodec_reference_point geodec_reference_point;
 GEODEC_API geodec_status geodec_reference_linearise(const geodec_reference *r, int32_t from, int32_t to, int64_t n,
                                                     const double *x, int64_t first, const geodec_reference_rows *rows,

@@ -1,4 +1,4 @@
-/* Shared by the reference's files: a sequence under evaluation and what a block leaves for its derivatives. */
+/* Internal: a sequence under evaluation, and the state of a block for its derivatives. */
 #ifndef GEODEC_REFERENCE_REFERENCE_INTERNAL_H
 #define GEODEC_REFERENCE_REFERENCE_INTERNAL_H
 
@@ -11,8 +11,8 @@ struct geodec_reference {
     const float *divisor; /* of table 0 */
 };
 
-/* One block evaluated at a sequence: all that its derivatives need. Overwritten by the next block. Every buffer is one
- * of `all`; those an architecture has no use for stay NULL. */
+/* One block evaluated at a sequence: all that its derivatives need. The next block overwrites it. Every buffer is one
+ * of `all`; buffers that an architecture does not use stay NULL. */
 enum { GEODEC__REF_BUFFERS = 22 };
 typedef struct geodec__ref_tape {
     const geodec_reference *r;
@@ -63,9 +63,9 @@ geodec_status geodec__reference_feed_jvp(const geodec__ref_tape *t, const geodec
 geodec_status geodec__reference_feed_vjp(const geodec__ref_tape *t, const geodec__layer *l, int64_t k, double *gx,
                                          geodec_err *err) GEODEC_MUST_USE;
 
-/* Pieces of the attention half that attended.c needs too. gz [k][n - first][d_model] += the cotangent gy
- * [k][n - first][rows of w] through y = R [N] (W z + bias), without the norm before it; gy is used up, scratch as gz.
- */
+/* Parts of the attention half that attended.c uses too. gz [k][n - first][d_model] += the cotangent gy [k][n -
+ * first][rows of w] through y = R [N] (W z + bias), without the norm before it; gy is overwritten, scratch has gz's
+ * size. */
 geodec__ref_attention geodec__reference_attention_of(const geodec__ref_tape *t, const geodec__layer *l);
 geodec_status geodec__reference_project_vjp(const geodec__ref_tape *t, const geodec__layer *l, const geodec__matrix *w,
                                             const float *gain, int64_t heads, const double *before, int64_t k,

@@ -69,7 +69,7 @@ void geodec__reference_route_vjp(const geodec__ref_router *r, int64_t n, const d
         const double sum = r->keep ? 1 : chosen_sum(r, p, chosen);
         if (!r->keep)
             for (int64_t j = 0; j < r->n_used; j++) shared += gw[j] * p[chosen[j]] / sum;
-        /* cotangent of p: zero but for the chosen; then through the softmax */
+        /* cotangent of p: zero except for the chosen; then through the softmax */
         for (int64_t e = 0; e < r->n_expert; e++) gl[e] = 0;
         for (int64_t j = 0; j < r->n_used; j++) {
             gl[chosen[j]] = r->scale * (gw[j] - shared) / sum;

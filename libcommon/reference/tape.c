@@ -6,7 +6,7 @@ void geodec__reference_add(int64_t n, const double *src, double *dst)
     for (int64_t i = 0; i < n; i++) dst[i] += src[i];
 }
 
-/* What the layers of this model have among them. */
+/* Features of the architectures that this model's layers have. */
 typedef struct parts {
     bool qk_norm, experts, local_rope;
 } parts;
@@ -33,7 +33,7 @@ geodec_status geodec__reference_tape_create(const geodec_reference *r, int64_t n
     geodec__ref_tape t = {.r = r, .n = n, .first = first};
 #define BUFFER(member, count)                                                                                          \
     do {                                                                                                               \
-        if (t.n_all == GEODEC__REF_BUFFERS) GEODEC_THROW(GEODEC_INTERNAL, "more buffers than places for them");        \
+        if (t.n_all == GEODEC__REF_BUFFERS) GEODEC_THROW(GEODEC_INTERNAL, "too many buffers");                         \
         GEODEC_NEW(t.member, count);                                                                                   \
         t.all[t.n_all++] = t.member;                                                                                   \
     } while (0)

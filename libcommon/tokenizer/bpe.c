@@ -28,7 +28,7 @@ static size_t put_letter(int c, char *out)
     return 2;
 }
 
-/* Byte of a letter, -1 when it is none. */
+/* Byte of a letter, -1 for another character. */
 static int byte_of(int c)
 {
     if (c < 0x100) return printable(c) ? c : -1;
@@ -57,13 +57,13 @@ size_t geodec__bpe_piece_text(const char *piece, size_t n, char *out)
 
 /* ---- merges ----------------------------------------------------------------------------------------------------- */
 
-/* Strings are numbered: the pieces that text can match by their ids, then what merges name besides ("extra"). */
+/* Strings are numbered: the pieces that text can match by their ids, then further strings of merges ("extra"). */
 typedef struct merge {
     int32_t left, right, result;
 } merge;
 
 typedef struct pair_slot {
-    int32_t left, right, rank; /* rank -1: free */
+    int32_t left, right, rank; /* rank -1: free slot */
 } pair_slot;
 
 struct geodec__bpe {
@@ -74,7 +74,7 @@ struct geodec__bpe {
     char **extra; /* [n_extra] zero-terminated */
     int32_t *extra_length;
     int32_t n_extra, extra_room;
-    int32_t *extra_slot; /* while merges are read */
+    int32_t *extra_slot; /* used while merges are read */
     int64_t extra_mask;
     int32_t byte[256]; /* string of each byte */
     char letter[256][2];
@@ -128,7 +128,7 @@ done:
     return st;
 }
 
-/* Number of a string; a new one when nothing else is the same. */
+/* Number of a string; a new one unless it is known. */
 static geodec_status number(const geodec_tokenizer *t, geodec__bpe *b, const char *text, size_t n, int32_t *id,
                             geodec_err *err)
 {
@@ -156,14 +156,14 @@ done:
     return st;
 }
 
-/* "left right": the blank is the first one after at least one byte. A pair that comes again keeps its first rank. */
+/* "left right": the blank is the first one after at least one byte. A repeated pair keeps its first rank. */
 static geodec_status add_merge(const geodec_tokenizer *t, geodec__bpe *b, int64_t index, const char *text, size_t n,
                                geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
     char joined[GEODEC__MAX_PIECE];
     const char *blank = n > 2 ? memchr(text + 1, ' ', n - 2) : NULL;
-    if (!blank) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.merges: merge %lld is no pair", (long long)index);
+    if (!blank) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.merges: merge %lld is not a pair", (long long)index);
     if (n - 1 > sizeof joined)
         GEODEC_THROW(GEODEC_LIMIT, "tokenizer.ggml.merges: merge %lld has %zu bytes; the limit is %d", (long long)index,
                      n, GEODEC__MAX_PIECE);
@@ -280,7 +280,7 @@ static void put_string(encoder *e, int32_t id)
         e->ids[e->n++] = id;
         return;
     }
-    /* no piece: byte by byte; a byte that is no piece either is left out */
+    /* not a piece: byte by byte; a byte that is not a piece either is left out */
     size_t n;
     const char *s = string(e->t, e->b, id, &n);
     char text[GEODEC__MAX_PIECE];
@@ -292,7 +292,7 @@ static void put_string(encoder *e, int32_t id)
     }
 }
 
-/* Few symbols: the lowest rank is looked for anew after each merge. */
+/* Few symbols: search for the lowest rank again after each merge. */
 static void merge_short(encoder *e, const char *text, size_t n)
 {
     int32_t id[SHORT_WORD], rank[SHORT_WORD];
@@ -355,7 +355,7 @@ static geodec_status merge_long(encoder *e, const char *text, int32_t n, geodec_
         e->heap = NULL;
         e->room = 0;
         GEODEC_NEW(e->symbol, n);
-        GEODEC_NEW(e->heap, 3 * (int64_t)n); /* one pair a boundary at first, two more a merge */
+        GEODEC_NEW(e->heap, 3 * (int64_t)n); /* one pair a boundary at first, two more per merge */
         e->room = n;
     }
     for (int32_t i = 0; i < n; i++)

@@ -18,7 +18,7 @@ geodec_status geodec_chat_role_of(const char *name, geodec_chat_role *out, geode
 
 /* ---- the text --------------------------------------------------------------------------------------------------- */
 
-/* First pass: text NULL, lengths are counted. */
+/* First pass: with text NULL, lengths are counted. */
 typedef struct writer {
     char *text;
     geodec_span *plain;
@@ -62,7 +62,7 @@ static void write_all(writer *w, const geodec_chat_template *t, const geodec_cha
                       bool generation)
 {
     bool open = t->open_at_start;
-    int64_t system = 0; /* messages from here on may be system messages that wait for a user's */
+    int64_t system = 0; /* messages from here on may be system messages that are joined to the next user's */
     put_fixed(w, t->begin);
     if (t->system && (n == 0 || m[0].role != GEODEC_CHAT_SYSTEM)) {
         put_fixed(w, t->before[GEODEC_CHAT_SYSTEM]);
@@ -124,7 +124,7 @@ void geodec_chat_text_free(geodec_chat_text *t)
 
 /* ---- tokens ----------------------------------------------------------------------------------------------------- */
 
-/* All the words a template writes itself, each on its own. */
+/* All words that a template adds, one by one. */
 static size_t fixed_words(const geodec_chat_template *t, char *out)
 {
     const char *word[GEODEC__N_ROLES * 2 + 3];
@@ -146,7 +146,7 @@ static size_t fixed_words(const geodec_chat_template *t, char *out)
     return at;
 }
 
-/* From byte `from` on; begins: it is the start of the conversation. */
+/* From byte `from` on; begins: at the start of the conversation. */
 static geodec_status encode_text(const geodec_chat_template *t, const geodec_tokenizer *k, const geodec_chat_text *text,
                                  int64_t from, bool begins, int32_t **ids, int64_t *count, geodec_err *err)
 {
@@ -198,7 +198,7 @@ geodec_status geodec_chat_encode_next(const geodec_chat_template *t, const geode
 {
     geodec_status st = GEODEC_OK;
     geodec_chat_text text = {0};
-    /* Formats look at roles, not at words: what follows any assistant's words follows these. */
+    /* Formats depend on roles, not on words: the text after any assistant's words is the same. */
     const geodec_chat_message message[] = {
         {GEODEC_CHAT_USER, "x", 1}, {GEODEC_CHAT_ASSISTANT, "x", 1}, {GEODEC_CHAT_USER, user->content, user->n}};
     GEODEC_TRY(geodec_chat_render(t, message, 3, true, &text, err));

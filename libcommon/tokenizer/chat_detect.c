@@ -60,7 +60,7 @@ static bool has(const char *text, const char *mark) { return strstr(text, mark) 
 static const char *chatml_like(const char *j)
 {
     if (has(j, "<|im_sep|>")) return "phi4";
-    if (has(j, "<end_of_utterance>")) return NULL; /* begins with <|im_start|> and is something else */
+    if (has(j, "<end_of_utterance>")) return NULL; /* begins with <|im_start|> but is another format */
     if (has(j, "named SmolLM, trained by Hugging Face<|im_end|>")) return "smollm2";
     if (has(j, "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.")) return "qwen2.5";
     if (has(j, "You are a helpful assistant.<|im_end|>")) return "qwen2";
@@ -78,7 +78,7 @@ static const char *inst_like(const char *j)
     return has(j, "<<SYS>>") ? "llama2-sys" : "llama2";
 }
 
-/* <|user|> and <|assistant|> on lines of their own; what ends a message tells them apart. */
+/* <|user|> and <|assistant|> on lines of their own; the end of a message distinguishes them. */
 static const char *role_lines(const char *j, const char *eos)
 {
     const bool endoftext = eos && strcmp(eos, "<|endoftext|>") == 0;
@@ -120,7 +120,7 @@ const geodec_chat_template *geodec_chat_template_detect(const char *jinja, const
 
 /* ---- from a file ------------------------------------------------------------------------------------------------ */
 
-/* Text of the EOS token where the file has one; *out is NULL otherwise. Caller frees. */
+/* Text of the EOS token; *out is NULL when the file has none. Caller frees. */
 static geodec_status eos_text(const geodec_gguf *g, char **out, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -151,8 +151,7 @@ geodec_status geodec_chat_template_of(const geodec_gguf *g, const geodec_chat_te
     GEODEC_TRY(geodec_gguf_get_str(g, key, &jinja, err));
     GEODEC_TRY(eos_text(g, &eos, err));
     t = geodec_chat_template_detect(jinja, eos);
-    if (!t)
-        GEODEC_TRY_MSG(refuse("it is none of the known chat templates", err), "%s: key '%s'", geodec_gguf_path(g), key);
+    if (!t) GEODEC_TRY_MSG(refuse("it is not a known chat template", err), "%s: key '%s'", geodec_gguf_path(g), key);
     *out = t;
 done:
     geodec_mem_free(eos);

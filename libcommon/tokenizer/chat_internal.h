@@ -9,15 +9,15 @@ enum { GEODEC__N_ROLES = 3 };
 struct geodec_chat_template {
     const char *name;
     const char *begin; /* before everything; NULL = nothing, here and below */
-    /* Formats whose user and assistant messages make one turn: what opens a turn. The first is open after `begin` when
-     * open_at_start. An assistant message closes it. */
+    /* Formats whose user and assistant messages form one turn: the text that opens a turn. The first turn is open after
+     * `begin` when open_at_start. An assistant message closes it. */
     const char *turn;
     bool open_at_start;
     const char *before[GEODEC__N_ROLES], *after[GEODEC__N_ROLES]; /* by geodec_chat_role */
-    bool trim[GEODEC__N_ROLES];                                   /* white space off both ends */
+    bool trim[GEODEC__N_ROLES];                                   /* strips white space at both ends */
     bool system_with_user; /* no system message: its text and an empty line go before the next user's */
     const char *generation;
-    const char *system; /* said when the conversation does not begin with a system message */
+    const char *system; /* default when the conversation does not begin with a system message */
 };
 
 /* NULL after the last. */

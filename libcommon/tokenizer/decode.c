@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Text of one token: marks become spaces, letters of the byte alphabet bytes. Returns the number of bytes, at most the
- * piece's. */
+/* Text of one token: marks become spaces, letters of the byte alphabet become bytes. Returns the number of bytes, at
+ * most the piece's. */
 static size_t token_text(const geodec_tokenizer *t, int32_t id, bool show_control, char *out)
 {
     if (id < 0 || id >= t->n) return 0;
@@ -74,7 +74,7 @@ done:
 
 /* ---- streaming -------------------------------------------------------------------------------------------------- */
 
-/* Bytes at the end of s that may still grow into one valid character: 0 to 3. */
+/* Bytes at the end of s that may be completed to one valid character: 0 to 3. */
 static size_t open_end(const unsigned char *s, size_t n)
 {
     for (size_t k = 1; k <= 3 && k <= n; k++) {
@@ -82,7 +82,7 @@ static size_t open_end(const unsigned char *s, size_t n)
         if ((*p & 0xc0) == 0x80) continue;
         const size_t need = *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 1;
         if (need <= k) return 0;
-        /* the second byte decides about overlong forms, surrogates and the end of Unicode */
+        /* the second byte decides on overlong forms, surrogates and the end of Unicode */
         if (k >= 2 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
                        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)))
             return 0;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Bytes that are no part of the shortest form of a character up to U+10FFFF, surrogates left out, are no UTF-8. */
+/* Bytes outside the shortest form of a character up to U+10FFFF without surrogates are not UTF-8. */
 int geodec__encode_utf8(const unsigned char *p, size_t room)
 {
     if (p[0] < 0x80) return 1;
@@ -49,7 +49,7 @@ geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t, const char
         } else if (t->bpe) {
             GEODEC_TRY(geodec__bpe_encode(t, text + p->at, (size_t)p->n, ids, &written, err));
         } else {
-            /* a prefix after a token of one byte could give more ids than the caller has room for */
+            /* a prefix after a token of one byte could give more ids than fit the caller's memory */
             const bool first = i == 0 ? !options->goes_on : part[i - 1].n > 1;
             GEODEC_TRY(geodec__spm_encode(t, text + p->at, (size_t)p->n, first, ids, &written, err));
         }

@@ -21,7 +21,7 @@ static geodec_status require(const geodec_gguf *g, const char *key, geodec_err *
     return geodec_err_set(err, GEODEC_FORMAT, __func__, __LINE__, "%s: key '%s' is missing", geodec_gguf_path(g), key);
 }
 
-/* 4294967295 says "none". Without a key SentencePiece has 1, 2, 0 where those tokens have the right type; others have
+/* 4294967295 means "none". Without a key SentencePiece has 1, 2, 0 if those tokens have the right type; others have
  * none. */
 static geodec_status read_special(const geodec_gguf *g, bool spm, const int32_t *type, int32_t n, int32_t special[3],
                                   geodec_err *err)
@@ -60,7 +60,7 @@ done:
     return st;
 }
 
-/* Phi-3's special tokens take the blanks after them; no key says so, the model's name does. */
+/* Phi-3's special tokens absorb the blanks after them; no key tells this, only the model's name. */
 static geodec_status named_phi3(const geodec_gguf *g, bool *yes, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -71,8 +71,8 @@ done:
     return st;
 }
 
-/* Some files give tokens that end turns or mark what to fill in as ordinary or user-defined ones; text must not be able
- * to write them, so they count as control tokens (as in llama.cpp). */
+/* Some files mark tokens that end turns or holes to fill in as ordinary or user-defined ones. Text must not be able to
+ * write them, so they count as control tokens (as in llama.cpp). */
 static void retype_control(const char *const *text, const size_t *len, int32_t *type, int64_t n)
 {
     static const char *const control[] = {"</s>",
@@ -125,7 +125,7 @@ static void retype_control(const char *const *text, const size_t *len, int32_t *
     }
 }
 
-/* Which kind, and what goes without saying in it. */
+/* The kind of vocabulary, and its defaults. */
 static geodec_status read_kind(const geodec_gguf *g, geodec__vocabulary *v, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -7,9 +7,9 @@
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
-/* Patterns are as the GGUF world runs them (llama.cpp), which differs here and there from the tokenizer.json of a
- * model; ids are what it gives. Classes are spelled out where the syntax of PCRE2 means something else: S is white
- * space (no U+180E, U+001C..1F), and letter case is a matter of ASCII alone. */
+/* Patterns are those of llama.cpp, whose ids are the reference; they differ in places from a model's tokenizer.json.
+ * Classes are spelled out where the syntax of PCRE2 has another meaning: S is white space (without U+180E, U+001C..1F),
+ * and letter case is ASCII only. */
 #define S "\\t-\\r \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
 #define SPACE "[" S "]"
 #define NO_SPACE "[^" S "]"
@@ -26,7 +26,7 @@
 #define CASED(end, digits)                                                                                             \
     "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" end "|[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*" end "|" digits      \
     "| ?[^" S "\\p{L}\\p{N}]+[\\r\\n/]*|" LINES
-/* CJK as deepseek has it: two blocks of one regular expression, white space inside them left out */
+/* CJK as deepseek has it: two blocks of one regular expression, without the white space inside them */
 #define CJK                                                                                                            \
     "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-"        \
     "\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+"
@@ -51,13 +51,13 @@
 
 enum { MAX_NAMES = 16, MAX_PATTERNS = 6 };
 
-/* Patterns are applied one after the other, each to every piece the one before left: a match is a piece, and so is what
- * lies between two matches. */
+/* Patterns are applied in sequence, each to every piece of the one before: a match is a piece, and so is the text
+ * between two matches. */
 typedef struct row {
     const char *name[MAX_NAMES];
     const char *pattern[MAX_PATTERNS];
-    bool whole_words; /* a word that is a token is taken whole, whatever its merges */
-    bool begins;      /* BOS where the file does not say */
+    bool whole_words; /* a word that is a token is not merged from bytes */
+    bool begins;      /* BOS when the file does not say */
 } row;
 
 static const row table[] = {
@@ -208,8 +208,8 @@ bool geodec__pretoken_whole_words(const geodec__pretoken *p) { return p->row->wh
 
 /* ---- a text the patterns can take ------------------------------------------------------------------------------- */
 
-/* Characters of Unicode 15 and 15.1, unknown to the PCRE2 of Debian 12 (Unicode 14): a character of the same category
- * stands in for each, of the same number of bytes and on the same side of every range the patterns name. */
+/* Characters of Unicode 15 and 15.1, unknown to the PCRE2 of Debian 12 (Unicode 14), are replaced by a character of the
+ * same category, the same number of bytes and the same side of every range of the patterns. */
 typedef struct stand_in {
     uint32_t first, last, as;
 } stand_in;
@@ -263,7 +263,7 @@ static void put_code_point(unsigned char *p, uint32_t c, int n)
     p[0] = (unsigned char)((n == 3 ? 0xe0 : 0xf0) | c);
 }
 
-/* Where the patterns have to see something else than the text, a copy of it with that: byte for byte as long. */
+/* A copy of the text with these replacements if there are any, of the same length in bytes. */
 static geodec_status seen_by_patterns(const char *text, size_t n, char **copy, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -297,7 +297,7 @@ typedef struct splitter {
     const geodec__pretoken *p;
     pcre2_match_data *match;
     pcre2_match_context *limits;
-    const char *text, *seen; /* as it is, as the patterns see it */
+    const char *text, *seen; /* the text, and the text that the patterns see */
     geodec__word_sink sink;
 } splitter;
 
@@ -311,7 +311,7 @@ static geodec_status next_match(splitter *s, int stage, size_t at, size_t from, 
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
         rc = pcre2_match(s->p->code[stage], subject, end - at, from - at,
                          PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY | PCRE2_NO_JIT, s->match, s->limits);
-    if (rc == PCRE2_ERROR_NOMEMORY) GEODEC_THROW(GEODEC_NOMEM, "no memory to cut a text into words");
+    if (rc == PCRE2_ERROR_NOMEMORY) GEODEC_THROW(GEODEC_NOMEM, "no memory to split a text into words");
     if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
         GEODEC_THROW(GEODEC_LIMIT, "pre-tokenizer %s, pattern %d: error %d of PCRE2", s->p->name, stage, rc);
     *found = rc > 0;
@@ -356,7 +356,7 @@ geodec_status geodec__pretoken_split(const geodec__pretoken *p, const char *text
     s.seen = copy ? copy : text;
     s.match = pcre2_match_data_create(1, p->memory);
     s.limits = pcre2_match_context_create(p->memory);
-    if (!s.match || !s.limits) GEODEC_THROW(GEODEC_NOMEM, "no memory to cut a text into words");
+    if (!s.match || !s.limits) GEODEC_THROW(GEODEC_NOMEM, "no memory to split a text into words");
     GEODEC_TRY(cut(&s, 0, 0, n, err));
 done:
     pcre2_match_data_free(s.match);

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tokens that are found in text before it is cut into words: user-defined, control and unknown ones. */
+/* Tokens that are found in text before it is split into words: user-defined, control and unknown ones. */
 struct geodec__special {
     int32_t n;
-    int32_t *by_text;    /* [n] ids in byte order of their pieces: those that begin alike stand together */
-    int32_t *by_length;  /* [n] ids, the longest first, equal lengths by id: the order in which they are taken */
-    int32_t *rank;       /* [n] place in by_length of by_text[i] */
+    int32_t *by_text;    /* [n] ids in byte order of their pieces: those with a common prefix are adjacent */
+    int32_t *by_length;  /* [n] ids, the longest first, equal lengths by id: the order of matching */
+    int32_t *rank;       /* [n] index in by_length of by_text[i] */
     int32_t first[257];  /* range in by_text of each first byte */
     uint64_t pair[1024]; /* bit b0 * 256 + b1: some token begins with these two bytes, or is the single byte b0 */
 };
@@ -110,7 +110,7 @@ static int32_t lower(const geodec_tokenizer *t, int32_t lo, int32_t hi, int32_t 
     return lo;
 }
 
-/* Marks every token that stands in the text at p. */
+/* Marks every token found in the text at p. */
 static bool mark_at(const geodec_tokenizer *t, const unsigned char *p, size_t room, uint8_t *seen)
 {
     const geodec__special *s = t->special;
@@ -148,7 +148,7 @@ typedef struct cutter {
     int64_t n;
     uint8_t *taken; /* [n] */
     const geodec_encode_options *options;
-    geodec__part *part; /* the tokens taken, then all parts */
+    geodec__part *part; /* the matched tokens, then all parts */
     int64_t n_part, room;
 } cutter;
 
@@ -156,7 +156,7 @@ static bool touches_plain(const cutter *c, int64_t at, int64_t end)
 {
     const geodec_span *plain = c->options->plain;
     const int64_t n_plain = c->options->n_plain;
-    int64_t lo = 0, hi = n_plain; /* the first span that ends beyond `at` */
+    int64_t lo = 0, hi = n_plain; /* the first span that ends after `at` */
     while (lo < hi) {
         const int64_t mid = lo + (hi - lo) / 2;
         if (plain[mid].end <= at)
@@ -183,7 +183,7 @@ done:
     return st;
 }
 
-/* Does the token take the blanks after it? */
+/* Whether the token absorbs the blanks after it. */
 static bool strips(const geodec_tokenizer *t, int32_t id)
 {
     static const char *const not_these[] = {"<unk>", "<s>", "<|endoftext|>"};
@@ -195,7 +195,7 @@ static bool strips(const geodec_tokenizer *t, int32_t id)
 
 static bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* A user-defined token that counts as a control token: part of the words the caller reserves, and more than blanks. */
+/* A user-defined token that counts as a control token: part of the caller's reserved words, and not only blanks. */
 static bool reserved(const cutter *c, const char *what, size_t n)
 {
     size_t i = 0;
@@ -203,7 +203,7 @@ static bool reserved(const cutter *c, const char *what, size_t n)
     return i < n && c->options->reserved && memmem(c->options->reserved, c->options->n_reserved, what, n);
 }
 
-/* Takes every occurrence of a token in what is left of the text. */
+/* Matches every occurrence of a token in the remaining text. */
 static geodec_status take(cutter *c, int32_t id, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -13,7 +13,7 @@ typedef struct symbol {
 typedef struct pair {
     float score;
     int32_t left, right;
-    int32_t n; /* bytes of both when the pair was found: a stale pair no longer fits */
+    int32_t n; /* bytes of both when the pair was found, to detect a stale pair */
 } pair;
 
 typedef struct merger {
@@ -78,7 +78,7 @@ static int32_t character(const unsigned char *p, int32_t room)
     return n;
 }
 
-/* A symbol that is no piece: byte by byte. A mark stands for a space there, so that decoding gives the text back. */
+/* A symbol that is not a piece: byte by byte. A mark becomes a space, so that decoding restores the text. */
 static geodec_status put_bytes(const geodec_tokenizer *t, const char *text, int32_t n, int32_t *ids, int64_t *count,
                                geodec_err *err)
 {
@@ -135,7 +135,7 @@ done:
 
 /* ---- the text ---------------------------------------------------------------------------------------------------- */
 
-/* End of the word that starts at `at`: the next mark after something else, where no piece can reach across. */
+/* End of the word that starts at `at`: the next mark after another character, where no piece can cross. */
 static int64_t word_end(const geodec_tokenizer *t, const char *text, int64_t at, int64_t n)
 {
     if (!t->words_apart) return n;
@@ -177,7 +177,7 @@ geodec_status geodec__spm_encode(const geodec_tokenizer *t, const char *text, si
         if (end - at > longest) longest = end - at;
     }
     GEODEC_NEW(m.symbol, longest);
-    GEODEC_NEW(m.heap, 3 * longest); /* one pair a boundary at first, two more a merge */
+    GEODEC_NEW(m.heap, 3 * longest); /* one pair a boundary at first, two more per merge */
     for (int64_t at = 0, end; at < n_marked; at = end) {
         end = word_end(t, marked, at, n_marked);
         m.text = marked + at;

@@ -1,19 +1,19 @@
 /* Text to token ids and back: two kinds of byte-pair encoding, as GGUF files carry them.
  *
  * tokenizer.ggml.model = "llama" (SentencePiece, merges by score, byte fallback): a word-boundary mark (U+2581) is
- * prepended to non-empty text when add_space_prefix holds, spaces become marks, the text is cut into UTF-8 characters,
- * and the adjacent pair whose concatenation is a token of the highest score is merged, leftmost first on ties, until
- * none is left; what is no token becomes byte tokens <0xXX>.
+ * prepended to non-empty text when add_space_prefix holds, spaces become marks, the text is split into UTF-8
+ * characters, and the adjacent pair whose concatenation is a token of the highest score is merged, leftmost first on
+ * ties, until none is left; the rest becomes byte tokens <0xXX>.
  *
  * tokenizer.ggml.model = "gpt2" (byte-level, merges by rank; Radford et al. 2019): the regular expressions of the
- * pre-tokenizer tokenizer.ggml.pre cut the text into words (geodec_pretoken_name), each byte of a word becomes a
+ * pre-tokenizer tokenizer.ggml.pre split the text into words (geodec_pretoken_name), each byte of a word becomes a
  * character of a printable alphabet, and the adjacent pair of the lowest rank in tokenizer.ggml.merges is merged,
- * leftmost first, until none is left. Some pre-tokenizers take a word that is a token whole. A byte the vocabulary has
- * no token for is left out (falcon and starcoder lack some control characters).
+ * leftmost first, until none is left. Some pre-tokenizers encode a word that is a token directly. A byte without a
+ * token is left out (falcon and starcoder lack some control characters).
  *
- * Both: user-defined tokens are found in the text first, the longest first; control tokens only when asked for. Bytes
- * that are no UTF-8 are kept: where words are cut each counts as a control character, and it is encoded as the byte it
- * is (llama.cpp puts U+FFFD there). */
+ * Both: user-defined tokens are found in the text first, the longest first; control tokens only on request. Bytes that
+ * are not UTF-8 are kept: for the split into words each counts as a control character, and it is encoded as its byte
+ * (llama.cpp replaces it by U+FFFD). */
 #ifndef GEODEC_TOKENIZER_TOKENIZER_H
 #define GEODEC_TOKENIZER_TOKENIZER_H
 
@@ -44,7 +44,7 @@ GEODEC_API geodec_status geodec_tokenizer_create(int32_t n, const char *const *t
                                                  int32_t unk, geodec_tokenizer **out, geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_tokenizer_destroy(geodec_tokenizer *t);
 
-/* Puts every tokenizer.* key into a GGUF being written. */
+/* Writes every tokenizer.* key into a GGUF being written. */
 GEODEC_API geodec_status geodec_tokenizer_put(const geodec_tokenizer *t, geodec_gguf_writer *w,
                                               geodec_err *err) GEODEC_MUST_USE;
 /* SHA-256 over types, scores, pieces, special ids, merges and pre-tokenizer: the tokenizer fingerprint. */
@@ -56,14 +56,14 @@ GEODEC_API int32_t geodec_tokenizer_eos(const geodec_tokenizer *t);
 /* The token that begins every sequence by the vocabulary's own rule (tokenizer.ggml.add_bos_token; without the key: yes
  * for SentencePiece and the llama-3 and tekken families, no for others), or -1. */
 GEODEC_API int32_t geodec_tokenizer_start(const geodec_tokenizer *t);
-/* Does the token end a text or a turn? EOS, and control tokens known to end turns (<|im_end|>, <|eot_id|>, ...). */
+/* Whether the token ends a text or a turn: EOS, and control tokens known to end turns (<|im_end|>, <|eot_id|>, ...). */
 GEODEC_API bool geodec_tokenizer_is_end(const geodec_tokenizer *t, int32_t id);
 /* Raw piece of a token, inside t. */
 GEODEC_API const char *geodec_tokenizer_piece(const geodec_tokenizer *t, int32_t id, size_t *n);
 GEODEC_API bool geodec_tokenizer_is_control(const geodec_tokenizer *t, int32_t id);
 
-/* ids must hold n + 2 values; *count is set. add_bos: begin as the vocabulary's rule says. Control tokens written in
- * the text are not parsed. Any bytes are accepted. O(n log n). */
+/* ids must hold n + 2 values; *count is set. add_bos: begin by the vocabulary's rule. Control tokens in the text are
+ * not parsed. Any bytes are accepted. O(n log n). */
 GEODEC_API geodec_status geodec_tokenizer_encode(const geodec_tokenizer *t, const char *text, size_t n, bool add_bos,
                                                  int32_t *ids, int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 
@@ -72,37 +72,36 @@ typedef struct geodec_span {
 } geodec_span;
 
 typedef struct geodec_encode_options {
-    bool bos;                 /* BOS first where the vocabulary's rule asks for it */
-    bool eos;                 /* EOS last where its rule (tokenizer.ggml.add_eos_token) asks for it */
+    bool bos;                 /* BOS first by the vocabulary's rule */
+    bool eos;                 /* EOS last by the vocabulary's rule (tokenizer.ggml.add_eos_token) */
     bool goes_on;             /* the text follows other text: at its start SentencePiece text gets no prefix */
-    bool parse_special;       /* control and unknown tokens written in the text become those tokens */
-    const geodec_span *plain; /* [n_plain] ascending: no control token is found that touches one of these */
+    bool parse_special;       /* control and unknown tokens in the text are parsed */
+    const geodec_span *plain; /* [n_plain] ascending: no control token may overlap one of these */
     int64_t n_plain;
-    /* [n_reserved] bytes, or NULL: a user-defined token that stands in them, and is not white space alone, is kept out
-     * of the plain spans like a control token. */
+    /* [n_reserved] bytes, or NULL: a user-defined token in them that is not white space alone is not matched in the
+     * plain spans, like a control token. */
     const char *reserved;
     size_t n_reserved;
 } geodec_encode_options;
-/* ids must hold n + 3 values. Special tokens are taken out of the text one after the other: longer ones first, equal
- * lengths by id, each wherever it is left, from the left. After one, SentencePiece text gets its prefix again (except
- * after a token of a single byte). */
+/* ids must hold n + 3 values. Special tokens are matched in order of length, longest first, then by id, each from left
+ * to right in the remaining text. After one, SentencePiece text gets its prefix again (except after a token of a single
+ * byte). */
 GEODEC_API geodec_status geodec_tokenizer_encode_with(const geodec_tokenizer *t, const char *text, size_t n,
                                                       const geodec_encode_options *options, int32_t *ids,
                                                       int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 
-/* Names of all pre-tokenizers that are known, for messages: i = 0, 1, ... until NULL. */
+/* Names of all supported pre-tokenizers, for messages: i = 0, 1, ... until NULL. */
 GEODEC_API const char *geodec_pretoken_name(int i);
 
-/* Whole sequence to text (control tokens give nothing; the leading space of the first word is dropped). Caller frees.
- */
+/* Whole sequence to text (without control tokens and the leading space of the first word). Caller frees. */
 GEODEC_API geodec_status geodec_tokenizer_decode(const geodec_tokenizer *t, const int32_t *ids, int64_t n, char **text,
                                                  size_t *length, geodec_err *err) GEODEC_MUST_USE;
 
 /* Streaming: feeds one token, gets the bytes that are complete UTF-8 so far (never a split character; bytes that can no
- * longer become valid are passed on as they are). */
+ * longer become valid are passed on unchanged). */
 typedef struct geodec_detok {
     const geodec_tokenizer *t;
-    bool show_control; /* set after init: control and unknown tokens give their piece in place of nothing */
+    bool show_control; /* set after init: control and unknown tokens give their piece instead of nothing */
     bool started;
     int n_pending;
     unsigned char pending[8];

@@ -1,4 +1,4 @@
-/* Shared by the tokenizer's files. */
+/* Internal: shared by the tokenizer's files. */
 #ifndef GEODEC_TOKENIZER_TOKENIZER_INTERNAL_H
 #define GEODEC_TOKENIZER_TOKENIZER_INTERNAL_H
 
@@ -9,8 +9,8 @@ enum { GEODEC__MAX_PIECE = 4096, GEODEC__MARK_BYTES = 3 };
 #define GEODEC__MARK "\xe2\x96\x81"
 
 typedef struct geodec__bpe geodec__bpe;           /* bpe.c: merges */
-typedef struct geodec__pretoken geodec__pretoken; /* pretoken.c: compiled patterns that cut text into words */
-typedef struct geodec__special geodec__special;   /* special.c: tokens found in text before anything else */
+typedef struct geodec__pretoken geodec__pretoken; /* pretoken.c: compiled patterns that split text into words */
+typedef struct geodec__special geodec__special;   /* special.c: tokens found in text before any other step */
 
 struct geodec_tokenizer {
     int32_t n;
@@ -26,15 +26,15 @@ struct geodec_tokenizer {
     size_t longest_match;  /* of those that text can match */
     bool add_bos, add_eos; /* the vocabulary's rule for a text that begins or ends a sequence */
     bool add_space_prefix; /* a mark before non-empty text */
-    bool words_apart;      /* no matching piece has a mark right after something else: words never merge */
-    bool strip_after;      /* blanks after a control token in the text belong to it (phi-3) */
+    bool words_apart;      /* no matching piece has a mark after another character: words never merge */
+    bool strip_after;      /* blanks after a control token belong to it (phi-3) */
     geodec__bpe *bpe;      /* NULL: SentencePiece scores */
     geodec__pretoken *pre; /* with bpe */
     geodec__special *special;
     char fingerprint[GEODEC_SHA256_HEX];
 };
 
-/* All that makes a vocabulary; pieces and merges as in the file. */
+/* All parts of a vocabulary; pieces and merges as in the file. */
 typedef struct geodec__vocabulary {
     int32_t n;
     const char *const *text;
@@ -55,10 +55,10 @@ geodec_status geodec__tokenizer_create(const geodec__vocabulary *v, geodec_token
 uint64_t geodec__vocabulary_hash(const char *text, size_t n);
 /* Id of the piece text can match, or -1. Control, unknown, byte and unused tokens never match text. */
 int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size_t n);
-/* Bytes of the valid UTF-8 character at p (room >= 1 bytes there), 0 where there is none. */
+/* Bytes of the valid UTF-8 character at p (room >= 1 bytes there), 0 if there is none. */
 int geodec__encode_utf8(const unsigned char *p, size_t room);
 
-/* A stretch of ordinary text, appended to ids. `first`: nothing or a special token stands before it. */
+/* Encodes a piece of ordinary text and appends it to ids. `first`: at the start or after a special token. */
 geodec_status geodec__spm_encode(const geodec_tokenizer *t, const char *text, size_t n, bool first, int32_t *ids,
                                  int64_t *count, geodec_err *err) GEODEC_MUST_USE;
 geodec_status geodec__bpe_encode(const geodec_tokenizer *t, const char *text, size_t n, int32_t *ids, int64_t *count,
@@ -72,20 +72,20 @@ void geodec__bpe_digest(const geodec__bpe *b, geodec_sha256 *h);
 int64_t geodec__bpe_merges(const geodec__bpe *b);
 /* "left right" of a merge, at most 2 * GEODEC__MAX_PIECE + 1 bytes. Returns the length. */
 size_t geodec__bpe_merge_text(const geodec_tokenizer *t, int64_t i, char *out);
-/* Text of a piece: characters of the byte alphabet become bytes, any other stays as it is. At most n bytes. */
+/* Text of a piece: characters of the byte alphabet become bytes, others are unchanged. At most n bytes. */
 size_t geodec__bpe_piece_text(const char *piece, size_t n, char *out);
 
 /* ---- pretoken.c ------------------------------------------------------------------------------------------------- */
 geodec_status geodec__pretoken_create(const char *name, geodec__pretoken **out, geodec_err *err) GEODEC_MUST_USE;
 void geodec__pretoken_destroy(geodec__pretoken *p);
 const char *geodec__pretoken_name(const geodec__pretoken *p); /* as in the file */
-bool geodec__pretoken_whole_words(const geodec__pretoken *p); /* a word that is a piece is not merged from its bytes */
-bool geodec__pretoken_begins(const char *name);               /* add_bos where the file does not say */
+bool geodec__pretoken_whole_words(const geodec__pretoken *p); /* a word that is a piece is not merged from bytes */
+bool geodec__pretoken_begins(const char *name);               /* add_bos when the file does not say */
 typedef struct geodec__word_sink {
     geodec_status (*word)(void *ctx, const char *text, size_t n, geodec_err *err);
     void *ctx;
 } geodec__word_sink;
-/* Gives each word of the text in order; they cover it. */
+/* Gives the words of the text in order, without gaps. */
 geodec_status geodec__pretoken_split(const geodec__pretoken *p, const char *text, size_t n, geodec__word_sink sink,
                                      geodec_err *err) GEODEC_MUST_USE;
 
@@ -96,8 +96,8 @@ typedef struct geodec__part {
 } geodec__part;
 geodec_status geodec__special_create(const geodec_tokenizer *t, geodec__special **out, geodec_err *err) GEODEC_MUST_USE;
 void geodec__special_destroy(geodec__special *s);
-/* The text in parts. User-defined tokens are always found; control and unknown tokens when the options say so, outside
- * the plain spans. Caller frees *parts. */
+/* Splits the text into parts. User-defined tokens are always found; control and unknown tokens on request, outside the
+ * plain spans. Caller frees *parts. */
 geodec_status geodec__special_cut(const geodec_tokenizer *t, const char *text, size_t n,
                                   const geodec_encode_options *options, geodec__part **parts, int64_t *n_parts,
                                   geodec_err *err) GEODEC_MUST_USE;

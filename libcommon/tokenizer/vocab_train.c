@@ -19,7 +19,7 @@ typedef struct string {
 
 typedef struct word {
     int64_t count;
-    int32_t text;    /* id of the whole word before it is cut */
+    int32_t text;    /* id of the whole word before it is split */
     int32_t n;       /* symbols left */
     int32_t *symbol; /* [n] */
     int32_t *pair;   /* [n - 1] id of symbol[i] + symbol[i+1], NONE when too long */
@@ -107,7 +107,7 @@ done:
     return st;
 }
 
-/* Id of the concatenation of two neighbours, NONE when it is longer than any piece may be. */
+/* Id of the concatenation of two neighbours, NONE when it is longer than the limit of a piece. */
 static geodec_status join(trainer *t, int32_t a, int32_t b, int32_t *id, geodec_err *err)
 {
     char both[PIECE_BYTES_MAX];
@@ -121,7 +121,7 @@ static geodec_status join(trainer *t, int32_t a, int32_t b, int32_t *id, geodec_
 
 /* ---- cutting the text ------------------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at p, 0 when there is none; control characters count as none. */
+/* Length of the UTF-8 character at p, 0 when there is none or for a control character. */
 static size_t character(const char *p, size_t n)
 {
     unsigned char c = (unsigned char)p[0];
@@ -154,7 +154,7 @@ done:
     return st;
 }
 
-/* Words of one part: a mark in front, blanks as marks, cut before each mark. */
+/* Words of one part: a mark in front, blanks as marks, split before each mark. */
 static geodec_status add_part(trainer *t, const char *p, size_t n, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -208,7 +208,7 @@ static int by_count(const void *a, const void *b)
     return c != d ? (c < d ? 1 : -1) : by_bytes(x->t, x->id, y->id);
 }
 
-/* Cuts every word into characters, counts them, and keeps the `limit` most frequent as pieces: chars[0..*n_chars). */
+/* Splits every word into characters, counts them, and keeps the `limit` most frequent as pieces: chars[0..*n_chars). */
 static geodec_status cut_words(trainer *t, int64_t limit, ranked **chars, int64_t *n_chars, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;
@@ -237,7 +237,7 @@ static geodec_status cut_words(trainer *t, int64_t limit, ranked **chars, int64_
     }
     qsort(list, (size_t)n, sizeof *list, by_count);
     for (int64_t i = 0; i < n; i++) {
-        t->s[list[i].id].rank = i < limit ? INT32_MAX : NONE; /* a character is no merge */
+        t->s[list[i].id].rank = i < limit ? INT32_MAX : NONE; /* a single character is not a merge */
         t->s[list[i].id].count = 0;
     }
     *n_chars = n < limit ? n : limit;
@@ -255,7 +255,7 @@ static geodec_status set_pairs(trainer *t, word *w, geodec_err *err)
     geodec_status st = GEODEC_OK;
     for (int32_t k = 0; k + 1 < w->n; k++) {
         w->pair[k] = NONE;
-        /* a character without a piece becomes bytes: nothing merges with it */
+        /* a character without a piece becomes bytes, and nothing merges with it */
         if (t->s[w->symbol[k]].rank == NONE || t->s[w->symbol[k + 1]].rank == NONE) continue;
         GEODEC_TRY(join(t, w->symbol[k], w->symbol[k + 1], &w->pair[k], err));
     }
@@ -269,7 +269,7 @@ static void count_pairs(trainer *t, const word *w, int64_t sign)
         if (w->pair[k] != NONE) t->s[w->pair[k]].count += sign * w->count;
 }
 
-/* The tokenizer's rule: the neighbours that form the piece of best rank, leftmost first, until none do. */
+/* The tokenizer's rule: merges the neighbours that form the piece of best rank, leftmost first, until none do. */
 static geodec_status merge_word(trainer *t, word *w, geodec_err *err)
 {
     geodec_status st = GEODEC_OK;

@@ -34,7 +34,7 @@ int32_t geodec__tokenizer_find(const geodec_tokenizer *t, const char *text, size
 
 static bool matches_text(int32_t type) { return type == GEODEC_TOKEN_NORMAL || type == GEODEC_TOKEN_USER; }
 
-/* Does a mark stand right after something else? Then merges may cross the start of a word. */
+/* Whether a mark comes after another character, so that merges may cross the start of a word. */
 static bool has_inner_mark(const char *text, size_t n)
 {
     bool other = false;
@@ -90,7 +90,7 @@ static geodec_status index_bytes(geodec_tokenizer *t, geodec_err *err)
         const char *s = t->bytes + t->at[id];
         const bool shape = t->length[id] == 6 && memcmp(s, "<0x", 3) == 0 && s[5] == '>';
         const int high = shape ? hex_digit(s[3]) : -1, low = shape ? hex_digit(s[4]) : -1;
-        if (high < 0 || low < 0) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: byte token %d is no <0xXX>", id);
+        if (high < 0 || low < 0) GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: byte token %d is not <0xXX>", id);
         int32_t *place = &t->byte_id[high * 16 + low];
         if (*place >= 0)
             GEODEC_THROW(GEODEC_FORMAT, "tokenizer.ggml.tokens: tokens %d and %d are the same byte", *place, id);
@@ -125,7 +125,7 @@ done:
     return st;
 }
 
-/* What was hashed before other vocabularies than SentencePiece's were known stays as it was. */
+/* The digest of SentencePiece vocabularies is that of the first version, which supported no others. */
 static void digest(geodec_tokenizer *t)
 {
     geodec_sha256 h;

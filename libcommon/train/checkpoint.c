@@ -99,7 +99,7 @@ geodec_status geodec_trainer_load(geodec_trainer *t, const char *path, geodec_er
     GEODEC_TRY(geodec_artifact_get_str(a, "recipe", &recipe, err));
     if (strcmp(recipe, t->recipe) != 0)
         GEODEC_THROW(GEODEC_CHECKSUM,
-                     "%s belongs to a run with other texts, shape or options; remove it or name another", path);
+                     "%s belongs to a run with other texts, shape or options; remove it or name another file", path);
     GEODEC_TRY(geodec_artifact_load(a, &c, err));
     if (geodec_artifact_has_attr(a, "penalty_sum"))
         GEODEC_TRY(geodec_artifact_get_f64(a, "penalty_sum", &penalty_sum, err));
@@ -107,7 +107,7 @@ geodec_status geodec_trainer_load(geodec_trainer *t, const char *path, geodec_er
     if (c.step < 0 || c.step > t->o.steps)
         GEODEC_THROW(GEODEC_FORMAT, "%s: step %lld is outside 0 to %lld", path, (long long)c.step,
                      (long long)t->o.steps);
-    /* Replaces the state; nothing can fail from here on but memory for the curve. */
+    /* Replaces the state; from here on only the curve's memory can fail. */
     t->n_rows = 0;
     for (int64_t i = 0; i < c.rows; i++) {
         const double *v = c.curve + COLUMNS * i;
@@ -131,7 +131,7 @@ done:
 
 /* ---- loss curve -------------------------------------------------------------------------------------------------- */
 
-/* The last three as in checkpoint: NULL where there is none. */
+/* The last three as in checkpoint: NULL if absent. */
 typedef struct curve {
     const geodec_curve_row *row; /* [n] */
     int64_t n, n_params, tokens, bytes;

@@ -14,7 +14,7 @@ typedef enum geodec_param_role {
     GEODEC_PARAM_EMBED,    /* token_embd, output: matrices */
     GEODEC_PARAM_MATRIX,   /* reads the residual stream */
     GEODEC_PARAM_RESIDUAL, /* writes into it: attn_output, ffn_down; initialised smaller by 1/sqrt(2 L) */
-    GEODEC_PARAM_NORM,     /* gains: one at the start, no decay */
+    GEODEC_PARAM_NORM,     /* gains: 1 at the start, no decay */
 } geodec_param_role;
 
 typedef struct geodec_param {

@@ -1,28 +1,34 @@
 /* Forward and backward of every operator of the network, batched over tokens, for float (training) and double (gradient
  * checks). One source (ops.inc, attention.inc) is compiled for each type and instruction set into a table of functions.
  *
- * Conventions. Arrays are row-major; n counts tokens. A `_grad` function takes the cotangent of the output (dy) and
- * adds to or overwrites the cotangent of the input as stated. Nothing allocates; scratch is the caller's. Sums run in
- * one fixed order, so a function's result depends on its arguments and the instruction set only.
+ * Arrays are row-major; n counts tokens. A `_grad` function takes the cotangent of the output (dy) and adds to or
+ * overwrites the cotangent of the input as stated. Nothing allocates; the caller owns scratch. Sums run in one fixed
+ * order, so a result depends on the arguments and the instruction set only.
  *
- * rmsnorm         y[n][d] = x r g with r[n] = 1/sqrt(mean(x^2) + eps) (Zhang and Sennrich 2019).
- * rmsnorm_apply   the same from a known r.
- * rmsnorm_grad    dx += r g dy - x r^3/d sum_j(g dy x)_j ; dg += sum_n dy x r (dg may be NULL).
- * rope            rotates adjacent pairs (2i, 2i+1), i < rope_dim/2, of `heads` heads of head_dim, head after head from
- * x, row stride ld; row t has position t mod len; cs[len][rope_dim/2][2] = cos, sin; sign -1 is the transpose =
- * inverse. attention       causal grouped-query attention, per sequence and head, scale 1/sqrt(head_dim). qkv[n][(nh +
- * 2 nkv) hd] holds q, k (rotated) and v; o[n][nh hd]; lse[n_seq][nh][len] = log sum exp of each row's scores. scratch:
- * 2 * GEODEC_OPS_QUERY_BLOCK * len values. The probabilities are formed a block of queries at a time and formed again
- * in the backward pass from lse (Dao et al. 2022). attention_grad  overwrites dqkv. swiglu          a[n][ff] =
- * silu(gate) up, gate = gu[n][0..ff), up = gu[n][ff..2ff). swiglu_grad     dgu[n][2ff] from da (overwrites; not gu
- * itself); a receives the forward value again. router          softmax over ne experts, the k largest (lowest index on
- * ties), their probabilities divided by their sum: prob[n][ne], id[n][k], weight[n][k] from logits[n][ne] (prob may be
- * logits). router_grad     dlogits[n][ne] (overwrites) from dweight[n][k] and the constant dprob_bias[ne] (load-balance
- * term; may be NULL). xent            loss[n] = -log softmax(logits)[target]; logits become dlogits = scale (softmax -
- * onehot). target < 0: loss 0, gradient 0. grad = 0 leaves logits as they are. axpy            y += a x. sum_squares in
- * double, in fixed blocks. adamw           Loshchilov and Hutter 2019, decoupled decay: m = b1 m + (1-b1) g s, v = b2 v
- * + (1-b2) (g s)^2, w -= lr (m c1 / (sqrt(v c2) + eps) + decay w), c1, c2 the bias corrections 1/(1-b^t), s the clip
- * factor. */
+ *   rmsnorm         y[n][d] = x r g with r[n] = 1/sqrt(mean(x^2) + eps) (Zhang and Sennrich 2019)
+ *   rmsnorm_apply   the same from a known r
+ *   rmsnorm_grad    dx += r g dy - x r^3/d sum_j(g dy x)_j ; dg += sum_n dy x r (dg may be NULL)
+ *   rope            rotates adjacent pairs (2i, 2i+1), i < rope_dim/2, of `heads` heads of head_dim, head after head
+ *                   from x, row stride ld; row t has position t mod len; cs[len][rope_dim/2][2] = cos, sin; sign -1 is
+ *                   the transpose = inverse
+ *   attention       causal grouped-query attention, per sequence and head, scale 1/sqrt(head_dim). qkv[n][(nh + 2 nkv)
+ *                   hd] holds q, k (rotated) and v; o[n][nh hd]; lse[n_seq][nh][len] = log sum exp of each row's
+ *                   scores. scratch: 2 * GEODEC_OPS_QUERY_BLOCK * len values. Probabilities are computed for a block of
+ *                   queries at a time, and again in the backward pass from lse (Dao et al. 2022)
+ *   attention_grad  overwrites dqkv
+ *   swiglu          a[n][ff] = silu(gate) up, gate = gu[n][0..ff), up = gu[n][ff..2ff)
+ *   swiglu_grad     dgu[n][2ff] from da (overwrites; not gu itself); a receives the forward value again
+ *   router          softmax over ne experts, the k largest (lowest index on ties), their probabilities divided by their
+ *                   sum: prob[n][ne], id[n][k], weight[n][k] from logits[n][ne] (prob may be logits)
+ *   router_grad     dlogits[n][ne] (overwrites) from dweight[n][k] and the constant dprob_bias[ne] (load-balance term;
+ *                   may be NULL)
+ *   xent            loss[n] = -log softmax(logits)[target]; logits become dlogits = scale (softmax - onehot).
+ *                   target < 0: loss 0, gradient 0. grad = 0 leaves logits unchanged
+ *   axpy            y += a x
+ *   sum_squares     in double, in fixed blocks
+ *   adamw           Loshchilov and Hutter 2019, decoupled decay: m = b1 m + (1-b1) g s, v = b2 v + (1-b2) (g s)^2,
+ *                   w -= lr (m c1 / (sqrt(v c2) + eps) + decay w), c1, c2 the bias corrections 1/(1-b^t), s the clip
+ *                   factor */
 #ifndef GEODEC_TRAIN_OPS_INTERNAL_H
 #define GEODEC_TRAIN_OPS_INTERNAL_H
 
@@ -70,9 +76,9 @@ typedef struct geodec_adamw {
 GEODEC_OPS_DECLARE(float, geodec_ops_f32);
 GEODEC_OPS_DECLARE(double, geodec_ops_f64);
 
-/* The table of an instruction set; NULL when this CPU lacks it. AUTO takes the best there is. */
+/* The table of an instruction set; NULL when this CPU lacks it. AUTO: the best available. */
 const geodec_ops_f32 *geodec__ops_f32(geodec_isa isa);
-/* One table: double is for checks and derivatives, not for speed. */
+/* The only table: double is for checks and derivatives, not for speed. */
 const geodec_ops_f64 *geodec__ops_f64(geodec_isa isa);
 
 extern const geodec_ops_f32 geodec__ops_f32_scalar, geodec__ops_f32_avx2, geodec__ops_f32_avx512;

@@ -1,4 +1,4 @@
-/* Parameters: first values, and the way into and out of GGUF files. */
+/* Parameters: initial values, reading from and writing to GGUF files. */
 #ifndef GEODEC_TRAIN_PARAMS_H
 #define GEODEC_TRAIN_PARAMS_H
 
@@ -19,7 +19,7 @@ GEODEC_API geodec_status geodec_params_read(const geodec_layout *l, const geodec
                                             geodec_err *err) GEODEC_MUST_USE;
 
 /* Writes a model file: the architecture's keys, the tokenizer's keys and all tensors. Matrices get `type` (F32, F16,
- * BF16 or Q8_0; rows that are no multiple of a Q8_0 block fall back to F16); norms and routers stay F32. */
+ * BF16 or Q8_0; rows that are not a multiple of a Q8_0 block fall back to F16); norms and routers stay F32. */
 GEODEC_API geodec_status geodec_params_write(const geodec_layout *l, const float *params, const geodec_tokenizer *t,
                                              const char *name, int type, const char *path,
                                              geodec_err *err) GEODEC_MUST_USE;

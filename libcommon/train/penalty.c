@@ -1,4 +1,3 @@
-/* A further term of the loss on the residual stream (trainer.h). */
 #include "base/mem.h"
 #include "train/trainer_internal.h"
 

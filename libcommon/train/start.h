@@ -1,4 +1,4 @@
-/* What a training run starts from: tokenizer, shape and first values, either new or those of a model file. */
+/* The start of a training run: tokenizer, shape and initial values, either new or of a model file. */
 #ifndef GEODEC_TRAIN_START_H
 #define GEODEC_TRAIN_START_H
 
@@ -12,11 +12,11 @@ typedef struct geodec_start {
     const geodec_tokenizer *tokenizer;
     geodec_layout *layout;
     float *params;                   /* [layout->total] */
-    geodec_tokenizer *own_tokenizer; /* of a new model */
-    geodec_model *model;             /* of a given one: owns its tokenizer */
+    geodec_tokenizer *own_tokenizer; /* tokenizer of a new model */
+    geodec_model *model;             /* of an existing model: owns its tokenizer */
 } geodec_start;
 
-/* A new model with the tokenizer of the GGUF file `vocab`. shape: n_vocab, head_dim, rope_dim and tied or not as asked;
+/* A new model with the tokenizer of the GGUF file `vocab`. shape: n_vocab, head_dim, rope_dim and tied as given;
  * n_vocab is set from the tokenizer, head_dim and rope_dim to d_model / n_head when 0. *s must be zero or cleared. */
 GEODEC_API geodec_status geodec_start_new(const char *vocab, const geodec_model_config *shape, uint64_t seed,
                                           geodec_start *s, geodec_err *err) GEODEC_MUST_USE;

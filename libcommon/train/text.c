@@ -12,7 +12,7 @@
 enum { DOCS_A_TASK = 64, TASKS_A_ROUND = 64 };
 
 typedef struct encode_task {
-    int32_t *ids;    /* documents one after another */
+    int32_t *ids;    /* documents are concatenated */
     int64_t *length; /* [DOCS_A_TASK] */
     int64_t n;
     geodec_err err;
@@ -167,16 +167,16 @@ int64_t geodec_text_document(const geodec_text *t, int64_t i)
     return lo;
 }
 
-void geodec_text_sample(const geodec_text *t, uint64_t seed, int64_t step, int64_t draw, int64_t len, int32_t *token,
+void geodec_text_sample(const geodec_text *t, uint64_t seed, int64_t step, int64_t number, int64_t len, int32_t *token,
                         int32_t *target)
 {
     const uint64_t stream = geodec_rng_id("train window", (uint64_t)step);
-    const int64_t at = (int64_t)(geodec_rng_uniform_at(seed, stream, (uint64_t)draw) * (double)t->n_tokens);
+    const int64_t at = (int64_t)(geodec_rng_uniform_at(seed, stream, (uint64_t)number) * (double)t->n_tokens);
     const int64_t d = geodec_text_document(t, at);
     int64_t start = t->doc_start[d + 1] - t->doc_start[d] <= len ? t->doc_start[d] : at;
     for (int64_t i = 0; i < len; i++) {
         token[i] = t->token[start];
-        if (++start == t->n_tokens) start = 0; /* a text is a ring: its end is followed by its beginning */
+        if (++start == t->n_tokens) start = 0; /* a text is circular */
         target[i] = t->token[start];
     }
 }
@@ -191,9 +191,9 @@ int64_t geodec_text_next_window(const geodec_text *t, int64_t *cursor, int64_t l
     while (scored == 0 && at < t->n_tokens) {
         const int64_t d = geodec_text_document(t, at), start = t->doc_start[d];
         const int64_t from =
-            at - start <= len / 2 ? start : at - len / 2; /* a long document goes on with half a window */
+            at - start <= len / 2 ? start : at - len / 2; /* a long document continues with half a window of context */
         int64_t end = from + len + 1 < t->n_tokens ? from + len + 1 : t->n_tokens;
-        const int64_t cut = geodec_text_document(t, end - 1); /* whole documents only, where one fits */
+        const int64_t cut = geodec_text_document(t, end - 1); /* only whole documents, if one fits */
         if (t->doc_start[cut + 1] != end && t->doc_start[cut] > at) end = t->doc_start[cut];
         for (int64_t i = from; i + 1 < end && i < from + len; i++) {
             token[i - from] = t->token[i];

@@ -395,7 +395,7 @@ done:
     return st;
 }
 
-/* What a penalty learnt at its last refresh is in no checkpoint. */
+/* What a penalty learned at its last refresh is in no checkpoint. */
 static bool may_save(const geodec_trainer *t)
 {
     return !(t->penalty.weight > 0) || t->done == t->o.steps || t->done % t->penalty.refresh == 0;

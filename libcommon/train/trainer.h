@@ -44,14 +44,14 @@ typedef struct geodec_train_options {
 
 /* A further term of the loss: weight times the mean over the batch's tokens of a function of a token's residual stream.
  *
- * prepare sees the states of the first `probe` held-out windows, [boundaries][rows][d_model] with boundaries = n_layer
- * + 1, before step 0 and every `refresh` steps; what it learns from them holds until it is called again. apply adds
- * scale d value / d state to cotangent [boundaries][rows][d_model] for rows = n_seq len states in order of sequence,
- * and gives the sum of the values; it is called from several threads at once and may depend on its arguments only. */
+ * prepare gets the states of the first `probe` held-out windows, [boundaries][rows][d_model] with boundaries = n_layer
+ * + 1, before step 0 and every `refresh` steps; its result holds until the next call. apply adds scale d value / d
+ * state to cotangent [boundaries][rows][d_model] for rows = n_seq len states in order of sequence, and returns the sum
+ * of the values. Several threads call it at once; it may depend on its arguments only. */
 typedef struct geodec_train_penalty {
     double weight;
     int64_t refresh, probe; /* >= 1 */
-    const char *recipe;     /* what identifies it: part of the checkpoint's recipe */
+    const char *recipe;     /* its identification in the checkpoint's recipe */
     void *ctx;
     geodec_status (*prepare)(void *ctx, int64_t step, int32_t boundaries, int64_t rows, int64_t d, const float *state,
                              geodec_err *err);
@@ -82,9 +82,9 @@ GEODEC_API geodec_status geodec_trainer_create(const geodec_layout *layout, cons
                                                geodec_err *err) GEODEC_MUST_USE;
 GEODEC_API void geodec_trainer_destroy(geodec_trainer *t); /* NULL ok */
 
-/* Before the first step or geodec_trainer_load. Copied but for recipe and ctx, which must outlive the trainer. A run
- * with a penalty writes its checkpoints at steps that are multiples of refresh only, so that one that is resumed learns
- * from the same states. GEODEC_RANGE. */
+/* Before the first step or geodec_trainer_load. Copied but for recipe and ctx, which must outlive the trainer. Such a
+ * run writes checkpoints only at multiples of refresh, so that a resumed run learns from the same states.
+ * GEODEC_RANGE. */
 GEODEC_API geodec_status geodec_trainer_set_penalty(geodec_trainer *t, const geodec_train_penalty *penalty,
                                                     geodec_err *err) GEODEC_MUST_USE;
 
@@ -113,10 +113,10 @@ GEODEC_API geodec_status geodec_trainer_run(geodec_trainer *t, const char *check
                                             const geodec_provenance *p, const geodec_hooks *hooks,
                                             geodec_err *err) GEODEC_MUST_USE;
 
-/* What is known at the end of a run. */
+/* Results at the end of a run. */
 typedef struct geodec_train_summary {
     double held_out, held_out_bytes; /* nats a token, bits a byte, over all of the held-out text */
-    double floor_bytes;              /* entropy of the held-out text in bits a byte, NaN = not known */
+    double floor_bytes;              /* entropy of the held-out text in bits a byte, NaN = unknown */
 } geodec_train_summary;
 
 /* Loss curve artifact. */

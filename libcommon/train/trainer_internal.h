@@ -1,4 +1,4 @@
-/* The trainer's state, shared by trainer.c, checkpoint.c and curve.c. */
+/* Internal: the trainer's state, shared by trainer.c, checkpoint.c and curve.c. */
 #ifndef GEODEC_TRAIN_TRAINER_INTERNAL_H
 #define GEODEC_TRAIN_TRAINER_INTERNAL_H
 
@@ -8,7 +8,7 @@
 
 enum { GEODEC__RECIPE = 3072 };
 
-/* A run of one tensor, the unit of the optimiser's tasks. */
+/* A piece of one tensor, the unit of the optimiser's tasks. */
 typedef struct geodec__piece {
     int64_t begin, end;
     bool decays;
@@ -22,7 +22,7 @@ struct geodec_trainer {
     const geodec_ops_f32 *ops;
     geodec_net_f32 *net;
     int threads;
-    geodec_net_f32_work **work; /* [threads], made at first use */
+    geodec_net_f32_work **work; /* [threads], created on first use */
 
     float *params, *m, *v;           /* [total] */
     float *grad[GEODEC_TRAIN_LANES]; /* [total] each; lane 0 receives the sum */

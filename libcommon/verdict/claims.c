@@ -171,7 +171,8 @@ static geodec_status check_needs(const geodec_claim *c, geodec_err *err)
             int k = 0;
             while (k < LETTERS && strcmp(letters[k], name) != 0) k++;
             if (k == LETTERS) GEODEC_THROW(GEODEC_FORMAT, "no value '%s'; there are P, R, E, M and C", name);
-            if (k > 0 && !c->reference[k - 1]) GEODEC_THROW(GEODEC_FORMAT, "a condition has %s, which the row lacks", name);
+            if (k > 0 && !c->reference[k - 1])
+                GEODEC_THROW(GEODEC_FORMAT, "a condition has %s, which the row lacks", name);
             if (k == 0 && strcmp(c->published, "-") == 0)
                 GEODEC_THROW(GEODEC_FORMAT, "a condition has P, and nothing was published");
             of_p |= k == 0;

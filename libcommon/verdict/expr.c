@@ -351,7 +351,7 @@ static geodec_status value_of(const evaluation *v, const char *name, double *x, 
 {
     geodec_status st = GEODEC_OK;
     const geodec_expr_state s = v->lookup(v->ctx, name, x);
-    if (s == GEODEC_EXPR_MISSING) GEODEC_THROW(GEODEC_NOTFOUND, "%s is missing", name);
+    if (s == GEODEC_EXPR_MISSING) GEODEC_THROW(GEODEC_NOTFOUND, "%s is not there", name);
     if (s == GEODEC_EXPR_NAN) GEODEC_THROW(GEODEC_NOTFOUND, "%s is not a number", name);
     if (s == GEODEC_EXPR_INFINITE || !isfinite(*x)) GEODEC_THROW(GEODEC_NOTFOUND, "%s is infinite", name);
 done:

@@ -59,7 +59,7 @@ done:
     return st;
 }
 
-static void draw(search *s, geodec_rng *rng, const double *seed, int n_seeds)
+static void sample(search *s, geodec_rng *rng, const double *seed, int n_seeds)
 {
     static const double factor[] = {1, 1, 1, 1, 0.5, 0.9, 0.999, 1.001, 1.1, 2, 3, 0.1, -1};
     for (int k = 0; k < s->n; k++) {
@@ -93,7 +93,7 @@ geodec_status geodec_rule_reach(const geodec_rule *r, geodec_expr_lookup fixed, 
     geodec_rng rng = geodec_rng_stream(1, geodec_rng_id("rule reach", 0));
     for (int t = 0; t < TRIALS && (open > 0 || (!fixed && !found[r->n - 1])); t++) {
         int b;
-        draw(s, &rng, seed, n_seeds);
+        sample(s, &rng, seed, n_seeds);
         if (geodec_rule_decide(r, look, s, &b, NULL) != GEODEC_OK || found[b]) continue;
         found[b] = true;
         open -= b < r->n - 1;

@@ -93,7 +93,8 @@ static geodec_status index_of(const geodec_artifact *a, const reference_key *k, 
         *at = place_of(list, k->word);
     } else {
         GEODEC_TRY(find_field(a, k->key, &field, shape, &rank, err));
-        if (rank != 1 || shape[0] != extent) GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a coordinate of that axis", k->key);
+        if (rank != 1 || shape[0] != extent)
+            GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a coordinate of that axis", k->key);
         if (k->nearest && !geodec__reference_number(k->word, &want))
             GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a number", k->word);
         GEODEC_TRY(geodec_artifact_read(a, field->path, &data, err));
@@ -127,7 +128,8 @@ static geodec_status filter(const geodec_artifact *a, const reference *r, int64_
     for (int k = 0; k < r->n_select; k++) {
         GEODEC_TRY(find_field(a, r->select[k].key, &field, shape, &rank, err));
         if (rank != 1 || shape[0] != rows || r->select[k].nearest)
-            GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a coordinate of the rows of '%.100s'", r->select[k].key, r->name);
+            GEODEC_THROW(GEODEC_INVAL, "'%.100s' is not a coordinate of the rows of '%.100s'", r->select[k].key,
+                         r->name);
         GEODEC_TRY(geodec_artifact_read(a, field->path, &data[k], err));
         type[k] = field->type;
     }

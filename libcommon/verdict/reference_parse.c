@@ -92,8 +92,7 @@ geodec_status geodec__reference_parse(const char *text, reference *r, geodec_err
         else
             GEODEC_TRY(parse_axis(text, at, r, err));
         at = end + 1;
-        if (*at && *at != '[' && *at != '{')
-            GEODEC_THROW(GEODEC_INVAL, "'%.200s': syntax error at '%.40s'", text, at);
+        if (*at && *at != '[' && *at != '{') GEODEC_THROW(GEODEC_INVAL, "'%.200s': syntax error at '%.40s'", text, at);
     }
 done:
     return st;

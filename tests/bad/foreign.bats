@@ -57,7 +57,7 @@ refused() {
 @test "a chunk that inflates to less" { refused chunk-short 3 "does not hold 2048 bytes"; }
 @test "a chunk stored in more bytes than it holds" { refused chunk-stored-large 3 "2048 bytes is stored in 60000"; }
 @test "a chunk stored in fewer bytes than it holds" { refused chunk-unsummed 3 "cannot be in 1024 stored"; }
-@test "a chunk of 300 MiB" { refused chunk-above-limit 3 "chunks above 256 MiB"; }
+@test "a chunk of 300 MiB" { refused chunk-above-limit 3 "chunks are above the limit of 256 MiB"; }
 @test "1 MB that becomes 8.9 GB" { refused grows-to-memory 3 "8858370048 bytes of memory"; }
 
 # Two files that fuzzing found (tests/fuzz): the HDF5 library reads past its memory on one, and asks for 4 GiB on the other.

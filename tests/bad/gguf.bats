@@ -72,8 +72,8 @@ unreadable() {
     says secret.gguf 1 "" "${as[@]}" "$bin/geodec-model-info" "$BATS_TEST_TMPDIR/secret.gguf"
 }
 
-@test "empty file" { unreadable empty "no GGUF file"; }
-@test "cut within the mark" { unreadable cut-in-magic "no GGUF file"; }
+@test "empty file" { unreadable empty "not a GGUF file"; }
+@test "cut within the mark" { unreadable cut-in-magic "not a GGUF file"; }
 @test "cut within the header" { unreadable cut-in-header "ends inside its header"; }
 @test "cut within a key's name" { unreadable cut-in-key-name "keys cannot be in this file"; }
 @test "cut within a value" { unreadable cut-in-value "keys cannot be in this file"; }
@@ -82,7 +82,7 @@ unreadable() {
 @test "cut before the data" { unreadable cut-before-data "lies outside the file"; }
 @test "cut within the data" { unreadable cut-in-data "lies outside the file"; }
 @test "cut within the last tensor" { unreadable cut-in-last-tensor "'blk.1.ffn_down.weight'"; }
-@test "wrong mark" { unreadable bad-magic "no GGUF file"; }
+@test "wrong mark" { unreadable bad-magic "not a GGUF file"; }
 @test "version 0" { unreadable version-0 "version 0"; }
 @test "version 1" { unreadable version-1 "version 1"; }
 @test "version 4" { unreadable version-4 "version 4"; }
@@ -120,8 +120,8 @@ unreadable() {
     unreadable q4-0-tensor "'blk.0.attn_q.weight'"
 }
 @test "rows that are no whole blocks" {
-    unreadable q4-k-tensor "'blk.0.attn_q.weight': rows of 32 are no multiple of the Q4_K block of 256"
-    unreadable tq1-tensor "'blk.0.attn_q.weight': rows of 32 are no multiple of the TQ1_0 block of 256"
+    unreadable q4-k-tensor "'blk.0.attn_q.weight': rows of 32 are not a multiple of the Q4_K block of 256"
+    unreadable tq1-tensor "'blk.0.attn_q.weight': rows of 32 are not a multiple of the TQ1_0 block of 256"
 }
 @test "cut within a block, type by type" {
     for t in q4-0 q4-k q6-k tq2-0; do
@@ -140,7 +140,7 @@ unreadable() {
 }
 @test "offset outside the file" { unreadable offset-outside "lies outside the file"; }
 @test "offset near 2^64" { unreadable offset-wraps "lies outside the file"; }
-@test "misaligned offset" { unreadable offset-misaligned "no multiple of the alignment"; }
+@test "misaligned offset" { unreadable offset-misaligned "not a multiple of the alignment"; }
 @test "overlapping tensors" { unreadable overlap "overlap"; }
 @test "a zero byte in a tensor's name" { unreadable name-with-zero "tensor 4"; }
 

@@ -118,7 +118,7 @@ choose() { sed -i "s/^  \"draft\": .*,/  \"draft\": \"$1\",/" "$2/prepared.json"
     cp -r "$dir/m.gguf.geodec" "$tmp/q.gguf.geodec"
     "$bin/geodec-quantize" -q --type q8_0 -o "$tmp/q.gguf" "$model" > /dev/null
     "$bin/geodec-decode" --model "$tmp/q.gguf" -n 8 2> "$tmp/said" > "$tmp/text"
-    grep -q 'warning: .*q.gguf.geodec: drafting tables of another model; not used' "$tmp/said"
+    grep -q 'warning: .*q.gguf.geodec: drafting artifacts of another model; not used' "$tmp/said"
     [ -s "$tmp/text" ]
     cp "$model" "$tmp/m.gguf"
     cp -r "$dir/m.gguf.geodec" "$tmp/m.gguf.geodec"

@@ -65,12 +65,12 @@ refused() {
     [ ! -e "$dir/no.h5" ]
 }
 
-@test "parts that do not belong together are refused in one line" {
+@test "parts of different runs are refused in one line" {
     parts geodesic 3 --v0 random --paths 13 "$dir/metric.h5"
     p() { echo "$dir/geodesic.$1-3.h5"; }
     refused "is part 1 of 3, but 2 files are given" "$(p 1)" "$(p 2)"
     refused "are both part 2 of 3" "$(p 1)" "$(p 2)" "$(p 2)"
-    refused "geodesic.h5 is no part: it was made without --shard" "$dir/geodesic.h5"
+    refused "geodesic.h5 is not a part: it was made without --shard" "$dir/geodesic.h5"
     "$bin/geodec-geodesic" --quiet --v0 random --paths 12 --shard 3/3 -o "$dir/other.h5" "$dir/metric.h5"
     refused "other options or arguments" "$(p 1)" "$(p 2)" "$dir/other.h5"
     "$bin/geodec-geodesic" --quiet --v0 random --paths 13 --seed 2 --shard 3/3 -o "$dir/seed.h5" "$dir/metric.h5"
@@ -80,8 +80,8 @@ refused() {
     "$bin/geodec-geodesic" --quiet --v0 random --paths 13 --shard 3/3 -o "$dir/input.h5" "$dir/wide/metric.h5"
     refused "contents of an input" "$(p 1)" "$(p 2)" "$dir/input.h5"
     parts riemann 3 --samples 20 "$dir/metric.h5"
-    refused "do not belong together: kind" "$(p 1)" "$(p 2)" "$dir/riemann.3-3.h5"
-    refused "have no parts" "$dir/metric.h5"
+    refused "cannot be joined: kind" "$(p 1)" "$(p 2)" "$dir/riemann.3-3.h5"
+    refused "cannot be joined" "$dir/metric.h5"
 }
 
 @test "a slice is i/m; one without items is refused" {

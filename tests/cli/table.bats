@@ -77,7 +77,7 @@ refused() {
 @test "rows into columns: only() takes the one value, says nan where there is none, and refuses two" {
     [ "$("$table" t.tsv size 'zero=only(time, kind == 0)' 'one=only(time, kind == 1)')" = $'size\tzero\tone\n10\t1.5\t2.5\n20\t3\tauto' ]
     [ "$("$table" --no-header --where 'kind == 0' t.tsv size 'one=only(time, kind == 1)')" = $'10\tnan\n20\tnan' ]
-    refused 2 "2 rows where one is meant" t.tsv size 'x=only(time)'
+    refused 2 "2 rows instead of one" t.tsv size 'x=only(time)'
 }
 
 @test "running and total sums" {
@@ -133,10 +133,10 @@ refused() {
     cmp <("$table" --no-header "$good" 'top_logit[2]') <("$table" --no-header "$good" top_logit | cut -f 3)
     [ "$("$table" --no-header --over none "$good" 'token[3]' 'n=size(R)')" = "$("$table" --no-header "$good" token | sed -n 4p)"$'\t600' ]
     refused 2 "there is no place 4" "$good" 'top_logit[4]'
-    refused 2 "give the place" --over R "$good" 'x=top_logit + 1'
+    refused 2 "needs an index" --over R "$good" 'x=top_logit + 1'
     refused 2 "fewer axes" --over R "$good" 'token[0]'
     refused 2 "no column has dimension Q" --over R,Q "$good" token
-    refused 2 "stands twice" --over R,R "$good" token
+    refused 2 "occurs twice" --over R,R "$good" token
     refused 2 "has no dimensions" --over R t.tsv kind
 }
 

@@ -1,10 +1,10 @@
-/* Attention over one block of keys, written once over a vector of 16 floats; included by kernels_body.h. kernels.h has
- * the definition. The including file also gives
+/* Attention over one block of keys, written over a vector of 16 floats; included by kernels_body.h. kernels_internal.h
+ * has the definition. The including file also gives
  *   v_top(a)                the largest lane
  *   v_within(a, lo, hi, b)  lanes lo .. hi-1 of a, the others of b
  *   v_pair(a, b)            a in the first eight lanes, b in the others; v_load_pair(p, q), v_store_pair(p, q, a)
  *   ATTEND_ROWS             queries of a register tile (at most 6)
- *   ATTEND_WIDE(R)          vectors of sums each of R queries may have: 4, or 2 where registers are few */
+ *   ATTEND_WIDE(R)          vectors of sums each of R queries may have: 4, or 2 with few registers */
 
 /* ---- elements --------------------------------------------------------------------------------------------------- */
 
@@ -126,7 +126,7 @@ ROWS_OF(SCORE_ROW, Q8_0)
 static const score_fn score_table[3][ATTEND_ROWS + 1][3] = {NAMES_OF(SCORE_NAMES, F32), NAMES_OF(SCORE_NAMES, F16),
                                                             NAMES_OF(SCORE_NAMES, Q8_0)};
 
-/* The groups of keys any of the queries sees. */
+/* The groups of keys that any of the queries sees. */
 static void score_queries(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys, int64_t dim)
 {
     int64_t lo = GEODEC__KEYS, hi = 0;
@@ -163,8 +163,7 @@ INLINE void weigh_groups(const int V, geodec__attend_query *query, int64_t width
     UNROLL
     for (int i = 1; i < V; i++) m = v_max(x[i], m);
     const float before = state[width + GEODEC__ATTEND_TOP], here = v_top(m), top = here > before ? here : before;
-    if (before >
-        -INFINITY) { /* nothing is summed yet otherwise; a factor of one is cheaper than a guess whether it is */
+    if (before > -INFINITY) { /* otherwise nothing is summed yet; a factor of one is cheaper than a branch */
         const vec shrink = v_exp(v_set1(before - top));
         for (int64_t i = 0; i < width + 16; i += 16) v_store(state + i, v_mul(v_load(state + i), shrink));
     }
@@ -237,7 +236,7 @@ INLINE void value_tile(const int type, const int R, const int D, const int C, ge
         UNROLL
         for (int j = 0; j < C; j++) {
             vec x[4];
-            if (keys->ahead) { /* the next block, every line of this part of the row */
+            if (keys->ahead) { /* prefetch of the next block: every line of this part of the row */
                 UNROLL
                 for (int64_t line = 0; line < 16 * D * element_size(type); line += 64)
                     __builtin_prefetch(ahead + ((p + j) * dim + at) * element_size(type) + line);
@@ -383,7 +382,7 @@ static void value_range(geodec__attend_query *const *query, int64_t n, const geo
         for (int64_t p = end; p < hi; p++) value_key(query[r], keys, dim, chains, p);
 }
 
-/* The keys all of the queries see together, those before and after them one query at a time. */
+/* First the keys that all queries see together, then those before and after them, one query at a time. */
 static void value_queries(geodec__attend_query *const *query, int64_t n, const geodec__attend_keys *keys, int64_t dim)
 {
     int64_t lo = 0, hi = GEODEC__KEYS;
@@ -406,10 +405,11 @@ static void attend_block(geodec__attend_query *const *query, int64_t n, const ge
                          float cap)
 {
     const int64_t width = geodec__attend_width(dim);
-    /* tiles of nearly equal size; all scores before all values, so that keys and then values stay in the first cache */
+    /* tiles of nearly equal size; all scores before all values, so that keys and then values stay in the first-level
+     * cache */
     const int64_t tiles = (n + ATTEND_ROWS - 1) / ATTEND_ROWS;
     geodec__attend_keys here = *keys;
-    here.ahead = 0; /* the first tile asks for the next block */
+    here.ahead = 0; /* the first tile prefetches the next block */
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t begin = n * t / tiles, end = n * (t + 1) / tiles;
         score_queries(query + begin, end - begin, t ? &here : keys, dim);
@@ -466,7 +466,7 @@ static void decode_q8_values(const int8_t *q, const uint16_t *scale, int64_t dim
 {
     const int64_t groups = geodec__kv_groups(dim);
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t d = 0; d < dim; d += 16) /* past the end of a row: the next row's place, written after */
+        for (int64_t d = 0; d < dim; d += 16) /* past the end of a row: overwritten by the next row */
             v_store(v + r * dim + d, v_mul(v_set1(float_of_bf16(scale[r * groups + d / GEODEC__KV_GROUP])),
                                            load_i8((const uint8_t *)(q + r * dim + d))));
 }

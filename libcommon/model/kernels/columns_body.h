@@ -1,6 +1,6 @@
-/* Products with columns (columns.h), written once over a vector of 16 floats; included by kernels_body.h. The including
- * file also gives
- *   COLUMN_GROUP   rows of x that go by a panel together, with three sums waiting for each */
+/* Products with columns (columns_internal.h), written over a vector of 16 floats; included by kernels_body.h. The
+ * including file also gives
+ *   COLUMN_GROUP   rows of x that are multiplied by a panel together, with three pending sums each */
 
 INLINE vec load_column(const int type, const uint8_t *p, vec scale)
 {
@@ -10,8 +10,8 @@ INLINE vec load_column(const int type, const uint8_t *p, vec scale)
                                       : v_mul(scale, load_i8(p));
 }
 
-/* A panel against B rows of x. Pairs of partial sums come in the order in which they meet: what pair i made is added to
- * the sums that wait for it, as in counting in twos. type and B are constants after inlining. */
+/* A panel against B rows of x. Pairs of partial sums are computed in the order of their reduction: the sum of pair i is
+ * added to the pending sums like a binary counter. type and B are constants after inlining. */
 INLINE void column_tile(const int type, const int B, const uint8_t *w, int64_t chunks, const float *const *x,
                         float *const *y, int64_t o, int64_t rows)
 {

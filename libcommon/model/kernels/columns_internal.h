@@ -1,12 +1,12 @@
-/* Weights of a model that stays in the caches, repacked so that one register holds a column of 16 weight rows.
+/* Weights of a model that fits the caches, repacked so that one register holds a column of 16 weight rows.
  *
- * A dot product of a few dozen columns spends as long on adding up its 16 partial sums across the lanes of a register
- * as on the products; with an output to each lane the same additions, in the same order (kernels.h), need no lane to
- * meet another, and a weight that was loaded once serves several rows of x.
+ * A dot product of a few dozen columns spends as long on the reduction of its 16 partial sums across lanes as on the
+ * products. With one output per lane the same additions, in the same order (kernels_internal.h), need no reduction
+ * across lanes, and a loaded weight serves several rows of x.
  *
- * A panel is 16 rows of a matrix (the last one filled up with zeros). Its columns are cut in chunks of 16, the last one
- * filled up with zeros; partial sum l takes column l of every chunk. They follow each other in the order in which the
- * partial sums meet: 0 8, 4 12, 2 10, 6 14, 1 9, 5 13, 3 11, 7 15, for each pair all chunks, for each chunk both
+ * A panel is 16 rows of a matrix (the last one padded with zeros). Its columns are divided into chunks of 16, the last
+ * one padded with zeros; partial sum l takes column l of every chunk. Columns are stored in the order in which the
+ * partial sums are reduced: 0 8, 4 12, 2 10, 6 14, 1 9, 5 13, 3 11, 7 15, for each pair all chunks, for each chunk both
  * columns. Elements are as wide as in the file; those of Q8_0 come after their scales, [cols / 32][16] binary16. */
 #ifndef GEODEC_MODEL_KERNELS_COLUMNS_INTERNAL_H
 #define GEODEC_MODEL_KERNELS_COLUMNS_INTERNAL_H
@@ -26,14 +26,14 @@ enum { GEODEC__COLUMN_ROWS = 16 /* rows of a panel */ };
 #define GEODEC__DIRECT_DECODED(X, NAME, name)
 
 typedef struct geodec__columns {
-    const uint8_t *data; /* NULL: not there */
+    const uint8_t *data; /* NULL: no columns */
     int64_t rows, cols;
     int type; /* one of GEODEC__DIRECT_TYPES */
 } geodec__columns;
 
-/* Which partial sum comes at place `l` of that order, and where partial sum l comes: four bits turned round. */
+/* The partial sum at index `l` of that order, and the index of partial sum l: four bits reversed. */
 static inline int64_t geodec__column_rank(int64_t l) { return (l & 1) << 3 | (l & 2) << 1 | (l & 4) >> 1 | l >> 3; }
-/* Where the 16 weights of column `col` lie among those of a panel. */
+/* Offset of the 16 weights of column `col` among those of a panel. */
 static inline int64_t geodec__column_place(int64_t col, int64_t chunks)
 {
     const int64_t rank = geodec__column_rank(col % 16);
@@ -52,7 +52,7 @@ static inline int64_t geodec__column_panel(int type, int64_t cols)
            GEODEC__COLUMN_ROWS;
 }
 
-/* w as columns of `type`: w's own, or GEODEC_GGML_F32. data: whole panels of zeros; room [cols]. */
+/* w as columns of `type`: w's own, or GEODEC_GGML_F32. data: whole panels of zeros; room [cols]: scratch. */
 void geodec__columns_pack(const geodec__matrix *w, int type, uint8_t *data, float *room);
 
 #endif

@@ -1,12 +1,13 @@
 /* Products of many rows of x with weights that are multiplied in floats; included by kernels_body.h. The including file
  * also gives
- *   GEMM_GROUP         rows of x that go by a panel together
+ *   GEMM_GROUP         rows of x that are multiplied by a panel together
  *   v_transpose8(in, out)   eight vectors, lane l of all to out[l], 8 floats
  *
  * As in the libraries of linear algebra (Goto and van de Geijn 2008) both sides are packed first: 16 weight rows as the
- * columns of a panel (columns.h), a group of rows of x in the same order of columns. A register then holds a column of
- * weights, each number of x is spread over another, and every output has a lane to itself. The sixteen partial sums of
- * a dot product are computed one after the other and added as columns are, so the bits are those of a row alone. */
+ * columns of a panel (columns_internal.h), a group of rows of x in the same order of columns. A register then holds a
+ * column of weights, each number of x is broadcast to another, and every output has its own lane. The sixteen partial
+ * sums of a dot product are computed one after the other and added as columns are, so the bits are those of a row
+ * alone. */
 
 /* B rows of x, one column after another in the order of a panel: [place of the column][B]. */
 static void gemm_pack(const float *const *x, int64_t B, int64_t cols, float *out)
@@ -19,7 +20,7 @@ static void gemm_pack(const float *const *x, int64_t B, int64_t cols, float *out
     }
 }
 
-/* A panel of 16 weight rows from `row`, those of `rows` that there are; room: a row. */
+/* A panel of 16 weight rows from `row`, of which `rows` exist; room: scratch of a row. */
 INLINE void gemm_panel(const int type, const geodec__matrix *w, int64_t row, int64_t rows, float *panel, float *room)
 {
     const int64_t chunks = geodec__pad(w->cols) / 16, whole = w->cols / 16;
@@ -27,7 +28,8 @@ INLINE void gemm_panel(const int type, const geodec__matrix *w, int64_t row, int
     for (int64_t part = 0; part < 16; part += 8) {
         const uint8_t *data[8];
         for (int64_t i = 0; i < 8; i++) {
-            const int64_t at = part + i < rows ? part + i : rows - 1; /* what is missing repeats and goes nowhere */
+            const int64_t at = part + i < rows ? part + i : rows - 1; /* missing rows repeat the last one; their results
+                                                                       * are dropped */
             data[i] = w->data + (row + at) * w->row_bytes;
             if (!traits) continue;
             float *decoded = room + i * geodec__apart(w->cols);
@@ -57,7 +59,8 @@ INLINE void gemm_panel(const int type, const geodec__matrix *w, int64_t row, int
 INLINE void gemm_tile(const int B, const float *w, int64_t chunks, const float *x, float *const *y, int64_t o,
                       int64_t rows)
 {
-    vec waiting[5][GEMM_GROUP], sum[GEMM_GROUP]; /* sums of 1, 2, 4 and 8 partial sums, as in counting in twos */
+    vec waiting[5][GEMM_GROUP], sum[GEMM_GROUP]; /* sums of 1, 2, 4 and 8 partial sums, combined like a binary
+                                                  * counter */
     ROLLED
     for (int64_t rank = 0; rank < 16; rank++) {
         const float *p = w + (rank / 2 * chunks * 2 + rank % 2) * 16;
@@ -112,7 +115,7 @@ static const gemm_fn gemm_tiles[] = {
 #endif
 };
 
-/* Share g of `groups` of the rows that the next panel is made of, into the second-level cache. */
+/* Prefetches share g of `groups` of the next panel's rows into the second-level cache. */
 INLINE void gemm_ahead(const geodec__matrix *w, int64_t row, int64_t end, int64_t g, int64_t groups)
 {
     const int64_t rows = end - row < 16 ? end - row : 16, bytes = rows * w->row_bytes;

@@ -7,7 +7,7 @@
 static bool has_avx2(void)
 {
     unsigned a, b, c, d;
-    const bool half = __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1u); /* F16C has no portable name there */
+    const bool half = __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1u); /* no portable name for F16C */
     return half && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 

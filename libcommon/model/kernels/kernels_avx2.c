@@ -159,8 +159,8 @@ static inline vec8 p_keep(vec8 a)
     return a;
 }
 
-/* 16 registers: 12 for sums, 4 for weights and x. Whole vectors take two: tiles for one and two rows of x have
- * room for them, larger ones take half the lanes at a time. */
+/* 16 registers: 12 for sums, 4 for weights and x. Whole vectors take two registers: tiles of one and two rows of x use
+ * them, larger tiles use half the lanes at a time. */
 #define MAX_GROUP 4
 #define TILE_ROWS(B) ((B) == 2 ? 2 : (B) <= 3 ? 4 : 3)
 #define BLOCK_GROUP 2

@@ -115,7 +115,7 @@ INLINE void v_transpose8(const vec in[8], float *const out[16])
 /* 32 registers: at most 24 for sums. The heights divide a strip and a task's block of rows. */
 #define MAX_GROUP 8
 #define TILE_ROWS(B) ((B) <= 3 ? 4 : (B) == 4 ? 6 : (B) <= 6 ? 4 : 3)
-#define COLUMN_GROUP 5 /* ten sums, fifteen that wait, two weights */
+#define COLUMN_GROUP 5 /* ten sums, fifteen pending ones, two weights */
 #define GEMM_GROUP 12
 #define ATTEND_ROWS 6
 #define ATTEND_WIDE(R) 4

@@ -1,11 +1,19 @@
-/* The kernels, written once over a vector of 16 floats. Included by kernels_scalar.c, kernels_avx2.c and
- * kernels_avx512.c after they define: vec                           16 floats v_zero v_set1 v_load v_store v_add v_sub
- * v_mul v_div v_fma(a, b, c) = a b + c, fused v_max(a, b) = a > b ? a : b   v_min(a, b) = a < b ? a : b v_below(a, b,
- * x, y) = a < b ? x : y v_pow2(t) 2^n for the n that sits in the low mantissa bits of t (see exp below) v_sum4(a, b, c,
- * d, out)       the four fixed reductions load_f16 load_bf16 load_i8    16 consecutive weights as floats load_f32_tail
- * load_f16_tail load_bf16_tail (p, n)   n < 16 weights, the rest zero; nothing past them is read scale_f16(p) a
- * binary16 in all lanes MAX_GROUP, TILE_ROWS(B)       rows of x a tile takes at most, weight rows of a tile for B rows
- * of x KERNELS, KERNELS_ISA          name and value of the table */
+/* The kernels, written over a vector of 16 floats. Included by kernels_scalar.c, kernels_avx2.c and kernels_avx512.c
+ * after they define:
+ *   vec                           16 floats
+ *   v_zero v_set1 v_load v_store v_add v_sub v_mul v_div
+ *   v_fma(a, b, c)                a b + c, fused
+ *   v_max(a, b)                   a > b ? a : b
+ *   v_min(a, b)                   a < b ? a : b
+ *   v_below(a, b, x, y)           a < b ? x : y
+ *   v_pow2(t)                     2^n for the n in the low mantissa bits of t (see exp below)
+ *   v_sum4(a, b, c, d, out)       the four fixed reductions
+ *   load_f16 load_bf16 load_i8    16 consecutive weights as floats
+ *   load_f32_tail load_f16_tail load_bf16_tail (p, n)
+ *                                 n < 16 weights, the rest zero; nothing past them is read
+ *   scale_f16(p)                  a binary16 in all lanes
+ *   MAX_GROUP, TILE_ROWS(B)       largest number of rows of x of a tile, weight rows of a tile for B rows of x
+ *   KERNELS, KERNELS_ISA          name and value of the table */
 
 #include "base/f16.h"
 #include "base/unroll_internal.h"
@@ -52,18 +60,17 @@ INLINE vec load_tail(const int type, const uint8_t *row, int64_t c, int64_t n)
     }
 }
 
-/* How far ahead of their use weights are asked for, in bytes; 0 = not at all. Tiles read several rows at once: rows
- * below a page are streams too short for the hardware to follow, so the lines of the whole tile are asked for in the
- * order of memory. Long rows it follows by itself, and better without advice. A single row of x wants the weights in
- * the first cache and nowhere else; several rows fill that one themselves, so their weights come into the second. */
+/* Prefetch distance of the weights in bytes; 0 = none. Tiles read several rows at once: rows below a page are streams
+ * too short for the hardware prefetcher, so the lines of the whole tile are prefetched in the order of memory. The
+ * hardware follows long rows itself, better without hints. For a single row of x the weights go to the first-level
+ * cache; several rows fill that cache themselves, so their weights go to the second. */
 enum { AHEAD_ONE = 16384, AHEAD_MORE = 32768, LONG_ROW = 4096 };
 INLINE int64_t ahead_of(int64_t row_bytes, const int B)
 {
     return row_bytes > LONG_ROW ? 0 : B == 1 ? AHEAD_ONE : AHEAD_MORE;
 }
 
-/* The part of the lines at w that step `step` of a tile of R rows asks for. Past the end of the matrix it does nothing.
- */
+/* Prefetches the part of the lines at w of step `step` of a tile of R rows. Does nothing past the end of the matrix. */
 INLINE void prefetch(const int type, const int R, const int B, const uint8_t *w, int64_t step)
 {
     const int bytes = R * (type == GEODEC_GGML_Q8_0 ? GEODEC_GGML_BYTES_Q8_0 : type == GEODEC_GGML_F32 ? 64 : 32);
@@ -88,7 +95,7 @@ INLINE void sum_chunks(const int type, const int64_t ahead, const int R, const i
         if (ahead) prefetch(type, R, B, w + ahead, c / step);
         UNROLL
         for (int half = 0; half < step; half++) {
-            if (B <= R) { /* the smaller set stays in registers, the other passes by */
+            if (B <= R) { /* the smaller set stays in registers, the other is streamed */
                 vec xv[8];
                 UNROLL
                 for (int r = 0; r < B; r++) xv[r] = v_keep(v_load(x[r] + 16 * (c + half)));
@@ -124,7 +131,7 @@ INLINE void sum_chunks(const int type, const int64_t ahead, const int R, const i
 }
 
 #ifdef PARTS_FROM
-enum { SEGMENT = 32 /* chunks that go by twice, once for each half of the lanes, while they stay in the cache */ };
+enum { SEGMENT = 32 /* chunks that are read twice, once for each half of the lanes, while they are in the cache */ };
 
 INLINE vec8 load_part(const int type, const uint8_t *row, int64_t c, int64_t lane)
 {
@@ -149,7 +156,7 @@ INLINE void sum_parts(const int type, const int64_t ahead, const int R, const in
             for (int i = 0; i < R * B; i++) s[i] = p_load(held[i] + lane);
             for (int64_t c = from; c < to; c++) {
                 if (ahead && lane == 0) prefetch(type, R, B, w + ahead, c);
-                vec8 few[MAX_TILE]; /* the smaller set stays in registers, the other passes by */
+                vec8 few[MAX_TILE]; /* the smaller set stays in registers, the other is streamed */
                 UNROLL
                 for (int i = 0; i < (B <= R ? B : R); i++)
                     few[i] =
@@ -184,7 +191,7 @@ INLINE void sum_parts(const int type, const int64_t ahead, const int R, const in
 #define sum_parts sum_chunks
 #endif
 
-/* Weights that are converted without registers of their own. */
+/* Weights that are converted without extra registers. */
 INLINE bool is_float(const int type)
 {
     return type == GEODEC_GGML_F32 || type == GEODEC_GGML_F16 || type == GEODEC_GGML_BF16;
@@ -212,7 +219,7 @@ INLINE void tile(const int type, const int64_t ahead, const int R, const int B, 
                        y[r] + o + j, R - j < 4 ? R - j : 4);
             }
         }
-    } else { /* too few rows for a vector of results: four of any kind together */
+    } else { /* too few rows for a vector of results: any four together */
         float total[MAX_TILE];
         UNROLL
         for (int i = R * B; i % 4; i++) sum[i] = v_zero();
@@ -227,7 +234,7 @@ INLINE void tile(const int type, const int64_t ahead, const int R, const int B, 
 }
 
 /* Weight rows begin .. begin+rows-1 (w points at the first) against B rows of x. One function for each type and B, so
- * that each has the registers to itself. */
+ * that each has its own register allocation. */
 typedef void (*group_fn)(const uint8_t *w, int64_t row_bytes, int64_t cols, int64_t begin, int64_t rows,
                          const float *const *x, float *const *y);
 
@@ -301,8 +308,8 @@ INLINE void matmul_groups(const int type, const group_fn *direct, const geodec__
     }
 }
 
-/* Types without a tile of their own (products.h has those that are common): a strip of rows is decoded first, then goes
- * by all rows of x. */
+/* Types without a tile of their own (common ones are in products_internal.h): a strip of rows is decoded, then
+ * multiplied by all rows of x. */
 static void matmul_decoded(const geodec__matrix *w, int64_t begin, int64_t end, const float *const *x, int64_t n,
                            float *const *y, float *scratch)
 {
@@ -348,12 +355,12 @@ static void matmul(const geodec__matrix *w, int64_t begin, int64_t end, const fl
 /* ---- exponential ------------------------------------------------------------------------------------------------ */
 
 /* exp(x), relative error below 2e-7 on [-87, 88], the argument clamped to that range: x = n ln2 + r with |r| <= ln2 /
- * 2, and the degree-6 polynomial of Cephes' expf (Moshier) for e^r. Adding 1.5 2^23 rounds to the integer n, which then
- * sits in the low bits of the sum. */
+ * 2, and the degree-6 polynomial of Cephes' expf (Moshier) for e^r. Adding 1.5 2^23 rounds to the integer n, which is
+ * then in the low bits of the sum. */
 INLINE vec v_exp(vec x)
 {
     const vec magic = v_set1(12582912.0f);
-    x = v_min(v_set1(88.0f), v_max(v_set1(-87.0f), x)); /* in this order NaN stays NaN */
+    x = v_min(v_set1(88.0f), v_max(v_set1(-87.0f), x)); /* in this order NaN is kept */
     const vec t = v_add(v_mul(x, v_set1(1.44269504088896341f)), magic);
     const vec n = v_sub(t, magic);
     vec r = v_fma(n, v_set1(-0.693359375f), x);
@@ -397,7 +404,7 @@ static void softcap(float *x, int64_t n, float cap)
 static void swiglu(float *gate, const float *up, int64_t n)
 {
     const vec one = v_set1(1.0f), zero = v_zero();
-    for (int64_t i = 0; i < n; i += 16) { /* the padding of both is zero and stays zero */
+    for (int64_t i = 0; i < n; i += 16) { /* the padding of both is zero and remains zero */
         const vec g = v_load(gate + i);
         v_store(gate + i, v_mul(v_div(g, v_add(one, v_exp(v_sub(zero, g)))), v_load(up + i)));
     }
@@ -414,7 +421,7 @@ static void geglu(float *gate, const float *up, int64_t n)
     }
 }
 
-/* The order of the sums is written out, so the compiler may choose vectors for them and the bits stay. */
+/* The order of the sums is explicit, so vectorisation keeps the bits. */
 static void rms_norm(const float *x, const float *w, int64_t n, float eps, float *y)
 {
     double sum[8] = {0};

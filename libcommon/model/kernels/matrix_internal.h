@@ -1,4 +1,4 @@
-/* Internal: a weight matrix where it lies, and the strides of rows. */
+/* Internal: a weight matrix, and the strides of rows. */
 #ifndef GEODEC_MODEL_KERNELS_MATRIX_INTERNAL_H
 #define GEODEC_MODEL_KERNELS_MATRIX_INTERNAL_H
 
@@ -12,8 +12,8 @@ enum { GEODEC__LANES = 16 /* partial sums of a dot product, and keys in a block 
 /* Rounded up to whole vectors: row strides of all activation buffers; the padding is zero. */
 static inline int64_t geodec__pad(int64_t n) { return (n + GEODEC__LANES - 1) / GEODEC__LANES * GEODEC__LANES; }
 
-/* Stride of rows that are read together: strides that are multiples of half a page would put them all into the same few
- * places of the first-level cache. */
+/* Stride of rows that are read together: strides that are multiples of half a page would map them all to the same few
+ * sets of the first-level cache. */
 static inline int64_t geodec__apart(int64_t n)
 {
     const int64_t stride = geodec__pad(n);
@@ -24,10 +24,9 @@ static inline int64_t geodec__apart(int64_t n)
 typedef struct geodec__matrix {
     const uint8_t *data;
     int64_t rows, cols, row_bytes;
-    int type; /* geodec_ggml_type */
-    const uint8_t *const
-        *expert; /* [n_expert] where each expert's matrix begins, when the file keeps one tensor each */
-    bool loose;  /* not in the file's map: a factor (factors.h) */
+    int type;                     /* geodec_ggml_type */
+    const uint8_t *const *expert; /* [n_expert] start of each expert's matrix, when the file has one tensor each */
+    bool owned;                   /* not in the file's map: a factor (factors.h) */
 } geodec__matrix;
 
 /* Expert e of a matrix of all experts. */

@@ -1,4 +1,4 @@
-/* Packing of panels, a row's block at a time, and the way back. */
+/* Packing of panels, one block of a row at a time, and unpacking. */
 #include "base/unroll_internal.h"
 #include "model/kernels/panels_internal.h"
 
@@ -39,7 +39,7 @@ const geodec__panel_format *geodec__panel_format_in(geodec_arithmetic a, int typ
 
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
-/* Everything here is made once for each format, with its numbers as constants. */
+/* This code is instantiated for each format, with its numbers as constants. */
 
 INLINE uint32_t load32(const uint8_t *p)
 {
@@ -143,11 +143,11 @@ static uint32_t gather_bits(uint32_t plane)
     return q;
 }
 
-/* The eight words of codes of 32-column block b of a file's block; and back, OR-ed into zeroed bytes. Where a byte of
- * the file holds several codes: low bits of block b of a K-quant lie in the 32 bytes at `at`, shifted by `shift`. */
+/* The eight words of codes of 32-column block b of a file's block; and back, OR-ed into zeroed bytes. If a byte of the
+ * file holds several codes: low bits of block b of a K-quant are in the 32 bytes at `at`, shifted by `shift`. */
 typedef struct place {
     int at, shift;         /* low bits: 32 bytes there */
-    int high_at, high_bit; /* high bits, where the type has them */
+    int high_at, high_bit; /* high bits, if any */
 } place;
 
 INLINE place place_of(int bits, const geodec__block_layout *l, int b)

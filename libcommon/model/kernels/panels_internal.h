@@ -1,10 +1,10 @@
 /* Weights repacked for products in integers, so that one register holds a column of 16 weight rows.
  *
- * A panel is 16 rows of a matrix (the last one filled up with zeros); a record of it is one block of each row: 32
- * columns, or 256 for the K-quants and ternary types. Columns go in fours: word g of a row's 32 columns is columns 4g
- * to 4g + 3. A record holds, in this order,
+ * A panel is 16 rows of a matrix (the last one padded with zeros); a record of it is one block of each row: 32 columns,
+ * or 256 for the K-quants and ternary types. Columns are grouped by four: word g of a row's 32 columns is columns 4g to
+ * 4g + 3. A record holds, in this order,
  *   d           [16] binary16, one a row
- *   dmin        [16] binary16, where the type has minima
+ *   dmin        [16] binary16, if the type has minima
  *   scales      of the groups of a 256-column block: see geodec__panel_scales
  *   codes       for each 32 columns `bits` vectors of [16 rows][4 bytes], unsigned codes, value = scale (code -
  *               offset):
@@ -13,8 +13,8 @@
  *                 2 bits   vector p < 2: word 4p + f in bits 2f, 2f + 1 of each byte
  *                 5, 3     those of 4 or 2 bits, then a plane: bit g of each byte is the highest bit of word g
  *                 6        those of 4 bits, then two planes as for 2 bits, holding the two highest bits
- * The codes keep their width, so a panel is as large as its rows in the file (Q4_K and Q5_K: their 6-bit scales become
- * bytes, 2.8 and 2.3 % more; Q3_K 3.6 %). Packing loses nothing: a row can be had back byte for byte. */
+ * The codes keep their width, so a panel is as large as its rows in the file (Q4_K and Q5_K: 6-bit scales become bytes,
+ * 2.8 and 2.3 % more; Q3_K 3.6 %). Packing is lossless: rows can be restored byte for byte. */
 #ifndef GEODEC_MODEL_KERNELS_PANELS_INTERNAL_H
 #define GEODEC_MODEL_KERNELS_PANELS_INTERNAL_H
 
@@ -34,8 +34,8 @@ typedef enum geodec__panel_scales {
 
 /* The types that have panels, from the table of types (gguf/tensor_types.h), which explains the columns:
  *   X(name, type, 32-column blocks of a record, bytes of a block in the file, bits, group, offset, minima, table,
- * scales, d, dmin, at, n, high, low) Those of exact arithmetic are multiplied in integers there too; Q8_0 is as fast in
- * floats. */
+ *     scales, d, dmin, at, n, high, low)
+ * EXACT_FORMATS are those that exact arithmetic multiplies in integers too; Q8_0 is as fast in floats. */
 #define GEODEC__PANEL_FORMATS(X) GEODEC_TENSOR_TYPES(GEODEC__PANEL_ROW, X)
 #define GEODEC__EXACT_FORMATS(X) GEODEC_TENSOR_TYPES(GEODEC__EXACT_ROW, X)
 #define GEODEC__PANEL_ROW(X, NAME, name, number, block, bytes, codec, limit, instead, file, product, packing)          \
@@ -59,7 +59,7 @@ typedef enum geodec__panel_index {
         GEODEC__PANEL_KINDS
 } geodec__panel_index;
 
-/* Where the parts of a block in the file lie; -1 = not there. */
+/* Offsets of the parts of a block in the file; -1 = absent. */
 typedef struct geodec__block_layout {
     int bytes, d, dmin, scales, n_scales, high, low;
 } geodec__block_layout;
@@ -75,7 +75,7 @@ typedef struct geodec__panel_format {
     geodec__block_layout layout;
 } geodec__panel_format;
 
-/* NULL for a type without panels; and for one that this arithmetic multiplies in floats. */
+/* NULL for a type without panels, or one that this arithmetic multiplies in floats. */
 const geodec__panel_format *geodec__panel_format_of(int type);
 const geodec__panel_format *geodec__panel_format_in(geodec_arithmetic a, int type);
 
@@ -84,7 +84,7 @@ typedef struct geodec__panels {
     const geodec__panel_format *format;
     const uint8_t *data; /* [ceil(rows/16) - first][records][record_bytes] */
     int64_t rows, records;
-    int64_t first; /* panel that data begins with */
+    int64_t first; /* the first panel in data */
 } geodec__panels;
 
 static inline int64_t geodec__panels_count(int64_t rows) { return (rows + GEODEC__PANEL - 1) / GEODEC__PANEL; }

@@ -1,5 +1,5 @@
 /* AVX2, FMA and F16C: 16 lanes in two registers. Products of bytes are added in pairs with saturation: 4 to 6 bit codes
- * stay far from it unsigned; 8-bit codes are taken signed (128 * 127 * 2 fits). */
+ * cannot saturate unsigned; 8-bit codes are signed (128 * 127 * 2 fits). */
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include "model/kernels/products_internal.h"
 
@@ -64,7 +64,7 @@ static inline codes c_load(const uint8_t *p)
     const __m256i *v = (const __m256i *)(const void *)p;
     return (codes){_mm256_loadu_si256(v), _mm256_loadu_si256(v + 1)};
 }
-/* Shifts of 16 bits: what crosses into the other byte is masked away. */
+/* Shifts of 16 bits: bits that cross into the other byte are masked. */
 static inline __attribute__((always_inline)) __m256i field(__m256i a, int from, int to, int mask)
 {
     const halves v = from > to ? (halves)a >> (from - to) : (halves)a << (to - from);
@@ -86,7 +86,7 @@ static inline codes c_table(codes a)
         _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113));
     return (codes){_mm256_shuffle_epi8(t, a.lo), _mm256_shuffle_epi8(t, a.hi)};
 }
-/* Sums of 16 bits: two products each, added up until they could pass the limit. */
+/* Sums of 16 bits: two products each, added until they could overflow. */
 typedef ivec part;
 static inline part p_start(int32_t x) { return i_set1(x); }
 static inline __m256i dot(bool wide, __m256i sum, __m256i c, __m256i q)
@@ -94,7 +94,7 @@ static inline __m256i dot(bool wide, __m256i sum, __m256i c, __m256i q)
     const __m256i pairs =
         wide ? _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c)) : _mm256_maddubs_epi16(c, q);
     sum = _mm256_add_epi16(sum, pairs);
-    __asm__("" : "+x"(sum)); /* in this order: a compiler that makes all products first has no registers for them */
+    __asm__("" : "+x"(sum)); /* in this order: a compiler that computes all products first runs out of registers */
     return sum;
 }
 static inline __attribute__((always_inline)) part p_dot(bool wide, part sum, codes c, const int8_t *q)
@@ -154,7 +154,7 @@ static inline __attribute__((always_inline)) void round_digits(const float *x, f
     }
 }
 
-/* For each of the two sums of 16 bits of a lane its own start; wide codes need none. */
+/* Each of the two 16-bit sums of a lane has its own start; wide codes need none. */
 static inline void starts(const int8_t q[32], int offset, int group, int planes, int32_t *out)
 {
     const __m256i pairs =
@@ -170,16 +170,16 @@ static inline void starts(const int8_t q[32], int offset, int group, int planes,
     if (group != 32) out[planes] = _mm_extract_epi32(start, 1);
 }
 
-/* Two columns of a word go to each sum of 16 bits. With the offset in their start they stay within 16 * 127 * 16 (Q5_0,
- * eight words) and 32 * 127 * 8 (Q6_K, four), without one within 15 * 127 * 16 and 31 * 127 * 8; on the way there they
- * may pass the limit and come back. */
+/* Two columns of a word go to each sum of 16 bits. With the offset in their start the results stay within 16 * 127 * 16
+ * (Q5_0, eight words) and 32 * 127 * 8 (Q6_K, four), without one within 15 * 127 * 16 and 31 * 127 * 8; intermediate
+ * sums may wrap and return. */
 #define RUN(bits, offset, wide) ((wide) ? 1 : (bits) == 5 && !(offset) ? 4 : 8)
 #define START(wide) (!(wide))
 #define FAST_WIDTHS(X, ...)                                                                                            \
     X(1, __VA_ARGS__)                                                                                                  \
     X(0, __VA_ARGS__)
 #define EXACT_WIDTHS(X, ...) FAST_WIDTHS(X, __VA_ARGS__)
-#define TOGETHER(planes) ((planes) == 1 ? 4 : 2) /* 16 registers, two to a part */
+#define TOGETHER(planes) ((planes) == 1 ? 4 : 2) /* 16 registers, two per part */
 #define PRODUCTS geodec__products_avx2
 #define PRODUCTS_ISA GEODEC_ISA_AVX2
 #include "model/kernels/products_body.h"

@@ -1,20 +1,20 @@
-/* Integer products, written once over vectors of 16 floats and 16 integers, one lane a weight row. Included by
+/* Integer products, written over vectors of 16 floats and 16 integers, one lane a weight row. Included by
  * products_scalar.c, products_avx2.c and products_vnni.c after they define
  *   fvec  f_zero f_set1 f_mul f_fma(a, b, c) = a b + c  f_fnma(a, b, c) = c - a b  f_store(p, a, n) the first n lanes
  *         f_half(p) 16 binary16  f_u8(p) f_i8(p) 16 bytes  f_u4(p, shift) 4 bits of them
  *   ivec  i_set1 i_add i_float, 16 sums
  *   codes c_load(p) 64 bytes; c_field(v, from, to, mask) bits `from`.. of every byte moved to `to`.., others zero;
  *         c_or; c_table(v) IQ4_NL's table, as p_dot wants it; c_bytes(v) the same for codes of 8 bits
- *   part  p_start(what starts() gave, or 0);
+ *   part  p_start(result of starts(), or 0);
  *         p_dot(wide, part, codes, q) adds the four products of lane l's codes and q[0 .. 3] to lane l, wide: codes of
  *         8 bits; p_sum(part, 1 or 254) that many times the sum as an ivec
- *   RUN(bits, offset, wide)      words of codes that a part can add up
- *   START(wide)                  0: the sum of codes needs no offset taken away, since c_bytes and c_table did
+ *   RUN(bits, offset, wide)      words of codes that a part can sum
+ *   START(wide)                  0: the codes need no offset, since c_bytes and c_table applied it
  *   to_integers(x, factor, v)    32 products, rounded to nearest, ties to even
  *   OWN_LARGEST, OWN_DIGITS      if the set brings its own largest(); its own round_digits() and starts()
- *   FAST_WIDTHS(X, ...)          X(n, ...) for every number of rows that has a kernel of its own, ascending; 0: one for
+ *   FAST_WIDTHS(X, ...)          X(n, ...) for every number of rows with its own kernel, ascending; 0: one for
  *   EXACT_WIDTHS(X, ...)         any number up to 16
- *   TOGETHER(planes)             rows that such a kernel takes in registers together
+ *   TOGETHER(planes)             rows that such a kernel holds in registers together
  *   PRODUCTS, PRODUCTS_ISA       name and value of the table */
 
 #include "base/unroll_internal.h"
@@ -29,7 +29,7 @@
 INLINE int64_t block_size(const int planes) { return (int64_t)sizeof(geodec__rounded) + 32 * planes; }
 
 #ifndef OWN_LARGEST
-/* Bits of the largest magnitude: they sort like integers, infinity and NaN above all. */
+/* Bits of the largest magnitude: ordered like integers, infinity and NaN above all. */
 INLINE int32_t largest(const float *x)
 {
     int32_t bits[32], top = 0;
@@ -43,8 +43,8 @@ INLINE int32_t largest(const float *x)
 #endif
 
 #ifndef OWN_DIGITS
-/* q = x times inverse, rounded to `planes` digits; the sums of both halves, of all digits together. Simple loops: the
- * compiler makes vectors of them. */
+/* q = x times inverse, rounded to `planes` digits; the sums of both halves, of all digits together. Simple loops, which
+ * the compiler vectorises. */
 INLINE void round_digits(const float *x, float inverse, const int planes, int8_t (*q)[32], int32_t sum[2])
 {
     int32_t v[32];
@@ -63,7 +63,7 @@ INLINE void round_digits(const float *x, float inverse, const int planes, int8_t
     }
 }
 
-/* What takes the offset away from sums with these digits, a group after the other. */
+/* Subtracts the offset from the sums of these digits, group by group. */
 INLINE void starts(const int8_t q[32], int offset, int group, int planes, int32_t *out)
 {
     for (int k = 0; k < 32 / group; k++) {
@@ -74,7 +74,7 @@ INLINE void starts(const int8_t q[32], int offset, int group, int planes, int32_
 }
 #endif
 
-/* Is there anything to round? Otherwise the block is zero, or its scale no number. */
+/* Whether there is anything to round. Otherwise the block is zero, or its scale is not a number. */
 INLINE bool round_any(const float *x, float *a, float *scale)
 {
     const int32_t top = largest(x);
@@ -90,7 +90,7 @@ INLINE void finish_sums(const int32_t sum[2], int group, float scale, float out[
     out[1] = group == 32 ? 0 : (float)sum[1] * scale;
 }
 
-/* most: what the largest magnitude becomes. */
+/* most: the code of the largest magnitude. */
 INLINE void round_row(const int planes, const float most, const float *x, int64_t cols, int offset, int group,
                       uint8_t *to, int64_t stride)
 {
@@ -114,7 +114,7 @@ static void fast_round(const float *x, int64_t cols, int offset, int group, void
 
 static void exact_round(const float *x, int64_t cols, int offset, int group, void *to, int64_t stride)
 {
-    /* a little below 127 (254^2 + 254 + 1), for what rounding adds */
+    /* slightly below 127 (254^2 + 254 + 1), to allow for rounding */
     round_row(3, 8225600.0f, x, cols, offset, group, to, stride);
 }
 
@@ -139,7 +139,7 @@ INLINE void load_codes(const int bits, const bool table, const uint8_t *p, codes
     }
 }
 
-enum { AHEAD = 8192 /* bytes between what is used and what is asked for, into the second level of the cache */ };
+enum { AHEAD = 8192 /* prefetch distance in bytes, into the second-level cache */ };
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
@@ -151,7 +151,7 @@ typedef struct shape {
     int planes; /* bytes of an activation: 1 in fast arithmetic, 3 in exact */
 } shape;
 INLINE bool is_wide(shape f) { return f.bits == 8 || f.table; }
-/* Group h of 32 columns against T rows of x, whose blocks follow each other; c: the words of the group. */
+/* Group h of 32 columns against T rows of x, whose blocks are contiguous; c: the words of the group. */
 INLINE void group_rows(const shape f, const int T, const codes *c, const int h, fvec s, fvec m, const uint8_t *x,
                        fvec *acc)
 {
@@ -259,7 +259,7 @@ INLINE void panel(const shape f, const int B, int64_t n, const uint8_t *p, int64
     }
 }
 
-/* A function for each format and number of rows, so that each has the registers to itself. */
+/* A function for each format and number of rows, so that each has its own register allocation. */
 typedef void (*panel_fn)(const uint8_t *p, int64_t records, const uint8_t *x, int64_t stride, int64_t n,
                          float *const *y, int64_t o, int64_t rows);
 

@@ -1,4 +1,4 @@
-/* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (fma32.h). */
+/* Any CPU: the 16 lanes as plain loops, fused multiply-add in software (fma32_internal.h). */
 #include "base/f16.h"
 #include "model/kernels/fma32_internal.h"
 #include "model/kernels/products_internal.h"

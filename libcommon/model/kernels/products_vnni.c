@@ -1,4 +1,4 @@
-/* AVX-512 with VNNI: 16 lanes in one register; codes stay unsigned, their offset is in the start of the sum. */
+/* AVX-512 with VNNI: 16 lanes in one register; codes are unsigned, with their offset in the start of the sum. */
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
 #include "model/kernels/products_internal.h"
 
@@ -34,7 +34,7 @@ static inline ivec i_set1(int32_t x) { return _mm512_set1_epi32(x); }
 static inline fvec i_float(ivec a) { return _mm512_cvtepi32_ps(a); }
 
 static inline codes c_load(const uint8_t *p) { return _mm512_loadu_si512(p); }
-/* Shifts of 16 bits: what crosses into the other byte is masked away. */
+/* Shifts of 16 bits: bits that cross into the other byte are masked. */
 static inline __attribute__((always_inline)) codes c_field(codes a, int from, int to, int mask)
 {
     const halves v = from > to ? (halves)a >> (from - to) : (halves)a << (to - from);

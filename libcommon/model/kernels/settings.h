@@ -1,4 +1,4 @@
-/* What a caller may choose of the arithmetic: how products are computed, what the cache keeps, the instruction set. */
+/* Settings of the arithmetic: products, cache, instruction set. */
 #ifndef GEODEC_MODEL_KERNELS_SETTINGS_H
 #define GEODEC_MODEL_KERNELS_SETTINGS_H
 
@@ -13,7 +13,7 @@ enum { GEODEC_ARITHMETICS = 2 };
 /* Element type of the key and value cache. */
 typedef enum geodec_kv_type { GEODEC_KV_F32, GEODEC_KV_F16, GEODEC_KV_Q8_0, GEODEC_KV_Q4_0 } geodec_kv_type;
 
-/* Instruction sets; AUTO takes the best the CPU has. */
+/* Instruction sets; AUTO: the best of the CPU. */
 typedef enum geodec_isa { GEODEC_ISA_AUTO, GEODEC_ISA_SCALAR, GEODEC_ISA_AVX2, GEODEC_ISA_AVX512 } geodec_isa;
 GEODEC_API bool geodec_kernels_isa_available(geodec_isa isa);
 GEODEC_API const char *geodec_kernels_isa_name(geodec_isa isa);

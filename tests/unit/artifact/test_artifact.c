@@ -490,9 +490,9 @@ Test(artifact, fields_that_do_not_fit_the_table)
     } other[] = {
         {{"/a", GEODEC_F32, "N,K", 0, "1", "x", 0}, "/a is not of type f32"},
         {{"/a", GEODEC_I64, "N,K", 0, "1", "x", 0}, "/a is not of type i64"},
-        {{"/a", GEODEC_F64, "N", 0, "1", "x", 0}, "/a has rank 2, 1 is wanted"},
-        {{"/a", GEODEC_F64, "", 0, "1", "x", 0}, "/a has rank 2, 0 is wanted"},
-        {{"/a", GEODEC_F64, "N,5", 0, "1", "x", 0}, "/a: axis 1 has 3 elements, 5 are wanted"},
+        {{"/a", GEODEC_F64, "N", 0, "1", "x", 0}, "/a has rank 2, not 1"},
+        {{"/a", GEODEC_F64, "", 0, "1", "x", 0}, "/a has rank 2, not 0"},
+        {{"/a", GEODEC_F64, "N,5", 0, "1", "x", 0}, "/a: axis 1 has 3 elements, not 5"},
         {{"/a", GEODEC_F64, "K,K", 0, "1", "x", 0}, "/a: dimension K is 3, elsewhere 4"},
         {{"/c", GEODEC_F64, "N,K", 0, "1", "x", 0}, "/c is missing"},
         {{"/a/c", GEODEC_F64, "N,K", 0, "1", "x", 0}, "/a/c is not a dataset"},

@@ -45,11 +45,11 @@ typedef struct thing {
     unsigned shape;
     char *name;
     const char *note;
-    pair *pairs;           /* [n], a second array of rows */
-    bool rough;            /* kept as text */
-    const double *real;    /* NULL: none */
-    const int64_t *number; /* likewise */
-    const double *lent;    /* [n] */
+    pair *pairs;            /* [n], a second array of rows */
+    bool rough;             /* kept as text */
+    const double *real;     /* NULL: none */
+    const int64_t *number;  /* likewise */
+    const double *borrowed; /* [n] */
     estimate three[3];
     double bend;
     int64_t early;
@@ -72,8 +72,8 @@ static const geodec_field fields[] = {
     {"/rows/low", GEODEC_F64, "R,3", 0, "1", "likewise", 0, APART(each[0].low)},
     {"/pairs/whole", GEODEC_I64, "N", 0, "1", "of the second rows", 0, GEODEC_OF_ROWS(&pairs, pair, whole, 0, 0)},
     {"/pairs/real", GEODEC_F64, "N", 0, "1", "likewise", 0, GEODEC_OF_ROWS(&pairs, pair, real, 0, 0)},
-    {"/lent", GEODEC_F64, "N", GEODEC_FIELD_OPTIONAL, "1", "somebody else's, with `on`", 0, GEODEC_LENT(thing, lent),
-     GEODEC_WHEN(thing, on)},
+    {"/lent", GEODEC_F64, "N", GEODEC_FIELD_OPTIONAL, "1", "somebody else's, with `on`", 0,
+     GEODEC_BORROWED(thing, borrowed), GEODEC_WHEN(thing, on)},
     {"/three", GEODEC_F64, "3", 0, "1", "one of each element", 0,
      GEODEC_ARRAY_APART(thing, three, [0].low, sizeof(estimate))},
 };
@@ -128,7 +128,7 @@ static double x_data[] = {1, 2, 3, 4, 5, 6};
 static float maybe_data[] = {.5f, 1.5f, 2.5f, 3.5f};
 static uint16_t half_data[] = {0x3c00, 0x4000, 0};
 static row row_data[] = {{3, true, {{1, 2}, {NAN, 4}, {5, 6}}}, {-4, false, {{7, 8}, {9, 10}, {INFINITY, 12}}}};
-static const double lent_data[] = {7, 8, 9};
+static const double borrowed_data[] = {7, 8, 9};
 static char name_data[] = "some name";
 static pair pair_data[] = {{1, .5}, {-2, 1.5}, {3, 2.5}};
 static const double real_data = 6.25;
@@ -154,7 +154,7 @@ static thing make_thing(void)
                    .rough = true,
                    .real = &real_data,
                    .number = &number_data,
-                   .lent = lent_data,
+                   .borrowed = borrowed_data,
                    .three = {{0, 1}, {0, 2}, {0, 3}},
                    .bend = .5,
                    .early = 6};
@@ -186,7 +186,7 @@ Test(binding, what_is_saved_is_loaded)
     thing got;
     geodec_artifact *a = NULL;
     int64_t *special = NULL, seven;
-    double *lent = NULL;
+    double *borrowed = NULL;
     save(&t, path);
     test_ok(load_as(&kind, path, &got), &err);
     cr_assert(got.n == 3 && got.k == 2 && got.n_rows == 2);
@@ -208,7 +208,7 @@ Test(binding, what_is_saved_is_loaded)
     cr_assert_str_eq(got.note, "kept");
     cr_assert_arr_eq(got.pairs, pair_data, sizeof pair_data);
     cr_assert(got.rough && !got.real && !got.number);
-    cr_assert(!got.lent && got.bend == .5 && got.early == 6);
+    cr_assert(!got.borrowed && got.bend == .5 && got.early == 6);
     for (int i = 0; i < 3; i++) cr_assert(got.three[i].low == i + 1 && got.three[i].value == 0);
     test_ok(geodec_artifact_open(&kind, path, &a, &err), &err);
     double real;
@@ -218,9 +218,9 @@ Test(binding, what_is_saved_is_loaded)
     cr_assert(real == real_data && number == number_data);
     test_ok(geodec_artifact_read(a, "/special", &special, &err), &err);
     test_ok(geodec_artifact_get_i64(a, "special", &seven, &err), &err);
-    test_ok(geodec_artifact_read(a, "/lent", &lent, &err), &err);
-    cr_assert_arr_eq(lent, lent_data, sizeof lent_data);
-    geodec_mem_free(lent);
+    test_ok(geodec_artifact_read(a, "/lent", &borrowed, &err), &err);
+    cr_assert_arr_eq(borrowed, borrowed_data, sizeof borrowed_data);
+    geodec_mem_free(borrowed);
     cr_assert(special[0] == 10 && special[2] == 12 && seven == 7);
     geodec_mem_free(special);
     geodec_artifact_close(a);
@@ -304,7 +304,7 @@ Test(binding, what_does_not_fit_is_refused)
     static const char *const one[] = {"plain", NULL};
     marks[4].member.names = one;
     other.attrs = marks;
-    refused(&other, path, "shape 'sphere' is not known");
+    refused(&other, path, "shape 'sphere' is unknown");
     memcpy(marks, attrs, sizeof marks);
     marks[0].member.type = GEODEC_MEMBER_U16;
     refused(&other, path, "count = -12 is out of range");
@@ -316,7 +316,7 @@ Test(binding, what_does_not_fit_is_refused)
     refused(&other, path, "/fixed has 6 numbers");
     memcpy(narrow, fields, sizeof narrow);
     narrow[12].member.bytes = 2 * sizeof(estimate);
-    refused(&other, path, "/three has 3 numbers; there is room for 2");
+    refused(&other, path, "/three has 3 numbers, more than 2");
     memcpy(narrow, fields, sizeof narrow);
     narrow[8].member.at = sizeof(row) - 2 * sizeof(estimate); /* the third number would end behind the row */
     refused(&other, path, "/rows/low has 3 numbers a row");

@@ -261,7 +261,7 @@ Test(binding_rows, what_does_not_fit_is_refused)
     static const char *const one[] = {"plain", NULL};
     marks[4].member.names = one;
     other.attrs = marks;
-    refused(&other, path, "shape 'sphere' is not known");
+    refused(&other, path, "shape 'sphere' is unknown");
     memcpy(marks, attrs, sizeof marks);
     marks[0].member.type = GEODEC_MEMBER_U16;
     refused(&other, path, "count = -12 is out of range");

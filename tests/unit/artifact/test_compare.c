@@ -31,13 +31,13 @@ static const geodec_attr loose_attrs[] = {
     {"t", GEODEC_ATTR_STR, GEODEC_FIELD_OPTIONAL, "t"},
 };
 static const geodec_attr strict_attrs[] = {{"v", GEODEC_ATTR_F64, GEODEC_FIELD_OPTIONAL, "v"}};
-static const geodec_kind loose = {.name = "c",
-                                  .tool = "t",
-                                  .purpose = "p",
-                                  .fields = loose_fields,
-                                  .n_fields = 3,
-                                  .attrs = loose_attrs,
-                                  .n_attrs = 3};
+static const geodec_kind kind_c = {.name = "c",
+                                   .tool = "t",
+                                   .purpose = "p",
+                                   .fields = loose_fields,
+                                   .n_fields = 3,
+                                   .attrs = loose_attrs,
+                                   .n_attrs = 3};
 static const geodec_kind strict = {.name = "c",
                                    .tool = "t",
                                    .purpose = "p",
@@ -52,7 +52,7 @@ static geodec_artifact *make(const char *name, int64_t n, const double *x, const
     const geodec_provenance p = {.tool = "t"};
     geodec_artifact *a = NULL;
     const char *path = test_tmp(name);
-    test_ok(geodec_artifact_create(&loose, path, &p, &a, &err), &err);
+    test_ok(geodec_artifact_create(&kind_c, path, &p, &a, &err), &err);
     test_ok(geodec_artifact_set_dim(a, "N", n, &err), &err);
     if (x) test_ok(geodec_artifact_write(a, "/x", x, &err), &err);
     if (k) test_ok(geodec_artifact_write(a, "/k", k, &err), &err);
@@ -61,7 +61,7 @@ static geodec_artifact *make(const char *name, int64_t n, const double *x, const
     if (k) test_ok(geodec_artifact_put_i64(a, "i", k[0], &err), &err);
     test_ok(geodec_artifact_put_str(a, "t", name, &err), &err);
     test_ok(geodec_artifact_commit(a, &err), &err);
-    test_ok(geodec_artifact_open(&loose, path, &a, &err), &err);
+    test_ok(geodec_artifact_open(&kind_c, path, &a, &err), &err);
     return a;
 }
 
@@ -170,7 +170,7 @@ Test(compare, verify_finds_what_the_table_forbids)
         cr_assert_eq(geodec_artifact_verify(a, NULL, &err), cases[i].status, "%s", cases[i].file);
         cr_assert_not_null(strstr(geodec_err_line(&err, line, sizeof line), cases[i].word), "%s", line);
         geodec_artifact_close(a);
-        test_ok(geodec_artifact_open(&loose, test_tmp(cases[i].file), &a, &err), &err);
+        test_ok(geodec_artifact_open(&kind_c, test_tmp(cases[i].file), &a, &err), &err);
         test_ok(geodec_artifact_verify(a, NULL, &err), &err);
         geodec_artifact_close(a);
     }

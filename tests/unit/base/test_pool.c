@@ -46,7 +46,7 @@ static void check_runs(const geodec_pool_options *o, int rounds)
             geodec_pool_range(pool, n, w, &begin, &end);
             for (int64_t i = begin; i < end && !dynamic; i++) cr_assert_eq(s.worker[i], w);
         }
-        if (round % 500 == 499) (void)usleep(3000); /* long enough for the helpers to fall asleep */
+        if (round % 500 == 499) (void)usleep(3000); /* long enough for the helpers to sleep */
     }
     geodec_pool_destroy(pool);
 }

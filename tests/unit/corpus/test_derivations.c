@@ -1,4 +1,4 @@
-/* Why the bits are exact: choices are drawn with the probabilities that are counted, and a text has one derivation
+/* Why the bits are exact: choices are sampled with the probabilities that are counted, and a text has one derivation
  * only. */
 #include "base/mem.h"
 #include "corpus/corpus.h"
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-Test(derivations, choices_are_drawn_with_the_probabilities_that_are_counted)
+Test(derivations, choices_are_sampled_with_the_probabilities_that_are_counted)
 {
-    enum { N = 5, DRAWS = 200000 };
+    enum { N = 5, SAMPLES = 200000 };
     static const double weight[N] = {3, 0, 1, 0.5, 2};
     geodec__gen g = {.rng = geodec_rng_stream(9, 9)};
     int seen[N] = {0};
     double bits = 0, chi2 = 0;
-    for (int i = 0; i < DRAWS; i++) {
+    for (int i = 0; i < SAMPLES; i++) {
         double before = g.bits;
         int c = geodec__template_choose(&g, N, weight);
         g.n_choices = 0;
@@ -27,11 +27,11 @@ Test(derivations, choices_are_drawn_with_the_probabilities_that_are_counted)
     }
     cr_assert_eq(seen[1], 0);
     for (int i = 0; i < N; i++)
-        if (weight[i] > 0) chi2 += pow(seen[i] - DRAWS * weight[i] / 6.5, 2) / (DRAWS * weight[i] / 6.5);
+        if (weight[i] > 0) chi2 += pow(seen[i] - SAMPLES * weight[i] / 6.5, 2) / (SAMPLES * weight[i] / 6.5);
     cr_assert_lt(chi2, 16.3); /* 3 degrees of freedom, p = 0.001 */
     double entropy = 0;
     for (int i = 0; i < N; i++) entropy -= weight[i] > 0 ? weight[i] / 6.5 * log2(weight[i] / 6.5) : 0;
-    cr_assert_float_eq(bits / DRAWS, entropy, 0.01);
+    cr_assert_float_eq(bits / SAMPLES, entropy, 0.01);
 }
 
 /* Search through the generator: all sequences of choices that give the text. */

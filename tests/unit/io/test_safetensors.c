@@ -104,8 +104,8 @@ Test(safetensors, damaged_headers_are_refused)
     refused("{\"a\":" TENSOR("F32", "[4294967296,4294967296]", "0", "4") "}", 4, GEODEC_LIMIT, "too large");
     refused("{\"a\":" TENSOR("F32", "[1]", "0", "9223372036854775807") "}", 4, GEODEC_FORMAT, "do not hold");
     refused("{\"a\":7}", 0, GEODEC_NOTFOUND, "dtype");
-    refused("{\"__metadata__\":{\"a\":1}}", 0, GEODEC_FORMAT, "no text");
-    refused("[]", 0, GEODEC_FORMAT, "no object");
+    refused("{\"__metadata__\":{\"a\":1}}", 0, GEODEC_FORMAT, "is not text");
+    refused("[]", 0, GEODEC_FORMAT, "not an object");
     refused("{", 0, GEODEC_FORMAT, "bad.safetensors");
     geodec_err err = {0};
     geodec_safetensors *s = NULL;

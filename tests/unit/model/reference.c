@@ -286,7 +286,7 @@ static void mix(double *x, const double *z, int m, int stride, const double *sco
 }
 
 /* What the next norm reads, from one token's embedding and outputs of half layers, out [1 + halves][d]: everything is
- * computed anew from them. */
+ * computed again from them. */
 static void recombine(const geodec_model *m, const geodec_attnres *a, const double *out, int halves, double *x)
 {
     const geodec_model_config *c = geodec_model_configuration(m);

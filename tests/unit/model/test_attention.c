@@ -158,7 +158,7 @@ static float softcap_of(float x, float cap)
     return x;
 }
 
-/* The definition of kernels.h for one head of one row, read aloud; and the float64 evaluation beside it. */
+/* The definition of kernels.h for one head of one row, computed step by step; and the float64 evaluation next to it. */
 static void reference(const geodec_session *s, const text *t, int64_t p, int64_t h, float *fixed, double *direct)
 {
     const geodec_model_config *c = &s->model->config;
@@ -305,7 +305,7 @@ static void check_trees(geodec_session *s, const text *t, int past, const float 
     geodec_rng r = geodec_rng_stream((uint64_t)past, geodec_rng_id("trees", 0));
     for (int round = 0; round < 3; round++) {
         geodec_session_truncate(s, past);
-        const int n = round == 2 ? 7 : ROWS; /* a chain that does not say so, a bush, a small tree */
+        const int n = round == 2 ? 7 : ROWS; /* a chain given as a tree, a bush, a small tree */
         for (int i = 0; i < n; i++)
             parent[i] = round == 0 || i == 0 ? i - 1 : i - 1 - (int)geodec_rng_below(&r, i < 4 ? 1 : 4);
         run(s, t, parent, n, out);

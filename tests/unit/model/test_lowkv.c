@@ -116,7 +116,7 @@ static void put_dense(geodec_model *m, float *const *dense)
             if (!dense[side]) continue;
             geodec__matrix *w = side ? &m->layer[l].v : &m->layer[l].k;
             w->data = (const uint8_t *)(dense[side] + l * width * d);
-            w->loose = true;
+            w->owned = true;
         }
 }
 

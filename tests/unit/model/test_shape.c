@@ -65,7 +65,7 @@ Test(shape, blocks_have_the_deviation_asked_for)
             sum += (double)x[i];
             square += (double)x[i] * (double)x[i];
         }
-        /* the mean of N draws deviates by 0.05/256; blocks of one sign by some multiple of it */
+        /* the mean of N samples deviates by 0.05/256; blocks of one sign by some multiple of it */
         cr_assert_lt(fabs(sum / N), 0.003, "%s: mean %g", t->name, sum / N);
         /* three levels, the outer ones at the ends of the interval: half of the values go to each kind */
         const double want = t->type == GEODEC_GGML_TQ2_0 ? sqrt(1.5) * 0.05 : 0.05;

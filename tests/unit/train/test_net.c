@@ -95,7 +95,7 @@ Test(train_net, dense_untied) { check(0, false, 0); }
 Test(train_net, experts_tied) { check(4, true, 0); }
 Test(train_net, experts_untied_with_balance) { check(4, false, 0.1); }
 
-/* A linear functional of every boundary beside the loss: the gradient of the sum needs the extra cotangents. */
+/* A linear functional of every boundary besides the loss: the gradient of the sum needs the extra cotangents. */
 static double with_states(void *ctx)
 {
     fixture *f = ctx;

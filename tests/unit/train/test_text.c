@@ -78,12 +78,12 @@ Test(train_text, training_windows)
     int32_t token[LEN], target[LEN], again[LEN];
     geodec_text *x = encode("abc\n\nd\n\nabcdefghabcdefgh", GEODEC_SEPARATOR_BLANK, NULL);
     bool long_middle = false;
-    for (int draw = 0; draw < 200; draw++) {
-        geodec_text_sample(x, 5, 7, draw, LEN, token, target);
+    for (int number = 0; number < 200; number++) {
+        geodec_text_sample(x, 5, 7, number, LEN, token, target);
         cr_assert_eq(memcmp(token + 1, target, (LEN - 1) * sizeof *token), 0, "targets are the next tokens");
         if (token[0] != 1) long_middle = true; /* only a document that does not fit may start inside */
         cr_assert(token[0] == 1 || token[0] == 2 || token[0] >= 3);
-        geodec_text_sample(x, 5, 7, draw, LEN, again, target);
+        geodec_text_sample(x, 5, 7, number, LEN, again, target);
         cr_assert_eq(memcmp(token, again, sizeof token), 0);
     }
     cr_assert(long_middle);

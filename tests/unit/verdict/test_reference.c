@@ -159,7 +159,7 @@ Test(reference, what_is_not_there_and_what_cannot_be)
     geodec_err why = {0};
     cr_assert_eq(geodec_reference_read(r, "gone.h5#count", value, &why), GEODEC_NOTFOUND);
     cr_assert(strstr(geodec_err_line(&why, line, sizeof line), "two layers are too few"));
-    /* a file that stands beside the mark is an older one: the mark counts */
+    /* a file next to the mark is an older one: the mark counts */
     FILE *f = fopen(test_tmp("s.h5.not-measured"), "w");
     fputs("too short\n", f);
     fclose(f);
